@@ -1,0 +1,81 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Labels and annotations that the tool writes.
+const (
+	// LabelCluster is the cluster's name, on everything that belongs to it.
+	LabelCluster = "dbop.dev/cluster"
+	// LabelMember is the member's name, on workload, pod, volume and secret.
+	LabelMember = "dbop.dev/member"
+	// LabelKind is "cluster" or "operation" on the store's objects.
+	LabelKind = "dbop.dev/kind"
+	// LabelEngine is the engine's name, on the store's objects.
+	LabelEngine = "dbop.dev/engine"
+	// LabelPhase is an operation's phase.
+	LabelPhase = "dbop.dev/phase"
+	// LabelPurpose marks helper pods: "load", "verify" or "repository".
+	LabelPurpose = "dbop.dev/purpose"
+	// FieldManager is the one field manager of server-side apply, for CLI and operator.
+	FieldManager = "kubectl-dbop"
+)
+
+// MaxNameLength bounds a cluster's name, so that "<name>-<n>-<hash>" still fits
+// the 63 characters of a label value (StatefulSet's controller-revision-hash).
+const MaxNameLength = 40
+
+// MemberName is the name of the n-th member of a cluster, counted from 1.
+func MemberName(cluster string, n int) string { return fmt.Sprintf("%s-%d", cluster, n) }
+
+// MemberNumber is n of MemberName, or 0 if the name is no member of the cluster.
+func MemberNumber(cluster, member string) int {
+	rest, ok := strings.CutPrefix(member, cluster+"-")
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(rest)
+	if err != nil || n < 1 || rest != strconv.Itoa(n) {
+		return 0
+	}
+	return n
+}
+
+// PodName is the pod of a member: ordinal 0 of its StatefulSet.
+func PodName(member string) string { return member + "-0" }
+
+// VolumeName is the PersistentVolumeClaim of a member.
+func VolumeName(member string) string { return member }
+
+// HeadlessService carries the members' identities.
+func HeadlessService(cluster string) string { return cluster }
+
+// ClientService is where clients go.
+func ClientService(cluster string) string { return cluster + "-client" }
+
+// MemberHost is the member's DNS name, without the cluster domain: it is not
+// always cluster.local, and a pod's search path completes it.
+func MemberHost(cluster, namespace, member string) string {
+	return fmt.Sprintf("%s.%s.%s.svc", PodName(member), HeadlessService(cluster), namespace)
+}
+
+// CASecret holds the certificate authority with its key.
+func CASecret(cluster string) string { return cluster + "-ca" }
+
+// AdminSecret holds the tool's own client certificate.
+func AdminSecret(cluster string) string { return cluster + "-admin-tls" }
+
+// ClientSecret holds a client certificate for applications.
+func ClientSecret(cluster string) string { return cluster + "-client-tls" }
+
+// MemberSecret holds a member's certificate for peers and clients.
+func MemberSecret(member string) string { return member + "-tls" }
+
+// Record is the name of the ConfigMap and of the Lease of a cluster.
+func Record(cluster string) string { return cluster + ".dbop" }
+
+// OperationRecord is the name of the ConfigMap of an operation.
+func OperationRecord(cluster, id string) string { return cluster + ".dbop-op-" + id }

@@ -1,0 +1,131 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Verb names an operation as the command line spells it.
+type Verb string
+
+// The verbs.
+const (
+	VerbCreate       Verb = "create"
+	VerbAddMember    Verb = "add-member"
+	VerbRemoveMember Verb = "remove-member"
+	VerbScale        Verb = "scale"
+	VerbUpgrade      Verb = "upgrade"
+	VerbBackup       Verb = "backup"
+	VerbVerify       Verb = "verify"
+	VerbRestore      Verb = "restore"
+	VerbDelete       Verb = "delete"
+)
+
+// Phase is how far an operation came.
+type Phase string
+
+// The phases. Running, Paused and Cancelling hold the cluster: no other
+// operation starts.
+const (
+	PhaseRunning    Phase = "Running"
+	PhasePaused     Phase = "Paused"
+	PhaseCancelling Phase = "Cancelling"
+	PhaseSucceeded  Phase = "Succeeded"
+	PhaseFailed     Phase = "Failed"
+	PhaseCancelled  Phase = "Cancelled"
+)
+
+// Operation is the record of one request. It is written before the first
+// effect, so a killed process leaves something to continue; it carries only
+// what cannot be observed, and a journal for people.
+//
+// +kubebuilder:object:root=true
+type Operation struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   OperationSpec   `json:"spec"`
+	Status OperationStatus `json:"status,omitempty"`
+}
+
+// OperationSpec is the request. It never changes after it was written.
+type OperationSpec struct {
+	Cluster string `json:"cluster"`
+	Verb    Verb   `json:"verb"`
+	// Member is the chosen member of remove-member.
+	Member string `json:"member,omitempty"`
+	// Members and Version are the wanted values of scale, add-member,
+	// remove-member and upgrade, for the plan's sake and for history; the
+	// cluster's spec holds them too.
+	Members int32  `json:"members,omitempty"`
+	Version string `json:"version,omitempty"`
+	// FromVersion is the version that an upgrade left, for undo and history.
+	FromVersion string `json:"fromVersion,omitempty"`
+	// Repository and Backup name the backup that is made, checked or loaded.
+	// The identifier is chosen here, before the first byte is written.
+	Repository string `json:"repository,omitempty"`
+	Backup     string `json:"backup,omitempty"`
+	// Waive lists the safety checks, by name, that the person gave up.
+	Waive []string `json:"waive,omitempty"`
+	// Purge drops the volumes on delete.
+	Purge bool `json:"purge,omitempty"`
+	// InPlace restores over the running cluster.
+	InPlace bool `json:"inPlace,omitempty"`
+	// KeepRevision, see RestoreSource.
+	KeepRevision bool `json:"keepRevision,omitempty"`
+	// RequestedBy is the user as Kubernetes names them, RequestedFrom the host.
+	RequestedBy   string `json:"requestedBy,omitempty"`
+	RequestedFrom string `json:"requestedFrom,omitempty"`
+	// Command is the line that continues or repeats this operation.
+	Command string `json:"command,omitempty"`
+}
+
+// OperationStatus is how far the operation came.
+type OperationStatus struct {
+	Phase      Phase        `json:"phase,omitempty"`
+	StartedAt  metav1.Time  `json:"startedAt,omitempty"`
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	// Message says why it is paused, failed or cancelled.
+	Message string `json:"message,omitempty"`
+	// Facts are results that later steps need and nobody can observe, for
+	// example that the safety backup was made and verified.
+	Facts map[string]string `json:"facts,omitempty"`
+	// Journal holds the steps performed so far, oldest first.
+	Journal []JournalEntry `json:"journal,omitempty"`
+}
+
+// JournalEntry is one performed step.
+type JournalEntry struct {
+	Step       string       `json:"step"`
+	Title      string       `json:"title,omitempty"`
+	StartedAt  metav1.Time  `json:"startedAt"`
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	Error      string       `json:"error,omitempty"`
+}
+
+// Active reports whether the operation still holds its cluster.
+func (o *Operation) Active() bool {
+	switch o.Status.Phase {
+	case PhaseSucceeded, PhaseFailed, PhaseCancelled:
+		return false
+	default:
+		return true
+	}
+}
+
+// Waives reports whether the person gave up the named check.
+func (o *Operation) Waives(check string) bool {
+	for _, w := range o.Spec.Waive {
+		if w == check {
+			return true
+		}
+	}
+	return false
+}
+
+// The facts of an operation, see OperationStatus.Facts.
+const (
+	// FactBackup is set to the identifier once the operation's backup is whole in its repository.
+	FactBackup = "backup"
+	// FactVerified is set to the identifier once that backup was restored and compared.
+	FactVerified = "verified"
+	// FactLoaded is set once the backup is in the founding member's volume.
+	FactLoaded = "loaded"
+)

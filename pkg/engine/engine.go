@@ -1,0 +1,173 @@
+// Package engine is the contract between the operations, which know no
+// database, and the engines, which know no operation. An engine answers pure
+// questions (Rules), renders pods (Renderer) and speaks its protocol
+// (Session). docs/engine-contract.md shows method by method how etcd serves
+// it and how PostgreSQL, MySQL and Redis will.
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// Engine is one database product.
+type Engine interface {
+	// Name is the word in spec.engine.
+	Name() string
+	Capabilities() Capabilities
+	Catalog() Catalog
+	Rules
+	Renderer
+	Snapshotter
+	// Connect makes a session; it dials lazily and returns an error only for
+	// an Access that can never work.
+	Connect(Access) (Session, error)
+}
+
+// Capabilities are asked, never assumed.
+type Capabilities struct {
+	// Quorum: writes need a majority of voters (etcd), so margins are counted.
+	Quorum bool
+	// Learners: a member joins without a vote and is promoted later.
+	Learners bool
+	// HandOver: leadership can be moved to a named member.
+	HandOver bool
+	// MaxMembers is the most members that make sense; OddMembers asks for an odd number.
+	MaxMembers int
+	OddMembers bool
+	// Settle is how long the cluster must be quiet between two membership
+	// changes (etcd's HealthInterval, 5 s).
+	Settle time.Duration
+}
+
+// Access is how a session reaches a cluster.
+type Access struct {
+	Cluster *v1alpha1.DatabaseCluster
+	// Dial opens a connection to a port of a pod, from wherever this process runs.
+	Dial func(ctx context.Context, pod string, port int) (net.Conn, error)
+	// TLS holds the client certificate and the CA; nil for plain text. The
+	// engine sets the server name.
+	TLS *tls.Config
+}
+
+// Session speaks to one cluster. Methods that change something are idempotent:
+// a repeat after success is success. All are safe for concurrent use.
+type Session interface {
+	// Observe asks every named member by itself, in parallel, within ctx, and
+	// never fails because a member is down. A member that is slow past a few
+	// seconds counts as unreachable.
+	Observe(ctx context.Context, members []string) View
+	// Register announces a member that is about to start, without a vote
+	// where the engine has learners. A crash after it leaves an entry that is
+	// not Started, which the next Register of the same name accepts.
+	Register(ctx context.Context, member string) error
+	// Promote gives a registered, caught-up member its vote. ErrNotReady
+	// while the leader says that it lags.
+	Promote(ctx context.Context, member string) error
+	// Deregister removes a member, by its registered name, from the database's member list.
+	Deregister(ctx context.Context, member string) error
+	// HandOver moves leadership to the named member and returns when that member leads.
+	HandOver(ctx context.Context, to string) error
+	// Snapshot streams a consistent copy of one member's data, checked on the
+	// fly; an error means that what was written is worthless. report is
+	// called with the bytes so far, and may be nil.
+	Snapshot(ctx context.Context, from string, w io.Writer, report func(bytes int64)) error
+	// Fingerprint describes the data of one member, to be compared with a backup's.
+	Fingerprint(ctx context.Context, member string) (Fingerprint, error)
+	Close() error
+}
+
+// Fingerprint describes a body of data well enough to tell two apart.
+type Fingerprint struct {
+	// Position reached (etcd: the revision).
+	Revision int64 `json:"revision"`
+	// Keys that exist at that revision (rows, for engines that count).
+	Keys int64 `json:"keys"`
+	// Hash over keys and values at that revision, "" where the engine has none.
+	Hash string `json:"hash,omitempty"`
+}
+
+// Snapshotter knows the engine's backup format.
+type Snapshotter interface {
+	// OpenSnapshot opens a finished snapshot file read-only, checks its
+	// consistency and says what is inside. ErrNotSnapshot (wrapped) if it is
+	// not this engine's, or damaged.
+	OpenSnapshot(path string) (SnapshotFacts, error)
+	// CheckStream returns a writer that sees all bytes of a snapshot; its
+	// Close fails with ErrNotSnapshot (wrapped) if they do not make a whole one.
+	CheckStream() io.WriteCloser
+	// LoadCommand is the argv, run inside the target version's image, that
+	// turns the snapshot file into a data directory for the one founding
+	// member. It must fail rather than overwrite.
+	LoadCommand(in LoadInput) []string
+}
+
+// LoadInput is what LoadCommand needs.
+type LoadInput struct {
+	Cluster *v1alpha1.DatabaseCluster
+	Member  string
+	Token   string
+	// File is the snapshot, DataDir the directory to create.
+	File, DataDir string
+	KeepRevision  bool
+}
+
+// SnapshotFacts is what a snapshot says of itself, kept in the backup's manifest.
+type SnapshotFacts struct {
+	Fingerprint `json:",inline"`
+	// Schema is the version of the data format, "" if the snapshot does not say.
+	Schema string `json:"schema,omitempty"`
+	// Members that the snapshot lists.
+	Members []string `json:"members,omitempty"`
+	// Auth is true if the data carries users and demands credentials.
+	Auth bool `json:"auth"`
+}
+
+// Renderer turns the wanted state of a member into a pod. It is pure.
+type Renderer interface {
+	// Pod renders the engine's own parts of a member's pod.
+	Pod(in PodInput) (Pod, error)
+	// Seal returns the pod template with which a member can only ever join an
+	// existing cluster; everything else stays as it is.
+	Seal(corev1.PodTemplateSpec) corev1.PodTemplateSpec
+	// Ports are the ports of the headless service; those named "client" are
+	// on the client service too.
+	Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort
+	// Lint checks the options in spec.config against a version: unknown,
+	// removed, or managed by us.
+	Lint(config map[string]string, version string) error
+}
+
+// PodInput is what a pod is rendered from.
+type PodInput struct {
+	Cluster *v1alpha1.DatabaseCluster
+	Member  string
+	// Image to run; already resolved.
+	Image string
+	// Version of that image.
+	Version string
+	// Bootstrap starts a founding member; otherwise it joins.
+	Bootstrap bool
+	// Peers are the names of all members that the start should know, this one included.
+	Peers []string
+}
+
+// Pod is the engine's part of a pod; packages kube adds identity, volumes,
+// certificates, placement and the security context.
+type Pod struct {
+	// Container is the database container. Its volume mounts for DataPath and
+	// TLSPath are added by the caller.
+	Container corev1.Container
+	// DataPath is where the member's volume is mounted, TLSPath where
+	// tls.crt, tls.key and ca.crt are.
+	DataPath, TLSPath string
+	// GraceSeconds until a stopping pod is killed.
+	GraceSeconds int64
+}

@@ -1,0 +1,33 @@
+package engine
+
+import "github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+
+// Rules are the engine's knowledge as pure functions. A returned error is a
+// refusal: it says what is wrong, with the engine's own reason, and what would
+// unblock it; nil means go on.
+type Rules interface {
+	// CheckCreate judges a spec before anything exists. force waives what a person may waive.
+	CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error
+	// CheckAdd judges whether one more member may join now.
+	CheckAdd(View) error
+	// CheckRemove judges whether the named member may leave now.
+	CheckRemove(v View, member string) error
+	// CheckUpgrade judges the step from every member's version to target, with the cluster's options.
+	CheckUpgrade(v View, spec v1alpha1.DatabaseClusterSpec, target string) error
+	// CheckRestore judges whether a backup of that server version may be loaded by target.
+	CheckRestore(from, target string) error
+	// Health says why a member is not a healthy, full member of the cluster; nil if it is.
+	Health(v View, member string) error
+	// Tolerates is how many more healthy voters may fail before the cluster
+	// stops: healthy - quorum. Negative without quorum.
+	Tolerates(View) int
+	// Successor picks whom to hand leadership to, never from except; "" if nobody is fit.
+	Successor(v View, except ...string) string
+	// Victim picks the member that leaves when the size shrinks.
+	Victim(View) string
+	// Source picks the member to take a backup from; "" if nobody is fit.
+	// leader asks for the leader where the engine allows it.
+	Source(v View, leader bool) string
+	// Compare orders two positions: -1, 0, 1, and false if they can't be compared.
+	Compare(a, b Position) (int, bool)
+}

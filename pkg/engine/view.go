@@ -1,0 +1,130 @@
+package engine
+
+// Role is what a member is at this moment, in its engine's own words.
+type Role string
+
+// The roles known to all. An engine may use others; ops compares only with these.
+const (
+	RoleUnknown  Role = "unknown"
+	RoleLeader   Role = "leader"
+	RoleFollower Role = "follower"
+	RoleLearner  Role = "learner"
+	RolePrimary  Role = "primary"
+	RoleReplica  Role = "replica"
+)
+
+// Leads reports whether the role is the one that orders writes.
+func (r Role) Leads() bool { return r == RoleLeader || r == RolePrimary }
+
+// Position says how far a member's history reaches: a revision and raft index,
+// an LSN on a timeline, a GTID set, an offset of a replication ID. It is
+// opaque here; Rules.Compare reads it.
+type Position string
+
+// Member is what one member says of itself, asked alone. The zero value with a
+// Name is a member that was not reached.
+type Member struct {
+	Name string `json:"name"`
+	// Reachable is true if the member answered a request for its own state.
+	Reachable bool `json:"reachable"`
+	// Problem says why it was not reached, or what it reports to be wrong.
+	Problem string `json:"problem,omitempty"`
+	// ID is the member's identity inside the database, ClusterID the cluster's.
+	ID        string `json:"id,omitempty"`
+	ClusterID string `json:"clusterID,omitempty"`
+	Role      Role   `json:"role"`
+	// Leader is the ID of the member that this one follows, "" for none.
+	Leader  string `json:"leader,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Schema is the version of the data on disk, where the engine has one;
+	// Protocol the version that the cluster as a whole speaks.
+	Schema   string   `json:"schema,omitempty"`
+	Protocol string   `json:"protocol,omitempty"`
+	Position Position `json:"position,omitempty"`
+	// Serving is true if the member just answered a request that needs the
+	// whole cluster's consent (a linearizable read, a write check).
+	Serving bool `json:"serving"`
+	// Bytes: of the data file, of it in use, and the most it may hold (0: no limit).
+	DataBytes  int64 `json:"dataBytes,omitempty"`
+	UsedBytes  int64 `json:"usedBytes,omitempty"`
+	QuotaBytes int64 `json:"quotaBytes,omitempty"`
+	// Alarms are the engine's own alarms on this member, for example "NOSPACE".
+	Alarms []string `json:"alarms,omitempty"`
+}
+
+// Registered is one entry of the database's own member list.
+type Registered struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Voter is false for a learner or an asynchronous follower.
+	Voter bool `json:"voter"`
+	// Started is false while the entry waits for its process to come up for the first time.
+	Started bool `json:"started"`
+	// Address is the peer address as registered.
+	Address string `json:"address,omitempty"`
+}
+
+// View is what the database says of itself. Disagreement is data: nothing
+// here is an error.
+type View struct {
+	// Members holds one entry for every member that was asked, reached or not.
+	Members []Member `json:"members"`
+	// Roster is the member list that a majority stands behind; empty unless Quorum.
+	Roster []Registered `json:"roster,omitempty"`
+	// Quorum is true if the cluster answered a request that needs a majority.
+	Quorum bool `json:"quorum"`
+	// ClusterIDs are the distinct identities seen; more than one is a split.
+	ClusterIDs []string `json:"clusterIDs,omitempty"`
+}
+
+// Member returns the entry of that name; the zero value, unreachable, if there is none.
+func (v View) Member(name string) Member {
+	for _, m := range v.Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	return Member{Name: name, Role: RoleUnknown}
+}
+
+// Registered returns the roster's entry of that name.
+func (v View) Registered(name string) (Registered, bool) {
+	for _, r := range v.Roster {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Registered{}, false
+}
+
+// Leader returns the member that leads, as far as a reachable member says so of itself.
+func (v View) Leader() (Member, bool) {
+	for _, m := range v.Members {
+		if m.Reachable && m.Role.Leads() {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// Voters returns the roster's voting entries.
+func (v View) Voters() []Registered {
+	var out []Registered
+	for _, r := range v.Roster {
+		if r.Voter {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Learners returns the roster's entries that don't vote.
+func (v View) Learners() []Registered {
+	var out []Registered
+	for _, r := range v.Roster {
+		if !r.Voter {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+// Package repository keeps backups: immutable objects, each with a manifest
+// beside it that explains it to any machine. There is no index; a listing
+// reads the manifests. Object stores join behind Storage later.
+package repository
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Errors that callers compare with errors.Is.
+var (
+	// ErrNotFound: no backup of that identifier.
+	ErrNotFound = errors.New("no such backup")
+	// ErrExists: a backup of that identifier is there already and is not ours to overwrite.
+	ErrExists = errors.New("backup exists already")
+	// ErrDamaged: what is stored is not what the manifest says.
+	ErrDamaged = errors.New("backup is damaged")
+	// ErrNoSpace: the target is full.
+	ErrNoSpace = errors.New("no space left in the repository")
+)
+
+// Manifest explains one backup. It is written last: a backup without one does
+// not exist. Unknown fields of newer tools survive being read.
+type Manifest struct {
+	// Format is 1.
+	Format int `json:"format"`
+	// ID is unique in its repository and sorts by time: "<cluster>-20261121T101500Z-<4 hex>".
+	ID     string `json:"id"`
+	Engine string `json:"engine"`
+	// Cluster and Namespace that it was taken from.
+	Cluster   string `json:"cluster"`
+	Namespace string `json:"namespace"`
+	// Version of the server, full.
+	Version   string `json:"version"`
+	ClusterID string `json:"clusterID"`
+	// Member that streamed it.
+	Member string `json:"member"`
+	// Facts read from the finished file.
+	Facts engine.SnapshotFacts `json:"facts"`
+	// File is the data's name beside the manifest; Bytes and SHA256 are of the whole file.
+	File   string `json:"file"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	// Operation is the UID-like identifier of the operation that wrote it; a
+	// repeat of the same operation may overwrite, nobody else.
+	Operation string `json:"operation"`
+	Tool      string `json:"tool"`
+	// StartedAt and FinishedAt of the stream.
+	StartedAt  time.Time `json:"startedAt"`
+	FinishedAt time.Time `json:"finishedAt"`
+	// Verified holds the newest successful verification.
+	Verified *Verification `json:"verified,omitempty"`
+}
+
+// Verification is the proof that a backup was restored and compared.
+type Verification struct {
+	Time time.Time `json:"time"`
+	// Version of the server that served the restored data.
+	Version string `json:"version"`
+	Tool    string `json:"tool"`
+}
+
+// Repository is one place where backups live. Safe for concurrent use.
+type Repository interface {
+	// URL is the canonical form that Open accepts again.
+	URL() string
+	// Writer begins a backup. Nothing of it is visible until Commit.
+	Writer(ctx context.Context, id, operation string) (Writer, error)
+	// Reader streams a backup's data and fails with ErrDamaged at its end if
+	// size or SHA-256 differ from the manifest's.
+	Reader(ctx context.Context, id string) (io.ReadCloser, Manifest, error)
+	// Get returns one manifest; List all of a cluster, or of all clusters for "", newest first.
+	Get(ctx context.Context, id string) (Manifest, error)
+	List(ctx context.Context, cluster string) ([]Manifest, error)
+	// MarkVerified replaces the manifest's Verified, atomically.
+	MarkVerified(ctx context.Context, id string, v Verification) error
+	// Delete removes manifest, then data. A repeat returns ErrNotFound.
+	Delete(ctx context.Context, id string) error
+	Close() error
+}
+
+// Writer takes one backup's bytes. A crash before Commit leaves a file ending
+// in .part, which the next Writer of the same identifier replaces.
+type Writer interface {
+	io.Writer
+	// Commit makes data durable, opens it with facts (the engine reads the
+	// finished file), completes Bytes, SHA256, File and Facts of the manifest
+	// and writes it last. It returns the stored manifest.
+	Commit(ctx context.Context, m Manifest, open func(path string) (engine.SnapshotFacts, error)) (Manifest, error)
+	// Abort drops everything; after Commit it does nothing.
+	Abort() error
+}
