@@ -14,6 +14,12 @@ type Rules interface {
 	CheckRemove(v View, member string) error
 	// CheckUpgrade judges the step from every member's version to target, with the cluster's options.
 	CheckUpgrade(v View, spec v1alpha1.DatabaseClusterSpec, target string) error
+	// CheckUpgraded says why an upgrade to target is not complete yet: a member,
+	// the protocol of the cluster or the data format is still behind; nil when done.
+	CheckUpgraded(v View, target string) error
+	// CheckRollback judges whether members may still be put back on version to
+	// in the middle of an upgrade.
+	CheckRollback(v View, to string) error
 	// CheckRestore judges whether a backup of that server version may be loaded by target.
 	CheckRestore(from, target string) error
 	// Health says why a member is not a healthy, full member of the cluster; nil if it is.

@@ -119,8 +119,10 @@ type Formation struct {
 	ClusterID string `json:"clusterID,omitempty"`
 	// Loaded says that the founding member's volume holds the restored backup.
 	Loaded bool `json:"loaded,omitempty"`
-	// Sealed says that no workload may bootstrap any more.
-	Sealed bool `json:"sealed,omitempty"`
+	// ExpectedKeys and ExpectedHash are of the loaded backup, to be compared
+	// with what the founding member serves.
+	ExpectedKeys int64  `json:"expectedKeys,omitempty"`
+	ExpectedHash string `json:"expectedHash,omitempty"`
 	// Epoch counts in-place restores.
 	Epoch int32 `json:"epoch,omitempty"`
 }

@@ -62,6 +62,11 @@ type OperationSpec struct {
 	// The identifier is chosen here, before the first byte is written.
 	Repository string `json:"repository,omitempty"`
 	Backup     string `json:"backup,omitempty"`
+	// Source is the repository and identifier that an in-place restore loads;
+	// Repository and Backup are then its safety backup.
+	Source *BackupSource `json:"source,omitempty"`
+	// Verify restores the backup into a throw-away member and compares.
+	Verify bool `json:"verify,omitempty"`
 	// Waive lists the safety checks, by name, that the person gave up.
 	Waive []string `json:"waive,omitempty"`
 	// Purge drops the volumes on delete.
@@ -75,6 +80,12 @@ type OperationSpec struct {
 	RequestedFrom string `json:"requestedFrom,omitempty"`
 	// Command is the line that continues or repeats this operation.
 	Command string `json:"command,omitempty"`
+}
+
+// BackupSource names the backup to load.
+type BackupSource struct {
+	Repository string `json:"repository"`
+	Backup     string `json:"backup"`
 }
 
 // OperationStatus is how far the operation came.
@@ -126,6 +137,4 @@ const (
 	FactBackup = "backup"
 	// FactVerified is set to the identifier once that backup was restored and compared.
 	FactVerified = "verified"
-	// FactLoaded is set once the backup is in the founding member's volume.
-	FactLoaded = "loaded"
 )

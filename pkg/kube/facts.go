@@ -1,0 +1,122 @@
+// Package kube is all that the project knows of Kubernetes: where the store
+// keeps its objects, what exists for a cluster, how it is applied, how a pod
+// is dialled and who holds the lease. It knows no engine and no operation.
+package kube
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Facts is what exists in Kubernetes for one cluster, as read in one pass.
+// It is plain data; nothing is inferred from what is absent in a cache.
+type Facts struct {
+	// Members holds every member of which a volume, workload or pod exists, sorted by number.
+	Members []Member `json:"members"`
+	// Certificates is true if CA, admin and client secrets exist (or none are wanted).
+	Certificates bool `json:"certificates"`
+	// Services is true if the headless and the client service exist with the wanted ports.
+	Services bool `json:"services"`
+	// Budget is minAvailable of the disruption budget; nil if there is none.
+	Budget *int32 `json:"budget,omitempty"`
+	// Helpers are the tool's own pods for this cluster, by name.
+	Helpers []Helper `json:"helpers,omitempty"`
+	// Foreign lists objects, as kind/name, that bear a name of ours but not our labels.
+	Foreign []string `json:"foreign,omitempty"`
+}
+
+// Member is what exists for one member.
+type Member struct {
+	Name     string   `json:"name"`
+	Volume   Volume   `json:"volume"`
+	Workload Workload `json:"workload"`
+	Pod      Pod      `json:"pod"`
+}
+
+// Volume is a member's PersistentVolumeClaim.
+type Volume struct {
+	Exists      bool `json:"exists"`
+	Bound       bool `json:"bound"`
+	Terminating bool `json:"terminating"`
+	// Token of the formation that made it; a volume with another token is of
+	// an earlier life and is never touched.
+	Token    string            `json:"token,omitempty"`
+	Size     resource.Quantity `json:"size"`
+	Capacity resource.Quantity `json:"capacity"`
+	Problem  *Problem          `json:"problem,omitempty"`
+}
+
+// Workload is a member's StatefulSet.
+type Workload struct {
+	Exists      bool `json:"exists"`
+	Terminating bool `json:"terminating"`
+	// Bootstrap is true while its template could still found a cluster.
+	Bootstrap bool   `json:"bootstrap"`
+	Image     string `json:"image,omitempty"`
+	Version   string `json:"version,omitempty"`
+	// Token of the formation it belongs to.
+	Token string `json:"token,omitempty"`
+	// Renderer is the version of the tool that rendered its template.
+	Renderer string `json:"renderer,omitempty"`
+}
+
+// Pod is a member's pod.
+type Pod struct {
+	Exists      bool `json:"exists"`
+	Running     bool `json:"running"`
+	Ready       bool `json:"ready"`
+	Terminating bool `json:"terminating"`
+	// UID guards a deletion against hitting the successor.
+	UID      string    `json:"uid,omitempty"`
+	Image    string    `json:"image,omitempty"`
+	Version  string    `json:"version,omitempty"`
+	Node     string    `json:"node,omitempty"`
+	IP       string    `json:"ip,omitempty"`
+	Restarts int32     `json:"restarts"`
+	Created  time.Time `json:"created"`
+	Problem  *Problem  `json:"problem,omitempty"`
+}
+
+// Helper is one of the tool's own pods.
+type Helper struct {
+	Name    string   `json:"name"`
+	Purpose string   `json:"purpose"`
+	Running bool     `json:"running"`
+	Done    bool     `json:"done"`
+	Failed  bool     `json:"failed"`
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// ProblemKind classifies what keeps a pod or volume from working.
+type ProblemKind string
+
+// The kinds.
+const (
+	ProblemImage         ProblemKind = "ImagePull"
+	ProblemUnschedulable ProblemKind = "Unschedulable"
+	ProblemVolume        ProblemKind = "VolumeNotBound"
+	ProblemCrashing      ProblemKind = "CrashLooping"
+	ProblemOOM           ProblemKind = "OutOfMemory"
+	ProblemConfig        ProblemKind = "CannotStart"
+	ProblemForbidden     ProblemKind = "Forbidden"
+	ProblemNode          ProblemKind = "NodeLost"
+)
+
+// Problem is evidence that something needs a person, with the cluster's own words.
+type Problem struct {
+	Kind    ProblemKind `json:"kind"`
+	Message string      `json:"message"`
+	// Since when it is so, by the cluster's clock.
+	Since time.Time `json:"since"`
+}
+
+// Member returns the facts of that name; the zero value with the name if nothing exists.
+func (f Facts) Member(name string) Member {
+	for _, m := range f.Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	return Member{Name: name}
+}

@@ -1,0 +1,190 @@
+package ops
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// Decide says what comes next: one step, one wait, a block, or nothing. It is
+// pure and total; every driver asks it, and only it. The families are asked in
+// an order of safety: identity before anything else, a half-made cluster before
+// its members, an interrupted join before a new one, versions before size.
+func Decide(e engine.Engine, s State) Decision {
+	p := planner{e: e, s: s}
+	if s.Cluster == nil {
+		return Decision{Done: true}
+	}
+	for _, family := range []func() *Decision{
+		p.identity,
+		p.deletion,
+		p.restoreInPlace,
+		p.founding,
+		p.sealing,
+		p.backup,
+		p.budget,
+		p.joining,
+		p.leaving,
+		p.upgrade,
+		p.size,
+		p.healthy,
+	} {
+		if d := family(); d != nil {
+			return *d
+		}
+	}
+	return Decision{Done: true}
+}
+
+// planner is one question to the planner.
+type planner struct {
+	e engine.Engine
+	s State
+}
+
+// How long a problem may last before a person is told. Below it, provisioning
+// and first scheduling look like failures; 15 s is what a user is promised.
+const patience = 8 * time.Second
+
+// The default bounds of a step and of a wait.
+const (
+	stepDeadline   = time.Minute
+	waitDeadline   = 3 * time.Minute
+	streamDeadline = 2 * time.Hour
+)
+
+// identity stops everything where it is unclear whose data this is.
+func (p planner) identity() *Decision {
+	if len(p.s.Kube.Foreign) > 0 {
+		return block(&Error{Kind: Refused, Check: "foreign-objects",
+			Message: fmt.Sprintf("%v bear names of cluster %s but do not belong to it", p.s.Kube.Foreign, p.s.Cluster.Name),
+			Hint:    "choose another name, or remove these objects if nobody needs them"})
+	}
+	if p.s.verb() == v1alpha1.VerbDelete {
+		return nil
+	}
+	if len(p.s.View.ClusterIDs) > 1 {
+		return block(&Error{Kind: NeedsHuman, Check: "split",
+			Message: fmt.Sprintf("the members of %s belong to different database clusters (%v): this is a split, and going on could lose data", p.s.Cluster.Name, p.s.View.ClusterIDs),
+			Hint:    "kubectl dbop status " + p.s.Cluster.Name + " -o wide shows which member belongs to which"})
+	}
+	if want := p.s.formation().ClusterID; want != "" {
+		for _, id := range p.s.View.ClusterIDs {
+			if id != want {
+				return block(&Error{Kind: NeedsHuman, Check: "cluster-id",
+					Message: fmt.Sprintf("the members of %s say cluster ID %s, but %s was recorded when it formed", p.s.Cluster.Name, id, want),
+					Hint:    "find out who replaced the data before anything else is done"})
+			}
+		}
+	}
+	return nil
+}
+
+// budget keeps the disruption budget at the quorum of the larger of now and
+// soon: evictions by others must not undercut a size that is being reached.
+func (p planner) budget() *Decision {
+	n := max(int(p.s.Cluster.Spec.Members), len(p.s.View.Voters()))
+	var want int32
+	if n > 1 {
+		want = int32(n/2 + 1) // #nosec G115 -- a cluster's size fits
+	}
+	var have int32
+	if p.s.Kube.Budget != nil {
+		have = *p.s.Kube.Budget
+	}
+	if want == have {
+		return nil
+	}
+	title := fmt.Sprintf("Let evictions leave at least %d members", want)
+	if want == 0 {
+		title = "Drop the disruption budget: one member can't have one"
+	}
+	return do(Step{ID: "set-budget", Action: ActionBudget, Title: title, Risk: RiskNone, Budget: want,
+		Touches: []string{"poddisruptionbudget/" + p.s.Cluster.Name}, Deadline: stepDeadline})
+}
+
+// healthy is the last word of every operation: not before all members say so.
+func (p planner) healthy() *Decision {
+	if p.s.verb() == v1alpha1.VerbBackup {
+		return nil
+	}
+	for _, r := range p.s.View.Voters() {
+		if err := p.e.Health(p.s.View, r.Name); err != nil {
+			return p.await("healthy", err.Error(), waitDeadline, r.Name)
+		}
+	}
+	return nil
+}
+
+// fresh reports whether the operation in flight has done nothing yet, so that
+// an objection is a refusal rather than a pause.
+func (p planner) fresh() bool {
+	return p.s.Operation != nil && len(p.s.Operation.Status.Journal) == 0
+}
+
+// gate turns an objection into a refusal before the first effect, and into a
+// wait with a reason afterwards.
+func (p planner) gate(id string, objection error, members ...string) *Decision {
+	if objection == nil {
+		return nil
+	}
+	if p.fresh() {
+		return block(refused(objection))
+	}
+	return p.await(id, objection.Error(), waitDeadline, members...)
+}
+
+// await is a wait step, unless one of the members has a problem that waiting won't mend.
+func (p planner) await(id, why string, deadline time.Duration, members ...string) *Decision {
+	for _, name := range members {
+		m := p.s.Kube.Member(name)
+		for _, problem := range []*kube.Problem{m.Pod.Problem, m.Volume.Problem} {
+			if problem != nil && p.s.Now.Sub(problem.Since) > patience {
+				return block(p.stuck(name, *problem))
+			}
+		}
+	}
+	return &Decision{Why: why, Step: &Step{ID: "wait/" + id, Action: ActionWait, Members: members,
+		Title: "Wait until " + waitTitle(id, members), Reason: why, Risk: RiskNone, Deadline: deadline}}
+}
+
+func waitTitle(id string, members []string) string {
+	switch id {
+	case "formed":
+		return "all founding members form one cluster"
+	case "quorum":
+		return "a majority answers"
+	case "healthy":
+		return fmt.Sprintf("%s is a healthy member", members[0])
+	case "joined":
+		return fmt.Sprintf("%s has started and catches up", members[0])
+	case "upgraded":
+		return "the whole cluster speaks the new version"
+	default:
+		return id
+	}
+}
+
+// stuck explains a problem and what a person may do about it.
+func (p planner) stuck(member string, problem kube.Problem) *Error {
+	hint := "kubectl describe pod " + v1alpha1.PodName(member) + " -n " + p.s.Cluster.Namespace
+	switch problem.Kind {
+	case kube.ProblemImage:
+		hint = "check the image name, or mirror it and pass --registry; then repeat the command"
+	case kube.ProblemUnschedulable:
+		hint = "make room (nodes, requests, anti-affinity), then repeat the command; kubectl describe pod " + v1alpha1.PodName(member)
+	case kube.ProblemVolume:
+		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
+	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
+		hint = "kubectl dbop logs " + p.s.Cluster.Name + " shows why; then repeat the command, or step back: kubectl dbop cancel " + p.s.Cluster.Name
+	}
+	return &Error{Kind: NeedsHuman, Check: string(problem.Kind),
+		Message: fmt.Sprintf("%s: %s: %s", member, problem.Kind, problem.Message), Hint: hint}
+}
+
+func block(e *Error) *Decision { return &Decision{Blocked: e} }
+
+func do(s Step) *Decision { return &Decision{Step: &s} }

@@ -1,0 +1,75 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Kind is what an error means for the driver: the exit code of the command
+// line, the requeue of the reconciler.
+type Kind string
+
+// The kinds.
+const (
+	// Refused by a safety check; nothing was changed by this request.
+	Refused Kind = "Refused"
+	// NotYet: wait and observe again.
+	NotYet Kind = "NotYet"
+	// Failed: attempted, did not work; a repeat may.
+	Failed Kind = "Failed"
+	// NeedsHuman: going on needs a person's decision or repair.
+	NeedsHuman Kind = "NeedsHuman"
+	// TimedOut: the deadline of the step or of the caller passed.
+	TimedOut Kind = "TimedOut"
+	// Busy: somebody else is acting on the cluster.
+	Busy Kind = "Busy"
+	// Unchanged: everything is as asked already.
+	Unchanged Kind = "Unchanged"
+)
+
+// Error carries what was attempted, why it did not go and what to type next.
+type Error struct {
+	Kind Kind
+	// Check names the safety check of a refusal; --force=CHECK waives it where it may be.
+	Check string
+	// Message is one sentence, lower case, without a full stop.
+	Message string
+	// Hint is the next command or deed.
+	Hint string
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %v", e.Message, e.Err)
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first Error in the chain; Failed for any other error.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	if errors.Is(err, engine.ErrNotReady) {
+		return NotYet
+	}
+	if errors.Is(err, engine.ErrRefused) {
+		return Refused
+	}
+	return Failed
+}
+
+// refused turns an engine's refusal into an Error.
+func refused(err error) *Error {
+	var r *engine.Refusal
+	if errors.As(err, &r) {
+		return &Error{Kind: Refused, Check: r.Check, Message: r.Reason, Hint: r.Hint}
+	}
+	return &Error{Kind: Refused, Message: err.Error()}
+}

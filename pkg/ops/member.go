@@ -1,0 +1,134 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// quorumFirst waits for, or refuses without, a majority: nobody's member list
+// is authoritative without one.
+func (p planner) quorumFirst() *Decision {
+	if p.s.View.Quorum {
+		return nil
+	}
+	reached := 0
+	var names []string
+	for _, m := range p.s.View.Members {
+		names = append(names, m.Name)
+		if m.Reachable {
+			reached++
+		}
+	}
+	why := fmt.Sprintf("no quorum: %d of %d members answer, and no majority agrees on a leader", reached, len(p.s.View.Members))
+	if p.fresh() {
+		return block(&Error{Kind: Refused, Check: "quorum", Message: why,
+			Hint: "kubectl dbop status " + p.s.Cluster.Name + " shows which members are down and why"})
+	}
+	return p.await("quorum", why, waitDeadline, names...)
+}
+
+// joining finishes a join that began, whoever began it: a learner in the
+// roster is started, then promoted on the leader's word, or withdrawn if
+// nobody wants it any more.
+func (p planner) joining() *Decision {
+	if d := p.quorumFirst(); d != nil {
+		return d
+	}
+	for _, l := range p.s.View.Learners() {
+		if p.s.cancelling() || len(p.s.View.Voters()) >= int(p.s.Cluster.Spec.Members) {
+			return do(Step{ID: "deregister-member/" + l.Name, Action: ActionDeregister, Members: []string{l.Name}, Risk: RiskNone, Deadline: waitDeadline,
+				Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
+		}
+		if len(p.unstarted([]string{l.Name})) > 0 {
+			return p.start([]string{l.Name}, "it is registered as a learner")
+		}
+		if m := p.s.View.Member(l.Name); !m.Reachable {
+			return p.await("joined", fmt.Sprintf("%s does not answer yet", l.Name), waitDeadline, l.Name)
+		}
+		if !l.Started {
+			return p.await("joined", fmt.Sprintf("%s has not announced itself yet", l.Name), waitDeadline, l.Name)
+		}
+		return do(Step{ID: "promote-member/" + l.Name, Action: ActionPromote, Members: []string{l.Name}, Risk: RiskNone, Deadline: streamDeadline,
+			Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
+	}
+	return nil
+}
+
+// leaving removes what is left of members that the database's own list does
+// not hold any more. A kept volume would make the next pod of that name exit
+// for ever, so it goes before the name is free again.
+func (p planner) leaving() *Decision {
+	for _, m := range p.s.Kube.Members {
+		if _, registered := p.s.View.Registered(m.Name); registered || !p.s.ours(m) {
+			continue
+		}
+		return do(Step{ID: "retire-member/" + m.Name, Action: ActionRetire, Members: []string{m.Name}, Risk: RiskIrreversible, Deadline: waitDeadline,
+			Title: fmt.Sprintf("Stop %s and drop its volume", m.Name), Reason: "the database does not count it as a member",
+			Touches: []string{"statefulset/" + m.Name, "persistentvolumeclaim/" + v1alpha1.VolumeName(m.Name)}})
+	}
+	return nil
+}
+
+// size moves the number of voters to what is wanted, one change at a time.
+func (p planner) size() *Decision {
+	voters := len(p.s.View.Voters())
+	want := int(p.s.Cluster.Spec.Members)
+	switch {
+	case voters < want:
+		return p.grow()
+	case voters > want:
+		return p.shrink()
+	}
+	return nil
+}
+
+func (p planner) grow() *Decision {
+	if err := p.e.CheckAdd(p.s.View); err != nil {
+		return p.gate("may-add", err, p.voterNames()...)
+	}
+	name := p.s.freeName()
+	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
+	if !p.e.Capabilities().Learners {
+		title, reason = "Register "+name, ""
+	}
+	return do(Step{ID: "register-member/" + name, Action: ActionRegister, Members: []string{name}, Risk: RiskNone, Deadline: waitDeadline,
+		Title: title, Reason: reason})
+}
+
+func (p planner) shrink() *Decision {
+	victim := p.e.Victim(p.s.View)
+	if p.s.verb() == v1alpha1.VerbRemoveMember {
+		if _, ok := p.s.View.Registered(p.s.Operation.Spec.Member); ok {
+			victim = p.s.Operation.Spec.Member
+		}
+	}
+	if err := p.e.CheckRemove(p.s.View, victim); err != nil {
+		return p.gate("may-remove", err, p.voterNames()...)
+	}
+	if leader, ok := p.s.View.Leader(); ok && leader.Name == victim && p.e.Capabilities().HandOver {
+		if d := p.handOver(victim, "the leader is about to leave", victim); d != nil {
+			return d
+		}
+	}
+	return do(Step{ID: "deregister-member/" + victim, Action: ActionDeregister, Members: []string{victim}, Risk: RiskIrreversible, Deadline: waitDeadline,
+		Title: "Remove " + victim + " from the database's member list"})
+}
+
+// handOver moves leadership away from a member; nil if nobody is fit to lead.
+func (p planner) handOver(from, reason string, except ...string) *Decision {
+	to := p.e.Successor(p.s.View, except...)
+	if to == "" {
+		return nil
+	}
+	return do(Step{ID: "hand-over/" + to, Action: ActionHandOver, Members: []string{from}, To: to, Risk: RiskLeaderMove, Deadline: stepDeadline,
+		Title: fmt.Sprintf("Hand leadership from %s to %s", from, to), Reason: reason})
+}
+
+func (p planner) voterNames() []string {
+	var out []string
+	for _, r := range p.s.View.Voters() {
+		out = append(out, r.Name)
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package ops
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Decision is what Decide says of a state: exactly one of Step, Blocked and
+// Done is set.
+type Decision struct {
+	Step    *Step
+	Blocked *Error
+	Done    bool
+	// Why explains a Step that waits.
+	Why string
+}
+
+// Plan is the road from a state to its end, or to what blocks it.
+type Plan struct {
+	// Verb and Cluster that the plan is for.
+	Verb    string `json:"verb,omitempty"`
+	Cluster string `json:"cluster"`
+	Steps   []Step `json:"steps"`
+	// Restarts lists pods that restart, LeaderMoves who leads, in order.
+	Restarts    []string `json:"restarts,omitempty"`
+	LeaderMoves []string `json:"leaderMoves,omitempty"`
+	// Irreversible lists the titles of the steps that can't be undone.
+	Irreversible []string `json:"irreversible,omitempty"`
+	// Blocked says why the plan can't go on after its last step.
+	Blocked *Block `json:"blocked,omitempty"`
+}
+
+// Block is the serialisable form of a blocking Error.
+type Block struct {
+	Kind    Kind   `json:"kind"`
+	Check   string `json:"check,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Unchanged reports whether there is nothing to do.
+func (p Plan) Unchanged() bool { return len(p.Steps) == 0 && p.Blocked == nil }
+
+// maxSteps bounds a plan; a planner that needs more is going in circles.
+const maxSteps = 500
+
+// MakePlan carries Decide forward over predicted states. It is pure: the same
+// state gives the same plan, and performing it step by step gives the same
+// steps, unless the world changes in between.
+func MakePlan(e engine.Engine, s State) Plan {
+	p := Plan{Verb: string(s.verb()), Steps: []Step{}}
+	if s.Cluster != nil {
+		p.Cluster = s.Cluster.Name
+	}
+	for len(p.Steps) < maxSteps {
+		d := Decide(e, s)
+		if d.Blocked != nil {
+			p.Blocked = &Block{Kind: d.Blocked.Kind, Check: d.Blocked.Check, Message: d.Blocked.Message, Hint: d.Blocked.Hint}
+			return p
+		}
+		if d.Step == nil {
+			return p
+		}
+		step := *d.Step
+		s = Predict(e, s, step)
+		p.note(e, s, &step)
+		p.Steps = append(p.Steps, step)
+	}
+	p.Blocked = &Block{Kind: NeedsHuman, Check: "plan-length", Message: "the plan does not come to an end", Hint: "please report this plan as a bug"}
+	return p
+}
+
+// note adds what a person wants to know of the step, given the state after it.
+func (p *Plan) note(e engine.Engine, after State, step *Step) {
+	if after.formed() && e.Capabilities().Quorum && len(after.View.Voters()) > 0 {
+		t := e.Tolerates(after.View)
+		step.Tolerates = &t
+	}
+	if l, ok := after.View.Leader(); ok {
+		step.Leader = l.Name
+	}
+	switch step.Risk {
+	case RiskRestart, RiskDowntime:
+		for _, m := range step.Members {
+			p.Restarts = append(p.Restarts, m)
+		}
+	case RiskLeaderMove:
+		p.LeaderMoves = append(p.LeaderMoves, step.To)
+	case RiskIrreversible:
+		p.Irreversible = append(p.Irreversible, step.Title)
+	}
+}

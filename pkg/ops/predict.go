@@ -1,0 +1,241 @@
+package ops
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// Predict returns the state that a step leads to if all goes well. It is the
+// other half of a plan: Decide on the prediction gives the next step. It
+// shares nothing with s.
+func Predict(e engine.Engine, s State, step Step) State {
+	n := s.clone()
+	if n.Operation != nil {
+		n.Operation.Status.Journal = append(n.Operation.Status.Journal, v1alpha1.JournalEntry{Step: step.ID})
+	}
+	switch step.Action {
+	case ActionCertificates:
+		n.Kube.Certificates = true
+	case ActionServices:
+		n.Kube.Services = true
+	case ActionBudget:
+		n.Kube.Budget = nil
+		if step.Budget > 0 {
+			n.Kube.Budget = &step.Budget
+		}
+	case ActionLoad:
+		n.Cluster.Status.Formation.Loaded = true
+		n.addMember(step.member(), false)
+		n.Kube.Members[n.memberIndex(step.member())].Workload = kube.Workload{}
+	case ActionStart:
+		for _, m := range step.Members {
+			n.addMember(m, !n.formed() && n.Cluster.Spec.RestoreFrom == nil)
+		}
+	case ActionRecordFormed:
+		n.Cluster.Status.Formation.ClusterID = n.View.ClusterIDs[0]
+	case ActionSeal:
+		for i := range n.Kube.Members {
+			n.Kube.Members[i].Workload.Bootstrap = false
+		}
+	case ActionRegister:
+		n.View.Roster = append(n.View.Roster, engine.Registered{ID: "predicted-" + step.member(), Name: step.member(), Voter: !e.Capabilities().Learners})
+	case ActionPromote:
+		n.setVoter(step.member())
+	case ActionDeregister:
+		n.dropRegistered(step.member())
+	case ActionHandOver:
+		n.lead(step.To)
+	case ActionRetire, ActionDeleteVolume:
+		for _, m := range step.Members {
+			n.dropMember(m)
+		}
+	case ActionUpgrade:
+		n.upgraded(step.member())
+	case ActionBackup:
+		n.setFact(v1alpha1.FactBackup)
+	case ActionVerify:
+		n.setFact(v1alpha1.FactVerified)
+	case ActionStop:
+		n.stopped(step.Members)
+	case ActionNewEpoch:
+		n.newEpoch()
+	case ActionDeleteAll:
+		n.Kube.Services, n.Kube.Certificates, n.Kube.Budget = false, false, nil
+	case ActionForget:
+		n.Cluster = nil
+	case ActionWait:
+		n.settle()
+	}
+	return n
+}
+
+// clone copies all that Predict changes.
+func (s State) clone() State {
+	s.Cluster = s.Cluster.DeepCopy()
+	s.Operation = s.Operation.DeepCopy()
+	s.Kube.Members = slices.Clone(s.Kube.Members)
+	s.View.Members = slices.Clone(s.View.Members)
+	s.View.Roster = slices.Clone(s.View.Roster)
+	s.View.ClusterIDs = slices.Clone(s.View.ClusterIDs)
+	return s
+}
+
+func (s *State) memberIndex(name string) int {
+	for i, m := range s.Kube.Members {
+		if m.Name == name {
+			return i
+		}
+	}
+	s.Kube.Members = append(s.Kube.Members, kube.Member{Name: name})
+	return len(s.Kube.Members) - 1
+}
+
+func (s *State) addMember(name string, bootstrap bool) {
+	token, version := s.formation().Token, s.Cluster.Spec.Version
+	m := &s.Kube.Members[s.memberIndex(name)]
+	m.Volume = kube.Volume{Exists: true, Bound: true, Token: token}
+	m.Workload = kube.Workload{Exists: true, Bootstrap: bootstrap, Version: version, Token: token}
+	m.Pod = kube.Pod{}
+}
+
+func (s *State) dropMember(name string) {
+	s.Kube.Members = slices.DeleteFunc(s.Kube.Members, func(m kube.Member) bool { return m.Name == name })
+	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
+}
+
+func (s *State) setVoter(name string) {
+	for i := range s.View.Roster {
+		if s.View.Roster[i].Name == name {
+			s.View.Roster[i].Voter = true
+		}
+	}
+	s.settle()
+}
+
+func (s *State) dropRegistered(name string) {
+	s.View.Roster = slices.DeleteFunc(s.View.Roster, func(r engine.Registered) bool { return r.Name == name })
+	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
+}
+
+func (s *State) lead(name string) {
+	id := s.View.Member(name).ID
+	for i := range s.View.Members {
+		m := &s.View.Members[i]
+		if m.Role.Leads() {
+			m.Role = engine.RoleFollower
+		}
+		if m.Name == name {
+			m.Role = engine.RoleLeader
+		}
+		m.Leader = id
+	}
+}
+
+func (s *State) upgraded(name string) {
+	m := &s.Kube.Members[s.memberIndex(name)]
+	m.Workload.Version = s.Cluster.Spec.Version
+	m.Pod.Version, m.Pod.Exists = s.Cluster.Spec.Version, true
+	for i := range s.View.Members {
+		if s.View.Members[i].Name == name {
+			s.View.Members[i].Version = s.Cluster.Spec.Version
+		}
+	}
+}
+
+func (s *State) stopped(names []string) {
+	for _, name := range names {
+		m := &s.Kube.Members[s.memberIndex(name)]
+		m.Workload, m.Pod = kube.Workload{}, kube.Pod{}
+	}
+	s.View = engine.View{}
+}
+
+func (s *State) setFact(name string) {
+	if s.Operation.Status.Facts == nil {
+		s.Operation.Status.Facts = map[string]string{}
+	}
+	s.Operation.Status.Facts[name] = s.Operation.Spec.Backup
+}
+
+func (s *State) newEpoch() {
+	BeginEpoch(s.Cluster, s.Operation, s.freeName())
+}
+
+// BeginEpoch writes the founding of an in-place restore into the cluster: one
+// founder, under a name that no kept volume bears.
+func BeginEpoch(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder string) {
+	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: op.Spec.Source.Repository, Backup: op.Spec.Source.Backup, KeepRevision: op.Spec.KeepRevision}
+	c.Status.Formation = &v1alpha1.Formation{Token: EpochToken(op), Members: []string{founder}, Epoch: c.Status.Formation.Epoch + 1}
+}
+
+// settle makes every member what its workload promises: up, joined, healthy.
+func (s *State) settle() {
+	names := s.formation().Members
+	if s.formed() {
+		names = nil
+		for _, r := range s.View.Roster {
+			names = append(names, r.Name)
+		}
+	} else {
+		s.View.Roster = nil
+		for _, n := range names {
+			s.View.Roster = append(s.View.Roster, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true})
+		}
+		s.View.ClusterIDs = []string{"predicted"}
+	}
+	s.View.Quorum = true
+	like, ok := s.View.Leader()
+	if !ok {
+		like = engine.Member{ID: "predicted-" + names[0], Name: names[0], ClusterID: s.View.ClusterIDs[0]}
+		for _, r := range s.View.Roster {
+			if r.Name == names[0] {
+				like.ID = r.ID
+			}
+		}
+	}
+	members := make([]engine.Member, 0, len(names))
+	for i := range s.View.Roster {
+		r := &s.View.Roster[i]
+		r.Started = true
+		version := s.Kube.Member(r.Name).Workload.Version
+		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter, Role: engine.RoleFollower, ClusterID: like.ClusterID,
+			Leader: like.ID, Version: version, Position: like.Position, Protocol: like.Protocol, Schema: like.Schema}
+		if !r.Voter {
+			m.Role = engine.RoleLearner
+		}
+		if r.ID == like.ID {
+			m.Role = engine.RoleLeader
+		}
+		members = append(members, m)
+	}
+	s.View.Members = members
+	s.settleVersion()
+	for i := range s.Kube.Members {
+		if m := &s.Kube.Members[i]; m.Workload.Exists {
+			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version}
+		}
+	}
+}
+
+// settleVersion lets protocol and data format follow once all members are of one version.
+func (s *State) settleVersion() {
+	for _, m := range s.View.Members {
+		if m.Version != s.Cluster.Spec.Version {
+			return
+		}
+	}
+	for i := range s.View.Members {
+		s.View.Members[i].Protocol = minor(s.Cluster.Spec.Version)
+		s.View.Members[i].Schema = minor(s.Cluster.Spec.Version)
+	}
+}
+
+// minor cuts a version to its first two numbers.
+func minor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}

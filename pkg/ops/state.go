@@ -1,0 +1,80 @@
+// Package ops is the heart: observe, plan, act. State is what was observed,
+// Decide is the pure judgement of it, Plan is Decide carried forward over
+// predicted states, and Loop performs one step after another, observing in
+// between. It knows no engine, no command line and no manager.
+package ops
+
+import (
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// State is everything a decision may depend on. It is serialisable, so that a
+// decision can be replayed from a file.
+type State struct {
+	// Now is the API server's time, not this machine's.
+	Now time.Time `json:"now"`
+	// Cluster is the wanted state and what is recorded of it; nil if there is none.
+	Cluster *v1alpha1.DatabaseCluster `json:"cluster,omitempty"`
+	// Operation is the request in flight; nil if there is none.
+	Operation *v1alpha1.Operation `json:"operation,omitempty"`
+	Kube      kube.Facts          `json:"kube"`
+	View      engine.View         `json:"view"`
+}
+
+// formation returns what is recorded of the founding; never nil.
+func (s State) formation() v1alpha1.Formation {
+	if s.Cluster == nil || s.Cluster.Status.Formation == nil {
+		return v1alpha1.Formation{}
+	}
+	return *s.Cluster.Status.Formation
+}
+
+// formed reports whether the cluster has ever formed in this epoch.
+func (s State) formed() bool { return s.formation().ClusterID != "" }
+
+// verb is the verb in flight, "" without one.
+func (s State) verb() v1alpha1.Verb {
+	if s.Operation == nil {
+		return ""
+	}
+	return s.Operation.Spec.Verb
+}
+
+// cancelling reports whether the person asked to step back.
+func (s State) cancelling() bool {
+	return s.Operation != nil && s.Operation.Status.Phase == v1alpha1.PhaseCancelling
+}
+
+// waives reports whether the operation in flight gave up the named check.
+func (s State) waives(check string) bool { return s.Operation != nil && s.Operation.Waives(check) }
+
+// fact returns a fact of the operation in flight.
+func (s State) fact(name string) string {
+	if s.Operation == nil {
+		return ""
+	}
+	return s.Operation.Status.Facts[name]
+}
+
+// ours reports whether what exists of the member belongs to this epoch.
+// Volumes of an earlier life, kept on purpose, are not.
+func (s State) ours(m kube.Member) bool {
+	token := s.formation().Token
+	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
+}
+
+// freeName is the lowest member name under which nothing exists and nothing is registered.
+func (s State) freeName() string {
+	for n := 1; ; n++ {
+		name := v1alpha1.MemberName(s.Cluster.Name, n)
+		m := s.Kube.Member(name)
+		_, registered := s.View.Registered(name)
+		if !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists && !registered {
+			return name
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package ops
+
+import "time"
+
+// Action is what a step does. Each is performed idempotently: a repeat after
+// success changes nothing, and a crash inside leaves a state from which the
+// same decision follows again.
+type Action string
+
+// The actions.
+const (
+	ActionCertificates Action = "create-certificates"
+	ActionServices     Action = "create-services"
+	ActionBudget       Action = "set-budget"
+	ActionStart        Action = "start-members"
+	ActionRecordFormed Action = "record-formation"
+	ActionSeal         Action = "seal-members"
+	ActionRegister     Action = "register-member"
+	ActionPromote      Action = "promote-member"
+	ActionDeregister   Action = "deregister-member"
+	ActionHandOver     Action = "hand-over"
+	ActionRetire       Action = "retire-member"
+	ActionUpgrade      Action = "upgrade-member"
+	ActionBackup       Action = "backup"
+	ActionVerify       Action = "verify-backup"
+	ActionLoad         Action = "load-backup"
+	ActionStop         Action = "stop-members"
+	ActionNewEpoch     Action = "begin-epoch"
+	ActionDeleteVolume Action = "delete-volumes"
+	ActionDeleteAll    Action = "delete-objects"
+	ActionForget       Action = "delete-record"
+	ActionWait         Action = "wait"
+)
+
+// Risk says what a step costs or may cost.
+type Risk string
+
+// The risks, from none to the worst.
+const (
+	RiskNone         Risk = "none"
+	RiskLeaderMove   Risk = "leader-move"
+	RiskRestart      Risk = "restart"
+	RiskDowntime     Risk = "downtime"
+	RiskIrreversible Risk = "irreversible"
+)
+
+// Step is one effect, or one wait, as data.
+type Step struct {
+	// ID is stable over re-planning: action/member, or wait/what.
+	ID     string `json:"id"`
+	Action Action `json:"action"`
+	// Members that the step acts on, for most exactly one.
+	Members []string `json:"members,omitempty"`
+	// To is the member that receives leadership.
+	To string `json:"to,omitempty"`
+	// Title in the imperative, for people; Reason why now.
+	Title  string `json:"title"`
+	Reason string `json:"reason,omitempty"`
+	Risk   Risk   `json:"risk"`
+	// Touches lists objects as kind/name.
+	Touches []string `json:"touches,omitempty"`
+	// Budget is the wanted minAvailable of ActionBudget; 0 removes it.
+	Budget int32 `json:"budget,omitempty"`
+	// Deadline bounds the step, or the wait since it began.
+	Deadline time.Duration `json:"deadline"`
+	// Tolerates is, in a plan, how many more voters may fail after this step
+	// before the cluster stops; nil where that has no meaning yet.
+	Tolerates *int `json:"tolerates,omitempty"`
+	// Leader is, in a plan, who leads after this step.
+	Leader string `json:"leader,omitempty"`
+}
+
+// member is the one member of the step.
+func (s Step) member() string {
+	if len(s.Members) == 0 {
+		return ""
+	}
+	return s.Members[0]
+}
+
+// Irreversible reports whether the lease is checked once more right before it.
+func (s Step) Irreversible() bool { return s.Risk == RiskIrreversible }

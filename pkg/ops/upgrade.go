@@ -1,0 +1,137 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// upgrade moves members to the wanted version one by one: those that don't
+// take part first, then followers, the leader last after it handed over to a
+// member that is upgraded already. Between two of them every member must be
+// healthy. It goes back the same way while the engine still allows it.
+func (p planner) upgrade() *Decision {
+	outdated := p.outdated()
+	if len(outdated) == 0 {
+		if p.s.verb() != v1alpha1.VerbUpgrade {
+			return nil
+		}
+		if d := p.settledAt(p.voterNames()); d != nil {
+			return d
+		}
+		if err := p.e.CheckUpgraded(p.s.View, p.s.Cluster.Spec.Version); err != nil && !p.s.cancelling() {
+			return p.await("upgraded", err.Error(), waitDeadline, p.voterNames()...)
+		}
+		return nil
+	}
+	if d := p.mayUpgrade(outdated); d != nil {
+		return d
+	}
+	if d := p.settledAt(p.upToDate(outdated)); d != nil {
+		return d
+	}
+	next := p.nextOutdated(outdated)
+	for _, name := range p.voterNames() {
+		if name == next {
+			continue
+		}
+		if err := p.e.Health(p.s.View, name); err != nil {
+			return p.gate("healthy", err, name)
+		}
+	}
+	risk := RiskRestart
+	if len(p.voterNames()) == 1 {
+		risk = RiskDowntime
+	}
+	if leader, ok := p.s.View.Leader(); ok && leader.Name == next && len(p.voterNames()) > 1 && p.e.Capabilities().HandOver {
+		if d := p.handOver(next, "the leader restarts last, after it handed over to an upgraded member", outdated...); d != nil {
+			return d
+		}
+	}
+	return do(Step{ID: "upgrade-member/" + next, Action: ActionUpgrade, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
+		Title:   fmt.Sprintf("Restart %s on %s", next, p.s.Cluster.Spec.Version),
+		Touches: []string{"statefulset/" + next, "pod/" + v1alpha1.PodName(next)}})
+}
+
+// mayUpgrade asks everything that must hold before, and again during, the roll.
+func (p planner) mayUpgrade(outdated []string) *Decision {
+	target := p.s.Cluster.Spec.Version
+	if p.s.cancelling() {
+		if err := p.e.CheckRollback(p.s.View, target); err != nil {
+			return block(refused(err))
+		}
+		return nil
+	}
+	started := len(outdated) < len(p.voterNames())
+	if started {
+		return nil
+	}
+	if err := p.e.CheckUpgrade(p.s.View, p.s.Cluster.Spec, target); err != nil {
+		return p.gate("may-upgrade", err, p.voterNames()...)
+	}
+	if len(p.voterNames()) == 1 && !p.s.waives("downtime") {
+		return block(&Error{Kind: Refused, Check: "downtime",
+			Message: "a cluster of one member is down while it restarts",
+			Hint:    "add members first, or accept it: --allow-downtime"})
+	}
+	if p.s.verb() != v1alpha1.VerbUpgrade || p.s.waives("backup") {
+		return nil
+	}
+	return p.backupFirst(true, true)
+}
+
+// outdated lists voters whose workload or pod is not of the wanted version.
+func (p planner) outdated() []string {
+	var out []string
+	for _, name := range p.voterNames() {
+		m := p.s.Kube.Member(name)
+		if m.Workload.Exists && (m.Workload.Version != p.s.Cluster.Spec.Version || (m.Pod.Exists && m.Pod.Version != p.s.Cluster.Spec.Version)) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// upToDate is the rest of the voters.
+func (p planner) upToDate(outdated []string) []string {
+	old := map[string]bool{}
+	for _, o := range outdated {
+		old[o] = true
+	}
+	var out []string
+	for _, name := range p.voterNames() {
+		if !old[name] {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// settledAt waits until those members run the wanted version and are healthy: the pause on red.
+func (p planner) settledAt(names []string) *Decision {
+	for _, name := range names {
+		m := p.s.View.Member(name)
+		if err := p.e.Health(p.s.View, name); err != nil {
+			return p.await("healthy", err.Error(), waitDeadline, name)
+		}
+		if m.Version != p.s.Cluster.Spec.Version {
+			return p.await("healthy", fmt.Sprintf("%s still runs %s", name, m.Version), waitDeadline, name)
+		}
+	}
+	return nil
+}
+
+// nextOutdated picks a member that doesn't take part, else a follower, else the leader.
+func (p planner) nextOutdated(outdated []string) string {
+	for _, name := range outdated {
+		if p.e.Health(p.s.View, name) != nil {
+			return name
+		}
+	}
+	for _, name := range outdated {
+		if !p.s.View.Member(name).Role.Leads() {
+			return name
+		}
+	}
+	return outdated[0]
+}
