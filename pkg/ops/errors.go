@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // Kind is what an error means for the driver: the exit code of the command
@@ -25,6 +26,8 @@ const (
 	TimedOut Kind = "TimedOut"
 	// Busy: somebody else is acting on the cluster.
 	Busy Kind = "Busy"
+	// Interrupted by the person, at a safe point.
+	Interrupted Kind = "Interrupted"
 	// Unchanged: everything is as asked already.
 	Unchanged Kind = "Unchanged"
 )
@@ -63,6 +66,12 @@ func KindOf(err error) Kind {
 		return Refused
 	}
 	return Failed
+}
+
+// permanent lists the failures of a repository that no repeat mends.
+func permanent(err error) bool {
+	return errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrExists) ||
+		errors.Is(err, repository.ErrDamaged) || errors.Is(err, repository.ErrNoSpace)
 }
 
 // refused turns an engine's refusal into an Error.

@@ -80,3 +80,9 @@ func (s Step) member() string {
 
 // Irreversible reports whether the lease is checked once more right before it.
 func (s Step) Irreversible() bool { return s.Risk == RiskIrreversible }
+
+// streams reports whether the step moves data for long and may be cut off at
+// any byte without harm.
+func (s Step) streams() bool {
+	return s.Action == ActionBackup || s.Action == ActionVerify || s.Action == ActionLoad
+}

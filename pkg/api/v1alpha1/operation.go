@@ -56,7 +56,8 @@ type OperationSpec struct {
 	// cluster's spec holds them too.
 	Members int32  `json:"members,omitempty"`
 	Version string `json:"version,omitempty"`
-	// FromVersion is the version that an upgrade left, for undo and history.
+	// FromMembers and FromVersion are what was wanted before: where cancel goes back to.
+	FromMembers int32  `json:"fromMembers,omitempty"`
 	FromVersion string `json:"fromVersion,omitempty"`
 	// Repository and Backup name the backup that is made, checked or loaded.
 	// The identifier is chosen here, before the first byte is written.

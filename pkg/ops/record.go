@@ -1,0 +1,95 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// saveGrace is how long the last write of a record may take after its caller is gone.
+const saveGrace = 5 * time.Second
+
+// begin opens a journal entry; a step that is tried again keeps its entry.
+func begin(op *v1alpha1.Operation, step Step, now time.Time) {
+	j := op.Status.Journal
+	if n := len(j); n > 0 && j[n-1].Step == step.ID && j[n-1].FinishedAt == nil {
+		return
+	}
+	op.Status.Journal = append(j, v1alpha1.JournalEntry{Step: step.ID, Title: step.Title, StartedAt: metav1.NewTime(now)})
+}
+
+// end closes the journal entry of the step.
+func end(op *v1alpha1.Operation, step Step, now time.Time, err error) {
+	for i := len(op.Status.Journal) - 1; i >= 0; i-- {
+		e := &op.Status.Journal[i]
+		if e.Step != step.ID {
+			continue
+		}
+		t := metav1.NewTime(now)
+		e.FinishedAt = &t
+		if err != nil {
+			e.Error = err.Error()
+		}
+		return
+	}
+}
+
+func setFact(op *v1alpha1.Operation, key, value string) {
+	if op.Status.Facts == nil {
+		op.Status.Facts = map[string]string{}
+	}
+	op.Status.Facts[key] = value
+}
+
+// finish closes the record of a done operation.
+func (l *Loop) finish(ctx context.Context, op *v1alpha1.Operation) error {
+	phase := v1alpha1.PhaseSucceeded
+	if op.Status.Phase == v1alpha1.PhaseCancelling {
+		phase = v1alpha1.PhaseCancelled
+	}
+	op.Status.Phase, op.Status.Message = phase, ""
+	now := metav1.NewTime(op.Status.StartedAt.Add(time.Since(op.Status.StartedAt.Time)))
+	op.Status.FinishedAt = &now
+	return l.World.Save(ctx, op)
+}
+
+// pause writes the reason into the record, even if the caller is gone, and
+// passes the error on. A killed process can't; its record stays Running.
+func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) error {
+	if errors.Is(cause, kube.ErrLeaseLost) {
+		return cause
+	}
+	op.Status.Message = cause.Error()
+	if k := KindOf(cause); k == NeedsHuman || k == Refused || k == Failed {
+		if op.Status.Phase == v1alpha1.PhaseRunning {
+			op.Status.Phase = v1alpha1.PhasePaused
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveGrace)
+	defer cancel()
+	if err := l.World.Save(ctx, op); err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
+}
+
+// transient reports whether trying again may help: everything but what is
+// known to stay.
+func transient(err error) bool {
+	var typed *Error
+	var forbidden *kube.ForbiddenError
+	switch {
+	case errors.As(err, &forbidden), errors.Is(err, engine.ErrRefused), errors.Is(err, engine.ErrNotSnapshot),
+		errors.Is(err, engine.ErrReadOnly), errors.Is(err, kube.ErrLeaseLost), errors.Is(err, kube.ErrExists):
+		return false
+	case errors.As(err, &typed):
+		return typed.Kind == NotYet
+	}
+	return !permanent(err)
+}

@@ -1,0 +1,122 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Request is what a person or a manifest asks for: the operation, and for
+// create the cluster that is to be.
+type Request struct {
+	Operation v1alpha1.OperationSpec
+	// Cluster is the wanted cluster of create and of restore into a new one;
+	// nil for everything else.
+	Cluster *v1alpha1.DatabaseCluster
+}
+
+// want writes the wanted values of an operation into the cluster, or, when it
+// is being cancelled, those from before. It is idempotent, so whoever
+// continues applies it again. It reports whether anything changed.
+func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
+	members, version := c.Spec.Members, c.Spec.Version
+	o := op.Spec
+	switch o.Verb {
+	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbRemoveMember:
+		members = o.Members
+		if op.Status.Phase == v1alpha1.PhaseCancelling {
+			members = o.FromMembers
+		}
+	case v1alpha1.VerbUpgrade:
+		version = o.Version
+		if op.Status.Phase == v1alpha1.PhaseCancelling {
+			version = o.FromVersion
+		}
+	}
+	changed := members != c.Spec.Members || version != c.Spec.Version
+	c.Spec.Members, c.Spec.Version = members, version
+	return changed
+}
+
+// same reports whether a request asks for what the record already does, so
+// that repeating a command continues it.
+func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
+	o := op.Spec
+	if o.Cluster != r.Cluster || o.Verb != r.Verb {
+		return false
+	}
+	switch o.Verb {
+	case v1alpha1.VerbScale:
+		return o.Members == r.Members
+	case v1alpha1.VerbUpgrade:
+		return o.Version == r.Version
+	case v1alpha1.VerbRemoveMember:
+		return o.Member == r.Member
+	case v1alpha1.VerbDelete:
+		return o.Purge == r.Purge && slices.Equal(o.Waive, r.Waive)
+	case v1alpha1.VerbRestore:
+		return o.InPlace == r.InPlace && (o.Source == nil) == (r.Source == nil) && (o.Source == nil || *o.Source == *r.Source)
+	case v1alpha1.VerbBackup:
+		return o.Repository == r.Repository
+	default:
+		return true
+	}
+}
+
+// complete fills in what a request takes from the cluster as it is now.
+func complete(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
+	o.FromMembers, o.FromVersion = c.Spec.Members, c.Spec.Version
+	switch o.Verb {
+	case v1alpha1.VerbAddMember:
+		if o.Members == 0 {
+			o.Members = c.Spec.Members + 1
+		}
+	case v1alpha1.VerbRemoveMember:
+		o.Members = c.Spec.Members - 1
+	}
+}
+
+// check judges what only the request and the wanted state can show, before
+// anything is observed.
+func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
+	o := r.Operation
+	switch o.Verb {
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore:
+		if r.Cluster != nil {
+			return e.CheckCreate(r.Cluster.Spec, slices.Contains(o.Waive, "size"))
+		}
+	case v1alpha1.VerbScale:
+		spec := c.Spec
+		spec.Members = o.Members
+		return checkSize(e, spec, slices.Contains(o.Waive, "size"))
+	case v1alpha1.VerbAddMember:
+		spec := c.Spec
+		spec.Members = o.Members
+		return checkSize(e, spec, true)
+	case v1alpha1.VerbRemoveMember:
+		if o.Members < 1 {
+			return &engine.Refusal{Check: "last-member", Reason: "the last member of " + c.Name + " can't be removed: its data would be gone",
+				Hint: fmt.Sprintf("kubectl dbop delete %s takes a last backup and keeps the volume", c.Name)}
+		}
+	}
+	return nil
+}
+
+// checkSize asks the engine about nothing but the size.
+func checkSize(e engine.Engine, spec v1alpha1.DatabaseClusterSpec, force bool) error {
+	caps := e.Capabilities()
+	if spec.Members < 1 {
+		return &engine.Refusal{Check: "size", Reason: "a cluster needs at least one member", Hint: "kubectl dbop delete ends a cluster"}
+	}
+	if int(spec.Members) > caps.MaxMembers {
+		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members are too many: each write waits for a majority, and beyond %d nothing is gained", spec.Members, caps.MaxMembers),
+			Hint: fmt.Sprintf("choose at most %d", caps.MaxMembers)}
+	}
+	if caps.OddMembers && spec.Members%2 == 0 && !force {
+		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members tolerate no more failures than %d, and one more can fail", spec.Members, spec.Members-1),
+			Hint: fmt.Sprintf("choose %d or %d, or insist with --force", spec.Members-1, spec.Members+1)}
+	}
+	return nil
+}
