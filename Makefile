@@ -1,0 +1,86 @@
+# make help prints itself.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+include hack/versions.env
+export PATH := $(shell hack/go.sh):$(PATH)
+export GOFLAGS := -buildvcs=false
+
+VERSION := $(shell git describe --tags --dirty 2>/dev/null || echo v0.1.0-dev)
+COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+DATE := $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+
+BIN := $(CURDIR)/bin
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-cluster
+CLUSTER := $(BIN)/cluster
+TOOLS := $(BIN)/tools
+PREFIX ?= /usr/local
+
+.PHONY: help
+help: ## Print this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/kubectl-dbop, static and stripped
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/kubectl-dbop ./cmd/kubectl-dbop
+
+.PHONY: install
+install: build ## Install the plugin to $(PREFIX)/bin
+	install -D -m 0755 $(BIN)/kubectl-dbop $(PREFIX)/bin/kubectl-dbop
+	ln -sf kubectl-dbop $(PREFIX)/bin/kubectl_complete-dbop
+	@echo "Try: kubectl dbop create my-db --engine etcd"
+
+.PHONY: demo
+demo: build cluster-up ## Set everything up and run the main job on a real Kubernetes with real etcd
+	hack/demo.sh
+
+.PHONY: test
+test: ## Set everything up and pass every test, end to end included
+	hack/test.sh
+
+.PHONY: unit
+unit: etcd-binaries ## Tests that need no cluster
+	go test ./cmd/... ./pkg/... ./test/simulation/...
+
+.PHONY: e2e
+e2e: build cluster-up ## Tests on the real cluster
+	hack/e2e.sh
+
+.PHONY: torture
+torture: build cluster-up ## Every kill at every step boundary, and the long simulation
+	DBOP_TORTURE=all hack/e2e.sh
+	DBOP_TORTURE=all go test ./test/simulation -timeout 4h
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## Static checks, import rules included
+	$(TOOLS)/golangci-lint run ./...
+
+$(TOOLS)/golangci-lint: hack/versions.env
+	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@touch $@
+
+.PHONY: generate
+generate: build ## Regenerate what is generated: deep copies, the CLI reference
+	go run sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION) object paths=./pkg/api/v1alpha1/...
+	$(BIN)/kubectl-dbop reference --dir docs/reference
+
+.PHONY: bench
+bench: build cluster-up ## Measure against the alternatives, as ratios
+	hack/bench.sh
+
+.PHONY: etcd-binaries
+etcd-binaries: $(CLUSTER)
+	@$(CLUSTER) build etcd
+
+$(CLUSTER): $(shell find hack/cluster -name '*.go' -not -path '*/components/*' 2>/dev/null)
+	cd hack/cluster && go build -o $@ .
+
+.PHONY: cluster-up
+cluster-up: build $(CLUSTER) ## Start the real cluster (DBOP_E2E_KUBECONFIG set: use that one instead)
+	hack/cluster-up.sh
+
+.PHONY: cluster-down
+cluster-down: $(CLUSTER) ## Stop the real cluster and leave nothing behind
+	$(CLUSTER) down
