@@ -157,6 +157,9 @@ type PodInput struct {
 	Bootstrap bool
 	// Peers are the names of all members that the start should know, this one included.
 	Peers []string
+	// Loopback serves clients on 127.0.0.1 only, for throw-away members that
+	// hold a copy of real data and must not be reached by anybody else.
+	Loopback bool
 }
 
 // Pod is the engine's part of a pod; packages kube adds identity, volumes,
@@ -168,6 +171,8 @@ type Pod struct {
 	// DataPath is where the member's volume is mounted, TLSPath where
 	// tls.crt, tls.key and ca.crt are.
 	DataPath, TLSPath string
+	// DataDir is the directory below DataPath that LoadCommand's result becomes.
+	DataDir string
 	// GraceSeconds until a stopping pod is killed.
 	GraceSeconds int64
 }

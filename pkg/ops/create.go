@@ -20,7 +20,7 @@ func (p planner) founding() *Decision {
 	if d := p.staleVolumes(f); d != nil {
 		return d
 	}
-	if !p.s.Kube.Certificates {
+	if !p.s.Kube.Certificates && !p.s.Cluster.Spec.TLS.Disabled {
 		return do(Step{ID: "create-certificates", Action: ActionCertificates, Risk: RiskNone, Deadline: stepDeadline,
 			Title:   "Create a certificate authority and client certificates",
 			Touches: []string{"secret/" + v1alpha1.CASecret(p.s.Cluster.Name), "secret/" + v1alpha1.AdminSecret(p.s.Cluster.Name), "secret/" + v1alpha1.ClientSecret(p.s.Cluster.Name)}})
