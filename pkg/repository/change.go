@@ -1,0 +1,94 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// MarkVerified replaces the manifest's Verified and keeps all else, also
+// fields that this version does not know. A crash leaves the old manifest or
+// the new one; a repeat does no harm.
+func (d *Directory) MarkVerified(ctx context.Context, id string, v Verification) (err error) {
+	if err := begin(ctx, id); err != nil {
+		return err
+	}
+	if _, err := d.manifest(id); err != nil {
+		return fmt.Errorf("mark %s as verified: %w", id, err)
+	}
+	l, err := d.claim(id)
+	if err != nil {
+		return fmt.Errorf("mark %s as verified: %w", id, err)
+	}
+	defer func() { err = errors.Join(err, l.Release()) }()
+	content, err := d.manifestBytes(id)
+	if err == nil {
+		content, err = stamped(id, content, v)
+	}
+	if err == nil {
+		err = d.putManifest(id, content)
+	}
+	if err != nil {
+		return fmt.Errorf("mark %s as verified: %w", id, err)
+	}
+	return nil
+}
+
+// Delete removes the manifest, then the data, so that a crash leaves no
+// backup that lacks its data. A repeat removes what is left and returns
+// ErrNotFound. ErrBusy while the backup is being written.
+func (d *Directory) Delete(ctx context.Context, id string) (err error) {
+	if err := begin(ctx, id); err != nil {
+		return err
+	}
+	if !d.anything(id) {
+		return fmt.Errorf("delete: %w: %s in %s", ErrNotFound, id, d.URL())
+	}
+	l, err := d.claim(id)
+	if err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	defer func() { err = errors.Join(err, l.Release()) }()
+	_, missing := os.Stat(d.manifestPath(id))
+	if err := d.wipe(id); err != nil {
+		return err
+	}
+	if errors.Is(missing, fs.ErrNotExist) {
+		return fmt.Errorf("delete: %w: %s in %s; remains of an unfinished one were removed", ErrNotFound, id, d.URL())
+	}
+	return nil
+}
+
+// wipe removes all of a backup but the claim, which the caller holds.
+func (d *Directory) wipe(id string) error {
+	manifest := d.manifestPath(id)
+	err := d.files.remove(manifest)
+	if err == nil {
+		err = d.files.syncDir(d.path)
+	}
+	for _, path := range []string{d.dataPath(id), d.partPath(id), manifest + partSuffix} {
+		if err == nil {
+			err = d.files.remove(path)
+		}
+	}
+	if err == nil {
+		err = d.files.syncDir(d.path)
+	}
+	if err != nil {
+		return d.explain(err, "delete "+id)
+	}
+	return nil
+}
+
+// anything reports whether a backup or remains of one are there.
+func (d *Directory) anything(id string) bool {
+	manifest := d.manifestPath(id)
+	for _, path := range []string{manifest, manifest + partSuffix, d.dataPath(id), d.partPath(id), d.claimPath(id)} {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"syscall"
+)
+
+// Free is how many bytes an unprivileged process may still write under path.
+// It wraps errors.ErrUnsupported where the system can't say.
+func Free(path string) (int64, error) {
+	var st syscall.Statfs_t
+	for {
+		err := syscall.Statfs(path, &st)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("ask for the free space under %s: %w", path, err)
+		}
+		break
+	}
+	blocks, size := int64(st.Bavail), int64(st.Bsize)
+	if blocks < 0 {
+		// BSD counts below zero once only the reserve of root is left.
+		return 0, nil
+	}
+	if size > 0 && blocks > math.MaxInt64/size {
+		return math.MaxInt64, nil
+	}
+	return blocks * size, nil
+}
+
+// Full reports whether an error means that a disk or a quota is exhausted.
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// syncUnsupported tells the file systems that can't sync a directory, and need
+// not, from those that failed to.
+func syncUnsupported(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported)
+}
