@@ -1,15 +1,32 @@
 package kube
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
-// HeldError says who holds the lease of a cluster and is alive. It wraps ErrHeld.
+// HeldError says who holds the cluster. It wraps ErrHeld.
 type HeldError struct {
-	Cluster, Holder string
+	Cluster string
+	Holder  string
+	// Since when, by the holder's clock.
+	Since time.Time
+	// Operation that the holder named, or "".
+	Operation string
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("cluster %s is being operated by %s", e.Cluster, e.Holder)
+	what := ""
+	if e.Operation != "" {
+		what = " (" + e.Operation + ")"
+	}
+	return fmt.Sprintf("cluster %s is held by %s%s since %s", e.Cluster, e.Holder, what, e.Since.UTC().Format(time.RFC3339))
 }
 
 // Unwrap makes errors.Is(err, ErrHeld) true.
 func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// Hint is what to do next.
+func (e *HeldError) Hint() string {
+	return "wait for it to end, or stop that process; an abandoned lease is taken over by itself"
+}

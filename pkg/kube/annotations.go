@@ -1,0 +1,17 @@
+package kube
+
+// Annotations that the tool writes; facts are read back from them.
+const (
+	// AnnotationToken is the formation that an object was made by, on volume and workload.
+	AnnotationToken = "dbop.dev/token"
+	// AnnotationVersion is the version that a pod runs, on workload, template and pod.
+	AnnotationVersion = "dbop.dev/version"
+	// AnnotationBootstrap is "true" while a workload's template could found a cluster.
+	AnnotationBootstrap = "dbop.dev/bootstrap"
+	// AnnotationRenderer is the version of the tool that rendered a workload.
+	AnnotationRenderer = "dbop.dev/renderer"
+	// AnnotationProcess describes the process that holds a lease.
+	AnnotationProcess = "dbop.dev/process"
+	// AnnotationOperation says what the holder of a lease does.
+	AnnotationOperation = "dbop.dev/operation"
+)

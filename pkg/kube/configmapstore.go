@@ -1,0 +1,117 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// ConfigMapStore keeps clusters and operations in ConfigMaps, so that nothing
+// has to be installed. No object of it holds a secret. Identity, resource
+// version and deletion are the ConfigMap's; the generation is counted inside.
+type ConfigMapStore struct{ client *Client }
+
+var _ Store = (*ConfigMapStore)(nil)
+
+// NewConfigMapStore makes a Store; it makes no request.
+func NewConfigMapStore(c *Client) *ConfigMapStore { return &ConfigMapStore{client: c} }
+
+// GetCluster reads one cluster; ErrNotFound if there is none.
+func (s *ConfigMapStore) GetCluster(ctx context.Context, namespace, name string) (*v1alpha1.DatabaseCluster, error) {
+	m, err := s.get(ctx, namespace, v1alpha1.Record(name))
+	if err != nil {
+		return nil, err
+	}
+	return decodeCluster(m)
+}
+
+// ListClusters lists clusters by a label selector, sorted by namespace and name.
+func (s *ConfigMapStore) ListClusters(ctx context.Context, namespace, selector string) ([]v1alpha1.DatabaseCluster, error) {
+	if selector != "" {
+		selector = "," + selector
+	}
+	maps, err := s.list(ctx, namespace, v1alpha1.LabelKind+"="+kindCluster+selector)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]v1alpha1.DatabaseCluster, 0, len(maps))
+	for i := range maps {
+		c, err := decodeCluster(&maps[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.DatabaseCluster) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return out, nil
+}
+
+// CreateCluster writes a new cluster at generation 1; ErrExists if the name
+// is taken, also by a ConfigMap that is not ours.
+func (s *ConfigMapStore) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	m, err := encodeCluster(c, 1)
+	if err != nil {
+		return err
+	}
+	if err := s.client.api.Create(ctx, m); err != nil {
+		return err
+	}
+	return adoptCluster(c, m)
+}
+
+// UpdateCluster replaces the cluster. The generation grows if the wanted
+// state changed, whatever the caller put there.
+func (s *ConfigMapStore) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	old, err := s.GetCluster(ctx, c.Namespace, c.Name)
+	if err != nil {
+		return err
+	}
+	if old.ResourceVersion != c.ResourceVersion {
+		return &RequestError{Verb: "update", Resource: "configmaps", Namespace: c.Namespace, Name: v1alpha1.Record(c.Name), Kind: ErrConflict}
+	}
+	m, err := encodeCluster(c, nextGeneration(old, c))
+	if err != nil {
+		return err
+	}
+	if err := s.client.api.Update(ctx, m); err != nil {
+		return err
+	}
+	return adoptCluster(c, m)
+}
+
+// DeleteCluster deletes the very cluster that was read, and with it
+// everything that is owned by it. ErrNotFound on a repeat.
+func (s *ConfigMapStore) DeleteCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	m := &corev1.ConfigMap{}
+	m.Namespace, m.Name = c.Namespace, v1alpha1.Record(c.Name)
+	return s.client.api.Delete(ctx, m, client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
+}
+
+func (s *ConfigMapStore) get(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	m := &corev1.ConfigMap{}
+	if err := s.client.api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (s *ConfigMapStore) list(ctx context.Context, namespace, selector string) ([]corev1.ConfigMap, error) {
+	parsed, err := labels.Parse(selector)
+	if err != nil {
+		return nil, fmt.Errorf("read label selector %q: %w", selector, err)
+	}
+	l := &corev1.ConfigMapList{}
+	if err := s.client.api.List(ctx, l, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: parsed}); err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}

@@ -1,0 +1,226 @@
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// LeaseOptions say how a lease is taken and kept. The zero value is sensible.
+type LeaseOptions struct {
+	// Duration after which a lease that is not renewed counts as abandoned; 15 s by default.
+	Duration time.Duration
+	// RenewEvery is the pause between renewals, a third of Duration by default.
+	RenewEvery time.Duration
+	// Identity names the holder to people; user@host by default. What makes it
+	// unique is added.
+	Identity string
+	// Operation says what the holder is about to do, for whoever meets the lease.
+	Operation string
+	// Waiting is called once, when an abandoned lease is waited out.
+	Waiting func(holder string, left time.Duration)
+}
+
+// Acquire takes the lease of a cluster and keeps it renewed until Release.
+//
+// Clocks of two machines are never compared: another holder's lease counts as
+// abandoned only after it did not change for its whole duration while we
+// watched. If it is renewed meanwhile, Acquire gives up with a HeldError. A
+// holder that was a process of this very machine and is provably dead is
+// replaced at once. A crash while holding leaves a lease that the next one
+// takes over in this way.
+func Acquire(ctx context.Context, c *Client, namespace, cluster string, o LeaseOptions) (Lease, error) {
+	o = o.withDefaults()
+	a := &acquisition{client: c, options: o, cluster: cluster, key: client.ObjectKey{Namespace: namespace, Name: v1alpha1.Record(cluster)}, processes: processTable{root: "/proc"}}
+	a.identity = o.Identity + identitySeparator + fresh()
+	return a.run(ctx)
+}
+
+// identitySeparator stands between the name for people and what makes it unique.
+const identitySeparator = "/"
+
+func (o LeaseOptions) withDefaults() LeaseOptions {
+	if o.Duration <= 0 {
+		o.Duration = 15 * time.Second
+	}
+	if o.RenewEvery <= 0 {
+		o.RenewEvery = o.Duration / 3
+	}
+	if o.Identity == "" {
+		o.Identity = userAtHost()
+	}
+	if o.Waiting == nil {
+		o.Waiting = func(string, time.Duration) {}
+	}
+	return o
+}
+
+func userAtHost() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}
+
+func fresh() string {
+	b := make([]byte, 4)
+	_, _ = rand.Read(b) // never fails, see crypto/rand
+	return hex.EncodeToString(b)
+}
+
+// acquisition is one attempt to become the holder.
+type acquisition struct {
+	client    *Client
+	options   LeaseOptions
+	cluster   string
+	key       client.ObjectKey
+	identity  string
+	processes processTable
+}
+
+// errTaken: somebody was quicker; look again.
+var errTaken = errors.New("another took the lease first")
+
+func (a *acquisition) run(ctx context.Context) (Lease, error) {
+	for {
+		l, err := a.try(ctx)
+		if !errors.Is(err, errTaken) {
+			return l, err
+		}
+	}
+}
+
+func (a *acquisition) try(ctx context.Context) (Lease, error) {
+	found := &coordinationv1.Lease{}
+	err := a.client.api.Get(ctx, a.key, found)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return a.take(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: a.key.Namespace, Name: a.key.Name}})
+	case err != nil:
+		return nil, fmt.Errorf("look at the lease of cluster %s: %w", a.cluster, err)
+	case holder(found) == "" || a.holderDied(found):
+		return a.take(ctx, found)
+	}
+	abandoned, err := a.watch(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	return a.take(ctx, abandoned)
+}
+
+func (a *acquisition) holderDied(l *coordinationv1.Lease) bool {
+	p, ok := decodeProcess(l.Annotations[AnnotationProcess])
+	return ok && a.processes.dead(p)
+}
+
+// watch looks at another's lease until it was abandoned for its whole
+// duration; a change in between is proof of life.
+func (a *acquisition) watch(ctx context.Context, seen *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	duration := a.options.Duration
+	if s := seen.Spec.LeaseDurationSeconds; s != nil && *s > 0 {
+		duration = time.Duration(*s) * time.Second
+	}
+	// A third more than the interval of a living holder: one renewal may be slow.
+	suspicious := min(a.options.RenewEvery*4/3, duration)
+	began, told := time.Now(), false
+	ticker := time.NewTicker(max(a.options.RenewEvery/5, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the lease of cluster %s, held by %s: %w", a.cluster, displayHolder(seen), context.Cause(ctx))
+		case <-ticker.C:
+		}
+		now := &coordinationv1.Lease{}
+		switch err := a.client.api.Get(ctx, a.key, now); {
+		case errors.Is(err, ErrNotFound):
+			return nil, errTaken
+		case err != nil:
+			return nil, fmt.Errorf("watch the lease of cluster %s: %w", a.cluster, err)
+		case holder(now) == "" || a.holderDied(now):
+			return now, nil
+		case now.ResourceVersion != seen.ResourceVersion:
+			return nil, a.held(now)
+		}
+		quiet := time.Since(began)
+		if quiet >= duration {
+			return now, nil
+		}
+		if !told && quiet >= suspicious {
+			told = true
+			a.options.Waiting(displayHolder(seen), duration-quiet)
+		}
+	}
+}
+
+func (a *acquisition) held(l *coordinationv1.Lease) error {
+	e := &HeldError{Cluster: a.cluster, Holder: displayHolder(l), Operation: l.Annotations[AnnotationOperation]}
+	if l.Spec.AcquireTime != nil {
+		e.Since = l.Spec.AcquireTime.Time
+	}
+	return e
+}
+
+// take writes us into the lease, guarded by the resource version it was read with.
+func (a *acquisition) take(ctx context.Context, l *coordinationv1.Lease) (Lease, error) {
+	began := time.Now()
+	now := metav1.NewMicroTime(a.client.Now())
+	seconds, transitions := int32(max(a.options.Duration, time.Second)/time.Second), int32(0)
+	if l.Spec.LeaseTransitions != nil {
+		transitions = *l.Spec.LeaseTransitions + 1
+	}
+	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &a.identity, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now, LeaseTransitions: &transitions}
+	l.Labels = merged(l.Labels, map[string]string{v1alpha1.LabelCluster: a.cluster, labelManagedBy: v1alpha1.FieldManager})
+	l.Annotations = merged(l.Annotations, map[string]string{AnnotationProcess: "", AnnotationOperation: a.options.Operation})
+	if p, ok := a.processes.self(); ok {
+		l.Annotations[AnnotationProcess] = p.encode()
+	}
+	write := a.client.api.Create
+	if l.ResourceVersion != "" {
+		err := a.client.api.Update(ctx, l)
+		return a.taken(ctx, l, began, err)
+	}
+	return a.taken(ctx, l, began, write(ctx, l))
+}
+
+func (a *acquisition) taken(ctx context.Context, l *coordinationv1.Lease, began time.Time, err error) (Lease, error) {
+	switch {
+	case errors.Is(err, ErrConflict), errors.Is(err, ErrExists), errors.Is(err, ErrNotFound):
+		return nil, errTaken
+	case err != nil:
+		return nil, fmt.Errorf("take the lease of cluster %s: %w", a.cluster, err)
+	}
+	return hold(ctx, a, l, began), nil
+}
+
+func holder(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+// displayHolder is the holder without what makes it unique.
+func displayHolder(l *coordinationv1.Lease) string {
+	h := holder(l)
+	if i := strings.LastIndex(h, identitySeparator); i > 0 {
+		return h[:i]
+	}
+	return h
+}

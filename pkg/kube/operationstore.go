@@ -1,0 +1,98 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// CreateOperation writes a record. Without a name it gets a fresh one that
+// sorts by time of creation.
+func (s *ConfigMapStore) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+	if o.Name == "" {
+		suffix := make([]byte, 2)
+		_, _ = rand.Read(suffix) // never fails, see crypto/rand
+		o.Name = v1alpha1.OperationRecord(o.Spec.Cluster, s.client.Now().UTC().Format("20060102t150405")+"-"+hex.EncodeToString(suffix))
+	}
+	m, err := encodeOperation(o)
+	if err != nil {
+		return err
+	}
+	if err := s.client.api.Create(ctx, m); err != nil {
+		return err
+	}
+	adoptOperation(o, m)
+	return nil
+}
+
+// UpdateOperation replaces the record. The journal keeps its newest entries
+// only, in the store; the object passed in stays as it is.
+func (s *ConfigMapStore) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+	if o.ResourceVersion == "" {
+		return &RequestError{Verb: "update", Resource: "configmaps", Namespace: o.Namespace, Name: o.Name, Kind: ErrConflict}
+	}
+	m, err := encodeOperation(o)
+	if err != nil {
+		return err
+	}
+	if err := s.client.api.Update(ctx, m); err != nil {
+		return err
+	}
+	adoptOperation(o, m)
+	return nil
+}
+
+// GetOperation reads a record by its name; ErrNotFound if there is none.
+func (s *ConfigMapStore) GetOperation(ctx context.Context, namespace, name string) (*v1alpha1.Operation, error) {
+	m, err := s.get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return decodeOperation(m)
+}
+
+// ListOperations lists a cluster's records, newest first; those of all clusters for "".
+func (s *ConfigMapStore) ListOperations(ctx context.Context, namespace, cluster string) ([]v1alpha1.Operation, error) {
+	return s.operations(ctx, namespace, cluster, "")
+}
+
+// ActiveOperation returns the record that holds the cluster, or nil. It is
+// one request. Should two be active, which only a writer without the lease
+// can bring about, it is the older one: that one has effects already.
+func (s *ConfigMapStore) ActiveOperation(ctx context.Context, namespace, cluster string) (*v1alpha1.Operation, error) {
+	active := fmt.Sprintf(",%s in (%s,%s,%s)", v1alpha1.LabelPhase, v1alpha1.PhaseRunning, v1alpha1.PhasePaused, v1alpha1.PhaseCancelling)
+	all, err := s.operations(ctx, namespace, cluster, active)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[len(all)-1], nil
+}
+
+func (s *ConfigMapStore) operations(ctx context.Context, namespace, cluster, more string) ([]v1alpha1.Operation, error) {
+	selector := v1alpha1.LabelKind + "=" + kindOperation
+	if cluster != "" {
+		selector += "," + v1alpha1.LabelCluster + "=" + cluster
+	}
+	maps, err := s.list(ctx, namespace, selector+more)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]v1alpha1.Operation, 0, len(maps))
+	for i := range maps {
+		o, err := decodeOperation(&maps[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *o)
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.Operation) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), b.Status.StartedAt.Compare(a.Status.StartedAt.Time), strings.Compare(b.Name, a.Name))
+	})
+	return out, nil
+}

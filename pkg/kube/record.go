@@ -1,0 +1,147 @@
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// Values of LabelKind, and the keys under which the JSON is.
+const (
+	kindCluster   = "cluster"
+	kindOperation = "operation"
+	keyCluster    = "cluster.json"
+	keyOperation  = "operation.json"
+)
+
+// maxJournal bounds a record: an operation that is resumed for weeks must
+// still fit into an object of at most 1 MiB.
+const maxJournal = 200
+
+// recordedCluster is the stored form. What the ConfigMap's own metadata says
+// is not said twice: two copies could differ.
+type recordedCluster struct {
+	Generation int64                          `json:"generation"`
+	Spec       v1alpha1.DatabaseClusterSpec   `json:"spec"`
+	Status     v1alpha1.DatabaseClusterStatus `json:"status"`
+}
+
+type recordedOperation struct {
+	Spec   v1alpha1.OperationSpec   `json:"spec"`
+	Status v1alpha1.OperationStatus `json:"status"`
+}
+
+// storeLabels are those that the store computes; a person's own labels pass through it.
+var storeLabels = []string{labelName, labelInstance, labelVersion, labelComponent, labelManagedBy, v1alpha1.LabelKind, v1alpha1.LabelCluster, v1alpha1.LabelEngine, v1alpha1.LabelPhase}
+
+func encodeCluster(c *v1alpha1.DatabaseCluster, generation int64) (*corev1.ConfigMap, error) {
+	own := objectLabels(c, componentRecord)
+	own[v1alpha1.LabelKind], own[v1alpha1.LabelEngine], own[labelVersion] = kindCluster, c.Spec.Engine, c.Spec.Version
+	return encode(c.ObjectMeta, v1alpha1.Record(c.Name), own, keyCluster, recordedCluster{Generation: generation, Spec: c.Spec, Status: c.Status})
+}
+
+func encodeOperation(o *v1alpha1.Operation) (*corev1.ConfigMap, error) {
+	r := recordedOperation{Spec: o.Spec, Status: o.Status}
+	if n := len(r.Status.Journal); n > maxJournal {
+		r.Status.Journal = r.Status.Journal[n-maxJournal:]
+	}
+	phase := o.Status.Phase
+	if phase == "" {
+		phase = v1alpha1.PhaseRunning
+	}
+	return encode(o.ObjectMeta, o.Name, map[string]string{
+		labelInstance: o.Spec.Cluster, labelComponent: componentRecord, labelManagedBy: v1alpha1.FieldManager,
+		v1alpha1.LabelKind: kindOperation, v1alpha1.LabelCluster: o.Spec.Cluster, v1alpha1.LabelPhase: string(phase),
+	}, keyOperation, r)
+}
+
+func encode(from metav1.ObjectMeta, name string, own map[string]string, key string, content any) (*corev1.ConfigMap, error) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("write record %s/%s: %w", from.Namespace, name, err)
+	}
+	return &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: from.Namespace, UID: from.UID, ResourceVersion: from.ResourceVersion,
+			Labels: merged(from.Labels, own), Annotations: maps.Clone(from.Annotations), OwnerReferences: from.OwnerReferences, Finalizers: from.Finalizers,
+		},
+		Data: map[string]string{key: string(data)},
+	}, nil
+}
+
+func decodeCluster(m *corev1.ConfigMap) (*v1alpha1.DatabaseCluster, error) {
+	if m.Labels[v1alpha1.LabelKind] != kindCluster {
+		return nil, &RequestError{Verb: "read", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name, Kind: ErrForeign}
+	}
+	var r recordedCluster
+	if err := decode(m, keyCluster, &r); err != nil {
+		return nil, err
+	}
+	c := &v1alpha1.DatabaseCluster{Spec: r.Spec, Status: r.Status}
+	c.ObjectMeta = metadata(m)
+	c.Name, c.Generation = m.Labels[v1alpha1.LabelCluster], r.Generation
+	return c, nil
+}
+
+func decodeOperation(m *corev1.ConfigMap) (*v1alpha1.Operation, error) {
+	if m.Labels[v1alpha1.LabelKind] != kindOperation {
+		return nil, &RequestError{Verb: "read", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name, Kind: ErrForeign}
+	}
+	var r recordedOperation
+	if err := decode(m, keyOperation, &r); err != nil {
+		return nil, err
+	}
+	o := &v1alpha1.Operation{Spec: r.Spec, Status: r.Status}
+	o.ObjectMeta = metadata(m)
+	return o, nil
+}
+
+func decode(m *corev1.ConfigMap, key string, into any) error {
+	if err := json.Unmarshal([]byte(m.Data[key]), into); err != nil {
+		return fmt.Errorf("read %s of configmap %s/%s: %w", key, m.Namespace, m.Name, err)
+	}
+	return nil
+}
+
+// metadata is the ConfigMap's, with only a person's own labels.
+func metadata(m *corev1.ConfigMap) metav1.ObjectMeta {
+	meta := *m.ObjectMeta.DeepCopy()
+	meta.ManagedFields = nil
+	for _, l := range storeLabels {
+		delete(meta.Labels, l)
+	}
+	if len(meta.Labels) == 0 {
+		meta.Labels = nil
+	}
+	return meta
+}
+
+// nextGeneration grows when the wanted state did. Quantities are compared by
+// value: "1Gi" and "1024Mi" are no change.
+func nextGeneration(old, c *v1alpha1.DatabaseCluster) int64 {
+	if equality.Semantic.DeepEqual(old.Spec, c.Spec) {
+		return old.Generation
+	}
+	return old.Generation + 1
+}
+
+// adoptCluster gives the object the identity that was just stored.
+func adoptCluster(c *v1alpha1.DatabaseCluster, m *corev1.ConfigMap) error {
+	stored, err := decodeCluster(m)
+	if err != nil {
+		return err
+	}
+	c.UID, c.ResourceVersion, c.CreationTimestamp, c.Generation = stored.UID, stored.ResourceVersion, stored.CreationTimestamp, stored.Generation
+	return nil
+}
+
+func adoptOperation(o *v1alpha1.Operation, m *corev1.ConfigMap) {
+	o.UID, o.ResourceVersion, o.CreationTimestamp = m.UID, m.ResourceVersion, m.CreationTimestamp
+}
