@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
+)
+
+// maxRequest bounds the JSON of a request.
+const maxRequest = 1 << 20
+
+// catalog answers what concerns finished backups.
+type catalog struct{ repo *repository.Directory }
+
+func (c catalog) route(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+repository.PathHealth, healthy)
+	mux.HandleFunc("GET "+repository.PathSpace, c.space)
+	mux.HandleFunc("GET "+repository.PathBackups, c.list)
+	mux.HandleFunc("GET "+repository.PathBackups+"/{id}", c.get)
+	mux.HandleFunc("DELETE "+repository.PathBackups+"/{id}", c.delete)
+	mux.HandleFunc("POST "+repository.PathBackups+"/{id}/verified", c.verified)
+	mux.HandleFunc("GET "+repository.PathBackups+"/{id}/data", c.data)
+}
+
+func healthy(w http.ResponseWriter, _ *http.Request) { wire.Answer(w, http.StatusOK, struct{}{}) }
+
+func (c catalog) space(w http.ResponseWriter, r *http.Request) {
+	free, err := c.repo.Space(r.Context())
+	reply(w, repository.SpaceReply{Free: free}, err)
+}
+
+func (c catalog) list(w http.ResponseWriter, r *http.Request) {
+	list, err := c.repo.List(r.Context(), r.URL.Query().Get("cluster"))
+	listing := repository.Listing{Manifests: list}
+	for _, broken := range parts(err) {
+		if !errors.Is(broken, repository.ErrDamaged) && !errors.Is(broken, repository.ErrFormat) {
+			repository.Faults().Refuse(w, err)
+			return
+		}
+		fault, _ := repository.Faults().Pack(broken)
+		listing.Broken = append(listing.Broken, fault)
+	}
+	wire.Answer(w, http.StatusOK, listing)
+}
+
+// parts takes a joined error apart, so that each keeps its type on the wire.
+func parts(err error) []error {
+	if err == nil {
+		return nil
+	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+func (c catalog) get(w http.ResponseWriter, r *http.Request) {
+	m, err := c.repo.Get(r.Context(), r.PathValue("id"))
+	reply(w, m, err)
+}
+
+func (c catalog) delete(w http.ResponseWriter, r *http.Request) {
+	reply(w, struct{}{}, c.repo.Delete(r.Context(), r.PathValue("id")))
+}
+
+func (c catalog) verified(w http.ResponseWriter, r *http.Request) {
+	var v repository.Verification
+	err := decode(w, r, &v)
+	if err == nil {
+		err = c.repo.MarkVerified(r.Context(), r.PathValue("id"), v)
+	}
+	reply(w, struct{}{}, err)
+}
+
+// data promises a length, so that the client sees a stream that ends early;
+// damage at its end is for the client to find, which has the manifest.
+func (c catalog) data(w http.ResponseWriter, r *http.Request) {
+	data, m, err := c.repo.Reader(r.Context(), r.PathValue("id"))
+	if err != nil {
+		repository.Faults().Refuse(w, err)
+		return
+	}
+	defer data.Close()
+	manifest, err := json.Marshal(m)
+	if err != nil {
+		repository.Faults().Refuse(w, err)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("Content-Length", strconv.FormatInt(m.Bytes, 10))
+	header.Set(repository.HeaderManifest, base64.StdEncoding.EncodeToString(manifest))
+	// Hides ReadFrom, which would copy in small pieces.
+	_, _ = io.CopyBuffer(struct{ io.Writer }{w}, data, make([]byte, wire.Chunk))
+}
+
+func reply(w http.ResponseWriter, v any, err error) {
+	if err != nil {
+		repository.Faults().Refuse(w, err)
+		return
+	}
+	wire.Answer(w, http.StatusOK, v)
+}
+
+func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(v); err != nil {
+		return fmt.Errorf("decode the request %s %s: %w", r.Method, r.URL.Path, err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
+)
+
+// receiverURL has a host only to fill the Host header: dial alone decides where to.
+const receiverURL = "http://agent"
+
+// Load sends a backup of that size and SHA-256 to a receiver and waits until
+// the data directory is in place. Errors match ErrOccupied, ErrLoading,
+// ErrVolumeFull, ErrCommand and repository.ErrDamaged; an error of r, which
+// is never read after Load returned, comes back as it is. report, which may be
+// nil, hears the bytes sent so far.
+//
+// If the answer is lost the load may have succeeded: then the receiver's
+// process has ended well. Otherwise a repeat with a fresh r does no harm.
+func Load(ctx context.Context, dial func(context.Context) (net.Conn, error), r io.Reader, size int64, sha256 string, report func(int64)) error {
+	counter := repository.Counter{Report: report}
+	body := &lentReader{source: counter.Reader(r)}
+	client := wire.NewClient(dial)
+	defer client.CloseIdleConnections()
+	err := put(ctx, client, body, size, sha256)
+	// The transport may still read after an early answer, and r is borrowed.
+	_ = body.Close()
+	if err != nil && body.failure != nil {
+		err = body.failure
+	}
+	if err != nil {
+		return fmt.Errorf("load a backup of %d bytes into a member (%d sent): %w", size, counter.Total(), err)
+	}
+	return nil
+}
+
+func put(ctx context.Context, client *http.Client, body io.ReadCloser, size int64, sha256 string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, receiverURL+pathSnapshot, body)
+	if err != nil {
+		return err
+	}
+	req.ContentLength = size
+	req.Header.Set(headerSHA256, sha256)
+	// A receiver that refuses says so before gigabytes are under way.
+	req.Header.Set("Expect", "100-continue")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	if err := loadFaults().Check(resp); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return errors.Join(err, resp.Body.Close())
+}
+
+// Ready makes one attempt to reach a receiver, or a repository's server.
+func Ready(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
+	client := wire.NewClient(dial)
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, receiverURL+repository.PathHealth, nil)
+	if err != nil {
+		return fmt.Errorf("reach the agent: %w", err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("reach the agent: %w", err)
+	}
+	if err := loadFaults().Check(resp); err != nil {
+		return fmt.Errorf("reach the agent: %w", err)
+	}
+	return resp.Body.Close()
+}
+
+// lentReader gives its source back: after Close, which waits for a read that
+// is under way, the source is not touched, and failure is what it failed with.
+type lentReader struct {
+	mu      sync.Mutex
+	source  io.Reader
+	closed  bool
+	failure error
+}
+
+func (l *lentReader) Read(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return 0, io.ErrClosedPipe
+	}
+	n, err := l.source.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		l.failure = err
+	}
+	return n, err
+}
+
+func (l *lentReader) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return nil
+}

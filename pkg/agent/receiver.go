@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
+)
+
+// receiver waits for a backup and makes a data directory of it.
+type receiver struct {
+	target  target
+	command []string
+	margin  int64
+	output  io.Writer
+	free    func(path string) (int64, error)
+	stall   time.Duration
+	status  board
+}
+
+// run serves until a load succeeded or ctx ended.
+func (r *receiver) run(ctx context.Context, l net.Listener) error {
+	serving, done := context.WithCancel(ctx)
+	defer done()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+repository.PathHealth, healthy)
+	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
+		wire.Answer(w, http.StatusOK, r.status.now())
+	})
+	mux.HandleFunc("PUT "+pathSnapshot, func(w http.ResponseWriter, req *http.Request) {
+		// What has arrived whole is loaded even if the client goes away, so
+		// only the end of this process stops it.
+		if err := r.put(ctx, w, req); err != nil {
+			loadFaults().Refuse(w, err)
+			return
+		}
+		wire.Answer(w, http.StatusOK, r.status.now())
+		done()
+	})
+	err := serve(serving, l, mux)
+	if r.status.now().State == StateLoaded {
+		// The data is in place: trouble with a parting connection changes nothing.
+		return nil
+	}
+	return fmt.Errorf("load into %s: no backup was loaded: %w", r.target.into, errors.Join(err, ctx.Err()))
+}
+
+func (r *receiver) put(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
+	size, sum := req.ContentLength, req.Header.Get(headerSHA256)
+	if size <= 0 || len(sum) != hex.EncodedLen(sha256.Size) {
+		return fmt.Errorf("load into %s: the request must say Content-Length (%d) and %s (%q)",
+			r.target.into, size, headerSHA256, sum)
+	}
+	if !r.status.start(size) {
+		return fmt.Errorf("load into %s: %w (%s)", r.target.into, ErrLoading, r.status.now().State)
+	}
+	err := r.load(ctx, newPatient(w, req, r.stall), size, sum)
+	if err != nil {
+		err = fmt.Errorf("load into %s: %w", r.target.into, err)
+		r.status.change(func(s *Status) { s.State, s.Problem = StateWaiting, err.Error() })
+		return err
+	}
+	r.status.change(func(s *Status) { s.State = StateLoaded })
+	return nil
+}
+
+func (r *receiver) load(ctx context.Context, body *patient, size int64, sum string) error {
+	loaded, err := r.target.loaded()
+	if loaded || err != nil {
+		return err
+	}
+	if err := r.target.stage(); err != nil {
+		return err
+	}
+	if err := r.fits(size); err != nil {
+		return errors.Join(err, r.target.clear())
+	}
+	if err := r.receive(body, size, sum); err != nil {
+		return errors.Join(err, r.target.clear())
+	}
+	r.status.change(func(s *Status) { s.State = StateLoading })
+	err = execute(ctx, r.command, r.target, r.output)
+	if err == nil {
+		err = r.target.publish()
+	}
+	if disk.Full(err) {
+		err = fmt.Errorf("%w; use a larger volume: %w", ErrVolumeFull, err)
+	}
+	if err != nil {
+		return errors.Join(err, r.target.clear())
+	}
+	// The data is in place; the next run would clear this as well.
+	if err := r.target.clear(); err != nil {
+		_, _ = fmt.Fprintln(r.output, err)
+	}
+	return nil
+}
+
+// fits wants room for the file and for what the command makes of it.
+func (r *receiver) fits(size int64) error {
+	free, err := r.free(r.target.staging)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	need := int64(math.MaxInt64)
+	if size < (math.MaxInt64-r.margin)/2 {
+		need = 2*size + r.margin
+	}
+	if free < need {
+		return fmt.Errorf("%w: %s has %d bytes free, a backup of %d bytes needs %d; use a larger volume",
+			ErrVolumeFull, r.target.staging, free, size, need)
+	}
+	return nil
+}
+
+// receive writes the file and checks it in the same pass. It is not made
+// durable: after a crash it would be sent again anyway.
+func (r *receiver) receive(body *patient, size int64, want string) (err error) {
+	f, err := os.OpenFile(r.target.file(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the backup: %w", err)
+	}
+	sum := sha256.New()
+	counter := repository.Counter{Report: func(total int64) {
+		r.status.change(func(s *Status) { s.Received = total })
+	}}
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(f, sum)}, counter.Reader(body), make([]byte, wire.Chunk))
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = body.done()
+	}
+	switch got := hex.EncodeToString(sum.Sum(nil)); {
+	case disk.Full(err):
+		return fmt.Errorf("write the backup after %d of %d bytes: %w; use a larger volume: %w", n, size, ErrVolumeFull, err)
+	case err != nil:
+		return fmt.Errorf("write the backup after %d of %d bytes: %w", n, size, err)
+	case n != size:
+		return fmt.Errorf("%w: %d bytes were announced and %d arrived", repository.ErrDamaged, size, n)
+	case got != want:
+		return fmt.Errorf("%w: SHA-256 %s was announced and %s arrived", repository.ErrDamaged, want, got)
+	}
+	return nil
+}
