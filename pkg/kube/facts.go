@@ -16,13 +16,15 @@ type Facts struct {
 	Members []Member `json:"members"`
 	// Certificates is true if CA, admin and client secrets exist (or none are wanted).
 	Certificates bool `json:"certificates"`
-	// Services is true if the headless and the client service exist with the wanted ports.
+	// Services is true if the headless and the client service exist, with ports.
 	Services bool `json:"services"`
 	// Budget is minAvailable of the disruption budget; nil if there is none.
 	Budget *int32 `json:"budget,omitempty"`
 	// Helpers are the tool's own pods for this cluster, by name.
 	Helpers []Helper `json:"helpers,omitempty"`
-	// Foreign lists objects, as kind/name, that bear a name of ours but not our labels.
+	// Foreign lists objects, as kind/name, that bear a name of ours but not our
+	// labels. It is looked for until the cluster formed; later every write
+	// checks by itself, see ErrForeign.
 	Foreign []string `json:"foreign,omitempty"`
 }
 
@@ -80,11 +82,15 @@ type Pod struct {
 
 // Helper is one of the tool's own pods.
 type Helper struct {
-	Name    string   `json:"name"`
-	Purpose string   `json:"purpose"`
-	Running bool     `json:"running"`
-	Done    bool     `json:"done"`
-	Failed  bool     `json:"failed"`
+	Name    string `json:"name"`
+	Purpose string `json:"purpose"`
+	Running bool   `json:"running"`
+	Done    bool   `json:"done"`
+	Failed  bool   `json:"failed"`
+	// UID guards a deletion against hitting the successor.
+	UID string `json:"uid,omitempty"`
+	// Message is what its main container left when it ended.
+	Message string   `json:"message,omitempty"`
 	Problem *Problem `json:"problem,omitempty"`
 }
 

@@ -1,0 +1,128 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// snapshot is what six list calls returned.
+type snapshot struct {
+	pods      corev1.PodList
+	workloads appsv1.StatefulSetList
+	claims    corev1.PersistentVolumeClaimList
+	services  corev1.ServiceList
+	budgets   policyv1.PodDisruptionBudgetList
+	// secrets without their data: nothing here has to know a key.
+	secrets metav1.PartialObjectMetadataList
+}
+
+// Facts reads what exists for a cluster: six requests, made at once, and one
+// more for each member whose volume or pod is overdue. It writes nothing.
+func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (Facts, error) {
+	s := &snapshot{}
+	s.secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	ours := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}}
+	named := ours
+	if founding(cluster) {
+		// What bears our names without our labels shows only in the whole namespace.
+		named = ours[:1]
+	}
+	err := together(ctx,
+		func(ctx context.Context) error { return c.api.List(ctx, &s.pods, ours...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.workloads, named...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.claims, named...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.services, named...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.budgets, named...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.secrets, named...) },
+	)
+	if err != nil {
+		return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
+	}
+	now := c.Now()
+	facts := s.facts(cluster, now)
+	for _, name := range s.overdue(facts, now) {
+		if err := c.addEvents(ctx, cluster, s, &facts, name); err != nil {
+			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
+		}
+	}
+	return facts, nil
+}
+
+// founding reports whether names may still be taken by somebody else.
+func founding(c *v1alpha1.DatabaseCluster) bool {
+	return c.Status.Formation == nil || c.Status.Formation.ClusterID == ""
+}
+
+// together runs all at once and returns the first failure, not those that it
+// caused in the others.
+func together(ctx context.Context, all ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	var first error
+	var once sync.Once
+	for _, do := range all {
+		wg.Go(func() {
+			if err := do(ctx); err != nil {
+				once.Do(func() { first = err; cancel(err) })
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}
+
+// addEvents asks the events of a member why its pod or volume does not come.
+// They are a courtesy: without the right to read them facts are as they are.
+func (c *Client) addEvents(ctx context.Context, cluster *v1alpha1.DatabaseCluster, s *snapshot, f *Facts, member string) error {
+	var events corev1.EventList
+	err := c.api.List(ctx, &events, client.InNamespace(cluster.Namespace), client.MatchingFields{"involvedObject.name": member})
+	var forbidden *ForbiddenError
+	if errors.As(err, &forbidden) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range f.Members {
+		m := &f.Members[i]
+		if m.Name != member {
+			continue
+		}
+		if w := s.workload(member); w != nil && !m.Pod.Exists {
+			m.Pod.Problem = creationProblem(events.Items, w)
+		}
+		if v := s.claim(member); v != nil && !m.Volume.Bound && m.Volume.Problem == nil {
+			m.Volume.Problem = provisioningProblem(events.Items, v)
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) workload(name string) *appsv1.StatefulSet {
+	for i := range s.workloads.Items {
+		if s.workloads.Items[i].Name == name {
+			return &s.workloads.Items[i]
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) claim(name string) *corev1.PersistentVolumeClaim {
+	for i := range s.claims.Items {
+		if s.claims.Items[i].Name == name {
+			return &s.claims.Items[i]
+		}
+	}
+	return nil
+}

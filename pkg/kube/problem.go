@@ -1,0 +1,131 @@
+package kube
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Limits of judgement.
+const (
+	// deletionOverdue after the end of its grace a pod that is still there has
+	// no kubelet that would confirm its end.
+	deletionOverdue = time.Minute
+	// crashMemory is how long a crash speaks against a container that runs
+	// again but is not ready: between two crashes it always looks fine for a while.
+	crashMemory = 5 * time.Minute
+	// crashes that make a loop.
+	crashes = 2
+	// maxMessage bounds what is quoted of a container's last words.
+	maxMessage = 400
+)
+
+// podProblem says what keeps a pod from working, nil if nothing does or if it
+// may just need time. The graver cause comes first.
+func podProblem(p *corev1.Pod, now time.Time) *Problem {
+	if problem := nodeProblem(p, now); problem != nil {
+		return problem
+	}
+	if p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded {
+		return nil
+	}
+	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return &Problem{Kind: ProblemUnschedulable, Message: cmp.Or(c.Message, c.Reason), Since: c.LastTransitionTime.Time}
+	}
+	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+		for i := range all {
+			if problem := containerProblem(p, &all[i], now); problem != nil {
+				return problem
+			}
+		}
+	}
+	return nil
+}
+
+// nodeProblem recognises the pod of a lost node: the node controller marks it
+// not ready while the last that its kubelet said is that all containers are;
+// later it is deleted, and nobody is there to confirm.
+func nodeProblem(p *corev1.Pod, now time.Time) *Problem {
+	if p.DeletionTimestamp != nil {
+		if p.Spec.NodeName != "" && now.Sub(p.DeletionTimestamp.Time) > deletionOverdue {
+			return &Problem{Kind: ProblemNode, Message: fmt.Sprintf("node %s does not confirm that the pod ended", p.Spec.NodeName), Since: p.DeletionTimestamp.Time}
+		}
+		return nil
+	}
+	ready := condition(p, corev1.PodReady)
+	if ready == nil || ready.Status == corev1.ConditionTrue || len(p.Spec.ReadinessGates) > 0 || !conditionIs(p, corev1.ContainersReady, corev1.ConditionTrue) {
+		return nil
+	}
+	return &Problem{Kind: ProblemNode, Message: fmt.Sprintf("node %s is not ready", p.Spec.NodeName), Since: ready.LastTransitionTime.Time}
+}
+
+func containerProblem(p *corev1.Pod, s *corev1.ContainerStatus, now time.Time) *Problem {
+	if w := s.State.Waiting; w != nil {
+		switch w.Reason {
+		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
+			return &Problem{Kind: ProblemImage, Message: fmt.Sprintf("image %s: %s", s.Image, cmp.Or(w.Message, w.Reason)), Since: started(p)}
+		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError":
+			return &Problem{Kind: ProblemConfig, Message: fmt.Sprintf("container %s: %s", s.Name, cmp.Or(w.Message, w.Reason)), Since: started(p)}
+		case "CrashLoopBackOff":
+			return crash(p, s, lastEnd(s))
+		}
+	}
+	end := lastEnd(s)
+	if s.Ready || end == nil || now.Sub(end.FinishedAt.Time) > crashMemory {
+		return nil
+	}
+	if end.Reason == "OOMKilled" || (s.RestartCount >= crashes && end.ExitCode != 0) {
+		return crash(p, s, end)
+	}
+	return nil
+}
+
+// lastEnd is how the container last ended, nil if it never did.
+func lastEnd(s *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if s.State.Terminated != nil {
+		return s.State.Terminated
+	}
+	return s.LastTerminationState.Terminated
+}
+
+func crash(p *corev1.Pod, s *corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Problem {
+	problem := &Problem{Kind: ProblemCrashing, Message: fmt.Sprintf("container %s restarted %d times", s.Name, s.RestartCount), Since: started(p)}
+	// It is so since it was last ready, not since its last crash.
+	if c := condition(p, corev1.PodReady); c != nil && c.LastTransitionTime.After(problem.Since) {
+		problem.Since = c.LastTransitionTime.Time
+	}
+	if end == nil {
+		return problem
+	}
+	if end.Reason == "OOMKilled" {
+		problem.Kind = ProblemOOM
+		problem.Message += ", killed for want of memory"
+		return problem
+	}
+	problem.Message += fmt.Sprintf(", last with exit code %d", end.ExitCode)
+	if words := lastWords(end.Message); words != "" {
+		problem.Message += ": " + words
+	}
+	return problem
+}
+
+// lastWords is the last line of a termination message, cut to a length that fits a report.
+func lastWords(message string) string {
+	lines := strings.Split(strings.TrimSpace(message), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if r := []rune(last); len(r) > maxMessage {
+		last = string(r[:maxMessage]) + "..."
+	}
+	return last
+}
+
+// started is when the pod got its node, or was created.
+func started(p *corev1.Pod) time.Time {
+	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
+		return c.LastTransitionTime.Time
+	}
+	return p.CreationTimestamp.Time
+}

@@ -1,0 +1,116 @@
+package kube
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// patience is how long Kubernetes may take to create a pod or bind a volume
+// before events are asked for the reason.
+const patience = 3 * time.Second
+
+// facts is pure.
+func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
+	f := Facts{Members: s.members(c, now), Certificates: s.certificates(c), Services: s.servicesExist(c)}
+	for i := range s.budgets.Items {
+		if b := &s.budgets.Items[i]; b.Name == budgetName(c.Name) && belongs(b, c) && b.DeletionTimestamp == nil && b.Spec.MinAvailable != nil {
+			n := int32(b.Spec.MinAvailable.IntValue())
+			f.Budget = &n
+		}
+	}
+	for i := range s.pods.Items {
+		if p := &s.pods.Items[i]; p.Labels[v1alpha1.LabelPurpose] != "" {
+			f.Helpers = append(f.Helpers, helperFacts(p, now))
+		}
+	}
+	slices.SortFunc(f.Helpers, func(a, b Helper) int { return cmp.Compare(a.Name, b.Name) })
+	f.Foreign = s.foreign(c)
+	return f
+}
+
+// members merges volumes, workloads and pods by the member that they name.
+func (s *snapshot) members(c *v1alpha1.DatabaseCluster, now time.Time) []Member {
+	byName := map[string]*Member{}
+	of := func(o metav1.Object) *Member {
+		name := o.GetLabels()[v1alpha1.LabelMember]
+		if o.GetLabels()[v1alpha1.LabelCluster] != c.Name || v1alpha1.MemberNumber(c.Name, name) == 0 {
+			return nil
+		}
+		if byName[name] == nil {
+			byName[name] = &Member{Name: name}
+		}
+		return byName[name]
+	}
+	for i := range s.claims.Items {
+		if m := of(&s.claims.Items[i]); m != nil {
+			m.Volume = volumeFacts(&s.claims.Items[i])
+		}
+	}
+	for i := range s.workloads.Items {
+		if m := of(&s.workloads.Items[i]); m != nil {
+			m.Workload = workloadFacts(&s.workloads.Items[i])
+		}
+	}
+	for i := range s.pods.Items {
+		p := &s.pods.Items[i]
+		if p.Labels[v1alpha1.LabelPurpose] != "" {
+			continue
+		}
+		if m := of(p); m != nil {
+			m.Pod = podFacts(p, now)
+			if m.Volume.Exists && !m.Volume.Bound && m.Volume.Problem == nil {
+				m.Volume.Problem = bindingProblem(p)
+			}
+		}
+	}
+	out := make([]Member, 0, len(byName))
+	for _, m := range byName {
+		out = append(out, *m)
+	}
+	slices.SortFunc(out, func(a, b Member) int {
+		return cmp.Compare(v1alpha1.MemberNumber(c.Name, a.Name), v1alpha1.MemberNumber(c.Name, b.Name))
+	})
+	return out
+}
+
+func (s *snapshot) certificates(c *v1alpha1.DatabaseCluster) bool {
+	if c.Spec.TLS.Disabled {
+		return true
+	}
+	missing := map[string]bool{v1alpha1.CASecret(c.Name): true, v1alpha1.AdminSecret(c.Name): true, v1alpha1.ClientSecret(c.Name): true}
+	for i := range s.secrets.Items {
+		if o := &s.secrets.Items[i]; belongs(o, c) && o.DeletionTimestamp == nil {
+			delete(missing, o.Name)
+		}
+	}
+	return len(missing) == 0
+}
+
+func (s *snapshot) servicesExist(c *v1alpha1.DatabaseCluster) bool {
+	missing := map[string]bool{v1alpha1.HeadlessService(c.Name): true, v1alpha1.ClientService(c.Name): true}
+	for i := range s.services.Items {
+		if o := &s.services.Items[i]; belongs(o, c) && o.DeletionTimestamp == nil && len(o.Spec.Ports) > 0 {
+			delete(missing, o.Name)
+		}
+	}
+	return len(missing) == 0
+}
+
+// overdue names members whose pod or volume does not come although it had time.
+func (s *snapshot) overdue(f Facts, now time.Time) []string {
+	var out []string
+	for _, m := range f.Members {
+		w, v := s.workload(m.Name), s.claim(m.Name)
+		noPod := w != nil && !m.Pod.Exists && !m.Workload.Terminating && now.Sub(w.CreationTimestamp.Time) > patience
+		unbound := v != nil && !m.Volume.Bound && !m.Volume.Terminating && m.Volume.Problem == nil && now.Sub(v.CreationTimestamp.Time) > patience
+		if noPod || unbound {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}

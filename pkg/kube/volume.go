@@ -1,0 +1,35 @@
+package kube
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// volumeFacts reads a member's claim.
+func volumeFacts(v *corev1.PersistentVolumeClaim) Volume {
+	f := Volume{
+		Exists: true, Bound: v.Status.Phase == corev1.ClaimBound, Terminating: v.DeletionTimestamp != nil, Token: v.Annotations[AnnotationToken],
+		Size: v.Spec.Resources.Requests[corev1.ResourceStorage], Capacity: v.Status.Capacity[corev1.ResourceStorage],
+	}
+	if v.Status.Phase == corev1.ClaimLost {
+		f.Problem = &Problem{Kind: ProblemVolume, Message: "the volume " + v.Spec.VolumeName + " behind the claim is gone", Since: v.CreationTimestamp.Time}
+	}
+	return f
+}
+
+// bindingProblem blames the volume if the scheduler does. A claim that waits
+// for its first consumer is no problem by itself.
+func bindingProblem(p *corev1.Pod) *Problem {
+	c := condition(p, corev1.PodScheduled)
+	if c == nil || c.Status != corev1.ConditionFalse {
+		return nil
+	}
+	words := strings.ToLower(c.Message)
+	for _, of := range []string{"persistentvolumeclaim", "persistent volume", "volume node affinity", "volume binding", "storageclass", "storage class"} {
+		if strings.Contains(words, of) {
+			return &Problem{Kind: ProblemVolume, Message: c.Message, Since: c.LastTransitionTime.Time}
+		}
+	}
+	return nil
+}

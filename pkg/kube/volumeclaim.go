@@ -1,0 +1,25 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// BuildVolume is a member's claim. It has no owner: data outlives the cluster
+// unless its deletion is asked for. The token says which formation made it.
+func BuildVolume(c *v1alpha1.DatabaseCluster, member, token string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: v1alpha1.VolumeName(member), Namespace: c.Namespace,
+			Labels: memberLabels(c, member), Annotations: map[string]string{AnnotationToken: token},
+		},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: c.Spec.Storage.ClassName,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: c.Spec.Storage.Size}},
+		},
+	}
+}
