@@ -1,0 +1,57 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/site"
+)
+
+// CreateBridge makes the host's bridge, whose address the control plane has.
+func CreateBridge() error {
+	return batch(
+		fmt.Sprintf("link add %s address %s type bridge", site.Bridge, site.BridgeMAC),
+		fmt.Sprintf("addr add %s/24 dev %s", site.Host, site.Bridge),
+		fmt.Sprintf("link set %s up", site.Bridge),
+	)
+}
+
+// Links lists the host's interfaces that belong to the cluster; the routes go
+// with them.
+func Links() ([]string, error) {
+	entries, err := os.ReadDir("/sys/class/net")
+	if err != nil {
+		return nil, fmt.Errorf("list the network interfaces: %w", err)
+	}
+	var found []string
+	for _, entry := range entries {
+		if name := entry.Name(); name == site.Bridge || strings.HasPrefix(name, site.LinkPrefix) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// RemoveLinks deletes what Links lists.
+func RemoveLinks() error {
+	links, err := Links()
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, link := range links {
+		failed = errors.Join(failed, removeLink(link))
+	}
+	return failed
+}
+
+// removeLink deletes one interface of the host, which may be gone.
+func removeLink(name string) error {
+	if _, err := net.InterfaceByName(name); err != nil {
+		return nil
+	}
+	return batch("link delete " + name)
+}
