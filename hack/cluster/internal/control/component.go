@@ -54,6 +54,10 @@ func apiServer(at site.Site) process.Spec {
 		"--service-cluster-ip-range="+site.ServiceCIDR,
 		"--service-account-issuer=https://kubernetes.default.svc."+site.Domain,
 		"--service-account-key-file="+at.PKI("sa.pub"), "--service-account-signing-key-file="+at.PKI("sa.key"),
+		"--requestheader-client-ca-file="+at.PKI("ca.crt"), "--requestheader-allowed-names=kube-aggregator",
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file="+at.PKI("aggregator.crt"), "--proxy-client-key-file="+at.PKI("aggregator.key"),
 		"--kubelet-certificate-authority="+at.PKI("ca.crt"),
 		"--kubelet-client-certificate="+at.PKI("apiserver-client.crt"),
 		"--kubelet-client-key="+at.PKI("apiserver-client.key"),
@@ -65,7 +69,8 @@ func apiServer(at site.Site) process.Spec {
 }
 
 // controllerManager gives a silent node up after 20 s instead of 50, so that
-// tests of node loss take less time.
+// tests of node loss take less time, and may talk faster than by default:
+// its many controllers otherwise take 4 s to introduce themselves.
 func controllerManager(at site.Site) process.Spec {
 	return spec(ControllerManager, at.Bin("components"), ControllerManager,
 		"--kubeconfig="+KubeconfigOf(at, "controller-manager"),
@@ -77,7 +82,7 @@ func controllerManager(at site.Site) process.Spec {
 		"--allocate-node-cidrs=false", "--service-cluster-ip-range="+site.ServiceCIDR,
 		"--root-ca-file="+at.PKI("ca.crt"), "--service-account-private-key-file="+at.PKI("sa.key"),
 		"--cluster-signing-cert-file="+at.PKI("ca.crt"), "--cluster-signing-key-file="+at.PKI("ca.key"),
-		"--node-monitor-grace-period=20s",
+		"--node-monitor-grace-period=20s", "--kube-api-qps=200", "--kube-api-burst=400",
 	)
 }
 

@@ -22,6 +22,7 @@ var certificates = map[string]pki.Subject{
 	"apiserver": {User: "kube-apiserver", IPs: []string{site.Host, site.FirstService, "127.0.0.1"}, Hosts: []string{
 		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + site.Domain,
 	}},
+	"aggregator":         {User: "kube-aggregator"},
 	"apiserver-client":   {User: "kube-apiserver-client", Groups: []string{"system:masters"}},
 	"controller-manager": {User: "kube-controller-manager", IPs: []string{site.Host}},
 	"scheduler":          {User: "kube-scheduler", IPs: []string{site.Host}},

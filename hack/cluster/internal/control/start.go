@@ -104,10 +104,13 @@ func Dead(at site.Site) []string {
 	return dead
 }
 
-// Healthy asks an existing control plane whether it serves.
+// Healthy asks an existing control plane whether it serves, names included.
 func Healthy(ctx context.Context, at site.Site, client *api.Client) error {
 	if dead := Dead(at); len(dead) > 0 {
 		return fmt.Errorf("not running: %v (see %s)", dead, at.Logs())
 	}
-	return client.Ready(ctx)
+	if err := client.Ready(ctx); err != nil {
+		return err
+	}
+	return Resolves(ctx)
 }

@@ -48,10 +48,13 @@ func RemoveLinks() error {
 	return failed
 }
 
-// removeLink deletes one interface of the host, which may be gone.
+// removeLink deletes one interface of the host, which may be gone or may go
+// this moment: the kernel removes a cable when the namespace at its other end
+// ends.
 func removeLink(name string) error {
-	if _, err := net.InterfaceByName(name); err != nil {
+	err := batch("link delete " + name)
+	if _, gone := net.InterfaceByName(name); gone != nil {
 		return nil
 	}
-	return batch("link delete " + name)
+	return err
 }
