@@ -1,0 +1,115 @@
+package etcd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+const featureGates = "feature-gates"
+
+// What --initial-cluster-state says; see Seal.
+const (
+	stateFlag     = "--initial-cluster-state="
+	stateNew      = "new"
+	stateExisting = "existing"
+)
+
+// ourGates are the feature gates that every cluster runs with from 3.6 on;
+// etcd leaves them closed.
+func ourGates() []string { return []string{"CompactHashCheck", "InitialCorruptCheck"} }
+
+// arguments renders etcd's command line: what is managed, then defaults and
+// a person's options in the order of the alphabet.
+func arguments(in engine.PodInput, v version) ([]string, error) {
+	if err := lint(in.Cluster.Spec.Config, v); err != nil {
+		return nil, err
+	}
+	free, err := defaults(in, v)
+	if err != nil {
+		return nil, err
+	}
+	args := identity(in)
+	if !in.Cluster.Spec.TLS.Disabled {
+		args = append(args, certificates()...)
+	}
+	for name, value := range in.Cluster.Spec.Config {
+		if name == featureGates {
+			value = free[featureGates] + "," + value
+		}
+		free[name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(free)) {
+		args = append(args, "--"+name+"="+free[name])
+	}
+	return args, nil
+}
+
+func identity(in engine.PodInput) []string {
+	c := in.Cluster
+	peers := make([]string, len(in.Peers))
+	for i, member := range in.Peers {
+		peers[i] = member + "=" + peerURL(c, member)
+	}
+	state := stateExisting
+	if in.Bootstrap {
+		state = stateNew
+	}
+	return []string{
+		"--name=" + in.Member,
+		"--data-dir=" + dataDir,
+		fmt.Sprintf("--listen-peer-urls=%s://0.0.0.0:%d", scheme(c), peerPort),
+		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", scheme(c), clientPort),
+		// Plain text, so that probes need no client certificate.
+		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", metricsPort),
+		"--initial-advertise-peer-urls=" + peerURL(c, in.Member),
+		"--advertise-client-urls=" + clientURL(c, in.Member),
+		"--initial-cluster=" + strings.Join(peers, ","),
+		stateFlag + state,
+		"--initial-cluster-token=" + c.Status.Formation.Token,
+	}
+}
+
+// certificates are the same for clients and peers. Peers are told apart by
+// their SANs, which etcd verifies against the address they come from;
+// --peer-cert-allowed-cn would turn that off.
+func certificates() []string {
+	var args []string
+	for _, side := range []string{"", "peer-"} {
+		args = append(args,
+			"--"+side+"cert-file="+tlsPath+"/tls.crt",
+			"--"+side+"key-file="+tlsPath+"/tls.key",
+			"--"+side+"trusted-ca-file="+tlsPath+"/ca.crt",
+			"--"+side+"client-cert-auth=true",
+		)
+	}
+	return args
+}
+
+// defaults are ours where etcd's own don't suit: without compaction the
+// history fills any quota, and the corruption checks are off.
+func defaults(in engine.PodInput, v version) (map[string]string, error) {
+	q, err := quota(in.Cluster.Spec)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{
+		"auto-compaction-mode":      "periodic",
+		"auto-compaction-retention": "1h",
+		quotaOption:                 fmt.Sprint(q),
+	}
+	if v.line().less(schemaLine) {
+		out["experimental-compact-hash-check-enabled"] = "true"
+		out["experimental-initial-corrupt-check"] = "true"
+		return out, nil
+	}
+	gates := ourGates()
+	for i, gate := range gates {
+		gates[i] = gate + "=true"
+	}
+	out[featureGates] = strings.Join(gates, ",")
+	return out, nil
+}

@@ -1,0 +1,102 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// connectTimeout bounds one attempt to reach a member.
+const connectTimeout = 3 * time.Second
+
+// connection speaks to exactly one member, over gRPC and over HTTP on the
+// same port. It is made without dialing.
+type connection struct {
+	client *clientv3.Client
+	http   *http.Client
+	base   string
+
+	// users and retired belong to the session: a connection that failed is
+	// closed when its last user is done.
+	users   int
+	retired bool
+}
+
+func newConnection(access engine.Access, at addresses, member string) (*connection, error) {
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return access.Dial(ctx, v1alpha1.PodName(member), clientPort)
+	}
+	var secure *tls.Config
+	protocol := "http"
+	if access.TLS != nil {
+		protocol = "https"
+		secure = access.TLS.Clone()
+		secure.ServerName = at.host(member)
+	}
+	base := fmt.Sprintf("%s://%s:%d", protocol, at.host(member), clientPort)
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{base},
+		TLS:       secure,
+		Logger:    zap.NewNop(),
+		// etcd turns away clients that ping more often than every 5 s, or
+		// without a request open.
+		DialKeepAliveTime:    10 * time.Second,
+		DialKeepAliveTimeout: connectTimeout,
+		DialOptions: []grpc.DialOption{
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }),
+			grpc.WithNoProxy(),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+				MinConnectTimeout: connectTimeout,
+			}),
+			grpc.WithUnaryInterceptor(once),
+			grpc.WithStreamInterceptor(onceStream),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for member %s: %w", member, err)
+	}
+	transport := &http.Transport{
+		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		TLSClientConfig:     secure.Clone(),
+		TLSHandshakeTimeout: connectTimeout,
+		IdleConnTimeout:     time.Minute,
+		MaxIdleConns:        1,
+	}
+	return &connection{client: client, http: &http.Client{Transport: transport}, base: base}, nil
+}
+
+// maintenance is the client's, on the connection that is open already: the
+// client's own opens another one for each request.
+func (c *connection) maintenance() clientv3.Maintenance {
+	return clientv3.NewMaintenanceFromMaintenanceClient(pb.NewMaintenanceClient(c.client.ActiveConnection()), c.client)
+}
+
+func (c *connection) close() error {
+	c.http.CloseIdleConnections()
+	return c.client.Close()
+}
+
+// once sends a request a single time and fails at once if the member can't be
+// reached, with the reason. The client's own way is to wait and retry until
+// the deadline, which hides the reason; here the caller observes and decides.
+func once(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
+}
+
+// onceStream is once for streams; a snapshot can't be resumed in the middle.
+func onceStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return streamer(ctx, desc, cc, method, append(opts, grpc.WaitForReady(false))...)
+}

@@ -1,0 +1,65 @@
+// Package etcd is the engine of etcd 3.5, 3.6 and 3.7. Pure knowledge (rules,
+// rendering, the catalog) and the protocol (sessions, snapshots) live side by
+// side, one concept a file; what etcd itself demands is cited where it is
+// encoded.
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Name is the word in spec.engine.
+const Name = "etcd"
+
+// Ports that every member listens on.
+const (
+	peerPort    = 2380
+	clientPort  = 2379
+	metricsPort = 2381
+)
+
+// maxMembers: more voters make writes slower and hardly anything safer,
+// https://etcd.io/docs/v3.6/faq/#what-is-maximum-cluster-size.
+const maxMembers = 7
+
+// healthInterval is how long etcd wants its members connected before it
+// accepts a membership change (etcdserver.HealthInterval).
+const healthInterval = 5 * time.Second
+
+// Engine is etcd. It holds no state; the zero value works.
+type Engine struct{}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// New returns the etcd engine.
+func New() *Engine { return &Engine{} }
+
+// Name implements engine.Engine.
+func (*Engine) Name() string { return Name }
+
+// Capabilities implements engine.Engine.
+func (*Engine) Capabilities() engine.Capabilities {
+	return engine.Capabilities{
+		Quorum:     true,
+		Learners:   true,
+		HandOver:   true,
+		MaxMembers: maxMembers,
+		OddMembers: true,
+		Settle:     healthInterval,
+	}
+}
+
+// Connect implements engine.Engine.
+func (*Engine) Connect(access engine.Access) (engine.Session, error) {
+	if access.Cluster == nil || access.Dial == nil {
+		return nil, errors.New("connect to etcd: no cluster or no dialer given")
+	}
+	if access.TLS == nil && !access.Cluster.Spec.TLS.Disabled {
+		return nil, fmt.Errorf("connect to etcd cluster %s: it speaks TLS and no client certificate was given", access.Cluster.Name)
+	}
+	return newSession(access, addressesOf(access.Cluster)), nil
+}

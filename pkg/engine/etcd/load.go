@@ -1,0 +1,28 @@
+package etcd
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// revisionBump lifts the revision of restored data above any that a client
+// can have seen: at 1000 writes a second it lasts eleven days of writes after
+// the backup, https://etcd.io/docs/v3.6/op-guide/recovery/#restoring-with-revision-bump.
+const revisionBump = "1000000000"
+
+// LoadCommand implements engine.Snapshotter. etcdutl refuses a data directory
+// that is not empty, and one of the two revision flags without the other.
+func (*Engine) LoadCommand(in engine.LoadInput) []string {
+	u := peerURL(in.Cluster, in.Member)
+	argv := []string{
+		binaries + "etcdutl", "snapshot", "restore", in.File,
+		"--name", in.Member,
+		"--initial-cluster", in.Member + "=" + u,
+		"--initial-cluster-token", in.Token,
+		"--initial-advertise-peer-urls", u,
+		"--data-dir", in.DataDir,
+	}
+	if in.KeepRevision {
+		return argv
+	}
+	return append(argv, "--bump-revision", revisionBump, "--mark-compacted")
+}

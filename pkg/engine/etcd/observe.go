@@ -1,0 +1,127 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+const (
+	// observeTimeout is after how long a member counts as unreachable.
+	observeTimeout = 3 * time.Second
+	// consentTimeout is how long a majority may take to agree; without one the
+	// question stays unanswered for seven seconds.
+	consentTimeout = time.Second
+)
+
+// testimony is what one member says of itself, and its member list if a
+// majority stands behind it.
+type testimony struct {
+	member engine.Member
+	roster []engine.Registered
+}
+
+// Observe implements engine.Session. Nothing in it writes, not even to the
+// cluster's log.
+func (s *session) Observe(ctx context.Context, members []string) engine.View {
+	s.remember(members)
+	said := make([]testimony, len(members))
+	var wg sync.WaitGroup
+	for i, member := range members {
+		wg.Go(func() { said[i] = s.ask(ctx, member) })
+	}
+	wg.Wait()
+	return viewFrom(said)
+}
+
+// viewFrom puts the members' words together. The leader's list counts first:
+// another member's may have been read before it.
+func viewFrom(said []testimony) engine.View {
+	v := engine.View{Members: make([]engine.Member, 0, len(said))}
+	ids := map[string]bool{}
+	for _, t := range said {
+		v.Members = append(v.Members, t.member)
+		if t.member.ClusterID != "" && !ids[t.member.ClusterID] {
+			ids[t.member.ClusterID] = true
+			v.ClusterIDs = append(v.ClusterIDs, t.member.ClusterID)
+		}
+		if t.member.Serving && (!v.Quorum || t.member.Role.Leads()) {
+			v.Quorum = true
+			v.Roster = t.roster
+		}
+	}
+	slices.Sort(v.ClusterIDs)
+	return v
+}
+
+// ask asks one member for its status, then at the same time for the version
+// of the cluster and for the member list with the consent of a majority. A
+// learner refuses the latter.
+func (s *session) ask(ctx context.Context, name string) testimony {
+	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	t := testimony{member: engine.Member{Name: name, Role: engine.RoleUnknown}}
+	err := s.with(name, func(c *connection) bool {
+		status, err := askStatus(ctx, c)
+		if err != nil {
+			t.member.Problem = plain(err)
+			return false
+		}
+		t.member = memberFrom(name, status)
+		var wg sync.WaitGroup
+		var protocol string
+		wg.Go(func() {
+			// A version that was not told stays unknown, which the rules that need it say.
+			protocol, _ = askClusterVersion(ctx, c)
+		})
+		if t.member.Role != engine.RoleLearner {
+			roster, err := s.askRoster(ctx, c)
+			t.roster, t.member.Serving = roster, err == nil
+		}
+		wg.Wait()
+		t.member.Protocol = protocol
+		return true
+	})
+	if err != nil {
+		t.member.Problem = err.Error()
+	}
+	return t
+}
+
+// askRoster reads the member list linearizably: a majority consented.
+func (s *session) askRoster(ctx context.Context, c *connection) ([]engine.Registered, error) {
+	ctx, cancel := context.WithTimeout(ctx, consentTimeout)
+	defer cancel()
+	list, err := c.client.MemberList(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.rosterFrom(list), nil
+}
+
+// rosterFrom translates a member list, in the order of the members' numbers.
+// An entry that has not started has no name yet: its peer URL tells it, else
+// its ID stands for it.
+func (s *session) rosterFrom(list *clientv3.MemberListResponse) []engine.Registered {
+	roster := make([]engine.Registered, 0, len(list.Members))
+	for _, m := range list.Members {
+		r := engine.Registered{ID: hexID(m.ID), Name: m.Name, Voter: !m.IsLearner, Started: m.Name != ""}
+		if len(m.PeerURLs) > 0 {
+			r.Address = m.PeerURLs[0]
+		}
+		if !r.Started {
+			r.Name = cmp.Or(s.at.member(r.Address), r.ID)
+		}
+		roster = append(roster, r)
+	}
+	slices.SortFunc(roster, func(a, b engine.Registered) int {
+		return cmp.Or(cmp.Compare(number(a.Name), number(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return roster
+}

@@ -1,0 +1,97 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// OpenSnapshot implements engine.Snapshotter. It checks the checksum first:
+// bbolt trusts the pages that it maps and may crash on damaged ones.
+func (*Engine) OpenSnapshot(path string) (engine.SnapshotFacts, error) {
+	if err := checkFile(path); err != nil {
+		return engine.SnapshotFacts{}, fmt.Errorf("open snapshot %s: %w", path, err)
+	}
+	facts, err := readFile(path)
+	if err != nil {
+		return engine.SnapshotFacts{}, fmt.Errorf("open snapshot %s: %w", path, err)
+	}
+	return facts, nil
+}
+
+// checkFile checks the trailer that the server appended.
+func checkFile(path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	check := newChecksum()
+	if _, err := io.Copy(check, file); err != nil {
+		return err
+	}
+	return check.Close()
+}
+
+// readFile reads the file as a database; the trailer behind its last page
+// does not disturb bbolt. A file that was put together wrongly on purpose, with
+// a right checksum, shows as a panic or a fault in the mapped memory.
+func readFile(path string) (facts engine.SnapshotFacts, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: the database is damaged: %v", engine.ErrNotSnapshot, cause)
+		}
+	}()
+	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		return engine.SnapshotFacts{}, fmt.Errorf("%w: %w", engine.ErrNotSnapshot, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.View(func(tx *bolt.Tx) error {
+		if err := checkSize(tx, path); err != nil {
+			return err
+		}
+		var err error
+		if facts, err = readFacts(tx); err != nil {
+			return err
+		}
+		return consistent(tx)
+	})
+	return facts, err
+}
+
+// checkSize refuses a database that claims pages beyond the end of its file.
+func checkSize(tx *bolt.Tx, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if tx.Size() > info.Size() {
+		return fmt.Errorf("the database has %d bytes and its file %d: %w", tx.Size(), info.Size(), engine.ErrNotSnapshot)
+	}
+	return nil
+}
+
+// consistent runs bbolt's own check over all pages. All of its findings must
+// be read, or it blocks.
+func consistent(tx *bolt.Tx) error {
+	var first error
+	findings := 0
+	for err := range tx.Check() {
+		findings++
+		if first == nil {
+			first = err
+		}
+	}
+	if findings > 0 {
+		return fmt.Errorf("the database has %d inconsistencies, the first: %w: %w", findings, first, engine.ErrNotSnapshot)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package etcd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Where things are inside the container. The data directory is below the
+// mount point, which a file system may litter with lost+found.
+const (
+	dataPath = "/var/lib/etcd"
+	dataDir  = dataPath + "/data"
+	tlsPath  = "/etc/etcd/tls"
+	binaries = "/usr/local/bin/"
+)
+
+// graceSeconds is for handing leadership over and closing the data file;
+// etcd needs well under a second of it, on a slow disk a few.
+const graceSeconds = 30
+
+// containerName is the database container's.
+const containerName = "etcd"
+
+// Pod implements engine.Renderer. The image has no shell, so arguments are an
+// array and nothing is expanded.
+func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
+	v, err := supported(in.Version)
+	if err != nil {
+		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
+	}
+	if !slices.Contains(in.Peers, in.Member) {
+		return engine.Pod{}, fmt.Errorf("render the pod of %s: it is not among its peers %s", in.Member, strings.Join(in.Peers, ", "))
+	}
+	if in.Cluster.Status.Formation == nil || in.Cluster.Status.Formation.Token == "" {
+		return engine.Pod{}, fmt.Errorf("render the pod of %s: the cluster has no token yet", in.Member)
+	}
+	args, err := arguments(in, v)
+	if err != nil {
+		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
+	}
+	container := corev1.Container{
+		Name:      containerName,
+		Image:     in.Image,
+		Command:   []string{binaries + "etcd"},
+		Args:      args,
+		Resources: *in.Cluster.Spec.Resources.DeepCopy(),
+		Ports: []corev1.ContainerPort{
+			{Name: "client", ContainerPort: clientPort, Protocol: corev1.ProtocolTCP},
+			{Name: "peer", ContainerPort: peerPort, Protocol: corev1.ProtocolTCP},
+			{Name: "metrics", ContainerPort: metricsPort, Protocol: corev1.ProtocolTCP},
+		},
+	}
+	probe(&container, v)
+	return engine.Pod{Container: container, DataPath: dataPath, TLSPath: tlsPath, GraceSeconds: graceSeconds}, nil
+}
+
+// Ports implements engine.Renderer.
+func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
+	port := func(name string, n int32) corev1.ServicePort {
+		return corev1.ServicePort{Name: name, Port: n, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
+	}
+	return []corev1.ServicePort{port("client", clientPort), port("peer", peerPort), port("metrics", metricsPort)}
+}

@@ -1,0 +1,126 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/status"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// noLeader is the one error in a status that the field Leader tells already.
+const noLeader = "etcdserver: no leader"
+
+// alarmText is an alarm in the errors of a status. Reading alarms there costs
+// nothing and works without quorum; the call that lists alarms is a proposal
+// to the whole cluster and writes to its log.
+var alarmText = regexp.MustCompile(`^memberID:(\d+)\s+alarm:([A-Z]+)\s*$`)
+
+// hexID writes an ID as etcd and etcdctl do.
+func hexID(id uint64) string { return strconv.FormatUint(id, 16) }
+
+// askStatus asks a member for its own state.
+func askStatus(ctx context.Context, c *connection) (*clientv3.StatusResponse, error) {
+	s, err := c.maintenance().Status(ctx, c.base)
+	if err != nil {
+		return nil, err
+	}
+	if s.Header == nil {
+		s.Header = &pb.ResponseHeader{}
+	}
+	return s, nil
+}
+
+// memberFrom translates a status.
+func memberFrom(name string, s *clientv3.StatusResponse) engine.Member {
+	m := engine.Member{
+		Name:       name,
+		Reachable:  true,
+		ID:         hexID(s.Header.MemberId),
+		ClusterID:  hexID(s.Header.ClusterId),
+		Role:       roleFrom(s),
+		Version:    s.Version,
+		Schema:     s.StorageVersion,
+		DataBytes:  s.DbSize,
+		UsedBytes:  s.DbSizeInUse,
+		QuotaBytes: s.DbSizeQuota,
+	}
+	if s.Leader != 0 {
+		m.Leader = hexID(s.Leader)
+	}
+	m.Position = position{
+		cluster: m.ClusterID, term: s.RaftTerm, applied: s.RaftAppliedIndex, revision: s.Header.Revision,
+	}.encode()
+	m.Alarms, m.Problem = complaints(s.Errors, s.Header.MemberId)
+	return m
+}
+
+func roleFrom(s *clientv3.StatusResponse) engine.Role {
+	switch {
+	case s.IsLearner:
+		return engine.RoleLearner
+	case s.Leader != 0 && s.Leader == s.Header.MemberId:
+		return engine.RoleLeader
+	default:
+		return engine.RoleFollower
+	}
+}
+
+// complaints separates the alarms of one member from other errors. Every
+// member lists the alarms of all.
+func complaints(reported []string, id uint64) (alarms []string, problem string) {
+	var rest []string
+	for _, e := range reported {
+		if e == noLeader {
+			continue
+		}
+		match := alarmText.FindStringSubmatch(e)
+		if match == nil {
+			rest = append(rest, e)
+			continue
+		}
+		if match[1] == strconv.FormatUint(id, 10) {
+			alarms = append(alarms, match[2])
+		}
+	}
+	return alarms, strings.Join(rest, "; ")
+}
+
+// askClusterVersion asks for the version that the cluster speaks, "" while it
+// has not decided. Only HTTP tells it.
+func askClusterVersion(ctx context.Context, c *connection) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/version", nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("GET /version: %s", resp.Status)
+	}
+	var versions struct {
+		Cluster string `json:"etcdcluster"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&versions); err != nil {
+		return "", fmt.Errorf("read /version: %w", err)
+	}
+	if _, err := parseVersion(versions.Cluster); err != nil {
+		return "", nil
+	}
+	return versions.Cluster, nil
+}
+
+// plain is an error without gRPC's frame around it.
+func plain(err error) string { return status.Convert(err).Message() }

@@ -1,0 +1,106 @@
+package etcd
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// CheckUpgrade implements engine.Rules. It holds before the first member and
+// again before each next one, when some run target already.
+func (*Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, target string) error {
+	to, err := supported(target)
+	if err != nil {
+		return err
+	}
+	if err := whole(v); err != nil {
+		return err
+	}
+	if err := settled(v); err != nil {
+		return err
+	}
+	for _, voter := range v.Voters() {
+		if err := health(v, voter.Name); err != nil {
+			return refuse("members-healthy", command("status", v), "%v; every member must be healthy before one restarts", err)
+		}
+	}
+	if err := checkVersions(v, to); err != nil {
+		return err
+	}
+	return lint(spec.Config, to)
+}
+
+// checkVersions judges the step of every voter, and that they all make the same one.
+func checkVersions(v engine.View, to version) error {
+	var first engine.Member
+	var from version
+	for _, voter := range v.Voters() {
+		m := v.Member(voter.Name)
+		has, err := parseVersion(m.Version)
+		if err != nil {
+			return refuse("version", command("status", v), "member %s does not say its version: %v", m.Name, err)
+		}
+		if has == to {
+			continue
+		}
+		if err := checkStep(v, m, has, to); err != nil {
+			return err
+		}
+		if first.Name != "" && has != from {
+			return refuse("mixed-versions", fmt.Sprintf("%s --version %s", command("upgrade", v), later(has, from)),
+				"member %s runs %s and member %s runs %s; bring them to one version first", first.Name, from, m.Name, has)
+		}
+		first, from = m, has
+	}
+	return nil
+}
+
+func later(a, b version) version {
+	if a.less(b) {
+		return b
+	}
+	return a
+}
+
+// checkStep judges one member's step.
+func checkStep(v engine.View, m engine.Member, from, to version) error {
+	upgradeTo := func(s string) string { return command("upgrade", v) + " --version " + s }
+	switch {
+	case to.less(from):
+		return refuse("downgrade", "choose "+from.String()+" or newer",
+			"member %s runs %s, which is newer than %s; an upgrade never goes back", m.Name, from, to)
+	case to.line() == from.line():
+		return nil
+	case to.line() != from.line().next():
+		return refuse("skipped-minor", upgradeTo(from.line().next().String()),
+			"member %s runs %s; etcd upgrades one minor at a time and %s is further (https://etcd.io/docs/v3.6/upgrades/)", m.Name, from, to)
+	}
+	s, ok := stepFrom(from.line())
+	if !ok {
+		return refuse("version", command("status", v), "the step from %s to %s is not known", from.line(), to.line())
+	}
+	if from.less(s.source.at) {
+		return refuse("version-floor", upgradeTo(from.line().String()),
+			"member %s runs %s and must run %s or newer before %s: %s (%s)", m.Name, from, s.source.at, to.line(), s.source.reason, s.source.link)
+	}
+	if to.less(s.target.at) {
+		return refuse("version-floor", upgradeTo(to.line().String()),
+			"%s is older than %s: %s (%s)", to, s.target.at, s.target.reason, s.target.link)
+	}
+	return finished(v, m, from.line())
+}
+
+// finished refuses a step while the one before it is incomplete: members run
+// the series, but the cluster still speaks, or the data still has, the older one.
+func finished(v engine.View, m engine.Member, l line) error {
+	if m.Protocol != "" && !l.speaks(m.Protocol) {
+		return refuse("unfinished-upgrade", command("status", v),
+			"member %s runs %s and the cluster still speaks %s; the earlier upgrade is not complete", m.Name, m.Version, m.Protocol)
+	}
+	if m.Schema != "" && !l.speaks(m.Schema) {
+		return refuse("unfinished-upgrade", command("status", v),
+			"member %s runs %s and its data still has the format of %s; the earlier upgrade is not complete", m.Name, m.Version, m.Schema)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package etcd
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// schemaLine is the first series that writes the version of its storage.
+var schemaLine = line{3, 6}
+
+// CheckUpgraded implements engine.Rules. The last member's restart is not the
+// end: the leader then raises the cluster version, and from 3.6 on each member
+// migrates its storage.
+func (*Engine) CheckUpgraded(v engine.View, target string) error {
+	to, err := parseVersion(target)
+	if err != nil {
+		return fmt.Errorf("check the upgrade: %w", err)
+	}
+	if !v.Quorum {
+		return fmt.Errorf("the cluster has no quorum: %w", engine.ErrNotReady)
+	}
+	for _, voter := range v.Voters() {
+		m := v.Member(voter.Name)
+		if !m.Reachable {
+			return fmt.Errorf("member %s was not reached%s: %w", m.Name, because(m.Problem), engine.ErrNotReady)
+		}
+		if has, err := parseVersion(m.Version); err != nil || has != to {
+			return fmt.Errorf("member %s runs version %s, not %s: %w", m.Name, said(m.Version), to, engine.ErrNotReady)
+		}
+		if !to.line().speaks(m.Protocol) {
+			return fmt.Errorf("member %s speaks cluster version %s, not %s: %w", m.Name, said(m.Protocol), to.line(), engine.ErrNotReady)
+		}
+		if !to.line().less(schemaLine) && !to.line().speaks(m.Schema) {
+			return fmt.Errorf("member %s has storage version %s, not %s: %w", m.Name, said(m.Schema), to.line(), engine.ErrNotReady)
+		}
+	}
+	return nil
+}
+
+func said(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+// CheckRollback implements engine.Rules. An older binary joins as long as the
+// cluster speaks its protocol, that is until the last member was upgraded;
+// from then on it refuses to start.
+func (*Engine) CheckRollback(v engine.View, to string) error {
+	back, err := supported(to)
+	if err != nil {
+		return err
+	}
+	known := false
+	for _, m := range v.Members {
+		if !m.Reachable {
+			continue
+		}
+		if reported, err := parseVersion(m.Protocol); err == nil {
+			known = true
+			if reported.line() != back.line() {
+				return refuse("rollback", command("restore", v),
+					"the cluster speaks %s already and a member of version %s cannot join it any more", m.Protocol, back)
+			}
+		}
+		if stored, err := parseVersion(m.Schema); err == nil && back.line().less(stored.line()) {
+			return refuse("rollback", command("restore", v),
+				"the data of member %s has the format of %s already, which version %s cannot read", m.Name, m.Schema, back)
+		}
+	}
+	if !known {
+		return refuse("rollback", command("status", v), "no member says which version the cluster speaks, so it is not known whether %s may still join", back)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// readOnly refuses every method that changes something. It does not embed the
+// session, so that a method added to the contract must be decided on here.
+type readOnly struct{ session Session }
+
+// ReadOnly wraps a session for a dry run: methods that change something
+// return ErrReadOnly and don't reach the database, all others work.
+func ReadOnly(s Session) Session { return readOnly{s} }
+
+func (readOnly) Register(_ context.Context, member string) error {
+	return fmt.Errorf("register member %s: %w", member, ErrReadOnly)
+}
+
+func (readOnly) Promote(_ context.Context, member string) error {
+	return fmt.Errorf("promote member %s: %w", member, ErrReadOnly)
+}
+
+func (readOnly) Deregister(_ context.Context, member string) error {
+	return fmt.Errorf("deregister member %s: %w", member, ErrReadOnly)
+}
+
+func (readOnly) HandOver(_ context.Context, to string) error {
+	return fmt.Errorf("hand over to member %s: %w", to, ErrReadOnly)
+}
+
+func (r readOnly) Observe(ctx context.Context, members []string) View {
+	return r.session.Observe(ctx, members)
+}
+
+func (r readOnly) Snapshot(ctx context.Context, from string, w io.Writer, report func(bytes int64)) error {
+	return r.session.Snapshot(ctx, from, w, report)
+}
+
+func (r readOnly) Fingerprint(ctx context.Context, member string) (Fingerprint, error) {
+	return r.session.Fingerprint(ctx, member)
+}
+
+func (r readOnly) Close() error { return r.session.Close() }
