@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"time"
@@ -19,102 +18,111 @@ const (
 	PurposeRepository = "repository"
 )
 
-// HelperBinary is where a helper with InstallFrom finds this tool.
-const HelperBinary = "/dbop/kubectl-dbop"
+// InstalledBinary is where a helper with InstallFrom finds this tool.
+const InstalledBinary = "/dbop/kubectl-dbop"
 
-// helperDeadline ends an abandoned helper that was given no deadline.
-const helperDeadline = time.Hour
+// helperLife ends an abandoned helper that was given no deadline.
+const helperLife = 2 * time.Hour
 
 // HelperSpec describes one of the tool's own pods.
 type HelperSpec struct {
-	Name    string
+	Name, Namespace string
+	// Cluster that it serves and goes with; nil for none.
+	Cluster *v1alpha1.DatabaseCluster
 	Purpose string
-	// Image that the main container runs.
+	// Image that the container runs.
 	Image string
 	// InstallFrom is the image of this tool. If set, the binary is copied to
-	// HelperBinary first, because Image may hold neither it nor a shell.
-	InstallFrom string
-	Command     []string
-	Args        []string
-	Env         []corev1.EnvVar
-	Claims      []ClaimMount
-	// Secrets maps names of secrets to the directories where they appear.
-	Secrets []SecretMount
-	// Scratch lists directories that are empty, writable and gone afterwards.
-	Scratch   []string
+	// InstalledBinary first, because Image may hold neither it nor a shell.
+	InstallFrom   string
+	Command, Args []string
+	// MountPath is where the claim, or SubPath of it, appears; without a claim
+	// an empty directory that goes with the pod; "" for nothing.
+	MountPath, Claim, SubPath string
+	ReadOnly                  bool
+	// Then is the container that runs, on the same data, once Command has
+	// succeeded. The helper counts as running when this one does.
+	Then      *corev1.Container
 	Resources corev1.ResourceRequirements
 	// Annotations of the pod, for example the version it runs.
 	Annotations map[string]string
-	// Deadline after which an abandoned helper ends by itself; an hour by default.
+	// Deadline after which an abandoned helper ends by itself; two hours by default.
 	Deadline time.Duration
 	// GraceSeconds until a stopping pod is killed.
 	GraceSeconds int64
 }
 
-// ClaimMount puts a claim, or a directory of it, into a helper.
-type ClaimMount struct {
-	Claim, MountPath, SubPath string
-	ReadOnly                  bool
-}
-
-// SecretMount puts a secret into a helper.
-type SecretMount struct{ Secret, MountPath string }
-
 // BuildHelper is a pod that runs once. It is never a member: it lacks the
 // labels that services, workloads and budgets select.
-func BuildHelper(c *v1alpha1.DatabaseCluster, in HelperSpec) *corev1.Pod {
+func BuildHelper(in HelperSpec) *corev1.Pod {
 	no, grace := false, in.GraceSeconds
-	deadline := int64(in.Deadline / time.Second)
-	if deadline <= 0 {
-		deadline = int64(helperDeadline / time.Second)
+	life := in.Deadline
+	if life < time.Second {
+		life = helperLife
 	}
-	l := objectLabels(c, componentHelper)
-	l[v1alpha1.LabelPurpose] = in.Purpose
+	deadline := int64(life / time.Second)
 	pod := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: in.Name, Namespace: c.Namespace, Labels: l, Annotations: maps.Clone(in.Annotations), OwnerReferences: owned(c)},
+		ObjectMeta: metav1.ObjectMeta{Name: in.Name, Namespace: in.Namespace, Labels: helperLabels(in), Annotations: maps.Clone(in.Annotations)},
 		Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, SecurityContext: podSecurity(),
 		},
 	}
-	main := corev1.Container{
-		Name: in.Purpose, Image: in.Image, Command: in.Command, Args: in.Args, Env: in.Env, Resources: in.Resources,
-		SecurityContext: containerSecurity(), TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	if in.Cluster != nil {
+		pod.OwnerReferences = owned(in.Cluster)
 	}
-	tmp, tmpMount := scratch()
-	pod.Spec.Volumes, main.VolumeMounts = []corev1.Volume{tmp}, []corev1.VolumeMount{tmpMount}
-	mount := func(v corev1.Volume, m corev1.VolumeMount) {
-		m.Name = v.Name
-		pod.Spec.Volumes, main.VolumeMounts = append(pod.Spec.Volumes, v), append(main.VolumeMounts, m)
-	}
-	for i, m := range in.Claims {
-		mount(corev1.Volume{Name: fmt.Sprintf("claim-%d", i), VolumeSource: corev1.VolumeSource{
-			// Read-only at the mount: a claim that is read-only as a whole can't be shared with its writer by every driver.
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Claim},
-		}}, corev1.VolumeMount{MountPath: m.MountPath, SubPath: m.SubPath, ReadOnly: m.ReadOnly})
-	}
-	for i, m := range in.Secrets {
-		mount(secretVolume(fmt.Sprintf("secret-%d", i), m.Secret), corev1.VolumeMount{MountPath: m.MountPath, ReadOnly: true})
-	}
-	for i, dir := range in.Scratch {
-		mount(emptyDir(fmt.Sprintf("scratch-%d", i)), corev1.VolumeMount{MountPath: dir})
-	}
+	var mounts []corev1.VolumeMount
+	pod.Spec.Volumes, mounts = helperVolumes(in)
+	first := helperContainer(in.Purpose, in.Image, mounts)
+	first.Command, first.Args, first.Resources = in.Command, in.Args, in.Resources
 	if in.InstallFrom != "" {
-		mount(emptyDir("dbop"), corev1.VolumeMount{MountPath: path.Dir(HelperBinary), ReadOnly: true})
-		pod.Spec.InitContainers = []corev1.Container{installer(in.InstallFrom)}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, emptyDir("dbop"))
+		install := helperContainer("install", in.InstallFrom, []corev1.VolumeMount{{Name: "dbop", MountPath: path.Dir(InstalledBinary)}})
+		install.Command = []string{"/usr/local/bin/kubectl-dbop", "agent", "install", "--to", InstalledBinary}
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "dbop", MountPath: path.Dir(InstalledBinary), ReadOnly: true})
+		pod.Spec.InitContainers = []corev1.Container{install}
 	}
-	pod.Spec.Containers = []corev1.Container{main}
+	if in.Then == nil {
+		pod.Spec.Containers = []corev1.Container{first}
+		return pod
+	}
+	then := *in.Then.DeepCopy()
+	then.VolumeMounts = append(then.VolumeMounts, mounts...)
+	then.SecurityContext, then.TerminationMessagePolicy = containerSecurity(), corev1.TerminationMessageFallbackToLogsOnError
+	pod.Spec.InitContainers = append(pod.Spec.InitContainers, first)
+	pod.Spec.Containers = []corev1.Container{then}
 	return pod
 }
 
-// installer copies this tool out of its image.
-func installer(image string) corev1.Container {
-	return corev1.Container{
-		Name: "install", Image: image, Command: []string{"/usr/local/bin/kubectl-dbop", "agent", "install", "--to", HelperBinary},
-		SecurityContext: containerSecurity(), TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-		VolumeMounts: []corev1.VolumeMount{{Name: "dbop", MountPath: path.Dir(HelperBinary)}},
+func helperLabels(in HelperSpec) map[string]string {
+	l := map[string]string{labelName: v1alpha1.FieldManager, labelComponent: componentHelper, labelManagedBy: v1alpha1.FieldManager}
+	if in.Cluster != nil {
+		l = objectLabels(in.Cluster, componentHelper)
 	}
+	l[v1alpha1.LabelPurpose] = in.Purpose
+	return l
+}
+
+func helperContainer(name, image string, mounts []corev1.VolumeMount) corev1.Container {
+	return corev1.Container{
+		Name: name, Image: image, VolumeMounts: append([]corev1.VolumeMount(nil), mounts...),
+		SecurityContext: containerSecurity(), TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+func helperVolumes(in HelperSpec) ([]corev1.Volume, []corev1.VolumeMount) {
+	tmp, tmpMount := scratch()
+	if in.MountPath == "" {
+		return []corev1.Volume{tmp}, []corev1.VolumeMount{tmpMount}
+	}
+	data := emptyDir("data")
+	if in.Claim != "" {
+		// Read-only at the mount alone: not every driver lets a claim that is
+		// read-only as a whole be shared with its writer.
+		data.VolumeSource = corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: in.Claim}}
+	}
+	return []corev1.Volume{data, tmp}, []corev1.VolumeMount{{Name: "data", MountPath: in.MountPath, SubPath: in.SubPath, ReadOnly: in.ReadOnly}, tmpMount}
 }
 
 func emptyDir(name string) corev1.Volume {
