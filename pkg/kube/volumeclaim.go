@@ -9,12 +9,12 @@ import (
 
 // BuildVolume is a member's claim. It has no owner: data outlives the cluster
 // unless its deletion is asked for. The token says which formation made it.
-func BuildVolume(c *v1alpha1.DatabaseCluster, member, token string) *corev1.PersistentVolumeClaim {
+func BuildVolume(c *v1alpha1.DatabaseCluster, member string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: v1alpha1.VolumeName(member), Namespace: c.Namespace,
-			Labels: memberLabels(c, member), Annotations: map[string]string{AnnotationToken: token},
+			Labels: memberLabels(c, member), Annotations: map[string]string{AnnotationToken: token(c)},
 		},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
@@ -22,4 +22,12 @@ func BuildVolume(c *v1alpha1.DatabaseCluster, member, token string) *corev1.Pers
 			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: c.Spec.Storage.Size}},
 		},
 	}
+}
+
+// token of the present formation.
+func token(c *v1alpha1.DatabaseCluster) string {
+	if c.Status.Formation == nil {
+		return ""
+	}
+	return c.Status.Formation.Token
 }

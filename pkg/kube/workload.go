@@ -12,14 +12,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// WorkloadInput is what a member's workload is built from.
+// WorkloadInput is what a member's workload is built from. The token is the
+// cluster's present formation's.
 type WorkloadInput struct {
 	Cluster *v1alpha1.DatabaseCluster
 	Member  string
 	// Version that the pod's image is of.
 	Version string
-	// Token of the formation.
-	Token string
 	// Bootstrap says that the rendered pod could found a cluster.
 	Bootstrap bool
 	// Renderer is the version of this tool.
@@ -42,7 +41,7 @@ func BuildWorkload(in WorkloadInput) *appsv1.StatefulSet {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: in.Member, Namespace: in.Cluster.Namespace, Labels: l, OwnerReferences: owned(in.Cluster),
 			Annotations: map[string]string{
-				AnnotationVersion: in.Version, AnnotationToken: in.Token,
+				AnnotationVersion: in.Version, AnnotationToken: token(in.Cluster),
 				AnnotationBootstrap: strconv.FormatBool(in.Bootstrap), AnnotationRenderer: in.Renderer,
 			},
 		},

@@ -1,0 +1,122 @@
+package kube
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// How long certificates are valid, and how far back they start: the clock of
+// a node may be behind the API server's.
+const (
+	authorityLife = 10 * 365 * 24 * time.Hour
+	leafLife      = 365 * 24 * time.Hour
+	clockSkew     = 5 * time.Minute
+)
+
+// keyPair is a certificate and its key as PEM.
+type keyPair struct{ certificate, key []byte }
+
+// authority signs a cluster's certificates.
+type authority struct {
+	certificate *x509.Certificate
+	pem         []byte
+	key         any
+}
+
+// newAuthority makes a self-signed authority that can sign leaves only.
+func newAuthority(name string, now time.Time) (keyPair, error) {
+	return sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(authorityLife),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}, nil)
+}
+
+// parseAuthority reads an authority back. Its errors never quote the input.
+func parseAuthority(p keyPair) (*authority, error) {
+	certificate, _ := pem.Decode(p.certificate)
+	key, _ := pem.Decode(p.key)
+	if certificate == nil || key == nil {
+		return nil, errors.New("certificate or key is not PEM")
+	}
+	a := &authority{pem: p.certificate}
+	var err error
+	if a.certificate, err = x509.ParseCertificate(certificate.Bytes); err != nil {
+		return nil, errors.New("the certificate can't be read")
+	}
+	if a.key, err = parseKey(key.Bytes); err != nil {
+		return nil, errors.New("the key can't be read")
+	}
+	return a, nil
+}
+
+// parseKey reads the forms in which tools write keys.
+func parseKey(der []byte) (any, error) {
+	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		return key, nil
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key, nil
+	}
+	return x509.ParsePKCS1PrivateKey(der)
+}
+
+// client issues a certificate for a user of the database.
+func (a *authority) client(user string, now time.Time) (keyPair, error) {
+	return sign(leaf(user, now, x509.ExtKeyUsageClientAuth), a)
+}
+
+// member issues a certificate with which a member serves and dials its peers.
+func (a *authority) member(name string, hosts []string, now time.Time) (keyPair, error) {
+	l := leaf(name, now, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth)
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			l.IPAddresses = append(l.IPAddresses, ip)
+		} else {
+			l.DNSNames = append(l.DNSNames, h)
+		}
+	}
+	return sign(l, a)
+}
+
+func leaf(name string, now time.Time, usage ...x509.ExtKeyUsage) *x509.Certificate {
+	return &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(leafLife),
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: usage,
+	}
+}
+
+// sign makes a fresh key and a certificate for it; self-signed without an authority.
+func sign(template *x509.Certificate, by *authority) (keyPair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return keyPair{}, fmt.Errorf("generate a key: %w", err)
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return keyPair{}, fmt.Errorf("choose a serial number: %w", err)
+	}
+	parent, signer := template, any(key)
+	if by != nil {
+		parent, signer = by.certificate, by.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		return keyPair{}, fmt.Errorf("sign the certificate of %s: %w", template.Subject.CommonName, err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return keyPair{}, errors.New("the new key can't be written")
+	}
+	return keyPair{
+		certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}, nil
+}

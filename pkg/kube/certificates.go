@@ -1,0 +1,162 @@
+package kube
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// caKey is where a TLS secret holds the authority's certificate.
+const caKey = "ca.crt"
+
+// The users that client certificates name.
+const (
+	adminUser  = "root"
+	clientUser = "client"
+)
+
+// EnsureCertificates makes authority, administrator's and applications'
+// certificate where they are missing. What exists is never replaced; a crash
+// leaves some, and a repeat makes the rest.
+func (c *Client) EnsureCertificates(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	if cluster.Spec.TLS.Disabled {
+		return nil
+	}
+	a, err := c.ensureAuthority(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	for name, user := range map[string]string{v1alpha1.AdminSecret(cluster.Name): adminUser, v1alpha1.ClientSecret(cluster.Name): clientUser} {
+		err := c.ensureLeaf(ctx, cluster, name, objectLabels(cluster, componentDatabase), a, func(now time.Time) (keyPair, error) { return a.client(user, now) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EnsureMemberCertificate makes a member's certificate if it is missing. An
+// existing one is kept if it is of the same authority.
+func (c *Client) EnsureMemberCertificate(ctx context.Context, cluster *v1alpha1.DatabaseCluster, member string) error {
+	if cluster.Spec.TLS.Disabled {
+		return nil
+	}
+	a, err := c.ensureAuthority(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	return c.ensureLeaf(ctx, cluster, v1alpha1.MemberSecret(member), memberLabels(cluster, member), a, func(now time.Time) (keyPair, error) {
+		return a.member(member, MemberHosts(cluster, member), now)
+	})
+}
+
+// MemberHosts are the names by which a member is dialled, the one that
+// identifies it first. localhost is for port-forwards and probes.
+func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
+	service := v1alpha1.ClientService(c.Name)
+	return []string{
+		v1alpha1.MemberHost(c.Name, c.Namespace, member),
+		v1alpha1.PodName(member) + "." + v1alpha1.HeadlessService(c.Name),
+		service, service + "." + c.Namespace, service + "." + c.Namespace + ".svc",
+		"localhost", "127.0.0.1", "::1",
+	}
+}
+
+// ClientTLS reads the administrator's certificate: one request. nil if the
+// cluster is served in plain text. The caller sets the server name and keeps
+// the result.
+func (c *Client) ClientTLS(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*tls.Config, error) {
+	if cluster.Spec.TLS.Disabled {
+		return nil, nil
+	}
+	s := &corev1.Secret{}
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.AdminSecret(cluster.Name)}, s); err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])
+	if err != nil {
+		return nil, fmt.Errorf("secret %s/%s holds no matching certificate and key", s.Namespace, s.Name)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(s.Data[caKey]) {
+		return nil, fmt.Errorf("secret %s/%s holds no authority under %s", s.Namespace, s.Name, caKey)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
+}
+
+func (c *Client) ensureAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*authority, error) {
+	name := v1alpha1.CASecret(cluster.Name)
+	s, err := c.ensureSecret(ctx, cluster, name, objectLabels(cluster, componentDatabase), func() (map[string][]byte, error) {
+		p, err := newAuthority(cluster.Namespace+"/"+cluster.Name, c.Now())
+		if err != nil {
+			return nil, err
+		}
+		return map[string][]byte{corev1.TLSCertKey: p.certificate, corev1.TLSPrivateKeyKey: p.key, caKey: p.certificate}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	a, err := parseAuthority(keyPair{certificate: s.Data[corev1.TLSCertKey], key: s.Data[corev1.TLSPrivateKeyKey]})
+	if err != nil {
+		return nil, fmt.Errorf("read the authority in secret %s/%s: %w", cluster.Namespace, name, err)
+	}
+	return a, nil
+}
+
+func (c *Client) ensureLeaf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, labels map[string]string, a *authority, issue func(now time.Time) (keyPair, error)) error {
+	s, err := c.ensureSecret(ctx, cluster, name, labels, func() (map[string][]byte, error) {
+		p, err := issue(c.Now())
+		if err != nil {
+			return nil, err
+		}
+		return map[string][]byte{corev1.TLSCertKey: p.certificate, corev1.TLSPrivateKeyKey: p.key, caKey: a.pem}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if string(s.Data[caKey]) != string(a.pem) {
+		return fmt.Errorf("secret %s/%s is signed by another authority than %s: %w", cluster.Namespace, name, v1alpha1.CASecret(cluster.Name), ErrForeign)
+	}
+	return nil
+}
+
+// ensureSecret reads a TLS secret, or creates it. The remains of an earlier
+// cluster of the same name are not used: the garbage collector takes them any
+// moment, and then members would be without certificates.
+func (c *Client) ensureSecret(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, labels map[string]string, make func() (map[string][]byte, error)) (*corev1.Secret, error) {
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: name}
+	s := &corev1.Secret{}
+	err := c.api.Get(ctx, key, s)
+	if errors.Is(err, ErrNotFound) {
+		data, merr := make()
+		if merr != nil {
+			return nil, fmt.Errorf("issue the certificate of secret %s/%s: %w", cluster.Namespace, name, merr)
+		}
+		s = &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: cluster.Namespace, Labels: labels, OwnerReferences: owned(cluster)},
+			Type:       corev1.SecretTypeTLS, Data: data,
+		}
+		err = c.api.Create(ctx, s)
+		if errors.Is(err, ErrExists) {
+			err = c.api.Get(ctx, key, s)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Labels[v1alpha1.LabelCluster] != cluster.Name:
+		return nil, c.foreign("create", s)
+	case !belongs(s, cluster) || s.DeletionTimestamp != nil:
+		return nil, fmt.Errorf("secret %s/%s is of an earlier cluster of that name and is about to be collected: %w", cluster.Namespace, name, ErrConflict)
+	}
+	return s, nil
+}
