@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Starts the local cluster, or finds it running, and loads the image of the
+# product just built. With DBOP_E2E_KUBECONFIG set, that cluster is used and
+# nothing is started.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+
+if [ -n "${DBOP_E2E_KUBECONFIG:-}" ]; then
+	echo "Using the cluster of $DBOP_E2E_KUBECONFIG"
+	[ -n "${DBOP_HELPER_IMAGE:-}" ] ||
+		echo "note: DBOP_HELPER_IMAGE is not set; its nodes must be able to pull the default image" >&2
+	exit 0
+fi
+[ -x bin/cluster ] || (cd hack/cluster && go build -o "$root/bin/cluster" .)
+bin/cluster up
+bin/cluster image --binary "$DBOP_BIN" --name "$DBOP_HELPER_IMAGE"

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The tests on a real cluster. Arguments go to go test, for example:
+#   hack/e2e.sh -run 'TestUpgrade'
+# DBOP_TORTURE=all kills the tool at every step boundary instead of at a seeded
+# selection, and writes docs/reliability.md. DBOP_SEED repeats a selection.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+
+timeout=40m
+[ "${DBOP_TORTURE:-}" != all ] || timeout=4h
+exec go test -tags e2e ./test/e2e -count=1 -v -timeout "$timeout" -parallel "${DBOP_E2E_PARALLEL:-3}" "$@"

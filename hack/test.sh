@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# make test: everything, from an empty machine, in a time that is printed at
+# the end. Every phase writes a log; what go test says of its tests is shown as
+# it happens, the log of a failed phase in full at the end.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+
+logs=$(mktemp -d "${TMPDIR:-/tmp}/dbop-test.XXXXXX")
+began=$SECONDS
+# What is worth seeing while it runs: verdicts, not chatter.
+verdicts='^(ok|FAIL|---|    ---|panic:|\?|make: \*\*\*|seed|[0-9]+ issues)|no test files|^cluster:|^ready'
+
+# phase NAME COMMAND... runs one phase to its end.
+phase() {
+	local name=$1 from=$SECONDS code=0
+	shift
+	echo "== $name: $*"
+	"$@" </dev/null >"$logs/$name.log" 2>&1 &
+	local pid=$!
+	tail --pid="$pid" -n +1 -s 0.5 -f "$logs/$name.log" 2>/dev/null |
+		grep --line-buffered -E "$verdicts" | grep --line-buffered -v 'no test files' | sed -u "s/^/[$name] /" || true
+	wait "$pid" || code=$?
+	echo "$name $((SECONDS - from)) $code" >>"$logs/phases"
+	echo "== $name: $([ $code = 0 ] && echo passed || echo "FAILED ($code)") after $((SECONDS - from)) s"
+	return $code
+}
+
+# beside NAME... waits for phases that run side by side.
+beside() {
+	local code=0 pid
+	for pid in "$@"; do wait "$pid" || code=1; done
+	return $code
+}
+
+# generated fails if a fresh generation differs from what is in the tree.
+generated() {
+	local before after
+	before=$(git status --porcelain -- pkg/api docs/reference; git diff -- pkg/api docs/reference)
+	make generate
+	after=$(git status --porcelain -- pkg/api docs/reference; git diff -- pkg/api docs/reference)
+	if [ "$before" != "$after" ]; then
+		git diff --stat -- pkg/api docs/reference
+		echo "FAIL: what is generated is not up to date, run make generate"
+		return 1
+	fi
+}
+
+cluster_tests() {
+	cd hack/cluster
+	# The components are Kubernetes itself; they have no tests of ours.
+	local packages
+	packages=$(go list ./... | grep -v /components)
+	# shellcheck disable=SC2086
+	go test $packages
+}
+
+summary() {
+	echo
+	echo "Where the time went:"
+	printf '%-12s %8s  %s\n' PHASE SECONDS RESULT
+	while read -r name seconds code; do
+		printf '%-12s %8s  %s\n' "$name" "$seconds" "$([ "$code" = 0 ] && echo passed || echo "FAILED ($code)")"
+	done <"$logs/phases"
+	printf '%-12s %8s\n' total "$((SECONDS - began))"
+	echo
+	grep -hE '^(ok|FAIL)[[:space:]]' "$logs"/*.log || true
+	printf 'tests passed: %s, failed: %s, skipped: %s\n' "$(count PASS)" "$(count FAIL)" "$(count SKIP)"
+}
+
+count() { cat "$logs"/*.log | grep -cE "^ *--- $1:" || true; }
+
+failed() {
+	local name seconds code
+	while read -r name seconds code; do
+		[ "$code" = 0 ] && continue
+		echo
+		echo "===== $name failed; its log ($logs/$name.log):"
+		if [ "$(wc -l <"$logs/$name.log")" -gt 1500 ]; then
+			grep -nE '^ *--- FAIL|panic:' "$logs/$name.log" || true
+			tail -n 1500 "$logs/$name.log"
+		else
+			cat "$logs/$name.log"
+		fi
+	done <"$logs/phases"
+}
+
+: >"$logs/phases"
+code=0
+if phase build make build "$root/bin/cluster"; then
+	# Starting a cluster is mostly waiting; what needs none fills the time.
+	phase cluster make cluster-up &
+	cluster=$!
+	phase unit make unit GOFLAGS='-buildvcs=false -v' &
+	unit=$!
+	if beside $cluster; then
+		beside $unit || code=1
+		phase lint make lint &
+		lint=$!
+		phase e2e hack/e2e.sh || code=1
+		beside $lint || code=1
+	else
+		code=1
+		beside $unit || true
+		phase lint make lint || true
+	fi
+	phase harness go test -v ./test/harness/... || code=1
+	phase hack cluster_tests || code=1
+	phase generate generated || code=1
+else
+	code=1
+fi
+summary
+if [ $code != 0 ]; then
+	failed
+	echo
+	echo "make test: FAILED"
+fi
+exit $code

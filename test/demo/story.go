@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+const (
+	name      = "my-db"
+	second    = "my-copy"
+	keys      = 10000
+	keyBytes  = 100
+	keyPrefix = "demo/"
+	perSecond = 200
+)
+
+// story is the main job, in the order of a cluster's life.
+func story(ctx context.Context, s *stage) error {
+	if err := s.do(ctx, "create 3 members, etcd 3.5, TLS", "create", name, "--engine", "etcd", "--version", "3.5",
+		"--members", "3", "--storage", "300Mi", "--repository", "dir:"+s.backups); err != nil {
+		return err
+	}
+	if err := s.spread(ctx); err != nil {
+		return err
+	}
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	if err := s.watch(fmt.Sprintf("write %d keys", keys), func() error {
+		return harness.FillKeys(ctx, s.db, keyPrefix, keys, keyBytes)
+	}); err != nil {
+		return err
+	}
+	s.writer = harness.StartWriter(ctx, s.db, "live/", perSecond)
+	s.say("A client writes %d keys a second from here on.", perSecond)
+	for _, step := range []struct {
+		title string
+		args  []string
+	}{
+		{"status", []string{"status", name}},
+		{"grow to 5", []string{"scale", name, "--members", "5"}},
+		{"shrink to 3", []string{"scale", name, "--members", "3", "--yes"}},
+		{"back up and verify", []string{"backup", name, "--verify"}},
+		{"upgrade to 3.6", []string{"upgrade", name, "--version", "3.6"}},
+		{"upgrade to 3.7", []string{"upgrade", name, "--version", "3.7"}},
+		{"status", []string{"status", name}},
+	} {
+		if err := s.do(ctx, step.title, step.args...); err != nil {
+			return err
+		}
+	}
+	return finale(ctx, s)
+}
+
+// finale restores, compares and deletes.
+func finale(ctx context.Context, s *stage) error {
+	backups, err := harness.Backups(s.backups)
+	if err != nil || len(backups) == 0 {
+		return errors.Join(errors.New("the backup is missing"), err)
+	}
+	first := backups[0]
+	if err := s.do(ctx, "restore into a second cluster", "restore", second, "--from", first.ID, "--repository", "dir:"+s.backups,
+		"--members", "3", "--storage", "300Mi"); err != nil {
+		return err
+	}
+	if err := s.watch("compare key by key", func() error { return s.compare(ctx) }); err != nil {
+		return err
+	}
+	counts := s.writer.Stop()
+	if err := s.watch("look for every acknowledged write", func() error { return s.acknowledged(ctx, counts) }); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		title string
+		args  []string
+	}{
+		{"list", []string{"list"}},
+		{"delete the second cluster", []string{"delete", second, "--purge", "--skip-backup", "--yes"}},
+		{"delete the first, with a last backup", []string{"delete", name, "--purge", "--yes"}},
+		{"list", []string{"list"}},
+	} {
+		if err := s.do(ctx, step.title, step.args...); err != nil {
+			return err
+		}
+	}
+	return s.nothingLeft(ctx)
+}

@@ -1,0 +1,31 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// pollEvery is the pause between two looks at a condition.
+const pollEvery = 100 * time.Millisecond
+
+// Until looks at a condition until it holds. What the last look found wrong is
+// the reason in the error.
+func Until(ctx context.Context, within time.Duration, what string, holds func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	began := time.Now()
+	for {
+		err := holds(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waited %s for %s: %w", time.Since(began).Round(time.Second), what, err)
+		}
+	}
+}
