@@ -58,13 +58,17 @@ func identity(in engine.PodInput) []string {
 	if in.Bootstrap {
 		state = stateNew
 	}
+	address := "0.0.0.0"
+	if in.Loopback {
+		address = "127.0.0.1"
+	}
 	return []string{
 		"--name=" + in.Member,
 		"--data-dir=" + dataDir,
-		fmt.Sprintf("--listen-peer-urls=%s://0.0.0.0:%d", scheme(c), peerPort),
-		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", scheme(c), clientPort),
+		fmt.Sprintf("--listen-peer-urls=%s://%s:%d", scheme(c), address, peerPort),
+		fmt.Sprintf("--listen-client-urls=%s://%s:%d", scheme(c), address, clientPort),
 		// Plain text, so that probes need no client certificate.
-		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", metricsPort),
+		fmt.Sprintf("--listen-metrics-urls=http://%s:%d", address, metricsPort),
 		"--initial-advertise-peer-urls=" + peerURL(c, in.Member),
 		"--advertise-client-urls=" + clientURL(c, in.Member),
 		"--initial-cluster=" + strings.Join(peers, ","),

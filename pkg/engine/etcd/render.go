@@ -57,8 +57,10 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 			{Name: "metrics", ContainerPort: metricsPort, Protocol: corev1.ProtocolTCP},
 		},
 	}
-	probe(&container, v)
-	return engine.Pod{Container: container, DataPath: dataPath, TLSPath: tlsPath, GraceSeconds: graceSeconds}, nil
+	if !in.Loopback {
+		probe(&container, v) // the kubelet can't reach a pod's loopback
+	}
+	return engine.Pod{Container: container, DataPath: dataPath, DataDir: dataDir, TLSPath: tlsPath, GraceSeconds: graceSeconds}, nil
 }
 
 // Ports implements engine.Renderer.
