@@ -153,3 +153,12 @@ func root(err error) error {
 	}
 	return err
 }
+
+// Explain turns the failure of a request that was made beside the Client, with
+// its configuration, into an error as the Client's own; nil stays nil.
+func (c *Client) Explain(err error, attempted RequestError) error {
+	if err == nil {
+		return nil
+	}
+	return explain(err, attempted, c.config.Host)
+}
