@@ -37,6 +37,8 @@ func (r *Remote) Writer(ctx context.Context, id, operation string) (Writer, erro
 		ctx: ctx, stop: stop, repo: r, id: id, path: backupPath(id, "uploads", begun.Upload), operation: operation,
 		pipe: pipe, buffer: bufio.NewWriterSize(pipe, wire.Chunk/4), sum: sha256.New(), sent: make(chan struct{}),
 	}
+	// The transport waits for the body even after its context ended.
+	context.AfterFunc(ctx, func() { _ = pipe.CloseWithError(context.Cause(ctx)) })
 	go w.stream(body)
 	return w, nil
 }
