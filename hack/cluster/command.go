@@ -81,7 +81,7 @@ func dispatch(ctx context.Context, args []string) error {
 		return err
 	}
 	if chosen.changes {
-		release, err := machine.Lock()
+		release, err := machine.Lock(target.Log)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/build"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/cluster"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/site"
 )
@@ -58,26 +57,12 @@ func usage() string {
 	return text.String()
 }
 
-// located adds the source directory, which only those need that build.
-func located(c cluster.Cluster) (cluster.Cluster, error) {
-	if c.Source != "" {
-		return c, nil
-	}
-	var err error
-	c.Source, err = site.FindSource(".")
-	return c, err
-}
-
 func up(ctx context.Context, c cluster.Cluster, given options, _ []string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a cluster needs root: it makes network namespaces, mounts and control groups")
 	}
 	if given.nodes < 1 || given.nodes > site.MaxNodes {
 		return fmt.Errorf("--nodes must be from 1 to %d", site.MaxNodes)
-	}
-	c, err := located(c)
-	if err != nil {
-		return err
 	}
 	if err := c.Up(ctx, given.nodes); err != nil {
 		return err
@@ -107,21 +92,10 @@ func status(ctx context.Context, c cluster.Cluster, given options, _ []string) e
 }
 
 func buildBinaries(ctx context.Context, c cluster.Cluster, _ options, names []string) error {
-	targets, err := build.Select(names)
-	if err != nil {
-		return err
-	}
-	if c, err = located(c); err != nil {
-		return err
-	}
-	return build.Ensure(ctx, c.Site, targets, c.Log)
+	return c.Build(ctx, names)
 }
 
 func images(ctx context.Context, c cluster.Cluster, _ options, _ []string) error {
-	c, err := located(c)
-	if err != nil {
-		return err
-	}
 	return c.Images(ctx)
 }
 

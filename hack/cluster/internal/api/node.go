@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 )
 
 // node is as much of a Node as the driver looks at.
@@ -13,33 +14,37 @@ type node struct {
 	} `json:"metadata"`
 	Status struct {
 		Conditions []struct {
-			Type   string `json:"type"`
-			Status string `json:"status"`
+			Type          string    `json:"type"`
+			Status        string    `json:"status"`
+			LastHeartbeat time.Time `json:"lastHeartbeatTime"`
 		} `json:"conditions"`
 	} `json:"status"`
 }
 
-// ready reports the node's own condition.
-func (n node) ready() bool {
+// readySince is the moment the node last said that it is ready, and zero if
+// it is not.
+func (n node) readySince() time.Time {
 	for _, condition := range n.Status.Conditions {
-		if condition.Type == "Ready" {
-			return condition.Status == "True"
+		if condition.Type == "Ready" && condition.Status == "True" {
+			return condition.LastHeartbeat
 		}
 	}
-	return false
+	return time.Time{}
 }
 
-// Nodes says of each registered node whether it is ready.
-func (c *Client) Nodes(ctx context.Context) (map[string]bool, error) {
+// Nodes says of each registered node when it last reported to be ready, in
+// whole seconds. It is zero for one that is not ready. A node that just died
+// still looks ready; only the time tells.
+func (c *Client) Nodes(ctx context.Context) (map[string]time.Time, error) {
 	var list struct {
 		Items []node `json:"items"`
 	}
 	if err := c.do(ctx, http.MethodGet, "/api/v1/nodes", &list); err != nil {
 		return nil, err
 	}
-	ready := map[string]bool{}
+	ready := map[string]time.Time{}
 	for _, item := range list.Items {
-		ready[item.Metadata.Name] = item.ready()
+		ready[item.Metadata.Name] = item.readySince()
 	}
 	return ready, nil
 }

@@ -32,6 +32,9 @@ func (c Cluster) Down(ctx context.Context) error {
 // reboot only files are left, after a massacre everything but processes is.
 // Each step is tried even if one before it failed.
 func (c Cluster) clean(ctx context.Context) error {
+	if err := c.mayClean(); err != nil {
+		return err
+	}
 	killed := cgroup.Kill(ctx, cgroup.Root)
 	if killed != nil {
 		return killed // with processes alive nothing else would work
@@ -43,6 +46,7 @@ func (c Cluster) clean(ctx context.Context) error {
 		cgroup.Remove(cgroup.Root),
 		machine.RemoveStrays(c.State),
 		os.RemoveAll(c.State),
+		disown(),
 	)
 }
 

@@ -2,13 +2,17 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/archive"
-	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/build"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/node"
 )
 
@@ -38,20 +42,57 @@ func (c Cluster) Load(ctx context.Context, files ...string) error {
 	if loaded == 0 {
 		return fmt.Errorf("no node runs: %w", errDown)
 	}
-	if err := group.Wait(); err != nil {
+	if err := errors.Join(group.Wait(), c.remember(files)); err != nil {
 		return err
 	}
 	c.Log.Printf("%d image archives on %d nodes", len(files), loaded)
 	return nil
 }
 
-// Images builds the standard images and loads them.
-func (c Cluster) Images(ctx context.Context) error {
-	targets, err := build.Select([]string{"pause", "etcd"})
+// loadedFile lists the archives that were loaded, so that a node that joins
+// later gets them too.
+func (c Cluster) loadedFile() string { return filepath.Join(c.State, "loaded") }
+
+// remember adds archives to the list.
+func (c Cluster) remember(files []string) error {
+	known, err := c.loaded()
 	if err != nil {
 		return err
 	}
-	if err := build.Ensure(ctx, c.Site, targets, c.Log); err != nil {
+	for _, file := range files {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return fmt.Errorf("find %s: %w", file, err)
+		}
+		if !slices.Contains(known, path) {
+			known = append(known, path)
+		}
+	}
+	if err := os.WriteFile(c.loadedFile(), []byte(strings.Join(known, "\n")), 0o644); err != nil {
+		return fmt.Errorf("remember which images were loaded: %w", err)
+	}
+	return nil
+}
+
+// loaded lists the archives that were loaded and still exist.
+func (c Cluster) loaded() ([]string, error) {
+	content, err := os.ReadFile(c.loadedFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read which images were loaded: %w", err)
+	}
+	var files []string
+	for file := range strings.Lines(string(content)) {
+		file = strings.TrimSpace(file)
+		if _, err := os.Stat(file); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files, nil
+}
+
+// Images builds the standard images and loads them.
+func (c Cluster) Images(ctx context.Context) error {
+	if err := c.Build(ctx, []string{"pause", "etcd"}); err != nil {
 		return err
 	}
 	files, err := c.archives()

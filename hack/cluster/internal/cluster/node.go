@@ -95,11 +95,15 @@ func (c Cluster) join(ctx context.Context, client *api.Client, name string) erro
 	if err != nil {
 		return err
 	}
+	loaded, err := c.loaded()
+	if err != nil {
+		return err
+	}
 	made, err := node.New(c.Site, name)
 	if err != nil {
 		return err
 	}
-	return c.boot(ctx, client, made, images)
+	return c.boot(ctx, client, made, append(images, loaded...))
 }
 
 // revive starts a crashed node as a machine starts after a power loss: with

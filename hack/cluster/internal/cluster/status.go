@@ -29,7 +29,7 @@ func (c Cluster) Status(ctx context.Context, out io.Writer) error {
 	}
 	for _, n := range nodes {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", n.Name, word(n.Alive(), "running", "crashed"),
-			word(network.Connected(n.Index), "connected", "cut"), word(ready[n.Name], "ready", "not ready"), n.Address())
+			word(network.Connected(n.Index), "connected", "cut"), word(!ready[n.Name].IsZero(), "ready", "not ready"), n.Address())
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the status: %w", err)

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/api"
-	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/build"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/control"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/machine"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/network"
@@ -37,7 +36,7 @@ func (c Cluster) Up(ctx context.Context, nodes int) error {
 	if err := machine.Install(ctx, c.Log); err != nil {
 		return err
 	}
-	if err := build.Ensure(ctx, c.Site, build.Targets(), c.Log); err != nil {
+	if err := c.Build(ctx, nil); err != nil {
 		return err
 	}
 	images, err := c.archives()
@@ -55,6 +54,9 @@ func (c Cluster) Up(ctx context.Context, nodes int) error {
 func (c Cluster) fresh(ctx context.Context, count int, images []string) error {
 	limited, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
+	if err := c.own(); err != nil {
+		return err
+	}
 	if err := control.Prepare(c.Site); err != nil {
 		return err
 	}

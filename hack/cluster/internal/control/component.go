@@ -82,7 +82,8 @@ func controllerManager(at site.Site) process.Spec {
 		"--allocate-node-cidrs=false", "--service-cluster-ip-range="+site.ServiceCIDR,
 		"--root-ca-file="+at.PKI("ca.crt"), "--service-account-private-key-file="+at.PKI("sa.key"),
 		"--cluster-signing-cert-file="+at.PKI("ca.crt"), "--cluster-signing-key-file="+at.PKI("ca.key"),
-		"--node-monitor-grace-period=20s", "--kube-api-qps=200", "--kube-api-burst=400",
+		"--node-monitor-grace-period=20s", "--flex-volume-plugin-dir="+at.Config("volume-plugins"),
+		"--kube-api-qps=200", "--kube-api-burst=400",
 	)
 }
 

@@ -1,36 +1,63 @@
 package machine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Strays lists files that containerd and kubelet leave in places that none of
-// their settings moves: results of CNI, sockets of shims, links to pod logs.
+// The places where containerd and kubelet leave files and that none of their
+// settings moves. Others may have theirs there, too.
+const (
+	cniResults    = "/var/lib/cni/results"
+	shimSockets   = "/run/containerd/s"
+	devicePlugins = "/var/lib/kubelet/device-plugins"
+	podLogLinks   = "/var/log/containers"
+)
+
+// emptied lists the directories that may be empty without the strays, inner
+// ones first.
+var emptied = []string{
+	cniResults, "/var/lib/cni", shimSockets, "/run/containerd/runc/k8s.io", "/run/containerd/runc", "/run/containerd",
+	devicePlugins, "/var/lib/kubelet", podLogLinks,
+}
+
+// Strays lists the files of the cluster in those places.
 func Strays(state string) ([]string, error) {
 	var found []string
-	for _, pattern := range []string{"/var/lib/cni/results/dbop-*", "/var/lib/cni/dbop-*"} {
-		matches, err := filepath.Glob(pattern)
-		if err != nil {
-			return nil, fmt.Errorf("look for results of CNI: %w", err)
+	for dir, ours := range map[string]func(path string) bool{
+		// What the network plugins did for a pod, whose namespace is named.
+		cniResults: func(path string) bool {
+			content, err := os.ReadFile(path)
+			return err == nil && bytes.Contains(content, []byte(state+"/"))
+		},
+		// A socket that nobody answers is of a process that was killed.
+		shimSockets:   dead,
+		devicePlugins: dead,
+		podLogLinks: func(path string) bool {
+			target, err := os.Readlink(path)
+			return err == nil && strings.HasPrefix(target, state+"/")
+		},
+	} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("look for files of the cluster: %w", err)
 		}
-		found = append(found, matches...)
+		for _, entry := range entries {
+			if path := filepath.Join(dir, entry.Name()); ours(path) {
+				found = append(found, path)
+			}
+		}
 	}
-	sockets, err := deadSockets("/run/containerd/s")
-	if err != nil {
-		return nil, err
-	}
-	links, err := linksInto(state, "/var/log/containers")
-	if err != nil {
-		return nil, err
-	}
-	return append(append(found, sockets...), links...), nil
+	slices.Sort(found)
+	return found, nil
 }
 
 // RemoveStrays removes what Strays lists and the directories that are empty
@@ -42,55 +69,26 @@ func RemoveStrays(state string) error {
 	}
 	var failed error
 	for _, path := range strays {
-		failed = errors.Join(failed, os.RemoveAll(path))
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, fmt.Errorf("remove a file of the cluster: %w", err))
+		}
 	}
-	for _, dir := range []string{
-		"/var/lib/cni/results", "/var/lib/cni/cache", "/var/lib/cni", "/var/log/containers",
-		"/run/containerd/s", "/run/containerd/runc/k8s.io", "/run/containerd/runc", "/run/containerd",
-	} {
+	for _, dir := range emptied {
 		_ = os.Remove(dir) // refused unless empty, and that is the idea
 	}
 	return failed
 }
 
-// deadSockets lists the sockets in dir that nobody answers: shims of another
-// containerd on this machine are none of our business.
-func deadSockets(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// dead reports whether path is a socket that nobody listens on.
+func dead(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return false
 	}
+	connection, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {
-		return nil, fmt.Errorf("look for sockets of dead shims: %w", err)
+		return true
 	}
-	var dead []string
-	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
-		connection, err := net.DialTimeout("unix", path, time.Second)
-		if err != nil {
-			dead = append(dead, path)
-			continue
-		}
-		connection.Close()
-	}
-	return dead, nil
-}
-
-// linksInto lists the symbolic links in dir that point into state.
-func linksInto(state, dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for links to logs of pods: %w", err)
-	}
-	var found []string
-	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
-		if target, err := os.Readlink(path); err == nil && strings.HasPrefix(target, state+"/") {
-			found = append(found, path)
-		}
-	}
-	return found, nil
+	connection.Close()
+	return false
 }

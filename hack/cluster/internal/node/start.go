@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/api"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/cgroup"
@@ -16,6 +17,8 @@ import (
 type Started struct {
 	Node
 	containerd, kubelet, proxy *process.Running
+	// since tells a report of this start from one before a crash.
+	since time.Time
 }
 
 // Wire makes the node's network namespace and connects it.
@@ -55,6 +58,7 @@ func (s *Started) StartAgents() error {
 	if err := s.write("kube-proxy.yaml", s.proxyConfig()); err != nil {
 		return err
 	}
+	s.since = time.Now().Truncate(time.Second)
 	kubelet, err := process.Start(s.at, s.Node.kubelet())
 	if err != nil {
 		return err
@@ -81,7 +85,7 @@ func (s *Started) AwaitReady(ctx context.Context, client *api.Client) error {
 		if err != nil {
 			return err
 		}
-		if !ready[s.Name] {
+		if ready[s.Name].Before(s.since) {
 			return fmt.Errorf("node %s is not ready: %w", s.Name, errNotReady)
 		}
 		return nil
@@ -89,4 +93,4 @@ func (s *Started) AwaitReady(ctx context.Context, client *api.Client) error {
 }
 
 // errNotReady is what a node is until it is.
-var errNotReady = errors.New("the API server has no Ready condition that is true")
+var errNotReady = errors.New("the API server has no recent Ready condition that is true")
