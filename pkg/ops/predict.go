@@ -174,30 +174,18 @@ func BeginEpoch(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder str
 
 // settle makes every member what its workload promises: up, joined, healthy.
 func (s *State) settle() {
-	names := s.formation().Members
-	if s.formed() {
-		names = nil
-		for _, r := range s.View.Roster {
-			names = append(names, r.Name)
-		}
-	} else {
-		s.View.Roster = nil
-		for _, n := range names {
-			s.View.Roster = append(s.View.Roster, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true})
-		}
-		s.View.ClusterIDs = []string{"predicted"}
-	}
+	s.settleRoster()
 	s.View.Quorum = true
 	like, ok := s.View.Leader()
-	if !ok {
-		like = engine.Member{ID: "predicted-" + names[0], Name: names[0], ClusterID: s.View.ClusterIDs[0]}
+	if _, registered := s.View.Registered(like.Name); !ok || !registered {
 		for _, r := range s.View.Roster {
-			if r.Name == names[0] {
-				like.ID = r.ID
+			if r.Voter {
+				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: minor(s.Cluster.Spec.Version)}
+				break
 			}
 		}
 	}
-	members := make([]engine.Member, 0, len(names))
+	members := make([]engine.Member, 0, len(s.View.Roster))
 	for i := range s.View.Roster {
 		r := &s.View.Roster[i]
 		r.Started = true
@@ -218,6 +206,32 @@ func (s *State) settle() {
 		if m := &s.Kube.Members[i]; m.Workload.Exists {
 			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version}
 		}
+	}
+}
+
+// settleRoster makes a member list where none could be read: of the founders
+// before the cluster formed, of the members that have a workload afterwards.
+func (s *State) settleRoster() {
+	if s.formed() {
+		s.View.ClusterIDs = []string{s.formation().ClusterID}
+		if len(s.View.Roster) > 0 {
+			return
+		}
+	} else {
+		s.View.ClusterIDs = []string{"predicted"}
+		s.View.Roster = nil
+	}
+	names := s.formation().Members
+	if s.formed() {
+		names = nil
+		for _, m := range s.Kube.Members {
+			if m.Workload.Exists && m.Workload.Token == s.formation().Token {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	for _, n := range names {
+		s.View.Roster = append(s.View.Roster, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -21,7 +22,7 @@ func begin(op *v1alpha1.Operation, step Step, now time.Time) {
 	if n := len(j); n > 0 && j[n-1].Step == step.ID && j[n-1].FinishedAt == nil {
 		return
 	}
-	op.Status.Journal = append(j, v1alpha1.JournalEntry{Step: step.ID, Title: step.Title, StartedAt: metav1.NewTime(now)})
+	op.Status.Journal = append(j, v1alpha1.JournalEntry{Step: step.ID, Title: step.Title, StartedAt: stamp(now)})
 }
 
 // end closes the journal entry of the step.
@@ -31,13 +32,19 @@ func end(op *v1alpha1.Operation, step Step, now time.Time, err error) {
 		if e.Step != step.ID {
 			continue
 		}
-		t := metav1.NewTime(now)
+		t := stamp(now)
 		e.FinishedAt = &t
 		if err != nil {
 			e.Error = err.Error()
 		}
 		return
 	}
+}
+
+// stamp is a time as the record keeps it: to the second.
+func stamp(t time.Time) metav1.Time {
+	at := metav1.NewTime(t)
+	return at.Rfc3339Copy()
 }
 
 func setFact(op *v1alpha1.Operation, key, value string) {
@@ -47,6 +54,44 @@ func setFact(op *v1alpha1.Operation, key, value string) {
 	op.Status.Facts[key] = value
 }
 
+// SaveRecord persists the status of a record. A repeat after an answer that
+// got lost is a success: what is stored says the same already, and op carries
+// its version again.
+func SaveRecord(ctx context.Context, store kube.Store, op *v1alpha1.Operation) error {
+	err := store.UpdateOperation(ctx, op)
+	if !errors.Is(err, kube.ErrConflict) {
+		return err
+	}
+	stored, getErr := store.GetOperation(ctx, op.Namespace, op.Name)
+	if getErr != nil {
+		return errors.Join(err, getErr)
+	}
+	if !equality.Semantic.DeepEqual(stored.Status, op.Status) {
+		return err
+	}
+	op.ResourceVersion = stored.ResourceVersion
+	return nil
+}
+
+// save persists the record, and rides out an API server that does not take it.
+func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
+	began, pause := time.Now(), firstBackoff
+	for {
+		err := l.World.Save(ctx, op)
+		if err == nil || !transient(err) || errors.Is(err, kube.ErrConflict) || time.Since(began) > outageDeadline {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(context.Cause(ctx), err)
+		}
+		pause = min(2*pause, time.Second)
+	}
+}
+
 // finish closes the record of a done operation.
 func (l *Loop) finish(ctx context.Context, op *v1alpha1.Operation) error {
 	phase := v1alpha1.PhaseSucceeded
@@ -54,9 +99,9 @@ func (l *Loop) finish(ctx context.Context, op *v1alpha1.Operation) error {
 		phase = v1alpha1.PhaseCancelled
 	}
 	op.Status.Phase, op.Status.Message = phase, ""
-	now := metav1.NewTime(op.Status.StartedAt.Add(time.Since(op.Status.StartedAt.Time)))
+	now := stamp(time.Now())
 	op.Status.FinishedAt = &now
-	return l.World.Save(ctx, op)
+	return l.save(ctx, op)
 }
 
 // pause writes the reason into the record, even if the caller is gone, and

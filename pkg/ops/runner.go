@@ -27,6 +27,8 @@ type Runner struct {
 	Stop     <-chan struct{}
 	Boundary func(when string, step Step)
 	Poll     time.Duration
+	// Decide, see Loop.
+	Decide func(engine.Engine, State) Decision
 }
 
 // ClosableWorld is a World that holds connections.
@@ -228,7 +230,7 @@ func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operat
 	}()
 	world := r.World(namespace, op.Spec.Cluster)
 	defer closeQuietly(world)
-	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary}
+	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary, Decide: r.Decide}
 	return l.Run(ctx, op)
 }
 

@@ -86,3 +86,9 @@ func (s Step) Irreversible() bool { return s.Risk == RiskIrreversible }
 func (s Step) streams() bool {
 	return s.Action == ActionBackup || s.Action == ActionVerify || s.Action == ActionLoad
 }
+
+// lets reports whether the step only tells things to go. It is done when they
+// are gone, which the next observation knows better than the step.
+func (s Step) lets() bool {
+	return s.Action == ActionStop || s.Action == ActionRetire || s.Action == ActionDeleteVolume
+}

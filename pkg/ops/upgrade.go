@@ -40,7 +40,7 @@ func (p planner) upgrade() *Decision {
 		}
 	}
 	risk := RiskRestart
-	if len(p.voterNames()) == 1 {
+	if p.restartStops() {
 		risk = RiskDowntime
 	}
 	if leader, ok := p.s.View.Leader(); ok && leader.Name == next && len(p.voterNames()) > 1 && p.e.Capabilities().HandOver {
@@ -69,15 +69,22 @@ func (p planner) mayUpgrade(outdated []string) *Decision {
 	if err := p.e.CheckUpgrade(p.s.View, p.s.Cluster.Spec, target); err != nil {
 		return p.gate("may-upgrade", err, p.voterNames()...)
 	}
-	if len(p.voterNames()) == 1 && !p.s.waives("downtime") {
+	if n := len(p.voterNames()); p.restartStops() && !p.s.waives("downtime") {
 		return block(&Error{Kind: Refused, Check: "downtime",
-			Message: "a cluster of one member is down while it restarts",
+			Message: fmt.Sprintf("a cluster of %d is down while a member restarts", n),
 			Hint:    "add members first, or accept it: --allow-downtime"})
 	}
 	if p.s.verb() != v1alpha1.VerbUpgrade || p.s.waives("backup") {
 		return nil
 	}
 	return p.backupFirst(true, true)
+}
+
+// restartStops reports whether the cluster is down while one member restarts:
+// a cluster of one, and of two where writes need a majority.
+func (p planner) restartStops() bool {
+	n := len(p.voterNames())
+	return n == 1 || (p.e.Capabilities().Quorum && n-1 < n/2+1)
 }
 
 // outdated lists voters whose workload or pod is not of the wanted version.

@@ -34,7 +34,7 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared) (
 		op = &v1alpha1.Operation{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
 			Spec:       p.Request.Operation,
-			Status:     v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: metav1.NewTime(p.State.Now)},
+			Status:     v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: stamp(p.State.Now)},
 		}
 		if err := r.Store.CreateOperation(ctx, op); err != nil {
 			return nil, fmt.Errorf("write down the operation: %w", err)

@@ -1,0 +1,240 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// turns is the memory of one run: what is being waited for or tried, since
+// when, and how often.
+type turns struct {
+	loop    *Loop
+	op      *v1alpha1.Operation
+	efforts map[string]*effort
+	// last is the identifier of the last wait or step, why its last reason.
+	last, why string
+	backoff   time.Duration
+	outage    time.Time
+	// open is the step in the works, written down and not known to be done;
+	// nil for none. performed is set once it was carried out and its effect is awaited.
+	open      *Step
+	performed bool
+}
+
+// effort is how long one wait or step has been going on since the last step
+// that got done. It outlives a change of mind, so two waits that take turns
+// come to an end too.
+type effort struct {
+	since time.Time
+	tries int
+}
+
+// next is one turn: observe, decide, act or wait.
+func (t *turns) next(ctx context.Context) (bool, error) {
+	if err := t.loop.stopped(ctx); err != nil {
+		return false, err
+	}
+	s, err := t.loop.World.Observe(ctx)
+	if err != nil {
+		return false, t.unobserved(ctx, err)
+	}
+	t.outage = time.Time{}
+	s.Operation = t.op
+	d := t.loop.decide(s)
+	if t.over(d) {
+		t.close(s.Now, nil)
+	}
+	switch {
+	case d.Blocked != nil:
+		return false, d.Blocked
+	case d.Step == nil:
+		return true, nil
+	case d.Step.Action == ActionWait:
+		return false, t.wait(ctx, *d.Step, d.Why)
+	default:
+		return false, t.perform(ctx, s, *d.Step)
+	}
+}
+
+// unobserved rides out an API server that restarts, throttles or fails.
+func (t *turns) unobserved(ctx context.Context, err error) error {
+	if stop := t.loop.stopped(ctx); stop != nil {
+		return stop
+	}
+	if !transient(err) {
+		return err
+	}
+	if t.outage.IsZero() {
+		t.outage, t.backoff = time.Now(), firstBackoff
+	}
+	if time.Since(t.outage) > outageDeadline {
+		return &Error{Kind: Failed, Message: "the cluster could not be observed for " + outageDeadline.String(), Hint: "check the API server, then repeat the command", Err: err}
+	}
+	t.loop.Reporter.Waiting(Step{ID: "wait/observe", Action: ActionWait, Title: "Wait for the API server"}, err.Error())
+	return t.pauseFor(ctx, t.grow())
+}
+
+// effort returns the memory of a wait or step, begun now if there is none.
+func (t *turns) effort(step Step) *effort {
+	if t.last != step.ID {
+		t.last, t.why, t.backoff = step.ID, "", firstBackoff
+	}
+	e := t.efforts[step.ID]
+	if e == nil {
+		e = &effort{since: time.Now()}
+		t.efforts[step.ID] = e
+	}
+	return e
+}
+
+// waiting tells the person of a new reason.
+func (t *turns) waiting(step Step, why string) {
+	if t.why != why {
+		t.why = why
+		t.loop.Reporter.Waiting(step, why)
+	}
+}
+
+func (t *turns) wait(ctx context.Context, step Step, why string) error {
+	e := t.effort(step)
+	t.waiting(step, why)
+	if time.Since(e.since) > step.Deadline {
+		return &Error{Kind: NeedsHuman, Check: "deadline",
+			Message: fmt.Sprintf("waited %s for: %s; still: %s", step.Deadline, step.Title, why),
+			Hint:    "kubectl dbop status shows what each member says; the same command continues"}
+	}
+	return t.pauseFor(ctx, t.loop.Poll)
+}
+
+// perform journals the step and does it.
+func (t *turns) perform(ctx context.Context, s State, step Step) error {
+	e := t.effort(step)
+	if t.performed {
+		return t.unseen(ctx, step, e)
+	}
+	if t.open == nil {
+		begin(t.op, step, s.Now)
+		if err := t.loop.save(ctx, t.op); err != nil {
+			return fmt.Errorf("write down step %s before it begins: %w", step.ID, err)
+		}
+		t.open = &step
+		t.loop.Reporter.Started(step)
+	}
+	if step.Irreversible() && t.loop.Guard != nil {
+		if err := t.loop.Guard(ctx); err != nil {
+			return t.failed(ctx, s.Now, step, fmt.Errorf("check the lease before %q: %w", step.Title, err))
+		}
+	}
+	t.loop.boundary("before", step)
+	result, err := t.act(ctx, s, step)
+	t.loop.boundary("after", step)
+	if err != nil {
+		return t.failed(ctx, s.Now, step, err)
+	}
+	t.performed = true
+	for k, v := range result.Facts {
+		setFact(t.op, k, v)
+	}
+	if len(result.Facts) > 0 {
+		if err := t.loop.save(ctx, t.op); err != nil {
+			return fmt.Errorf("write down the result of step %s: %w", step.ID, err)
+		}
+	}
+	return nil
+}
+
+// over reports whether the step in the works is done: it was carried out, or
+// all it does is to let things go, and the planner does not ask for it any
+// more. One that was not carried out yet stays in the works over a wait.
+func (t *turns) over(d Decision) bool {
+	switch {
+	case t.open == nil, d.Step != nil && d.Step.ID == t.open.ID:
+		return false
+	case t.performed, t.open.lets():
+		return true
+	default:
+		return d.Blocked == nil && (d.Step == nil || d.Step.Action != ActionWait)
+	}
+}
+
+// close ends the step in the works.
+func (t *turns) close(now time.Time, err error) {
+	since := t.efforts[t.open.ID].since
+	end(t.op, *t.open, now, err)
+	t.loop.Reporter.Done(*t.open, time.Since(since), err)
+	t.open, t.performed, t.last = nil, false, ""
+	if err == nil {
+		clear(t.efforts)
+	}
+}
+
+// unseen waits for the effect of a step that was carried out, and has it
+// carried out once more now and then: the effect may have been undone.
+func (t *turns) unseen(ctx context.Context, step Step, e *effort) error {
+	if time.Since(e.since) > step.Deadline {
+		return &Error{Kind: NeedsHuman, Check: "deadline", Message: fmt.Sprintf("%s: done, but nothing came of it for %s", step.Title, step.Deadline),
+			Hint: "kubectl dbop status shows what each member says; the same command continues"}
+	}
+	t.performed = t.backoff < time.Second
+	return t.pauseFor(ctx, t.grow())
+}
+
+// act bounds the step by its deadline; a stream also ends when the person asks to stop.
+func (t *turns) act(ctx context.Context, s State, step Step) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, step.Deadline)
+	defer cancel()
+	if step.streams() {
+		go func() {
+			select {
+			case <-t.loop.Stop:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return t.loop.World.Perform(ctx, s, step, func(n, total int64) { t.loop.Reporter.Progress(step, n, total) })
+}
+
+// failed decides whether a failed step is tried again.
+func (t *turns) failed(ctx context.Context, now time.Time, step Step, err error) error {
+	if stop := t.loop.stopped(ctx); stop != nil {
+		return stop
+	}
+	e := t.effort(step)
+	again := errors.Is(err, engine.ErrNotReady)
+	if !again && transient(err) {
+		e.tries++
+		again = e.tries < attempts
+	}
+	if again && time.Since(e.since) < step.Deadline {
+		t.waiting(step, err.Error())
+		return t.pauseFor(ctx, t.grow())
+	}
+	t.close(now, err)
+	return fmt.Errorf("%s: %w", step.Title, err)
+}
+
+// grow returns the present pause and doubles the next, up to a second.
+func (t *turns) grow() time.Duration {
+	d := max(t.backoff, firstBackoff)
+	t.backoff = min(2*d, time.Second)
+	return d
+}
+
+// pauseFor ends early when something changed or the person asks to stop.
+func (t *turns) pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.loop.World.Changed():
+	case <-t.loop.Stop:
+	case <-ctx.Done():
+	}
+	return nil
+}
