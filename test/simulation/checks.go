@@ -1,0 +1,177 @@
+package simulation
+
+import (
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// watched carries out one effect of an actor and checks what it did.
+func (w *World) watched(a *actor, cluster string, effect func() error) error {
+	w.acting(a, cluster)
+	w.journalled(a, cluster)
+	type margin struct {
+		g  *group
+		ok bool
+	}
+	var before []margin
+	for _, g := range w.groups {
+		before = append(before, margin{g, w.staying(g) >= quorum(g.voters())})
+	}
+	err := effect()
+	for _, m := range before {
+		if m.ok && w.staying(m.g) < quorum(m.g.voters()) && !w.excused(a, m.g) {
+			w.violate("%s took the quorum of %s with %q: %d of %d voters stay", a.name, m.g.clusterID, a.step.ID, w.staying(m.g), m.g.voters())
+		}
+	}
+	w.logf("%s: %s (%v)", a.name, a.step.ID, err)
+	return err
+}
+
+// excused reports whether quorum may be lost: the operation is to stop the
+// cluster, it has one member, or something else broke since the last look.
+func (w *World) excused(a *actor, g *group) bool {
+	return a.step.Action == ops.ActionStop || a.step.Risk == ops.RiskDowntime && g.voters() <= 2 || !g.lastLoss.Before(a.observed)
+}
+
+// acting checks that only the holder of the lease acts. One that froze for
+// longer than its lease may find out a moment too late, though never when it
+// is about to do what can't be undone.
+func (w *World) acting(a *actor, cluster string) {
+	l := w.leases[cluster]
+	if l != nil && l.holder == a {
+		return
+	}
+	if !a.irreversible && (w.now.Before(a.frozenUntil.Add(2*time.Second)) || a.frozenUntil.Equal(w.now)) {
+		return
+	}
+	w.violate("%s acts on %s without the lease: %s", a.name, cluster, a.step.ID)
+}
+
+// journalled checks that the step was written down before its effect.
+func (w *World) journalled(a *actor, cluster string) {
+	o := w.records.active(cluster)
+	if o == nil {
+		w.violate("%s performs %s and no operation is in flight", a.name, a.step.ID)
+		return
+	}
+	for _, e := range o.Status.Journal {
+		if e.Step == a.step.ID {
+			return
+		}
+	}
+	if a.irreversible || w.now.After(a.frozenUntil.Add(2*time.Second)) {
+		w.violate("%s performs %s before it is written down", a.name, a.step.ID)
+	}
+}
+
+// dropping checks a volume that is about to be deleted.
+func (w *World) dropping(a *actor, s *slot) {
+	c := w.records.clusters[s.cluster]
+	o := w.records.active(s.cluster)
+	if c == nil || o == nil {
+		w.violate("%s drops volume %s of a cluster that is not recorded", a.name, s.name)
+		return
+	}
+	if s.volume.token != c.Status.Formation.Token {
+		w.violate("%s drops volume %s of another epoch", a.name, s.name)
+	}
+	d := s.volume.data
+	if d == nil || d.group == nil || o.Spec.Verb == v1alpha1.VerbDelete && o.Spec.Purge {
+		return
+	}
+	if d.group.entry(d.id) != nil {
+		w.violate("%s drops volume %s of a registered member", a.name, s.name)
+	}
+	data := s.volume.data
+	s.volume.data = nil
+	if data.index >= data.group.acked && !w.copies(data.group) {
+		w.violate("%s drops volume %s, the last copy of acknowledged writes", a.name, s.name)
+	}
+	s.volume.data = data
+}
+
+// restarting checks whose turn it is in an upgrade.
+func (w *World) restarting(a *actor, s *slot, target string) {
+	if s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil {
+		return
+	}
+	g := s.pod.process.data.group
+	if g.leader != s.pod.process.data.id || !g.moved.Before(a.observed) || !g.lastLoss.Before(a.observed) {
+		return
+	}
+	for _, o := range w.live(g) {
+		if o != s && o.pod.template.version != target {
+			w.violate("%s restarts the leader %s while %s still runs %s", a.name, s.name, o.name, o.pod.template.version)
+		}
+	}
+}
+
+// ended checks what an operation says it has reached.
+func (w *World) ended(o *v1alpha1.Operation) {
+	w.logf("%s ends: %s %s", o.Name, o.Spec.Verb, o.Status.Phase)
+	if o.Status.Phase != v1alpha1.PhaseSucceeded && (o.Status.Phase != v1alpha1.PhaseCancelled || strings.HasPrefix(o.Status.Message, "superseded")) {
+		return
+	}
+	c := w.records.clusters[o.Spec.Cluster]
+	switch {
+	case o.Spec.Verb == v1alpha1.VerbDelete:
+		w.deleted(o, c)
+	case o.Spec.Verb == v1alpha1.VerbBackup:
+		if _, ok := w.backups[o.Spec.Backup]; !ok && o.Status.Phase == v1alpha1.PhaseSucceeded {
+			w.violate("%s succeeded without a backup", o.Name)
+		}
+	case c == nil:
+		w.violate("%s ended and its cluster is gone", o.Name)
+	default:
+		w.settled(o, c)
+	}
+}
+
+// settled checks that a cluster is what it is wanted to be.
+func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
+	var g *group
+	for _, other := range w.groups {
+		if other.token == c.Status.Formation.Token {
+			g = other
+		}
+	}
+	if g == nil || c.Status.Formation.ClusterID != g.clusterID {
+		w.violate("%s succeeded and the cluster of token %s is not formed", o.Name, c.Status.Formation.Token)
+		return
+	}
+	if g.voters() != int(c.Spec.Members) || len(g.members) != g.voters() {
+		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members), c.Spec.Members)
+	}
+	for _, s := range w.slots {
+		l := s.workload
+		switch {
+		case s.cluster != c.Name || l == nil || l.token != c.Status.Formation.Token:
+		case g.named(s.name) == nil:
+			w.violate("%s succeeded and %s still runs", o.Name, s.name)
+		case l.version != c.Spec.Version:
+			w.violate("%s succeeded and %s is on %s, wanted %s", o.Name, s.name, l.version, c.Spec.Version)
+		}
+	}
+	b := w.shared(c.Name).budget
+	if n := g.voters(); n > 1 && (b == nil || int(*b) != quorum(n)) || n <= 1 && b != nil {
+		w.violate("%s succeeded and the disruption budget of %d voters is not their quorum", o.Name, n)
+	}
+}
+
+// deleted checks that nothing is left of a cluster but what was to be kept.
+func (w *World) deleted(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
+	if c != nil {
+		w.violate("%s succeeded and the record of the cluster is still there", o.Name)
+	}
+	for _, s := range w.slots {
+		if s.cluster == o.Spec.Cluster && (s.workload != nil || s.pod != nil) {
+			w.violate("%s succeeded and %s still runs", o.Name, s.name)
+		}
+	}
+	if sh := w.shared(o.Spec.Cluster); sh.budget != nil || sh.services {
+		w.violate("%s succeeded and shared objects are left", o.Name)
+	}
+}

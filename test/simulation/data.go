@@ -1,0 +1,48 @@
+package simulation
+
+// data is a data directory: whose history it holds and how far.
+type data struct {
+	// id is the member's identity in the group.
+	id string
+	// group is the history that it is part of; nil while a founder waits for the others.
+	group *group
+	// token and peers are a founder's own words.
+	token string
+	peers []string
+	// index is how long its log is.
+	index int
+	// schema is the minor version of what is on disk, 0 before any.
+	schema int
+}
+
+// backup is a snapshot in a repository.
+type backup struct {
+	operation string
+	index     int
+	schema    int
+	version   string
+	token     string
+}
+
+// restored is the data that a backup is turned into.
+func (w *World) restored(b backup, token, member string) *data {
+	id := founderID(member, token)
+	g := w.found(token, []string{member})
+	g.index, g.acked = b.index, b.index
+	return &data{id: id, group: g, token: token, peers: []string{member}, index: b.index, schema: b.schema}
+}
+
+// copies reports whether any volume or backup holds the group's acknowledged writes.
+func (w *World) copies(g *group) bool {
+	for _, s := range w.slots {
+		if s.volume != nil && !s.volume.deleting && s.volume.data != nil && s.volume.data.group == g && s.volume.data.index >= g.acked {
+			return true
+		}
+	}
+	for _, b := range w.backups {
+		if b.token == g.token && b.index >= g.safe {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,20 @@
+// Package simulation runs the operations of package ops, the very code that
+// the command line and the operator run, over random worlds with random faults,
+// in virtual time, and checks after every effect what must never happen.
+//
+// Modelled, of Kubernetes: volumes, workloads, pods that take their time to
+// come and go, image and provisioning problems, lost and emptied volumes, an
+// API that is slow, fails before or after its effect and is read object by
+// object, leases that expire. Of etcd: static bootstrap and joins with their
+// member identities, learners, the strict reconfiguration checks, elections
+// among members whose log is long enough, replication that lags, cluster and
+// storage versions, old binaries that refuse new data, members that refuse to
+// start on data or words that don't fit. Of people: processes that die at any
+// call, freeze past their lease, race each other, and come back with the same
+// or another request.
+//
+// Not modelled: the content of logs (an index stands for it, so an uncommitted
+// tail never diverges), alarms, authentication, certificates beyond their
+// existence, disk space, pod placement, clock skew between processes, caches
+// that lag behind the API server.
+package simulation

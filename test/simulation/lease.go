@@ -1,0 +1,116 @@
+package simulation
+
+import (
+	"context"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// leaseTime is after how long a lease that is not renewed is free.
+const leaseTime = 15 * time.Second
+
+// lease is the lock on one cluster. Its holder renews it by itself, unless it
+// is dead, frozen or kept from the API server.
+type lease struct {
+	holder  *actor
+	renewed time.Time
+	lost    chan struct{}
+}
+
+// renew lets living holders renew, and tells those that failed for too long.
+func (w *World) renew() {
+	for _, l := range w.leases {
+		h := l.holder
+		if h == nil {
+			continue
+		}
+		if !h.dead && !w.now.Before(h.frozenUntil) && !w.weather.down(w.now) && w.now.Sub(l.renewed) < leaseTime {
+			l.renewed = w.now
+		}
+		if w.now.Sub(l.renewed) >= leaseTime && !w.now.Before(h.frozenUntil) {
+			l.drop()
+		}
+	}
+}
+
+func (l *lease) drop() {
+	if l.holder == nil {
+		return
+	}
+	l.holder.lostLease = l.renewed.Add(leaseTime)
+	l.holder = nil
+	close(l.lost)
+}
+
+// held is one actor's hold on a lease.
+type held struct {
+	actor   *actor
+	cluster string
+	lost    chan struct{}
+}
+
+// acquire takes a cluster's lease, waiting out a holder that does not renew it.
+func (a *actor) acquire(ctx context.Context, cluster string) (kube.Lease, error) {
+	began := time.Now()
+	for {
+		got := make(chan struct{})
+		var holder *actor
+		alive := false
+		err := a.call(ctx, "take the lease", func() error {
+			l := a.world.leases[cluster]
+			if l == nil {
+				l = &lease{}
+				a.world.leases[cluster] = l
+			}
+			if l.holder != nil && l.holder != a {
+				holder = l.holder
+				alive = l.renewed.After(began.Add(time.Second))
+				if a.world.now.Sub(l.renewed) < leaseTime {
+					return nil
+				}
+				l.drop()
+			}
+			l.holder, l.renewed, l.lost = a, a.world.now, got
+			holder = nil
+			return nil
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case holder == nil:
+			return &held{actor: a, cluster: cluster, lost: got}, nil
+		case alive:
+			return nil, &kube.HeldError{Cluster: cluster, Holder: holder.name}
+		}
+		if err := a.sleep(ctx, time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Check implements kube.Lease.
+func (h *held) Check(ctx context.Context) error {
+	return h.actor.call(ctx, "check the lease", func() error {
+		l := h.actor.world.leases[h.cluster]
+		if l == nil || l.holder != h.actor || h.actor.world.now.Sub(l.renewed) >= leaseTime {
+			return kube.ErrLeaseLost
+		}
+		l.renewed = h.actor.world.now
+		h.actor.checked = h.actor.world.now
+		return nil
+	})
+}
+
+// Lost implements kube.Lease.
+func (h *held) Lost() <-chan struct{} { return h.lost }
+
+// Release implements kube.Lease.
+func (h *held) Release(ctx context.Context) error {
+	return h.actor.call(ctx, "give back the lease", func() error {
+		if l := h.actor.world.leases[h.cluster]; l != nil && l.holder == h.actor {
+			l.holder = nil
+		}
+		return nil
+	})
+}

@@ -1,0 +1,193 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// Perform implements ops.World, request by request as on a real cluster, so
+// that a process may die between any two of them.
+func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(bytes, total int64)) (ops.Result, error) {
+	w, o := s.actor.world, s.actor.world.shared(s.cluster)
+	switch step.Action {
+	case ops.ActionCertificates:
+		return ops.Result{}, s.do(ctx, "certificates", func() error { o.certificates = true; return nil })
+	case ops.ActionServices:
+		return ops.Result{}, s.do(ctx, "services", func() error { o.services = true; return nil })
+	case ops.ActionBudget:
+		return ops.Result{}, s.do(ctx, "budget", func() error {
+			o.budget = nil
+			if b := step.Budget; b > 0 {
+				o.budget = &b
+			}
+			return nil
+		})
+	case ops.ActionStart:
+		return ops.Result{}, s.start(ctx, st, step.Members)
+	case ops.ActionRecordFormed:
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.ClusterID = st.View.ClusterIDs[0] })
+	case ops.ActionSeal:
+		return ops.Result{}, s.seal(ctx, step.Members)
+	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
+		return ops.Result{}, s.membership(ctx, st, step)
+	case ops.ActionRetire:
+		if err := s.stop(ctx, st, step.Members); err != nil {
+			return ops.Result{}, err
+		}
+		return ops.Result{}, s.deleteVolumes(ctx, st, step.Members)
+	case ops.ActionUpgrade:
+		return ops.Result{}, s.upgrade(ctx, st, step.Members[0])
+	case ops.ActionBackup:
+		return s.backup(ctx, st, step)
+	case ops.ActionVerify:
+		return s.verify(ctx, st)
+	case ops.ActionLoad:
+		return ops.Result{}, s.load(ctx, st, step.Members[0])
+	case ops.ActionStop:
+		return ops.Result{}, s.stop(ctx, st, step.Members)
+	case ops.ActionNewEpoch:
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.BeginEpoch(c, st.Operation, freeName(st)) })
+	case ops.ActionDeleteVolume:
+		return ops.Result{}, s.deleteVolumes(ctx, st, step.Members)
+	case ops.ActionDeleteAll:
+		return ops.Result{}, s.do(ctx, "delete objects", func() error { *o = objects{}; return nil })
+	case ops.ActionForget:
+		err := store{s.actor}.DeleteCluster(ctx, st.Cluster)
+		if errors.Is(err, kube.ErrNotFound) {
+			return ops.Result{}, nil
+		}
+		return ops.Result{}, err
+	}
+	w.violate("no way to perform %q", step.Action)
+	return ops.Result{}, fmt.Errorf("no way to perform %q", step.Action)
+}
+
+// do is one request that changes something; what must never follow is checked around it.
+func (s *site) do(ctx context.Context, what string, effect func() error) error {
+	return s.actor.call(ctx, what, func() error { return s.actor.world.watched(s.actor, s.cluster, effect) })
+}
+
+// change writes to the cluster's object, on a fresh copy.
+func (s *site) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) error {
+	c, err := store{s.actor}.GetCluster(ctx, Namespace, s.cluster)
+	if err != nil {
+		return err
+	}
+	set(c)
+	return store{s.actor}.UpdateCluster(ctx, c)
+}
+
+// start makes volumes and workloads.
+func (s *site) start(ctx context.Context, st ops.State, members []string) error {
+	for _, m := range members {
+		if err := s.makeVolume(ctx, st, m); err != nil {
+			return err
+		}
+		if err := s.applyWorkload(ctx, st, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *site) makeVolume(ctx context.Context, st ops.State, member string) error {
+	w := s.actor.world
+	return s.do(ctx, "create volume of "+member, func() error {
+		slot := w.slot(s.cluster, member)
+		if slot.volume != nil {
+			return nil
+		}
+		slot.volume = &volume{token: st.Cluster.Status.Formation.Token, boundAt: w.now.Add(w.between(0, 4*time.Second))}
+		return nil
+	})
+}
+
+func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) error {
+	w, c := s.actor.world, st.Cluster
+	f := c.Status.Formation
+	l := workload{token: f.Token, version: c.Spec.Version, peers: peers(st, member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
+	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
+		l.bootstrap, l.peers = true, []string{member}
+	}
+	return s.do(ctx, "apply workload of "+member, func() error {
+		slot := w.slot(s.cluster, member)
+		if slot.workload != nil && slot.workload.deleting {
+			return fmt.Errorf("workload %s is being deleted: %w", member, engine.ErrNotReady)
+		}
+		l.seenAt = w.now.Add(w.between(0, time.Second))
+		if have := slot.workload; have != nil && have.version == l.version && have.bootstrap == l.bootstrap && have.token == l.token {
+			l.seenAt = have.seenAt
+		}
+		slot.workload = &l
+		return nil
+	})
+}
+
+// peers are the members that a starting one is told of.
+func peers(st ops.State, member string) []string {
+	if st.Cluster.Status.Formation.ClusterID == "" {
+		return st.Cluster.Status.Formation.Members
+	}
+	var out []string
+	seen := false
+	for _, r := range st.View.Roster {
+		out = append(out, r.Name)
+		seen = seen || r.Name == member
+	}
+	if !seen {
+		out = append(out, member)
+	}
+	return out
+}
+
+func (s *site) seal(ctx context.Context, members []string) error {
+	for _, m := range members {
+		err := s.do(ctx, "seal "+m, func() error {
+			if l := s.actor.world.slot(s.cluster, m).workload; l != nil {
+				l.bootstrap = false
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *site) membership(ctx context.Context, st ops.State, step ops.Step) error {
+	w, token, name := s.actor.world, st.Cluster.Status.Formation.Token, ""
+	if len(step.Members) > 0 {
+		name = step.Members[0]
+	}
+	return s.do(ctx, step.ID, func() error {
+		switch step.Action {
+		case ops.ActionRegister:
+			return w.register(s.cluster, token, name, false)
+		case ops.ActionPromote:
+			return w.promote(s.cluster, token, name)
+		case ops.ActionDeregister:
+			return w.deregister(s.cluster, token, name)
+		default:
+			return w.handOver(s.cluster, token, step.To)
+		}
+	})
+}
+
+// freeName is the founder of a new epoch.
+func freeName(st ops.State) string {
+	for n := 1; ; n++ {
+		name := v1alpha1.MemberName(st.Cluster.Name, n)
+		m := st.Kube.Member(name)
+		if _, registered := st.View.Registered(name); !registered && !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists {
+			return name
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// decider makes the decisions of every process in the world.
+type decider func(engine.Engine, ops.State) ops.Decision
+
+// person types commands, and types them again when they don't end well.
+type person struct {
+	world    *World
+	rng      *rand.Rand
+	decide   decider
+	careful  bool
+	commands int
+}
+
+// command makes the request of one command line. A repeat is made anew, as a
+// second process would: with another token and another backup identifier.
+type command func() ops.Request
+
+// timeout of every command.
+const timeout = 40 * time.Minute
+
+// attempt runs one command in a process of its own and returns how it ended;
+// errDead if it was killed.
+func (p *person) attempt(run func(context.Context, *ops.Runner) error) error {
+	a := p.process()
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				if _, ok := r.(crash); !ok {
+					panic(r)
+				}
+				done <- errDead
+			}
+		}()
+		done <- run(ctx, a.runner(p.decide))
+	}()
+	if !p.careful && p.rng.Float64() < 0.1 {
+		timer := time.AfterFunc(time.Duration(p.rng.Int64N(int64(time.Minute))), func() { close(a.stop) })
+		defer timer.Stop()
+	}
+	err := <-done
+	unlock := p.world.lock()
+	a.dead = true
+	p.world.logf("%s ends: %v", a.name, err)
+	unlock()
+	return err
+}
+
+// process makes a process, most of them with a fate.
+func (p *person) process() *actor {
+	unlock := p.world.lock()
+	defer unlock()
+	n := p.world.id()
+	a := &actor{world: p.world, name: fmt.Sprintf("process-%d", n), rng: rand.New(rand.NewPCG(p.rng.Uint64(), 2)), fuse: -1, freezeAt: -1, stop: make(chan struct{})} //nolint:gosec // reproducible on purpose
+	if p.careful {
+		return a
+	}
+	if p.rng.Float64() < 0.4 {
+		a.fuse = p.rng.IntN(1 << (2 + p.rng.IntN(8)))
+	}
+	if p.rng.Float64() < 0.1 {
+		a.freezeAt, a.frozenFor = p.rng.IntN(200), time.Second+time.Duration(p.rng.Int64N(int64(40*time.Second)))
+	}
+	return a
+}
+
+// insist repeats a command until it is done, refused, or the person gives up.
+func (p *person) insist(c command) {
+	name := c().Operation.Cluster
+	run := func(ctx context.Context, r *ops.Runner) error {
+		_, err := r.Run(ctx, Namespace, c())
+		return err
+	}
+	resume := func(cancel bool) func(context.Context, *ops.Runner) error {
+		return func(ctx context.Context, r *ops.Runner) error {
+			_, err := r.Resume(ctx, Namespace, name, cancel)
+			return err
+		}
+	}
+	next := run
+	for range 2 + p.rng.IntN(5) {
+		if p.rng.Float64() < 0.1 {
+			p.rival(run, resume(false))
+		}
+		err := p.attempt(next)
+		if err == nil || ops.KindOf(err) == ops.Unchanged {
+			return
+		}
+		if ops.KindOf(err) == ops.Refused && p.rng.Float64() < 0.7 {
+			return
+		}
+		switch x := p.rng.Float64(); {
+		case x < 0.55:
+			next = run
+		case x < 0.75:
+			next = resume(false)
+		case x < 0.9:
+			next = resume(true)
+		default:
+			return
+		}
+		time.Sleep(time.Duration(p.rng.Int64N(int64(20 * time.Second))))
+	}
+}
+
+// rival runs the same or a continuing command at the same time, from elsewhere.
+func (p *person) rival(run, resume func(context.Context, *ops.Runner) error) {
+	what := run
+	if p.rng.Float64() < 0.5 {
+		what = resume
+	}
+	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 3)), decide: p.decide} //nolint:gosec // reproducible on purpose
+	delay := time.Duration(p.rng.Int64N(int64(5 * time.Second)))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(delay)
+		_ = other.attempt(what)
+	}()
+	_ = p.attempt(run)
+	<-done
+}
+
+// create makes the command that creates a cluster.
+func (p *person) create(name, version string, members int) command {
+	return func() ops.Request {
+		return ops.Request{
+			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate, Waive: []string{"size"}},
+			Cluster:   p.cluster(name, version, members, members),
+		}
+	}
+}
+
+// cluster is a wanted cluster with its founding.
+func (p *person) cluster(name, version string, members, founders int) *v1alpha1.DatabaseCluster {
+	p.commands++
+	c := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
+	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: p.world.engine.Name(), Version: version, Members: int32(members), Storage: v1alpha1.Storage{Size: resource.MustParse("8Gi")}} //nolint:gosec // a size
+	f := &v1alpha1.Formation{Token: fmt.Sprintf("token-%s-%d-%d", name, p.commands, p.rng.Uint32())}
+	for n := 1; n <= founders; n++ {
+		f.Members = append(f.Members, v1alpha1.MemberName(name, n))
+	}
+	c.Status.Formation = f
+	return c
+}
+
+// backupID is an identifier never used before.
+func (p *person) backupID() string {
+	p.commands++
+	return fmt.Sprintf("backup-%d-%d", p.commands, p.rng.Uint32())
+}
+
+// settle types what is left to do once nothing goes wrong any more, and
+// complains about what does not come to an end.
+func (p *person) settle() {
+	p.careful = true
+	time.Sleep(2 * time.Minute)
+	for _, name := range p.world.named() {
+		p.converge(name)
+		p.idle(name)
+	}
+	for _, name := range p.world.named() {
+		p.end(name)
+	}
+}
+
+// converge finishes what is in flight.
+func (p *person) converge(name string) {
+	var err error
+	for range 3 {
+		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
+			_, err := r.Resume(ctx, Namespace, name, false)
+			return err
+		})
+		if err == nil || ops.KindOf(err) == ops.Unchanged {
+			return
+		}
+		time.Sleep(time.Minute)
+	}
+	defer p.world.lock()()
+	if !p.world.hopeless(name, err) {
+		p.world.violate("%s does not converge: %v", name, err)
+	}
+}
+
+// idle asks for what is there already: nothing may be written, and nothing may be left to do.
+func (p *person) idle(name string) {
+	w := p.world
+	unlock := w.lock()
+	c, op, writes := w.records.clusters[name], w.records.active(name), w.records.writes
+	unlock()
+	if c == nil || c.Status.Formation.ClusterID == "" || op != nil || w.damaged(name) {
+		return
+	}
+	err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbScale, Members: c.Spec.Members, Waive: []string{"size"}}})
+		return err
+	})
+	defer w.lock()()
+	if ops.KindOf(err) != ops.Unchanged || err == nil {
+		w.violate("%s is asked for what it is already: %v", name, err)
+	}
+	if w.records.writes != writes {
+		w.violate("%s is idle and %d records were written", name, w.records.writes-writes)
+	}
+}
+
+// end deletes a cluster for good, which must always be possible.
+func (p *person) end(name string) {
+	var err error
+	for range 3 {
+		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
+			_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
+			return err
+		})
+		if err == nil {
+			return
+		}
+		var typed *ops.Error
+		if errors.As(err, &typed) && typed.Check == "not-found" {
+			return
+		}
+	}
+	defer p.world.lock()()
+	p.world.violate("%s can't be deleted: %v", name, err)
+}

@@ -1,0 +1,184 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// records is what the API server keeps of clusters and operations.
+type records struct {
+	clusters   map[string]*v1alpha1.DatabaseCluster
+	operations map[string]*v1alpha1.Operation
+	order      []string
+	version    int
+	writes     int
+}
+
+func newRecords() records {
+	return records{clusters: map[string]*v1alpha1.DatabaseCluster{}, operations: map[string]*v1alpha1.Operation{}}
+}
+
+func (r *records) stamp() string {
+	r.version++
+	r.writes++
+	return strconv.Itoa(r.version)
+}
+
+// active returns the operation in flight of a cluster, or nil.
+func (r *records) active(cluster string) *v1alpha1.Operation {
+	for _, name := range r.order {
+		if o := r.operations[name]; o.Spec.Cluster == cluster && o.Active() {
+			return o
+		}
+	}
+	return nil
+}
+
+// store is an actor's way to the records.
+type store struct{ actor *actor }
+
+var _ kube.Store = store{}
+
+func (s store) world() *World { return s.actor.world }
+
+// GetCluster implements kube.Store.
+func (s store) GetCluster(ctx context.Context, _, name string) (out *v1alpha1.DatabaseCluster, err error) {
+	err = s.actor.call(ctx, "get cluster", func() error {
+		c := s.world().records.clusters[name]
+		if c == nil {
+			return fmt.Errorf("cluster %s: %w", name, kube.ErrNotFound)
+		}
+		out = c.DeepCopy()
+		return nil
+	})
+	return out, err
+}
+
+// ListClusters implements kube.Store.
+func (s store) ListClusters(context.Context, string, string) ([]v1alpha1.DatabaseCluster, error) {
+	return nil, nil
+}
+
+// CreateCluster implements kube.Store.
+func (s store) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	return s.actor.call(ctx, "create cluster", func() error {
+		r := &s.world().records
+		if r.clusters[c.Name] != nil {
+			return fmt.Errorf("cluster %s: %w", c.Name, kube.ErrExists)
+		}
+		c.ResourceVersion = r.stamp()
+		r.clusters[c.Name] = c.DeepCopy()
+		return nil
+	})
+}
+
+// UpdateCluster implements kube.Store.
+func (s store) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	return s.actor.call(ctx, "update cluster", func() error {
+		r := &s.world().records
+		switch have := r.clusters[c.Name]; {
+		case have == nil:
+			return fmt.Errorf("cluster %s: %w", c.Name, kube.ErrNotFound)
+		case have.ResourceVersion != c.ResourceVersion:
+			return fmt.Errorf("cluster %s: %w", c.Name, kube.ErrConflict)
+		}
+		c.ResourceVersion = r.stamp()
+		r.clusters[c.Name] = c.DeepCopy()
+		return nil
+	})
+}
+
+// DeleteCluster implements kube.Store.
+func (s store) DeleteCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	return s.actor.call(ctx, "delete cluster", func() error {
+		r := &s.world().records
+		if r.clusters[c.Name] == nil {
+			return fmt.Errorf("cluster %s: %w", c.Name, kube.ErrNotFound)
+		}
+		r.stamp()
+		delete(r.clusters, c.Name)
+		return nil
+	})
+}
+
+// CreateOperation implements kube.Store.
+func (s store) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+	return s.actor.call(ctx, "create operation", func() error {
+		r := &s.world().records
+		if o.Name == "" {
+			o.Name = v1alpha1.OperationRecord(o.Spec.Cluster, fmt.Sprintf("%04d", s.world().id()))
+		}
+		if r.operations[o.Name] != nil {
+			return fmt.Errorf("operation %s: %w", o.Name, kube.ErrExists)
+		}
+		if other := r.active(o.Spec.Cluster); other != nil {
+			s.world().violate("two operations in flight: %s (%s) and %s (%s)", other.Name, other.Spec.Verb, o.Name, o.Spec.Verb)
+		}
+		o.ResourceVersion = r.stamp()
+		r.operations[o.Name] = o.DeepCopy()
+		r.order = append(r.order, o.Name)
+		s.world().logf("%s writes down %s (%s, members %d, version %s)", s.actor.name, o.Name, o.Spec.Verb, o.Spec.Members, o.Spec.Version)
+		return nil
+	})
+}
+
+// UpdateOperation implements kube.Store.
+func (s store) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+	return s.actor.call(ctx, "update operation", func() error {
+		r := &s.world().records
+		switch have := r.operations[o.Name]; {
+		case have == nil:
+			return fmt.Errorf("operation %s: %w", o.Name, kube.ErrNotFound)
+		case have.ResourceVersion != o.ResourceVersion:
+			return fmt.Errorf("operation %s: %w", o.Name, kube.ErrConflict)
+		case have.Active() && !o.Active():
+			s.world().ended(o)
+		}
+		o.ResourceVersion = r.stamp()
+		r.operations[o.Name] = o.DeepCopy()
+		return nil
+	})
+}
+
+// GetOperation implements kube.Store.
+func (s store) GetOperation(ctx context.Context, _, name string) (out *v1alpha1.Operation, err error) {
+	err = s.actor.call(ctx, "get operation", func() error {
+		o := s.world().records.operations[name]
+		if o == nil {
+			return fmt.Errorf("operation %s: %w", name, kube.ErrNotFound)
+		}
+		out = o.DeepCopy()
+		return nil
+	})
+	return out, err
+}
+
+// ListOperations implements kube.Store.
+func (s store) ListOperations(ctx context.Context, _, cluster string) (out []v1alpha1.Operation, err error) {
+	err = s.actor.call(ctx, "list operations", func() error {
+		r := &s.world().records
+		for _, name := range slices.Backward(r.order) {
+			if o := r.operations[name]; cluster == "" || o.Spec.Cluster == cluster {
+				out = append(out, *o.DeepCopy())
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// ActiveOperation implements kube.Store.
+func (s store) ActiveOperation(ctx context.Context, _, cluster string) (out *v1alpha1.Operation, err error) {
+	err = s.actor.call(ctx, "look for an operation in flight", func() error {
+		if o := s.world().records.active(cluster); o != nil {
+			out = o.DeepCopy()
+		}
+		return nil
+	})
+	return out, err
+}

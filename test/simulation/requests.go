@@ -1,0 +1,141 @@
+package simulation
+
+import (
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// pick draws one of several.
+func pick[T any](p *person, of []T) T { return of[p.rng.IntN(len(of))] }
+
+// next draws a command that fits what is there, more or less.
+func (p *person) next() command {
+	names := p.world.recordedNames()
+	if len(names) == 0 || (len(names) < 2 && p.rng.Float64() < 0.05) {
+		return p.create(pick(p, []string{"a", "b"}), pick(p, p.versions()), pick(p, []int{1, 3, 3, 3, 5, 2}))
+	}
+	name := pick(p, names)
+	unlock := p.world.lock()
+	c := p.world.records.clusters[name].DeepCopy()
+	members := p.world.membersOf(name)
+	backups := p.world.backupIDs(c.Spec.Version)
+	unlock()
+	spec := v1alpha1.OperationSpec{Cluster: name, Repository: "repository"}
+	one := func(change func(*v1alpha1.OperationSpec)) command {
+		return func() ops.Request {
+			s := spec
+			s.Backup = p.backupID()
+			change(&s)
+			return ops.Request{Operation: s}
+		}
+	}
+	switch x := p.rng.IntN(20); {
+	case x < 5:
+		to := pick(p, []int32{1, 2, 3, 3, 4, 5, 5})
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Members, s.Waive = v1alpha1.VerbScale, to, []string{"size"}
+		})
+	case x < 7:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbAddMember })
+	case x < 9 && len(members) > 0:
+		member := pick(p, members)
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb, s.Member = v1alpha1.VerbRemoveMember, member })
+	case x < 14:
+		version := pick(p, p.versions())
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Version, s.Waive = v1alpha1.VerbUpgrade, version, []string{"downtime"}
+		})
+	case x < 16:
+		verify := p.rng.Float64() < 0.5
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb, s.Verify = v1alpha1.VerbBackup, verify })
+	case x < 18 && len(backups) > 0:
+		from := pick(p, backups)
+		if p.rng.Float64() < 0.5 {
+			return one(func(s *v1alpha1.OperationSpec) {
+				s.Verb, s.InPlace, s.Source = v1alpha1.VerbRestore, true, &v1alpha1.BackupSource{Repository: "repository", Backup: from}
+			})
+		}
+		return p.restore(pick(p, []string{"r", "s"}), from, c.Spec.Version, pick(p, []int{1, 3}))
+	case x == 19:
+		purge, waive := p.rng.Float64() < 0.5, p.rng.Float64() < 0.3
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Purge = v1alpha1.VerbDelete, purge
+			if waive {
+				s.Waive = []string{"backup"}
+			}
+		})
+	default:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbAddMember })
+	}
+}
+
+// restore makes the command that restores a backup into a new cluster.
+func (p *person) restore(name, from, version string, members int) command {
+	return func() ops.Request {
+		c := p.cluster(name, version, members, 1)
+		c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "repository", Backup: from}
+		return ops.Request{
+			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRestore, Waive: []string{"size"}, Source: &v1alpha1.BackupSource{Repository: "repository", Backup: from}},
+			Cluster:   c,
+		}
+	}
+}
+
+// versions are those of the catalog.
+func (p *person) versions() []string {
+	var out []string
+	for _, r := range p.world.engine.Catalog().Releases {
+		out = append(out, r.Version)
+	}
+	return out
+}
+
+// recordedNames lists the clusters on record, sorted.
+func (w *World) recordedNames() []string {
+	defer w.lock()()
+	var out []string
+	for name := range w.records.clusters {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// named lists every cluster that has a record or an operation in flight, sorted.
+func (w *World) named() []string {
+	out := w.recordedNames()
+	defer w.lock()()
+	for _, name := range w.records.order {
+		if o := w.records.operations[name]; o.Active() && !slices.Contains(out, o.Spec.Cluster) {
+			out = append(out, o.Spec.Cluster)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// membersOf lists the names under which a cluster has members, and one under which it has none.
+func (w *World) membersOf(cluster string) []string {
+	out := []string{v1alpha1.MemberName(cluster, 42)}
+	for _, s := range w.slots {
+		if s.cluster == cluster && s.workload != nil {
+			out = append(out, s.name)
+		}
+	}
+	return out
+}
+
+// backupIDs lists the backups that a version may load, sorted: the command
+// line refuses others before it writes anything.
+func (w *World) backupIDs(version string) []string {
+	var out []string
+	for id, b := range w.backups {
+		if w.engine.CheckRestore(b.version, version) == nil {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,68 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+var (
+	seedFlag   = flag.Uint64("seed", 0, "first seed of the simulation; 0 begins at 1")
+	worldsFlag = flag.Int("worlds", 0, "worlds to simulate; 0 for the bounded run")
+	stepsFlag  = flag.Int("steps", 0, "go on until so many steps were planned")
+	traceFlag  = flag.Int("trace", 60, "lines of the trace that a failure shows")
+)
+
+// boundedWorlds are simulated by a plain go test.
+const boundedWorlds = 200
+
+// outcome is how a world ended.
+type outcome struct {
+	seed   uint64
+	broken string
+	trace  string
+	steps  int
+	took   time.Duration
+}
+
+// play simulates one world in virtual time.
+func play(t *testing.T, seed uint64, m Mischief, decide func(engine.Engine, ops.State) ops.Decision) outcome {
+	t.Helper()
+	out := outcome{seed: seed}
+	synctest.Test(t, func(*testing.T) {
+		began := time.Now()
+		w := NewWorld(etcd.New(), seed, m)
+		w.Live(seed, decide)
+		out.broken, out.trace, out.steps, out.took = w.Broken(), w.Trace(*traceFlag), w.Steps(), time.Since(began)
+	})
+	return out
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run TestSimulation -seed %d -worlds 1 -trace 400", o.broken, o.trace, o.seed)
+}
+
+// TestSimulation plays worlds until one breaks a promise.
+func TestSimulation(t *testing.T) {
+	first, worlds, steps := max(*seedFlag, 1), *worldsFlag, 0
+	if worlds == 0 {
+		worlds = boundedWorlds
+	}
+	var lived time.Duration
+	n := 0
+	for ; n < worlds || steps < *stepsFlag; n++ {
+		o := play(t, first+uint64(n), Mischief{}, ops.Decide) //nolint:gosec // a count
+		steps += o.steps
+		lived += o.took
+		if o.broken != "" {
+			t.Fatal(o)
+		}
+	}
+	t.Logf("%d worlds, %d planned steps, %s of simulated time", n, steps, lived.Round(time.Hour))
+}

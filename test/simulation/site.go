@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// site is one cluster as one process sees it: the ops.World of the simulation.
+type site struct {
+	actor   *actor
+	cluster string
+}
+
+var _ ops.ClosableWorld = (*site)(nil)
+
+// Changed implements ops.World; nothing ever wakes anybody.
+func (s *site) Changed() <-chan struct{} { return nil }
+
+// Close implements ops.ClosableWorld.
+func (s *site) Close() error { return nil }
+
+// Save implements ops.World.
+func (s *site) Save(ctx context.Context, op *v1alpha1.Operation) error {
+	return ops.SaveRecord(ctx, store{s.actor}, op)
+}
+
+// Observe implements ops.World: object by object and member by member, while
+// the world goes on.
+func (s *site) Observe(ctx context.Context) (ops.State, error) {
+	a := s.actor
+	a.irreversible = false
+	a.observed = time.Now()
+	var st ops.State
+	c, err := store{a}.GetCluster(ctx, Namespace, s.cluster)
+	switch {
+	case err == nil:
+		st.Cluster = c
+	case !errors.Is(err, kube.ErrNotFound):
+		return st, err
+	}
+	err = a.call(ctx, "list objects", func() error {
+		st.Kube, st.Now = a.world.facts(s.cluster), a.world.now
+		return nil
+	})
+	if err != nil || st.Cluster == nil {
+		return st, err
+	}
+	st.View = s.view(ctx, st)
+	return st, nil
+}
+
+// view asks the members that run, not all at the same moment.
+func (s *site) view(ctx context.Context, st ops.State) engine.View {
+	a, v := s.actor, engine.View{}
+	token := st.Cluster.Status.Formation.Token
+	var running, silent []string
+	for _, m := range st.Kube.Members {
+		switch {
+		case (!m.Workload.Exists || m.Workload.Token != token) && (!m.Volume.Exists || m.Volume.Token != token):
+		case m.Pod.Running && !m.Pod.Terminating:
+			running = append(running, m.Name)
+		case m.Workload.Exists:
+			silent = append(silent, m.Name)
+		}
+	}
+	ask := func(f func()) {
+		if a.rng.Float64() < 0.3 {
+			_ = a.sleep(ctx, time.Duration(a.rng.Int64N(int64(1500*time.Millisecond))))
+		}
+		unlock := a.world.lock()
+		f()
+		unlock()
+	}
+	for _, name := range running {
+		ask(func() {
+			m := a.world.status(name)
+			v.Members = append(v.Members, m)
+			if m.ClusterID != "" && !slices.Contains(v.ClusterIDs, m.ClusterID) {
+				v.ClusterIDs = append(v.ClusterIDs, m.ClusterID)
+			}
+		})
+	}
+	ask(func() { v.Roster, v.Quorum = a.world.roster(running) })
+	for _, name := range silent {
+		v.Members = append(v.Members, engine.Member{Name: name, Role: engine.RoleUnknown, Problem: "its pod does not run"})
+	}
+	return v
+}

@@ -1,0 +1,173 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// slot is all that bears one member's name. It stays when everything in it is gone.
+type slot struct {
+	name, cluster string
+	volume        *volume
+	workload      *workload
+	pod           *pod
+	// podDue is when the workload's controller makes the next pod.
+	podDue time.Time
+	// cutUntil: nobody reaches the member, and it reaches nobody (a frozen
+	// process, a cut node). aloneUntil: only its peers don't.
+	cutUntil, aloneUntil time.Time
+}
+
+type volume struct {
+	token    string
+	boundAt  time.Time
+	deleting bool
+	data     *data
+}
+
+type workload struct {
+	token     string
+	version   string
+	bootstrap bool
+	peers     []string
+	deleting  bool
+	goneAt    time.Time
+	// seenAt is when its controller has seen the present template.
+	seenAt time.Time
+}
+
+type pod struct {
+	uid       int
+	template  workload
+	created   time.Time
+	startAt   time.Time
+	deleting  bool
+	stopAt    time.Time
+	goneAt    time.Time
+	problem   *kube.Problem
+	restarts  int32
+	process   *process
+	readySoon time.Time
+}
+
+// process is a running database.
+type process struct {
+	data *data
+	// since is when its peers began to reach it without a break; zero while they don't.
+	since time.Time
+}
+
+// slot returns the slot of a member, made if need be.
+func (w *World) slot(cluster, name string) *slot {
+	for _, s := range w.slots {
+		if s.name == name {
+			return s
+		}
+	}
+	s := &slot{name: name, cluster: cluster}
+	w.slots = append(w.slots, s)
+	return s
+}
+
+// find returns the slot of a member, or nil.
+func (w *World) find(name string) *slot {
+	for _, s := range w.slots {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// runs reports whether the member's process can be asked.
+func (w *World) runs(s *slot) bool {
+	return s != nil && s.pod != nil && s.pod.process != nil && !w.now.Before(s.cutUntil)
+}
+
+// meets reports whether the member's peers reach it.
+func (w *World) meets(s *slot) bool { return w.runs(s) && !w.now.Before(s.aloneUntil) }
+
+// reconcile moves a member's Kubernetes objects.
+func (w *World) reconcile(s *slot) {
+	if p := s.pod; p != nil && p.deleting {
+		if !w.now.Before(p.stopAt) {
+			p.process = nil
+		}
+		if !w.now.Before(p.goneAt) {
+			s.pod = nil
+		}
+	}
+	if s.workload != nil && s.workload.deleting && !w.now.Before(s.workload.goneAt) {
+		s.workload = nil
+		if s.pod != nil {
+			w.deletePod(s)
+		}
+	}
+	if s.volume != nil && s.volume.deleting && s.pod == nil {
+		w.logf("volume %s is gone", s.name)
+		s.volume = nil
+	}
+	w.makePod(s)
+	if p := s.pod; p != nil && !p.deleting && p.process == nil && !w.now.Before(p.startAt) {
+		w.boot(s)
+	}
+	if p := s.pod; p != nil && p.process != nil {
+		switch {
+		case !w.meets(s):
+			p.process.since = time.Time{}
+		case p.process.since.IsZero():
+			p.process.since = w.now
+		}
+	}
+}
+
+func (w *World) makePod(s *slot) {
+	if s.workload == nil || s.workload.deleting || s.pod != nil {
+		s.podDue = time.Time{}
+		return
+	}
+	if s.podDue.IsZero() {
+		s.podDue = w.now.Add(w.between(50*time.Millisecond, 2*time.Second))
+		return
+	}
+	if w.now.Before(s.podDue) {
+		return
+	}
+	s.podDue = time.Time{}
+	s.pod = &pod{uid: w.id(), template: *s.workload, created: w.now, startAt: w.now.Add(w.between(300*time.Millisecond, 6*time.Second))}
+}
+
+// deletePod begins the end of a pod.
+func (w *World) deletePod(s *slot) {
+	if s.pod.deleting {
+		return
+	}
+	s.pod.deleting = true
+	s.pod.stopAt = w.now.Add(w.between(0, 600*time.Millisecond))
+	s.pod.goneAt = s.pod.stopAt.Add(w.between(0, 2*time.Second))
+	if w.chance(0.05) {
+		s.pod.goneAt = s.pod.stopAt.Add(w.between(2*time.Second, 30*time.Second))
+	}
+}
+
+// deleteWorkload begins the end of a workload and what it made.
+func (w *World) deleteWorkload(s *slot) {
+	if s.workload == nil || s.workload.deleting {
+		return
+	}
+	s.workload.deleting = true
+	s.workload.goneAt = w.now.Add(w.between(0, 500*time.Millisecond))
+}
+
+// trouble notes a pod's problem, keeping since when it is so.
+func (p *pod) trouble(kind kube.ProblemKind, message string, now time.Time) {
+	if p.problem != nil && p.problem.Kind == kind && p.problem.Message == message {
+		return
+	}
+	since := now
+	if p.problem != nil && p.problem.Kind == kind {
+		since = p.problem.Since
+	}
+	p.problem = &kube.Problem{Kind: kind, Message: message, Since: since}
+}

@@ -1,0 +1,69 @@
+package simulation
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// Live plays one world from its first request to its end: requests and faults
+// at random, then quiet, in which everything must come to rest. It returns
+// once all its processes have ended.
+func (w *World) Live(seed uint64, decide func(engine.Engine, ops.State) ops.Decision) {
+	rng := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // reproducible on purpose
+	p := &person{world: w, rng: rng, decide: decide}
+	switch rng.IntN(4) {
+	case 0:
+		p.careful = true
+	case 1:
+		w.Storm(0.002, 0, 0)
+	case 2:
+		w.Storm(0.01, 0.01, rng.IntN(2))
+	case 3:
+		w.Storm(0.03, 0.04, rng.IntN(2))
+	}
+	for range 1 + rng.IntN(8) {
+		p.insist(p.next())
+		if w.Broken() != "" {
+			return
+		}
+		time.Sleep(time.Duration(rng.Int64N(int64(time.Minute))))
+	}
+	w.Calm()
+	p.settle()
+}
+
+// damaged reports whether a cluster lost a member's data for good.
+func (w *World) damaged(cluster string) bool {
+	defer w.lock()()
+	return w.hurt(cluster)
+}
+
+func (w *World) hurt(cluster string) bool {
+	c := w.records.clusters[cluster]
+	if c == nil || c.Status.Formation == nil {
+		return false
+	}
+	for _, g := range w.groups {
+		if g.token == c.Status.Formation.Token && g.damaged {
+			return true
+		}
+	}
+	return false
+}
+
+// hopeless reports whether an operation may rightly be stuck: a member's data
+// is gone, which nobody but a person may give up.
+func (w *World) hopeless(cluster string, err error) bool {
+	var typed *ops.Error
+	if errors.As(err, &typed) {
+		switch typed.Check {
+		case "stale-volume", "downtime":
+			return true
+		}
+	}
+	return w.hurt(cluster)
+}

@@ -1,0 +1,98 @@
+package simulation
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// facts lists a cluster's Kubernetes objects.
+func (w *World) facts(cluster string) kube.Facts {
+	o := w.shared(cluster)
+	f := kube.Facts{Certificates: o.certificates, Services: o.services}
+	if o.budget != nil {
+		b := *o.budget
+		f.Budget = &b
+	}
+	for _, s := range w.slots {
+		if s.cluster != cluster || (s.volume == nil && s.workload == nil && s.pod == nil) {
+			continue
+		}
+		f.Members = append(f.Members, w.member(s))
+	}
+	return f
+}
+
+func (w *World) member(s *slot) kube.Member {
+	m := kube.Member{Name: s.name}
+	if v := s.volume; v != nil {
+		m.Volume = kube.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token}
+	}
+	if l := s.workload; l != nil {
+		m.Workload = kube.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Token: l.token}
+	}
+	if p := s.pod; p != nil {
+		m.Pod = kube.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !w.now.Before(p.readySoon), Terminating: p.deleting,
+			UID: fmt.Sprint(p.uid), Version: p.template.version, Restarts: p.restarts, Created: p.created}
+		if p.problem != nil && !p.deleting {
+			problem := *p.problem
+			m.Pod.Problem = &problem
+		}
+	}
+	return m
+}
+
+// status is what one member says when it is asked alone.
+func (w *World) status(name string) engine.Member {
+	s := w.find(name)
+	m := engine.Member{Name: name, Role: engine.RoleUnknown}
+	if !w.runs(s) {
+		m.Problem = "it does not answer"
+		return m
+	}
+	d := s.pod.process.data
+	m.Version = s.pod.template.version
+	if d.group == nil {
+		m.Problem = "it has not started to serve"
+		return m
+	}
+	g := d.group
+	m.Reachable, m.ID, m.ClusterID, m.Role = true, d.id, g.clusterID, engine.RoleFollower
+	m.Protocol, m.Schema = spoken(g.minor), spoken(d.schema)
+	m.Position = engine.Position(fmt.Sprintf("%s/%d/%d/%d", g.clusterID, 1, d.index, d.index))
+	e := g.entry(d.id)
+	if e != nil && !e.voter {
+		m.Role = engine.RoleLearner
+	}
+	leader := w.leads(g)
+	if leader == nil || !w.meets(s) || e == nil {
+		return m
+	}
+	m.Leader = leader.pod.process.data.id
+	if leader == s {
+		m.Role = engine.RoleLeader
+	}
+	m.Serving = e.voter
+	return m
+}
+
+// roster is the member list, if a majority stands behind it and a named member relays it.
+func (w *World) roster(names []string) ([]engine.Registered, bool) {
+	for _, name := range names {
+		s := w.find(name)
+		if !w.meets(s) || s.pod.process.data.group == nil {
+			continue
+		}
+		g := s.pod.process.data.group
+		if e := g.entry(s.pod.process.data.id); w.leads(g) == nil || e == nil || !e.voter {
+			continue
+		}
+		var out []engine.Registered
+		for _, e := range g.members {
+			out = append(out, engine.Registered{ID: e.id, Name: e.name, Voter: e.voter, Started: e.started, Address: e.name})
+		}
+		return out, true
+	}
+	return nil, false
+}

@@ -1,0 +1,162 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Namespace of every simulated cluster.
+const Namespace = "sim"
+
+// tick is the grain at which the world moves by itself.
+const tick = 200 * time.Millisecond
+
+// World is one site: a Kubernetes, the databases on it, and the store. It
+// moves lazily: whoever looks at it first lets it catch up with the clock.
+type World struct {
+	mu     sync.Mutex
+	engine engine.Engine
+	rng    *rand.Rand
+
+	begun, now, next time.Time
+
+	slots    []*slot
+	clusters map[string]*objects
+	groups   []*group
+	backups  map[string]backup
+	leases   map[string]*lease
+	records  records
+	weather  weather
+	serial   int
+
+	mischief Mischief
+	steps    int
+	trace    []string
+	broken   []string
+}
+
+// Mischief are deliberate faults of what carries out a step, to see that the
+// checks notice. The planner's own are wrapped around its decision instead.
+type Mischief struct {
+	// BootstrapJoiners renders joining members as founders.
+	BootstrapJoiners bool
+}
+
+// objects are a cluster's shared objects.
+type objects struct {
+	certificates, services bool
+	budget                 *int32
+}
+
+// NewWorld makes an empty site.
+func NewWorld(e engine.Engine, seed uint64, m Mischief) *World {
+	now := time.Now()
+	return &World{
+		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible on purpose
+		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*lease{},
+		records: newRecords(), mischief: m,
+	}
+}
+
+// lock gives access to the world as it is now.
+func (w *World) lock() func() {
+	w.mu.Lock()
+	w.advance(time.Now())
+	return w.mu.Unlock
+}
+
+func (w *World) advance(now time.Time) {
+	for !w.next.After(now) {
+		w.now = w.next
+		w.next = w.next.Add(tick)
+		w.turn()
+	}
+	w.now = now
+}
+
+// turn lets everything that moves by itself move once.
+func (w *World) turn() {
+	w.blow()
+	w.renew()
+	for _, s := range w.slots {
+		w.reconcile(s)
+	}
+	w.meet()
+	for _, g := range w.groups {
+		w.elect(g)
+		w.work(g)
+	}
+}
+
+// between draws a duration.
+func (w *World) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(w.rng.Int64N(int64(high-low)))
+}
+
+// chance draws a yes.
+func (w *World) chance(p float64) bool { return w.rng.Float64() < p }
+
+// id returns a number never used before.
+func (w *World) id() int {
+	w.serial++
+	return w.serial
+}
+
+func (w *World) shared(cluster string) *objects {
+	o := w.clusters[cluster]
+	if o == nil {
+		o = &objects{}
+		w.clusters[cluster] = o
+	}
+	return o
+}
+
+// logf adds a line to the trace.
+func (w *World) logf(format string, args ...any) {
+	line := fmt.Sprintf("%9.3fs ", w.now.Sub(w.begun).Seconds()) + fmt.Sprintf(format, args...)
+	w.trace = append(w.trace, line)
+	if len(w.trace) > 4000 {
+		w.trace = slices.Clone(w.trace[2000:])
+	}
+}
+
+// violate notes that something happened that must never happen.
+func (w *World) violate(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	w.logf("VIOLATION: %s", line)
+	w.broken = append(w.broken, line)
+}
+
+// Broken returns the first violation, "" if there is none.
+func (w *World) Broken() string {
+	defer w.lock()()
+	if len(w.broken) == 0 {
+		return ""
+	}
+	return w.broken[0]
+}
+
+// Steps returns how many decisions were made.
+func (w *World) Steps() int {
+	defer w.lock()()
+	return w.steps
+}
+
+// Trace returns the last n lines before and around the first violation.
+func (w *World) Trace(n int) string {
+	defer w.lock()()
+	end := len(w.trace)
+	for i, line := range w.trace {
+		if strings.Contains(line, "VIOLATION") {
+			end = i + 1
+			break
+		}
+	}
+	return strings.Join(w.trace[max(0, end-n):end], "\n")
+}
