@@ -1,0 +1,31 @@
+// Command kubectl-dbop operates database clusters on Kubernetes, as a kubectl plugin.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // logins of cloud providers
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
+)
+
+// Set by the linker.
+var version, commit, date = "v0.0.0-dev", "unknown", "unknown"
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(cli.Run(context.Background(), cli.Config{
+		Program: os.Args[0], Args: os.Args[1:],
+		Build:   cli.Build{Version: version, Commit: commit, Date: date},
+		Engines: []engine.Engine{etcd.New()},
+		Streams: cli.StandardStreams(),
+		Signals: signals, Getenv: os.Getenv, Now: time.Now,
+	}))
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func newBackup(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	var repo, to string
+	var verify bool
+	cmd := &cobra.Command{
+		Use:   "backup [NAME]",
+		Short: "Back up a cluster",
+		Long: `Back up a cluster: a consistent copy of one member is streamed into a repository, checked on the way and
+opened afterwards. With --verify it is also restored into a throw-away member and compared.`,
+		Example: `  # Back up my-db to the default repository
+  kubectl dbop backup my-db
+
+  # Back up to a directory and prove that it can be restored
+  kubectl dbop backup my-db --to /backups --verify`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			if to != "" && repo != "" {
+				return misuse("--to and --repository exclude each other")
+			}
+			t, err := f.target(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if to != "" {
+				repo = "dir:" + to
+			}
+			spec := f.operation(cmd.Context(), v1alpha1.VerbBackup, t.cluster.Name)
+			spec.Verify = verify
+			if err := f.backupTo(&spec, repo, t.cluster); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, operation: true,
+				subject: "backup/" + spec.Backup, verbed: "created", next: displayName + " backup describe " + spec.Backup + " --repository " + spec.Repository})
+		},
+	}
+	c.addTo(cmd, longTimeout, false)
+	addRepositoryFlag(cmd, &repo, "the backup")
+	cmd.Flags().StringVar(&to, "to", "", "Directory of this machine to back up to; short for --repository dir:DIR.")
+	cmd.Flags().BoolVar(&verify, "verify", false, "Restore the backup into a throw-away member and compare.")
+	_ = cmd.MarkFlagDirname("to")
+	if m == perform {
+		cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f))
+	}
+	return cmd
+}

@@ -1,0 +1,14 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newCancel(f *Factory) *cobra.Command {
+	return newContinuation(f, true, &cobra.Command{
+		Use:   "cancel [NAME]",
+		Short: "Step back from the operation in flight",
+		Long: `Step back from the operation in flight to what was wanted before. What has no way back any more is refused,
+and can only be finished: 'kubectl dbop resume'.`,
+		Example: `  # Give up growing my-db
+  kubectl dbop cancel my-db`,
+	})
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// mode says what a changing command is built for: to do it, or as a child of
+// plan, where it only shows what would be done.
+type mode int
+
+const (
+	perform mode = iota
+	planOnly
+)
+
+// The default bounds of a command; what moves data or restarts members takes longer.
+const (
+	shortTimeout = 5 * time.Minute
+	longTimeout  = 30 * time.Minute
+)
+
+// change is what all commands that change something have in common.
+type change struct {
+	f              *Factory
+	mode           mode
+	out            *output
+	dryRun         string
+	progress       string
+	timeout        time.Duration
+	yes            bool
+	errorUnchanged bool
+}
+
+// intent is one change, ready to be looked at, asked about and performed.
+type intent struct {
+	namespace string
+	engine    engine.Engine
+	request   ops.Request
+	// subject is TYPE/name; verbed says what became of it.
+	subject, verbed string
+	// ask is set where something may be lost.
+	ask func(*ops.Prepared) (question, error)
+	// next is the command to type afterwards.
+	next string
+	// operation prints the record rather than the cluster under -o.
+	operation bool
+}
+
+func newChange(f *Factory, m mode) *change {
+	return &change{f: f, mode: m, out: newOutput(formatName)}
+}
+
+// addTo defines the common flags. asks adds --yes.
+func (c *change) addTo(cmd *cobra.Command, timeout time.Duration, asks bool) {
+	flags := cmd.Flags()
+	flags.DurationVar(&c.timeout, "timeout", timeout, "How long the whole operation may take, such as 90s or 10m. It can be continued afterwards.")
+	if c.mode == planOnly {
+		c.out = newOutput()
+		c.out.addTo(cmd)
+		return
+	}
+	c.out.addTo(cmd)
+	flags.StringVar(&c.dryRun, "dry-run", dryRunNone, "none, client (nothing is written; the plan is shown) or server (the API server also checks what would be written).")
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.StringVar(&c.progress, "progress", progressAuto, "How progress is shown on stderr: auto, plain, json or none.")
+	flags.BoolVar(&c.errorUnchanged, "error-unchanged", false, "Exit with code 3 if there was nothing to do.")
+	if asks {
+		flags.BoolVarP(&c.yes, "yes", "y", false, "Don't ask for confirmation.")
+	}
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(progressModes(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check judges the common flags before anything is read.
+func (c *change) check() error {
+	if err := c.out.check(); err != nil {
+		return err
+	}
+	if c.timeout <= 0 {
+		return misuse("--timeout must be longer than nothing")
+	}
+	if c.mode == planOnly {
+		return nil
+	}
+	if err := oneOf("progress", c.progress, progressModes()...); err != nil {
+		return err
+	}
+	return oneOf("dry-run", c.dryRun, dryRunNone, dryRunClient, dryRunServer)
+}
+
+// run carries out an intent, or shows what it would come to.
+func (c *change) run(ctx context.Context, in intent) error {
+	if c.mode == planOnly || c.dryRun != dryRunNone {
+		return c.preview(ctx, in)
+	}
+	before, err := c.confirm(ctx, in)
+	if err != nil {
+		return c.settle(in, err)
+	}
+	op, err := c.perform(ctx, in, func(ctx context.Context, r *runner) (*v1alpha1.Operation, error) {
+		return r.Run(ctx, in.namespace, in.request)
+	})
+	if err != nil {
+		return c.settle(in, err)
+	}
+	return c.report(ctx, in, op, before)
+}
+
+// perform runs with a reporter, a deadline, and a gentle way to stop.
+func (c *change) perform(ctx context.Context, in intent, work func(context.Context, *runner) (*v1alpha1.Operation, error)) (*v1alpha1.Operation, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	stop := make(chan struct{})
+	defer c.f.gently(func() {
+		close(stop)
+		c.f.note("Stopping at the next safe point. Press Ctrl-C again to leave at once; either way the same command continues.")
+	})()
+	reporter := c.f.newReporter(c.progress)
+	defer reporter.Close()
+	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: reporter, stop: stop})
+	if err != nil {
+		return nil, err
+	}
+	return work(ctx, r)
+}
+
+// confirm asks where something may be lost, and returns the cluster as it is.
+func (c *change) confirm(ctx context.Context, in intent) (*v1alpha1.DatabaseCluster, error) {
+	if in.ask == nil {
+		return nil, nil
+	}
+	p, err := c.prepare(ctx, in, kube.DryRunClient)
+	if err != nil {
+		return nil, err
+	}
+	if p.Plan.Unchanged() && p.Continues == nil {
+		return p.State.Cluster, nil
+	}
+	q, err := in.ask(p)
+	if err != nil {
+		return nil, err
+	}
+	if c.yes {
+		return p.State.Cluster, nil
+	}
+	return p.State.Cluster, c.f.confirm(ctx, in, q)
+}
+
+func (c *change) prepare(ctx context.Context, in intent, mode kube.DryRun) (*ops.Prepared, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: ops.Silent{}, dryRun: mode})
+	if err != nil {
+		return nil, err
+	}
+	return r.Prepare(ctx, in.namespace, in.request)
+}
+
+// settle turns "nothing to do" into success, unless the person wants to know.
+func (c *change) settle(in intent, err error) error {
+	if ops.KindOf(err) != ops.Unchanged {
+		return err
+	}
+	if c.out.format() == "" {
+		fmt.Fprintf(c.f.Streams.Out, "%s unchanged\n", in.subject)
+	} else if c.out.name() {
+		fmt.Fprintln(c.f.Streams.Out, in.subject)
+	} else if err := c.printCluster(context.Background(), in, nil); err != nil {
+		return err
+	}
+	if c.errorUnchanged {
+		return &outcome{ExitUnchanged}
+	}
+	return nil
+}
+
+// report prints what became of the subject, and what to type next.
+func (c *change) report(ctx context.Context, in intent, op *v1alpha1.Operation, before *v1alpha1.DatabaseCluster) error {
+	switch {
+	case c.out.name():
+		fmt.Fprintln(c.f.Streams.Out, in.subject)
+		return nil
+	case c.out.human():
+		fmt.Fprintf(c.f.Streams.Out, "%s %s\n", in.subject, in.verbed)
+		if in.next != "" {
+			c.f.note("next: %s", in.next)
+		}
+		return nil
+	case in.operation:
+		return c.out.print(c.f.Streams.Out, kindOperation, op)
+	}
+	return c.printCluster(ctx, in, before)
+}
+
+// printCluster prints the cluster as it is now, or as it was if it is gone.
+func (c *change) printCluster(ctx context.Context, in intent, before *v1alpha1.DatabaseCluster) error {
+	store, err := c.f.newStore(kube.DryRunClient)
+	if err != nil {
+		return err
+	}
+	cluster, err := store.GetCluster(ctx, in.namespace, in.request.Operation.Cluster)
+	if errors.Is(err, kube.ErrNotFound) && before != nil {
+		cluster, err = before, nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.out.print(c.f.Streams.Out, kindCluster, cluster)
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// A suggestion that is late or too long helps nobody.
+const (
+	completeWithin = 2 * time.Second
+	completeMost   = 100
+)
+
+type completion = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
+
+// suggest turns a look-up into a completion: bounded, never files, never an
+// error message between a person's words.
+func suggest(most int, look func(ctx context.Context, args []string) ([]string, error)) completion {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx := cmd.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		ctx, cancel := context.WithTimeout(ctx, completeWithin)
+		defer cancel()
+		found, err := look(ctx, args)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []string
+		for _, s := range found {
+			if strings.HasPrefix(s, prefix) && !slices.Contains(args, s) && len(out) < completeMost {
+				out = append(out, s)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeClusters suggests clusters for the first most arguments.
+func completeClusters(f *Factory, most int) completion {
+	return suggest(most, func(ctx context.Context, _ []string) ([]string, error) { return clusterNames(ctx, f) })
+}
+
+func clusterNames(ctx context.Context, f *Factory) ([]string, error) {
+	namespace, err := f.namespace()
+	if err != nil {
+		return nil, err
+	}
+	store, err := f.newStore(kube.DryRunClient)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := store.ListClusters(ctx, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(clusters))
+	for i, c := range clusters {
+		names[i] = c.Name
+	}
+	return names, nil
+}
+
+// completeMembers suggests a cluster, then one of its members.
+func completeMembers(f *Factory) completion {
+	return suggest(2, func(ctx context.Context, args []string) ([]string, error) {
+		if len(args) == 0 {
+			return clusterNames(ctx, f)
+		}
+		return podMembers(ctx, f, args[0])
+	})
+}
+
+// completeMemberFlag suggests members of the cluster that the command names.
+func completeMemberFlag(f *Factory) completion {
+	return suggest(completeMost, func(ctx context.Context, args []string) ([]string, error) {
+		if len(args) == 0 {
+			return nil, nil
+		}
+		return podMembers(ctx, f, args[0])
+	})
+}
+
+func podMembers(ctx context.Context, f *Factory, cluster string) ([]string, error) {
+	namespace, err := f.namespace()
+	if err != nil {
+		return nil, err
+	}
+	reader, err := f.newPods()
+	if err != nil {
+		return nil, err
+	}
+	found, err := reader.List(ctx, namespace, v1alpha1.LabelCluster+"="+cluster+","+v1alpha1.LabelMember)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, p := range found {
+		out = append(out, p.Labels[v1alpha1.LabelMember])
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// completeBackups suggests identifiers from the repository of the flag.
+func completeBackups(f *Factory, repo *string) completion {
+	return suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
+		r, err := f.openRepository(ctx, *repo, "", "")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = r.Close() }()
+		backups, err := r.List(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		var out []string
+		for _, b := range backups {
+			out = append(out, b.ID)
+		}
+		return out, nil
+	})
+}
+
+// completeOperations suggests records of the namespace.
+func completeOperations(f *Factory) completion {
+	return suggest(1, func(ctx context.Context, _ []string) ([]string, error) {
+		namespace, err := f.namespace()
+		if err != nil {
+			return nil, err
+		}
+		store, err := f.newStore(kube.DryRunClient)
+		if err != nil {
+			return nil, err
+		}
+		records, err := store.ListOperations(ctx, namespace, "")
+		if err != nil {
+			return nil, err
+		}
+		var out []string
+		for _, o := range records {
+			out = append(out, o.Name)
+		}
+		return out, nil
+	})
+}
+
+// completeEngines suggests engines for --engine.
+func completeEngines(f *Factory, cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("engine", suggest(completeMost, func(context.Context, []string) ([]string, error) {
+		var out []string
+		for _, e := range f.Engines {
+			out = append(out, e.Name())
+		}
+		return out, nil
+	}))
+}
+
+// completeEngineVersions suggests versions of one engine, or of all for "".
+func completeEngineVersions(f *Factory, cmd *cobra.Command, name func() string) {
+	_ = cmd.RegisterFlagCompletionFunc("version", suggest(completeMost, func(context.Context, []string) ([]string, error) {
+		var out []string
+		for _, e := range f.Engines {
+			if want := name(); want != "" && e.Name() != want {
+				continue
+			}
+			for _, r := range e.Catalog().Releases {
+				out = append(out, r.Version)
+			}
+		}
+		return out, nil
+	}))
+}
+
+// completeGlobals suggests contexts and namespaces.
+func completeGlobals(f *Factory, root *cobra.Command) {
+	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{colorAuto, colorAlways, colorNever}, cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("context", suggest(completeMost, func(context.Context, []string) ([]string, error) {
+		raw, err := f.flags.ToRawKubeConfigLoader().RawConfig()
+		if err != nil {
+			return nil, err
+		}
+		var out []string
+		for name := range raw.Contexts {
+			out = append(out, name)
+		}
+		slices.Sort(out)
+		return out, nil
+	}))
+	_ = root.RegisterFlagCompletionFunc("namespace", suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
+		reader, err := f.newPods()
+		if err != nil {
+			return nil, err
+		}
+		return reader.Namespaces(ctx)
+	}))
+}

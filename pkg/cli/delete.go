@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func newDelete(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	var repo string
+	var purge, skipBackup bool
+	cmd := &cobra.Command{
+		Use:   "delete NAME",
+		Short: "Delete a cluster",
+		Long: `Delete a cluster. A last backup is taken and the volumes are kept, unless told otherwise. It works on a
+half-made cluster too, and ends an operation that is in flight.`,
+		Example: `  # Delete my-db, keep its volumes, take a last backup
+  kubectl dbop delete my-db
+
+  # Delete my-db and its volumes without asking
+  kubectl dbop delete my-db --purge --yes`,
+		Args:              arguments(1, 1, "the NAME of the cluster"),
+		ValidArgsFunction: completeClusters(f, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			t, err := deletionTarget(cmd.Context(), f, args)
+			if err != nil {
+				return err
+			}
+			spec := f.operation(cmd.Context(), v1alpha1.VerbDelete, args[0])
+			spec.Purge = purge
+			spec.Waive = waived(map[string]bool{"backup": skipBackup})
+			if err := f.backupTo(&spec, repo, t.cluster); err != nil {
+				return err
+			}
+			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, subject: t.subject(), verbed: "deleted",
+				ask: func(p *ops.Prepared) (question, error) { return deletionQuestion(args[0], spec, p), nil }}
+			if !purge {
+				in.next = "kubectl get pvc -l " + v1alpha1.LabelCluster + "=" + args[0] + " -n " + t.namespace + " lists the kept volumes"
+			}
+			return c.run(cmd.Context(), in)
+		},
+	}
+	c.addTo(cmd, longTimeout, true)
+	addRepositoryFlag(cmd, &repo, "the last backup")
+	cmd.Flags().BoolVar(&purge, "purge", false, "Drop the volumes too.")
+	cmd.Flags().BoolVar(&skipBackup, "skip-backup", false, "Don't take a last backup.")
+	return cmd
+}
+
+// deletionTarget finds the cluster, or, where a deletion died after dropping
+// it, what its record says of it.
+func deletionTarget(ctx context.Context, f *Factory, args []string) (*target, error) {
+	t, err := f.target(ctx, args)
+	if err == nil || ops.KindOf(err) != ops.Failed || t != nil {
+		return t, err
+	}
+	namespace, _ := f.namespace()
+	store, storeErr := f.newStore(kube.DryRunClient)
+	if storeErr != nil {
+		return nil, err
+	}
+	op, opErr := store.ActiveOperation(ctx, namespace, args[0])
+	if opErr != nil || op == nil || op.Spec.Verb != v1alpha1.VerbDelete || len(f.Engines) == 0 {
+		return nil, err
+	}
+	// Only the record is left to close, which any engine can do.
+	e := f.Engines[0]
+	if named, err := f.engineNamed(op.Labels[v1alpha1.LabelEngine]); err == nil {
+		e = named
+	}
+	gone := &v1alpha1.DatabaseCluster{}
+	gone.Name, gone.Namespace, gone.Spec.Engine = args[0], namespace, e.Name()
+	return &target{namespace: namespace, cluster: gone, engine: e, store: store}, nil
+}
+
+// deletionQuestion tells what will be gone for good.
+func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *ops.Prepared) question {
+	q := question{what: "Delete cluster " + name, lost: []string{"the running database; its volumes are kept"}, cluster: p.State.Cluster}
+	if spec.Purge {
+		q.lost, q.typed = []string{"the running database and all its volumes, for good"}, name
+	}
+	if len(spec.Waive) > 0 {
+		q.lost = append(q.lost, "no last backup is taken")
+	} else {
+		q.lost = append(q.lost, "a last backup goes to "+spec.Repository+" first")
+	}
+	return q
+}

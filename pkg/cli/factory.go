@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// operations is what the commands ask of an ops.Runner.
+type operations interface {
+	Prepare(ctx context.Context, namespace string, req ops.Request) (*ops.Prepared, error)
+	Run(ctx context.Context, namespace string, req ops.Request) (*v1alpha1.Operation, error)
+	Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error)
+}
+
+// runner performs operations on clusters of one engine.
+type runner struct {
+	operations
+	// world is the cluster itself, for looks and for rehearsals.
+	world func(namespace, cluster string) ops.ClosableWorld
+}
+
+// runnerOptions is what a runner depends on.
+type runnerOptions struct {
+	engine engine.Engine
+	// wanted is the cluster that is to be, for create and restore.
+	wanted   *v1alpha1.DatabaseCluster
+	reporter ops.Reporter
+	stop     <-chan struct{}
+	dryRun   kube.DryRun
+}
+
+// Factory makes what commands need when they need it and not before, so that
+// help, completion scripts and the client's version work without a cluster.
+// Tests replace the functions.
+type Factory struct {
+	Config
+	interruption
+
+	flags  *genericclioptions.ConfigFlags
+	color  string
+	random io.Reader
+
+	newStore  func(kube.DryRun) (kube.Store, error)
+	newRunner func(runnerOptions) (*runner, error)
+	newPods   func() (pods, error)
+	// newRepository opens a repository; image runs the helper pod where one is needed.
+	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
+	serverVersion func() (*version.Info, error)
+	whoami        func(context.Context) string
+}
+
+// newFactory makes a factory for a real cluster.
+func newFactory(c Config) *Factory {
+	f := &Factory{Config: c, flags: genericclioptions.NewConfigFlags(true), random: rand.Reader}
+	live := &live{f: f, config: sync.OnceValues(f.restConfig)}
+	f.newStore = live.store
+	f.newRunner = live.runner
+	f.newPods = live.pods
+	f.newRepository = live.repository
+	f.serverVersion = live.serverVersion
+	f.whoami = live.whoami
+	return f
+}
+
+// restConfig reads the kubeconfig as kubectl does and signs requests with our name.
+func (f *Factory) restConfig() (*rest.Config, error) {
+	config, err := f.flags.ToRESTConfig()
+	if err != nil {
+		return nil, kube.ExplainConfig(err)
+	}
+	config.UserAgent = kube.UserAgent(f.Build.Version, f.Build.Commit)
+	return config, nil
+}
+
+// namespace is the one of --namespace, else of the kubeconfig.
+func (f *Factory) namespace() (string, error) {
+	namespace, _, err := f.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", kube.ExplainConfig(err)
+	}
+	return namespace, nil
+}
+
+// contextName is shown before something is lost for good.
+func (f *Factory) contextName() string {
+	if *f.flags.Context != "" {
+		return *f.flags.Context
+	}
+	raw, err := f.flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil || raw.CurrentContext == "" {
+		return unknown
+	}
+	return raw.CurrentContext
+}
+
+// engineNamed finds an engine, or names those there are.
+func (f *Factory) engineNamed(name string) (engine.Engine, error) {
+	names := make([]string, 0, len(f.Engines))
+	for _, e := range f.Engines {
+		if e.Name() == name {
+			return e, nil
+		}
+		names = append(names, e.Name())
+	}
+	slices.Sort(names)
+	return nil, &engine.Refusal{Check: "engine", Reason: fmt.Sprintf("engine %q is not known", name),
+		Hint: "choose one of: " + strings.Join(names, ", ")}
+}
+
+// errPalette paints what goes to stderr, outPalette what goes to stdout.
+func (f *Factory) errPalette() palette { return newPalette(f.color, f.Streams.ErrTTY, f.Getenv) }
+func (f *Factory) outPalette() palette { return newPalette(f.color, f.Streams.OutTTY, f.Getenv) }
+
+// note says something to the person, never to a program.
+func (f *Factory) note(format string, args ...any) {
+	fmt.Fprintf(f.Streams.Err, format+"\n", args...)
+}
+
+// commandLine is what repeats this command.
+func (f *Factory) commandLine() string {
+	words := []string{displayName}
+	for _, a := range f.Args {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?`#~!") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// defaultDirectory is the repository of those who name none.
+func (f *Factory) defaultDirectory() (string, error) {
+	if data := f.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
+		return filepath.Join(data, "kubectl-dbop", "backups"), nil
+	}
+	home := f.Getenv("HOME")
+	if home == "" {
+		u, err := user.Current()
+		if err != nil {
+			return "", fmt.Errorf("find a place for backups: %w", err)
+		}
+		home = u.HomeDir
+	}
+	return filepath.Join(home, ".local", "share", "kubectl-dbop", "backups"), nil
+}
+
+// location resolves where backups are: the flag, what the cluster says, the
+// environment, a directory of this user.
+func (f *Factory) location(flag string, c *v1alpha1.DatabaseCluster) (repository.Location, error) {
+	url := flag
+	if url == "" && c != nil {
+		url = c.Spec.Backup.Repository
+	}
+	if url == "" {
+		url = f.Getenv(envRepository)
+	}
+	if url == "" {
+		dir, err := f.defaultDirectory()
+		if err != nil {
+			return repository.Location{}, err
+		}
+		url = string(repository.KindDirectory) + ":" + dir
+	}
+	at, err := repository.ParseLocation(url)
+	if err != nil {
+		return at, &usageError{text: err.Error()}
+	}
+	base, err := os.Getwd()
+	if err != nil {
+		return at, fmt.Errorf("resolve repository %s: %w", url, err)
+	}
+	return at.Within(base), nil
+}
+
+// helperImage is the image of this tool for a helper pod: the flag, what the
+// cluster says, the environment, the one that belongs to this build.
+func (f *Factory) helperImage(flag string, c *v1alpha1.DatabaseCluster) string {
+	registry := f.Getenv(envRegistry)
+	if c != nil && c.Spec.Registry != "" {
+		registry = c.Spec.Registry
+	}
+	switch {
+	case flag != "":
+		return flag
+	case c != nil && c.Spec.HelperImage != "":
+		return c.Spec.HelperImage
+	case f.Getenv(envHelperImage) != "":
+		return f.Getenv(envHelperImage)
+	}
+	return engine.Mirrored(helperRepository+":"+f.Build.Version, registry)
+}
+
+// age is the age of a moment by this machine's clock.
+func (f *Factory) age(then time.Time) string { return age(f.Now(), then) }

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// printError writes one line that says what is wrong, and one that says what
+// to do next. Only a mistyped command is shown its usage.
+func printError(w io.Writer, p palette, cmd *cobra.Command, err error) {
+	var said *outcome
+	if errors.As(err, &said) {
+		return
+	}
+	fmt.Fprintf(w, "%s %s\n", p.red("error:"), oneLine(err.Error()))
+	hint := hintOf(err)
+	var wrong *usageError
+	if errors.As(err, &wrong) && cmd != nil {
+		if hint == "" {
+			hint = cmd.CommandPath() + " --help"
+		}
+		defer fmt.Fprintf(w, "usage: %s\n", cmd.UseLine())
+	}
+	if hint != "" {
+		fmt.Fprintf(w, "%s %s\n", p.yellow("hint:"), oneLine(hint))
+	}
+}
+
+// hintOf finds the first advice in a chain of errors.
+func hintOf(err error) string {
+	var failed *ops.Error
+	if errors.As(err, &failed) && failed.Hint != "" {
+		return failed.Hint
+	}
+	var refusal *engine.Refusal
+	if errors.As(err, &refusal) && refusal.Hint != "" {
+		return refusal.Hint
+	}
+	var advised interface{ Hint() string }
+	if errors.As(err, &advised) && advised.Hint() != "" {
+		return advised.Hint()
+	}
+	var network net.Error
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return "name a kubeconfig with --kubeconfig or the variable KUBECONFIG"
+	case clientcmd.IsContextNotFound(err):
+		return "kubectl config get-contexts lists what there is"
+	case apierrors.IsUnauthorized(err):
+		return "log in to the cluster again; kubectl auth whoami tells who you are"
+	case errors.As(err, &network):
+		return "is the API server reachable? kubectl cluster-info tries the same address"
+	}
+	return ""
+}
+
+// oneLine keeps what others wrote over several lines from breaking the format.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

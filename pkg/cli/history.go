@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+func newHistory(f *Factory) *cobra.Command {
+	out := newOutput(formatWide, formatName)
+	cmd := &cobra.Command{
+		Use:   "history [NAME]",
+		Short: "List past and running operations",
+		Long:  "List past and running operations, newest first, of one cluster or of the namespace. Records outlive their cluster.",
+		Example: `  # List what was done to my-db
+  kubectl dbop history my-db
+
+  # List the operations of the namespace with who asked for them
+  kubectl dbop history -o wide`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return runHistory(cmd.Context(), f, out, name)
+		},
+	}
+	out.addTo(cmd)
+	cmd.AddCommand(newHistoryDescribe(f))
+	return cmd
+}
+
+func runHistory(ctx context.Context, f *Factory, out *output, name string) error {
+	namespace, err := f.namespace()
+	if err != nil {
+		return err
+	}
+	store, err := f.newStore(kube.DryRunClient)
+	if err != nil {
+		return err
+	}
+	records, err := store.ListOperations(ctx, namespace, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !out.human():
+		for i := range records {
+			records[i].APIVersion, records[i].Kind = outputVersion, kindOperation
+		}
+		return out.print(f.Streams.Out, kindOperation+"List", list[v1alpha1.Operation]{Items: records})
+	case len(records) == 0:
+		f.noResources(namespace)
+		return nil
+	case out.name():
+		for _, o := range records {
+			fmt.Fprintf(f.Streams.Out, "operation/%s\n", o.Name)
+		}
+		return nil
+	}
+	return historyTable(f.Now(), records, out.wide()).print(f.Streams.Out, "")
+}
+
+func historyTable(now time.Time, records []v1alpha1.Operation, wide bool) *table {
+	columns := []string{"NAME", "CLUSTER", "VERB", "PHASE", "STEPS", "TOOK"}
+	if wide {
+		columns = append(columns, "BY", "FROM", "BACKUP")
+	}
+	t := newTable(append(columns, "AGE")...)
+	for _, o := range records {
+		row := []string{o.Name, o.Spec.Cluster, string(o.Spec.Verb), string(o.Status.Phase), fmt.Sprint(len(o.Status.Journal)), took(o)}
+		if wide {
+			row = append(row, o.Spec.RequestedBy, o.Spec.RequestedFrom, o.Status.Facts[v1alpha1.FactBackup])
+		}
+		t.row(append(row, age(now, o.Status.StartedAt.Time))...)
+	}
+	return t
+}
+
+// took is how long an ended operation lasted.
+func took(o v1alpha1.Operation) string {
+	if o.Status.FinishedAt == nil {
+		return "<pending>"
+	}
+	return span(o.Status.FinishedAt.Sub(o.Status.StartedAt.Time))
+}

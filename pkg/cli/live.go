@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// pollEvery is the pause between two looks at a wait that nothing wakes.
+const pollEvery = 250 * time.Millisecond
+
+// live makes everything for a real cluster out of one client configuration.
+type live struct {
+	f      *Factory
+	config func() (*rest.Config, error)
+}
+
+func (l *live) client(mode kube.DryRun) (*kube.Client, error) {
+	config, err := l.config()
+	if err != nil {
+		return nil, err
+	}
+	return kube.New(config, kube.Options{UserAgent: config.UserAgent, DryRun: mode})
+}
+
+func (l *live) store(mode kube.DryRun) (kube.Store, error) {
+	c, err := l.client(mode)
+	if err != nil {
+		return nil, err
+	}
+	return kube.NewConfigMapStore(c), nil
+}
+
+// runner connects package ops to the cluster. Dry run is enforced here, by
+// the client that it is given and by the sessions that its world opens.
+func (l *live) runner(o runnerOptions) (*runner, error) {
+	c, err := l.client(o.dryRun)
+	if err != nil {
+		return nil, err
+	}
+	dialer := kube.NewDialer(c, portforward.New(c))
+	store := kube.NewConfigMapStore(c)
+	world := func(namespace, cluster string) ops.ClosableWorld {
+		return ops.NewLive(ops.LiveConfig{Client: c, Store: store, Dialer: dialer, Engine: o.engine, Namespace: namespace, Name: cluster,
+			Wanted: o.wanted, Tool: l.f.Build.Version, HelperImage: l.f.helperImage("", nil), ReadOnly: o.dryRun != kube.DryRunNone})
+	}
+	lock := func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (kube.Lease, error) {
+		return kube.Acquire(ctx, c, namespace, cluster, kube.LeaseOptions{Waiting: waiting})
+	}
+	return &runner{world: world, operations: &ops.Runner{Engine: o.engine, Store: store, World: world, Lock: lock,
+		Reporter: o.reporter, Stop: o.stop, Boundary: l.boundary(), Poll: pollEvery}}, nil
+}
+
+func (l *live) repository(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error) {
+	if at.Kind == repository.KindDirectory {
+		return repository.NewDirectory(at.Path)
+	}
+	c, err := l.client(kube.DryRunNone)
+	if err != nil {
+		return nil, err
+	}
+	repositories := &ops.Repositories{Client: c, Dialer: kube.NewDialer(c, portforward.New(c)), Image: image}
+	return repositories.Open(ctx, namespace, at.String())
+}
+
+func (l *live) serverVersion() (*version.Info, error) {
+	config, err := l.config()
+	if err != nil {
+		return nil, err
+	}
+	c, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	v, err := c.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("ask the server for its version: %w", err)
+	}
+	return v, nil
+}
+
+// whoami is for the record; an answer that does not come is none.
+func (l *live) whoami(ctx context.Context) string {
+	c, err := l.client(kube.DryRunNone)
+	if err != nil {
+		return ""
+	}
+	return c.Whoami(ctx)
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// maxLogLine is the longest line that is kept whole.
+const maxLogLine = 1 << 20
+
+func newLogs(f *Factory) *cobra.Command {
+	var follow, previous bool
+	var since time.Duration
+	var tail int64
+	cmd := &cobra.Command{
+		Use:   "logs [NAME]",
+		Short: "Print the logs of all members",
+		Long:  "Print the logs of all members, each line with its member before it. Without -f they are merged by time.",
+		Example: `  # Print the last ten minutes of all members of my-db
+  kubectl dbop logs my-db --since 10m
+
+  # Follow the logs, beginning with the last 20 lines of each member
+  kubectl dbop logs my-db -f --tail 20`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := corev1.PodLogOptions{Follow: follow, Previous: previous, Timestamps: !follow}
+			if since > 0 {
+				seconds := int64(since.Seconds())
+				o.SinceSeconds = &seconds
+			}
+			if tail >= 0 {
+				o.TailLines = &tail
+			}
+			return runLogs(cmd.Context(), f, args, o)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "Go on printing as lines come.")
+	cmd.Flags().BoolVarP(&previous, "previous", "p", false, "Print the logs of the containers before their last restart.")
+	cmd.Flags().DurationVar(&since, "since", 0, "Only lines younger than this, such as 10m.")
+	cmd.Flags().Int64Var(&tail, "tail", -1, "Only this many lines of each member; -1 is all.")
+	return cmd
+}
+
+func runLogs(ctx context.Context, f *Factory, args []string, o corev1.PodLogOptions) error {
+	t, err := f.target(ctx, args)
+	if err != nil {
+		return err
+	}
+	reader, err := f.newPods()
+	if err != nil {
+		return err
+	}
+	found, err := reader.List(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return &ops.Error{Kind: ops.Failed, Message: "cluster " + t.cluster.Name + " has no pods", Hint: displayName + " status " + t.cluster.Name}
+	}
+	m := &merger{w: f.Streams.Out, live: o.Follow}
+	for _, p := range found {
+		m.width = max(m.width, len(p.Labels[v1alpha1.LabelMember]))
+	}
+	var all sync.WaitGroup
+	problems := make([]error, len(found))
+	for i, p := range found {
+		all.Go(func() {
+			problems[i] = m.read(ctx, reader, p, o)
+		})
+	}
+	all.Wait()
+	if err := m.flush(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// One member that can't be read must not hide the others' lines, but it counts.
+	return errors.Join(problems...)
+}
+
+// merger brings lines of several members together.
+type merger struct {
+	w     io.Writer
+	width int
+	live  bool
+
+	mu    sync.Mutex
+	lines []logLine
+}
+
+// logLine sorts by the time that the kubelet wrote before it.
+type logLine struct{ stamp, member, text string }
+
+func (m *merger) read(ctx context.Context, reader pods, p corev1.Pod, o corev1.PodLogOptions) error {
+	member := p.Labels[v1alpha1.LabelMember]
+	log, err := reader.Logs(ctx, p.Namespace, p.Name, o)
+	if err != nil {
+		return fmt.Errorf("read the log of %s: %w", member, err)
+	}
+	defer func() { _ = log.Close() }()
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, maxLogLine)
+	for lines.Scan() {
+		if err := m.line(member, lines.Text()); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read the log of %s: %w", member, err)
+	}
+	return nil
+}
+
+// line prints at once when following, and keeps for sorting otherwise.
+func (m *merger) line(member, text string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.live {
+		return m.print(member, text)
+	}
+	stamp := ""
+	for i, r := range text {
+		if r == ' ' {
+			stamp, text = text[:i], text[i+1:]
+			break
+		}
+	}
+	m.lines = append(m.lines, logLine{stamp, member, text})
+	return nil
+}
+
+func (m *merger) flush() error {
+	slices.SortStableFunc(m.lines, func(a, b logLine) int {
+		if a.stamp < b.stamp {
+			return -1
+		}
+		if a.stamp > b.stamp {
+			return 1
+		}
+		return 0
+	})
+	for _, l := range m.lines {
+		if err := m.print(l.member, l.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *merger) print(member, text string) error {
+	_, err := fmt.Fprintf(m.w, "%-*s | %s\n", m.width, member, text)
+	return err
+}

@@ -1,0 +1,25 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newPlan(f *Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan VERB",
+		Short: "Show what a change would do",
+		Long: `Show what a change would do, with the flags of the change itself: steps, restarts, who leads afterwards, what
+quorum margin is left, what can't be undone and what blocks it. Nothing is written.`,
+		Example: `  # Show what an upgrade of my-db would do
+  kubectl dbop plan upgrade my-db --version 3.6
+
+  # The same for a program
+  kubectl dbop plan upgrade my-db --version 3.6 -o json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: parentOnly,
+	}
+	cmd.AddCommand(newCreate(f, planOnly), newAddMember(f, planOnly), newRemoveMember(f, planOnly), newScale(f, planOnly),
+		newUpgrade(f, planOnly), newBackup(f, planOnly), newRestore(f, planOnly), newDelete(f, planOnly))
+	for _, verb := range cmd.Commands() {
+		verb.Example = planExample(verb.Example)
+	}
+	return cmd
+}

@@ -1,0 +1,21 @@
+package cli
+
+import "strings"
+
+// planExample turns the first example of a verb into one of plan.
+func planExample(example string) string {
+	first, _, _ := strings.Cut(example, "\n\n")
+	var out []string
+	for line := range strings.Lines(first) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			line = "  # See what this would do: " + strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+		}
+		if !strings.Contains(line, displayName+" plan ") {
+			line = strings.Replace(line, displayName+" ", displayName+" plan ", 1)
+		}
+		line = strings.Replace(line, " --yes", "", 1)
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func newRemoveMember(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	cmd := &cobra.Command{
+		Use:   "remove-member NAME MEMBER",
+		Short: "Remove one member from a cluster",
+		Long: `Remove one member from a cluster, with its volume. A leader hands over first; a removal that would cost
+the majority is refused.`,
+		Example: `  # Remove the third member of my-db
+  kubectl dbop remove-member my-db my-db-3`,
+		Args:              arguments(2, 2, "NAME or MEMBER"),
+		ValidArgsFunction: completeMembers(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			t, err := f.target(cmd.Context(), args[:1])
+			if err != nil {
+				return err
+			}
+			spec := f.operation(cmd.Context(), v1alpha1.VerbRemoveMember, t.cluster.Name)
+			spec.Member = args[1]
+			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
+				subject: t.subject(), verbed: "shrunk", next: displayName + " status " + t.cluster.Name,
+				ask: func(p *ops.Prepared) (question, error) { return removal(p, args[1]) }})
+		},
+	}
+	c.addTo(cmd, shortTimeout, true)
+	return cmd
+}
+
+// removal asks about a member that is there. One that is not would be a
+// mistyped name, unless a removal that began before is continued.
+func removal(p *ops.Prepared, member string) (question, error) {
+	if _, ok := p.State.View.Registered(member); !ok && p.Continues == nil {
+		var names []string
+		for _, r := range p.State.View.Roster {
+			names = append(names, r.Name)
+		}
+		return question{}, &ops.Error{Kind: ops.Failed, Check: "not-found",
+			Message: fmt.Sprintf("%s has no member %s", p.Request.Operation.Cluster, member), Hint: "its members are " + strings.Join(names, ", ")}
+	}
+	return question{what: "Remove member " + member + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
+		lost: []string{"the volume of " + member + "; the other members keep their copies"}}, nil
+}

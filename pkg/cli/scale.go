@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func newScale(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	var members int32
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "scale [NAME] --members N",
+		Short: "Change the number of members",
+		Long: `Change the number of members, one member after another. The followers leave before the leader does;
+the volume of a member that leaves is dropped.`,
+		Example: `  # Grow my-db to five members
+  kubectl dbop scale my-db --members 5`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("members") {
+				return misuse("--members is required")
+			}
+			t, err := f.target(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			spec := f.operation(cmd.Context(), v1alpha1.VerbScale, t.cluster.Name)
+			spec.Members = members
+			if force {
+				spec.Waive = []string{"size"}
+			}
+			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
+				subject: t.subject(), verbed: "scaled", next: displayName + " status " + t.cluster.Name}
+			if members < t.cluster.Spec.Members {
+				in.ask = func(p *ops.Prepared) (question, error) {
+					return question{what: fmt.Sprintf("Shrink %s from %d to %d members", t.cluster.Name, t.cluster.Spec.Members, members),
+						lost:    []string{"the volumes of the members that leave; the others keep their copies"},
+						cluster: p.State.Cluster}, nil
+				}
+			}
+			return c.run(cmd.Context(), in)
+		},
+	}
+	c.addTo(cmd, shortTimeout, true)
+	cmd.Flags().Int32Var(&members, "members", 0, "Wanted number of members.")
+	cmd.Flags().BoolVar(&force, "force", false, "Accept a number of members that adds cost but no safety.")
+	return cmd
+}

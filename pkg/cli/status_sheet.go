@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// statusSheet is what status says, for machines and, printed, for people.
+type statusSheet struct {
+	Verdict            ops.Verdict               `json:"verdict"`
+	Namespace          string                    `json:"namespace"`
+	Name               string                    `json:"name"`
+	Engine             string                    `json:"engine"`
+	Version            string                    `json:"version"`
+	WantedMembers      int32                     `json:"wantedMembers"`
+	Tolerates          int                       `json:"tolerates"`
+	Members            []memberStatus            `json:"members"`
+	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
+	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
+	Operation          *operationStatus          `json:"operation,omitempty"`
+}
+
+// memberStatus is one row.
+type memberStatus struct {
+	engine.Member `json:",inline"`
+	Node          string `json:"node,omitempty"`
+	Restarts      int32  `json:"restarts"`
+	// Behind the leader; "0" is none, "" where positions can't be compared.
+	Lag string `json:"lag,omitempty"`
+	// VolumeBytes is the capacity of the member's volume.
+	VolumeBytes int64  `json:"volumeBytes,omitempty"`
+	Health      string `json:"health,omitempty"`
+}
+
+// operationStatus is the operation in flight.
+type operationStatus struct {
+	Name    string         `json:"name"`
+	Verb    v1alpha1.Verb  `json:"verb"`
+	Phase   v1alpha1.Phase `json:"phase"`
+	By      string         `json:"by,omitempty"`
+	From    string         `json:"from,omitempty"`
+	Started time.Time      `json:"started"`
+	Step    string         `json:"step,omitempty"`
+	Message string         `json:"message,omitempty"`
+}
+
+func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
+	c := s.Cluster
+	out := statusSheet{Verdict: ops.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine, Version: c.Spec.Version,
+		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup}
+	leader, led := s.View.Leader()
+	for _, name := range memberNames(s) {
+		m := memberStatus{Member: s.View.Member(name)}
+		facts := s.Kube.Member(name)
+		m.Node, m.Restarts, m.VolumeBytes = facts.Pod.Node, facts.Pod.Restarts, facts.Volume.Capacity.Value()
+		if err := e.Health(s.View, name); err != nil {
+			m.Health = err.Error()
+		}
+		if led && m.Reachable {
+			m.Lag = lag(e, m.Position, leader.Position)
+		}
+		out.Members = append(out.Members, m)
+	}
+	if op := s.Operation; op != nil {
+		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, By: op.Spec.RequestedBy,
+			From: op.Spec.RequestedFrom, Started: op.Status.StartedAt.Time, Step: lastStep(op), Message: op.Status.Message}
+	}
+	return out
+}
+
+// memberNames is everything that exists or is registered, each once.
+func memberNames(s ops.State) []string {
+	var names []string
+	seen := map[string]bool{}
+	note := func(name string) {
+		if !seen[name] && name != "" {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, m := range s.Kube.Members {
+		if m.Workload.Exists || m.Pod.Exists {
+			note(m.Name)
+		}
+	}
+	for _, r := range s.View.Roster {
+		note(r.Name)
+	}
+	for _, m := range s.View.Members {
+		note(m.Name)
+	}
+	return names
+}
+
+// lag tells how a position compares with the leader's.
+func lag(e engine.Engine, position, leader engine.Position) string {
+	if measurer, ok := e.(interface {
+		Lag(behind, ahead engine.Position) string
+	}); ok {
+		return measurer.Lag(position, leader)
+	}
+	switch order, ok := e.Compare(position, leader); {
+	case !ok:
+		return ""
+	case order < 0:
+		return "behind"
+	}
+	return "0"
+}
+
+// lastStep is the newest line of the journal.
+func lastStep(op *v1alpha1.Operation) string {
+	if len(op.Status.Journal) == 0 {
+		return ""
+	}
+	entry := op.Status.Journal[len(op.Status.Journal)-1]
+	if entry.FinishedAt != nil && entry.Error == "" {
+		return entry.Title + " (done)"
+	}
+	return entry.Title
+}
+
+// print writes the screen.
+func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool) error {
+	level := strings.ToUpper(string(s.Verdict.Level))
+	switch s.Verdict.Level {
+	case ops.Healthy:
+		level = paint.green(level)
+	case ops.Degraded:
+		level = paint.yellow(level)
+	default:
+		level = paint.red(level)
+	}
+	fmt.Fprintf(w, "%s  %s/%s %s in namespace %s: %s\n", level, s.Engine, s.Name, s.Version, s.Namespace, s.Verdict.Headline)
+	for _, p := range s.Verdict.Problems {
+		fmt.Fprintf(w, "  %s %s\n", paint.yellow("!"), oneLine(p))
+	}
+	fmt.Fprintln(w)
+	if len(s.Members) == 0 {
+		fmt.Fprintln(w, "No members yet.")
+	} else if err := s.table(wide).print(w, ""); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nNewest backup:          %s\n", backupText(s.LastBackup, now))
+	fmt.Fprintf(w, "Newest verified backup: %s\n", backupText(s.LastVerifiedBackup, now))
+	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	for i, n := range s.Verdict.Next {
+		title := "Next:"
+		if i > 0 {
+			title = ""
+		}
+		fmt.Fprintf(w, "%-23s %s\n", title, n)
+	}
+	return nil
+}
+
+func (s statusSheet) table(wide bool) *table {
+	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE", "DISK", "NODE"}
+	if wide {
+		columns = append(columns, "RESTARTS", "ID", "CLUSTER-ID", "PROTOCOL", "POSITION")
+	}
+	t := newTable(columns...)
+	for _, m := range s.Members {
+		role, version, db, disk := string(m.Role), m.Version, "", ""
+		if !m.Reachable {
+			role, version = "<unreachable>", unknown
+		} else if m.DataBytes > 0 {
+			db = size(m.DataBytes)
+			disk = fill(m.DataBytes, m.VolumeBytes)
+		}
+		row := []string{m.Name, role, version, m.Lag, db, disk, m.Node}
+		if wide {
+			row = append(row, fmt.Sprint(m.Restarts), m.ID, m.ClusterID, m.Protocol, string(m.Position))
+		}
+		t.row(row...)
+	}
+	return t
+}
+
+// fill is how much of a volume the database takes.
+func fill(used, capacity int64) string {
+	if capacity <= 0 {
+		return unknown
+	}
+	return fmt.Sprintf("%d%%", 100*used/capacity)
+}
+
+func backupText(b *v1alpha1.BackupReference, now time.Time) string {
+	if b == nil {
+		return "none known"
+	}
+	return fmt.Sprintf("%s, %s ago, in %s", b.ID, age(now, b.Time.Time), b.Repository)
+}
+
+func (o *operationStatus) text(now time.Time) string {
+	if o == nil {
+		return "none"
+	}
+	text := fmt.Sprintf("%s (%s), %s, begun %s ago by %s@%s", o.Verb, o.Name, o.Phase, age(now, o.Started), orUnknown(o.By), orUnknown(o.From))
+	if o.Step != "" {
+		text += "\n                        step: " + o.Step
+	}
+	if o.Message != "" {
+		text += "\n                        " + oneLine(o.Message)
+	}
+	return text
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return unknown
+	}
+	return s
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// target is the cluster that a command speaks of.
+type target struct {
+	namespace string
+	cluster   *v1alpha1.DatabaseCluster
+	engine    engine.Engine
+	store     kube.Store
+}
+
+// subject is TYPE/name.
+func (t *target) subject() string { return t.cluster.Spec.Engine + "/" + t.cluster.Name }
+
+// target finds the named cluster, or the only one of the namespace.
+func (f *Factory) target(ctx context.Context, args []string) (*target, error) {
+	t := &target{}
+	var err error
+	if t.namespace, err = f.namespace(); err != nil {
+		return nil, err
+	}
+	if t.store, err = f.newStore(kube.DryRunClient); err != nil {
+		return nil, err
+	}
+	if len(args) > 0 {
+		t.cluster, err = t.store.GetCluster(ctx, t.namespace, args[0])
+		if errors.Is(err, kube.ErrNotFound) {
+			return nil, &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("cluster %s not found in namespace %s", args[0], t.namespace),
+				Hint: displayName + " list -A shows all clusters"}
+		}
+	} else {
+		t.cluster, err = only(ctx, t.store, t.namespace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.engine, err = f.engineNamed(t.cluster.Spec.Engine)
+	return t, err
+}
+
+// only is the cluster meant when none is named.
+func only(ctx context.Context, store kube.Store, namespace string) (*v1alpha1.DatabaseCluster, error) {
+	clusters, err := store.ListClusters(ctx, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	switch len(clusters) {
+	case 1:
+		return &clusters[0], nil
+	case 0:
+		return nil, &ops.Error{Kind: ops.Failed, Check: "not-found", Message: "there is no cluster in namespace " + namespace,
+			Hint: displayName + " list -A shows all clusters"}
+	}
+	names := make([]string, len(clusters))
+	for i, c := range clusters {
+		names[i] = c.Name
+	}
+	return nil, misuse("namespace %s holds %d clusters, name one of: %s", namespace, len(clusters), strings.Join(names, ", "))
+}
+
+// operation begins the record of a request.
+func (f *Factory) operation(ctx context.Context, verb v1alpha1.Verb, cluster string) v1alpha1.OperationSpec {
+	host, err := os.Hostname()
+	if err != nil {
+		host = unknown
+	}
+	return v1alpha1.OperationSpec{Cluster: cluster, Verb: verb, RequestedBy: f.whoami(ctx), RequestedFrom: host, Command: f.commandLine()}
+}
+
+// backupTo names the backup that an operation makes, before its first byte.
+func (f *Factory) backupTo(spec *v1alpha1.OperationSpec, flag string, c *v1alpha1.DatabaseCluster) error {
+	at, err := f.location(flag, c)
+	if err != nil {
+		return err
+	}
+	id, err := repository.NewID(spec.Cluster, f.Now(), f.random)
+	if err != nil {
+		return err
+	}
+	spec.Repository, spec.Backup = at.String(), id
+	return nil
+}
+
+// founding writes down who founds a new cluster, and the token that tells it
+// from any other of its name.
+func (f *Factory) founding(c *v1alpha1.DatabaseCluster, founders int32) error {
+	var token [8]byte
+	if _, err := io.ReadFull(f.random, token[:]); err != nil {
+		return fmt.Errorf("make a token: %w", err)
+	}
+	formation := &v1alpha1.Formation{Token: hex.EncodeToString(token[:])}
+	for n := 1; n <= int(founders); n++ {
+		formation.Members = append(formation.Members, v1alpha1.MemberName(c.Name, n))
+	}
+	c.Status.Formation = formation
+	return nil
+}
