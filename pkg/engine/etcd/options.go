@@ -99,7 +99,7 @@ var options = map[string]option{
 	"experimental-stop-grpc-service-on-defrag":          gated("StopGRPCServiceOnDefrag"),
 	"experimental-txn-mode-write-with-shared-buffer":    gated("TxnModeWriteWithSharedBuffer"),
 	"experimental-warning-apply-duration":               experimental("warning-apply-duration"),
-	"experimental-warning-unary-request-duration":       experimental("warning-unary-request-duration"),
+	"experimental-warning-unary-request-duration":       {since: 6, until: 6, instead: "option warning-unary-request-duration"},
 	"experimental-watch-progress-notify-interval":       experimental("watch-progress-notify-interval"),
 
 	// The v2 server, gone in 3.6: https://etcd.io/docs/v3.6/upgrades/upgrade_3_6/.

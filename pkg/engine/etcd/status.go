@@ -122,5 +122,11 @@ func askClusterVersion(ctx context.Context, c *connection) (string, error) {
 	return versions.Cluster, nil
 }
 
-// plain is an error without gRPC's frame around it.
-func plain(err error) string { return status.Convert(err).Message() }
+// plain is an error without gRPC's frames around it.
+func plain(err error) string {
+	message := status.Convert(err).Message()
+	if _, cause, ok := strings.Cut(message, `desc = "transport: `); ok {
+		return strings.TrimSuffix(cause, `"`)
+	}
+	return message
+}

@@ -1,0 +1,145 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+var _ engine.Preparer = (*session)(nil)
+
+const (
+	// defaultSnapshotCount is after how many log entries etcd 3.6 writes a
+	// snapshot of its log (etcdserver.DefaultSnapshotCount).
+	defaultSnapshotCount = 10_000
+	snapshotCountOption  = "snapshot-count"
+	// proposers fill the log together, so that entries share a disk flush.
+	proposers = 128
+	// appliedInterval is how often members are asked how far they have come.
+	appliedInterval = 100 * time.Millisecond
+)
+
+// v2FreeLine is the first series that cannot read log entries in the format
+// of the v2 store.
+var v2FreeLine = line{3, 7}
+
+// PrepareUpgrade implements engine.Preparer. Members of 3.5 announce
+// themselves in the log in the format of the v2 store. A member replays its
+// log from its last snapshot on, and one of 3.7 panics on such an entry; in a
+// quiet cluster that came from 3.5 they are still there. So before the step
+// to 3.7 the log is filled with entries that change nothing, until every
+// member has written a snapshot.
+func (s *session) PrepareUpgrade(ctx context.Context, members []string, target string) error {
+	to, err := parseVersion(target)
+	if err != nil {
+		return fmt.Errorf("prepare the upgrade: %w", err)
+	}
+	if to.line() != v2FreeLine || !s.anyBefore(ctx, members, to.line()) {
+		return nil
+	}
+	count, err := s.snapshotCount()
+	if err != nil {
+		return fmt.Errorf("prepare the upgrade to %s: %w", target, err)
+	}
+	end, err := s.fillLog(ctx, count+1)
+	if err == nil {
+		err = s.awaitApplied(ctx, members, end)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare the upgrade to %s, make every member write a snapshot of its log: %w", target, err)
+	}
+	return nil
+}
+
+// anyBefore reports whether a member runs an older series, or can't be asked.
+func (s *session) anyBefore(ctx context.Context, members []string, l line) bool {
+	for _, m := range s.Observe(ctx, members).Members {
+		if v, err := parseVersion(m.Version); err != nil || v.line().less(l) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *session) snapshotCount() (int64, error) {
+	value, ok := s.access.Cluster.Spec.Config[snapshotCountOption]
+	if !ok {
+		return defaultSnapshotCount, nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read option %s: %w", snapshotCountOption, err)
+	}
+	return n, nil
+}
+
+// fillLog appends at least n entries and returns the index that was reached.
+// Listing the alarms is the request that goes through the log and changes nothing.
+func (s *session) fillLog(ctx context.Context, n int64) (uint64, error) {
+	name, err := s.findLeader(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var end uint64
+	var failed error
+	err = s.with(name, func(c *connection) bool {
+		if failed = propose(ctx, c, n); failed != nil {
+			return true
+		}
+		status, err := askStatus(ctx, c)
+		if err != nil {
+			failed = err
+			return false
+		}
+		end = status.RaftIndex
+		return true
+	})
+	return end, errors.Join(err, fault(ctx, failed))
+}
+
+func propose(ctx context.Context, c *connection, n int64) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var left atomic.Int64
+	left.Store(n)
+	var wg sync.WaitGroup
+	for range proposers {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 && ctx.Err() == nil {
+				if _, err := c.client.AlarmList(ctx); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// awaitApplied waits until every member has applied the log up to an index.
+func (s *session) awaitApplied(ctx context.Context, members []string, index uint64) error {
+	ticker := time.NewTicker(appliedInterval)
+	defer ticker.Stop()
+	for {
+		behind := ""
+		for _, m := range s.Observe(ctx, members).Members {
+			if applied(m) < index {
+				behind = m.Name
+			}
+		}
+		if behind == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("member %s has not applied entry %d: %w", behind, index, ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}
