@@ -1,0 +1,195 @@
+package ops
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// LiveConfig is what the world of a real cluster is made of.
+type LiveConfig struct {
+	Client *kube.Client
+	Store  kube.Store
+	Dialer *kube.Dialer
+	Engine engine.Engine
+	// Namespace and Name of the cluster.
+	Namespace, Name string
+	// Wanted is the cluster that is to be, for looks at what does not exist yet.
+	Wanted *v1alpha1.DatabaseCluster
+	// Tool is this tool's version, kept in templates and manifests.
+	Tool string
+	// HelperImage runs the tool's own pods where the cluster does not name one.
+	HelperImage string
+	// ReadOnly refuses every change of a database: the dry run.
+	ReadOnly bool
+}
+
+// Live is the World of a cluster on a real Kubernetes. It keeps one session
+// to the database and forgets it when the cluster's epoch changes.
+type Live struct {
+	LiveConfig
+
+	mu      sync.Mutex
+	session engine.Session
+	token   string
+	changes <-chan struct{}
+	cancel  context.CancelFunc
+}
+
+var _ ClosableWorld = (*Live)(nil)
+
+// NewLive makes the world of one cluster; it dials nothing yet.
+func NewLive(c LiveConfig) *Live {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &Live{LiveConfig: c, cancel: cancel}
+	l.changes = c.Client.Changes(ctx, c.Namespace, c.Name)
+	return l
+}
+
+// Changed implements World.
+func (l *Live) Changed() <-chan struct{} { return l.changes }
+
+// Save implements World.
+func (l *Live) Save(ctx context.Context, op *v1alpha1.Operation) error {
+	return l.Store.UpdateOperation(ctx, op)
+}
+
+// Close ends watches and connections.
+func (l *Live) Close() error {
+	l.cancel()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == nil {
+		return nil
+	}
+	return l.session.Close()
+}
+
+// Observe implements World: what Kubernetes has, then what each running member says.
+func (l *Live) Observe(ctx context.Context) (State, error) {
+	s := State{}
+	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
+	switch {
+	case err == nil:
+		s.Cluster = c
+	case errors.Is(err, kube.ErrNotFound):
+		c = l.Wanted
+	default:
+		return s, fmt.Errorf("read cluster %s: %w", l.Name, err)
+	}
+	if c == nil {
+		s.Now = l.Client.Now()
+		return s, nil
+	}
+	if s.Kube, err = l.Client.Facts(ctx, c); err != nil {
+		return s, fmt.Errorf("look at what exists for cluster %s: %w", l.Name, err)
+	}
+	s.Now = l.Client.Now()
+	if s.Cluster != nil {
+		s.View = l.view(ctx, s)
+	}
+	return s, nil
+}
+
+// view asks the members that run; for the others Kubernetes says why they can't be asked.
+func (l *Live) view(ctx context.Context, s State) engine.View {
+	var running []string
+	var silent []engine.Member
+	for _, m := range s.Kube.Members {
+		switch {
+		case !s.ours(m):
+		case m.Pod.Running && !m.Pod.Terminating:
+			running = append(running, m.Name)
+		case m.Workload.Exists:
+			silent = append(silent, engine.Member{Name: m.Name, Role: engine.RoleUnknown, Problem: silence(m)})
+		}
+	}
+	var v engine.View
+	if len(running) > 0 {
+		session, err := l.connect(ctx, s.Cluster)
+		if err != nil {
+			for _, name := range running {
+				silent = append(silent, engine.Member{Name: name, Role: engine.RoleUnknown, Problem: err.Error()})
+			}
+		} else {
+			v = session.Observe(ctx, running)
+		}
+	}
+	v.Members = append(v.Members, silent...)
+	return v
+}
+
+// silence says why a member without a running pod can't be asked.
+func silence(m kube.Member) string {
+	switch {
+	case m.Pod.Problem != nil:
+		return m.Pod.Problem.Message
+	case m.Volume.Problem != nil:
+		return m.Volume.Problem.Message
+	case m.Pod.Terminating:
+		return "its pod is stopping"
+	case m.Pod.Exists:
+		return "its pod is starting"
+	default:
+		return "it has no pod"
+	}
+}
+
+// connect returns the session of the cluster's present epoch.
+func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine.Session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	token := c.Status.Formation.Token
+	if l.session != nil && l.token == token {
+		return l.session, nil
+	}
+	var config *tls.Config
+	if !c.Spec.TLS.Disabled {
+		var err error
+		if config, err = l.Client.ClientTLS(ctx, c); err != nil {
+			return nil, fmt.Errorf("read the client certificate of %s: %w", c.Name, err)
+		}
+	}
+	session, err := l.Engine.Connect(engine.Access{Cluster: c, TLS: config,
+		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
+			return l.Dialer.DialPod(ctx, c.Namespace, pod, port)
+		}})
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", c.Name, err)
+	}
+	if l.ReadOnly {
+		session = engine.ReadOnly(session)
+	}
+	if l.session != nil {
+		_ = l.session.Close()
+	}
+	l.session, l.token = session, token
+	return session, nil
+}
+
+// image returns the image of a version for this cluster.
+func (l *Live) image(c *v1alpha1.DatabaseCluster, version string) (string, error) {
+	if c.Spec.Image != "" {
+		return c.Spec.Image, nil
+	}
+	release, err := l.Engine.Catalog().Resolve(version)
+	if err != nil {
+		return "", err
+	}
+	return engine.Mirrored(release.Image, c.Spec.Registry), nil
+}
+
+// helperImage returns the image of this tool for this cluster.
+func (l *Live) helperImage(c *v1alpha1.DatabaseCluster) string {
+	if c.Spec.HelperImage != "" {
+		return c.Spec.HelperImage
+	}
+	return engine.Mirrored(l.HelperImage, c.Spec.Registry)
+}

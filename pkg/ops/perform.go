@@ -1,0 +1,117 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// Perform implements World. Each case is idempotent by itself; what has to
+// come to rest (a pod that stops, a volume that goes) answers ErrNotReady and
+// is asked again after the next observation.
+func (l *Live) Perform(ctx context.Context, s State, step Step, report func(bytes, total int64)) (Result, error) {
+	if l.ReadOnly {
+		return Result{}, engine.ErrReadOnly
+	}
+	switch step.Action {
+	case ActionCertificates:
+		return Result{}, l.Client.EnsureCertificates(ctx, s.Cluster)
+	case ActionServices:
+		return Result{}, l.Client.ApplyServices(ctx, s.Cluster, l.Engine.Ports(s.Cluster))
+	case ActionBudget:
+		return Result{}, l.Client.ApplyBudget(ctx, s.Cluster, step.Budget)
+	case ActionStart:
+		return Result{}, l.start(ctx, s, step.Members)
+	case ActionRecordFormed:
+		return Result{}, l.recordFormed(ctx, s)
+	case ActionSeal:
+		return Result{}, l.seal(ctx, s, step.Members)
+	case ActionRegister, ActionPromote, ActionDeregister, ActionHandOver:
+		return Result{}, l.membership(ctx, s, step)
+	case ActionRetire:
+		return Result{}, l.retire(ctx, s, step.member())
+	case ActionUpgrade:
+		return Result{}, l.upgrade(ctx, s, step.member())
+	case ActionBackup:
+		return l.backup(ctx, s, step, report)
+	case ActionVerify:
+		return l.verify(ctx, s, step, report)
+	case ActionLoad:
+		return Result{}, l.load(ctx, s, step.member(), report)
+	case ActionStop:
+		return Result{}, l.stop(ctx, s, step.Members)
+	case ActionNewEpoch:
+		return Result{}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) { BeginEpoch(c, s.Operation, s.freeName()) })
+	case ActionDeleteVolume:
+		return Result{}, l.deleteVolumes(ctx, s, step.Members)
+	case ActionDeleteAll:
+		return Result{}, l.Client.DeleteClusterObjects(ctx, s.Cluster)
+	case ActionForget:
+		return Result{}, ignoreNotFound(l.Store.DeleteCluster(ctx, s.Cluster))
+	}
+	return Result{}, fmt.Errorf("no way to perform %q", step.Action)
+}
+
+// membership hands a change of the member list to the engine.
+func (l *Live) membership(ctx context.Context, s State, step Step) error {
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return err
+	}
+	switch step.Action {
+	case ActionRegister:
+		return session.Register(ctx, step.member())
+	case ActionPromote:
+		return session.Promote(ctx, step.member())
+	case ActionDeregister:
+		return session.Deregister(ctx, step.member())
+	default:
+		return session.HandOver(ctx, step.To)
+	}
+}
+
+// change writes to the cluster's object what the closure sets, on a fresh copy.
+func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) error {
+	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
+	if err != nil {
+		return err
+	}
+	set(c)
+	return l.Store.UpdateCluster(ctx, c)
+}
+
+// recordFormed fixes the identity. A restored founder must first serve what
+// the backup held.
+func (l *Live) recordFormed(ctx context.Context, s State) error {
+	f := s.formation()
+	if s.Cluster.Spec.RestoreFrom != nil && f.ExpectedHash != "" {
+		session, err := l.connect(ctx, s.Cluster)
+		if err != nil {
+			return err
+		}
+		got, err := session.Fingerprint(ctx, f.Members[0])
+		if err != nil {
+			return fmt.Errorf("compare the restored data of %s: %w", f.Members[0], err)
+		}
+		if got.Keys != f.ExpectedKeys || got.Hash != f.ExpectedHash {
+			return &Error{Kind: NeedsHuman, Check: "restored-data",
+				Message: fmt.Sprintf("%s serves %d keys (%.12s), the backup held %d (%.12s)", f.Members[0], got.Keys, got.Hash, f.ExpectedKeys, f.ExpectedHash),
+				Hint:    "did a client write already? otherwise delete this cluster and restore another backup: kubectl dbop backup list"}
+		}
+	}
+	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.ClusterID = s.View.ClusterIDs[0] })
+}
+
+// notGone is the answer while something that was told to go is still there.
+func notGone(what string) error { return fmt.Errorf("%s is still going: %w", what, engine.ErrNotReady) }
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, kube.ErrNotFound) {
+		return nil
+	}
+	return err
+}

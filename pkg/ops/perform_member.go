@@ -1,0 +1,158 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// start creates certificate, volume and workload of the members, side by
+// side: founders must meet each other, and joiners come one at a time anyway.
+func (l *Live) start(ctx context.Context, s State, members []string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, m := range members {
+		g.Go(func() error {
+			if err := l.Client.EnsureMemberCertificate(ctx, s.Cluster, m); err != nil {
+				return fmt.Errorf("create the certificate of %s: %w", m, err)
+			}
+			if err := l.Client.ApplyVolume(ctx, s.Cluster, m); err != nil {
+				return fmt.Errorf("create the volume of %s: %w", m, err)
+			}
+			_, err := l.applyWorkload(ctx, s, m)
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// applyWorkload renders a member's workload as the cluster wants it now.
+func (l *Live) applyWorkload(ctx context.Context, s State, member string) (kube.Applied, error) {
+	c := s.Cluster
+	image, err := l.image(c, c.Spec.Version)
+	if err != nil {
+		return kube.Applied{}, err
+	}
+	in := engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: s.peers(member)}
+	in.Bootstrap = !s.formed() && c.Spec.RestoreFrom == nil
+	pod, err := l.Engine.Pod(in)
+	if err != nil {
+		return kube.Applied{}, fmt.Errorf("render the pod of %s: %w", member, err)
+	}
+	applied, err := l.Client.ApplyWorkload(ctx, kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Bootstrap: in.Bootstrap, Renderer: l.Tool})
+	if err != nil {
+		return kube.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
+	}
+	return applied, nil
+}
+
+// peers are the members that a starting member should know: the founders
+// before the cluster formed, the database's own list afterwards.
+func (s State) peers(member string) []string {
+	if !s.formed() {
+		return s.formation().Members
+	}
+	var out []string
+	seen := false
+	for _, r := range s.View.Roster {
+		out = append(out, r.Name)
+		seen = seen || r.Name == member
+	}
+	if !seen {
+		out = append(out, member)
+	}
+	return out
+}
+
+// seal takes the founding words out of the members' templates.
+func (l *Live) seal(ctx context.Context, s State, members []string) error {
+	for _, m := range members {
+		if err := l.Client.SealWorkload(ctx, s.Cluster.Namespace, m, l.Engine.Seal); err != nil {
+			return fmt.Errorf("seal the workload of %s: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// upgrade gives a member its new template, then restarts its pod once the
+// workload's controller has seen it: a pod made from the old template would
+// restart twice.
+func (l *Live) upgrade(ctx context.Context, s State, member string) error {
+	applied, err := l.applyWorkload(ctx, s, member)
+	if err != nil {
+		return err
+	}
+	if !applied.Observed {
+		return fmt.Errorf("the workload controller has not seen the new template of %s: %w", member, engine.ErrNotReady)
+	}
+	pod := s.Kube.Member(member).Pod
+	if !pod.Exists || pod.Version == s.Cluster.Spec.Version {
+		return nil
+	}
+	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), pod.UID); err != nil {
+		return fmt.Errorf("restart %s: %w", member, err)
+	}
+	return nil
+}
+
+// stop deletes workloads and sees their pods gone; volumes stay.
+func (l *Live) stop(ctx context.Context, s State, members []string) error {
+	going := ""
+	for _, m := range members {
+		k := s.Kube.Member(m)
+		if k.Workload.Exists && !k.Workload.Terminating {
+			if err := l.Client.DeleteWorkload(ctx, s.Cluster.Namespace, m); err != nil {
+				return fmt.Errorf("stop %s: %w", m, err)
+			}
+		}
+		if k.Pod.Exists && !k.Pod.Terminating {
+			if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
+				return fmt.Errorf("stop the pod of %s: %w", m, err)
+			}
+		}
+		if k.Workload.Exists || k.Pod.Exists {
+			going = m
+		}
+	}
+	if going != "" {
+		return notGone(going)
+	}
+	return nil
+}
+
+// retire stops a member that the database does not list any more, then drops its volume.
+func (l *Live) retire(ctx context.Context, s State, member string) error {
+	if err := l.stop(ctx, s, []string{member}); err != nil {
+		return err
+	}
+	if err := l.Client.DeleteMemberCertificate(ctx, s.Cluster.Namespace, member); err != nil {
+		return fmt.Errorf("delete the certificate of %s: %w", member, err)
+	}
+	return l.deleteVolumes(ctx, s, []string{member})
+}
+
+// deleteVolumes drops volumes and sees them gone.
+func (l *Live) deleteVolumes(ctx context.Context, s State, members []string) error {
+	going := ""
+	for _, m := range members {
+		v := s.Kube.Member(m).Volume
+		if !v.Exists {
+			continue
+		}
+		going = "the volume of " + m
+		if v.Terminating {
+			continue
+		}
+		if err := l.Client.DeleteVolume(ctx, s.Cluster.Namespace, v1alpha1.VolumeName(m)); err != nil {
+			return fmt.Errorf("drop the volume of %s: %w", m, err)
+		}
+	}
+	if going != "" {
+		return notGone(going)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package ops
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// Repositories opens repositories by their URL. A directory is opened as it
+// is; a claim through a helper pod that mounts it, lives as long as the opened
+// repository and ends by itself if this process dies.
+type Repositories struct {
+	Client *kube.Client
+	Dialer *kube.Dialer
+	// Image runs the helper pod.
+	Image string
+}
+
+// helperDeadline bounds the start of a helper pod.
+const helperDeadline = 2 * time.Minute
+
+// Where helpers listen, on their own loopback, and where they mount a repository's claim.
+const (
+	servePort      = 8600
+	serveAddress   = "127.0.0.1:8600"
+	loadPort       = 8601
+	loadAddress    = "127.0.0.1:8601"
+	repositoryRoot = "/repository"
+)
+
+// Open opens the repository; Close of it is the caller's.
+func (r *Repositories) Open(ctx context.Context, namespace, url string) (repository.Repository, error) {
+	at, err := repository.ParseLocation(url)
+	if err != nil {
+		return nil, &Error{Kind: Refused, Check: "repository", Message: fmt.Sprintf("%q is no repository", url), Hint: "name one as dir:/path or pvc:claim", Err: err}
+	}
+	if at.Kind == repository.KindDirectory {
+		return repository.NewDirectory(at.Path)
+	}
+	return r.openClaim(ctx, namespace, url, at)
+}
+
+func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at repository.Location) (repository.Repository, error) {
+	random := make([]byte, 3)
+	if _, err := rand.Read(random); err != nil {
+		return nil, fmt.Errorf("choose a name for the helper pod: %w", err)
+	}
+	name := "dbop-repository-" + hex.EncodeToString(random)
+	spec := kube.HelperSpec{Name: name, Namespace: namespace, Purpose: kube.PurposeRepository, Image: r.Image,
+		Args:  []string{"agent", "serve", "--root", repositoryRoot, "--listen", serveAddress},
+		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
+	if err := r.Client.CreateHelper(ctx, spec); err != nil {
+		return nil, fmt.Errorf("start a helper pod for %s: %w", url, err)
+	}
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return r.Dialer.DialLoopback(ctx, namespace, name, servePort)
+	}
+	remote := repository.NewRemote(url, dial)
+	repo := &claimed{Repository: remote, client: r.Client, namespace: namespace, pod: name}
+	if err := r.await(ctx, namespace, name, remote); err != nil {
+		_ = repo.Close()
+		return nil, fmt.Errorf("open %s: %w", url, err)
+	}
+	return repo, nil
+}
+
+// await returns when the helper answers, or says why it never will.
+func (r *Repositories) await(ctx context.Context, namespace, name string, remote *repository.Remote) error {
+	ctx, cancel := context.WithTimeout(ctx, helperDeadline)
+	defer cancel()
+	tick := time.NewTicker(firstBackoff)
+	defer tick.Stop()
+	for {
+		h, err := r.Client.Helper(ctx, namespace, name)
+		switch {
+		case err != nil:
+			return err
+		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > patience:
+			return helperStuck(h)
+		case h.Running && remote.Ready(ctx) == nil:
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return &Error{Kind: NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s did not start within %s", name, helperDeadline), Hint: "kubectl describe pod " + name + " -n " + namespace}
+		}
+	}
+}
+
+func helperStuck(h kube.Helper) *Error {
+	return &Error{Kind: NeedsHuman, Check: string(h.Problem.Kind),
+		Message: fmt.Sprintf("helper pod %s: %s: %s", h.Name, h.Problem.Kind, h.Problem.Message),
+		Hint:    "the helper runs this tool's own image; name one that your nodes can pull with --helper-image or --registry"}
+}
+
+// claimed is a repository in a claim, with the pod that serves it.
+type claimed struct {
+	repository.Repository
+	client         *kube.Client
+	namespace, pod string
+}
+
+// Close ends the helper pod.
+func (c *claimed) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), saveGrace)
+	defer cancel()
+	err := c.Repository.Close()
+	if e := c.client.DeleteHelper(ctx, c.namespace, c.pod); e != nil && err == nil {
+		err = e
+	}
+	return err
+}
