@@ -1,0 +1,275 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+const (
+	// chosen is how many boundaries of each verb the short form dies at.
+	chosen = 3
+	// killRate is the load under which the tool dies.
+	killRate = 50
+	// lives bounds how often one command may die at its boundary.
+	lives = 2
+)
+
+// deadly is one verb that is killed at its step boundaries and repeated.
+type deadly struct {
+	name string
+	// version and members of the cluster that is there before; members 0 is none.
+	version, members string
+	// arm, if set, prepares what the verb works on and returns its arguments.
+	arm func(*scene) []string
+	// check asks whether the verb reached its end.
+	check func(*scene)
+	// reset brings the scene back to where the verb can be done again; nil if
+	// that takes a new scene.
+	reset func(*scene)
+	// quiet verbs stop or replace the database, so no client writes meanwhile.
+	quiet bool
+}
+
+func fixed(args ...string) func(*scene) []string {
+	return func(*scene) []string { return args }
+}
+
+// deadlies are all verbs that change something.
+func deadlies() []deadly {
+	wantMembers := func(n int) func(*scene) {
+		return func(s *scene) { s.healthy("my-db", n); s.settledVolumes("my-db", n) }
+	}
+	createArgs := []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage", storage}
+	purge := func(name string) func(*scene) {
+		return func(s *scene) {
+			s.must("delete", name, "--purge", "--skip-backup", "--yes")
+			s.settledVolumes(name, 0)
+		}
+	}
+	backedUp := func(more ...string) func(*scene) []string {
+		return func(s *scene) []string { return append(more, s.someBackup()) }
+	}
+	return []deadly{
+		{name: "create", arm: fixed(createArgs...), check: wantMembers(3), reset: purge("my-db"), quiet: true},
+		{name: "add-member", version: "3.6", members: "3", arm: fixed("add-member", "my-db"), check: wantMembers(4),
+			reset: func(s *scene) { s.must("remove-member", "my-db", "my-db-4", "--yes") }},
+		{name: "remove-member", version: "3.6", members: "3", arm: func(s *scene) []string {
+			return []string{"remove-member", "my-db", s.leader("my-db"), "--yes"}
+		}, check: wantMembers(2), reset: func(s *scene) { s.must("add-member", "my-db") }},
+		{name: "scale", version: "3.6", members: "1", arm: fixed("scale", "my-db", "--members", "3"), check: wantMembers(3),
+			reset: func(s *scene) { s.must("scale", "my-db", "--members", "1", "--yes") }},
+		{name: "backup", version: "3.6", members: "1", arm: fixed("backup", "my-db", "--verify"), check: (*scene).verifiedBackup, reset: func(*scene) {}},
+		{name: "upgrade", version: "3.5", members: "3", arm: fixed("upgrade", "my-db", "--version", "3.6"), check: func(s *scene) {
+			s.healthy("my-db", 3)
+			for _, m := range s.status("my-db").Members {
+				if !strings.HasPrefix(m.Version, "3.6.") {
+					s.Errorf("%s still runs %s", m.Name, m.Version)
+				}
+			}
+		}},
+		{name: "restore", version: "3.6", members: "1", arm: backedUp("restore", "my-copy", "--members", "3", "--storage", storage, "--from"),
+			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"), quiet: true},
+		{name: "restore in place", version: "3.6", members: "3", arm: backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
+			check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
+		{name: "delete", version: "3.6", members: "1", arm: fixed("delete", "my-db", "--purge", "--yes"), check: func(s *scene) {
+			s.settledVolumes("my-db", 0)
+			if r := s.try("status", "my-db"); r.Code != 1 || !strings.Contains(r.Stderr, "not found") {
+				s.Errorf("the cluster is still there:\n%s", r)
+			}
+		}, quiet: true},
+	}
+}
+
+// TestKilled kills the tool with SIGKILL at step boundaries of every verb, and
+// types the same command again, until it is done.
+func TestKilled(t *testing.T) {
+	seed := seed(t)
+	results := &ledger{seed: seed}
+	t.Cleanup(func() { results.write(t) })
+	for i, d := range deadlies() {
+		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
+			if torture() {
+				d.everywhere(t, results)
+				return
+			}
+			d.somewhere(t, results, rand.New(rand.NewPCG(seed, uint64(i))))
+		})
+	}
+}
+
+// somewhere dies at a few chosen boundaries, in order, on one way to the end.
+func (d deadly) somewhere(t *testing.T, results *ledger, choose *rand.Rand) {
+	s := d.stage(t)
+	args := d.arm(s)
+	all := boundaries(s.plan(args...))
+	pick := choose.Perm(len(all))[:min(chosen, len(all))]
+	var points []string
+	for i, p := range all {
+		for _, j := range pick {
+			if i == j {
+				points = append(points, p)
+			}
+		}
+	}
+	d.die(s, results, strings.Join(points, ", "), args, points)
+}
+
+// everywhere dies at each boundary alone, then at all of them on one way.
+func (d deadly) everywhere(t *testing.T, results *ledger) {
+	s := d.stage(t)
+	args := d.arm(s)
+	all := boundaries(s.plan(args...))
+	cases := [][]string{all}
+	for _, p := range all {
+		cases = append(cases, []string{p})
+	}
+	for i, points := range cases {
+		title := points[0]
+		if len(points) > 1 {
+			title = fmt.Sprintf("all %d boundaries in turn", len(points))
+		}
+		if i > 0 && d.reset == nil {
+			t.Run(title, func(t *testing.T) {
+				s := d.stage(t)
+				d.die(s, results, title, d.arm(s), points)
+			})
+			continue
+		}
+		if i > 0 {
+			d.reset(s)
+			args = d.arm(s)
+		}
+		d.die(s, results, title, args, points)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// stage is a scene with the cluster that the verb needs.
+func (d deadly) stage(t *testing.T) *scene {
+	t.Helper()
+	s := newScene(t, "kill", "my-db", "my-copy")
+	if torture() {
+		var cancel context.CancelFunc
+		s.ctx, cancel = context.WithTimeout(context.WithoutCancel(s.ctx), time.Hour)
+		t.Cleanup(cancel)
+	}
+	if d.members != "" {
+		s.create("my-db", d.version, d.members)
+		s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
+	}
+	return s
+}
+
+// die runs the command and dies at each point in turn, then runs it to its end.
+func (d deadly) die(s *scene, results *ledger, title string, args, points []string) {
+	s.Helper()
+	row := row{verb: d.name, where: title, result: "FAILED", gap: -1}
+	defer func() { results.add(row) }()
+	var w *harness.Writer
+	var db *harness.Etcd
+	if !d.quiet {
+		db = s.dial("my-db")
+		w = harness.StartWriter(s.ctx, db, fmt.Sprintf("load-%d/", time.Now().UnixNano()), killRate)
+		defer w.Stop()
+	}
+	began := time.Now()
+	for _, point := range points {
+		for range lives {
+			r := s.with(s.mortal(point), args...)
+			row.runs++
+			if r.Killed() {
+				s.Logf("%s: died at %s after %s", d.name, point, r.Duration.Round(100*time.Millisecond))
+				break
+			}
+			if r.Code != 0 {
+				s.Fatalf("continued after a kill, the command failed before %s:\n%s", point, r)
+			}
+			s.Logf("%s: did not come past %s", d.name, point)
+			break
+		}
+	}
+	r := s.try(args...)
+	row.runs++
+	if r.Code != 0 {
+		s.Fatalf("after a kill at %s the same command does not come to its end:\n%s", title, r)
+	}
+	if w != nil {
+		row.gap = w.LongestGap(began, time.Now())
+		s.nothingLost(db, w, "load-")
+	}
+	d.check(s)
+	if !s.Failed() {
+		row.result = "ok"
+	}
+}
+
+// mortal is the tool that dies at a boundary.
+func (s *scene) mortal(point string) harness.Command {
+	cli := s.cli
+	cli.Env = maps.Clone(cli.Env)
+	cli.Env["DBOP_TEST_DIE_AT"] = point
+	return cli
+}
+
+// boundaries are the points before and after every step of a plan. Where the
+// second part of a step's name is only known at run time, the action stands alone.
+func boundaries(steps []string) []string {
+	var out []string
+	seen := map[string]int{}
+	for _, id := range steps {
+		action, member, _ := strings.Cut(id, "/")
+		point := id
+		switch {
+		case strings.Contains(member, ","), action == "backup", action == "verify-backup", action == "hand-over":
+			point = action
+		case action == "wait":
+			continue
+		}
+		if seen[point]++; seen[point] > 1 {
+			continue
+		}
+		out = append(out, "before:"+point, "after:"+point)
+	}
+	return out
+}
+
+// someBackup makes a backup and returns its identifier.
+func (s *scene) someBackup() string {
+	s.Helper()
+	s.must("backup", "my-db")
+	b, err := harness.LastBackup(s.backups)
+	s.ok(err)
+	return b.ID
+}
+
+// verifiedBackup asks for a backup that was restored and compared.
+func (s *scene) verifiedBackup() {
+	s.Helper()
+	b, err := harness.LastBackup(s.backups)
+	s.ok(err)
+	if b.Verified == nil {
+		s.Errorf("backup %s was not verified", b.ID)
+	}
+	s.healthy("my-db", 1)
+}
+
+// holdsBackup asks for the keys that were there before the backup.
+func (s *scene) holdsBackup(name string) {
+	s.Helper()
+	kept, err := harness.ReadAll(s.ctx, s.dial(name), "kept/")
+	s.ok(err)
+	if len(kept) != 500 {
+		s.Errorf("%s holds %d of 500 restored keys", name, len(kept))
+	}
+}

@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+// torture asks for every boundary instead of a selection.
+func torture() bool { return os.Getenv("DBOP_TORTURE") == "all" }
+
+// seed is that of this run; DBOP_SEED repeats an earlier one.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano()) // #nosec G115 -- any number will do
+	if text := os.Getenv("DBOP_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("DBOP_SEED: %v", err)
+		}
+	}
+	fmt.Printf("seed of %s: DBOP_SEED=%d\n", t.Name(), seed)
+	return seed
+}
+
+// ledger collects what came of each case, for the table in the docs.
+type ledger struct {
+	seed uint64
+	mu   sync.Mutex
+	rows []row
+}
+
+type row struct {
+	verb, where, result string
+	// runs of the command until it was done.
+	runs int
+	// gap between two acknowledged writes; negative where nobody wrote.
+	gap time.Duration
+}
+
+func (l *ledger) add(r row) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows = append(l.rows, r)
+}
+
+// The lines of docs/reliability.md between which the table stands.
+const (
+	tableBegins = "<!-- torture: begin -->"
+	tableEnds   = "<!-- torture: end -->"
+)
+
+// write prints the table, and keeps that of a full run in the docs.
+func (l *ledger) write(t *testing.T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slices.SortStableFunc(l.rows, func(a, b row) int { return strings.Compare(a.verb, b.verb) })
+	table := l.table()
+	t.Log("\n" + table)
+	if !torture() {
+		return
+	}
+	site, err := harness.NewSite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(site.Root, "docs", "reliability.md")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(raw), tableBegins)
+	_, after, ends := strings.Cut(rest, tableEnds)
+	if !begins || !ends {
+		t.Fatalf("%s has no place for the table", path)
+	}
+	head := fmt.Sprintf("\n\nLast full run: %s, %d cases.\n\n", time.Now().UTC().Format("2006-01-02 15:04 MST"), len(l.rows))
+	if err := os.WriteFile(path, []byte(before+tableBegins+head+table+"\n"+tableEnds+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *ledger) table() string {
+	var b strings.Builder
+	b.WriteString("| verb | killed at | runs | result | longest write gap |\n|---|---|---|---|---|\n")
+	for _, r := range l.rows {
+		gap := "no client"
+		if r.gap >= 0 {
+			gap = fmt.Sprintf("%d ms", r.gap.Milliseconds())
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", r.verb, r.where, r.runs, r.result, gap)
+	}
+	return b.String()
+}

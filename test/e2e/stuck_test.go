@@ -1,0 +1,37 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+)
+
+// namedWithin is when a person must know what is wrong, not at the end of a
+// timeout of minutes.
+const namedWithin = 15 * time.Second
+
+// TestStuck asks for members that can't start, and then for another try.
+func TestStuck(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		words []string
+		flags []string
+	}{
+		{"image", []string{"image", "dbop.test/nobody/has:this"}, []string{"--image", "dbop.test/nobody/has:this"}},
+		{"volume", []string{"no-such-class"}, []string{"--storage-class", "no-such-class"}},
+		{"pod", []string{"schedul"}, []string{"--cpu", "500"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, "stuck", "my-db")
+			args := append([]string{"create", "my-db", "--engine", "etcd", "--members", "1", "--storage", storage}, c.flags...)
+			r := s.judge(s.try(args...), 1, c.words...)
+			if r.Duration > namedWithin {
+				t.Errorf("it took %s to be named:\n%s", r.Duration, r)
+			}
+			t.Logf("named after %s: %s", r.Duration.Round(100*time.Millisecond), r.Stderr)
+			s.must("delete", "my-db", "--purge", "--skip-backup", "--yes")
+			s.settledVolumes("my-db", 0)
+		})
+	}
+}
