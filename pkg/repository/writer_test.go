@@ -1,0 +1,105 @@
+package repository
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+func TestCommitComparesWhatWasSent(t *testing.T) {
+	for name, test := range map[string]struct {
+		m    Manifest
+		want error
+	}{
+		"bytes":     {Manifest{Bytes: 5}, ErrDamaged},
+		"hash":      {Manifest{SHA256: emptySum}, ErrDamaged},
+		"operation": {Manifest{Operation: "op-2"}, ErrExists},
+		"id":        {Manifest{ID: "other"}, nil},
+	} {
+		d := testDirectory(t)
+		w, err := d.Writer(t.Context(), testID, "op")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, "data"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Commit(t.Context(), test.m, noFacts)
+		if err == nil || test.want != nil && !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if entries, err := os.ReadDir(d.path); err != nil || len(entries) > 0 {
+			t.Errorf("%s: it left %v, %v", name, entries, err)
+		}
+	}
+}
+
+func TestCommitAfterAFailedWrite(t *testing.T) {
+	d := testDirectory(t)
+	d.files = &fullFiles{}
+	w, err := d.Writer(t.Context(), testID, "op")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		_, err = w.Write(make([]byte, 1<<20))
+	}
+	if !errors.Is(err, ErrNoSpace) {
+		t.Errorf("Write: %v", err)
+	}
+	opened := false
+	_, err = w.Commit(t.Context(), Manifest{}, func(string) (engine.SnapshotFacts, error) {
+		opened = true
+		return engine.SnapshotFacts{}, nil
+	})
+	if !errors.Is(err, ErrNoSpace) || opened {
+		t.Errorf("Commit: %v, opened %v", err, opened)
+	}
+	for _, part := range []string{d.URL(), "bytes free", "delete old backups"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not mention %q: %v", part, err)
+		}
+	}
+	if entries, err := os.ReadDir(d.path); err != nil || len(entries) > 0 {
+		t.Errorf("it left %v, %v", entries, err)
+	}
+}
+
+// A disk that fills up may say so only when the data is to be durable.
+func TestFullAtSync(t *testing.T) {
+	d := testDirectory(t)
+	d.files = &fullFiles{room: 1 << 30}
+	if err := store(d, "op", "data"); !errors.Is(err, ErrNoSpace) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v", err)
+	}
+}
+
+// fullFiles is a disk with little room.
+type fullFiles struct {
+	osFiles
+	room int
+}
+
+func (f *fullFiles) create(path string) (stream, error) {
+	s, err := f.osFiles.create(path)
+	return &fullStream{s, f.room}, err
+}
+
+type fullStream struct {
+	stream
+	room int
+}
+
+func (f *fullStream) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, &os.PathError{Op: "write", Err: syscall.ENOSPC}
+	}
+	return f.stream.Write(p)
+}
+
+func (f *fullStream) Sync() error { return &os.PathError{Op: "sync", Err: syscall.ENOSPC} }
