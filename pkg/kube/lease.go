@@ -191,15 +191,12 @@ func (a *acquisition) take(ctx context.Context, l *coordinationv1.Lease) (Lease,
 	if p, ok := a.processes.self(); ok {
 		l.Annotations[AnnotationProcess] = p.encode()
 	}
-	write := a.client.api.Create
-	if l.ResourceVersion != "" {
-		err := a.client.api.Update(ctx, l)
-		return a.taken(ctx, l, began, err)
+	var err error
+	if l.ResourceVersion == "" {
+		err = a.client.api.Create(ctx, l)
+	} else {
+		err = a.client.api.Update(ctx, l)
 	}
-	return a.taken(ctx, l, began, write(ctx, l))
-}
-
-func (a *acquisition) taken(ctx context.Context, l *coordinationv1.Lease, began time.Time, err error) (Lease, error) {
 	switch {
 	case errors.Is(err, ErrConflict), errors.Is(err, ErrExists), errors.Is(err, ErrNotFound):
 		return nil, errTaken

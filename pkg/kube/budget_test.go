@@ -1,0 +1,7 @@
+package kube
+
+import "testing"
+
+func TestBuildBudget(t *testing.T) {
+	golden(t, "budget", BuildBudget(testCluster(), 2))
+}

@@ -1,0 +1,29 @@
+package kube
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestBuildHelper(t *testing.T) {
+	tests := map[string]HelperSpec{
+		"helper-repository": {
+			Name: "dbop-repository-1", Namespace: "shop", Purpose: PurposeRepository, Image: "example.com/dbop:v1",
+			Args: []string{"agent", "serve"}, Claim: "backups", SubPath: "etcd", MountPath: "/repository", Deadline: time.Hour,
+		},
+		"helper-load": {
+			Name: "db-1-load", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeLoad, Image: "example.com/etcd:v3.6.16",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "load"}, Claim: "db-1", MountPath: "/var/lib/etcd",
+		},
+		"helper-verify": {
+			Name: "verify-1-0", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeVerify, Image: "example.com/etcd:v3.6.16",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "load"}, MountPath: "/var/lib/etcd",
+			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
+		},
+	}
+	for name, in := range tests {
+		t.Run(name, func(t *testing.T) { golden(t, name, BuildHelper(in)) })
+	}
+}

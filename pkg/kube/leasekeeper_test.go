@@ -1,0 +1,190 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// outage lets every request of a fake fail while it is on; hang makes them hang.
+type outage struct{ on, hang atomic.Bool }
+
+func (o *outage) check(ctx context.Context) error {
+	if o.hang.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if o.on.Load() {
+		return errors.New("the API server is away")
+	}
+	return nil
+}
+
+func (o *outage) funcs() interceptor.Funcs {
+	return interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if err := o.check(ctx); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			if err := o.check(ctx); err != nil {
+				return err
+			}
+			return c.Update(ctx, obj, opts...)
+		},
+	}
+}
+
+func lostAfter(l Lease, limit time.Duration) (time.Duration, bool) {
+	began := time.Now()
+	select {
+	case <-l.Lost():
+		return time.Since(began), true
+	case <-time.After(limit):
+		return 0, false
+	}
+}
+
+func TestLeaseOutlivesItsAcquirersContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newFake(t, interceptor.Funcs{})
+		ctx, cancel := context.WithCancel(t.Context())
+		l, err := Acquire(ctx, c, "shop", "db", LeaseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if after, lost := lostAfter(l, time.Hour); lost {
+			t.Errorf("lost after %v", after)
+		}
+		if err := l.Check(t.Context()); err != nil {
+			t.Errorf("check: %v", err)
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestLeaseRidesOutAShortOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outage
+		c, _ := newFake(t, o.funcs())
+		l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.on.Store(true)
+		time.AfterFunc(9*time.Second, func() { o.on.Store(false) })
+		if after, lost := lostAfter(l, time.Minute); lost {
+			t.Errorf("lost after %v", after)
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestLeaseIsLostWhenItCanNotBeRenewed(t *testing.T) {
+	for _, kind := range []string{"fails", "hangs"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var o outage
+				c, _ := newFake(t, o.funcs())
+				l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.on.Store(kind == "fails")
+				o.hang.Store(kind == "hangs")
+				// Another may act 15 s after it saw our last write: not before we know.
+				after, lost := lostAfter(l, time.Minute)
+				if !lost || after > 15*time.Second {
+					t.Errorf("lost=%v after %v, want within 15 s", lost, after)
+				}
+				if err := l.Check(t.Context()); !errors.Is(err, ErrLeaseLost) {
+					t.Errorf("check: %v, want ErrLeaseLost", err)
+				}
+				o.on.Store(false)
+				o.hang.Store(false)
+				if err := l.Release(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+func TestStolenLeaseIsNoticedAndLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api := newFake(t, interceptor.Funcs{})
+		l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		thief := "eve@elsewhere/1"
+		stolen := readLease(t, api)
+		stolen.Spec.HolderIdentity = &thief
+		if err := api.Update(t.Context(), stolen); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Check(t.Context()); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("check: %v, want ErrLeaseLost", err)
+		}
+		if _, lost := lostAfter(l, 0); !lost {
+			t.Error("check did not close Lost")
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := holder(readLease(t, api)); got != thief {
+			t.Errorf("release took the lease from %s: %q", thief, got)
+		}
+	})
+}
+
+func TestReleaseClearsOrDeletes(t *testing.T) {
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: v1alpha1.Record("db")}}
+	for _, tt := range []struct {
+		name    string
+		objects []client.Object
+		kept    bool
+	}{{"kept with the cluster", []client.Object{record}, true}, {"gone with it", nil, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, api := newFake(t, interceptor.Funcs{}, tt.objects...)
+				l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					if err := l.Release(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if tt.kept {
+					if got := holder(readLease(t, api)); got != "" {
+						t.Errorf("still held by %q", got)
+					}
+					return
+				}
+				key := client.ObjectKey{Namespace: "shop", Name: v1alpha1.Record("db")}
+				if err := c.api.Get(t.Context(), key, foreignLease()); !errors.Is(err, ErrNotFound) {
+					t.Errorf("got %v, want no lease", err)
+				}
+			})
+		})
+	}
+}

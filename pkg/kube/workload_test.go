@@ -1,0 +1,48 @@
+package kube
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+func testWorkloadInput() WorkloadInput {
+	return WorkloadInput{
+		Cluster: testCluster(), Member: "db-2", Version: "3.6.16", Bootstrap: true, Renderer: "v1.2.3",
+		Pod: engine.Pod{
+			Container: corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}, Args: []string{"--name=db-2"}},
+			DataPath:  "/var/lib/etcd", TLSPath: "/etc/etcd/tls", GraceSeconds: 60,
+		},
+	}
+}
+
+func TestBuildWorkload(t *testing.T) {
+	golden(t, "workload", BuildWorkload(testWorkloadInput()))
+}
+
+func TestBuildWorkloadVariants(t *testing.T) {
+	in := testWorkloadInput()
+	in.Cluster.Spec.TLS.Disabled, in.Cluster.Spec.AntiAffinity, in.Bootstrap = true, "Required", false
+	in.Pod.Container.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *in.Cluster.Spec.Resources.Requests.Memory()}
+	w := BuildWorkload(in)
+	spec := w.Spec.Template.Spec
+	for _, v := range spec.Volumes {
+		if v.Secret != nil {
+			t.Errorf("plain text, but secret %s is mounted", v.Secret.SecretName)
+		}
+	}
+	if a := spec.Affinity.PodAntiAffinity; len(a.RequiredDuringSchedulingIgnoredDuringExecution) != 1 || len(a.PreferredDuringSchedulingIgnoredDuringExecution) != 0 {
+		t.Errorf("affinity %+v, want required", a)
+	}
+	if w.Annotations[AnnotationBootstrap] != "false" {
+		t.Errorf("bootstrap annotation %q", w.Annotations[AnnotationBootstrap])
+	}
+	if r := spec.Containers[0].Resources; len(r.Requests) != 0 || len(r.Limits) != 1 {
+		t.Errorf("the engine's own resources were replaced: %+v", r)
+	}
+	if len(in.Pod.Container.VolumeMounts) != 0 {
+		t.Error("the input was changed")
+	}
+}
