@@ -1,0 +1,58 @@
+package etcd
+
+import (
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b engine.Position
+		want int
+		ok   bool
+	}{
+		{"c1/2/100/50", "c1/2/100/50", 0, true},
+		{"c1/2/99/50", "c1/2/100/50", -1, true},
+		{"c1/2/101/50", "c1/3/100/50", 1, true},
+		{"c1/2/100/50", "c2/2/100/50", 0, false},
+		{"", "c1/2/100/50", 0, false},
+		{"0/1234", "0/1235", 0, false},
+	} {
+		if got, ok := New().Compare(c.a, c.b); got != c.want || ok != c.ok {
+			t.Errorf("Compare(%q, %q) = %d, %v; want %d, %v", c.a, c.b, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func FuzzPosition(f *testing.F) {
+	f.Add("c1/2/100/50")
+	f.Add("///")
+	f.Fuzz(func(t *testing.T, s string) {
+		p, ok := parsePosition(engine.Position(s))
+		if !ok {
+			return
+		}
+		if again, ok := parsePosition(p.encode()); !ok || again != p {
+			t.Errorf("%q reads as %+v, written again as %q", s, p, p.encode())
+		}
+		if order, ok := New().Compare(engine.Position(s), p.encode()); !ok || order != 0 {
+			t.Errorf("%q differs from itself", s)
+		}
+	})
+}
+
+func FuzzVersion(f *testing.F) {
+	f.Add("v3.6.16-rc.0+x")
+	f.Add("3.6")
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := parseVersion(s)
+		if err != nil {
+			return
+		}
+		if again, err := parseVersion(v.String()); err != nil || again != v {
+			t.Errorf("%q reads as %v, again as %v (%v)", s, v, again, err)
+		}
+	})
+}
