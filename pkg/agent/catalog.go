@@ -112,7 +112,7 @@ func reply(w http.ResponseWriter, v any, err error) {
 
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(v); err != nil {
-		return fmt.Errorf("decode the request %s %s: %w", r.Method, r.URL.Path, err)
+		return fmt.Errorf("%w: %s %s: %w", repository.ErrRequest, r.Method, r.URL.Path, err)
 	}
 	return nil
 }

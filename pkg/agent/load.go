@@ -166,6 +166,7 @@ func loadFaults() wire.Table {
 		{Code: "volume-full", Status: http.StatusInsufficientStorage, Err: ErrVolumeFull},
 		{Code: "damaged", Status: http.StatusUnprocessableEntity, Err: repository.ErrDamaged},
 		{Code: "command-failed", Status: http.StatusInternalServerError, Err: ErrCommand},
+		{Code: "bad-request", Status: http.StatusBadRequest, Err: repository.ErrRequest},
 		{Code: "canceled", Status: http.StatusServiceUnavailable, Err: context.Canceled},
 	}
 }

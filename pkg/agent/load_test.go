@@ -176,10 +176,10 @@ func TestFailedLoadCanBeRepeated(t *testing.T) {
 		}, nil, ""},
 		"no size": {"copy", func(d dialer) error {
 			return Load(t.Context(), d, bytes.NewReader(data), 0, hashOf(data), nil)
-		}, nil, "Content-Length"},
+		}, repository.ErrRequest, "Content-Length"},
 		"no hash": {"copy", func(d dialer) error {
 			return Load(t.Context(), d, bytes.NewReader(data), 8, "", nil)
-		}, nil, "Dbop-Sha256"},
+		}, repository.ErrRequest, "Dbop-Sha256"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, test.mode)

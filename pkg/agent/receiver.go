@@ -59,8 +59,8 @@ func (r *receiver) run(ctx context.Context, l net.Listener) error {
 func (r *receiver) put(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
 	size, sum := req.ContentLength, req.Header.Get(headerSHA256)
 	if size <= 0 || len(sum) != hex.EncodedLen(sha256.Size) {
-		return fmt.Errorf("load into %s: the request must say Content-Length (%d) and %s (%q)",
-			r.target.into, size, headerSHA256, sum)
+		return fmt.Errorf("load into %s: %w: it must say Content-Length (%d) and %s (%q)",
+			r.target.into, repository.ErrRequest, size, headerSHA256, sum)
 	}
 	if !r.status.start(size) {
 		return fmt.Errorf("load into %s: %w (%s)", r.target.into, ErrLoading, r.status.now().State)

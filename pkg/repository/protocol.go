@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -33,6 +34,10 @@ const (
 	// HeaderManifest carries the manifest, as base64 of JSON, in front of the data.
 	HeaderManifest = "Dbop-Manifest"
 )
+
+// ErrRequest: the server could not make sense of a request; the two sides may
+// be of different versions.
+var ErrRequest = errors.New("malformed request")
 
 // UploadRequest begins an upload, as Repository.Writer does.
 type UploadRequest struct {
@@ -66,6 +71,7 @@ func Faults() wire.Table {
 		{Code: "not-snapshot", Status: http.StatusUnprocessableEntity, Err: engine.ErrNotSnapshot},
 		{Code: "damaged", Status: http.StatusUnprocessableEntity, Err: ErrDamaged},
 		{Code: "bad-identifier", Status: http.StatusBadRequest, Err: ErrID},
+		{Code: "bad-request", Status: http.StatusBadRequest, Err: ErrRequest},
 		{Code: "finished", Status: http.StatusGone, Err: ErrFinished},
 		{Code: "canceled", Status: http.StatusServiceUnavailable, Err: context.Canceled},
 	}
