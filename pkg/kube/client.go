@@ -60,7 +60,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	metered := rest.CopyConfig(config)
 	metered.Wrap(m.wrap)
-	api, err := client.NewWithWatch(metered, client.Options{Scheme: scheme, Mapper: newMapper(), FieldOwner: v1alpha1.FieldManager})
+	api, err := client.NewWithWatch(metered, client.Options{Scheme: scheme, Mapper: newMapper()})
 	if err != nil {
 		return nil, &ConfigError{Reason: "the configuration of the API server can't be used", Err: err}
 	}

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
 var (
@@ -19,10 +21,10 @@ var (
 	errNotAnObject = errors.New("only whole objects are applied")
 )
 
-// guarded is the one place where a dry run is enforced and where an API
-// server's answer becomes an error of ours.
+// guarded is the one place where a dry run is enforced, where writes get their
+// one field manager, and where an API server's answer becomes an error of ours.
 func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch {
-	g := guard{mode: mode, server: server}
+	g, owner := guard{mode: mode, server: server}, client.FieldOwner(v1alpha1.FieldManager)
 	return interceptor.NewClient(api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			return g.explain(c, "get", obj, key, c.Get(ctx, key, obj, opts...))
@@ -39,12 +41,12 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 				return g.explain(c, "create", obj, client.ObjectKey{}, c.Create(ctx, obj, opts...))
 			}
 			return g.write(c, "create", obj, client.ObjectKeyFromObject(obj), func() error {
-				return c.Create(ctx, obj, slices.Concat(opts, pick[client.CreateOption](mode, client.DryRunAll))...)
+				return c.Create(ctx, obj, slices.Concat(opts, []client.CreateOption{owner}, pick[client.CreateOption](mode, client.DryRunAll))...)
 			})
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
 			return g.write(c, "update", obj, client.ObjectKeyFromObject(obj), func() error {
-				return c.Update(ctx, obj, slices.Concat(opts, pick[client.UpdateOption](mode, client.DryRunAll))...)
+				return c.Update(ctx, obj, slices.Concat(opts, []client.UpdateOption{owner}, pick[client.UpdateOption](mode, client.DryRunAll))...)
 			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
@@ -54,7 +56,7 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			return g.write(c, "patch", obj, client.ObjectKeyFromObject(obj), func() error {
-				return c.Patch(ctx, obj, patch, slices.Concat(opts, pick[client.PatchOption](mode, client.DryRunAll))...)
+				return c.Patch(ctx, obj, patch, slices.Concat(opts, []client.PatchOption{owner}, pick[client.PatchOption](mode, client.DryRunAll))...)
 			})
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
@@ -63,7 +65,7 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 				return errNotAnObject
 			}
 			return g.write(c, "patch", o, client.ObjectKeyFromObject(o), func() error {
-				return c.Apply(ctx, obj, slices.Concat(opts, pick[client.ApplyOption](mode, client.DryRunAll))...)
+				return c.Apply(ctx, obj, slices.Concat(opts, []client.ApplyOption{owner}, pick[client.ApplyOption](mode, client.DryRunAll))...)
 			})
 		},
 		DeleteAllOf: func(context.Context, client.WithWatch, client.Object, ...client.DeleteAllOfOption) error {

@@ -1,0 +1,99 @@
+package kube
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+func parsed(t *testing.T, p keyPair) *x509.Certificate {
+	t.Helper()
+	if _, err := tls.X509KeyPair(p.certificate, p.key); err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(p.certificate)
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAuthorityIssues(t *testing.T) {
+	root, err := newAuthority("shop/db", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := parseAuthority(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := a.client("root", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	member, err := a.member("db-1", MemberHosts(testCluster(), "db-1"), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(a.certificate)
+	tests := []struct {
+		name  string
+		pair  keyPair
+		host  string
+		usage x509.ExtKeyUsage
+		at    time.Time
+		want  bool
+	}{
+		{"client as client", client, "", x509.ExtKeyUsageClientAuth, noon, true},
+		{"client as server", client, "", x509.ExtKeyUsageServerAuth, noon, false},
+		{"member serves by its name", member, "db-1-0.db.shop.svc", x509.ExtKeyUsageServerAuth, noon, true},
+		{"member serves the client service", member, "db-client.shop.svc", x509.ExtKeyUsageServerAuth, noon, true},
+		{"member serves loopback", member, "127.0.0.1", x509.ExtKeyUsageServerAuth, noon, true},
+		{"member serves IPv6 loopback", member, "::1", x509.ExtKeyUsageServerAuth, noon, true},
+		{"member dials a peer", member, "", x509.ExtKeyUsageClientAuth, noon, true},
+		{"member is not another", member, "db-2-0.db.shop.svc", x509.ExtKeyUsageServerAuth, noon, false},
+		{"a node's clock is a little behind", member, "", x509.ExtKeyUsageServerAuth, noon.Add(-4 * time.Minute), true},
+		{"not yet", member, "", x509.ExtKeyUsageServerAuth, noon.Add(-time.Hour), false},
+		{"after a year", member, "", x509.ExtKeyUsageServerAuth, noon.Add(leafLife + time.Hour), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parsed(t, tt.pair).Verify(x509.VerifyOptions{Roots: roots, DNSName: tt.host, KeyUsages: []x509.ExtKeyUsage{tt.usage}, CurrentTime: tt.at})
+			if (err == nil) != tt.want {
+				t.Errorf("verify: %v, want success: %v", err, tt.want)
+			}
+		})
+	}
+	if got := parsed(t, client).Subject.CommonName; got != "root" {
+		t.Errorf("common name %q", got)
+	}
+	if c := parsed(t, member); c.DNSNames[0] != "db-1-0.db.shop.svc" || !c.IPAddresses[0].Equal(net.IPv4(127, 0, 0, 1)) {
+		t.Errorf("names %v, addresses %v", c.DNSNames, c.IPAddresses)
+	}
+	if !a.certificate.IsCA || !a.certificate.MaxPathLenZero {
+		t.Error("the authority may sign authorities")
+	}
+}
+
+func TestParseAuthorityNeverQuotesKeys(t *testing.T) {
+	good, err := newAuthority("shop/db", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("sesame")})
+	for _, p := range []keyPair{{}, {certificate: good.certificate}, {certificate: good.certificate, key: broken}, {certificate: broken, key: good.key}} {
+		_, err := parseAuthority(p)
+		if err == nil {
+			t.Fatal("garbage is an authority")
+		}
+		if strings.Contains(err.Error(), "sesame") {
+			t.Errorf("the error quotes the key: %v", err)
+		}
+	}
+}

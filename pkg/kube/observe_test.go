@@ -1,0 +1,129 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// countLists counts list requests and what they ask for.
+func countLists(n *atomic.Int64, deny func(client.ObjectList) error) interceptor.Funcs {
+	return interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		n.Add(1)
+		if err := deny(list); err != nil {
+			return err
+		}
+		return c.List(ctx, list, opts...)
+	}}
+}
+
+func allow(client.ObjectList) error { return nil }
+
+func TestFactsTakesSixRequests(t *testing.T) {
+	var n atomic.Int64
+	v := BuildVolume(testCluster(), "db-2")
+	v.Status.Phase = corev1.ClaimBound
+	p := testPod(func(p *corev1.Pod) { p.Name = "db-2-0"; p.Labels = memberLabels(testCluster(), "db-2") })
+	c, _ := newFake(t, countLists(&n, allow), v, BuildWorkload(testWorkloadInput()), p)
+	f, err := c.Facts(t.Context(), testCluster())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := f.Member("db-2")
+	if len(f.Members) != 1 || !m.Volume.Bound || m.Workload.Token != "token-1" || !m.Pod.Ready {
+		t.Errorf("members %+v", f.Members)
+	}
+	if n.Load() != 6 {
+		t.Errorf("%d list requests, want 6", n.Load())
+	}
+}
+
+// overdueObjects are a volume and a workload without a pod, both an hour old.
+func overdueObjects() []client.Object {
+	v, w := BuildVolume(testCluster(), "db-1"), BuildWorkload(testWorkloadInput())
+	w.Name, w.UID, v.UID = "db-1", "uid-1", "uid-1"
+	w.Labels = memberLabels(testCluster(), "db-1")
+	hour := metav1.NewTime(time.Now().Add(-time.Hour))
+	v.CreationTimestamp, w.CreationTimestamp = hour, hour
+	quota := event("StatefulSet", "FailedCreate", "exceeded quota", time.Hour, time.Minute)
+	disk := event("PersistentVolumeClaim", "ProvisioningFailed", "no space", time.Hour, time.Minute)
+	return []client.Object{v, w, &quota, &disk}
+}
+
+func TestFactsAsksEventsOnlyOfWhatIsOverdue(t *testing.T) {
+	var n atomic.Int64
+	c, _ := newFake(t, countLists(&n, allow), overdueObjects()...)
+	f, err := c.Facts(t.Context(), testCluster())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := f.Member("db-1")
+	if m.Pod.Problem == nil || m.Pod.Problem.Kind != ProblemForbidden || !strings.Contains(m.Pod.Problem.Message, "quota") {
+		t.Errorf("pod problem %+v", m.Pod.Problem)
+	}
+	if m.Volume.Problem == nil || m.Volume.Problem.Message != "no space" {
+		t.Errorf("volume problem %+v", m.Volume.Problem)
+	}
+	if n.Load() != 7 {
+		t.Errorf("%d list requests, want 7", n.Load())
+	}
+}
+
+func TestFactsWithoutRights(t *testing.T) {
+	deny := func(kind string) func(client.ObjectList) error {
+		return func(l client.ObjectList) error {
+			_, events := l.(*corev1.EventList)
+			_, workloads := l.(*appsv1.StatefulSetList)
+			if (events && kind == "events") || (workloads && kind == "statefulsets") {
+				return &ForbiddenError{Verb: "list", Resource: kind, Namespace: "shop"}
+			}
+			return nil
+		}
+	}
+	var n atomic.Int64
+	c, _ := newFake(t, countLists(&n, deny("events")), overdueObjects()...)
+	if _, err := c.Facts(t.Context(), testCluster()); err != nil {
+		t.Errorf("events are a courtesy, but: %v", err)
+	}
+	c, _ = newFake(t, countLists(&n, deny("statefulsets")))
+	_, err := c.Facts(t.Context(), testCluster())
+	var forbidden *ForbiddenError
+	if !errors.As(err, &forbidden) || forbidden.Resource != "statefulsets" {
+		t.Errorf("got %v, want the ForbiddenError and not what it cancelled", err)
+	}
+}
+
+func TestFactsNoticesForeignersWhileFounding(t *testing.T) {
+	objects := []client.Object{
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-client"}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-tls"}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-3"}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-4"}},
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1"}},
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "db-2"}},
+	}
+	c, _ := newFake(t, interceptor.Funcs{}, objects...)
+	founding := testCluster()
+	founding.Status.Formation.ClusterID = ""
+	f, err := c.Facts(t.Context(), founding)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"persistentvolumeclaim/db-3", "secret/db-1-tls", "service/db-client", "statefulset/db-1"}
+	if diff := cmp.Diff(want, f.Foreign); diff != "" {
+		t.Errorf("foreign (-want +got):\n%s", diff)
+	}
+	if len(f.Members) != 0 {
+		t.Errorf("foreign objects became members: %+v", f.Members)
+	}
+}
