@@ -26,6 +26,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.sealing,
 		p.backup,
 		p.budget,
+		p.mending,
 		p.joining,
 		p.leaving,
 		p.upgrade,
@@ -85,7 +86,11 @@ func (p planner) identity() *Decision {
 
 // budget keeps the disruption budget at the quorum of the larger of now and
 // soon: evictions by others must not undercut a size that is being reached.
+// Without a member list that a majority stands behind it stays as it is.
 func (p planner) budget() *Decision {
+	if !p.s.View.Quorum {
+		return nil
+	}
 	n := max(int(p.s.Cluster.Spec.Members), len(p.s.View.Voters()))
 	var want int32
 	if n > 1 {

@@ -46,13 +46,15 @@ const maxSteps = 500
 // MakePlan carries Decide forward over predicted states. It is pure: the same
 // state gives the same plan, and performing it step by step gives the same
 // steps, unless the world changes in between.
-func MakePlan(e engine.Engine, s State) Plan {
+func MakePlan(e engine.Engine, s State) Plan { return makePlan(Decide, e, s) }
+
+func makePlan(decide func(engine.Engine, State) Decision, e engine.Engine, s State) Plan {
 	p := Plan{Verb: string(s.verb()), Steps: []Step{}}
 	if s.Cluster != nil {
 		p.Cluster = s.Cluster.Name
 	}
 	for len(p.Steps) < maxSteps {
-		d := Decide(e, s)
+		d := decide(e, s)
 		if d.Blocked != nil {
 			p.Blocked = &Block{Kind: d.Blocked.Kind, Check: d.Blocked.Check, Message: d.Blocked.Message, Hint: d.Blocked.Hint}
 			return p

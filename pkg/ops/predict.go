@@ -55,6 +55,8 @@ func Predict(e engine.Engine, s State, step Step) State {
 		}
 	case ActionUpgrade:
 		n.upgraded(step.member())
+	case ActionPrepare:
+		n.setFact(v1alpha1.FactPrepared)
 	case ActionBackup:
 		n.setFact(v1alpha1.FactBackup)
 	case ActionVerify:
@@ -158,7 +160,7 @@ func (s *State) setFact(name string) {
 	if s.Operation.Status.Facts == nil {
 		s.Operation.Status.Facts = map[string]string{}
 	}
-	s.Operation.Status.Facts[name] = s.Operation.Spec.Backup
+	s.Operation.Status.Facts[name] = "predicted"
 }
 
 func (s *State) newEpoch() {

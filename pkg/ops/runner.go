@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +74,8 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 		if err := check(r.Engine, p.Request, cluster); err != nil {
 			return nil, refused(err)
 		}
-		op = &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Name: "preview", Namespace: namespace}, Spec: *o, Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning}}
+		op = p.record(namespace)
+		op.Name = "preview"
 	}
 	world := r.World(namespace, o.Cluster)
 	defer closeQuietly(world)
@@ -84,11 +86,31 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	s.Cluster, s.Operation = cluster.DeepCopy(), op.DeepCopy()
 	want(s.Cluster, op)
 	p.State = s
-	p.Plan = MakePlan(r.Engine, s)
+	p.Plan = makePlan(r.decider(), r.Engine, s)
 	if b := p.Plan.Blocked; b != nil && len(p.Plan.Steps) == 0 {
 		return p, &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
 	}
 	return p, nil
+}
+
+// record is the record that the request will be written down as. A deletion
+// that supersedes a deletion takes over the last backup if it was made: once
+// members are stopped there is none to be had.
+func (p *Prepared) record(namespace string) *v1alpha1.Operation {
+	op := &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: p.Request.Operation,
+		Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: stamp(p.State.Now)}}
+	if old := p.Supersedes; old != nil && old.Spec.Verb == op.Spec.Verb && old.Status.Facts[v1alpha1.FactBackup] != "" {
+		op.Spec.Repository, op.Spec.Backup = old.Spec.Repository, old.Spec.Backup
+		op.Status.Facts = maps.Clone(old.Status.Facts)
+	}
+	return op
+}
+
+func (r *Runner) decider() func(engine.Engine, State) Decision {
+	if r.Decide != nil {
+		return r.Decide
+	}
+	return Decide
 }
 
 // cluster finds the cluster of the request, or takes the one that is to be.
@@ -230,7 +252,7 @@ func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operat
 	}()
 	world := r.World(namespace, op.Spec.Cluster)
 	defer closeQuietly(world)
-	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary, Decide: r.Decide}
+	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary, Decide: r.decider()}
 	return l.Run(ctx, op)
 }
 

@@ -20,6 +20,7 @@ const (
 	ActionDeregister   Action = "deregister-member"
 	ActionHandOver     Action = "hand-over"
 	ActionRetire       Action = "retire-member"
+	ActionPrepare      Action = "prepare-upgrade"
 	ActionUpgrade      Action = "upgrade-member"
 	ActionBackup       Action = "backup"
 	ActionVerify       Action = "verify-backup"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // upgrade moves members to the wanted version one by one: those that don't
@@ -57,10 +58,7 @@ func (p planner) upgrade() *Decision {
 func (p planner) mayUpgrade(outdated []string) *Decision {
 	target := p.s.Cluster.Spec.Version
 	if p.s.cancelling() {
-		if err := p.e.CheckRollback(p.s.View, target); err != nil {
-			return block(refused(err))
-		}
-		return nil
+		return p.mayRollBack(target)
 	}
 	started := len(outdated) < len(p.voterNames())
 	if started {
@@ -74,10 +72,72 @@ func (p planner) mayUpgrade(outdated []string) *Decision {
 			Message: fmt.Sprintf("a cluster of %d is down while a member restarts", n),
 			Hint:    "add members first, or accept it: --allow-downtime"})
 	}
-	if p.s.verb() != v1alpha1.VerbUpgrade || p.s.waives("backup") {
+	if p.s.verb() != v1alpha1.VerbUpgrade {
 		return nil
 	}
-	return p.backupFirst(true, true)
+	if !p.s.waives("backup") {
+		if d := p.backupFirst(true, true); d != nil {
+			return d
+		}
+	}
+	return p.prepare(target)
+}
+
+// prepare does to the running members what the engine needs before the first restart.
+func (p planner) prepare(target string) *Decision {
+	why := p.e.Preparation(p.s.View, target)
+	if why == "" || p.s.fact(v1alpha1.FactPrepared) != "" {
+		return nil
+	}
+	return do(Step{ID: "prepare-upgrade", Action: ActionPrepare, Members: p.voterNames(), Risk: RiskNone, Deadline: waitDeadline,
+		Title: "Prepare the members for " + target, Reason: why})
+}
+
+// mayRollBack asks whether the way back is open still. Once every member runs
+// the newer series, the database may take the last step at any moment, between
+// this look and the next deed too, and an older member would never start again.
+func (p planner) mayRollBack(target string) *Decision {
+	if err := p.e.CheckRollback(p.s.View, target); err != nil {
+		return block(refused(err))
+	}
+	newer := p.s.Operation.Spec.Version
+	if minor(newer) == minor(target) {
+		return nil
+	}
+	for _, name := range p.voterNames() {
+		if pod := p.s.Kube.Member(name).Pod; !pod.Running || pod.Version != newer {
+			return nil
+		}
+	}
+	return block(&Error{Kind: Refused, Check: "rollback",
+		Message: fmt.Sprintf("every member runs %s already, so the data may change its format at any moment", newer),
+		Hint:    "finish it: kubectl dbop resume " + p.s.Cluster.Name + "; the way back is a restore"})
+}
+
+// mending gives a member that can't start the wanted version while there is no
+// quorum: it has nothing to lose, and quorum may never come back without it.
+// It serves an upgrade under way, and its way back.
+func (p planner) mending() *Decision {
+	if p.s.verb() != v1alpha1.VerbUpgrade || p.s.View.Quorum || p.fresh() {
+		return nil
+	}
+	want := p.s.Cluster.Spec.Version
+	for _, m := range p.s.Kube.Members {
+		if !p.s.ours(m) || !m.Workload.Exists || m.Pod.Running || m.Pod.Problem == nil || !ofVersion(m.Pod.Problem.Kind) {
+			continue
+		}
+		if m.Workload.Version != want || m.Pod.Version != want {
+			return do(Step{ID: "upgrade-member/" + m.Name, Action: ActionUpgrade, Members: []string{m.Name}, Risk: RiskNone, Deadline: waitDeadline,
+				Title: fmt.Sprintf("Give %s version %s", m.Name, want), Reason: "it does not start as it is, and without it there is no quorum",
+				Touches: []string{"statefulset/" + m.Name, "pod/" + v1alpha1.PodName(m.Name)}})
+		}
+	}
+	return nil
+}
+
+// ofVersion reports whether another version may mend a problem.
+func ofVersion(k kube.ProblemKind) bool {
+	return k == kube.ProblemImage || k == kube.ProblemCrashing || k == kube.ProblemConfig
 }
 
 // restartStops reports whether the cluster is down while one member restarts:

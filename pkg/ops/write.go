@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
@@ -31,11 +29,7 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared) (
 	}
 	op := p.Continues
 	if op == nil {
-		op = &v1alpha1.Operation{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
-			Spec:       p.Request.Operation,
-			Status:     v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: stamp(p.State.Now)},
-		}
+		op = p.record(namespace)
 		if err := r.Store.CreateOperation(ctx, op); err != nil {
 			return nil, fmt.Errorf("write down the operation: %w", err)
 		}
