@@ -9,11 +9,9 @@ func planExample(example string) string {
 	for line := range strings.Lines(first) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(strings.TrimSpace(line), "#") {
-			line = "  # See what this would do: " + strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+			line = "  # Show the plan: " + strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
 		}
-		if !strings.Contains(line, displayName+" plan ") {
-			line = strings.Replace(line, displayName+" ", displayName+" plan ", 1)
-		}
+		line = strings.Replace(line, displayName+" ", displayName+" plan ", 1)
 		line = strings.Replace(line, " --yes", "", 1)
 		out = append(out, line)
 	}

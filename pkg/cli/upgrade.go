@@ -16,8 +16,8 @@ func newUpgrade(f *Factory, m mode) *cobra.Command {
 		Short: "Move a cluster to another version",
 		Long: `Move a cluster to another version, member by member: a verified backup first, then followers, the leader
 last after it handed over. Between two members the whole cluster must be healthy.`,
-		Example: `  # See what an upgrade of the only cluster of the namespace would do
-  kubectl dbop plan upgrade --version 3.6
+		Example: `  # Upgrade the only cluster of the namespace
+  kubectl dbop upgrade --version 3.6
 
   # Upgrade my-db and keep the safety backup on a volume
   kubectl dbop upgrade my-db --version 3.6 --repository pvc:backups`,

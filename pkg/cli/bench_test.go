@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/version"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// noon is when all tests happen.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// bench is a command line over a store in a fake API server and a database
+// that does what plans predict.
+type bench struct {
+	t       *testing.T
+	api     client.WithWatch
+	world   *world
+	pods    *fakePods
+	signals chan os.Signal
+	env     map[string]string
+	in      io.Reader
+	tty     bool
+	dir     string
+	writes  []string
+	lockErr error
+	connect func() error
+	mu      sync.Mutex
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	b := &bench{t: t, dir: dir, pods: &fakePods{}, in: strings.NewReader(""), signals: make(chan os.Signal, 2)}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	content := "apiVersion: v1\nkind: Config\ncurrent-context: demo\ncontexts:\n- name: demo\n  context: {cluster: c, user: u, namespace: shop}\n" +
+		"clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\nusers:\n- name: u\n"
+	if err := os.WriteFile(kubeconfig, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", kubeconfig)
+	b.env = map[string]string{"HOME": dir}
+	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build(), b.recording())
+	b.world = &world{b: b, changed: make(chan struct{})}
+	return b
+}
+
+// recording notes every write that reaches the API server.
+func (b *bench) recording() interceptor.Funcs {
+	return interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			b.wrote("create " + o.GetName())
+			return c.Create(ctx, o, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			b.wrote("update " + o.GetName())
+			return c.Update(ctx, o, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			b.wrote("delete " + o.GetName())
+			return c.Delete(ctx, o, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			b.wrote("patch " + o.GetName())
+			return c.Patch(ctx, o, p, opts...)
+		},
+	}
+}
+
+func (b *bench) wrote(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.writes = append(b.writes, what)
+}
+
+func (b *bench) store(mode kube.DryRun) kube.Store {
+	return kube.NewConfigMapStore(kube.Wrap(b.api, kube.Options{DryRun: mode}))
+}
+
+// result is what one command line came to.
+type result struct {
+	out, err string
+	code     int
+}
+
+func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
+	f := newFactory(Config{
+		Program: "kubectl-dbop", Args: args, Build: Build{Version: "v1.2.3", Commit: "abc", Date: "today"},
+		Engines: []engine.Engine{fakeEngine{}}, Signals: b.signals,
+		Getenv: func(k string) string { return b.env[k] }, Now: func() time.Time { return noon },
+		Streams: Streams{In: b.in, Out: stdout, Err: stderr, InTTY: b.tty, Size: func() (int, int) { return 80, 24 }},
+	})
+	f.random = zeros{}
+	f.newStore = func(mode kube.DryRun) (kube.Store, error) {
+		if b.connect != nil {
+			if err := b.connect(); err != nil {
+				return nil, err
+			}
+		}
+		return b.store(mode), nil
+	}
+	f.newRunner = func(o runnerOptions) (*runner, error) {
+		open := func(namespace, cluster string) ops.ClosableWorld {
+			w := b.world
+			w.mode, w.wanted, w.key = o.dryRun, o.wanted, client.ObjectKey{Namespace: namespace, Name: cluster}
+			return w
+		}
+		lock := func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+			b.wrote("take the lease")
+			return lease{}, b.lockErr
+		}
+		return &runner{world: open, operations: &ops.Runner{Engine: o.engine, Store: b.store(o.dryRun), World: open, Lock: lock,
+			Reporter: o.reporter, Stop: o.stop, Poll: time.Millisecond}}, nil
+	}
+	f.newPods = func() (pods, error) { return b.pods, nil }
+	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
+		return repository.NewDirectory(at.Path)
+	}
+	f.serverVersion = func() (*version.Info, error) {
+		return &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}, nil
+	}
+	f.whoami = func(context.Context) string { return "ada" }
+	return f
+}
+
+func (b *bench) run(args ...string) result {
+	b.t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(b.t.Context(), b.factory(&stdout, &stderr, args))
+	return result{out: stdout.String(), err: stderr.String(), code: code}
+}
+
+// must runs a command that prepares a test.
+func (b *bench) must(args ...string) {
+	b.t.Helper()
+	if r := b.run(args...); r.code != ExitDone {
+		b.t.Fatalf("%v: exit %d\n%s%s", args, r.code, r.out, r.err)
+	}
+	b.writes = nil
+}
+
+// cluster makes a formed cluster of three.
+func (b *bench) cluster(name string) {
+	b.t.Helper()
+	b.must("create", name, "--engine", "fakedb", "--version", "3.5", "--progress", "none")
+}
+
+// backup puts one backup into the default repository and returns its identifier.
+func (b *bench) backup(cluster string) string {
+	b.t.Helper()
+	id := cluster + "-20261120T120000Z-0a1b"
+	d, err := repository.NewDirectory(filepath.Join(b.dir, ".local/share/kubectl-dbop/backups"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := d.Prepare(); err != nil {
+		b.t.Fatal(err)
+	}
+	w, err := d.Writer(b.t.Context(), id, "op")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("some data")); err != nil {
+		b.t.Fatal(err)
+	}
+	_, err = w.Commit(b.t.Context(), repository.Manifest{Format: 1, ID: id, Engine: "fakedb", Cluster: cluster, Namespace: "shop", Version: "3.5.9",
+		ClusterID: "c1", Member: cluster + "-2", Operation: "op", Tool: "v1.2.3", StartedAt: noon.Add(-24 * time.Hour), FinishedAt: noon.Add(-24*time.Hour + 2*time.Second)},
+		func(string) (engine.SnapshotFacts, error) {
+			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Schema: "3.5", Members: []string{"a", "b", "c"}}, nil
+		})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// golden compares with testdata/NAME.txt, or writes it with -update.
+func (b *bench) golden(name string, r result) {
+	b.t.Helper()
+	text := "--- exit code\n" + itoa(int64(r.code)) + "\n--- stdout\n" + r.out + "--- stderr\n" + r.err
+	text = strings.ReplaceAll(text, b.dir, "$HOME")
+	compareGolden(b.t, name, text)
+}
+
+func compareGolden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), text); diff != "" {
+		t.Errorf("%s differs (-want +got), -update accepts it:\n%s", path, diff)
+	}
+}
+
+// world does what the plan predicts.
+type world struct {
+	b       *bench
+	mode    kube.DryRun
+	wanted  *v1alpha1.DatabaseCluster
+	key     client.ObjectKey
+	facts   kube.Facts
+	view    engine.View
+	changed chan struct{}
+	// before is called before each step; an error fails it.
+	before func(ops.Step) error
+}
+
+func (w *world) Observe(ctx context.Context) (ops.State, error) {
+	s := ops.State{Now: noon, Kube: w.facts, View: w.view}
+	c, err := w.b.store(w.mode).GetCluster(ctx, w.key.Namespace, w.key.Name)
+	if err != nil && !errors.Is(err, kube.ErrNotFound) {
+		return s, err
+	}
+	s.Cluster = c
+	if err != nil || len(w.facts.Members) == 0 {
+		return s, nil
+	}
+	n := ops.Predict(fakeEngine{}, s, ops.Step{Action: ops.ActionWait})
+	for i := range n.View.Members {
+		n.View.Members[i].DataBytes = 3 << 20
+	}
+	for i := range n.Kube.Members {
+		n.Kube.Members[i].Pod.Node, n.Kube.Members[i].Volume.Capacity = "node-"+itoa(int64(i%2+1)), resource.MustParse("1Gi")
+	}
+	return n, ctx.Err()
+}
+
+func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(int64, int64)) (ops.Result, error) {
+	if w.mode == kube.DryRunClient {
+		return ops.Result{}, engine.ErrReadOnly
+	}
+	if w.mode == kube.DryRunServer {
+		return ops.Result{}, nil
+	}
+	w.b.wrote(string(step.Action))
+	if w.before != nil {
+		if err := w.before(step); err != nil {
+			return ops.Result{}, err
+		}
+	}
+	n := ops.Predict(fakeEngine{}, s, step)
+	w.facts, w.view = n.Kube, n.View
+	store := w.b.store(w.mode)
+	if n.Cluster == nil {
+		return ops.Result{}, store.DeleteCluster(ctx, s.Cluster)
+	}
+	c, err := store.GetCluster(ctx, w.key.Namespace, w.key.Name)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	c.Status = n.Cluster.Status
+	var facts map[string]string
+	if step.Action == ops.ActionBackup || step.Action == ops.ActionVerify {
+		facts = n.Operation.Status.Facts
+	}
+	return ops.Result{Facts: facts}, store.UpdateCluster(ctx, c)
+}
+
+func (w *world) Save(ctx context.Context, op *v1alpha1.Operation) error {
+	return w.b.store(w.mode).UpdateOperation(ctx, op)
+}
+func (w *world) Changed() <-chan struct{} { return w.changed }
+func (w *world) Close() error             { return nil }
+
+type lease struct{}
+
+func (lease) Check(context.Context) error   { return nil }
+func (lease) Lost() <-chan struct{}         { return nil }
+func (lease) Release(context.Context) error { return nil }
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// fakePods has pods with logs, and remembers what was executed.
+type fakePods struct {
+	items []corev1.Pod
+	logs  map[string]string
+	argv  []string
+}
+
+func (p *fakePods) List(context.Context, string, string) ([]corev1.Pod, error) { return p.items, nil }
+func (p *fakePods) Namespaces(context.Context) ([]string, error) {
+	return []string{"shop", "stage"}, nil
+}
+func (p *fakePods) Logs(_ context.Context, _, pod string, _ corev1.PodLogOptions) (io.ReadCloser, error) {
+	return io.NopCloser(strings.NewReader(p.logs[pod])), nil
+}
+
+func (p *fakePods) Exec(_ context.Context, _, _ string, argv []string, _ Streams, _ bool) error {
+	p.argv = argv
+	return nil
+}
+
+func (p *fakePods) add(cluster string, members ...string) {
+	for _, m := range members {
+		var pod corev1.Pod
+		pod.Namespace, pod.Name = "shop", v1alpha1.PodName(m)
+		pod.Labels = map[string]string{v1alpha1.LabelCluster: cluster, v1alpha1.LabelMember: m}
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		p.items = append(p.items, pod)
+	}
+}

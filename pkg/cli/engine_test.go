@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// fakeEngine is a database with simple rules.
+type fakeEngine struct{ engine.Engine }
+
+func (fakeEngine) Name() string { return "fakedb" }
+
+func (fakeEngine) Capabilities() engine.Capabilities {
+	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, MaxMembers: 7, OddMembers: true}
+}
+
+func (fakeEngine) Catalog() engine.Catalog {
+	return engine.Catalog{Default: "3.6.2", Releases: []engine.Release{
+		{Version: "3.5.9", Image: "example.org/fakedb:3.5.9"}, {Version: "3.6.2", Image: "example.org/fakedb:3.6.2"}, {Version: "3.7.0", Image: "example.org/fakedb:3.7.0"}}}
+}
+
+func (fakeEngine) CheckCreate(s v1alpha1.DatabaseClusterSpec, force bool) error {
+	if s.Members%2 == 0 && !force {
+		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members tolerate no more than %d", s.Members, s.Members-1), Hint: "choose an odd number, or insist with --force"}
+	}
+	return nil
+}
+func (fakeEngine) CheckAdd(engine.View) error              { return nil }
+func (fakeEngine) CheckRemove(engine.View, string) error   { return nil }
+func (fakeEngine) CheckUpgraded(engine.View, string) error { return nil }
+func (fakeEngine) Preparation(engine.View, string) string  { return "" }
+func (fakeEngine) CheckRollback(engine.View, string) error { return nil }
+func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
+	for _, m := range v.Members {
+		if strings.HasPrefix(m.Version, "3.5") && strings.HasPrefix(target, "3.7") {
+			return &engine.Refusal{Check: "skipped-minor", Reason: m.Name + " runs " + m.Version + ": one minor at a time", Hint: "upgrade to 3.6 first"}
+		}
+	}
+	return nil
+}
+
+func (fakeEngine) CheckRestore(from, target string) error {
+	if target < from {
+		return &engine.Refusal{Check: "older", Reason: target + " can't load a backup of " + from, Hint: "choose " + from}
+	}
+	return nil
+}
+
+func (fakeEngine) Health(v engine.View, name string) error {
+	m := v.Member(name)
+	if !m.Reachable {
+		return fmt.Errorf("%s does not answer", name)
+	}
+	return nil
+}
+
+func (fakeEngine) Tolerates(v engine.View) int {
+	voters, well := len(v.Voters()), 0
+	for _, r := range v.Voters() {
+		if v.Member(r.Name).Reachable {
+			well++
+		}
+	}
+	return well - (voters/2 + 1)
+}
+
+func (fakeEngine) Successor(v engine.View, except ...string) string {
+	for _, r := range v.Voters() {
+		if !strings.Contains(strings.Join(except, " ")+" ", r.Name+" ") {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+func (fakeEngine) Victim(v engine.View) string {
+	voters := v.Voters()
+	return voters[len(voters)-1].Name
+}
+
+func (fakeEngine) Source(v engine.View, _ bool) string {
+	for _, r := range v.Voters() {
+		return r.Name
+	}
+	return ""
+}
+
+func (fakeEngine) Compare(a, b engine.Position) (int, bool) {
+	return strings.Compare(string(a), string(b)), true
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func TestExitDone(t *testing.T) {
+	b := newBench(t)
+	if r := b.run("create", "my-db", "--engine", "fakedb"); r.code != ExitDone || r.out != "fakedb/my-db created\n" {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestExitFailed(t *testing.T) {
+	b := newBench(t)
+	r := b.run("scale", "nope", "--members", "3")
+	if r.code != ExitFailed || !strings.Contains(r.err, "error: cluster nope not found in namespace shop\nhint: ") {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+}
+
+func TestExitUsage(t *testing.T) {
+	b := newBench(t)
+	for _, args := range [][]string{
+		{"nonsense"}, {"create"}, {"create", "my-db"}, {"create", "My_DB", "--engine", "fakedb"}, {"create", strings.Repeat("a", 41), "--engine", "fakedb"},
+		{"scale", "my-db"}, {"upgrade", "my-db"}, {"list", "--nope"}, {"list", "my-db"}, {"list", "-o", "xml"}, {"list", "my-db", "-A"},
+		{"backup", "describe", "../../etc"}, {"create", "a", "--engine", "fakedb", "--storage", "many"}, {"create", "a", "--engine", "fakedb", "--dry-run=maybe"},
+		{"create", "a", "--engine", "fakedb", "--progress=loud"}, {"list", "--color=pink"}, {"plan", "nonsense"}, {"backup", "x", "--to", "/a", "--repository", "dir:/b"},
+		{"connect", "my-db", "get"}, {"completion", "cmd"}, {"scale", "x", "--members", "3", "--timeout", "0s"},
+	} {
+		r := b.run(args...)
+		if r.code != ExitUsage || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "usage: kubectl dbop") {
+			t.Errorf("%v: exit %d\n%s", args, r.code, r.err)
+		}
+		if r.out != "" {
+			t.Errorf("%v printed a result: %s", args, r.out)
+		}
+	}
+}
+
+func TestExitUnchanged(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	if r := b.run("scale", "my-db", "--members", "3"); r.code != ExitDone || r.out != "fakedb/my-db unchanged\n" {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if r := b.run("scale", "my-db", "--members", "3", "--error-unchanged"); r.code != ExitUnchanged || r.out != "fakedb/my-db unchanged\n" || strings.Contains(r.err, "error") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestExitRefused(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	for _, args := range [][]string{
+		{"scale", "my-db", "--members", "4"}, {"scale", "my-db", "--members", "9"}, {"create", "even", "--engine", "fakedb", "--members", "2"},
+		{"create", "a", "--engine", "oracle"}, {"create", "a", "--engine", "fakedb", "--version", "9.9"},
+		{"create", "my-db", "--engine", "fakedb", "--version", "3.6"}, {"upgrade", "my-db", "--version", "3.7"},
+	} {
+		r := b.run(append(args, "--progress", "none")...)
+		if r.code != ExitRefused || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") {
+			t.Errorf("%v: exit %d\n%s", args, r.code, r.err)
+		}
+	}
+	b.lockErr = &kube.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
+	r := b.run("scale", "my-db", "--members", "5")
+	if r.code != ExitRefused || !strings.Contains(r.err, "bob@laptop") {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+}
+
+func TestExitTimedOut(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	b.world.before = func(ops.Step) error { return engine.ErrNotReady }
+	r := b.run("scale", "my-db", "--members", "5", "--timeout", "300ms", "--progress", "none")
+	if r.code != ExitTimedOut || !strings.Contains(r.err, "hint: ") {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+}
+
+func TestExitInterruptedAtSafePoint(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	b.world.before = func(ops.Step) error {
+		b.signals <- os.Interrupt
+		return engine.ErrNotReady
+	}
+	r := b.run("scale", "my-db", "--members", "5", "--progress", "none")
+	if r.code != ExitInterrupted || !strings.Contains(r.err, "Stopping at the next safe point") || !strings.Contains(r.err, "hint: ") {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+	b.world.before = nil
+	if r := b.run("scale", "my-db", "--members", "5", "--progress", "none"); r.code != ExitDone {
+		t.Errorf("the same command does not continue: exit %d\n%s", r.code, r.err)
+	}
+}
+
+func TestSecondSignalLeavesAtOnce(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	i := &interruption{cancel: cancel}
+	gentle := 0
+	i.gently(func() { gentle++ })
+	i.signal()
+	if gentle != 1 || ctx.Err() != nil {
+		t.Fatalf("the first signal: gentle %d, context %v", gentle, ctx.Err())
+	}
+	i.signal()
+	if gentle != 1 || !errors.Is(context.Cause(ctx), errInterrupted) {
+		t.Fatalf("the second signal: gentle %d, context %v", gentle, context.Cause(ctx))
+	}
+	if code := exitCode(ctx, ctx.Err()); code != ExitInterrupted {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestNeedsHumanIsAFailure(t *testing.T) {
+	if code := exitCode(t.Context(), &ops.Error{Kind: ops.NeedsHuman}); code != ExitFailed {
+		t.Errorf("exit %d", code)
+	}
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// dryRuns is one command line for every changing command; the bench has a
+// cluster my-db and a backup of it.
+func dryRuns(backup string) map[string][]string {
+	return map[string][]string{
+		"create":        {"create", "other", "--engine", "fakedb"},
+		"add-member":    {"add-member", "my-db"},
+		"remove-member": {"remove-member", "my-db", "my-db-3"},
+		"scale":         {"scale", "my-db", "--members", "5"},
+		"upgrade":       {"upgrade", "my-db", "--version", "3.6"},
+		"backup":        {"backup", "my-db", "--verify"},
+		"backup verify": {"backup", "verify", backup},
+		"backup delete": {"backup", "delete", backup},
+		"restore":       {"restore", "copy", "--from", backup},
+		"restore-in":    {"restore", "my-db", "--in-place", "--from", backup},
+		"delete":        {"delete", "my-db", "--purge"},
+		"resume":        {"resume", "my-db"},
+		"cancel":        {"cancel", "my-db"},
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	for _, mode := range []string{dryRunClient, dryRunServer} {
+		b := newBench(t)
+		b.cluster("my-db")
+		id := b.backup("my-db")
+		known := dryRuns(id)
+		for name, args := range known {
+			t.Run(mode+"/"+name, func(t *testing.T) {
+				b.t = t
+				r := b.run(append(args, "--dry-run="+mode)...)
+				if r.code != ExitDone {
+					t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+				}
+				if len(b.writes) > 0 {
+					t.Errorf("wrote %v", b.writes)
+				}
+				if b.run("backup", "describe", id).code != ExitDone {
+					t.Error("the backup is gone")
+				}
+			})
+		}
+		for _, path := range changingCommands() {
+			if _, ok := known[strings.Join(path, " ")]; !ok {
+				t.Errorf("%v is not tried", path)
+			}
+		}
+	}
+}
+
+func TestDryRunSaysSo(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	for mode, want := range map[string]string{
+		"--dry-run":        "fakedb/my-db scaled (dry run)\n",
+		"--dry-run=client": "fakedb/my-db scaled (dry run)\n",
+		"--dry-run=server": "fakedb/my-db scaled (server dry run)\n",
+	} {
+		r := b.run("scale", "my-db", "--members", "5", mode)
+		if r.out != want {
+			t.Errorf("%s: %q, want %q", mode, r.out, want)
+		}
+	}
+	r := b.run("scale", "my-db", "--members", "5", "--dry-run=server")
+	if !strings.Contains(r.err, "not rehearsed: Register my-db-4 as a learner (the database has no dry run)") {
+		t.Errorf("what can't be rehearsed is not listed:\n%s", r.err)
+	}
+}
+
+func TestDryRunNeverPrompts(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	if r := b.run("delete", "my-db", "--purge", "--dry-run=client"); r.code != ExitDone {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	id := b.backup("my-db")
+	for name, args := range map[string][]string{
+		"create":  {"plan", "create", "other", "--engine", "fakedb"},
+		"upgrade": {"plan", "upgrade", "--version", "3.6"},
+		"scale":   {"plan", "scale", "my-db", "--members", "5"},
+		"shrink":  {"plan", "scale", "my-db", "--members", "1"},
+		"delete":  {"plan", "delete", "my-db", "--purge"},
+		"restore": {"plan", "restore", "my-db", "--in-place", "--from", id},
+		"nothing": {"plan", "scale", "my-db", "--members", "3"},
+		"blocked": {"plan", "upgrade", "--version", "3.7", "--skip-backup"},
+		"json":    {"plan", "scale", "my-db", "--members", "5", "-o", "json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.t = t
+			b.golden("plan_"+name, b.run(args...))
+		})
+	}
+	if len(b.writes) > 0 {
+		t.Errorf("wrote %v", b.writes)
+	}
+}
+
+func TestMachineOutputIsValid(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	id := b.backup("my-db")
+	b.must("backup", "my-db", "--progress", "none")
+	for _, args := range [][]string{
+		{"list"}, {"status"}, {"history"}, {"engines"}, {"version"}, {"version", "--client"}, {"backup", "list"}, {"backup", "describe", id},
+		{"plan", "scale", "--members", "5"}, {"scale", "--members", "5", "--dry-run=client"}, {"scale", "--members", "5"}, {"scale", "--members", "5"},
+		{"backup", "my-db", "--verify"}, {"upgrade", "--version", "3.6"}, {"resume"}, {"delete", "my-db", "--yes"},
+	} {
+		r := b.run(append(args, "-o", "json", "--color=always")...)
+		if r.code != ExitDone || !json.Valid([]byte(r.out)) || strings.Contains(r.out, "\x1b") {
+			t.Errorf("%v: exit %d\nstdout: %s\nstderr: %s", args, r.code, r.out, r.err)
+		}
+		if !strings.Contains(r.out, `"apiVersion": "dbop.dev/v1alpha1"`) || !strings.Contains(r.out, `"kind": `) {
+			t.Errorf("%v has no version or kind: %s", args, r.out)
+		}
+		if strings.Contains(r.err, "next:") {
+			t.Errorf("%v gives advice although -o is set: %s", args, r.err)
+		}
+	}
+}
+
+func TestUnknownFormatIsRefusedBeforeAnyWrite(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	for _, args := range dryRuns("my-db-20261120T120000Z-0a1b") {
+		r := b.run(append(args, "-o", "xml", "--yes")...)
+		if len(args) > 0 && strings.Contains(r.err, "unknown flag: --yes") {
+			r = b.run(append(args, "-o", "xml")...)
+		}
+		if r.code != ExitUsage || !strings.Contains(r.err, "choose one of") || !strings.Contains(r.err, "json") {
+			t.Errorf("%v: exit %d, %s", args, r.code, r.err)
+		}
+	}
+	if len(b.writes) > 0 {
+		t.Errorf("wrote %v", b.writes)
+	}
+}
