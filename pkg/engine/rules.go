@@ -14,6 +14,10 @@ type Rules interface {
 	CheckRemove(v View, member string) error
 	// CheckUpgrade judges the step from every member's version to target, with the cluster's options.
 	CheckUpgrade(v View, spec v1alpha1.DatabaseClusterSpec, target string) error
+	// Preparation says what must be done to the running cluster before the
+	// first member changes to target, and why; "" for nothing. The session is
+	// a Preparer if this is ever not empty.
+	Preparation(v View, target string) string
 	// CheckUpgraded says why an upgrade to target is not complete yet: a member,
 	// the protocol of the cluster or the data format is still behind; nil when done.
 	CheckUpgraded(v View, target string) error

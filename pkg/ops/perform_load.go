@@ -90,8 +90,8 @@ func (l *Live) helper(ctx context.Context, s State, name string, create func() e
 
 // stream sends the backup's bytes to a loader.
 func (l *Live) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) error {
-	if err := agent.Ready(ctx, dial); err != nil {
-		return fmt.Errorf("the loader does not listen yet (%v): %w", err, engine.ErrNotReady) //nolint:errorlint // only ErrNotReady may be matched
+	if agent.Ready(ctx, dial) != nil {
+		return fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
 	}
 	r, m, err := repo.Reader(ctx, m.ID)
 	if err != nil {

@@ -78,6 +78,21 @@ func (l *Live) seal(ctx context.Context, s State, members []string) error {
 	return nil
 }
 
+// prepare lets the engine make its members ready for the wanted version.
+func (l *Live) prepare(ctx context.Context, s State, members []string) (Result, error) {
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return Result{}, err
+	}
+	target := s.Cluster.Spec.Version
+	if p, ok := session.(engine.Preparer); ok {
+		if err := p.PrepareUpgrade(ctx, members, target); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{Facts: map[string]string{v1alpha1.FactPrepared: target}}, nil
+}
+
 // upgrade gives a member its new template, then restarts its pod once the
 // workload's controller has seen it: a pod made from the old template would
 // restart twice.

@@ -138,4 +138,6 @@ const (
 	FactBackup = "backup"
 	// FactVerified is set to the identifier once that backup was restored and compared.
 	FactVerified = "verified"
+	// FactPrepared is set to the target version once the members are ready for it.
+	FactPrepared = "prepared"
 )
