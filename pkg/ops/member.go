@@ -36,7 +36,7 @@ func (p planner) joining() *Decision {
 		return d
 	}
 	for _, l := range p.s.View.Learners() {
-		if p.s.cancelling() || len(p.s.View.Voters()) >= int(p.s.Cluster.Spec.Members) {
+		if len(p.s.View.Voters()) >= int(p.s.Cluster.Spec.Members) {
 			return do(Step{ID: "deregister-member/" + l.Name, Action: ActionDeregister, Members: []string{l.Name}, Risk: RiskNone, Deadline: waitDeadline,
 				Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
 		}

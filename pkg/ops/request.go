@@ -82,6 +82,9 @@ func complete(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 // anything is observed.
 func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 	o := r.Operation
+	if err := founded(o, c); err != nil {
+		return err
+	}
 	switch o.Verb {
 	case v1alpha1.VerbCreate, v1alpha1.VerbRestore:
 		if r.Cluster != nil {
@@ -102,6 +105,20 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 		}
 	}
 	return nil
+}
+
+// founded refuses to change a cluster that has not formed yet: its founders
+// start with the words that were written down, and with no others.
+func founded(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+	switch o.Verb {
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbDelete:
+		return nil
+	}
+	if f := c.Status.Formation; f != nil && f.ClusterID != "" {
+		return nil
+	}
+	return &engine.Refusal{Check: "not-formed", Reason: fmt.Sprintf("%s was begun and has not formed yet", c.Name),
+		Hint: fmt.Sprintf("repeat the command that began it, or give it up: kubectl dbop delete %s", c.Name)}
 }
 
 // checkSize asks the engine about nothing but the size.
