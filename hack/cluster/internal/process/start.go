@@ -73,7 +73,7 @@ func (r *Running) Await(ctx context.Context, ready func(context.Context) error) 
 		}
 		select {
 		case <-r.done:
-			return r.failure(fmt.Errorf("it ended: %w", errors.Join(r.exit)))
+			return r.Failure()
 		case <-ctx.Done():
 			return r.failure(fmt.Errorf("it is not ready in time: %w", last))
 		case <-ticks.C:
@@ -84,10 +84,17 @@ func (r *Running) Await(ctx context.Context, ready func(context.Context) error) 
 // Ended is closed when the component has ended.
 func (r *Running) Ended() <-chan struct{} { return r.done }
 
-// Failure describes the end of a component that was not to end.
+// Failure describes the end of a component that was not to end. It may be
+// called once Ended is closed.
 func (r *Running) Failure() error {
-	return r.failure(fmt.Errorf("it ended: %w", errors.Join(r.exit)))
+	if r.exit == nil {
+		return r.failure(errEnded)
+	}
+	return r.failure(fmt.Errorf("it ended: %w", r.exit))
 }
+
+// errEnded is the end of what was to run for ever, without a complaint.
+var errEnded = errors.New("it ended by itself")
 
 // failure names the component and quotes its log.
 func (r *Running) failure(cause error) error {
