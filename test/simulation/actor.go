@@ -29,7 +29,12 @@ type actor struct {
 	observed, checked, lostLease time.Time
 	// step in hand.
 	step ops.Step
-	stop chan struct{}
+	// looked is set by a look at the world, and cleared by the decision that
+	// follows; more decisions without a look are the rest of a plan.
+	looked bool
+	// planned and done are the steps of the plan that was shown, and of those that were begun.
+	planned, done []string
+	stop          chan struct{}
 }
 
 // crash is what a dying process panics with.
@@ -55,7 +60,16 @@ func (a *actor) call(ctx context.Context, what string, effect func() error) erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	before := a.lostLease
 	unlock := a.world.lock()
+	if a.lostLease != before {
+		// The world was asleep since before the lease ran out; a living process would have heard of it in time.
+		unlock()
+		if err := a.sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+		return kube.ErrLeaseLost
+	}
 	rate, down := a.world.weather.failures, a.world.weather.down(a.world.now)
 	if down || (rate > 0 && a.rng.Float64() < rate) {
 		unlock()
@@ -115,7 +129,7 @@ func (a *actor) sleep(ctx context.Context, d time.Duration) error {
 // runner is the production code around this process.
 func (a *actor) runner(decide func(engine.Engine, ops.State) ops.Decision) *ops.Runner {
 	return &ops.Runner{
-		Engine: a.world.engine, Store: store{a}, Reporter: ops.Silent{}, Stop: a.stop, Poll: time.Second,
+		Engine: a.world.engine, Store: store{a}, Reporter: reporter{actor: a}, Stop: a.stop, Poll: time.Second,
 		World: func(_, cluster string) ops.ClosableWorld { return &site{actor: a, cluster: cluster} },
 		Lock: func(ctx context.Context, _, cluster string, _ func(string, time.Duration)) (kube.Lease, error) {
 			return a.acquire(ctx, cluster)
@@ -132,7 +146,10 @@ func (a *actor) runner(decide func(engine.Engine, ops.State) ops.Decision) *ops.
 func (a *actor) decided(d ops.Decision) {
 	defer a.world.lock()()
 	a.world.steps++
-	a.irreversible = false
+	if !a.looked {
+		return
+	}
+	a.looked, a.irreversible = false, false
 	if d.Step != nil {
 		a.irreversible = d.Step.Irreversible()
 		if a.step.ID != d.Step.ID {

@@ -26,8 +26,22 @@ func (w *World) watched(a *actor, cluster string, effect func() error) error {
 			w.violate("%s took the quorum of %s with %q: %d of %d voters stay", a.name, m.g.clusterID, a.step.ID, w.staying(m.g), m.g.voters())
 		}
 	}
+	if a.step.Action == ops.ActionBudget {
+		w.budgeted(a, cluster)
+	}
 	w.logf("%s: %s (%v)", a.name, a.step.ID, err)
 	return err
+}
+
+// budgeted checks that evictions by others can't take a quorum.
+func (w *World) budgeted(a *actor, cluster string) {
+	c := w.records.clusters[cluster]
+	for _, g := range w.groups {
+		b := w.shared(cluster).budget
+		if c != nil && g.token == c.Status.Formation.Token && g.voters() > 1 && (b == nil || int(*b) < quorum(g.voters())) {
+			w.violate("%s sets a disruption budget below the quorum of %d voters", a.name, g.voters())
+		}
+	}
 }
 
 // excused reports whether quorum may be lost: the operation is to stop the
@@ -111,6 +125,7 @@ func (w *World) restarting(a *actor, s *slot, target string) {
 
 // ended checks what an operation says it has reached.
 func (w *World) ended(o *v1alpha1.Operation) {
+	w.tally[string(o.Spec.Verb)+" "+string(o.Status.Phase)]++
 	w.logf("%s ends: %s %s", o.Name, o.Spec.Verb, o.Status.Phase)
 	if o.Status.Phase != v1alpha1.PhaseSucceeded && (o.Status.Phase != v1alpha1.PhaseCancelled || strings.HasPrefix(o.Status.Message, "superseded")) {
 		return

@@ -13,6 +13,8 @@ type data struct {
 	index int
 	// schema is the minor version of what is on disk, 0 before any.
 	schema int
+	// prepared is the minor version that the member was made ready for while it ran an older one.
+	prepared int
 }
 
 // backup is a snapshot in a repository.

@@ -149,7 +149,7 @@ func (w *World) handOver(cluster, token, to string) error {
 		return &engine.Refusal{Check: "bad-transferee", Reason: to + " can't lead"}
 	}
 	s := w.serving(g, *e)
-	if s == nil || w.chance(0.1) {
+	if s == nil || (w.weather.storm > 0 && w.chance(0.1)) {
 		return errors.New("etcdserver: request timed out, leader transfer took too long")
 	}
 	s.pod.process.data.index = leader.pod.process.data.index

@@ -42,6 +42,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 			return ops.Result{}, err
 		}
 		return ops.Result{}, s.deleteVolumes(ctx, st, step.Members)
+	case ops.ActionPrepare:
+		return s.prepare(ctx, st, step.Members)
 	case ops.ActionUpgrade:
 		return ops.Result{}, s.upgrade(ctx, st, step.Members[0])
 	case ops.ActionBackup:

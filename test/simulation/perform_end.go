@@ -101,6 +101,25 @@ func (s *site) upgrade(ctx context.Context, st ops.State, member string) error {
 	return s.deletePod(ctx, member, pod.UID)
 }
 
+// prepare readies running members for the wanted version.
+func (s *site) prepare(ctx context.Context, st ops.State, members []string) (ops.Result, error) {
+	w, version := s.actor.world, st.Cluster.Spec.Version
+	for _, m := range members {
+		err := s.do(ctx, "prepare "+m, func() error {
+			slot := w.find(m)
+			if !w.runs(slot) {
+				return errNoLeader
+			}
+			slot.pod.process.data.prepared = minor(version)
+			return nil
+		})
+		if err != nil {
+			return ops.Result{}, err
+		}
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: version}}, nil
+}
+
 // backup streams one member's data for a while.
 func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Result, error) {
 	w, op := s.actor.world, st.Operation

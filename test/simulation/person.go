@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -20,11 +22,12 @@ type decider func(engine.Engine, ops.State) ops.Decision
 
 // person types commands, and types them again when they don't end well.
 type person struct {
-	world    *World
-	rng      *rand.Rand
-	decide   decider
-	careful  bool
-	commands int
+	world  *World
+	rng    *rand.Rand
+	decide decider
+	// careful: nothing goes wrong; recovering: something did before.
+	careful, recovering bool
+	commands            int
 }
 
 // command makes the request of one command line. A repeat is made anew, as a
@@ -59,9 +62,29 @@ func (p *person) attempt(run func(context.Context, *ops.Runner) error) error {
 	err := <-done
 	unlock := p.world.lock()
 	a.dead = true
+	p.world.tally["process "+ending(err)]++
+	if p.careful && !p.recovering {
+		a.kept(err)
+	}
 	p.world.logf("%s ends: %v", a.name, err)
 	unlock()
 	return err
+}
+
+// ending names how a process ended, for the tally.
+func ending(err error) string {
+	var typed *ops.Error
+	switch {
+	case err == nil:
+		return "done"
+	case errors.Is(err, errDead):
+		return "killed"
+	case errors.As(err, &typed):
+		return string(typed.Kind) + " " + typed.Check
+	case errors.Is(err, kube.ErrLeaseLost):
+		return "lost its lease"
+	}
+	return "failed"
 }
 
 // process makes a process, most of them with a fate.
@@ -171,7 +194,7 @@ func (p *person) backupID() string {
 // settle types what is left to do once nothing goes wrong any more, and
 // complains about what does not come to an end.
 func (p *person) settle() {
-	p.careful = true
+	p.careful, p.recovering = true, true
 	time.Sleep(2 * time.Minute)
 	for _, name := range p.world.named() {
 		p.converge(name)
@@ -205,8 +228,11 @@ func (p *person) converge(name string) {
 func (p *person) idle(name string) {
 	w := p.world
 	unlock := w.lock()
-	c, op, writes := w.records.clusters[name], w.records.active(name), w.records.writes
+	c, op, writes, last := w.records.clusters[name], w.records.active(name), w.records.writes, w.records.last(name)
 	unlock()
+	if last != nil && strings.HasPrefix(last.Status.Message, "superseded") {
+		return // half done, and who wanted it gone instead gave up
+	}
 	if c == nil || c.Status.Formation.ClusterID == "" || op != nil || w.damaged(name) {
 		return
 	}

@@ -39,6 +39,16 @@ func (r *records) active(cluster string) *v1alpha1.Operation {
 	return nil
 }
 
+// last returns the newest operation of a cluster, or nil.
+func (r *records) last(cluster string) *v1alpha1.Operation {
+	for _, name := range slices.Backward(r.order) {
+		if o := r.operations[name]; o.Spec.Cluster == cluster {
+			return o
+		}
+	}
+	return nil
+}
+
 // store is an actor's way to the records.
 type store struct{ actor *actor }
 

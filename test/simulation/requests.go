@@ -31,7 +31,16 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(20); {
+	switch x := p.rng.IntN(24); {
+	case x > 19 && members != nil: // the step that makes sense
+		version := p.newer(c.Spec.Version)
+		skip := p.rng.Float64() < 0.3
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Version, s.Waive = v1alpha1.VerbUpgrade, version, []string{"downtime"}
+			if skip {
+				s.Waive = append(s.Waive, "backup")
+			}
+		})
 	case x < 5:
 		to := pick(p, []int32{1, 2, 3, 3, 4, 5, 5})
 		return one(func(s *v1alpha1.OperationSpec) {
@@ -81,6 +90,20 @@ func (p *person) restore(name, from, version string, members int) command {
 			Cluster:   c,
 		}
 	}
+}
+
+// newer is a version that an upgrade may go to, if there is one.
+func (p *person) newer(version string) string {
+	var fit []string
+	for _, v := range p.versions() {
+		if minor(v) == minor(version)+1 || (minor(v) == minor(version) && v > version) {
+			fit = append(fit, v)
+		}
+	}
+	if len(fit) == 0 {
+		return version
+	}
+	return pick(p, fit)
 }
 
 // versions are those of the catalog.

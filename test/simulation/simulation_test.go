@@ -3,6 +3,8 @@ package simulation
 import (
 	"flag"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +30,7 @@ type outcome struct {
 	broken string
 	trace  string
 	steps  int
+	tally  map[string]int
 	took   time.Duration
 }
 
@@ -39,7 +42,7 @@ func play(t *testing.T, seed uint64, m Mischief, decide func(engine.Engine, ops.
 		began := time.Now()
 		w := NewWorld(etcd.New(), seed, m)
 		w.Live(seed, decide)
-		out.broken, out.trace, out.steps, out.took = w.Broken(), w.Trace(*traceFlag), w.Steps(), time.Since(began)
+		out.broken, out.trace, out.steps, out.tally, out.took = w.Broken(), w.Trace(*traceFlag), w.Steps(), w.Tally(), time.Since(began)
 	})
 	return out
 }
@@ -55,14 +58,20 @@ func TestSimulation(t *testing.T) {
 		worlds = boundedWorlds
 	}
 	var lived time.Duration
-	n := 0
+	n, tally := 0, map[string]int{}
 	for ; n < worlds || steps < *stepsFlag; n++ {
 		o := play(t, first+uint64(n), Mischief{}, ops.Decide) //nolint:gosec // a count
 		steps += o.steps
 		lived += o.took
+		for k, v := range o.tally {
+			tally[k] += v
+		}
 		if o.broken != "" {
 			t.Fatal(o)
 		}
 	}
 	t.Logf("%d worlds, %d planned steps, %s of simulated time", n, steps, lived.Round(time.Hour))
+	for _, k := range slices.Sorted(maps.Keys(tally)) {
+		t.Logf("%6d %s", tally[k], k)
+	}
 }

@@ -35,7 +35,7 @@ func (s *site) Save(ctx context.Context, op *v1alpha1.Operation) error {
 // the world goes on.
 func (s *site) Observe(ctx context.Context) (ops.State, error) {
 	a := s.actor
-	a.irreversible = false
+	a.irreversible, a.looked = false, true
 	a.observed = time.Now()
 	var st ops.State
 	c, err := store{a}.GetCluster(ctx, Namespace, s.cluster)

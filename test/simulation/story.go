@@ -17,7 +17,7 @@ func (w *World) Live(seed uint64, decide func(engine.Engine, ops.State) ops.Deci
 	p := &person{world: w, rng: rng, decide: decide}
 	switch rng.IntN(4) {
 	case 0:
-		p.careful = true
+		p.careful = rng.IntN(2) == 0
 	case 1:
 		w.Storm(0.002, 0, 0)
 	case 2:
@@ -25,7 +25,7 @@ func (w *World) Live(seed uint64, decide func(engine.Engine, ops.State) ops.Deci
 	case 3:
 		w.Storm(0.03, 0.04, rng.IntN(2))
 	}
-	for range 1 + rng.IntN(8) {
+	for range 1 + rng.IntN(14) {
 		p.insist(p.next())
 		if w.Broken() != "" {
 			return

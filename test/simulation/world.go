@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -37,8 +38,10 @@ type World struct {
 
 	mischief Mischief
 	steps    int
-	trace    []string
-	broken   []string
+	// tally counts how operations and commands ended, to see that the world is no idyll.
+	tally  map[string]int
+	trace  []string
+	broken []string
 }
 
 // Mischief are deliberate faults of what carries out a step, to see that the
@@ -60,7 +63,7 @@ func NewWorld(e engine.Engine, seed uint64, m Mischief) *World {
 	return &World{
 		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible on purpose
 		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*lease{},
-		records: newRecords(), mischief: m,
+		records: newRecords(), mischief: m, tally: map[string]int{},
 	}
 }
 
@@ -146,6 +149,12 @@ func (w *World) Broken() string {
 func (w *World) Steps() int {
 	defer w.lock()()
 	return w.steps
+}
+
+// Tally returns how often what happened.
+func (w *World) Tally() map[string]int {
+	defer w.lock()()
+	return maps.Clone(w.tally)
 }
 
 // Trace returns the last n lines before and around the first violation.

@@ -1,0 +1,151 @@
+package simulation
+
+import (
+	"flag"
+	"slices"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+var mistakeFlag = flag.String("mistake", "", "simulate with this deliberate mistake only")
+
+// mistake is a planner that is wrong in one way.
+type mistake struct {
+	name     string
+	decide   decider
+	mischief Mischief
+}
+
+// mistakes are made on purpose, to see that the simulation notices.
+func mistakes() []mistake {
+	return []mistake{
+		{name: "seal skipped", decide: sealSkipped},
+		{name: "promotion skipped", decide: promotionSkipped},
+		{name: "retired without quorum", decide: retiredWithoutQuorum},
+		{name: "upgraded without waiting for health", decide: upgradedBlindly},
+		{name: "leader upgraded first", decide: leaderFirst},
+		{name: "two learners at once", decide: twoLearners},
+		{name: "volumes of other epochs dropped", decide: epochsMixed},
+		{name: "disruption budget forgotten", decide: budgetForgotten},
+		{name: "joiners started as founders", decide: ops.Decide, mischief: Mischief{BootstrapJoiners: true}},
+	}
+}
+
+// enough worlds to notice any of them.
+const enough = 4000
+
+// TestMistakes makes one mistake at a time; each must be caught.
+func TestMistakes(t *testing.T) {
+	for _, m := range mistakes() {
+		if *mistakeFlag != "" && *mistakeFlag != m.name {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+enough; seed++ {
+				if o := play(t, seed, m.mischief, m.decide); o.broken != "" {
+					t.Logf("caught in world %d: %s", seed, o.broken)
+					return
+				}
+			}
+			t.Errorf("not caught in %d worlds", enough)
+		})
+	}
+}
+
+func sealSkipped(e engine.Engine, s ops.State) ops.Decision {
+	s.Kube.Members = slices.Clone(s.Kube.Members)
+	for i := range s.Kube.Members {
+		s.Kube.Members[i].Workload.Bootstrap = false
+	}
+	return ops.Decide(e, s)
+}
+
+func promotionSkipped(e engine.Engine, s ops.State) ops.Decision {
+	s.View.Roster = slices.Clone(s.View.Roster)
+	s.View.Members = slices.Clone(s.View.Members)
+	for i, r := range s.View.Roster {
+		if r.Started && !r.Voter {
+			s.View.Roster[i].Voter = true
+			for j := range s.View.Members {
+				if s.View.Members[j].Name == r.Name {
+					s.View.Members[j].Serving, s.View.Members[j].Role = true, engine.RoleFollower
+				}
+			}
+		}
+	}
+	return ops.Decide(e, s)
+}
+
+func retiredWithoutQuorum(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || d.Step.ID != "wait/quorum" {
+		return d
+	}
+	for _, m := range s.Kube.Members {
+		if !s.View.Member(m.Name).Reachable && m.Workload.Exists {
+			return ops.Decision{Step: &ops.Step{ID: "retire-member/" + m.Name, Action: ops.ActionRetire, Members: []string{m.Name}, Risk: ops.RiskIrreversible, Deadline: d.Step.Deadline}}
+		}
+	}
+	return d
+}
+
+// upgradedBlindly believes that whatever was upgraded is well.
+func upgradedBlindly(e engine.Engine, s ops.State) ops.Decision {
+	leader, ok := s.View.Leader()
+	if s.Operation == nil || s.Operation.Spec.Verb != v1alpha1.VerbUpgrade || !ok {
+		return ops.Decide(e, s)
+	}
+	s.View.Members = slices.Clone(s.View.Members)
+	for i, m := range s.View.Members {
+		r, registered := s.View.Registered(m.Name)
+		if k := s.Kube.Member(m.Name); registered && !m.Reachable && k.Workload.Version == s.Cluster.Spec.Version {
+			s.View.Members[i] = engine.Member{Name: m.Name, ID: r.ID, Reachable: true, Serving: true, Role: engine.RoleFollower, ClusterID: leader.ClusterID,
+				Leader: leader.ID, Version: k.Workload.Version, Protocol: leader.Protocol, Position: leader.Position}
+		}
+	}
+	return ops.Decide(e, s)
+}
+
+func leaderFirst(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	leader, ok := s.View.Leader()
+	if d.Step == nil || d.Step.Action != ops.ActionUpgrade || !ok || s.Kube.Member(leader.Name).Pod.Version == s.Cluster.Spec.Version {
+		return d
+	}
+	step := *d.Step
+	step.ID, step.Members = "upgrade-member/"+leader.Name, []string{leader.Name}
+	return ops.Decision{Step: &step}
+}
+
+func twoLearners(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || (d.Step.Action != ops.ActionPromote && d.Step.ID != "wait/joined") || len(s.View.Roster) >= int(s.Cluster.Spec.Members) {
+		return d
+	}
+	name := freeName(s)
+	return ops.Decision{Step: &ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Deadline: d.Step.Deadline}}
+}
+
+func epochsMixed(e engine.Engine, s ops.State) ops.Decision {
+	if s.Cluster != nil && s.Operation != nil && s.Operation.Spec.Verb == v1alpha1.VerbDelete {
+		s.Kube.Members = slices.Clone(s.Kube.Members)
+		for i := range s.Kube.Members {
+			s.Kube.Members[i].Volume.Token = s.Cluster.Status.Formation.Token
+		}
+	}
+	return ops.Decide(e, s)
+}
+
+func budgetForgotten(e engine.Engine, s ops.State) ops.Decision {
+	if s.Cluster != nil {
+		if n := max(len(s.View.Voters()), int(s.Cluster.Spec.Members)); n > 1 {
+			b := int32(n/2 + 1) //nolint:gosec // a size
+			s.Kube = kube.Facts{Members: s.Kube.Members, Certificates: s.Kube.Certificates, Services: s.Kube.Services, Budget: &b}
+		}
+	}
+	return ops.Decide(e, s)
+}
