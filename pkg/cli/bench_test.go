@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,8 +38,10 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // bench is a command line over a store in a fake API server and a database
 // that does what plans predict.
 type bench struct {
-	t       *testing.T
-	api     client.WithWatch
+	t      *testing.T
+	api    client.WithWatch
+	worlds map[string]*world
+	// world is that of my-db.
 	world   *world
 	pods    *fakePods
 	signals chan os.Signal
@@ -65,7 +68,8 @@ func newBench(t *testing.T) *bench {
 	t.Setenv("KUBECONFIG", kubeconfig)
 	b.env = map[string]string{"HOME": dir}
 	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build(), b.recording())
-	b.world = &world{b: b, changed: make(chan struct{})}
+	b.worlds = map[string]*world{}
+	b.world = b.at("my-db")
 	return b
 }
 
@@ -74,6 +78,7 @@ func (b *bench) recording() interceptor.Funcs {
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			b.wrote("create " + o.GetName())
+			o.SetCreationTimestamp(metav1.NewTime(noon.Add(-3 * time.Hour)))
 			return c.Create(ctx, o, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
@@ -89,6 +94,14 @@ func (b *bench) recording() interceptor.Funcs {
 			return c.Patch(ctx, o, p, opts...)
 		},
 	}
+}
+
+// at is the world of one cluster.
+func (b *bench) at(cluster string) *world {
+	if b.worlds[cluster] == nil {
+		b.worlds[cluster] = &world{b: b, changed: make(chan struct{})}
+	}
+	return b.worlds[cluster]
 }
 
 func (b *bench) wrote(what string) {
@@ -125,7 +138,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	}
 	f.newRunner = func(o runnerOptions) (*runner, error) {
 		open := func(namespace, cluster string) ops.ClosableWorld {
-			w := b.world
+			w := b.at(cluster)
 			w.mode, w.wanted, w.key = o.dryRun, o.wanted, client.ObjectKey{Namespace: namespace, Name: cluster}
 			return w
 		}

@@ -66,7 +66,14 @@ func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.Da
 	out.Spec = v1alpha1.DatabaseClusterSpec{
 		Engine: e.Name(), Version: version, Members: c.members, Image: c.image, Config: c.config,
 		Registry: f.either(c.registry, envRegistry), HelperImage: f.either(c.helper, envHelperImage),
-		TLS: v1alpha1.TLS{Disabled: c.noTLS}, Backup: v1alpha1.BackupPolicy{Repository: c.repository},
+		TLS: v1alpha1.TLS{Disabled: c.noTLS},
+	}
+	if c.repository != "" {
+		at, err := f.location(c.repository, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.Spec.Backup.Repository = at.String()
 	}
 	if c.requireSpread {
 		out.Spec.AntiAffinity = "Required"

@@ -83,14 +83,14 @@ func deletionTarget(ctx context.Context, f *Factory, args []string) (*target, er
 
 // deletionQuestion tells what will be gone for good.
 func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *ops.Prepared) question {
-	q := question{what: "Delete cluster " + name, lost: []string{"the running database; its volumes are kept"}, cluster: p.State.Cluster}
+	q := question{what: "Delete cluster " + name, lost: []string{"the running database"}, kept: []string{"its volumes"}, cluster: p.State.Cluster}
 	if spec.Purge {
-		q.lost, q.typed = []string{"the running database and all its volumes, for good"}, name
+		q.lost, q.kept, q.typed = []string{"the running database and all its volumes, for good"}, nil, name
 	}
 	if len(spec.Waive) > 0 {
-		q.lost = append(q.lost, "no last backup is taken")
+		q.lost = append(q.lost, "everything since the newest backup: no last one is taken")
 	} else {
-		q.lost = append(q.lost, "a last backup goes to "+spec.Repository+" first")
+		q.kept = append(q.kept, "a last backup, in "+spec.Repository)
 	}
 	return q
 }

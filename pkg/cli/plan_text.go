@@ -15,11 +15,13 @@ func writePlan(w io.Writer, paint palette, subject, namespace string, p ops.Plan
 		return
 	}
 	fmt.Fprintf(w, "%s\n", paint.bold(fmt.Sprintf("Plan: %s %s in namespace %s, %s", p.Verb, subject, namespace, plural(len(p.Steps), "step"))))
+	leader := ""
 	for i, s := range p.Steps {
 		fmt.Fprintf(w, "%3d. %s\n", i+1, s.Title)
-		for _, line := range remarks(s) {
+		for _, line := range remarks(s, leader) {
 			fmt.Fprintf(w, "     %s\n", paint.faint(line))
 		}
+		leader = s.Leader
 	}
 	if len(p.Steps) > 0 {
 		fmt.Fprintf(w, "Restarts:         %s\n", orNone(p.Restarts))
@@ -38,8 +40,9 @@ func writePlan(w io.Writer, paint palette, subject, namespace string, p ops.Plan
 	}
 }
 
-// remarks are the lines below a step's title.
-func remarks(s ops.Step) []string {
+// remarks are the lines below a step's title. Who leads is told when it
+// changes, the margin with every step.
+func remarks(s ops.Step, leader string) []string {
 	var out []string
 	if s.Reason != "" {
 		out = append(out, "why: "+oneLine(s.Reason))
@@ -58,7 +61,7 @@ func remarks(s ops.Step) []string {
 	if s.Tolerates != nil {
 		facts = append(facts, margin(*s.Tolerates))
 	}
-	if s.Leader != "" {
+	if s.Leader != "" && s.Leader != leader {
 		facts = append(facts, s.Leader+" leads")
 	}
 	if len(facts) > 0 {

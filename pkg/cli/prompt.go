@@ -17,6 +17,8 @@ type question struct {
 	what string
 	// lost lists what will be gone, one line each.
 	lost []string
+	// kept lists what there is to go back to.
+	kept []string
 	// typed is the word to type back for a loss that nothing brings back; "" asks for y or n.
 	typed string
 	// cluster tells the newest backup; may be nil.
@@ -39,6 +41,9 @@ func (f *Factory) confirm(ctx context.Context, in intent, q question) error {
 	f.note("  namespace:     %s", in.namespace)
 	for _, l := range q.lost {
 		f.note("  %s %s", p.red("lost:         "), l)
+	}
+	for _, k := range q.kept {
+		f.note("  kept:          %s", k)
 	}
 	f.note("  newest backup: %s", f.newestBackup(q.cluster))
 	want := "y"

@@ -52,5 +52,5 @@ func removal(p *ops.Prepared, member string) (question, error) {
 			Message: fmt.Sprintf("%s has no member %s", p.Request.Operation.Cluster, member), Hint: "its members are " + strings.Join(names, ", ")}
 	}
 	return question{what: "Remove member " + member + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
-		lost: []string{"the volume of " + member + "; the other members keep their copies"}}, nil
+		lost: []string{"the volume of " + member}, kept: []string{"the copies of the other members"}}, nil
 }

@@ -13,8 +13,13 @@ import (
 type jsonReporter struct {
 	w   io.Writer
 	now func() time.Time
-	mu  sync.Mutex
+
+	mu    sync.Mutex
+	moved time.Time
 }
+
+// progressEvery bounds how often a transfer is told of.
+const progressEvery = time.Second
 
 // event is one line of it. Fields are added, never renamed.
 type event struct {
@@ -62,6 +67,16 @@ func (r *jsonReporter) Waiting(s ops.Step, why string) {
 
 // Progress implements ops.Reporter.
 func (r *jsonReporter) Progress(s ops.Step, bytes, total int64) {
+	r.mu.Lock()
+	now := r.now()
+	early := now.Sub(r.moved) < progressEvery
+	if !early {
+		r.moved = now
+	}
+	r.mu.Unlock()
+	if early && bytes != total {
+		return
+	}
 	r.write(event{Event: "progress", Step: s.ID, Bytes: bytes, Total: total})
 }
 

@@ -144,10 +144,12 @@ func restoreInPlace(ctx context.Context, f *Factory, cmd *cobra.Command, flags *
 		subject: t.subject(), verbed: "restored from " + m.ID, next: displayName + " status " + name,
 		ask: func(p *ops.Prepared) (question, error) {
 			q := question{what: "Restore " + name + " in place from " + m.ID, typed: name, cluster: p.State.Cluster,
-				lost: []string{fmt.Sprintf("everything written since %s (%s ago); the old volumes are kept", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.age(m.FinishedAt))}}
+				kept: []string{"the old volumes"},
+				lost: []string{fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.age(m.FinishedAt))}}
 			if flags.skipBackup {
-				q.lost = append(q.lost, "no safety backup is taken")
+				return q, nil
 			}
+			q.kept = append(q.kept, "a safety backup, in "+spec.Repository)
 			return q, nil
 		}}, nil
 }

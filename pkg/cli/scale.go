@@ -43,7 +43,8 @@ the volume of a member that leaves is dropped.`,
 			if members < t.cluster.Spec.Members {
 				in.ask = func(p *ops.Prepared) (question, error) {
 					return question{what: fmt.Sprintf("Shrink %s from %d to %d members", t.cluster.Name, t.cluster.Spec.Members, members),
-						lost:    []string{"the volumes of the members that leave; the others keep their copies"},
+						lost:    []string{"the volumes of the members that leave"},
+						kept:    []string{"the copies of the others"},
 						cluster: p.State.Cluster}, nil
 				}
 			}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// story is what a reporter hears in a short operation.
+func story(r reporter) {
+	one := ops.Step{ID: "backup/x", Action: ops.ActionBackup, Title: "Back up my-db-1"}
+	two := ops.Step{ID: "upgrade-member/my-db-1", Action: ops.ActionUpgrade, Title: "Restart my-db-1"}
+	r.Planned(ops.Plan{Verb: "upgrade", Cluster: "my-db", Steps: []ops.Step{one, {ID: "wait/w", Action: ops.ActionWait, Title: "Wait"}, two}})
+	r.Started(one)
+	r.Progress(one, 10<<20, 40<<20)
+	time.Sleep(31 * time.Second)
+	r.Progress(one, 20<<20, 40<<20)
+	time.Sleep(9 * time.Second)
+	r.Done(one, 40*time.Second, nil)
+	r.Waiting(ops.Step{ID: "wait/w", Action: ops.ActionWait, Title: "Wait"}, "my-db-2 does\nnot answer")
+	time.Sleep(5 * time.Second)
+	r.Note("the lease was taken over")
+	r.Started(two)
+	r.Done(two, 1500*time.Millisecond, errors.New("no such image"))
+	r.Close()
+	r.Close()
+}
+
+func TestPlainReporter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		story(newPlainReporter(&b))
+		compareGolden(t, "reporter_plain", b.String())
+		if strings.Contains(b.String(), "\x1b") {
+			t.Error("plain lines hold escapes")
+		}
+	})
+}
+
+func TestTTYReporter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		story(newTTYReporter(&b, palette{}, func() int { return 60 }))
+		screen := replay(b.String())
+		compareGolden(t, "reporter_tty", screen)
+		for line := range strings.Lines(b.String()) {
+			if n := len([]rune(strings.TrimSpace(line))); n > 70 {
+				t.Errorf("%d columns: %q", n, line)
+			}
+		}
+	})
+}
+
+// replay is what a terminal shows in the end.
+func replay(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		for strings.HasPrefix(line, "\x1b[") {
+			up := int(line[2] - '0')
+			lines = lines[:len(lines)-up]
+			line = strings.TrimPrefix(line[4:], "\x1b[J")
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func TestJSONReporter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		story(&jsonReporter{w: &b, now: func() time.Time { return noon }})
+		for line := range strings.Lines(b.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("not JSON: %s", line)
+			}
+		}
+		compareGolden(t, "reporter_json", b.String())
+	})
+}
+
+func TestReporterFollowsTheFlagBeforeTheTerminal(t *testing.T) {
+	b := newBench(t)
+	f := b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)
+	f.Streams.ErrTTY = true
+	for mode, want := range map[string]bool{progressAuto: true, progressPlain: false, progressJSON: false, progressNone: false} {
+		r := f.newReporter(mode)
+		if _, animated := r.(*ttyReporter); animated != want {
+			t.Errorf("--progress=%s on a terminal is %T", mode, r)
+		}
+		r.Close()
+	}
+	f.Streams.ErrTTY = false
+	r := f.newReporter(progressAuto)
+	defer r.Close()
+	if _, plain := r.(*plainReporter); !plain {
+		t.Errorf("--progress=auto without terminal is %T", r)
+	}
+}
