@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -103,7 +104,7 @@ func defaults(in engine.PodInput, v version) (map[string]string, error) {
 	out := map[string]string{
 		"auto-compaction-mode":      "periodic",
 		"auto-compaction-retention": "1h",
-		quotaOption:                 fmt.Sprint(q),
+		quotaOption:                 strconv.FormatInt(q, 10),
 	}
 	if v.line().less(schemaLine) {
 		out["experimental-compact-hash-check-enabled"] = "true"

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -69,7 +70,7 @@ func checkStorage(spec v1alpha1.DatabaseClusterSpec, force bool) error {
 			"the quota of %d bytes does not fit into the volume of %s", q, spec.Storage.Size.String())
 	}
 	if q > maxQuota && !force {
-		return refuse("quota", "choose at most "+fmt.Sprint(maxQuota)+", or waive the check with --force",
+		return refuse("quota", "choose at most "+strconv.Itoa(maxQuota)+", or waive the check with --force",
 			"a quota of %d bytes is above the 8 GiB that etcd advises (https://etcd.io/docs/v3.6/dev-guide/limit/)", q)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -102,11 +103,11 @@ func parseRevision(k []byte) (main int64, deleted bool, err error) {
 	if (len(k) != revisionLength && !deleted) || k[8] != '_' {
 		return 0, false, fmt.Errorf("key %x is no revision: %w", k, engine.ErrNotSnapshot)
 	}
-	main = int64(binary.BigEndian.Uint64(k))
-	if main < 0 {
-		return 0, false, fmt.Errorf("revision %d is negative: %w", main, engine.ErrNotSnapshot)
+	unsigned := binary.BigEndian.Uint64(k)
+	if unsigned > math.MaxInt64 {
+		return 0, false, fmt.Errorf("revision %d is too high: %w", unsigned, engine.ErrNotSnapshot)
 	}
-	return main, deleted, nil
+	return int64(unsigned), deleted, nil
 }
 
 // readMembers reads the names of the members; one that had not started has none.

@@ -45,8 +45,7 @@ func transient(err error) bool {
 		errors.Is(err, rpctypes.ErrTooManyRequests) || errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
-	var known rpctypes.EtcdError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[rpctypes.EtcdError](err); ok {
 		return known.Code() == codes.Unavailable
 	}
 	code := status.Code(err)

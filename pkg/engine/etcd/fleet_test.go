@@ -186,7 +186,7 @@ func (f *fleet) run(series, member string, args ...string) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	defer logs.Close()
+	defer func() { _ = logs.Close() }()
 	// Not for safety here: the tests don't lose power, and fsync is most of their time.
 	p.cmd = exec.Command(program(f.t, series, "etcd"), append(args, "--unsafe-no-fsync=true")...)
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = []string{}, logs, logs
@@ -286,6 +286,6 @@ func freePort(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port
 }

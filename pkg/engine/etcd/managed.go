@@ -1,5 +1,7 @@
 package etcd
 
+import "slices"
+
 // reserved is a group of flags that a person may not set, and why.
 type reserved struct {
 	reason string
@@ -50,10 +52,8 @@ var managed = []reserved{
 // managedBecause says why a flag is not a person's to set.
 func managedBecause(name string) (string, bool) {
 	for _, group := range managed {
-		for _, n := range group.names {
-			if n == name {
-				return group.reason, true
-			}
+		if slices.Contains(group.names, name) {
+			return group.reason, true
 		}
 	}
 	return "", false

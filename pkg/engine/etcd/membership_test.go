@@ -37,7 +37,7 @@ func (f *fleet) tlsProbes(series string) {
 			if err != nil {
 				return err
 			}
-			defer resp.Body.Close()
+			defer func() { _ = resp.Body.Close() }()
 			if resp.StatusCode != http.StatusOK {
 				return errors.New(resp.Status)
 			}

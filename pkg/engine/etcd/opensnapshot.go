@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
@@ -27,7 +28,7 @@ func (*Engine) OpenSnapshot(path string) (engine.SnapshotFacts, error) {
 
 // checkFile checks the trailer that the server appended.
 func checkFile(path string) (err error) {
-	file, err := os.Open(path)
+	file, err := os.Open(filepath.Clean(path))
 	if err != nil {
 		return err
 	}

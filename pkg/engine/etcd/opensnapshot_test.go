@@ -161,7 +161,7 @@ func TestOpenSnapshotRefuses(t *testing.T) {
 		"pages cleared":       resigned(func(b []byte) { clear(b[8192:]) }),
 		"cut and signed":      signed(good[:8192]),
 		"no revision":         snapshotOf(t, nil, put("key", "x", nil)),
-		"negative revision":   snapshotOf(t, []change{{main: -1}}, nil),
+		"revision too high":   snapshotOf(t, []change{{main: -1}}, nil),
 		"no key and value":    snapshotOf(t, nil, put("key", string(revisionKey(2, 0, false)), []byte{0xff})),
 		"no member":           snapshotOf(t, nil, put("members", "2", []byte("{"))),
 		"no buckets":          snapshotOf(t, nil, func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte("key")) }),

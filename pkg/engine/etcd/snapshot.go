@@ -25,7 +25,7 @@ func (s *session) Snapshot(ctx context.Context, from string, w io.Writer, report
 	return nil
 }
 
-func stream(ctx context.Context, c *connection, w io.Writer, report func(int64)) error {
+func stream(ctx context.Context, c *connection, w io.Writer, report func(int64)) (err error) {
 	// Ends the stream when writing fails.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,7 +33,7 @@ func stream(ctx context.Context, c *connection, w io.Writer, report func(int64))
 	if err != nil {
 		return fault(ctx, err)
 	}
-	defer resp.Snapshot.Close()
+	defer func() { err = errors.Join(err, resp.Snapshot.Close()) }()
 	check := newChecksum()
 	out := io.MultiWriter(check, w)
 	if report != nil {

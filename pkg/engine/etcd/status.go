@@ -106,7 +106,8 @@ func askClusterVersion(ctx context.Context, c *connection) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer resp.Body.Close()
+	// What was read is all that counts.
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("GET /version: %s", resp.Status)
 	}
