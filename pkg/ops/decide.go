@@ -50,6 +50,19 @@ type planner struct {
 // and first scheduling look like failures; 15 s is what a user is promised.
 const patience = 8 * time.Second
 
+// How long a member may crash before a person is told: a joiner whose own
+// name is not in DNS yet is turned away by its peers and exits, and the
+// kubelet's second and third try come 10 and 20 s apart.
+const crashPatience = 45 * time.Second
+
+// patienceFor says how long a problem may last.
+func patienceFor(k kube.ProblemKind) time.Duration {
+	if k == kube.ProblemCrashing {
+		return crashPatience
+	}
+	return patience
+}
+
 // The default bounds of a step and of a wait.
 const (
 	stepDeadline   = time.Minute
@@ -147,7 +160,7 @@ func (p planner) await(id, why string, deadline time.Duration, members ...string
 	for _, name := range members {
 		m := p.s.Kube.Member(name)
 		for _, problem := range []*kube.Problem{m.Pod.Problem, m.Volume.Problem} {
-			if problem != nil && p.s.Now.Sub(problem.Since) > patience {
+			if problem != nil && p.s.Now.Sub(problem.Since) > patienceFor(problem.Kind) {
 				return block(p.stuck(name, *problem))
 			}
 		}
