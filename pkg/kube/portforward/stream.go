@@ -28,7 +28,14 @@ type RefusedError struct {
 	Message string
 }
 
-func (e *RefusedError) Error() string { return fmt.Sprintf("port %d: %s", e.Port, e.Message) }
+// Error keeps the commonest case short: runtimes word a closed port in
+// hundreds of characters, with paths of the node.
+func (e *RefusedError) Error() string {
+	if strings.Contains(e.Message, "connection refused") {
+		return fmt.Sprintf("connection refused: nothing listens on port %d yet", e.Port)
+	}
+	return fmt.Sprintf("port %d: %s", e.Port, e.Message)
+}
 
 // stream is one connection through a tunnel as a net.Conn. Streams know no
 // deadlines: reads go through a pipe that does, a write that overstays tears
