@@ -43,7 +43,7 @@ opened afterwards. With --verify it is also restored into a throw-away member an
 				return err
 			}
 			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, operation: true,
-				subject: "backup/" + spec.Backup, verbed: "created", next: displayName + " backup describe " + spec.Backup + " --repository " + spec.Repository})
+				subject: "backup/" + spec.Backup, verbed: "created", settled: nameBackup})
 		},
 	}
 	c.addTo(cmd, longTimeout, false)
@@ -55,4 +55,11 @@ opened afterwards. With --verify it is also restored into a throw-away member an
 		cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f))
 	}
 	return cmd
+}
+
+// nameBackup tells the backup that was made, which is an earlier command's if
+// this one continued it.
+func nameBackup(in *intent, op *v1alpha1.Operation) {
+	in.subject = "backup/" + op.Spec.Backup
+	in.next = displayName + " backup describe " + op.Spec.Backup + " --repository " + op.Spec.Repository
 }

@@ -52,6 +52,9 @@ type intent struct {
 	ask func(*ops.Prepared) (question, error)
 	// next is the command to type afterwards.
 	next string
+	// settled corrects subject and next once the record is known: a command
+	// that continues an operation finds its choices made already.
+	settled func(*intent, *v1alpha1.Operation)
 	// operation prints the record rather than the cluster under -o.
 	operation bool
 }
@@ -186,6 +189,9 @@ func (c *change) settle(in intent, err error) error {
 
 // report prints what became of the subject, and what to type next.
 func (c *change) report(ctx context.Context, in intent, op *v1alpha1.Operation, before *v1alpha1.DatabaseCluster) error {
+	if in.settled != nil && op != nil {
+		in.settled(&in, op)
+	}
 	switch {
 	case c.out.name():
 		fmt.Fprintln(c.f.Streams.Out, in.subject)

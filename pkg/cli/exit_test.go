@@ -1,11 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -127,5 +133,64 @@ func TestSecondSignalLeavesAtOnce(t *testing.T) {
 func TestNeedsHumanIsAFailure(t *testing.T) {
 	if code := exitCode(t.Context(), &ops.Error{Kind: ops.NeedsHuman}); code != ExitFailed {
 		t.Errorf("exit %d", code)
+	}
+}
+
+func TestAContinuedBackupKeepsItsName(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	b.world.before = func(ops.Step) error {
+		b.signals <- os.Interrupt
+		return engine.ErrNotReady
+	}
+	if r := b.run("backup", "my-db", "--progress", "none"); r.code != ExitInterrupted {
+		t.Fatalf("exit %d\n%s", r.code, r.err)
+	}
+	b.world.before = nil
+	var stdout, stderr bytes.Buffer
+	f := b.factory(&stdout, &stderr, []string{"backup", "my-db", "--progress", "none", "-o", "name"})
+	f.Now = func() time.Time { return noon.Add(time.Hour) }
+	if code := run(t.Context(), f); code != ExitDone || stdout.String() != "backup/my-db-20261121T120000Z-0000\n" {
+		t.Errorf("exit %d, %s%s", code, stdout.String(), stderr.String())
+	}
+}
+
+func TestResumeAndCancel(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	for _, test := range [][3]string{{"resume", "5", "fakedb/my-db operation finished\n"}, {"cancel", "7", "fakedb/my-db operation cancelled\n"}} {
+		verb, members, want := test[0], test[1], test[2]
+		b.world.before = func(s ops.Step) error {
+			if s.Action == ops.ActionStart {
+				b.signals <- os.Interrupt
+				return engine.ErrNotReady
+			}
+			return nil
+		}
+		if r := b.run("scale", "my-db", "--members", members, "--progress", "none"); r.code != ExitInterrupted {
+			t.Fatalf("exit %d\n%s", r.code, r.err)
+		}
+		b.world.before = nil
+		if r := b.run("upgrade", "my-db", "--version", "3.6"); r.code != ExitRefused || !strings.Contains(r.err, "resume my-db") {
+			t.Errorf("another operation in between: exit %d\n%s", r.code, r.err)
+		}
+		if r := b.run(verb, "--progress", "none"); r.code != ExitDone || r.out != want {
+			t.Errorf("%s: exit %d\n%s%s", verb, r.code, r.out, r.err)
+		}
+		if r := b.run("status"); r.code != ExitDone || !strings.Contains(r.out, "all 5 members") {
+			t.Errorf("after %s: exit %d\n%s", verb, r.code, r.out)
+		}
+		if r := b.run(verb); r.code != ExitDone || r.out != "fakedb/my-db unchanged\n" {
+			t.Errorf("%s again: exit %d\n%s%s", verb, r.code, r.out, r.err)
+		}
+	}
+}
+
+func TestHintsOfForeignErrors(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
+	for name, err := range map[string]error{"forbidden": forbidden, "unauthorized": apierrors.NewUnauthorized("no"), "held": &kube.HeldError{}} {
+		if hintOf(fmt.Errorf("wrapped: %w", err)) == "" {
+			t.Errorf("%s has no hint", name)
+		}
 	}
 }

@@ -56,6 +56,8 @@ func hintOf(err error) string {
 		return "name a kubeconfig with --kubeconfig or the variable KUBECONFIG"
 	case clientcmd.IsContextNotFound(err):
 		return "kubectl config get-contexts lists what there is"
+	case apierrors.IsForbidden(err):
+		return "the built-in role edit of the namespace grants what this tool needs; kubectl auth can-i --list shows what you may do"
 	case apierrors.IsUnauthorized(err):
 		return "log in to the cluster again; kubectl auth whoami tells who you are"
 	case errors.As(err, &network):

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,6 +13,7 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/util/exec"
 )
 
 // livePods implements pods on a real cluster.
@@ -82,7 +84,7 @@ func (p *livePods) Exec(ctx context.Context, namespace, pod string, argv []strin
 	o := remotecommand.StreamOptions{Stdin: s.In, Stdout: s.Out, Tty: tty}
 	if !tty {
 		o.Stderr = s.Err
-		return executor.StreamWithContext(ctx, o)
+		return remoteCode(executor.StreamWithContext(ctx, o))
 	}
 	restore, err := s.raw()
 	if err != nil {
@@ -90,7 +92,16 @@ func (p *livePods) Exec(ctx context.Context, namespace, pod string, argv []strin
 	}
 	defer restore()
 	o.TerminalSizeQueue = &firstSize{s: s}
-	return executor.StreamWithContext(ctx, o)
+	return remoteCode(executor.StreamWithContext(ctx, o))
+}
+
+// remoteCode makes the exit code of the far program our own; it has said why.
+func remoteCode(err error) error {
+	var exit exec.CodeExitError
+	if errors.As(err, &exit) {
+		return &outcome{exit.Code}
+	}
+	return err
 }
 
 // firstSize tells the far end how large the terminal is, once.

@@ -86,7 +86,7 @@ func runLogs(ctx context.Context, f *Factory, args []string, o corev1.PodLogOpti
 		return err
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return &outcome{ExitInterrupted}
 	}
 	// One member that can't be read must not hide the others' lines, but it counts.
 	return errors.Join(problems...)

@@ -106,6 +106,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unch
 	root.SetErr(f.Streams.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{text: err.Error()} })
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
+		"Use \""+displayName+" --help\" for the flags that all commands have, such as --namespace and --context.", 1))
 	f.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&f.color, "color", colorAuto, "When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")
 	root.AddGroup(

@@ -28,13 +28,15 @@ func TestScreens(t *testing.T) {
 		"backup_list_none": {"backup", "list", "other"},
 		"history":          {"history"}, "history_wide": {"history", "-o", "wide"}, "history_describe": {"history", "describe", "my-db.dbop-op-00001"},
 		"engines": {"engines"}, "engines_wide": {"engines", "-o", "wide"}, "version": {"version"}, "not_found": {"status", "nope"},
-		"usage": {"create", "my-db"}, "help": {"--help"}, "plain": {"backup", "my-db", "-o", "name", "--progress", "none"},
+		"usage": {"create", "my-db"}, "help": {"--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.t = t
 			b.golden(name, b.run(args...))
 		})
 	}
+	b.t = t
+	b.golden("name_only", b.run("backup", "my-db", "-o", "name", "--progress", "none"))
 }
 
 // record writes one finished operation of fixed times.

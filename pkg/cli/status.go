@@ -75,7 +75,7 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return &outcome{ExitInterrupted}
 		case <-world.Changed():
 			// Changes come in bursts; a person can't read faster than this.
 			time.Sleep(watchEvery / 4)
