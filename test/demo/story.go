@@ -20,7 +20,7 @@ const (
 // story is the main job, in the order of a cluster's life.
 func story(ctx context.Context, s *stage) error {
 	if err := s.do(ctx, "create 3 members, etcd 3.5, TLS", "create", name, "--engine", "etcd", "--version", "3.5",
-		"--members", "3", "--storage", "300Mi", "--repository", "dir:"+s.backups); err != nil {
+		"--members", "3", "--storage", "512Mi", "--repository", "dir:"+s.backups); err != nil {
 		return err
 	}
 	if err := s.spread(ctx); err != nil {
@@ -63,7 +63,7 @@ func finale(ctx context.Context, s *stage) error {
 	}
 	first := backups[0]
 	if err := s.do(ctx, "restore into a second cluster", "restore", second, "--from", first.ID, "--repository", "dir:"+s.backups,
-		"--members", "3", "--storage", "300Mi"); err != nil {
+		"--members", "3", "--storage", "512Mi"); err != nil {
 		return err
 	}
 	if err := s.watch("compare key by key", func() error { return s.compare(ctx) }); err != nil {

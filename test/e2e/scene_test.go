@@ -19,7 +19,7 @@ const (
 	testWithin = 12 * time.Minute
 	// goneWithin bounds the deletion of a test's namespace.
 	goneWithin = 2 * time.Minute
-	storage    = "300Mi"
+	storage    = "512Mi"
 )
 
 // scene is what one test has to itself: a namespace, a home and a repository.

@@ -29,3 +29,19 @@ func Until(ctx context.Context, within time.Duration, what string, holds func(ct
 		}
 	}
 }
+
+const (
+	// onceWithin bounds one request of the harness itself, repeatedWithin all its repeats.
+	onceWithin     = 5 * time.Second
+	repeatedWithin = 45 * time.Second
+)
+
+// repeated does a request that may be repeated until it succeeds, as the
+// database may be between two leaders.
+func repeated(ctx context.Context, what string, request func(ctx context.Context) error) error {
+	return Until(ctx, repeatedWithin, what, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, onceWithin)
+		defer cancel()
+		return request(ctx)
+	})
+}

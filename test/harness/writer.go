@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 const (
@@ -169,33 +167,4 @@ func MissingAcks(ctx context.Context, client *Etcd, prefix string, acked map[str
 		}
 	}
 	return missing, nil
-}
-
-// page is how many keys are read at once.
-const page = 1000
-
-// ReadAll reads every key below prefix at one revision.
-func ReadAll(ctx context.Context, client *Etcd, prefix string) (map[string]string, error) {
-	out := map[string]string{}
-	from, revision := prefix, int64(0)
-	end := clientv3.GetPrefixRangeEnd(prefix)
-	if prefix == "" {
-		from, end = "\x00", "\x00"
-	}
-	for {
-		r, err := client.KV.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithRev(revision))
-		if err != nil {
-			return nil, fmt.Errorf("read keys from %q: %w", from, err)
-		}
-		for _, kv := range r.Kvs {
-			out[string(kv.Key)] = string(kv.Value)
-			from = string(kv.Key) + "\x00"
-		}
-		if revision == 0 {
-			revision = r.Header.Revision
-		}
-		if !r.More {
-			return out, nil
-		}
-	}
 }
