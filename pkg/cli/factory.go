@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -86,6 +87,12 @@ func (f *Factory) restConfig() (*rest.Config, error) {
 	config, err := f.flags.ToRESTConfig()
 	if err != nil {
 		return nil, kube.ExplainConfig(err)
+	}
+	// Without any configuration the loader falls back to a port of this
+	// machine, and the failure to connect would hide what is wrong.
+	raw, err := f.flags.ToRawKubeConfigLoader().RawConfig()
+	if err == nil && len(raw.Clusters) == 0 && *f.flags.APIServer == "" && strings.HasSuffix(config.Host, "localhost:8080") {
+		return nil, kube.ExplainConfig(clientcmd.ErrEmptyConfig)
 	}
 	config.UserAgent = kube.UserAgent(f.Build.Version, f.Build.Commit)
 	return config, nil

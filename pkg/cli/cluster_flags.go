@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// clusterFlags describe a cluster that is to be.
+type clusterFlags struct {
+	engine, version         string
+	members                 int32
+	storage, storageClass   string
+	cpu, memory             string
+	image, registry, helper string
+	noTLS, requireSpread    bool
+	config                  map[string]string
+	repository              string
+	force                   bool
+}
+
+// addTo defines the flags that create and restore share.
+func (c *clusterFlags) addTo(f *Factory, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&c.version, "version", c.version, "Version of the database, such as 3.6 (its newest patch) or 3.6.16.")
+	flags.StringVar(&c.storage, "storage", "1Gi", "Size of each member's volume, such as 10Gi.")
+	flags.StringVar(&c.storageClass, "storage-class", "", "Storage class of the volumes; the cluster's default class if not set.")
+	flags.StringVar(&c.cpu, "cpu", "", "CPU request of each member, such as 500m.")
+	flags.StringVar(&c.memory, "memory", "", "Memory request and limit of each member, such as 1Gi.")
+	flags.StringVar(&c.image, "image", "", "Image of the database instead of the catalog's, with tag or digest.")
+	flags.StringVar(&c.registry, "registry", "", "Registry that mirrors all images (environment: "+envRegistry+").")
+	flags.StringVar(&c.helper, "helper-image", "", "Image of this tool for its helper pods (environment: "+envHelperImage+").")
+	flags.BoolVar(&c.noTLS, "no-tls", false, "Serve clients and peers in plain text.")
+	flags.StringToStringVar(&c.config, "config", nil, "Option of the database as NAME=VALUE; may be repeated.")
+	flags.BoolVar(&c.requireSpread, "require-spread", false, "Never run two members on one node; wait for nodes instead.")
+	flags.BoolVar(&c.force, "force", false, "Accept a number of members that adds cost but no safety.")
+	completeEngineVersions(f, cmd, func() string { return c.engine })
+}
+
+// cluster builds the wanted cluster. Versions become full, numbers are parsed;
+// whether any of it is wise is the engine's business.
+func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.DatabaseCluster, error) {
+	e, err := f.engineNamed(c.engine)
+	if err != nil {
+		return nil, err
+	}
+	version := c.version
+	if version == "" {
+		version = e.Catalog().Default
+	}
+	if release, err := e.Catalog().Resolve(version); err == nil {
+		version = release.Version
+	} else if c.image == "" {
+		return nil, err
+	}
+	out := &v1alpha1.DatabaseCluster{}
+	out.Name, out.Namespace = name, namespace
+	out.Spec = v1alpha1.DatabaseClusterSpec{
+		Engine: e.Name(), Version: version, Members: c.members, Image: c.image, Config: c.config,
+		Registry: f.either(c.registry, envRegistry), HelperImage: f.either(c.helper, envHelperImage),
+		TLS: v1alpha1.TLS{Disabled: c.noTLS},
+	}
+	if c.repository != "" {
+		at, err := f.location(c.repository, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.Spec.Backup.Repository = at.String()
+	}
+	if c.requireSpread {
+		out.Spec.AntiAffinity = "Required"
+	}
+	if c.storageClass != "" {
+		out.Spec.Storage.ClassName = &c.storageClass
+	}
+	if out.Spec.Storage.Size, err = quantity("storage", c.storage); err != nil {
+		return nil, err
+	}
+	out.Spec.Resources, err = c.resources()
+	return out, err
+}
+
+// resources keeps memory certain by asking for what is the limit; a CPU limit
+// would only throttle the database.
+func (c *clusterFlags) resources() (corev1.ResourceRequirements, error) {
+	out := corev1.ResourceRequirements{}
+	if c.cpu != "" {
+		q, err := quantity("cpu", c.cpu)
+		if err != nil {
+			return out, err
+		}
+		out.Requests = corev1.ResourceList{corev1.ResourceCPU: q}
+	}
+	if c.memory != "" {
+		q, err := quantity("memory", c.memory)
+		if err != nil {
+			return out, err
+		}
+		if out.Requests == nil {
+			out.Requests = corev1.ResourceList{}
+		}
+		out.Requests[corev1.ResourceMemory] = q
+		out.Limits = corev1.ResourceList{corev1.ResourceMemory: q}
+	}
+	return out, nil
+}
+
+func quantity(flag, text string) (resource.Quantity, error) {
+	q, err := resource.ParseQuantity(text)
+	if err != nil || q.Sign() <= 0 {
+		return q, misuse("--%s=%s is not an amount; write it like 1Gi or 500m", flag, text)
+	}
+	return q, nil
+}
+
+// either is the flag, else the environment.
+func (f *Factory) either(flag, variable string) string {
+	if flag != "" {
+		return flag
+	}
+	return f.Getenv(variable)
+}
