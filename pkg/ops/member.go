@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -97,11 +98,14 @@ func (p planner) grow() *Decision {
 }
 
 func (p planner) shrink() *Decision {
-	victim := p.e.Victim(p.s.View)
+	victim := ""
 	if p.s.verb() == v1alpha1.VerbRemoveMember {
-		if _, ok := p.s.View.Registered(p.s.Operation.Spec.Member); ok {
-			victim = p.s.Operation.Spec.Member
+		victim = p.s.Operation.Spec.Member
+		if _, ok := p.s.View.Registered(victim); !ok {
+			return p.unknownMember(victim)
 		}
+	} else {
+		victim = p.e.Victim(p.s.View)
 	}
 	if err := p.e.CheckRemove(p.s.View, victim); err != nil {
 		return p.gate("may-remove", err, p.voterNames()...)
@@ -113,6 +117,17 @@ func (p planner) shrink() *Decision {
 	}
 	return do(Step{ID: "deregister-member/" + victim, Action: ActionDeregister, Members: []string{victim}, Risk: RiskIrreversible, Deadline: waitDeadline,
 		Title: "Remove " + victim + " from the database's member list"})
+}
+
+// unknownMember refuses to remove a member that isn't one: no other may leave
+// in its place. Half way it has left, and that was all that was asked for.
+func (p planner) unknownMember(name string) *Decision {
+	if !p.fresh() {
+		return nil
+	}
+	return block(&Error{Kind: Refused, Check: "unknown-member",
+		Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.s.Cluster.Name, strings.Join(p.voterNames(), ", ")),
+		Hint:    "kubectl dbop status " + p.s.Cluster.Name + " shows them"})
 }
 
 // handOver moves leadership away from a member; nil if nobody is fit to lead.

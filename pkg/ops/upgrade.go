@@ -116,14 +116,14 @@ func (p planner) mayRollBack(target string) *Decision {
 
 // mending gives a member that can't start the wanted version while there is no
 // quorum: it has nothing to lose, and quorum may never come back without it.
-// It serves an upgrade under way, and its way back.
+// It serves an upgrade whose restarts have begun, and its way back.
 func (p planner) mending() *Decision {
-	if p.s.verb() != v1alpha1.VerbUpgrade || p.s.View.Quorum || p.fresh() {
+	if p.s.verb() != v1alpha1.VerbUpgrade || p.s.View.Quorum || !p.rolling() {
 		return nil
 	}
 	want := p.s.Cluster.Spec.Version
 	for _, m := range p.s.Kube.Members {
-		if !p.s.ours(m) || !m.Workload.Exists || m.Pod.Running || m.Pod.Problem == nil || !ofVersion(m.Pod.Problem.Kind) {
+		if !p.s.ours(m) || !m.Workload.Exists || m.Pod.Running || !p.needsVersion(m.Pod.Problem) {
 			continue
 		}
 		if m.Workload.Version != want || m.Pod.Version != want {
@@ -135,9 +135,22 @@ func (p planner) mending() *Decision {
 	return nil
 }
 
-// ofVersion reports whether another version may mend a problem.
-func ofVersion(k kube.ProblemKind) bool {
-	return k == kube.ProblemImage || k == kube.ProblemCrashing || k == kube.ProblemConfig
+// rolling reports whether some member has been given the newer version.
+func (p planner) rolling() bool {
+	for _, m := range p.s.Kube.Members {
+		if p.s.ours(m) && m.Workload.Exists && m.Workload.Version == p.s.Operation.Spec.Version {
+			return true
+		}
+	}
+	return false
+}
+
+// needsVersion reports whether a problem has lasted, and another version may mend it.
+func (p planner) needsVersion(problem *kube.Problem) bool {
+	if problem == nil || p.s.Now.Sub(problem.Since) <= patience {
+		return false
+	}
+	return problem.Kind == kube.ProblemImage || problem.Kind == kube.ProblemCrashing || problem.Kind == kube.ProblemConfig
 }
 
 // restartStops reports whether the cluster is down while one member restarts:

@@ -1,0 +1,152 @@
+package ops
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// decision is what a table expects: a step's identifier, "blocked KIND CHECK" or "done".
+func decision(d Decision) string {
+	switch {
+	case d.Blocked != nil:
+		return fmt.Sprintf("blocked %s %s", d.Blocked.Kind, d.Blocked.Check)
+	case d.Step != nil:
+		return d.Step.ID
+	case d.Done:
+		return "done"
+	}
+	return "nothing at all"
+}
+
+// question is one row: a state, and what comes next.
+type question struct {
+	name  string
+	state func() State
+	want  string
+}
+
+func ask(t *testing.T, e engine.Engine, rows []question) {
+	t.Helper()
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			s := row.state()
+			before := s.clone()
+			d := Decide(e, s)
+			if got := decision(d); got != row.want {
+				t.Errorf("Decide() = %q, want %q", got, row.want)
+			}
+			if diff := cmp.Diff(before, s); diff != "" {
+				t.Errorf("Decide changed its input (-before +after):\n%s", diff)
+			}
+			if d.Blocked != nil && (d.Blocked.Message == "" || (d.Blocked.Hint == "" && d.Blocked.Check != "members-healthy" && d.Blocked.Check != "quorum" && d.Blocked.Check != "skipped-minor" && d.Blocked.Check != "rollback")) {
+				t.Errorf("a block without message or hint: %+v", d.Blocked)
+			}
+			if d.Step != nil && (d.Step.Title == "" || d.Step.Deadline <= 0 || d.Step.Risk == "") {
+				t.Errorf("a step without title, risk or deadline: %+v", d.Step)
+			}
+		})
+	}
+}
+
+func TestDecideAtRest(t *testing.T) {
+	t.Parallel()
+	ask(t, stub{}, []question{
+		{"no cluster", func() State { return State{Now: now()} }, "done"},
+		{"one member", func() State { return well(1) }, "done"},
+		{"three members", func() State { return well(3) }, "done"},
+		{"a voter is down", func() State { s := well(3); s.down("db-3", "", 0); return s }, "wait/healthy"},
+		{"a voter is stuck for long", func() State { s := well(3); s.down("db-3", kube.ProblemImage, time.Minute); return s }, "blocked NeedsHuman ImagePull"},
+		{"a voter is stuck for a moment", func() State { s := well(3); s.down("db-3", kube.ProblemImage, time.Second); return s }, "wait/healthy"},
+	})
+}
+
+func TestDecideFounding(t *testing.T) {
+	t.Parallel()
+	half := func(change func(*State)) func() State {
+		return func() State {
+			s := wanted(3)
+			s.Kube.Certificates, s.Kube.Services = true, true
+			change(&s)
+			return s
+		}
+	}
+	started := func(s *State) {
+		for _, n := range []string{"db-1", "db-2", "db-3"} {
+			s.join(n, true)
+			s.Kube.Members[len(s.Kube.Members)-1].Workload.Bootstrap = true
+		}
+		s.View.Quorum, s.View.ClusterIDs = true, []string{"id"}
+	}
+	ask(t, stub{}, []question{
+		{"fresh", func() State { return wanted(3) }, "create-certificates"},
+		{"certificates made", func() State { s := wanted(3); s.Kube.Certificates = true; return s }, "create-services"},
+		{"services made", half(func(*State) {}), "start-members/db-1,db-2,db-3"},
+		{"one member started", half(func(s *State) { s.addMember("db-1", true) }), "start-members/db-2,db-3"},
+		{"a volume without its workload", half(func(s *State) {
+			s.addMember("db-1", true)
+			s.addMember("db-2", true)
+			s.addMember("db-3", true)
+			s.Kube.Members[1].Workload = kube.Workload{}
+		}), "start-members/db-2"},
+		{"all started, none answers", half(func(s *State) {
+			s.addMember("db-1", true)
+			s.addMember("db-2", true)
+			s.addMember("db-3", true)
+		}), "wait/formed"},
+		{"two of three serve", half(func(s *State) { started(s); s.down("db-3", "", 0) }), "wait/formed"},
+		{"an image that can't be pulled", half(func(s *State) { started(s); s.down("db-3", kube.ProblemImage, time.Minute) }), "blocked NeedsHuman ImagePull"},
+		{"all serve", half(started), "record-formation"},
+		{"recorded, not sealed", half(func(s *State) { started(s); s.Cluster.Status.Formation.ClusterID = "id" }), "seal-members"},
+		{"a volume of an earlier life", half(func(s *State) { s.addMember("db-2", true); s.Kube.Members[0].Volume.Token = "old" }), "blocked Refused stale-volume"},
+		{"restore: load first", half(func(s *State) {
+			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b0"}
+			s.Cluster.Status.Formation.Members = []string{"db-1"}
+		}), "load-backup/db-1"},
+		{"restore: loaded", half(func(s *State) {
+			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b0"}
+			s.Cluster.Status.Formation.Members, s.Cluster.Status.Formation.Loaded = []string{"db-1"}, true
+			s.Kube.Members = []kube.Member{{Name: "db-1", Volume: kube.Volume{Exists: true, Token: "t"}}}
+		}), "start-members/db-1"},
+	})
+}
+
+func TestDecideIdentity(t *testing.T) {
+	t.Parallel()
+	ask(t, stub{}, []question{
+		{"foreign objects", func() State { s := well(3); s.Kube.Foreign = []string{"service/db"}; return s }, "blocked Refused foreign-objects"},
+		{"foreign objects, even to delete", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbDelete), false)
+			s.Kube.Foreign = []string{"service/db"}
+			return s
+		}, "blocked Refused foreign-objects"},
+		{"a split", func() State { s := well(3); s.View.ClusterIDs = []string{"id", "other"}; return s }, "blocked NeedsHuman split"},
+		{"another cluster's data", func() State { s := well(3); s.View.ClusterIDs = []string{"other"}; return s }, "blocked NeedsHuman cluster-id"},
+		{"a split can be deleted", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbDelete), false)
+			s.View.ClusterIDs, s.Operation.Spec.Waive = []string{"id", "other"}, []string{"backup"}
+			return s
+		}, "stop-members"},
+	})
+}
+
+func TestDecideBudget(t *testing.T) {
+	t.Parallel()
+	budget := func(want int32) func(State) State {
+		return func(s State) State { s.Kube.Budget = &want; return s }
+	}
+	ask(t, stub{}, []question{
+		{"none yet", func() State { s := well(3); s.Kube.Budget = nil; return s }, "set-budget"},
+		{"none for one", func() State { return budget(1)(well(1)) }, "set-budget"},
+		{"too low", func() State { return budget(1)(well(3)) }, "set-budget"},
+		{"raised before it grows", func() State { s := well(3); s.Cluster.Spec.Members = 5; return s }, "set-budget"},
+		{"not lowered before it shrinks", func() State { s := well(5); s.Cluster.Spec.Members = 3; return s }, "deregister-member/db-5"},
+		{"left alone without quorum", func() State { s := well(5); s.Cluster.Spec.Members = 1; s.noQuorum(); return s }, "wait/quorum"},
+	})
+}

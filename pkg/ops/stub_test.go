@@ -1,0 +1,243 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// stub is an engine with the rules of a quorum database at their plainest. It
+// embeds the interface, so a question that a test does not expect panics.
+type stub struct {
+	engine.Engine
+
+	noLearners  bool
+	preparation string
+}
+
+func (stub) Name() string { return "stub" }
+
+func (s stub) Capabilities() engine.Capabilities {
+	return engine.Capabilities{Quorum: true, Learners: !s.noLearners, HandOver: true, MaxMembers: 7, OddMembers: true}
+}
+
+func (stub) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error {
+	if spec.Members%2 == 0 && !force {
+		return &engine.Refusal{Check: "size", Reason: "an even size"}
+	}
+	return nil
+}
+
+func (stub) Health(v engine.View, member string) error {
+	m := v.Member(member)
+	r, ok := v.Registered(member)
+	switch {
+	case !m.Reachable:
+		return fmt.Errorf("%s does not answer", member)
+	case !ok || !r.Voter || !m.Serving:
+		return fmt.Errorf("%s does not serve", member)
+	}
+	return nil
+}
+
+func (s stub) healthy(v engine.View) []string {
+	var out []string
+	for _, r := range v.Voters() {
+		if s.Health(v, r.Name) == nil {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+func (s stub) CheckAdd(v engine.View) error {
+	if len(s.healthy(v)) < len(v.Voters()) {
+		return &engine.Refusal{Check: "members-healthy", Reason: "a member is down"}
+	}
+	return nil
+}
+
+func (s stub) CheckRemove(v engine.View, member string) error {
+	rest := 0
+	for _, h := range s.healthy(v) {
+		if h != member {
+			rest++
+		}
+	}
+	if n := len(v.Voters()) - 1; n < 1 || rest < n/2+1 {
+		return &engine.Refusal{Check: "quorum", Reason: "what stays has no quorum"}
+	}
+	return nil
+}
+
+func (s stub) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
+	if target == "9.9.9" {
+		return &engine.Refusal{Check: "skipped-minor", Reason: "too far"}
+	}
+	return s.CheckAdd(v)
+}
+
+func (stub) CheckUpgraded(v engine.View, target string) error {
+	for _, r := range v.Voters() {
+		if m := v.Member(r.Name); minor(m.Protocol) != minor(target) {
+			return fmt.Errorf("%s speaks %s", m.Name, m.Protocol)
+		}
+	}
+	return nil
+}
+
+func (stub) CheckRollback(v engine.View, to string) error {
+	for _, m := range v.Members {
+		if m.Reachable && minor(m.Protocol) != minor(to) {
+			return &engine.Refusal{Check: "rollback", Reason: "too late"}
+		}
+	}
+	return nil
+}
+
+func (s stub) Preparation(engine.View, string) string { return s.preparation }
+
+func (s stub) Tolerates(v engine.View) int { return len(s.healthy(v)) - (len(v.Voters())/2 + 1) }
+
+func (s stub) Successor(v engine.View, except ...string) string {
+	for _, h := range s.healthy(v) {
+		if !v.Member(h).Role.Leads() && !slices.Contains(except, h) {
+			return h
+		}
+	}
+	return ""
+}
+
+func (s stub) Victim(v engine.View) string {
+	victim := ""
+	for _, r := range v.Voters() {
+		if s.Health(v, r.Name) != nil {
+			return r.Name
+		}
+		if !v.Member(r.Name).Role.Leads() {
+			victim = r.Name
+		}
+	}
+	if victim == "" {
+		victim = v.Voters()[0].Name
+	}
+	return victim
+}
+
+func (s stub) Source(v engine.View, leader bool) string {
+	healthy := s.healthy(v)
+	if l, ok := v.Leader(); ok && leader && slices.Contains(healthy, l.Name) {
+		return l.Name
+	}
+	if len(healthy) == 0 {
+		return ""
+	}
+	return healthy[len(healthy)-1]
+}
+
+// errStub is an engine's transient failure.
+var errStub = errors.New("the database did not answer")
+
+// now is the time of every state.
+func now() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC) }
+
+// wanted is a cluster that is asked for, with its founding written down.
+func wanted(members int) State {
+	c := &v1alpha1.DatabaseCluster{}
+	c.Name, c.Namespace = "db", "shop"
+	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: "stub", Version: "1.1.0", Members: int32(members)} //nolint:gosec // a size
+	c.Status.Formation = &v1alpha1.Formation{Token: "t"}
+	for n := 1; n <= members; n++ {
+		c.Status.Formation.Members = append(c.Status.Formation.Members, v1alpha1.MemberName("db", n))
+	}
+	return State{Now: now(), Cluster: c, Operation: operation(v1alpha1.VerbCreate)}
+}
+
+// operation is a record in flight that has begun.
+func operation(verb v1alpha1.Verb) *v1alpha1.Operation {
+	op := &v1alpha1.Operation{}
+	op.Name, op.Namespace = "db.op", "shop"
+	op.Spec = v1alpha1.OperationSpec{Cluster: "db", Verb: verb, Backup: "b1", Repository: "dir:/backups"}
+	op.Status.Phase = v1alpha1.PhaseRunning
+	return op
+}
+
+// well is a formed, healthy cluster at rest, led by its first member.
+func well(members int) State {
+	s := wanted(members)
+	s.Operation = nil
+	s.Cluster.Status.Formation.ClusterID = "id"
+	s.Kube.Certificates, s.Kube.Services = true, true
+	if members > 1 {
+		b := int32(members/2 + 1) //nolint:gosec // a size
+		s.Kube.Budget = &b
+	}
+	s.View = engine.View{Quorum: true, ClusterIDs: []string{"id"}}
+	for n := 1; n <= members; n++ {
+		s.join(v1alpha1.MemberName("db", n), true)
+	}
+	s.lead("db-1")
+	return s
+}
+
+// join adds a member that runs and is registered.
+func (s *State) join(name string, voter bool) {
+	s.Kube.Members = append(s.Kube.Members, kube.Member{Name: name, Volume: kube.Volume{Exists: true, Bound: true, Token: "t"},
+		Workload: kube.Workload{Exists: true, Version: s.Cluster.Spec.Version, Token: "t"},
+		Pod:      kube.Pod{Exists: true, Running: true, Ready: true, Version: s.Cluster.Spec.Version}})
+	role := engine.RoleFollower
+	if !voter {
+		role = engine.RoleLearner
+	}
+	s.View.Roster = append(s.View.Roster, engine.Registered{ID: "id-" + name, Name: name, Voter: voter, Started: true})
+	s.View.Members = append(s.View.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: voter, Role: role, ClusterID: "id",
+		Version: s.Cluster.Spec.Version, Protocol: minor(s.Cluster.Spec.Version)})
+}
+
+// down makes a member unreachable, with a problem that began so long ago.
+func (s *State) down(name string, kind kube.ProblemKind, ago time.Duration) {
+	for i := range s.View.Members {
+		if m := &s.View.Members[i]; m.Name == name {
+			*m = engine.Member{Name: name, Role: engine.RoleUnknown}
+		}
+	}
+	pod := &s.Kube.Members[s.memberIndex(name)].Pod
+	pod.Running, pod.Ready = false, false
+	if kind != "" {
+		pod.Problem = &kube.Problem{Kind: kind, Message: "as the cluster says", Since: s.Now.Add(-ago)}
+	}
+}
+
+// noQuorum takes away the majority's word.
+func (s *State) noQuorum() {
+	s.View.Quorum, s.View.Roster = false, nil
+	for i := range s.View.Members {
+		s.View.Members[i].Serving = false
+		s.View.Members[i].Role = engine.RoleFollower
+	}
+}
+
+// runs puts a member on a version, pod included.
+func (s *State) runs(name, version string) {
+	m := &s.Kube.Members[s.memberIndex(name)]
+	m.Workload.Version, m.Pod.Version = version, version
+	for i := range s.View.Members {
+		if s.View.Members[i].Name == name {
+			s.View.Members[i].Version = version
+		}
+	}
+}
+
+// doing gives the state an operation, which is under way unless it is fresh.
+func (s State) doing(op *v1alpha1.Operation, fresh bool) State {
+	s.Operation = op
+	if !fresh {
+		op.Status.Journal = []v1alpha1.JournalEntry{{Step: "before"}}
+	}
+	return s
+}
