@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -40,17 +37,7 @@ the majority is refused.`,
 	return cmd
 }
 
-// removal asks about a member that is there. One that is not would be a
-// mistyped name, unless a removal that began before is continued.
 func removal(p *ops.Prepared, member string) (question, error) {
-	if _, ok := p.State.View.Registered(member); !ok && p.Continues == nil {
-		var names []string
-		for _, r := range p.State.View.Roster {
-			names = append(names, r.Name)
-		}
-		return question{}, &ops.Error{Kind: ops.Failed, Check: "not-found",
-			Message: fmt.Sprintf("%s has no member %s", p.Request.Operation.Cluster, member), Hint: "its members are " + strings.Join(names, ", ")}
-	}
 	return question{what: "Remove member " + member + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
 		lost: []string{"the volume of " + member}, kept: []string{"the copies of the other members"}}, nil
 }
