@@ -15,8 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// tunnelDeadline bounds the opening of a tunnel.
-const tunnelDeadline = 30 * time.Second
+// tunnelDeadline bounds the opening of a tunnel, streamDeadline that of a
+// stream in a tunnel that others use too. Streams of a tunnel have no flow
+// control of their own: behind one whose reader is slow all others queue, and
+// then a tunnel more is better than waiting.
+const (
+	tunnelDeadline = 30 * time.Second
+	streamDeadline = 2 * time.Second
+)
 
 // Tunnel is a connection to one pod that carries many streams.
 type Tunnel interface {
@@ -80,7 +86,7 @@ func (d *Dialer) DialPod(ctx context.Context, namespace, pod string, port int) (
 
 // DialLoopback connects to a port that a pod serves on its own loopback,
 // always through a tunnel. A tunnel that turns out to be broken, because its
-// pod was replaced for example, is replaced once.
+// pod was replaced for example, or clogged, is replaced once.
 func (d *Dialer) DialLoopback(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: pod}
 	for {
@@ -88,7 +94,7 @@ func (d *Dialer) DialLoopback(ctx context.Context, namespace, pod string, port i
 		if err != nil {
 			return nil, err
 		}
-		conn, err := l.dial(ctx, port)
+		conn, err := l.dial(ctx, port, fresh)
 		if err == nil {
 			return &forwarded{Conn: conn, lane: l, dialer: d}, nil
 		}
@@ -171,7 +177,7 @@ func (l *lane) broken() bool {
 	}
 }
 
-func (l *lane) dial(ctx context.Context, port int) (net.Conn, error) {
+func (l *lane) dial(ctx context.Context, port int, fresh bool) (net.Conn, error) {
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -179,6 +185,11 @@ func (l *lane) dial(ctx context.Context, port int) (net.Conn, error) {
 	}
 	if l.err != nil {
 		return nil, l.err
+	}
+	if !fresh {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, streamDeadline)
+		defer cancel()
 	}
 	return l.tunnel.Open(ctx, port)
 }

@@ -17,12 +17,17 @@ import (
 type fakeTunnel struct {
 	mu     sync.Mutex
 	broken error
+	hangs  bool
 	closed bool
 	done   chan struct{}
 	far    []net.Conn
 }
 
-func (t *fakeTunnel) Open(context.Context, int) (net.Conn, error) {
+func (t *fakeTunnel) Open(ctx context.Context, _ int) (net.Conn, error) {
+	if t.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.broken != nil {
@@ -110,6 +115,7 @@ func TestDialerSharesOneTunnelPerPod(t *testing.T) {
 func TestDialerReplacesABrokenTunnelOnce(t *testing.T) {
 	breaks := map[string]func(*fakeTunnel){
 		"known to be lost": func(f *fakeTunnel) { close(f.done) },
+		"clogged":          func(f *fakeTunnel) { f.hangs = true },
 		"found to be lost": func(f *fakeTunnel) { f.broken = errors.New("pod is gone") },
 	}
 	for name, breakIt := range breaks {
