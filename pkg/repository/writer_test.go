@@ -103,3 +103,25 @@ func (f *fullStream) Write(p []byte) (int, error) {
 }
 
 func (f *fullStream) Sync() error { return &os.PathError{Op: "sync", Err: syscall.ENOSPC} }
+
+// Data without a manifest would take room that nobody sees.
+func TestFailedManifestLeavesNoData(t *testing.T) {
+	d := testDirectory(t)
+	d.files = noManifests{}
+	if err := store(d, "op", "data"); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("%v", err)
+	}
+	if entries, err := os.ReadDir(d.path); err != nil || len(entries) > 0 {
+		t.Errorf("it left %v, %v", entries, err)
+	}
+}
+
+// noManifests is a disk whose last bytes went to the data.
+type noManifests struct{ osFiles }
+
+func (f noManifests) create(path string) (stream, error) {
+	if strings.Contains(path, manifestSuffix) {
+		return nil, &os.PathError{Op: "open", Path: path, Err: syscall.ENOSPC}
+	}
+	return f.osFiles.create(path)
+}
