@@ -59,7 +59,13 @@ func TestDecideUpgrade(t *testing.T) {
 			s.down("db-1", "", 0)
 			s.down("db-3", kube.ProblemCrashing, time.Minute)
 			s.noQuorum()
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "upgrade-member/db-2"}}
 		}), "upgrade-member/db-3"},
+		{"no mending before restarts began", upgrading(3, nil, func(s *State) {
+			s.down("db-1", "", 0)
+			s.down("db-3", kube.ProblemCrashing, time.Second)
+			s.noQuorum()
+		}), "wait/quorum"},
 	})
 	ask(t, stub{preparation: "old entries"}, []question{
 		{"prepared after the backup", upgrading(3, nil, same), "prepare-upgrade"},
@@ -82,5 +88,10 @@ func TestDecideRollback(t *testing.T) {
 			s.down("db-2", kube.ProblemImage, time.Minute)
 			s.noQuorum()
 		}), "upgrade-member/db-2"},
+		{"no quorum, and nobody was left behind", upgrading(2, []string{"db-1", "db-2"}, func(s *State) {
+			cancelling(s)
+			s.down("db-2", kube.ProblemImage, time.Minute)
+			s.noQuorum()
+		}), "blocked NeedsHuman ImagePull"},
 	})
 }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -135,10 +136,21 @@ func (p planner) mending() *Decision {
 	return nil
 }
 
-// rolling reports whether some member has been given the newer version.
+// rolling reports whether restarts have begun, and, on the way back, whether a
+// member is left that was never moved: without one the data may have changed
+// its format, and putting more members back would only lose more of them.
 func (p planner) rolling() bool {
-	for _, m := range p.s.Kube.Members {
-		if p.s.ours(m) && m.Workload.Exists && m.Workload.Version == p.s.Operation.Spec.Version {
+	if p.s.cancelling() {
+		for _, m := range p.s.Kube.Members {
+			want := p.s.Cluster.Spec.Version
+			if p.s.ours(m) && m.Workload.Exists && m.Workload.Version == want && (!m.Pod.Exists || m.Pod.Version == want) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, e := range p.s.Operation.Status.Journal {
+		if strings.HasPrefix(e.Step, string(ActionUpgrade)+"/") {
 			return true
 		}
 	}
