@@ -45,9 +45,10 @@ func (w *World) budgeted(a *actor, cluster string) {
 }
 
 // excused reports whether quorum may be lost: the operation is to stop the
-// cluster, it has one member, or something else broke since the last look.
+// cluster, it is too small to keep it, something else broke since the last
+// look, or there was none then.
 func (w *World) excused(a *actor, g *group) bool {
-	return a.step.Action == ops.ActionStop || a.step.Risk == ops.RiskDowntime && g.voters() <= 2 || !g.lastLoss.Before(a.observed)
+	return a.step.Action == ops.ActionStop || a.step.Risk == ops.RiskDowntime && g.voters() <= 2 || !g.lastLoss.Before(a.observed) || !a.quorum
 }
 
 // acting checks that only the holder of the lease acts. One that froze for

@@ -53,6 +53,7 @@ func (s *site) Observe(ctx context.Context) (ops.State, error) {
 		return st, err
 	}
 	st.View = s.view(ctx, st)
+	a.quorum = st.View.Quorum
 	return st, nil
 }
 
