@@ -27,6 +27,18 @@ func (c *Client) DeletePod(ctx context.Context, namespace, name, uid string) err
 	return ignoreGone(err)
 }
 
+// ForgetPod removes the pod of that identity from the API without waiting for
+// its node, which may be gone for good. What still runs there runs on: only
+// for a member that nobody counts on any more.
+func (c *Client) ForgetPod(ctx context.Context, namespace, name, uid string) error {
+	id := types.UID(uid)
+	err := c.api.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, client.Preconditions{UID: &id}, client.GracePeriodSeconds(0))
+	if errors.Is(err, ErrConflict) {
+		return nil
+	}
+	return ignoreGone(err)
+}
+
 // DeleteWorkload deletes a member's workload, and in the background its pod.
 // The volume stays. A repeat does nothing.
 func (c *Client) DeleteWorkload(ctx context.Context, namespace, member string) error {

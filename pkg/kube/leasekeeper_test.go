@@ -143,7 +143,7 @@ func TestStolenLeaseIsNoticedAndLeftAlone(t *testing.T) {
 		if err := l.Check(t.Context()); !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("check: %v, want ErrLeaseLost", err)
 		}
-		if _, lost := lostAfter(l, 0); !lost {
+		if _, lost := lostAfter(l, time.Millisecond); !lost {
 			t.Error("check did not close Lost")
 		}
 		if err := l.Release(t.Context()); err != nil {

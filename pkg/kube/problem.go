@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,14 +113,28 @@ func crash(p *corev1.Pod, s *corev1.ContainerStatus, end *corev1.ContainerStateT
 	return problem
 }
 
-// lastWords is the last line of a termination message, cut to a length that fits a report.
+// lastWords is what a termination message says of the end: its last line that
+// sounds like a failure, for programs that print their usage after it, or else
+// its last line; cut to a length that fits a report.
 func lastWords(message string) string {
 	lines := strings.Split(strings.TrimSpace(message), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if r := []rune(last); len(r) > maxMessage {
-		last = string(r[:maxMessage]) + "..."
+	said := lines[len(lines)-1]
+	for _, line := range slices.Backward(lines) {
+		if soundsFatal(line) {
+			said = line
+			break
+		}
 	}
-	return last
+	said = strings.TrimSpace(said)
+	if r := []rune(said); len(r) > maxMessage {
+		said = string(r[:maxMessage]) + "..."
+	}
+	return said
+}
+
+func soundsFatal(line string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc([]string{"fatal", "panic", "error", "failed", "not defined", "no space"}, func(word string) bool { return strings.Contains(line, word) })
 }
 
 // started is when the pod got its node, or was created.

@@ -119,7 +119,7 @@ func TestLastWords(t *testing.T) {
 	for i := range long {
 		long[i] = 'x'
 	}
-	for in, want := range map[string]string{"": "", "a\nb\n": "b", "  one ": "one", string(long): string(long[:maxMessage]) + "..."} {
+	for in, want := range map[string]string{"": "", "a\nb\n": "b", "  one ": "one", "flag provided but not defined: -x\nUsage:\n  --y does y": "flag provided but not defined: -x", string(long): string(long[:maxMessage]) + "..."} {
 		if got := lastWords(in); got != want {
 			t.Errorf("lastWords(%.10q) = %.10q of %d", in, got, len(got))
 		}

@@ -53,12 +53,16 @@ func New(c *kube.Client) kube.Tunneller {
 // dial is bounded by ctx although the dialers below it are not: one that comes
 // too late is closed by the goroutine that waited for it.
 func dial(ctx context.Context, config *rest.Config, namespace, pod string) (httpstream.Connection, error) {
-	dialer, err := newDialer(config, namespace, pod)
+	var refusal error
+	dialer, err := newDialer(config, namespace, pod, func(err error) { refusal = err })
 	if err != nil {
 		return nil, err
 	}
 	return within(ctx, func() (httpstream.Connection, error) {
 		connection, protocol, err := dialer.Dial(clientportforward.PortForwardProtocolV1Name)
+		if err != nil && refusal != nil {
+			return nil, refusal
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +74,10 @@ func dial(ctx context.Context, config *rest.Config, namespace, pod string) (http
 	}, func(late httpstream.Connection) { _ = late.Close() })
 }
 
-func newDialer(config *rest.Config, namespace, pod string) (httpstream.Dialer, error) {
+// newDialer tries websockets first. refused hears of a right that is missing
+// for them: an older server asks for another right than for the older way, but
+// that way's own answer is mere text.
+func newDialer(config *rest.Config, namespace, pod string, refused func(error)) (httpstream.Dialer, error) {
 	at, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of the API server: %w", err)
@@ -86,6 +93,9 @@ func newDialer(config *rest.Config, namespace, pod string) (httpstream.Dialer, e
 		return nil, fmt.Errorf("prepare a websocket connection: %w", err)
 	}
 	return clientportforward.NewFallbackDialerForStreaming(newer, older, func(err error) bool {
+		if apierrors.IsForbidden(cause(err)) {
+			refused(err)
+		}
 		// An answer about the pod itself would be the same by the older way.
 		return (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)) && !apierrors.IsNotFound(cause(err))
 	}), nil
