@@ -88,7 +88,7 @@ func (c catalog) data(w http.ResponseWriter, r *http.Request) {
 		repository.Faults().Refuse(w, err)
 		return
 	}
-	defer data.Close()
+	defer func() { _ = data.Close() }()
 	manifest, err := json.Marshal(m)
 	if err != nil {
 		repository.Faults().Refuse(w, err)

@@ -25,7 +25,7 @@ func post(t *testing.T, dial dialer, path string, in, out any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("POST %s: %s", path, resp.Status)
 	}
@@ -54,7 +54,7 @@ func TestMalformedRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp.Body.Close()
+		_ = resp.Body.Close()
 		got[path] = resp.StatusCode
 	}
 	want := map[string]int{

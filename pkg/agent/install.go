@@ -28,11 +28,11 @@ func install(from, to string) (err error) {
 			err = fmt.Errorf("install %s at %s: %w", from, to, err)
 		}
 	}()
-	source, err := os.Open(from)
+	source, err := os.Open(filepath.Clean(from))
 	if err != nil {
 		return err
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }()
 	part := to + ".part"
 	if err := copyTo(part, source); err != nil {
 		return errors.Join(err, os.Remove(part))
@@ -44,13 +44,13 @@ func install(from, to string) (err error) {
 }
 
 func copyTo(path string, source io.Reader) error {
-	target, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	target, err := os.OpenFile(filepath.Clean(path), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.CopyBuffer(target, source, make([]byte, wire.Chunk))
 	if err == nil {
-		// The umask may have taken bits away.
+		// Here and not above: there the umask would take bits away.
 		err = target.Chmod(0o755)
 	}
 	if err == nil {

@@ -60,7 +60,7 @@ func (p *pulled) pull() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.conns {
-		c.Close()
+		_ = c.Close()
 	}
 }
 

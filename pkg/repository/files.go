@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/disk"
 )
@@ -30,7 +31,7 @@ type osFiles struct{}
 func (osFiles) mkdir(dir string) error { return os.MkdirAll(dir, 0o700) }
 
 func (osFiles) create(path string) (stream, error) {
-	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	return os.OpenFile(filepath.Clean(path), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
 
 func (osFiles) rename(from, to string) error { return os.Rename(from, to) }

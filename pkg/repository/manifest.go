@@ -91,7 +91,7 @@ func (d *Directory) manifestBytes(id string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the manifest of %s: %w", id, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	content, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the manifest of %s: %w", id, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
@@ -78,9 +79,10 @@ func Faults() wire.Table {
 }
 
 func backupPath(id string, more ...string) string {
-	path := PathBackups + "/" + url.PathEscape(id)
+	var path strings.Builder
+	path.WriteString(PathBackups + "/" + url.PathEscape(id))
 	for _, m := range more {
-		path += "/" + url.PathEscape(m)
+		path.WriteString("/" + url.PathEscape(m))
 	}
-	return path
+	return path.String()
 }

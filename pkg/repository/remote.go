@@ -143,7 +143,7 @@ func (r *Remote) call(ctx context.Context, method, path string, in, out any) err
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if out == nil {
 		// A body that was read to its end leaves the connection for the next call.
 		_, err = io.Copy(io.Discard, resp.Body)

@@ -314,7 +314,9 @@ func TestDamage(t *testing.T) {
 				r, _, err := repo.Reader(t.Context(), id)
 				if err == nil {
 					_, err = io.Copy(io.Discard, r)
-					r.Close()
+					if closed := r.Close(); closed != nil {
+						t.Error(closed)
+					}
 				}
 				if !errors.Is(err, repository.ErrDamaged) {
 					t.Errorf("read: %v", err)

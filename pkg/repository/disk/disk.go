@@ -17,11 +17,11 @@ var ErrLocked = errors.New("locked by another process")
 // SyncDir makes the entries of a directory durable: without it a rename or a
 // removal may be undone by a power cut.
 func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := os.Open(filepath.Clean(dir))
 	if err != nil {
 		return fmt.Errorf("make directory %s durable: %w", dir, err)
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	if err := d.Sync(); err != nil && !syncUnsupported(err) {
 		return fmt.Errorf("make directory %s durable: %w", dir, err)
 	}
@@ -50,7 +50,7 @@ func SyncTree(root string) error {
 // which the next Replace overwrites.
 func Replace(path string, content []byte) (err error) {
 	part := path + ".part"
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(filepath.Clean(part), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -71,11 +71,11 @@ func Replace(path string, content []byte) (err error) {
 }
 
 func syncFile(path string) error {
-	f, err := os.Open(path)
+	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
 		return fmt.Errorf("make %s durable: %w", path, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("make %s durable: %w", path, err)
 	}

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin || freebsd
 
 package disk
 
@@ -23,7 +23,7 @@ func Free(path string) (int64, error) {
 		}
 		break
 	}
-	blocks, size := int64(st.Bavail), int64(st.Bsize)
+	blocks, size := signed(st.Bavail), signed(st.Bsize)
 	if blocks < 0 {
 		// BSD counts below zero once only the reserve of root is left.
 		return 0, nil
@@ -33,6 +33,9 @@ func Free(path string) (int64, error) {
 	}
 	return blocks * size, nil
 }
+
+// signed levels the types that the systems chose for their counts.
+func signed[N int64 | uint64 | uint32](n N) int64 { return int64(n) }
 
 // Full reports whether an error means that a disk or a quota is exhausted.
 func Full(err error) bool {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // attempts bounds how often a lock file may vanish under Acquire: each time,
@@ -28,7 +29,7 @@ type Lock struct {
 // (wrapped) if somebody else holds it.
 func Acquire(path string) (*Lock, error) {
 	for range attempts {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		f, err := os.OpenFile(filepath.Clean(path), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}

@@ -85,7 +85,7 @@ func (t Table) Check(resp *http.Response) error {
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return fmt.Errorf("read the error behind status %s: %w", resp.Status, err)

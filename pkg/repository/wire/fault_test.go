@@ -39,8 +39,8 @@ func TestFaultsCrossTheWire(t *testing.T) {
 			t.Errorf("%s: status %d, %v", name, rec.Code, got)
 		}
 		for _, err := range []error{errFull, errBusy} {
-			if errors.Is(got, err) != (err == test.want) {
-				t.Errorf("%s: %v is %v: %v", name, got, err, err != test.want)
+			if errors.Is(got, err) != errors.Is(test.want, err) {
+				t.Errorf("%s: %v is %v: %v", name, got, err, errors.Is(got, err))
 			}
 		}
 	}

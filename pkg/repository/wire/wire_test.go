@@ -28,7 +28,9 @@ func TestClientDials(t *testing.T) {
 		if resp.StatusCode != http.StatusFound {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		resp.Body.Close()
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	if dialled == 0 {
 		t.Error("another way was found")
