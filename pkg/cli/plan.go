@@ -16,7 +16,8 @@ quorum margin is left, what can't be undone and what blocks it. Nothing is writt
 		Args: cobra.ArbitraryArgs,
 		RunE: parentOnly,
 	}
-	cmd.AddCommand(newCreate(f, planOnly), newAddMember(f, planOnly), newRemoveMember(f, planOnly), newScale(f, planOnly),
+	cmd.AddCommand(newCreate(f, planOnly), newAddMember(f, planOnly), newRemoveMember(f, planOnly), newReplaceMember(f, planOnly), newScale(f, planOnly),
+		newSwitchover(f, planOnly), newRestart(f, planOnly), newStop(f, planOnly), newStart(f, planOnly),
 		newUpgrade(f, planOnly), newBackup(f, planOnly), newRestore(f, planOnly), newDelete(f, planOnly))
 	for _, verb := range cmd.Commands() {
 		verb.Example = planExample(verb.Example)

@@ -23,6 +23,12 @@ func dryRuns(backup string) map[string][]string {
 		"delete":        {"delete", "my-db", "--purge"},
 		"resume":        {"resume", "my-db"},
 		"cancel":        {"cancel", "my-db"},
+
+		"replace-member": {"replace-member", "my-db", "my-db-3", "--force"},
+		"switchover":     {"switchover", "my-db", "--to", "my-db-2"},
+		"restart":        {"restart", "my-db"},
+		"stop":           {"stop", "my-db"},
+		"start":          {"start", "my-db"},
 	}
 }
 

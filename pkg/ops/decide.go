@@ -24,13 +24,18 @@ func Decide(e engine.Engine, s State) Decision {
 		p.restoreInPlace,
 		p.founding,
 		p.sealing,
+		p.stopping,
+		p.starting,
 		p.backup,
 		p.budget,
 		p.mending,
+		p.replace,
 		p.joining,
 		p.leaving,
 		p.upgrade,
 		p.size,
+		p.switchover,
+		p.restart,
 		p.healthy,
 	} {
 		if d := family(); d != nil {
@@ -124,9 +129,12 @@ func (p planner) budget() *Decision {
 		Touches: []string{"poddisruptionbudget/" + p.s.Cluster.Name}, Deadline: stepDeadline})
 }
 
-// healthy is the last word of every operation: not before all members say so.
+// healthy is the last word of every operation that touches members: not
+// before all of them say so. One that is being stepped back must come to an
+// end even if a member is lost for good, or it would bar the way to its
+// replacement.
 func (p planner) healthy() *Decision {
-	if p.s.verb() == v1alpha1.VerbBackup {
+	if v := p.s.verb(); v == v1alpha1.VerbBackup || v == v1alpha1.VerbSwitchover || p.s.cancelling() {
 		return nil
 	}
 	for _, r := range p.s.View.Voters() {
@@ -159,7 +167,7 @@ func (p planner) gate(id string, objection error, members ...string) *Decision {
 func (p planner) await(id, why string, deadline time.Duration, members ...string) *Decision {
 	for _, name := range members {
 		m := p.s.Kube.Member(name)
-		for _, problem := range []*kube.Problem{m.Pod.Problem, m.Volume.Problem} {
+		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
 			if problem != nil && p.s.Now.Sub(problem.Since) > patienceFor(problem.Kind) {
 				return block(p.stuck(name, *problem))
 			}

@@ -36,6 +36,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.retire(ctx, s, step.member())
 	case ActionPrepare:
 		return l.prepare(ctx, s, step.Members)
+	case ActionRestart:
+		return Result{}, l.restart(ctx, s, step.member())
 	case ActionUpgrade:
 		return Result{}, l.upgrade(ctx, s, step.member())
 	case ActionBackup:

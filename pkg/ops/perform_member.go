@@ -51,13 +51,22 @@ func (l *Live) applyWorkload(ctx context.Context, s State, member string) (kube.
 }
 
 // peers are the members that a starting member should know: the founders
-// before the cluster formed, the database's own list afterwards.
+// before the cluster formed, the database's own list afterwards, and while it
+// can't be asked those that have volumes.
 func (s State) peers(member string) []string {
 	if !s.formed() {
 		return s.formation().Members
 	}
 	var out []string
 	seen := false
+	if len(s.View.Roster) == 0 {
+		for _, m := range s.Kube.Members {
+			if s.ours(m) {
+				out = append(out, m.Name)
+				seen = seen || m.Name == member
+			}
+		}
+	}
 	for _, r := range s.View.Roster {
 		out = append(out, r.Name)
 		seen = seen || r.Name == member
@@ -91,6 +100,14 @@ func (l *Live) prepare(ctx context.Context, s State, members []string) (Result, 
 		}
 	}
 	return Result{Facts: map[string]string{v1alpha1.FactPrepared: target}}, nil
+}
+
+// restart deletes the pod that the record names; its workload makes another.
+func (l *Live) restart(ctx context.Context, s State, member string) error {
+	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), s.Operation.Spec.Pods[member]); err != nil {
+		return fmt.Errorf("restart %s: %w", member, err)
+	}
+	return nil
 }
 
 // upgrade gives a member its new template, then restarts its pod once the
@@ -141,6 +158,13 @@ func (l *Live) stop(ctx context.Context, s State, members []string) error {
 
 // retire stops a member that the database does not list any more, then drops its volume.
 func (l *Live) retire(ctx context.Context, s State, member string) error {
+	if pod := s.Kube.Member(member).Pod; pod.Terminating && pod.Problem != nil && pod.Problem.Kind == kube.ProblemNode {
+		// Its node can't confirm the end. The database has let it go already, so
+		// whatever still runs there can harm nobody.
+		if err := l.Client.ForgetPod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), pod.UID); err != nil {
+			return fmt.Errorf("forget the pod of %s: %w", member, err)
+		}
+	}
 	if err := l.stop(ctx, s, []string{member}); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func Predict(e engine.Engine, s State, step Step) State {
 			n.Kube.Members[i].Workload.Bootstrap = false
 		}
 	case ActionRegister:
-		n.View.Roster = append(n.View.Roster, engine.Registered{ID: "predicted-" + step.member(), Name: step.member(), Voter: !e.Capabilities().Learners})
+		n.View.Roster = append(n.View.Roster, engine.Registered{ID: n.predictedID(step.member()), Name: step.member(), Voter: !e.Capabilities().Learners})
 	case ActionPromote:
 		n.setVoter(step.member())
 	case ActionDeregister:
@@ -55,6 +55,8 @@ func Predict(e engine.Engine, s State, step Step) State {
 		}
 	case ActionUpgrade:
 		n.upgraded(step.member())
+	case ActionRestart:
+		n.Kube.Members[n.memberIndex(step.member())].Pod.UID = "predicted"
 	case ActionPrepare:
 		n.setFact(v1alpha1.FactPrepared)
 	case ActionBackup:
@@ -73,6 +75,16 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.settle()
 	}
 	return n
+}
+
+// predictedID is an identity that no registered member has or had: a member
+// that joins anew under its old name is another one.
+func (s State) predictedID(member string) string {
+	id := "predicted-" + member
+	if s.Operation != nil && s.Operation.Spec.MemberID == id {
+		id += "-anew"
+	}
+	return id
 }
 
 // clone copies all that Predict changes.
@@ -171,6 +183,7 @@ func (s *State) newEpoch() {
 // founder, under a name that no kept volume bears.
 func BeginEpoch(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder string) {
 	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: op.Spec.Source.Repository, Backup: op.Spec.Source.Backup, KeepRevision: op.Spec.KeepRevision}
+	c.Spec.Stopped = false
 	c.Status.Formation = &v1alpha1.Formation{Token: EpochToken(op), Members: []string{founder}, Epoch: c.Status.Formation.Epoch + 1}
 }
 
@@ -206,7 +219,7 @@ func (s *State) settle() {
 	s.settleVersion()
 	for i := range s.Kube.Members {
 		if m := &s.Kube.Members[i]; m.Workload.Exists {
-			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version}
+			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, UID: m.Pod.UID}
 		}
 	}
 }

@@ -21,7 +21,7 @@ type Request struct {
 // is being cancelled, those from before. It is idempotent, so whoever
 // continues applies it again. It reports whether anything changed.
 func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
-	members, version := c.Spec.Members, c.Spec.Version
+	members, version, stopped := c.Spec.Members, c.Spec.Version, c.Spec.Stopped
 	o := op.Spec
 	switch o.Verb {
 	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbRemoveMember:
@@ -35,8 +35,14 @@ func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 			version = o.FromVersion
 		}
 	}
-	changed := members != c.Spec.Members || version != c.Spec.Version
-	c.Spec.Members, c.Spec.Version = members, version
+	switch {
+	case o.Verb == v1alpha1.VerbStop:
+		stopped = op.Status.Phase != v1alpha1.PhaseCancelling
+	case o.Verb == v1alpha1.VerbStart:
+		stopped = op.Status.Phase == v1alpha1.PhaseCancelling
+	}
+	changed := members != c.Spec.Members || version != c.Spec.Version || stopped != c.Spec.Stopped
+	c.Spec.Members, c.Spec.Version, c.Spec.Stopped = members, version, stopped
 	return changed
 }
 
@@ -52,7 +58,7 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 		return o.Members == r.Members
 	case v1alpha1.VerbUpgrade:
 		return o.Version == r.Version
-	case v1alpha1.VerbRemoveMember:
+	case v1alpha1.VerbRemoveMember, v1alpha1.VerbReplaceMember, v1alpha1.VerbSwitchover:
 		return o.Member == r.Member
 	case v1alpha1.VerbDelete:
 		return o.Purge == r.Purge && slices.Equal(o.Waive, r.Waive)
@@ -134,6 +140,31 @@ func checkSize(e engine.Engine, spec v1alpha1.DatabaseClusterSpec, force bool) e
 	if caps.OddMembers && spec.Members%2 == 0 && !force {
 		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members tolerate no more failures than %d, and one more can fail", spec.Members, spec.Members-1),
 			Hint: fmt.Sprintf("choose %d or %d, or insist with --force", spec.Members-1, spec.Members+1)}
+	}
+	return nil
+}
+
+// pin writes down what only a look at the running cluster shows, and what the
+// operation itself is about to change.
+func pin(o *v1alpha1.OperationSpec, s State) error {
+	switch o.Verb {
+	case v1alpha1.VerbSwitchover:
+		if l, ok := s.View.Leader(); ok {
+			o.Leader = l.Name
+		}
+	case v1alpha1.VerbRestart:
+		o.Pods = map[string]string{}
+		for _, m := range s.Kube.Members {
+			if m.Pod.Exists && s.ours(m) {
+				o.Pods[m.Name] = m.Pod.UID
+			}
+		}
+	case v1alpha1.VerbReplaceMember:
+		entry, ok := s.View.Registered(o.Member)
+		if s.View.Quorum && !ok {
+			return &engine.Refusal{Check: "member", Reason: fmt.Sprintf("%s is no member of %s", o.Member, o.Cluster), Hint: "kubectl dbop status " + o.Cluster + " names them"}
+		}
+		o.MemberID = entry.ID
 	}
 	return nil
 }

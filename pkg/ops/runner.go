@@ -50,7 +50,8 @@ type Prepared struct {
 }
 
 // Prepare reads, judges and plans; it writes nothing. A refusal is an Error of
-// kind Refused or Busy.
+// kind Refused or Busy. A new request whose plan does not come to its end is
+// refused before its first step; one in flight goes as far as it can.
 func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*Prepared, error) {
 	p := &Prepared{Request: req}
 	o := &p.Request.Operation
@@ -83,11 +84,18 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	if err != nil {
 		return nil, err
 	}
-	s.Cluster, s.Operation = cluster.DeepCopy(), op.DeepCopy()
+	s.Cluster = cluster.DeepCopy()
+	if p.Continues == nil {
+		if err := pin(o, s); err != nil {
+			return nil, refused(err)
+		}
+		op.Spec = *o
+	}
+	s.Operation = op.DeepCopy()
 	want(s.Cluster, op)
 	p.State = s
 	p.Plan = makePlan(r.decider(), r.Engine, s)
-	if b := p.Plan.Blocked; b != nil && len(p.Plan.Steps) == 0 {
+	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
 		return p, &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
 	}
 	return p, nil
@@ -232,7 +240,8 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 // cancellable says which operations have a way back.
 func cancellable(op *v1alpha1.Operation) error {
 	switch op.Spec.Verb {
-	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbBackup:
+	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbBackup,
+		v1alpha1.VerbRestart, v1alpha1.VerbSwitchover, v1alpha1.VerbStop, v1alpha1.VerbStart:
 		return nil
 	}
 	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began", op.Spec.Verb),

@@ -67,14 +67,25 @@ func (s State) ours(m kube.Member) bool {
 	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
 }
 
-// freeName is the lowest member name under which nothing exists and nothing is registered.
+// freeName is the name of the next member: the one that is being replaced, or
+// the lowest under which nothing exists and nothing is registered.
 func (s State) freeName() string {
-	for n := 1; ; n++ {
-		name := v1alpha1.MemberName(s.Cluster.Name, n)
-		m := s.Kube.Member(name)
-		_, registered := s.View.Registered(name)
-		if !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists && !registered {
+	if s.verb() == v1alpha1.VerbReplaceMember {
+		if name := s.Operation.Spec.Member; s.free(name) {
 			return name
 		}
 	}
+	for n := 1; ; n++ {
+		name := v1alpha1.MemberName(s.Cluster.Name, n)
+		if s.free(name) {
+			return name
+		}
+	}
+}
+
+// free reports whether nothing of that name exists or is registered.
+func (s State) free(name string) bool {
+	m := s.Kube.Member(name)
+	_, registered := s.View.Registered(name)
+	return !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists && !registered
 }

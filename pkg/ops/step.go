@@ -22,6 +22,7 @@ const (
 	ActionRetire       Action = "retire-member"
 	ActionPrepare      Action = "prepare-upgrade"
 	ActionUpgrade      Action = "upgrade-member"
+	ActionRestart      Action = "restart-member"
 	ActionBackup       Action = "backup"
 	ActionVerify       Action = "verify-backup"
 	ActionLoad         Action = "load-backup"

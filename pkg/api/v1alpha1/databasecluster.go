@@ -59,6 +59,8 @@ type DatabaseClusterSpec struct {
 	Backup BackupPolicy `json:"backup,omitempty"`
 	// RestoreFrom makes the first member from a backup. Immutable.
 	RestoreFrom *RestoreSource `json:"restoreFrom,omitempty"`
+	// Stopped keeps the volumes and nothing else running.
+	Stopped bool `json:"stopped,omitempty"`
 	// Paused keeps every driver from acting on this cluster.
 	Paused bool `json:"paused,omitempty"`
 }

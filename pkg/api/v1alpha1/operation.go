@@ -16,6 +16,12 @@ const (
 	VerbVerify       Verb = "verify"
 	VerbRestore      Verb = "restore"
 	VerbDelete       Verb = "delete"
+
+	VerbReplaceMember Verb = "replace-member"
+	VerbSwitchover    Verb = "switchover"
+	VerbRestart       Verb = "restart"
+	VerbStop          Verb = "stop"
+	VerbStart         Verb = "start"
 )
 
 // Phase is how far an operation came.
@@ -49,8 +55,15 @@ type Operation struct {
 type OperationSpec struct {
 	Cluster string `json:"cluster"`
 	Verb    Verb   `json:"verb"`
-	// Member is the chosen member of remove-member.
+	// Member is the chosen member of remove-member, replace-member and switchover.
 	Member string `json:"member,omitempty"`
+	// MemberID is the identity, in the database, of the member to replace: its
+	// successor bears the same name.
+	MemberID string `json:"memberID,omitempty"`
+	// Leader led when a switchover was asked for.
+	Leader string `json:"leader,omitempty"`
+	// Pods are the UIDs, by member, of the pods that a restart renews.
+	Pods map[string]string `json:"pods,omitempty"`
 	// Members and Version are the wanted values of scale, add-member,
 	// remove-member and upgrade, for the plan's sake and for history; the
 	// cluster's spec holds them too.

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func newReplaceMember(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "replace-member NAME MEMBER",
+		Short: "Replace a member whose data is lost",
+		Long: `Replace a member whose volume or node is lost, or whose data is corrupt: it is removed from the database's
+member list, its volume is dropped, and a member of the same name joins. A member that is merely starting,
+evicted or out of memory is not replaced, and neither is a healthy one.`,
+		Example: `  # Replace the third member of my-db after its disk died
+  kubectl dbop replace-member my-db my-db-3`,
+		Args:              arguments(2, 2, "NAME or MEMBER"),
+		ValidArgsFunction: completeMembers(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			t, err := f.target(cmd.Context(), args[:1])
+			if err != nil {
+				return err
+			}
+			spec := f.operation(cmd.Context(), v1alpha1.VerbReplaceMember, t.cluster.Name)
+			spec.Member = args[1]
+			spec.Waive = waived(map[string]bool{"evidence": force})
+			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
+				subject: t.subject(), verbed: "mended: " + args[1] + " replaced", next: displayName + " status " + t.cluster.Name,
+				ask: func(p *ops.Prepared) (question, error) {
+					return question{what: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
+						lost: []string{"what is left on the volume of " + args[1]}, kept: []string{"the copies of the other members"}}, nil
+				}})
+		},
+	}
+	c.addTo(cmd, shortTimeout, true)
+	cmd.Flags().BoolVar(&force, "force", false, "Replace it even if nothing shows that its data is lost.")
+	return cmd
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// simple describes a changing command that takes a cluster's name and little else.
+type simple struct {
+	verb             v1alpha1.Verb
+	use, short, long string
+	example          string
+	verbed           string
+	ask              func(*ops.Prepared) (question, error)
+	downtime, longer bool
+	target           string
+	targetUsage      string
+}
+
+// newSimple builds the command that a description asks for.
+func newSimple(f *Factory, m mode, s simple) *cobra.Command {
+	c := newChange(f, m)
+	var member string
+	var allowDowntime bool
+	cmd := &cobra.Command{
+		Use: s.use, Short: s.short, Long: s.long, Example: s.example,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			t, err := f.target(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			spec := f.operation(cmd.Context(), s.verb, t.cluster.Name)
+			spec.Member = member
+			spec.Waive = waived(map[string]bool{"downtime": allowDowntime})
+			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
+				subject: t.subject(), verbed: s.verbed, next: displayName + " status " + t.cluster.Name, ask: s.ask})
+		},
+	}
+	timeout := shortTimeout
+	if s.longer {
+		timeout = longTimeout
+	}
+	c.addTo(cmd, timeout, s.ask != nil)
+	if s.target != "" {
+		cmd.Flags().StringVar(&member, s.target, "", s.targetUsage)
+	}
+	if s.downtime {
+		cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")
+	}
+	return cmd
+}

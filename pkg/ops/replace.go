@@ -1,0 +1,68 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// replace takes the entry that the record names out of the database's member
+// list: removed before its successor is added, because an add with a member
+// down is refused and would raise the quorum. Its volume goes with it (family
+// leaving), and a member of the same name joins (family size).
+func (p planner) replace() *Decision {
+	if p.s.verb() != v1alpha1.VerbReplaceMember || p.s.cancelling() {
+		return nil
+	}
+	name, old := p.s.Operation.Spec.Member, p.s.Operation.Spec.MemberID
+	entry, registered := p.s.View.Registered(name)
+	if d := p.quorumFirst(); d != nil {
+		return d
+	}
+	if !registered || entry.ID != old {
+		return nil
+	}
+	if d := p.evidence(name); d != nil {
+		return d
+	}
+	if err := p.e.CheckRemove(p.s.View, name); err != nil {
+		return p.gate("may-remove", err, p.voterNames()...)
+	}
+	if leader, ok := p.s.View.Leader(); ok && leader.Name == name && p.e.Capabilities().HandOver {
+		if d := p.handOver(name, "the leader is about to be replaced", name); d != nil {
+			return d
+		}
+	}
+	return do(Step{ID: "deregister-member/" + name, Action: ActionDeregister, Members: []string{name}, Risk: RiskIrreversible, Deadline: waitDeadline,
+		Title: fmt.Sprintf("Remove %s (%s) from the database's member list", name, old), Reason: "removed first, added afterwards"})
+}
+
+// evidence refuses to throw away what will come back by itself, or is well.
+func (p planner) evidence(name string) *Decision {
+	if p.s.waives("evidence") {
+		return nil
+	}
+	refuse := func(reason, hint string) *Decision {
+		return block(&Error{Kind: Refused, Check: "evidence", Message: reason, Hint: hint})
+	}
+	m := p.s.Kube.Member(name)
+	if p.e.Health(p.s.View, name) == nil {
+		return refuse(name+" is healthy: nothing is to be replaced", "insist with --force if its data is to be made anew")
+	}
+	problem := m.Pod.Problem
+	switch {
+	case !m.Volume.Exists, m.Volume.Terminating:
+		return nil
+	case problem == nil && m.Pod.Exists && !m.Pod.Running:
+		return refuse(name+" is only starting: its volume is there, and nothing is lost", "wait, or see kubectl describe pod "+v1alpha1.PodName(name))
+	case problem == nil:
+		return refuse(name+" is not healthy, but nothing shows that its data is lost", "kubectl dbop status shows what it says; insist with --force")
+	case problem.Kind == kube.ProblemOOM:
+		return refuse(name+" is killed for want of memory: a new volume would not help", "give it more memory")
+	case problem.Kind == kube.ProblemCrashing, problem.Kind == kube.ProblemNode:
+		return nil
+	default:
+		return refuse(fmt.Sprintf("%s can't start (%s), but its data is not lost", name, problem.Message), "mend that first; insist with --force")
+	}
+}

@@ -1,0 +1,67 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// restart renews every pod that ran when it was asked for, one by one, the
+// leader last after it handed over to a renewed member. Which pods those were
+// is in the record, so a repeat never renews one twice.
+func (p planner) restart() *Decision {
+	if p.s.verb() != v1alpha1.VerbRestart || p.s.cancelling() {
+		return nil
+	}
+	old := p.oldPods()
+	if len(old) == 0 {
+		return nil
+	}
+	if d := p.mayRestart(); d != nil {
+		return d
+	}
+	next := p.nextOutdated(old)
+	for _, name := range p.voterNames() {
+		if name == next {
+			continue
+		}
+		if err := p.e.Health(p.s.View, name); err != nil {
+			return p.gate("healthy", err, name)
+		}
+	}
+	if leader, ok := p.s.View.Leader(); ok && leader.Name == next && len(p.voterNames()) > 1 && p.e.Capabilities().HandOver {
+		if d := p.handOver(next, "the leader restarts last", old...); d != nil {
+			return d
+		}
+	}
+	risk := RiskRestart
+	if p.restartStops() {
+		risk = RiskDowntime
+	}
+	return do(Step{ID: "restart-member/" + next, Action: ActionRestart, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
+		Title: "Restart " + next, Touches: []string{"pod/" + v1alpha1.PodName(next)}})
+}
+
+// mayRestart asks for quorum, and for consent where a restart means downtime.
+func (p planner) mayRestart() *Decision {
+	if d := p.quorumFirst(); d != nil {
+		return d
+	}
+	if p.restartStops() && !p.s.waives("downtime") {
+		return block(&Error{Kind: Refused, Check: "downtime",
+			Message: fmt.Sprintf("a cluster of %d is down while a member restarts", len(p.voterNames())),
+			Hint:    "add members first, or accept it: --allow-downtime"})
+	}
+	return nil
+}
+
+// oldPods are the voters whose pod is still the one from before.
+func (p planner) oldPods() []string {
+	var out []string
+	for _, name := range p.voterNames() {
+		if pod := p.s.Kube.Member(name).Pod; pod.Exists && pod.UID != "" && pod.UID == p.s.Operation.Spec.Pods[name] {
+			out = append(out, name)
+		}
+	}
+	return out
+}
