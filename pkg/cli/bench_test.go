@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -51,8 +52,10 @@ type bench struct {
 	dir     string
 	writes  []string
 	lockErr error
-	connect func() error
-	mu      sync.Mutex
+	// verifyErr is what a verification ends with.
+	verifyErr error
+	connect   func() error
+	mu        sync.Mutex
 }
 
 func newBench(t *testing.T) *bench {
@@ -149,6 +152,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 		return &runner{world: open, operations: &ops.Runner{Engine: o.engine, Store: b.store(o.dryRun), World: open, Lock: lock,
 			Reporter: o.reporter, Stop: o.stop, Poll: time.Millisecond}}, nil
 	}
+	f.newVerifier = func(runnerOptions) (verifier, error) { return &fakeVerifier{b: b}, nil }
 	f.newPods = func() (pods, error) { return b.pods, nil }
 	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
 		return repository.NewDirectory(at.Path)
@@ -308,6 +312,24 @@ func (w *world) Save(ctx context.Context, op *v1alpha1.Operation) error {
 }
 func (w *world) Changed() <-chan struct{} { return w.changed }
 func (w *world) Close() error             { return nil }
+
+// fakeVerifier is ready in its second turn.
+type fakeVerifier struct {
+	b     *bench
+	turns int
+}
+
+func (v *fakeVerifier) Turn(ctx context.Context, r repository.Repository, id string, _ func(int64, int64)) error {
+	v.b.wrote("verify " + id)
+	if v.turns++; v.turns < 2 {
+		return fmt.Errorf("the throw-away member starts: %w", engine.ErrNotReady)
+	}
+	if v.b.verifyErr != nil {
+		return v.b.verifyErr
+	}
+	return r.MarkVerified(ctx, id, repository.Verification{Time: noon, Version: "3.5.9", Tool: "v1.2.3"})
+}
+func (v *fakeVerifier) Close() error { return nil }
 
 type lease struct{}
 

@@ -124,12 +124,12 @@ func (c *change) perform(ctx context.Context, in intent, work func(context.Conte
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	stop := make(chan struct{})
-	defer c.f.gently(func() {
-		close(stop)
-		c.f.note("Stopping at the next safe point. Press Ctrl-C again to leave at once; either way the same command continues.")
-	})()
 	reporter := c.f.newReporter(c.progress)
 	defer reporter.Close()
+	defer c.f.gently(func() {
+		reporter.Note("Stopping at the next safe point. Press Ctrl-C again to leave at once; either way the same command continues.")
+		close(stop)
+	})()
 	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: reporter, stop: stop})
 	if err != nil {
 		return nil, err

@@ -63,6 +63,8 @@ type Factory struct {
 	newStore  func(kube.DryRun) (kube.Store, error)
 	newRunner func(runnerOptions) (*runner, error)
 	newPods   func() (pods, error)
+	// newVerifier works on the cluster that is wanted, which may be gone.
+	newVerifier func(runnerOptions) (verifier, error)
 	// newRepository opens a repository; image runs the helper pod where one is needed.
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	serverVersion func() (*version.Info, error)
@@ -71,11 +73,13 @@ type Factory struct {
 
 // newFactory makes a factory for a real cluster.
 func newFactory(c Config) *Factory {
+	c.Streams.Err = &lockedWriter{w: c.Streams.Err}
 	f := &Factory{Config: c, flags: genericclioptions.NewConfigFlags(true), random: rand.Reader}
 	live := &live{f: f, config: sync.OnceValues(f.restConfig)}
 	f.newStore = live.store
 	f.newRunner = live.runner
 	f.newPods = live.pods
+	f.newVerifier = live.verifier
 	f.newRepository = live.repository
 	f.serverVersion = live.serverVersion
 	f.whoami = live.whoami

@@ -40,23 +40,32 @@ func (l *live) store(mode kube.DryRun) (kube.Store, error) {
 	return kube.NewConfigMapStore(c), nil
 }
 
-// runner connects package ops to the cluster. Dry run is enforced here, by
-// the client that it is given and by the sessions that its world opens.
-func (l *live) runner(o runnerOptions) (*runner, error) {
+// liveConfig is what worlds on this cluster are made of. Dry run is enforced
+// here: by the client, and by the sessions that a world opens.
+func (l *live) liveConfig(o runnerOptions) (ops.LiveConfig, error) {
 	c, err := l.client(o.dryRun)
+	if err != nil {
+		return ops.LiveConfig{}, err
+	}
+	return ops.LiveConfig{Client: c, Store: kube.NewConfigMapStore(c), Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.engine, Wanted: o.wanted,
+		Tool: l.f.Build.Version, HelperImage: l.f.helperImage("", nil), ReadOnly: o.dryRun != kube.DryRunNone}, nil
+}
+
+// runner connects package ops to the cluster.
+func (l *live) runner(o runnerOptions) (*runner, error) {
+	config, err := l.liveConfig(o)
 	if err != nil {
 		return nil, err
 	}
-	dialer := kube.NewDialer(c, portforward.New(c))
-	store := kube.NewConfigMapStore(c)
 	world := func(namespace, cluster string) ops.ClosableWorld {
-		return ops.NewLive(ops.LiveConfig{Client: c, Store: store, Dialer: dialer, Engine: o.engine, Namespace: namespace, Name: cluster,
-			Wanted: o.wanted, Tool: l.f.Build.Version, HelperImage: l.f.helperImage("", nil), ReadOnly: o.dryRun != kube.DryRunNone})
+		own := config
+		own.Namespace, own.Name = namespace, cluster
+		return ops.NewLive(own)
 	}
 	lock := func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (kube.Lease, error) {
-		return kube.Acquire(ctx, c, namespace, cluster, kube.LeaseOptions{Waiting: waiting})
+		return kube.Acquire(ctx, config.Client, namespace, cluster, kube.LeaseOptions{Waiting: waiting})
 	}
-	return &runner{world: world, operations: &ops.Runner{Engine: o.engine, Store: store, World: world, Lock: lock,
+	return &runner{world: world, operations: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock,
 		Reporter: o.reporter, Stop: o.stop, Boundary: l.boundary(), Poll: pollEvery}}, nil
 }
 

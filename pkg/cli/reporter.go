@@ -36,7 +36,7 @@ func (f *Factory) newReporter(progress string) reporter {
 	case progress == progressJSON:
 		return &jsonReporter{w: f.Streams.Err, now: f.Now}
 	case progress == progressNone:
-		return silentReporter{}
+		return silentReporter{note: func(text string) { f.note("%s", text) }}
 	case progress == progressAuto && f.Streams.ErrTTY && f.Getenv("TERM") != "dumb":
 		return newTTYReporter(f.Streams.Err, f.errPalette(), f.Streams.width)
 	default:
@@ -45,7 +45,13 @@ func (f *Factory) newReporter(progress string) reporter {
 }
 
 // silentReporter says nothing but what a person must know.
-type silentReporter struct{ ops.Silent }
+type silentReporter struct {
+	ops.Silent
+	note func(string)
+}
+
+// Note implements ops.Reporter.
+func (r silentReporter) Note(text string) { r.note(text) }
 
 // Close implements reporter.
 func (silentReporter) Close() {}

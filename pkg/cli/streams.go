@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -58,6 +59,19 @@ func (s Streams) raw() (func(), error) {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
 	}
 	return func() { _ = term.Restore(descriptor(in), before) }, nil
+}
+
+// lockedWriter keeps lines of the command, its reporter and the handler of
+// signals from running into each other.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(descriptor(f)) }
