@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strings"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
@@ -63,12 +65,22 @@ func makePlan(decide func(engine.Engine, State) Decision, e engine.Engine, s Sta
 			return p
 		}
 		step := *d.Step
+		if n := len(p.Steps); n > 0 && step.Action == ActionWait && p.Steps[n-1].ID == step.ID {
+			p.Steps, p.Blocked = p.Steps[:n-1], endless(step)
+			return p
+		}
 		s = Predict(e, s, step)
 		p.note(e, s, &step)
 		p.Steps = append(p.Steps, step)
 	}
 	p.Blocked = &Block{Kind: NeedsHuman, Check: "plan-length", Message: "the plan does not come to an end", Hint: "please report this plan as a bug"}
 	return p
+}
+
+// endless is the block that a wait amounts to if it goes on although
+// everything has come to rest.
+func endless(wait Step) *Block {
+	return &Block{Kind: Refused, Check: strings.TrimPrefix(wait.ID, "wait/"), Message: wait.Reason, Hint: "waiting does not mend this; the status of each member shows more"}
 }
 
 // note adds what a person wants to know of the step, given the state after it.

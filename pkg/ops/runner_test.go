@@ -201,6 +201,11 @@ func TestRunnerRefuses(t *testing.T) {
 		{"unknown member", remove("db-9"), nil, Refused, "unknown-member"},
 		{"last member", remove("db-1"), func(sh *shelf, _ *Runner) { sh.cluster.Spec.Members = 1 }, Refused, "last-member"},
 		{"not formed", scale(5), func(sh *shelf, _ *Runner) { sh.cluster.Status.Formation.ClusterID = "" }, Refused, "not-formed"},
+		{"too far, after something that could be done", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "9.9.9"}}, func(_ *shelf, r *Runner) {
+			s := well(3)
+			s.Kube.Budget = nil
+			r.World = func(string, string) ClosableWorld { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
+		}, Refused, "may-upgrade"},
 		{"not there", scale(5), func(sh *shelf, _ *Runner) { sh.cluster = nil }, Failed, "not-found"},
 		{"somebody else's operation", scale(5), func(sh *shelf, _ *Runner) { sh.operations = append(sh.operations, operation(v1alpha1.VerbUpgrade)) }, Busy, "operation"},
 		{"somebody holds it", scale(5), func(_ *shelf, r *Runner) {
