@@ -102,8 +102,11 @@ func (c *Client) addEvents(ctx context.Context, cluster *v1alpha1.DatabaseCluste
 		if w := s.workload(member); w != nil && !m.Pod.Exists {
 			m.Pod.Problem = creationProblem(events.Items, w)
 		}
-		if v := s.claim(member); v != nil && !m.Volume.Bound && m.Volume.Problem == nil {
-			m.Volume.Problem = provisioningProblem(events.Items, v)
+		if v := s.claim(member); v != nil && !m.Volume.Bound {
+			// The provisioner knows more than the scheduler: it names the class.
+			if p := provisioningProblem(events.Items, v); p != nil {
+				m.Volume.Problem = p
+			}
 		}
 	}
 	return nil
