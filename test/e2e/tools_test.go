@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
@@ -35,14 +34,15 @@ func TestUpstreamTools(t *testing.T) {
 			t.Errorf("etcdutl says revision %d and %d keys with history, the manifest %d and %d", said.Revision, said.TotalKey, b.Facts.Revision, b.Facts.Keys)
 		}
 	}
-	r := s.etcdctl(db, "get", "kept/", "--prefix", "--count-only", "-w", "fields")
+	r := s.etcdctl("get", "kept/", "--prefix", "--count-only", "-w", "fields")
 	s.says(r, `"Count" : 500`)
-	s.says(s.etcdctl(db, "endpoint", "health", "--cluster=false"), "is healthy")
+	s.says(s.etcdctl("endpoint", "health"), "is healthy")
 	s.completion()
 }
 
-// etcdctl runs upstream's client with nothing but the client secret.
-func (s *scene) etcdctl(db *harness.Etcd, args ...string) harness.Result {
+// etcdctl runs upstream's client through kubectl port-forward, with nothing
+// but the client secret.
+func (s *scene) etcdctl(args ...string) harness.Result {
 	s.Helper()
 	files, err := s.site.ClientFiles(s.ctx, s.ns, "my-db")
 	s.ok(err)
@@ -50,14 +50,12 @@ func (s *scene) etcdctl(db *harness.Etcd, args ...string) harness.Result {
 	for name, content := range files {
 		s.ok(os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
+	address, end, err := s.site.Forward(s.ctx, s.ns, "my-db-1-0")
+	s.ok(err)
+	defer end()
 	ctl := s.site.Tool("etcdctl", "3.6")
 	ctl.Dir = dir
-	hosts := make([]string, 0, 3)
-	for _, e := range db.Endpoints() {
-		hosts = append(hosts, strings.TrimPrefix(e, "https://"))
-	}
-	flags := []string{"--endpoints", strings.Join(hosts, ","), "--cacert", "ca.crt", "--cert", "tls.crt", "--key", "tls.key"}
-	r, err := ctl.Run(s.ctx, append(args, flags...)...)
+	r, err := ctl.Run(s.ctx, append(args, "--endpoints", address, "--cacert", "ca.crt", "--cert", "tls.crt", "--key", "tls.key")...)
 	s.ok(err)
 	if r.Code != 0 {
 		s.Errorf("etcdctl fails:\n%s", r)

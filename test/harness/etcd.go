@@ -6,11 +6,15 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
@@ -22,7 +26,7 @@ import (
 const (
 	dialTimeout = 3 * time.Second
 	keepAlive   = time.Second
-	clientPort  = 2379
+	clientPort  = "2379"
 	// resync bounds how long a missed event leaves a wrong list of endpoints.
 	resync = 5 * time.Second
 )
@@ -37,11 +41,14 @@ type Etcd struct {
 	scheme  string
 	tunnels *tunnels
 	stop    chan struct{}
+	mu      sync.Mutex
+	// at is where each member is at the moment: its name stays, its pod moves.
+	at map[string]string
 }
 
 // DialEtcd connects to a cluster and follows its members until Close.
 func (s *Site) DialEtcd(ctx context.Context, namespace, cluster string) (*Etcd, error) {
-	e := &Etcd{site: s, cluster: cluster, ns: namespace, scheme: "https", stop: make(chan struct{})}
+	e := &Etcd{site: s, cluster: cluster, ns: namespace, scheme: "https", stop: make(chan struct{}), at: map[string]string{}}
 	if !s.Local {
 		e.tunnels = newTunnels(s.Tool("kubectl", ""), namespace)
 	}
@@ -61,7 +68,8 @@ func (s *Site) DialEtcd(ctx context.Context, namespace, cluster string) (*Etcd, 
 		return nil, fmt.Errorf("cluster %s/%s has no member that runs", namespace, cluster)
 	}
 	e.KV, err = clientv3.New(clientv3.Config{Endpoints: first, TLS: config, DialTimeout: dialTimeout,
-		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAlive, PermitWithoutStream: true, Logger: zap.NewNop()})
+		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAlive, PermitWithoutStream: true, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(e.dial)}})
 	if err != nil {
 		return nil, fmt.Errorf("make a client of %s/%s: %w", namespace, cluster, err)
 	}
@@ -122,23 +130,28 @@ func (e *Etcd) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// endpoints are the addresses of the ready pods; of all that run if none is ready.
+// endpoints are the names of the members whose pods are ready; of all that run
+// if none is ready. It notes where they are.
 func (e *Etcd) endpoints(ctx context.Context, pods []corev1.Pod) []string {
 	var up, running []string
 	for _, p := range pods {
 		if p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" || p.DeletionTimestamp != nil {
 			continue
 		}
-		address := fmt.Sprintf("%s:%d", p.Status.PodIP, clientPort)
+		address := net.JoinHostPort(p.Status.PodIP, clientPort)
 		if e.tunnels != nil {
 			var err error
 			if address, err = e.tunnels.address(ctx, p.Name, string(p.UID)); err != nil {
 				continue
 			}
 		}
-		running = append(running, e.scheme+"://"+address)
+		name := net.JoinHostPort(v1alpha1.MemberHost(e.cluster, e.ns, p.Labels[v1alpha1.LabelMember]), clientPort)
+		e.mu.Lock()
+		e.at[name] = address
+		e.mu.Unlock()
+		running = append(running, e.scheme+"://"+name)
 		if ready(&p) {
-			up = append(up, e.scheme+"://"+address)
+			up = append(up, e.scheme+"://"+name)
 		}
 	}
 	if len(up) == 0 {
@@ -146,6 +159,18 @@ func (e *Etcd) endpoints(ctx context.Context, pods []corev1.Pod) []string {
 	}
 	slices.Sort(up)
 	return up
+}
+
+// dial connects to a member by its name, which is also in its certificate.
+func (e *Etcd) dial(ctx context.Context, name string) (net.Conn, error) {
+	e.mu.Lock()
+	address := e.at[name]
+	e.mu.Unlock()
+	if address == "" {
+		return nil, fmt.Errorf("nobody knows where %s is", name)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", address)
 }
 
 // clientTLS is what an application gets: the client secret. nil for a cluster
@@ -163,11 +188,8 @@ func (s *Site) clientTLS(ctx context.Context, namespace, cluster string) (*tls.C
 	if !pool.AppendCertsFromPEM(files["ca.crt"]) {
 		return nil, fmt.Errorf("the client secret of %s/%s holds no CA certificate", namespace, cluster)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: serverName}, nil
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
-
-// serverName is in every member's certificate; the addresses of pods are not.
-const serverName = "localhost"
 
 // ClientFiles are tls.crt, tls.key and ca.crt of the client secret; nil for a
 // cluster without TLS.
@@ -182,5 +204,15 @@ func (s *Site) ClientFiles(ctx context.Context, namespace, cluster string) (map[
 	return list.Items[0].Data, nil
 }
 
-// Endpoints are the members' client addresses as seen from here.
-func (e *Etcd) Endpoints() []string { return e.KV.Endpoints() }
+// Addresses are where the members' client ports are at the moment, as seen from here.
+func (e *Etcd) Addresses() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []string
+	for _, endpoint := range e.KV.Endpoints() {
+		if a := e.at[strings.TrimPrefix(endpoint, e.scheme+"://")]; a != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -29,6 +29,14 @@ func newTunnels(kubectl Command, namespace string) *tunnels {
 	return &tunnels{kubectl: kubectl, namespace: namespace, open: map[string]*tunnel{}}
 }
 
+// Forward is a kubectl port-forward to a pod's client port, as a person without
+// a way into the pod network uses it. It returns its local address and its end.
+func (s *Site) Forward(ctx context.Context, namespace, pod string) (string, func(), error) {
+	t := newTunnels(s.Tool("kubectl", ""), namespace)
+	address, err := t.address(ctx, pod, pod)
+	return address, t.close, err
+}
+
 // address is the local end of the tunnel to a pod.
 func (t *tunnels) address(ctx context.Context, pod, uid string) (string, error) {
 	t.mu.Lock()
@@ -50,7 +58,7 @@ func (t *tunnels) address(ctx context.Context, pod, uid string) (string, error) 
 }
 
 func (t *tunnels) dig(ctx context.Context, pod string) (*tunnel, error) {
-	args := []string{"port-forward", "-n", t.namespace, "pod/" + pod, "--address", "127.0.0.1", fmt.Sprintf(":%d", clientPort)}
+	args := []string{"port-forward", "-n", t.namespace, "pod/" + pod, "--address", "127.0.0.1", ":" + clientPort}
 	cmd := exec.Command(t.kubectl.Path, args...) // #nosec G204 -- outlives the call, ended by close
 	cmd.Env = environment(t.kubectl.Env)
 	out, err := cmd.StdoutPipe()
