@@ -14,8 +14,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == process.ChildCommand {
-		exit(process.Become(os.Args[2]))
+	if err := process.Hook(); err != nil {
+		exit(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -27,14 +27,28 @@ type Spec struct {
 	Group string
 }
 
-// ChildCommand is the first argument by which the driver, executing itself,
+// childCommand is the first argument by which the driver, executing itself,
 // knows that it is to become a component.
-const ChildCommand = "become-component"
+const childCommand = "become-component"
 
-// Become turns the calling process into the component of an encoded Spec. It
+// hooked says that this program calls Hook, so that executing itself does
+// what is expected. A test binary would run its tests again instead.
+var hooked bool
+
+// Hook is the first thing that the driver calls. It returns unless the process
+// was started to become a component, which it then is, or if that fails.
+func Hook() error {
+	hooked = true
+	if len(os.Args) != 3 || os.Args[1] != childCommand {
+		return nil
+	}
+	return become(os.Args[2])
+}
+
+// become turns the calling process into the component of an encoded Spec. It
 // returns only if that fails. A program of our own rather than nsenter and a
 // shell: the process has to be in its group before it can fork.
-func Become(encoded string) error {
+func become(encoded string) error {
 	var spec Spec
 	if err := json.Unmarshal([]byte(encoded), &spec); err != nil {
 		return fmt.Errorf("decode the component to become: %w", err)

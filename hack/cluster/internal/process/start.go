@@ -28,6 +28,9 @@ type Running struct {
 // Start runs the component in a session of its own, with its output in its
 // log file.
 func Start(at site.Site, spec Spec) (*Running, error) {
+	if !hooked {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, errNotHooked)
+	}
 	encoded, err := json.Marshal(spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode the component %s: %w", spec.Name, err)
@@ -43,7 +46,7 @@ func Start(at site.Site, spec Spec) (*Running, error) {
 	}
 	defer log.Close()
 
-	command := exec.Command("/proc/self/exe", ChildCommand, string(encoded))
+	command := exec.Command("/proc/self/exe", childCommand, string(encoded))
 	command.Stdout, command.Stderr = log, log
 	command.Dir = "/"
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -92,6 +95,9 @@ func (r *Running) Failure() error {
 	}
 	return r.failure(fmt.Errorf("it ended: %w", r.exit))
 }
+
+// errNotHooked is a mistake in a program other than the driver.
+var errNotHooked = errors.New("this program does not call process.Hook: use the command instead")
 
 // errEnded is the end of what was to run for ever, without a complaint.
 var errEnded = errors.New("it ended by itself")
