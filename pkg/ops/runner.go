@@ -202,7 +202,7 @@ func (r *Runner) Run(ctx context.Context, namespace string, req Request) (*v1alp
 	if p.Plan.Unchanged() && p.Continues == nil {
 		return nil, &Error{Kind: Unchanged, Message: req.Operation.Cluster + " is as asked already"}
 	}
-	op, err := r.writeDown(ctx, namespace, p)
+	op, err := r.writeDown(ctx, namespace, p, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -267,8 +267,7 @@ func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operat
 
 // busy names the holder of a lease that is alive.
 func busy(err error) error {
-	var held *kube.HeldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*kube.HeldError](err); ok {
 		return &Error{Kind: Busy, Check: "lease", Message: held.Error(), Hint: "wait for it to end, or stop that process; then repeat the command", Err: kube.ErrHeld}
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 // could not be continued; for the rest the record comes first, because wanted
 // values without a record would have no author. Whatever lies between two of
 // these writes when a process dies, the same command finds and completes.
-func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared) (*v1alpha1.Operation, error) {
+func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
 	if old := p.Supersedes; old != nil {
 		old.Status.Phase, old.Status.Message = v1alpha1.PhaseCancelled, "superseded by "+string(p.Request.Operation.Verb)
 		if err := r.Store.UpdateOperation(ctx, old); err != nil {
@@ -30,6 +30,11 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared) (
 	op := p.Continues
 	if op == nil {
 		op = p.record(namespace)
+		// The look that found no other operation may be old: a process can stand
+		// still for longer than its lease.
+		if err := lease.Check(ctx); err != nil {
+			return nil, fmt.Errorf("check the lease before the operation is written down: %w", err)
+		}
 		if err := r.Store.CreateOperation(ctx, op); err != nil {
 			return nil, fmt.Errorf("write down the operation: %w", err)
 		}
