@@ -24,7 +24,9 @@ type stage struct {
 	backups   string
 	db        *harness.Etcd
 	writer    *harness.Writer
-	scenes    []scene
+	// writing is true while the writer writes.
+	writing bool
+	scenes  []scene
 }
 
 // scene is one row of the table.
@@ -86,7 +88,7 @@ func (s *stage) watch(title string, f func() error) error {
 }
 
 func (s *stage) open(title string) *scene {
-	return &scene{title: title, from: time.Now(), writing: s.writer != nil}
+	return &scene{title: title, from: time.Now(), writing: s.writing}
 }
 
 func (s *stage) close(sc *scene, failed bool) {

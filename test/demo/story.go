@@ -35,6 +35,7 @@ func story(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.writer = harness.StartWriter(ctx, s.db, "live/", perSecond)
+	s.writing = true
 	s.say("A client writes %d keys a second from here on.", perSecond)
 	for _, step := range []struct {
 		title string
@@ -70,6 +71,7 @@ func finale(ctx context.Context, s *stage) error {
 		return err
 	}
 	counts := s.writer.Stop()
+	s.writing = false
 	if err := s.watch("look for every acknowledged write", func() error { return s.acknowledged(ctx, counts) }); err != nil {
 		return err
 	}
