@@ -74,7 +74,7 @@ func createIntent(ctx context.Context, f *Factory, flags *clusterFlags, name str
 	if err != nil {
 		return intent{}, err
 	}
-	if err := f.founding(cluster, cluster.Spec.Members); err != nil {
+	if err := ops.Found(cluster, f.random); err != nil {
 		return intent{}, err
 	}
 	e, err := f.engineNamed(flags.engine)

@@ -18,8 +18,7 @@ import (
 // printError writes one line that says what is wrong, and one that says what
 // to do next. Only a mistyped command is shown its usage.
 func printError(w io.Writer, p palette, cmd *cobra.Command, err error) {
-	var said *outcome
-	if errors.As(err, &said) {
+	if _, ok := errors.AsType[*outcome](err); ok {
 		return
 	}
 	fmt.Fprintf(w, "%s %s\n", p.red("error:"), oneLine(err.Error()))

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,7 +79,7 @@ func historyTable(now time.Time, records []v1alpha1.Operation, wide bool) *table
 	}
 	t := newTable(append(columns, "AGE")...)
 	for _, o := range records {
-		row := []string{o.Name, o.Spec.Cluster, string(o.Spec.Verb), string(o.Status.Phase), fmt.Sprint(len(o.Status.Journal)), took(o)}
+		row := []string{o.Name, o.Spec.Cluster, string(o.Spec.Verb), string(o.Status.Phase), strconv.Itoa(len(o.Status.Journal)), took(o)}
 		if wide {
 			row = append(row, o.Spec.RequestedBy, o.Spec.RequestedFrom, o.Status.Facts[v1alpha1.FactBackup])
 		}

@@ -97,8 +97,7 @@ func (p *livePods) Exec(ctx context.Context, namespace, pod string, argv []strin
 
 // remoteCode makes the exit code of the far program our own; it has said why.
 func remoteCode(err error) error {
-	var exit exec.CodeExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[exec.CodeExitError](err); ok {
 		return &outcome{exit.Code}
 	}
 	return err

@@ -104,7 +104,7 @@ func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url 
 		return intent{}, err
 	}
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision}
-	if err := f.founding(cluster, 1); err != nil {
+	if err := ops.Found(cluster, f.random); err != nil {
 		return intent{}, err
 	}
 	spec := f.operation(ctx, v1alpha1.VerbRestore, name)

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -176,7 +177,7 @@ func (s statusSheet) table(wide bool) *table {
 		}
 		row := []string{m.Name, role, version, m.Lag, db, disk, m.Node}
 		if wide {
-			row = append(row, fmt.Sprint(m.Restarts), m.ID, m.ClusterID, m.Protocol, string(m.Position))
+			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
 		}
 		t.row(row...)
 	}

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -93,20 +91,5 @@ func (f *Factory) backupTo(spec *v1alpha1.OperationSpec, flag string, c *v1alpha
 		return err
 	}
 	spec.Repository, spec.Backup = at.String(), id
-	return nil
-}
-
-// founding writes down who founds a new cluster, and the token that tells it
-// from any other of its name.
-func (f *Factory) founding(c *v1alpha1.DatabaseCluster, founders int32) error {
-	var token [8]byte
-	if _, err := io.ReadFull(f.random, token[:]); err != nil {
-		return fmt.Errorf("make a token: %w", err)
-	}
-	formation := &v1alpha1.Formation{Token: hex.EncodeToString(token[:])}
-	for n := 1; n <= int(founders); n++ {
-		formation.Members = append(formation.Members, v1alpha1.MemberName(c.Name, n))
-	}
-	c.Status.Formation = formation
 	return nil
 }

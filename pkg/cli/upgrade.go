@@ -9,7 +9,7 @@ import (
 
 func newUpgrade(f *Factory, m mode) *cobra.Command {
 	c := newChange(f, m)
-	var version, repo string
+	var version, repo, image string
 	var skipBackup, allowDowntime bool
 	cmd := &cobra.Command{
 		Use:   "upgrade [NAME] --version VERSION",
@@ -39,7 +39,7 @@ last after it handed over. Between two members the whole cluster must be healthy
 				return err
 			}
 			spec := f.operation(cmd.Context(), v1alpha1.VerbUpgrade, t.cluster.Name)
-			spec.Version = release.Version
+			spec.Version, spec.Image = release.Version, image
 			if err := f.backupTo(&spec, repo, t.cluster); err != nil {
 				return err
 			}
@@ -50,6 +50,7 @@ last after it handed over. Between two members the whole cluster must be healthy
 	}
 	c.addTo(cmd, longTimeout, false)
 	cmd.Flags().StringVar(&version, "version", "", "Version to move to, such as 3.6 (its newest patch) or 3.6.16.")
+	cmd.Flags().StringVar(&image, "image", "", "Image of that version, instead of the catalog's; needed where the cluster runs an image of your own.")
 	addRepositoryFlag(cmd, &repo, "the safety backup")
 	cmd.Flags().BoolVar(&skipBackup, "skip-backup", false, "Don't take a safety backup first.")
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,10 +53,8 @@ func parentOnly(cmd *cobra.Command, args []string) error {
 
 // oneOf checks a flag that takes a word from a list.
 func oneOf(flag, value string, allowed ...string) error {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return misuse("--%s=%s is not known, choose one of: %s", flag, value, strings.Join(allowed, ", "))
 }

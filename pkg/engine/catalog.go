@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,8 +26,8 @@ type Catalog struct {
 // minor the newest patch. An error names what is known.
 func (c Catalog) Resolve(version string) (Release, error) {
 	want := strings.TrimPrefix(version, "v")
-	for i := len(c.Releases) - 1; i >= 0; i-- {
-		r := c.Releases[i]
+	for _, r := range slices.Backward(c.Releases) {
+
 		if r.Version == want || (strings.Count(want, ".") == 1 && strings.HasPrefix(r.Version, want+".")) {
 			return r, nil
 		}

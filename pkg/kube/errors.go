@@ -147,8 +147,7 @@ func isUnreachable(err error) bool {
 
 // root drops the request line that net/http puts before a network error.
 func root(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

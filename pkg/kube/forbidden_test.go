@@ -36,8 +36,7 @@ func TestForbidden(t *testing.T) {
 			s := newAPIServer(t)
 			s.answer = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: tt.message}
 			_, err := NewConfigMapStore(s.client(t, Options{})).ListClusters(t.Context(), "shop", "")
-			var forbidden *ForbiddenError
-			if !errors.As(err, &forbidden) {
+			if _, ok := errors.AsType[*ForbiddenError](err); !ok {
 				t.Fatalf("got %v, want a ForbiddenError", err)
 			}
 			if err.Error() != tt.want {

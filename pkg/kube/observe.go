@@ -87,8 +87,7 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 func (c *Client) addEvents(ctx context.Context, cluster *v1alpha1.DatabaseCluster, s *snapshot, f *Facts, member string) error {
 	var events corev1.EventList
 	err := c.api.List(ctx, &events, client.InNamespace(cluster.Namespace), client.MatchingFields{"involvedObject.name": member})
-	var forbidden *ForbiddenError
-	if errors.As(err, &forbidden) {
+	if _, ok := errors.AsType[*ForbiddenError](err); ok {
 		return nil
 	}
 	if err != nil {

@@ -115,7 +115,7 @@ func TestJournalIsBounded(t *testing.T) {
 	s := NewConfigMapStore(c)
 	o := testOperation(v1alpha1.PhaseRunning, 0)
 	for i := range maxJournal + 50 {
-		o.Status.Journal = append(o.Status.Journal, v1alpha1.JournalEntry{Step: fmt.Sprint(i)})
+		o.Status.Journal = append(o.Status.Journal, v1alpha1.JournalEntry{Step: strconv.Itoa(i)})
 	}
 	if err := s.CreateOperation(t.Context(), o); err != nil {
 		t.Fatal(err)

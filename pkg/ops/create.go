@@ -40,11 +40,11 @@ func (p planner) founding() *Decision {
 	}
 	for _, name := range f.Members {
 		if err := p.e.Health(p.s.View, name); err != nil {
-			return p.await("formed", err.Error(), waitDeadline, f.Members...)
+			return p.await("formed", err.Error(), f.Members...)
 		}
 	}
 	if len(p.s.View.Voters()) != len(f.Members) {
-		return p.await("formed", fmt.Sprintf("%d of %d members vote", len(p.s.View.Voters()), len(f.Members)), waitDeadline, f.Members...)
+		return p.await("formed", fmt.Sprintf("%d of %d members vote", len(p.s.View.Voters()), len(f.Members)), f.Members...)
 	}
 	return do(Step{ID: "record-formation", Action: ActionRecordFormed, Risk: RiskNone, Deadline: stepDeadline,
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})

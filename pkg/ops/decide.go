@@ -139,7 +139,7 @@ func (p planner) healthy() *Decision {
 	}
 	for _, r := range p.s.View.Voters() {
 		if err := p.e.Health(p.s.View, r.Name); err != nil {
-			return p.await("healthy", err.Error(), waitDeadline, r.Name)
+			return p.await("healthy", err.Error(), r.Name)
 		}
 	}
 	return nil
@@ -160,11 +160,11 @@ func (p planner) gate(id string, objection error, members ...string) *Decision {
 	if p.fresh() {
 		return block(refused(objection))
 	}
-	return p.await(id, objection.Error(), waitDeadline, members...)
+	return p.await(id, objection.Error(), members...)
 }
 
 // await is a wait step, unless one of the members has a problem that waiting won't mend.
-func (p planner) await(id, why string, deadline time.Duration, members ...string) *Decision {
+func (p planner) await(id, why string, members ...string) *Decision {
 	for _, name := range members {
 		m := p.s.Kube.Member(name)
 		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
@@ -174,7 +174,7 @@ func (p planner) await(id, why string, deadline time.Duration, members ...string
 		}
 	}
 	return &Decision{Why: why, Step: &Step{ID: "wait/" + id, Action: ActionWait, Members: members,
-		Title: "Wait until " + waitTitle(id, members), Reason: why, Risk: RiskNone, Deadline: deadline}}
+		Title: "Wait until " + waitTitle(id, members), Reason: why, Risk: RiskNone, Deadline: waitDeadline}}
 }
 
 func waitTitle(id string, members []string) string {

@@ -55,8 +55,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first Error in the chain; Failed for any other error.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	if errors.Is(err, engine.ErrNotReady) {
@@ -76,8 +75,7 @@ func permanent(err error) bool {
 
 // refused turns an engine's refusal into an Error.
 func refused(err error) *Error {
-	var r *engine.Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*engine.Refusal](err); ok {
 		return &Error{Kind: Refused, Check: r.Check, Message: r.Reason, Hint: r.Hint}
 	}
 	return &Error{Kind: Refused, Message: err.Error()}

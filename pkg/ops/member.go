@@ -26,7 +26,7 @@ func (p planner) quorumFirst() *Decision {
 		return block(&Error{Kind: Refused, Check: "quorum", Message: why,
 			Hint: "kubectl dbop status " + p.s.Cluster.Name + " shows which members are down and why"})
 	}
-	return p.await("quorum", why, waitDeadline, names...)
+	return p.await("quorum", why, names...)
 }
 
 // joining finishes a join that began, whoever began it: a learner in the
@@ -45,10 +45,10 @@ func (p planner) joining() *Decision {
 			return p.start([]string{l.Name}, "it is registered as a learner")
 		}
 		if m := p.s.View.Member(l.Name); !m.Reachable {
-			return p.await("joined", fmt.Sprintf("%s does not answer yet", l.Name), waitDeadline, l.Name)
+			return p.await("joined", fmt.Sprintf("%s does not answer yet", l.Name), l.Name)
 		}
 		if !l.Started {
-			return p.await("joined", fmt.Sprintf("%s has not announced itself yet", l.Name), waitDeadline, l.Name)
+			return p.await("joined", fmt.Sprintf("%s has not announced itself yet", l.Name), l.Name)
 		}
 		return do(Step{ID: "promote-member/" + l.Name, Action: ActionPromote, Members: []string{l.Name}, Risk: RiskNone, Deadline: streamDeadline,
 			Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})

@@ -12,9 +12,11 @@ import (
 
 // Perform implements World. Each case is idempotent by itself; what has to
 // come to rest (a pod that stops, a volume that goes) answers ErrNotReady and
-// is asked again after the next observation.
+// is asked again after the next observation. Under a dry run the client and
+// the session refuse or rehearse what would change; only what moves data is
+// turned down here, because repositories know no dry run.
 func (l *Live) Perform(ctx context.Context, s State, step Step, report func(bytes, total int64)) (Result, error) {
-	if l.ReadOnly {
+	if l.ReadOnly && step.streams() {
 		return Result{}, engine.ErrReadOnly
 	}
 	switch step.Action {

@@ -94,9 +94,7 @@ func (p *Plan) note(e engine.Engine, after State, step *Step) {
 	}
 	switch step.Risk {
 	case RiskRestart, RiskDowntime:
-		for _, m := range step.Members {
-			p.Restarts = append(p.Restarts, m)
-		}
+		p.Restarts = append(p.Restarts, step.Members...)
 	case RiskLeaderMove:
 		p.LeaderMoves = append(p.LeaderMoves, step.To)
 	case RiskIrreversible:

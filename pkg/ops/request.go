@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -21,29 +23,25 @@ type Request struct {
 // is being cancelled, those from before. It is idempotent, so whoever
 // continues applies it again. It reports whether anything changed.
 func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
-	members, version, stopped := c.Spec.Members, c.Spec.Version, c.Spec.Stopped
-	o := op.Spec
+	before := c.DeepCopy()
+	o, back := op.Spec, op.Status.Phase == v1alpha1.PhaseCancelling
 	switch o.Verb {
 	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbRemoveMember:
-		members = o.Members
-		if op.Status.Phase == v1alpha1.PhaseCancelling {
-			members = o.FromMembers
+		c.Spec.Members = o.Members
+		if back {
+			c.Spec.Members = o.FromMembers
 		}
 	case v1alpha1.VerbUpgrade:
-		version = o.Version
-		if op.Status.Phase == v1alpha1.PhaseCancelling {
-			version = o.FromVersion
+		c.Spec.Version, c.Spec.Image = o.Version, o.Image
+		if back {
+			c.Spec.Version, c.Spec.Image = o.FromVersion, o.FromImage
 		}
+	case v1alpha1.VerbStop:
+		c.Spec.Stopped = !back
+	case v1alpha1.VerbStart:
+		c.Spec.Stopped = back
 	}
-	switch {
-	case o.Verb == v1alpha1.VerbStop:
-		stopped = op.Status.Phase != v1alpha1.PhaseCancelling
-	case o.Verb == v1alpha1.VerbStart:
-		stopped = op.Status.Phase == v1alpha1.PhaseCancelling
-	}
-	changed := members != c.Spec.Members || version != c.Spec.Version || stopped != c.Spec.Stopped
-	c.Spec.Members, c.Spec.Version, c.Spec.Stopped = members, version, stopped
-	return changed
+	return !equality.Semantic.DeepEqual(before.Spec, c.Spec)
 }
 
 // same reports whether a request asks for what the record already does, so
@@ -73,7 +71,7 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 
 // complete fills in what a request takes from the cluster as it is now.
 func complete(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
-	o.FromMembers, o.FromVersion = c.Spec.Members, c.Spec.Version
+	o.FromMembers, o.FromVersion, o.FromImage = c.Spec.Members, c.Spec.Version, c.Spec.Image
 	switch o.Verb {
 	case v1alpha1.VerbAddMember:
 		if o.Members == 0 {
@@ -95,6 +93,11 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 	case v1alpha1.VerbCreate, v1alpha1.VerbRestore:
 		if r.Cluster != nil {
 			return e.CheckCreate(r.Cluster.Spec, slices.Contains(o.Waive, "size"))
+		}
+	case v1alpha1.VerbUpgrade:
+		if c.Spec.Image != "" && o.Image == "" {
+			return &engine.Refusal{Check: "image", Reason: fmt.Sprintf("%s runs an image of your own (%s), so this tool can't know that of %s", c.Name, c.Spec.Image, o.Version),
+				Hint: "name the new one with --image"}
 		}
 	case v1alpha1.VerbScale:
 		spec := c.Spec

@@ -29,7 +29,7 @@ func (s *shelf) write(version *string) error {
 		return errBroken
 	}
 	s.version++
-	*version = fmt.Sprint(s.version)
+	*version = strconv.Itoa(s.version)
 	return nil
 }
 
@@ -114,17 +114,17 @@ type shelved struct {
 }
 
 func (w shelved) Observe(ctx context.Context) (State, error) {
-	w.ideal.state.Operation = nil
+	w.state.Operation = nil
 	if active, _ := w.shelf.ActiveOperation(ctx, "", ""); active != nil {
-		w.ideal.state.Operation = active
+		w.state.Operation = active
 	}
-	w.ideal.state.Cluster = w.shelf.cluster.DeepCopy()
+	w.state.Cluster = w.shelf.cluster.DeepCopy()
 	return w.ideal.Observe(ctx)
 }
 
 func (w shelved) Perform(ctx context.Context, s State, step Step, report func(int64, int64)) (Result, error) {
 	r, err := w.ideal.Perform(ctx, s, step, report)
-	if c := w.ideal.state.Cluster; err == nil && c != nil {
+	if c := w.state.Cluster; err == nil && c != nil {
 		w.shelf.cluster.Status = *c.Status.DeepCopy()
 	} else if err == nil {
 		w.shelf.cluster = nil

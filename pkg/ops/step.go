@@ -64,7 +64,7 @@ type Step struct {
 	// Budget is the wanted minAvailable of ActionBudget; 0 removes it.
 	Budget int32 `json:"budget,omitempty"`
 	// Deadline bounds the step, or the wait since it began.
-	Deadline time.Duration `json:"deadline"`
+	Deadline time.Duration `json:"-"`
 	// Tolerates is, in a plan, how many more voters may fail after this step
 	// before the cluster stops; nil where that has no meaning yet.
 	Tolerates *int `json:"tolerates,omitempty"`

@@ -150,7 +150,7 @@ func now() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC) }
 func wanted(members int) State {
 	c := &v1alpha1.DatabaseCluster{}
 	c.Name, c.Namespace = "db", "shop"
-	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: "stub", Version: "1.1.0", Members: int32(members)} //nolint:gosec // a size
+	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: "stub", Version: "1.1.0", Members: int32(members)}
 	c.Status.Formation = &v1alpha1.Formation{Token: "t"}
 	for n := 1; n <= members; n++ {
 		c.Status.Formation.Members = append(c.Status.Formation.Members, v1alpha1.MemberName("db", n))
@@ -174,7 +174,7 @@ func well(members int) State {
 	s.Cluster.Status.Formation.ClusterID = "id"
 	s.Kube.Certificates, s.Kube.Services = true, true
 	if members > 1 {
-		b := int32(members/2 + 1) //nolint:gosec // a size
+		b := int32(members/2 + 1)
 		s.Kube.Budget = &b
 	}
 	s.View = engine.View{Quorum: true, ClusterIDs: []string{"id"}}

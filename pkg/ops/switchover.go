@@ -17,7 +17,7 @@ func (p planner) switchover() *Decision {
 	}
 	leader, ok := p.s.View.Leader()
 	if !ok {
-		return p.await("quorum", "no member says that it leads", waitDeadline, p.voterNames()...)
+		return p.await("quorum", "no member says that it leads", p.voterNames()...)
 	}
 	to := p.s.Operation.Spec.Member
 	switch {

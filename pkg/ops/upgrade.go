@@ -22,7 +22,7 @@ func (p planner) upgrade() *Decision {
 			return d
 		}
 		if err := p.e.CheckUpgraded(p.s.View, p.s.Cluster.Spec.Version); err != nil && !p.s.cancelling() {
-			return p.await("upgraded", err.Error(), waitDeadline, p.voterNames()...)
+			return p.await("upgraded", err.Error(), p.voterNames()...)
 		}
 		return nil
 	}
@@ -204,10 +204,10 @@ func (p planner) settledAt(names []string) *Decision {
 	for _, name := range names {
 		m := p.s.View.Member(name)
 		if err := p.e.Health(p.s.View, name); err != nil {
-			return p.await("healthy", err.Error(), waitDeadline, name)
+			return p.await("healthy", err.Error(), name)
 		}
 		if m.Version != p.s.Cluster.Spec.Version {
-			return p.await("healthy", fmt.Sprintf("%s still runs %s", name, m.Version), waitDeadline, name)
+			return p.await("healthy", fmt.Sprintf("%s still runs %s", name, m.Version), name)
 		}
 	}
 	return nil

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Verb names an operation as the command line spells it.
 type Verb string
@@ -72,6 +76,10 @@ type OperationSpec struct {
 	// FromMembers and FromVersion are what was wanted before: where cancel goes back to.
 	FromMembers int32  `json:"fromMembers,omitempty"`
 	FromVersion string `json:"fromVersion,omitempty"`
+	// Image and FromImage are the wanted image of an upgrade, where the cluster
+	// does not take the catalog's, and the one before.
+	Image     string `json:"image,omitempty"`
+	FromImage string `json:"fromImage,omitempty"`
 	// Repository and Backup name the backup that is made, checked or loaded.
 	// The identifier is chosen here, before the first byte is written.
 	Repository string `json:"repository,omitempty"`
@@ -137,12 +145,7 @@ func (o *Operation) Active() bool {
 
 // Waives reports whether the person gave up the named check.
 func (o *Operation) Waives(check string) bool {
-	for _, w := range o.Spec.Waive {
-		if w == check {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(o.Spec.Waive, check)
 }
 
 // The facts of an operation, see OperationStatus.Facts.

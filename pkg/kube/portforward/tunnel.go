@@ -103,8 +103,7 @@ func newDialer(config *rest.Config, namespace, pod string, refused func(error)) 
 
 // cause digs out the API server's own answer from a failed upgrade.
 func cause(err error) error {
-	var upgrade *httpstream.UpgradeFailureError
-	if errors.As(err, &upgrade) {
+	if upgrade, ok := errors.AsType[*httpstream.UpgradeFailureError](err); ok {
 		return upgrade.Cause
 	}
 	return err
