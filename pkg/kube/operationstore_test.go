@@ -2,7 +2,7 @@ package kube
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -147,9 +148,7 @@ func (w *Writer) AckedBefore() map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make(map[string]string, len(w.keys))
-	for k, v := range w.keys {
-		out[k] = v
-	}
+	maps.Copy(out, w.keys)
 	return out
 }
 

@@ -58,7 +58,9 @@ func (a *actor) call(ctx context.Context, what string, effect func() error) erro
 		return err
 	}
 	a.burn(what)
-	a.freeze(ctx)
+	if what != "create operation" {
+		a.freeze()
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -101,8 +103,8 @@ func (a *actor) burn(what string) {
 }
 
 // freeze lets the process stand still, lease or not, though never between the
-// check of the lease and what can't be undone: nothing could guard that.
-func (a *actor) freeze(ctx context.Context) {
+// check of the lease and what it guards: nothing could help that.
+func (a *actor) freeze() {
 	if a.freezeAt < 0 || a.irreversible {
 		return
 	}
@@ -114,7 +116,6 @@ func (a *actor) freeze(ctx context.Context) {
 	a.world.logf("%s freezes for %s", a.name, a.frozenFor)
 	unlock()
 	time.Sleep(a.frozenFor)
-	_ = ctx
 }
 
 func (a *actor) sleep(ctx context.Context, d time.Duration) error {

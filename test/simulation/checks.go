@@ -110,7 +110,7 @@ func (w *World) dropping(a *actor, s *slot) {
 
 // restarting checks whose turn it is in an upgrade.
 func (w *World) restarting(a *actor, s *slot, target string) {
-	if s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil {
+	if s.pod == nil || s.pod.deleting || s.pod.process == nil || s.pod.process.data.group == nil {
 		return
 	}
 	g := s.pod.process.data.group

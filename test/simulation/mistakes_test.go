@@ -143,7 +143,7 @@ func epochsMixed(e engine.Engine, s ops.State) ops.Decision {
 func budgetForgotten(e engine.Engine, s ops.State) ops.Decision {
 	if s.Cluster != nil {
 		if n := max(len(s.View.Voters()), int(s.Cluster.Spec.Members)); n > 1 {
-			b := int32(n/2 + 1) //nolint:gosec // a size
+			b := int32(n/2 + 1)
 			s.Kube = kube.Facts{Members: s.Kube.Members, Certificates: s.Kube.Certificates, Services: s.Kube.Services, Budget: &b}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -38,7 +39,7 @@ func (s *site) stop(ctx context.Context, st ops.State, members []string) error {
 func (s *site) deletePod(ctx context.Context, member, uid string) error {
 	w := s.actor.world
 	return s.do(ctx, "delete pod of "+member, func() error {
-		if slot := w.slot(s.cluster, member); slot.pod != nil && fmt.Sprint(slot.pod.uid) == uid {
+		if slot := w.slot(s.cluster, member); slot.pod != nil && strconv.Itoa(slot.pod.uid) == uid {
 			if s.actor.step.Action == ops.ActionUpgrade {
 				w.restarting(s.actor, slot, w.records.clusters[s.cluster].Spec.Version)
 			}
@@ -141,10 +142,9 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 		}
 		d := slot.pod.process.data
 		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version, token: d.group.token}
-		d.group.safe = d.group.acked
-		if b.index < d.group.acked {
-			d.group.safe = b.index // a follower's copy is as old as its log: that is what was asked for
-		}
+		d.group.safe = min(b.index,
+			// a follower's copy is as old as its log: that is what was asked for
+			d.group.acked)
 		return nil
 	})
 	if err != nil {

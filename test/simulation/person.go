@@ -208,7 +208,7 @@ func (p *person) settle() {
 // converge finishes what is in flight.
 func (p *person) converge(name string) {
 	var err error
-	for range 3 {
+	for range 8 { // a container that crashed often is started again only minutes later
 		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
 			_, err := r.Resume(ctx, Namespace, name, false)
 			return err
@@ -216,7 +216,7 @@ func (p *person) converge(name string) {
 		if err == nil || ops.KindOf(err) == ops.Unchanged {
 			return
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute)
 	}
 	defer p.world.lock()()
 	if !p.world.hopeless(name, err) {

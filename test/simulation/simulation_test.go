@@ -60,7 +60,7 @@ func TestSimulation(t *testing.T) {
 	var lived time.Duration
 	n, tally := 0, map[string]int{}
 	for ; n < worlds || steps < *stepsFlag; n++ {
-		o := play(t, first+uint64(n), Mischief{}, ops.Decide) //nolint:gosec // a count
+		o := play(t, first+uint64(n), Mischief{}, ops.Decide)
 		steps += o.steps
 		lived += o.took
 		for k, v := range o.tally {

@@ -58,8 +58,7 @@ func (w *World) hurt(cluster string) bool {
 // hopeless reports whether an operation may rightly be stuck: a member's data
 // is gone, which nobody but a person may give up.
 func (w *World) hopeless(cluster string, err error) bool {
-	var typed *ops.Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*ops.Error](err); ok {
 		switch typed.Check {
 		case "stale-volume", "downtime":
 			return true

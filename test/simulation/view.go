@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -34,7 +35,7 @@ func (w *World) member(s *slot) kube.Member {
 	}
 	if p := s.pod; p != nil {
 		m.Pod = kube.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !w.now.Before(p.readySoon), Terminating: p.deleting,
-			UID: fmt.Sprint(p.uid), Version: p.template.version, Restarts: p.restarts, Created: p.created}
+			UID: strconv.Itoa(p.uid), Version: p.template.version, Restarts: p.restarts, Created: p.created}
 		if p.problem != nil && !p.deleting {
 			problem := *p.problem
 			m.Pod.Problem = &problem
