@@ -5,6 +5,7 @@
 package ops
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -88,4 +89,29 @@ func (s State) free(name string) bool {
 	m := s.Kube.Member(name)
 	_, registered := s.View.Registered(name)
 	return !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists && !registered
+}
+
+// Peers are the members that a starting one should be told of: the founders
+// before the cluster formed, the database's own list afterwards, and without
+// a list every member of this epoch, for one that has never run before is
+// turned away by peers whose list is not the one that it was told.
+func (s State) Peers(member string) []string {
+	if !s.formed() {
+		return s.formation().Members
+	}
+	var out []string
+	for _, r := range s.View.Roster {
+		out = append(out, r.Name)
+	}
+	if len(out) == 0 {
+		for _, m := range s.Kube.Members {
+			if s.ours(m) {
+				out = append(out, m.Name)
+			}
+		}
+	}
+	if !slices.Contains(out, member) {
+		out = append(out, member)
+	}
+	return out
 }
