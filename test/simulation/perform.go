@@ -114,7 +114,7 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) error {
 	w, c := s.actor.world, st.Cluster
 	f := c.Status.Formation
-	l := workload{token: f.Token, version: c.Spec.Version, peers: peers(st, member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
+	l := workload{token: f.Token, version: c.Spec.Version, peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
 	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
 		l.bootstrap, l.peers = true, []string{member}
 	}
@@ -130,23 +130,6 @@ func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) e
 		slot.workload = &l
 		return nil
 	})
-}
-
-// peers are the members that a starting one is told of.
-func peers(st ops.State, member string) []string {
-	if st.Cluster.Status.Formation.ClusterID == "" {
-		return st.Cluster.Status.Formation.Members
-	}
-	var out []string
-	seen := false
-	for _, r := range st.View.Roster {
-		out = append(out, r.Name)
-		seen = seen || r.Name == member
-	}
-	if !seen {
-		out = append(out, member)
-	}
-	return out
 }
 
 func (s *site) seal(ctx context.Context, members []string) error {
