@@ -20,7 +20,7 @@ gets it once it has caught up, so a start that fails costs nothing.`,
   # See what adding a member to my-db would do
   kubectl dbop add-member my-db --dry-run=client`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err

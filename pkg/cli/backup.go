@@ -22,7 +22,7 @@ opened afterwards. With --verify it is also restored into a throw-away member an
   # Back up to a directory and prove that it can be restored
   kubectl dbop backup my-db --to /backups --verify`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err

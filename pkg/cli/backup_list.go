@@ -21,7 +21,7 @@ func newBackupList(f *Factory) *cobra.Command {
   # List everything in a directory
   kubectl dbop backup list --repository dir:/backups`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err

@@ -259,12 +259,12 @@ type world struct {
 func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	s := ops.State{Now: noon, Kube: w.facts, View: w.view}
 	c, err := w.b.store(w.mode).GetCluster(ctx, w.key.Namespace, w.key.Name)
-	if err != nil && !errors.Is(err, kube.ErrNotFound) {
-		return s, err
+	if errors.Is(err, kube.ErrNotFound) {
+		c, err = nil, nil
 	}
 	s.Cluster = c
-	if err != nil || len(w.facts.Members) == 0 {
-		return s, nil
+	if err != nil || c == nil || len(w.facts.Members) == 0 {
+		return s, err
 	}
 	n := ops.Predict(fakeEngine{}, s, ops.Step{Action: ops.ActionWait})
 	for i := range n.View.Members {

@@ -47,9 +47,9 @@ func suggest(most int, look func(ctx context.Context, args []string) ([]string, 
 	}
 }
 
-// completeClusters suggests clusters for the first most arguments.
-func completeClusters(f *Factory, most int) completion {
-	return suggest(most, func(ctx context.Context, _ []string) ([]string, error) { return clusterNames(ctx, f) })
+// completeClusters suggests clusters for the first argument.
+func completeClusters(f *Factory) completion {
+	return suggest(1, func(ctx context.Context, _ []string) ([]string, error) { return clusterNames(ctx, f) })
 }
 
 func clusterNames(ctx context.Context, f *Factory) ([]string, error) {

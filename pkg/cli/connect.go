@@ -28,7 +28,7 @@ without anything it shows the members.`,
   # Print the command line instead of running it
   kubectl dbop connect my-db --no-exec -- endpoint status`,
 		Args:              arguments(1, 64, "the NAME of the cluster"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash != 1 || dash < 0 && len(args) > 1 {
 				return &usageError{text: "what is meant for the client stands after --", hint: displayName + " connect NAME -- ARGS"}

@@ -25,7 +25,7 @@ half-made cluster too, and ends an operation that is in flight.`,
   # Delete my-db and its volumes without asking
   kubectl dbop delete my-db --purge --yes`,
 		Args:              arguments(1, 1, "the NAME of the cluster"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err

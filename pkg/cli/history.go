@@ -24,7 +24,7 @@ func newHistory(f *Factory) *cobra.Command {
   # List the operations of the namespace with who asked for them
   kubectl dbop history -o wide`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err

@@ -34,7 +34,7 @@ func newLogs(f *Factory) *cobra.Command {
   # Follow the logs, beginning with the last 20 lines of each member
   kubectl dbop logs my-db -f --tail 20`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := corev1.PodLogOptions{Follow: follow, Previous: previous, Timestamps: !follow}
 			if since > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func newReference(f *Factory) *cobra.Command {
+func newReference() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:    "reference --dir DIR",

@@ -33,7 +33,7 @@ the old volumes are kept. Revisions are bumped and marked compacted, so that no 
   # Put my-db back to a backup
   kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b`,
 		Args:              arguments(1, 1, "the NAME of the cluster"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err

@@ -23,7 +23,7 @@ func newResume(f *Factory) *cobra.Command {
 func newContinuation(f *Factory, cancel bool, cmd *cobra.Command) *cobra.Command {
 	c := newChange(f, perform)
 	cmd.Args = arguments(0, 1, "NAME")
-	cmd.ValidArgsFunction = completeClusters(f, 1)
+	cmd.ValidArgsFunction = completeClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.check(); err != nil {
 			return err

@@ -21,7 +21,7 @@ the volume of a member that leaves is dropped.`,
 		Example: `  # Grow my-db to five members
   kubectl dbop scale my-db --members 5`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err

@@ -37,7 +37,7 @@ Exit codes: 0 healthy, 1 degraded, 2 down.`,
   # Follow my-db until Ctrl-C
   kubectl dbop status my-db --watch`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err

@@ -22,7 +22,7 @@ last after it handed over. Between two members the whole cluster must be healthy
   # Upgrade my-db and keep the safety backup on a volume
   kubectl dbop upgrade my-db --version 3.6 --repository pvc:backups`,
 		Args:              arguments(0, 1, "NAME"),
-		ValidArgsFunction: completeClusters(f, 1),
+		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err

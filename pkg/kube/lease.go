@@ -181,7 +181,7 @@ func (a *acquisition) held(l *coordinationv1.Lease) error {
 func (a *acquisition) take(ctx context.Context, l *coordinationv1.Lease) (Lease, error) {
 	began := time.Now()
 	now := metav1.NewMicroTime(a.client.Now())
-	seconds, transitions := int32(max(a.options.Duration, time.Second)/time.Second), int32(0)
+	seconds, transitions := int32(max(a.options.Duration, time.Second).Seconds()), int32(0)
 	if l.Spec.LeaseTransitions != nil {
 		transitions = *l.Spec.LeaseTransitions + 1
 	}

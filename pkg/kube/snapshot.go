@@ -19,7 +19,7 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 	f := Facts{Members: s.members(c, now), Certificates: s.certificates(c), Services: s.servicesExist(c)}
 	for i := range s.budgets.Items {
 		if b := &s.budgets.Items[i]; b.Name == budgetName(c.Name) && belongs(b, c) && b.DeletionTimestamp == nil && b.Spec.MinAvailable != nil {
-			n := int32(b.Spec.MinAvailable.IntValue())
+			n := b.Spec.MinAvailable.IntVal
 			f.Budget = &n
 		}
 	}

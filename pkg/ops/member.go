@@ -36,24 +36,26 @@ func (p planner) joining() *Decision {
 	if d := p.quorumFirst(); d != nil {
 		return d
 	}
-	for _, l := range p.s.View.Learners() {
-		if len(p.s.View.Voters()) >= int(p.s.Cluster.Spec.Members) {
-			return do(Step{ID: "deregister-member/" + l.Name, Action: ActionDeregister, Members: []string{l.Name}, Risk: RiskNone, Deadline: waitDeadline,
-				Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
-		}
-		if len(p.unstarted([]string{l.Name})) > 0 {
-			return p.start([]string{l.Name}, "it is registered as a learner")
-		}
-		if m := p.s.View.Member(l.Name); !m.Reachable {
-			return p.await("joined", fmt.Sprintf("%s does not answer yet", l.Name), l.Name)
-		}
-		if !l.Started {
-			return p.await("joined", fmt.Sprintf("%s has not announced itself yet", l.Name), l.Name)
-		}
-		return do(Step{ID: "promote-member/" + l.Name, Action: ActionPromote, Members: []string{l.Name}, Risk: RiskNone, Deadline: streamDeadline,
-			Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
+	learners := p.s.View.Learners()
+	if len(learners) == 0 {
+		return nil
 	}
-	return nil
+	l := learners[0]
+	if len(p.s.View.Voters()) >= int(p.s.Cluster.Spec.Members) {
+		return do(Step{ID: "deregister-member/" + l.Name, Action: ActionDeregister, Members: []string{l.Name}, Risk: RiskNone, Deadline: waitDeadline,
+			Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
+	}
+	if len(p.unstarted([]string{l.Name})) > 0 {
+		return p.start([]string{l.Name}, "it is registered as a learner")
+	}
+	if m := p.s.View.Member(l.Name); !m.Reachable {
+		return p.await("joined", l.Name+" does not answer yet", l.Name)
+	}
+	if !l.Started {
+		return p.await("joined", l.Name+" has not announced itself yet", l.Name)
+	}
+	return do(Step{ID: "promote-member/" + l.Name, Action: ActionPromote, Members: []string{l.Name}, Risk: RiskNone, Deadline: streamDeadline,
+		Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
 }
 
 // leaving removes what is left of members that the database's own list does
