@@ -139,10 +139,34 @@ func (p planner) healthy() *Decision {
 	}
 	for _, r := range p.s.View.Voters() {
 		if err := p.e.Health(p.s.View, r.Name); err != nil {
-			return p.await("healthy", err.Error(), r.Name)
+			d := p.await("healthy", err.Error(), r.Name)
+			if d.Blocked != nil && p.noWayBack() && p.lost(r.Name) {
+				continue
+			}
+			return d
 		}
 	}
 	return nil
+}
+
+// noWayBack reports whether the operation can't be stepped back. It must not
+// bar the way to the replacement of a member that was lost meanwhile: what it
+// was asked for is reached.
+func (p planner) noWayBack() bool {
+	switch p.s.verb() {
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbRemoveMember, v1alpha1.VerbReplaceMember, v1alpha1.VerbStart:
+		return p.s.View.Quorum
+	}
+	return false
+}
+
+// lost reports whether a member's problem is one that a replacement mends.
+func (p planner) lost(member string) bool {
+	m := p.s.Kube.Member(member)
+	if !m.Volume.Exists {
+		return true
+	}
+	return m.Pod.Problem != nil && (m.Pod.Problem.Kind == kube.ProblemCrashing || m.Pod.Problem.Kind == kube.ProblemNode)
 }
 
 // fresh reports whether the operation in flight has done nothing yet, so that

@@ -63,6 +63,11 @@ func TestDecideAtRest(t *testing.T) {
 		{"three members", func() State { return well(3) }, "done"},
 		{"a voter is down", func() State { s := well(3); s.down("db-3", "", 0); return s }, "wait/healthy"},
 		{"a voter is stuck for long", func() State { s := well(3); s.down("db-3", kube.ProblemImage, time.Minute); return s }, "blocked NeedsHuman ImagePull"},
+		{"a lost voter does not bar the way to its replacement", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbRemoveMember), false)
+			s.down("db-3", kube.ProblemCrashing, time.Hour)
+			return s
+		}, "done"},
 		{"a voter is stuck for a moment", func() State { s := well(3); s.down("db-3", kube.ProblemImage, time.Second); return s }, "wait/healthy"},
 	})
 }
