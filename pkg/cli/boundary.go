@@ -9,8 +9,8 @@ import (
 )
 
 // envDieAt names a step boundary at which the process kills itself, for tests
-// of continuation: "before:ACTION", "after:ACTION/MEMBER", with "#2" for the
-// second time.
+// of continuation: "before:ACTION", "after:ACTION/MEMBER", "within:ACTION"
+// between two tries, with "#2" for the second time.
 const envDieAt = "DBOP_TEST_DIE_AT"
 
 // boundary dies as the environment says; nil without it.

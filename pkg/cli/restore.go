@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -69,11 +70,11 @@ func restoreIntent(ctx context.Context, f *Factory, cmd *cobra.Command, flags *r
 		return intent{}, err
 	}
 	url := r.URL()
-	if err := r.Close(); err != nil {
-		return intent{}, err
-	}
 	e, err := f.engineNamed(m.Engine)
-	if err != nil {
+	if err == nil {
+		err = wholeBackup(ctx, r, m, e)
+	}
+	if err := errors.Join(err, r.Close()); err != nil {
 		return intent{}, err
 	}
 	if flags.inPlace {

@@ -107,7 +107,7 @@ func (s *snapshot) overdue(f Facts, now time.Time) []string {
 	for _, m := range f.Members {
 		w, v := s.workload(m.Name), s.claim(m.Name)
 		noPod := w != nil && !m.Pod.Exists && !m.Workload.Terminating && now.Sub(w.CreationTimestamp.Time) > patience
-		unbound := v != nil && !m.Volume.Bound && !m.Volume.Terminating && m.Volume.Problem == nil && now.Sub(v.CreationTimestamp.Time) > patience
+		unbound := v != nil && !m.Volume.Bound && !m.Volume.Terminating && now.Sub(v.CreationTimestamp.Time) > patience
 		if noPod || unbound {
 			out = append(out, m.Name)
 		}

@@ -38,8 +38,8 @@ type Loop struct {
 	Stop <-chan struct{}
 	// Poll is the pause between two observations of a wait that nothing wakes.
 	Poll time.Duration
-	// Boundary, if set, is called before and after every performed step.
-	// Tests die there.
+	// Boundary, if set, is called before and after every performed step, and
+	// within one after every try that did not end it. Tests die there.
 	Boundary func(when string, step Step)
 	// Decide makes the decisions; nil for the planner's own. Tests wrap it.
 	Decide func(engine.Engine, State) Decision

@@ -132,10 +132,11 @@ func (t *turns) perform(ctx context.Context, s State, step Step) error {
 	}
 	t.loop.boundary("before", step)
 	result, err := t.act(ctx, s, step)
-	t.loop.boundary("after", step)
 	if err != nil {
+		t.loop.boundary("within", step)
 		return t.failed(ctx, s.Now, step, err)
 	}
+	t.loop.boundary("after", step)
 	t.performed = true
 	for k, v := range result.Facts {
 		setFact(t.op, k, v)
