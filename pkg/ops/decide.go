@@ -27,12 +27,13 @@ func Decide(e engine.Engine, s State) Decision {
 		p.stopping,
 		p.starting,
 		p.backup,
-		p.budget,
 		p.mending,
 		p.replace,
 		p.joining,
 		p.leaving,
 		p.upgrade,
+		p.mayResize,
+		p.budget,
 		p.size,
 		p.switchover,
 		p.restart,
@@ -140,6 +141,10 @@ func (p planner) healthy() *Decision {
 	for _, r := range p.s.View.Voters() {
 		if err := p.e.Health(p.s.View, r.Name); err != nil {
 			d := p.await("healthy", err.Error(), r.Name)
+			if m := p.s.Kube.Member(r.Name); !m.Volume.Exists && !m.Workload.Exists {
+				d = block(&Error{Kind: NeedsHuman, Check: "lost", Message: fmt.Sprintf("%s is a member and nothing of it exists any more: neither volume nor workload", r.Name),
+					Hint: fmt.Sprintf("kubectl dbop replace-member %s %s", p.s.Cluster.Name, r.Name)})
+			}
 			if d.Blocked != nil && p.noWayBack() && p.lost(r.Name) {
 				continue
 			}
