@@ -27,6 +27,7 @@ func TestDamagedBackup(t *testing.T) {
 	s.ok(err)
 	manifest, err := os.ReadFile(b.Manifest)
 	s.ok(err)
+	s.ok(harness.Until(s.ctx, podWithin, "the namespace to be still", s.still))
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 1
 	for _, c := range []struct {

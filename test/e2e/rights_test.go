@@ -58,6 +58,7 @@ func TestForbidden(t *testing.T) {
 	who := "system:serviceaccount:" + s.ns + ":nobody"
 	s.quick(s.judge(s.with(nobody, "list"), 1, "list", "configmaps", s.ns, "clusterrole=edit", who))
 	s.quick(s.judge(s.with(nobody, "status", "my-db"), 1, "get", "configmaps", s.ns, "clusterrole=edit", who))
+	s.ok(harness.Until(s.ctx, podWithin, "the namespace to be still", s.still))
 	before := s.snapshot()
 	for _, args := range [][]string{
 		{"create", "other", "--engine", "etcd"},

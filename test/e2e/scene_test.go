@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,7 @@ func (s *scene) ok(err error) {
 // plan returns the identifiers of the steps that a command would take.
 func (s *scene) plan(args ...string) []string {
 	s.Helper()
+	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--yes" })
 	r := s.must(append(append([]string{"plan"}, args...), "-o", "json")...)
 	var p struct {
 		Steps []struct {
