@@ -73,52 +73,19 @@ func (p planner) leaving() *Decision {
 	return nil
 }
 
-// size moves the number of voters to what is wanted, one change at a time.
-func (p planner) size() *Decision {
-	voters := len(p.s.View.Voters())
-	want := int(p.s.Cluster.Spec.Members)
-	switch {
+// mayResize objects before anything is done, the budget included.
+func (p planner) mayResize() *Decision {
+	switch voters, want := len(p.s.View.Voters()), int(p.s.Cluster.Spec.Members); {
 	case voters < want:
-		return p.grow()
+		return p.gate("may-add", p.e.CheckAdd(p.s.View), p.voterNames()...)
 	case voters > want:
-		return p.shrink()
-	}
-	return nil
-}
-
-func (p planner) grow() *Decision {
-	if err := p.e.CheckAdd(p.s.View); err != nil {
-		return p.gate("may-add", err, p.voterNames()...)
-	}
-	name := p.s.freeName()
-	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
-	if !p.e.Capabilities().Learners {
-		title, reason = "Register "+name, ""
-	}
-	return do(Step{ID: "register-member/" + name, Action: ActionRegister, Members: []string{name}, Risk: RiskNone, Deadline: waitDeadline,
-		Title: title, Reason: reason})
-}
-
-func (p planner) shrink() *Decision {
-	victim := ""
-	if p.s.verb() == v1alpha1.VerbRemoveMember {
-		victim = p.s.Operation.Spec.Member
+		victim := p.victim()
 		if _, ok := p.s.View.Registered(victim); !ok {
 			return p.unknownMember(victim)
 		}
-	} else {
-		victim = p.e.Victim(p.s.View)
+		return p.gate("may-remove", p.e.CheckRemove(p.s.View, victim), p.voterNames()...)
 	}
-	if err := p.e.CheckRemove(p.s.View, victim); err != nil {
-		return p.gate("may-remove", err, p.voterNames()...)
-	}
-	if leader, ok := p.s.View.Leader(); ok && leader.Name == victim && p.e.Capabilities().HandOver {
-		if d := p.handOver(victim, "the leader is about to leave", victim); d != nil {
-			return d
-		}
-	}
-	return do(Step{ID: "deregister-member/" + victim, Action: ActionDeregister, Members: []string{victim}, Risk: RiskIrreversible, Deadline: waitDeadline,
-		Title: "Remove " + victim + " from the database's member list"})
+	return nil
 }
 
 // unknownMember refuses to remove a member that isn't one: no other may leave
@@ -130,6 +97,49 @@ func (p planner) unknownMember(name string) *Decision {
 	return block(&Error{Kind: Refused, Check: "unknown-member",
 		Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.s.Cluster.Name, strings.Join(p.voterNames(), ", ")),
 		Hint:    "kubectl dbop status " + p.s.Cluster.Name + " shows them"})
+}
+
+// size moves the number of voters to what is wanted, one change at a time.
+func (p planner) size() *Decision {
+	switch voters, want := len(p.s.View.Voters()), int(p.s.Cluster.Spec.Members); {
+	case voters < want:
+		return p.grow()
+	case voters > want:
+		return p.shrink()
+	}
+	return nil
+}
+
+func (p planner) grow() *Decision {
+	name := p.s.freeName()
+	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
+	if !p.e.Capabilities().Learners {
+		title, reason = "Register "+name, ""
+	}
+	return do(Step{ID: "register-member/" + name, Action: ActionRegister, Members: []string{name}, Risk: RiskNone, Deadline: waitDeadline,
+		Title: title, Reason: reason})
+}
+
+// victim is the member that leaves: the one that was named, or the engine's choice.
+func (p planner) victim() string {
+	if p.s.verb() == v1alpha1.VerbRemoveMember {
+		return p.s.Operation.Spec.Member
+	}
+	return p.e.Victim(p.s.View)
+}
+
+func (p planner) shrink() *Decision {
+	victim := p.victim()
+	if _, ok := p.s.View.Registered(victim); !ok {
+		return nil
+	}
+	if leader, ok := p.s.View.Leader(); ok && leader.Name == victim && p.e.Capabilities().HandOver {
+		if d := p.handOver(victim, "the leader is about to leave", victim); d != nil {
+			return d
+		}
+	}
+	return do(Step{ID: "deregister-member/" + victim, Action: ActionDeregister, Members: []string{victim}, Risk: RiskIrreversible, Deadline: waitDeadline,
+		Title: "Remove " + victim + " from the database's member list"})
 }
 
 // handOver moves leadership away from a member; nil if nobody is fit to lead.

@@ -204,7 +204,7 @@ func TestRunnerRefuses(t *testing.T) {
 		{"not formed", scale(5), func(sh *shelf, _ *Runner) { sh.cluster.Status.Formation.ClusterID = "" }, Refused, "not-formed"},
 		{"too far, after something that could be done", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "9.9.9"}}, func(_ *shelf, r *Runner) {
 			s := well(3)
-			s.Kube.Budget = nil
+			s.Kube.Members[0].Workload.Bootstrap = true
 			r.World = func(string, string) ClosableWorld { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
 		}, Refused, "may-upgrade"},
 		{"not there", scale(5), func(sh *shelf, _ *Runner) { sh.cluster = nil }, Failed, "not-found"},

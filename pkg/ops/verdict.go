@@ -41,6 +41,9 @@ func Assess(e engine.Engine, s State) Verdict {
 	if s.Cluster == nil {
 		return Verdict{Level: Down, Headline: "there is no such cluster"}
 	}
+	if s.Cluster.Spec.Stopped && s.Operation == nil {
+		return Verdict{Level: Down, Headline: "it is stopped as asked for, and its volumes are kept", Next: []string{"kubectl dbop start " + s.Cluster.Name}}
+	}
 	a := assessment{e: e, s: s}
 	a.identity()
 	a.members()
