@@ -46,6 +46,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.prepare(ctx, st, step.Members)
 	case ops.ActionUpgrade:
 		return ops.Result{}, s.upgrade(ctx, st, step.Members[0])
+	case ops.ActionRestart:
+		return ops.Result{}, s.deletePod(ctx, step.Members[0], st.Operation.Spec.Pods[step.Members[0]])
 	case ops.ActionBackup:
 		return s.backup(ctx, st, step)
 	case ops.ActionVerify:

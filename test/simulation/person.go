@@ -198,6 +198,8 @@ func (p *person) settle() {
 	time.Sleep(2 * time.Minute)
 	for _, name := range p.world.named() {
 		p.converge(name)
+		p.start(name)
+		p.repair(name)
 		p.idle(name)
 	}
 	for _, name := range p.world.named() {
@@ -222,6 +224,61 @@ func (p *person) converge(name string) {
 	if !p.world.hopeless(name, err) {
 		p.world.violate("%s does not converge: %v", name, err)
 	}
+}
+
+// start starts a cluster that was left stopped.
+func (p *person) start(name string) {
+	unlock := p.world.lock()
+	c, op := p.world.records.clusters[name], p.world.records.active(name)
+	stopped := c != nil && c.Spec.Stopped && op == nil
+	unlock()
+	if !stopped {
+		return
+	}
+	err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbStart}})
+		return err
+	})
+	defer p.world.lock()()
+	if err != nil && !p.world.hurt(name) {
+		p.world.violate("%s can't be started: %v", name, err)
+	}
+}
+
+// repair replaces the member whose data was lost, which must be possible
+// while the others are well.
+func (p *person) repair(name string) {
+	unlock := p.world.lock()
+	member, op := p.world.bereft(name), p.world.records.active(name)
+	unlock()
+	if member == "" {
+		return
+	}
+	if op != nil {
+		if err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+			_, err := r.Resume(ctx, Namespace, name, true)
+			return err
+		}); err != nil {
+			return // it has no way back, so the cluster can only be deleted
+		}
+		p.start(name)
+		unlock := p.world.lock()
+		member = p.world.bereft(name)
+		unlock()
+		if member == "" {
+			return
+		}
+	}
+	err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbReplaceMember, Member: member}})
+		return err
+	})
+	defer p.world.lock()()
+	if err != nil {
+		p.world.violate("%s of %s can't be replaced: %v", member, name, err)
+		return
+	}
+	p.world.tally["member replaced"]++
 }
 
 // idle asks for what is there already: nothing may be written, and nothing may be left to do.

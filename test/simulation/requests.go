@@ -31,7 +31,23 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(24); {
+	switch x := p.rng.IntN(29); {
+	case x == 24:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbSwitchover })
+	case x == 25:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb, s.Waive = v1alpha1.VerbRestart, []string{"downtime"} })
+	case x == 26:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbStop })
+	case x == 27 || c.Spec.Stopped:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbStart })
+	case x == 28 && len(members) > 0:
+		member, force := pick(p, members), p.rng.Float64() < 0.3
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Member = v1alpha1.VerbReplaceMember, member
+			if force {
+				s.Waive = []string{"evidence"}
+			}
+		})
 	case x > 19 && members != nil: // the step that makes sense
 		version := p.newer(c.Spec.Version)
 		skip := p.rng.Float64() < 0.3

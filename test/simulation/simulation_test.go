@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -21,8 +22,12 @@ var (
 	traceFlag  = flag.Int("trace", 60, "lines of the trace that a failure shows")
 )
 
-// boundedWorlds are simulated by a plain go test.
-const boundedWorlds = 200
+// boundedWorlds are simulated by a plain go test, tortureSteps are planned at
+// least where DBOP_TORTURE is set to all.
+const (
+	boundedWorlds = 2000
+	tortureSteps  = 1_000_000
+)
 
 // outcome is how a world ended.
 type outcome struct {
@@ -53,13 +58,17 @@ func (o outcome) String() string {
 
 // TestSimulation plays worlds until one breaks a promise.
 func TestSimulation(t *testing.T) {
-	first, worlds, steps := max(*seedFlag, 1), *worldsFlag, 0
+	t.Parallel()
+	first, worlds, enough, steps := max(*seedFlag, 1), *worldsFlag, *stepsFlag, 0
 	if worlds == 0 {
 		worlds = boundedWorlds
+		if os.Getenv("DBOP_TORTURE") == "all" {
+			enough = max(enough, tortureSteps)
+		}
 	}
 	var lived time.Duration
 	n, tally := 0, map[string]int{}
-	for ; n < worlds || steps < *stepsFlag; n++ {
+	for ; n < worlds || steps < enough; n++ {
 		o := play(t, first+uint64(n), Mischief{}, ops.Decide)
 		steps += o.steps
 		lived += o.took

@@ -55,6 +55,25 @@ func (w *World) hurt(cluster string) bool {
 	return false
 }
 
+// bereft names the voter of a cluster whose data is lost, "" if there is none.
+func (w *World) bereft(cluster string) string {
+	c := w.records.clusters[cluster]
+	if c == nil || c.Status.Formation.ClusterID == "" {
+		return ""
+	}
+	for _, g := range w.groups {
+		if g.token != c.Status.Formation.Token || w.leads(g) == nil {
+			continue
+		}
+		for _, e := range g.members {
+			if s := w.find(e.name); e.voter && e.started && (s.volume == nil || s.volume.data == nil) {
+				return e.name
+			}
+		}
+	}
+	return ""
+}
+
 // hopeless reports whether an operation may rightly be stuck: a member's data
 // is gone, which nobody but a person may give up.
 func (w *World) hopeless(cluster string, err error) bool {
