@@ -49,7 +49,7 @@ func hintOf(err error) string {
 	if errors.As(err, &advised) && advised.Hint() != "" {
 		return advised.Hint()
 	}
-	var network net.Error
+	var network *net.OpError
 	switch {
 	case clientcmd.IsEmptyConfig(err):
 		return "name a kubeconfig with --kubeconfig or the variable KUBECONFIG"

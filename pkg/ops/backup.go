@@ -6,10 +6,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// backup serves the verb of that name.
+// backup serves the verb of that name. Stepping back from it is to leave off:
+// half a backup is none.
 func (p planner) backup() *Decision {
 	if p.s.verb() != v1alpha1.VerbBackup {
 		return nil
+	}
+	if p.s.cancelling() {
+		return &Decision{Done: true}
 	}
 	return p.backupFirst(false, p.s.Operation.Spec.Verify)
 }
