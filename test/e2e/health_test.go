@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
@@ -95,6 +97,13 @@ func (s *scene) agree(ctx context.Context, name string, members int) error {
 	}
 	if len(pods.Items) != members || len(sets.Items) != members {
 		return fmt.Errorf("there are %d pods and %d workloads for %d members", len(pods.Items), len(sets.Items), members)
+	}
+	for _, p := range pods.Items {
+		if !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}) {
+			return fmt.Errorf("pod %s is not ready", p.Name)
+		}
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestBadDeeds(t *testing.T) {
 		{"restore onto a name that is taken", 4, []string{"exists already"}, []string{"restore", "my-db", "--from", backup}},
 		{"even size", 4, []string{"--force"}, []string{"scale", "my-db", "--members", "4"}},
 		{"size over 7", 4, []string{"7"}, []string{"scale", "my-db", "--members", "9"}},
-		{"no member of that name", 1, []string{"my-db-9"}, []string{"remove-member", "my-db", "my-db-9", "--yes"}},
+		{"no member of that name", 4, []string{"my-db-9"}, []string{"remove-member", "my-db", "my-db-9", "--yes"}},
 		{"no confirmation", 2, []string{"--yes"}, []string{"delete", "my-db", "--purge"}},
 		{"nothing to resume", 0, nil, []string{"resume", "my-db"}},
 	} {
