@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -41,6 +42,14 @@ func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, ta
 	}
 	return nil
 }
+
+// whole takes any bytes for a whole snapshot.
+type whole struct{}
+
+func (whole) Write(p []byte) (int, error) { return len(p), nil }
+func (whole) Close() error                { return nil }
+
+func (fakeEngine) CheckStream() io.WriteCloser { return whole{} }
 
 func (fakeEngine) CheckRestore(from, target string) error {
 	if target < from {
