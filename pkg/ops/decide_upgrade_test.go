@@ -18,6 +18,7 @@ func upgrading(members int, moved []string, change func(*State)) func() State {
 		s.Cluster.Spec.Version = "1.2.0"
 		for _, m := range moved {
 			s.runs(m, "1.2.0")
+			op.Status.Journal = append(op.Status.Journal, v1alpha1.JournalEntry{Step: "upgrade-member/" + m})
 		}
 		change(&s)
 		return s
@@ -41,8 +42,8 @@ func TestDecideUpgrade(t *testing.T) {
 		{"never to one that is outdated", upgrading(3, []string{"db-3"}, func(s *State) { s.lead("db-2"); s.runs("db-1", "1.2.0") }), "hand-over/db-1"},
 		{"the leader last", upgrading(3, []string{"db-2", "db-3"}, func(s *State) { s.lead("db-3") }), "upgrade-member/db-1"},
 		{"one that does not take part goes first", upgrading(3, nil, func(s *State) {
-			s.Operation.Status.Facts[v1alpha1.FactPrepared] = "1.2.0"
 			s.runs("db-2", "1.2.0")
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "upgrade-member/db-2"}}
 			s.down("db-3", "", 0)
 		}), "upgrade-member/db-3"},
 		{"paused on red", upgrading(3, []string{"db-2"}, func(s *State) { s.down("db-2", "", 0) }), "wait/healthy"},
@@ -50,6 +51,10 @@ func TestDecideUpgrade(t *testing.T) {
 		{"a restart not seen yet", upgrading(3, []string{"db-2"}, func(s *State) { s.Kube.Members[1].Pod.Version = "1.1.0" }), "upgrade-member/db-2"},
 		{"waits for the cluster to speak it", upgrading(3, []string{"db-1", "db-2", "db-3"}, same), "wait/upgraded"},
 		{"refused before anything is done", upgrading(3, nil, func(s *State) { s.Operation.Status.Journal = nil; s.down("db-3", "", 0) }), "blocked Refused members-healthy"},
+		{"one joined with it: the checks and the backup are still due", upgrading(3, []string{"db-3"}, func(s *State) {
+			s.Operation.Status.Journal, s.Operation.Status.Facts = nil, nil
+		}), "backup/b1"},
+		{"never under another verb", upgrading(3, nil, func(s *State) { s.Operation.Spec.Verb = v1alpha1.VerbScale }), "done"},
 		{"too far", upgrading(3, nil, func(s *State) { s.Operation.Status.Journal, s.Cluster.Spec.Version = nil, "9.9.9" }), "blocked Refused skipped-minor"},
 		{"one member", upgrading(1, nil, same), "blocked Refused downtime"},
 		{"two members", upgrading(2, nil, same), "blocked Refused downtime"},

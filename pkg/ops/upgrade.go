@@ -11,13 +11,15 @@ import (
 // upgrade moves members to the wanted version one by one: those that don't
 // take part first, then followers, the leader last after it handed over to a
 // member that is upgraded already. Between two of them every member must be
-// healthy. It goes back the same way while the engine still allows it.
+// healthy. It goes back the same way while the engine still allows it. No
+// other verb restarts members for their version: whoever asked for it gave up,
+// and the checks and the backup of an upgrade belong to it.
 func (p planner) upgrade() *Decision {
+	if p.s.verb() != v1alpha1.VerbUpgrade {
+		return nil
+	}
 	outdated := p.outdated()
 	if len(outdated) == 0 {
-		if p.s.verb() != v1alpha1.VerbUpgrade {
-			return nil
-		}
 		if d := p.settledAt(p.voterNames()); d != nil {
 			return d
 		}
@@ -26,7 +28,7 @@ func (p planner) upgrade() *Decision {
 		}
 		return nil
 	}
-	if d := p.mayUpgrade(outdated); d != nil {
+	if d := p.mayUpgrade(); d != nil {
 		return d
 	}
 	if d := p.settledAt(p.upToDate(outdated)); d != nil {
@@ -56,13 +58,12 @@ func (p planner) upgrade() *Decision {
 }
 
 // mayUpgrade asks everything that must hold before, and again during, the roll.
-func (p planner) mayUpgrade(outdated []string) *Decision {
+func (p planner) mayUpgrade() *Decision {
 	target := p.s.Cluster.Spec.Version
 	if p.s.cancelling() {
 		return p.mayRollBack(target)
 	}
-	started := len(outdated) < len(p.voterNames())
-	if started {
+	if p.restarted() {
 		return nil
 	}
 	if err := p.e.CheckUpgrade(p.s.View, p.s.Cluster.Spec, target); err != nil {
@@ -72,9 +73,6 @@ func (p planner) mayUpgrade(outdated []string) *Decision {
 		return block(&Error{Kind: Refused, Check: "downtime",
 			Message: fmt.Sprintf("a cluster of %d is down while a member restarts", n),
 			Hint:    "add members first, or accept it: --allow-downtime"})
-	}
-	if p.s.verb() != v1alpha1.VerbUpgrade {
-		return nil
 	}
 	if !p.s.waives("backup") {
 		if d := p.backupFirst(true, true); d != nil {
@@ -149,6 +147,12 @@ func (p planner) rolling() bool {
 		}
 		return false
 	}
+	return p.restarted()
+}
+
+// restarted reports whether this operation has moved a member, as its journal
+// says: members that run the wanted version already may have joined with it.
+func (p planner) restarted() bool {
 	for _, e := range p.s.Operation.Status.Journal {
 		if strings.HasPrefix(e.Step, string(ActionUpgrade)+"/") {
 			return true
