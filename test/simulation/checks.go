@@ -167,7 +167,7 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 		case s.cluster != c.Name || l == nil || l.token != c.Status.Formation.Token:
 		case g.named(s.name) == nil:
 			w.violate("%s succeeded and %s still runs", o.Name, s.name)
-		case l.version != c.Spec.Version:
+		case o.Spec.Verb == v1alpha1.VerbUpgrade && l.version != c.Spec.Version:
 			w.violate("%s succeeded and %s is on %s, wanted %s", o.Name, s.name, l.version, c.Spec.Version)
 		}
 	}
