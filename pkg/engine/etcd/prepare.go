@@ -47,12 +47,16 @@ func (s *session) PrepareUpgrade(ctx context.Context, members []string, target s
 	if err != nil {
 		return fmt.Errorf("prepare the upgrade to %s: %w", target, err)
 	}
-	end, err := s.fillLog(ctx, count+1)
-	if err == nil {
-		err = s.awaitApplied(ctx, members, end)
-	}
-	if err != nil {
-		return fmt.Errorf("prepare the upgrade to %s, make every member write a snapshot of its log: %w", target, err)
+	// A member counts entries as applied a moment before it writes the snapshot
+	// that they call for. One more entry, sent only now, is applied after it.
+	for _, entries := range []int64{count + 1, 1} {
+		end, err := s.fillLog(ctx, entries)
+		if err == nil {
+			err = s.awaitApplied(ctx, members, end)
+		}
+		if err != nil {
+			return fmt.Errorf("prepare the upgrade to %s, make every member write a snapshot of its log: %w", target, err)
+		}
 	}
 	return nil
 }
