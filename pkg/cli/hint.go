@@ -13,6 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // printError writes one line that says what is wrong, and one that says what
@@ -48,6 +49,12 @@ func hintOf(err error) string {
 	var advised interface{ Hint() string }
 	if errors.As(err, &advised) && advised.Hint() != "" {
 		return advised.Hint()
+	}
+	switch {
+	case errors.Is(err, repository.ErrNoSpace):
+		return "make room there, then repeat the command; or step back with " + displayName + " cancel, and choose another repository"
+	case errors.Is(err, repository.ErrDamaged), errors.Is(err, repository.ErrNotFound):
+		return displayName + " backup list shows what there is"
 	}
 	var network *net.OpError
 	switch {
