@@ -106,7 +106,7 @@ func (s *scene) memberDown() {
 	s.refused(4, []string{follower}, "upgrade", "my-db", "--version", "3.6")
 	for _, m := range []string{"my-db-1", "my-db-2", "my-db-3"} {
 		if m != follower {
-			s.refused(4, []string{"quorum"}, "remove-member", "my-db", m, "--yes")
+			s.refused(4, []string{"healthy voters"}, "remove-member", "my-db", m, "--yes")
 			break
 		}
 	}
