@@ -40,7 +40,6 @@ const enough = 4000
 
 // TestMistakes makes one mistake at a time; each must be caught.
 func TestMistakes(t *testing.T) {
-	t.Parallel()
 	for _, m := range mistakes() {
 		if *mistakeFlag != "" && *mistakeFlag != m.name {
 			continue
