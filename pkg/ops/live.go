@@ -58,7 +58,7 @@ func (l *Live) Changed() <-chan struct{} { return l.changes }
 
 // Save implements World.
 func (l *Live) Save(ctx context.Context, op *v1alpha1.Operation) error {
-	return l.Store.UpdateOperation(ctx, op)
+	return SaveRecord(ctx, l.Store, op)
 }
 
 // Close ends watches and connections.

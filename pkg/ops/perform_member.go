@@ -37,7 +37,7 @@ func (l *Live) applyWorkload(ctx context.Context, s State, member string) (kube.
 	if err != nil {
 		return kube.Applied{}, err
 	}
-	in := engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: s.peers(member)}
+	in := engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: s.Peers(member)}
 	in.Bootstrap = !s.formed() && c.Spec.RestoreFrom == nil
 	pod, err := l.Engine.Pod(in)
 	if err != nil {
@@ -48,33 +48,6 @@ func (l *Live) applyWorkload(ctx context.Context, s State, member string) (kube.
 		return kube.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
 	}
 	return applied, nil
-}
-
-// peers are the members that a starting member should know: the founders
-// before the cluster formed, the database's own list afterwards, and while it
-// can't be asked those that have volumes.
-func (s State) peers(member string) []string {
-	if !s.formed() {
-		return s.formation().Members
-	}
-	var out []string
-	seen := false
-	if len(s.View.Roster) == 0 {
-		for _, m := range s.Kube.Members {
-			if s.ours(m) {
-				out = append(out, m.Name)
-				seen = seen || m.Name == member
-			}
-		}
-	}
-	for _, r := range s.View.Roster {
-		out = append(out, r.Name)
-		seen = seen || r.Name == member
-	}
-	if !seen {
-		out = append(out, member)
-	}
-	return out
 }
 
 // seal takes the founding words out of the members' templates.
