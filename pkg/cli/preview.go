@@ -105,7 +105,7 @@ func unrehearsed(step ops.Step) string {
 	switch step.Action {
 	case ops.ActionWait:
 		return "it only waits"
-	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare:
+	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare, ops.ActionDefragment:
 		return "the database has no dry run"
 	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad:
 		return "it moves data"

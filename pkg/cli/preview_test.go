@@ -29,6 +29,7 @@ func dryRuns(backup string) map[string][]string {
 		"restart":        {"restart", "my-db"},
 		"stop":           {"stop", "my-db"},
 		"start":          {"start", "my-db"},
+		"defrag":         {"defrag", "my-db"},
 	}
 }
 

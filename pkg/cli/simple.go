@@ -17,6 +17,8 @@ type simple struct {
 	downtime, longer bool
 	target           string
 	targetUsage      string
+	// fill completes the record from flags of the command's own.
+	fill func(*v1alpha1.OperationSpec) error
 }
 
 // newSimple builds the command that a description asks for.
@@ -38,6 +40,11 @@ func newSimple(f *Factory, m mode, s simple) *cobra.Command {
 			}
 			spec := f.operation(cmd.Context(), s.verb, t.cluster.Name)
 			spec.Member = member
+			if s.fill != nil {
+				if err := s.fill(&spec); err != nil {
+					return err
+				}
+			}
 			spec.Waive = waived(map[string]bool{"downtime": allowDowntime})
 			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
 				subject: t.subject(), verbed: s.verbed, next: displayName + " status " + t.cluster.Name, ask: s.ask})

@@ -179,7 +179,7 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 
 func changingCommands() [][]string {
 	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"backup"}, {"backup", "verify"},
-		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}}
+		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"}}
 }
 
 // TestNoChangingCommandIsForgotten keeps the list above complete.

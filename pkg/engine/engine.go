@@ -42,6 +42,9 @@ type Capabilities struct {
 	// MaxMembers is the most members that make sense; OddMembers asks for an odd number.
 	MaxMembers int
 	OddMembers bool
+	// DefragmentGain is how many bytes make the defragmentation of a member
+	// worth its pause; 0 for engines that know none.
+	DefragmentGain int64
 	// Settle is how long the cluster must be quiet between two membership
 	// changes (etcd's HealthInterval, 5 s).
 	Settle time.Duration

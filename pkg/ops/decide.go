@@ -37,6 +37,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.size,
 		p.switchover,
 		p.restart,
+		p.defragment,
 		p.healthy,
 	} {
 		if d := family(); d != nil {

@@ -36,6 +36,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.membership(ctx, s, step)
 	case ActionRetire:
 		return Result{}, l.retire(ctx, s, step.member())
+	case ActionDefragment:
+		return l.defragment(ctx, s, step.member())
 	case ActionPrepare:
 		return l.prepare(ctx, s, step.Members)
 	case ActionRestart:
@@ -51,7 +53,12 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 	case ActionStop:
 		return Result{}, l.stop(ctx, s, step.Members)
 	case ActionNewEpoch:
-		return Result{}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) { BeginEpoch(c, s.Operation, s.freeName()) })
+		return Result{}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+			// A lost answer must not count two epochs for one restore.
+			if c.Status.Formation.Token != EpochToken(s.Operation) {
+				BeginEpoch(c, s.Operation, s.freeName())
+			}
+		})
 	case ActionDeleteVolume:
 		return Result{}, l.deleteVolumes(ctx, s, step.Members)
 	case ActionDeleteAll:

@@ -75,6 +75,22 @@ func (l *Live) prepare(ctx context.Context, s State, members []string) (Result, 
 	return Result{Facts: map[string]string{v1alpha1.FactPrepared: target}}, nil
 }
 
+// defragment lets the engine give space back.
+func (l *Live) defragment(ctx context.Context, s State, member string) (Result, error) {
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return Result{}, err
+	}
+	d, ok := session.(engine.Defragmenter)
+	if !ok {
+		return Result{}, engine.ErrReadOnly
+	}
+	if err := d.Defragment(ctx, member); err != nil {
+		return Result{}, err
+	}
+	return Result{Facts: map[string]string{factDefragmented(member): "done"}}, nil
+}
+
 // restart deletes the pod that the record names; its workload makes another.
 func (l *Live) restart(ctx context.Context, s State, member string) error {
 	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), s.Operation.Spec.Pods[member]); err != nil {

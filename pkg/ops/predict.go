@@ -57,6 +57,8 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.upgraded(step.member())
 	case ActionRestart:
 		n.Kube.Members[n.memberIndex(step.member())].Pod.UID = "predicted"
+	case ActionDefragment:
+		n.setFact(factDefragmented(step.member()))
 	case ActionPrepare:
 		n.setFact(v1alpha1.FactPrepared)
 	case ActionBackup:

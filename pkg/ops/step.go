@@ -23,6 +23,7 @@ const (
 	ActionPrepare      Action = "prepare-upgrade"
 	ActionUpgrade      Action = "upgrade-member"
 	ActionRestart      Action = "restart-member"
+	ActionDefragment   Action = "defragment-member"
 	ActionBackup       Action = "backup"
 	ActionVerify       Action = "verify-backup"
 	ActionLoad         Action = "load-backup"

@@ -26,6 +26,7 @@ const (
 	VerbRestart       Verb = "restart"
 	VerbStop          Verb = "stop"
 	VerbStart         Verb = "start"
+	VerbDefrag        Verb = "defrag"
 )
 
 // Phase is how far an operation came.
@@ -66,6 +67,9 @@ type OperationSpec struct {
 	MemberID string `json:"memberID,omitempty"`
 	// Leader led when a switchover was asked for.
 	Leader string `json:"leader,omitempty"`
+	// MinGain is how many bytes must be to gain before a member is
+	// defragmented; 0 leaves it to the engine.
+	MinGain int64 `json:"minGain,omitempty"`
 	// Pods are the UIDs, by member, of the pods that a restart renews.
 	Pods map[string]string `json:"pods,omitempty"`
 	// Members and Version are the wanted values of scale, add-member,

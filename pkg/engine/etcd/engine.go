@@ -49,7 +49,10 @@ func (*Engine) Capabilities() engine.Capabilities {
 		HandOver:   true,
 		MaxMembers: maxMembers,
 		OddMembers: true,
-		Settle:     healthInterval,
+		// A rewrite takes seconds a GiB, in which the member answers nothing: less
+		// than this is not worth it.
+		DefragmentGain: 200 << 20,
+		Settle:         healthInterval,
 	}
 }
 

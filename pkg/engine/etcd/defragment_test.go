@@ -1,0 +1,54 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+func TestDefragmentGivesSpaceBack(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, "defrag", 1)
+	member := f.name(1)
+	f.form(series36, member)
+	value := strings.Repeat("x", 64<<10)
+	for n := range 64 {
+		if err := f.put(member, fmt.Sprintf("key-%d", n), value, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.client(member, func(ctx context.Context, c *clientv3.Client) error {
+		r, err := c.Delete(ctx, "key-", clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		_, err = c.Compact(ctx, r.Header.Revision, clientv3.WithCompactPhysical())
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	before := f.healthy(member).Member(member)
+	if before.DataBytes-before.UsedBytes < 2<<20 {
+		t.Fatalf("of %d bytes %d are in use: nothing to give back", before.DataBytes, before.UsedBytes)
+	}
+	d, ok := engine.Session(f.session).(engine.Defragmenter)
+	if !ok {
+		t.Fatal("the session does not defragment")
+	}
+	for range 2 {
+		if err := d.Defragment(t.Context(), member); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := f.healthy(member).Member(member); after.DataBytes >= before.DataBytes/2 {
+		t.Errorf("%d bytes before, %d after", before.DataBytes, after.DataBytes)
+	}
+	if _, ok := engine.ReadOnly(f.session).(engine.Defragmenter); ok {
+		t.Error("a dry run could defragment")
+	}
+}
