@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,13 +61,16 @@ const (
 	tableEnds   = "<!-- torture: end -->"
 )
 
-// write prints the table, and keeps that of a full run in the docs.
+// write prints the table, and keeps that of a full run in the docs: a section
+// for each verb, of which those stay that this run did not try.
 func (l *ledger) write(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	slices.SortStableFunc(l.rows, func(a, b row) int { return strings.Compare(a.verb, b.verb) })
-	table := l.table()
-	t.Log("\n" + table)
+	sections := map[string]string{}
+	for _, verb := range l.verbs() {
+		sections[verb] = l.table(verb)
+		t.Logf("%s\n%s", verb, sections[verb])
+	}
 	if !torture() {
 		return
 	}
@@ -80,25 +84,52 @@ func (l *ledger) write(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, rest, begins := strings.Cut(string(raw), tableBegins)
-	_, after, ends := strings.Cut(rest, tableEnds)
+	kept, after, ends := strings.Cut(rest, tableEnds)
 	if !begins || !ends {
 		t.Fatalf("%s has no place for the table", path)
 	}
-	head := fmt.Sprintf("\n\nLast full run: %s, %d cases.\n\n", time.Now().UTC().Format("2006-01-02 15:04 MST"), len(l.rows))
-	if err := os.WriteFile(path, []byte(before+tableBegins+head+table+"\n"+tableEnds+after), 0o600); err != nil {
+	for _, old := range strings.Split(kept, sectionBegins)[1:] {
+		verb, text, _ := strings.Cut(old, "\n")
+		if _, tried := sections[verb]; !tried {
+			sections[verb] = strings.TrimSpace(text) + "\n"
+		}
+	}
+	var body strings.Builder
+	for _, verb := range slices.Sorted(maps.Keys(sections)) {
+		fmt.Fprintf(&body, "%s%s\n\n%s", sectionBegins, verb, sections[verb])
+	}
+	if err := os.WriteFile(path, []byte(before+tableBegins+body.String()+"\n"+tableEnds+after), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *ledger) table() string {
-	var b strings.Builder
-	b.WriteString("| verb | killed at | runs | result | longest write gap |\n|---|---|---|---|---|\n")
+// sectionBegins stands before the verb.
+const sectionBegins = "\n\n### "
+
+func (l *ledger) verbs() []string {
+	var out []string
 	for _, r := range l.rows {
+		if !slices.Contains(out, r.verb) {
+			out = append(out, r.verb)
+		}
+	}
+	return out
+}
+
+func (l *ledger) table(verb string) string {
+	var b strings.Builder
+	n := 0
+	b.WriteString("| killed at | runs | result | longest write gap |\n|---|---|---|---|\n")
+	for _, r := range l.rows {
+		if r.verb != verb {
+			continue
+		}
 		gap := "no client"
 		if r.gap >= 0 {
 			gap = fmt.Sprintf("%d ms", r.gap.Milliseconds())
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", r.verb, r.where, r.runs, r.result, gap)
+		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", r.where, r.runs, r.result, gap)
+		n++
 	}
-	return b.String()
+	return fmt.Sprintf("%d cases, %s.\n\n%s", n, time.Now().UTC().Format("2006-01-02 15:04 MST"), b.String())
 }

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -65,7 +66,7 @@ func (s *scene) waitForLease() error {
 			return err
 		}
 		if len(ops.Items) == 0 {
-			return fmt.Errorf("no operation runs")
+			return errors.New("no operation runs")
 		}
 		return nil
 	})
