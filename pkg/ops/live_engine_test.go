@@ -1,0 +1,151 @@
+package ops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// database is an engine with pods, snapshots and sessions. What a snapshot
+// holds is its text; one that does not begin with "keys" is none.
+type database struct {
+	stub
+
+	mu       sync.Mutex
+	sessions []*session
+	refuses  error
+	// model is what every new session is a copy of.
+	model session
+}
+
+func (*database) Catalog() engine.Catalog {
+	return engine.Catalog{Releases: []engine.Release{
+		{Version: "1.0.0", Image: "example.com/stub:1.0.0"}, {Version: "1.1.0", Image: "example.com/stub:1.1.0"}, {Version: "1.2.0", Image: "example.com/stub:1.2.0"},
+	}}
+}
+
+func (*database) Pod(in engine.PodInput) (engine.Pod, error) {
+	if in.Cluster.Spec.Config["broken"] != "" {
+		return engine.Pod{}, errors.New("an option can't be rendered")
+	}
+	args := []string{"--name=" + in.Member, "--peers=" + strings.Join(in.Peers, ",")}
+	if in.Bootstrap {
+		args = append(args, "--found")
+	}
+	if in.Loopback {
+		args = append(args, "--loopback")
+	}
+	return engine.Pod{Container: corev1.Container{Name: "stub", Image: in.Image, Args: args}, DataPath: "/var/lib/stub", DataDir: "/var/lib/stub/data", GraceSeconds: 5}, nil
+}
+
+func (*database) Seal(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	p = *p.DeepCopy()
+	p.Spec.Containers[0].Args = slices.DeleteFunc(p.Spec.Containers[0].Args, func(a string) bool { return a == "--found" })
+	return p
+}
+
+func (*database) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
+	return []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}}
+}
+
+func (*database) CheckRestore(from, target string) error {
+	if from > target {
+		return &engine.Refusal{Check: "older-version", Reason: fmt.Sprintf("%s can't read data of %s", target, from), Hint: "choose a newer one"}
+	}
+	return nil
+}
+
+func (*database) OpenSnapshot(path string) (engine.SnapshotFacts, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return engine.SnapshotFacts{}, err
+	}
+	if !bytes.HasPrefix(content, []byte("keys")) {
+		return engine.SnapshotFacts{}, fmt.Errorf("%w: it begins with %.4q", engine.ErrNotSnapshot, content)
+	}
+	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 7, Keys: int64(len(content)), Hash: "hash"}}, nil
+}
+
+// LoadCommand makes a directory of the snapshot, as engines do.
+func (*database) LoadCommand(in engine.LoadInput) []string {
+	return []string{"sh", "-c", `mkdir "$1" && cp "$0" "$1/db"`, in.File, in.DataDir}
+}
+
+func (d *database) Connect(a engine.Access) (engine.Session, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.refuses != nil {
+		return nil, d.refuses
+	}
+	s := d.model
+	s.access = a
+	d.sessions = append(d.sessions, &s)
+	return &s, nil
+}
+
+// last is the newest session.
+func (d *database) last() *session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sessions[len(d.sessions)-1]
+}
+
+// session notes what it is asked.
+type session struct {
+	access engine.Access
+	asked  [][]string
+	calls  []string
+	closed bool
+
+	err         error
+	content     string
+	fingerprint engine.Fingerprint
+	silent      bool
+}
+
+func (s *session) Observe(_ context.Context, members []string) engine.View {
+	s.asked = append(s.asked, members)
+	v := engine.View{}
+	for _, m := range members {
+		v.Members = append(v.Members, engine.Member{Name: m, Reachable: true, Serving: !s.silent, Version: s.access.Cluster.Spec.Version, ClusterID: "id", DataBytes: 100})
+	}
+	return v
+}
+
+func (s *session) did(format string, args ...any) error {
+	s.calls = append(s.calls, fmt.Sprintf(format, args...))
+	return s.err
+}
+
+func (s *session) Register(_ context.Context, m string) error   { return s.did("register %s", m) }
+func (s *session) Promote(_ context.Context, m string) error    { return s.did("promote %s", m) }
+func (s *session) Deregister(_ context.Context, m string) error { return s.did("deregister %s", m) }
+func (s *session) HandOver(_ context.Context, to string) error  { return s.did("hand over to %s", to) }
+
+func (s *session) PrepareUpgrade(_ context.Context, members []string, target string) error {
+	return s.did("prepare %s for %s", strings.Join(members, ","), target)
+}
+
+// Snapshot fails, if it has to, in the middle.
+func (s *session) Snapshot(_ context.Context, from string, w io.Writer, report func(int64)) error {
+	n, err := io.WriteString(w, s.content)
+	report(int64(n))
+	return errors.Join(err, s.did("snapshot %s", from))
+}
+
+func (s *session) Fingerprint(_ context.Context, m string) (engine.Fingerprint, error) {
+	return s.fingerprint, s.did("fingerprint %s", m)
+}
+
+func (s *session) Close() error { s.closed = true; return nil }

@@ -1,0 +1,226 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+var errCrash = errors.New("this process died")
+
+// converter knows how types are merged; to make one takes longer than most tests.
+var converter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme) })
+
+// server is an API server with what a fake lacks: identities, generations and
+// preconditions. At a chosen write the process that uses it dies.
+type server struct {
+	// raw sees and does everything, unwatched.
+	raw client.WithWatch
+	// api is what the process under test uses.
+	api client.WithWatch
+
+	mu     sync.Mutex
+	writes []string
+	// crashAt counts writes from 1; 0 never. before: the write has no effect any more.
+	crashAt int
+	before  bool
+	crashed bool
+	// created is called with every new pod, as a kubelet would be.
+	created func(*corev1.Pod)
+	// lazy workload controllers have not seen the last change of a template.
+	lazy       bool
+	uid        int
+	generation map[string]int64
+	template   map[string]string
+}
+
+func newServer() *server {
+	s := &server{generation: map[string]int64{}, template: map[string]string{}}
+	s.raw = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithTypeConverters(converter()).
+		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
+	s.api = interceptor.NewClient(s.raw, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			return s.read(func() error { return c.Get(ctx, key, o, opts...) })
+		},
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			return s.read(func() error { return c.List(ctx, l, opts...) })
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return s.write("create", o, func() error {
+				s.uid++
+				o.SetUID(types.UID(fmt.Sprintf("uid-%d", s.uid)))
+				o.SetCreationTimestamp(metav1.NewTime(time.Now()))
+				if err := c.Create(ctx, o, opts...); err != nil {
+					return err
+				}
+				if p, ok := o.(*corev1.Pod); ok && s.created != nil {
+					s.created(p.DeepCopy())
+				}
+				return nil
+			})
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return s.write("update", o, func() error { return c.Update(ctx, o, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return s.write("delete", o, func() error { return s.remove(ctx, o, opts) })
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, a runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			o := a.(client.Object)
+			return s.write("apply", o, func() error {
+				if err := c.Apply(ctx, a, opts...); err != nil {
+					return err
+				}
+				s.generations(a, o)
+				return nil
+			})
+		},
+	})
+	return s
+}
+
+func (s *server) read(do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.crashed {
+		return errCrash
+	}
+	return do()
+}
+
+func (s *server) write(verb string, o client.Object, do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.crashed {
+		return errCrash
+	}
+	s.writes = append(s.writes, verb+" "+o.GetName())
+	s.crashed = len(s.writes) == s.crashAt
+	if s.crashed && s.before {
+		return errCrash
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if s.crashed {
+		return errCrash
+	}
+	return nil
+}
+
+// remove honours the precondition on the identity, and ends a forgotten pod at once.
+func (s *server) remove(ctx context.Context, o client.Object, opts []client.DeleteOption) error {
+	d := client.DeleteOptions{}
+	d.ApplyOptions(opts)
+	live, _ := o.DeepCopyObject().(client.Object)
+	if err := s.raw.Get(ctx, client.ObjectKeyFromObject(o), live); err != nil {
+		return err
+	}
+	if d.Preconditions != nil && d.Preconditions.UID != nil && *d.Preconditions.UID != live.GetUID() {
+		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the UID in the precondition does not match"))
+	}
+	if err := s.raw.Delete(ctx, o, opts...); err != nil {
+		return err
+	}
+	if d.GracePeriodSeconds != nil && *d.GracePeriodSeconds == 0 {
+		return s.let(live)
+	}
+	return nil
+}
+
+// let removes what keeps a deleted object from going.
+func (s *server) let(o client.Object) error {
+	if err := s.raw.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if o.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	o.SetFinalizers(nil)
+	return s.raw.Update(context.Background(), o)
+}
+
+// generations says in the answer what the server and the workload's controller would.
+func (s *server) generations(a runtime.ApplyConfiguration, o client.Object) {
+	u, ok := a.(interface{ UnstructuredContent() map[string]any })
+	if !ok || o.GetObjectKind().GroupVersionKind().Kind != "StatefulSet" {
+		return
+	}
+	content := u.UnstructuredContent()
+	spec, _ := json.Marshal(content["spec"])
+	if s.template[o.GetName()] != string(spec) {
+		s.template[o.GetName()] = string(spec)
+		s.generation[o.GetName()]++
+	}
+	g := s.generation[o.GetName()]
+	o.SetGeneration(g)
+	if s.lazy {
+		g--
+	}
+	content["status"] = map[string]any{"observedGeneration": g}
+}
+
+// dump is every object without what differs from run to run.
+func (s *server) dump(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, l := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{},
+		&corev1.PersistentVolumeClaimList{}, &appsv1.StatefulSetList{}, &policyv1.PodDisruptionBudgetList{}} {
+		if err := s.raw.List(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, _ := content["items"].([]any)
+		for _, i := range items {
+			o := i.(map[string]any)
+			meta := o["metadata"].(map[string]any)
+			name := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", l), "*v1."), "List") + "/" + meta["name"].(string)
+			maps.DeleteFunc(meta, func(k string, _ any) bool {
+				return k == "uid" || k == "resourceVersion" || k == "creationTimestamp" || k == "managedFields" || k == "deletionTimestamp"
+			})
+			if strings.HasPrefix(name, "Secret/") {
+				delete(o, "data")
+			}
+			text, err := json.MarshalIndent(o, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[name] = string(text)
+		}
+	}
+	return out
+}
+
+// names lists what exists.
+func (s *server) names(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for n := range s.dump(t) {
+		out[n] = true
+	}
+	return out
+}
