@@ -55,6 +55,7 @@ cluster_tests() {
 }
 
 summary() {
+	local name seconds code
 	echo
 	echo "Where the time went:"
 	printf '%-12s %8s  %s\n' PHASE SECONDS RESULT
@@ -85,7 +86,7 @@ failed() {
 }
 
 : >"$logs/phases"
-code=0
+failures=0
 if phase build make build "$root/bin/cluster"; then
 	# Starting a cluster is mostly waiting; what needs none fills the time.
 	phase cluster make cluster-up &
@@ -93,26 +94,26 @@ if phase build make build "$root/bin/cluster"; then
 	phase unit make unit GOFLAGS='-buildvcs=false -v' &
 	unit=$!
 	if beside $cluster; then
-		beside $unit || code=1
+		beside $unit || failures=1
 		phase lint make lint &
 		lint=$!
-		phase e2e hack/e2e.sh || code=1
-		beside $lint || code=1
+		phase e2e hack/e2e.sh || failures=1
+		beside $lint || failures=1
 	else
-		code=1
+		failures=1
 		beside $unit || true
 		phase lint make lint || true
 	fi
-	phase harness go test -v ./test/harness/... || code=1
-	phase hack cluster_tests || code=1
-	phase generate generated || code=1
+	phase harness go test -v ./test/harness/... || failures=1
+	phase hack cluster_tests || failures=1
+	phase generate generated || failures=1
 else
-	code=1
+	failures=1
 fi
 summary
-if [ $code != 0 ]; then
+if [ "$failures" != 0 ]; then
 	failed
 	echo
 	echo "make test: FAILED"
 fi
-exit $code
+exit "$failures"
