@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -30,7 +29,16 @@ import (
 var errCrash = errors.New("this process died")
 
 // converter knows how types are merged; to make one takes longer than most tests.
-var converter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme) })
+var converter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme()) })
+
+// scheme has what is used and no more, for the same reason.
+var scheme = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(s), appsv1.AddToScheme(s), policyv1.AddToScheme(s)); err != nil {
+		panic(err)
+	}
+	return s
+})
 
 // server is an API server with what a fake lacks: identities, generations and
 // preconditions. At a chosen write the process that uses it dies.
@@ -57,7 +65,7 @@ type server struct {
 
 func newServer() *server {
 	s := &server{generation: map[string]int64{}, template: map[string]string{}}
-	s.raw = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithTypeConverters(converter()).
+	s.raw = fake.NewClientBuilder().WithScheme(scheme()).WithTypeConverters(converter()).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
 	s.api = interceptor.NewClient(s.raw, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {

@@ -1,0 +1,164 @@
+package ops
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+const backupID = "db-20300102T030405Z-0a1b"
+
+// backingUp is a cluster of one with a backup under way into a directory.
+func backingUp(t *testing.T) (*bench, *repository.Directory) {
+	t.Helper()
+	b := plain(t)
+	at := t.TempDir()
+	b.op = operation(v1alpha1.VerbBackup)
+	b.op.Spec.Repository, b.op.Spec.Backup = "dir:"+at, backupID
+	b.database.model.content = "keys and values"
+	d, err := repository.NewDirectory(at)
+	b.must(err)
+	return b, d
+}
+
+func backupStep() Step { return Step{Action: ActionBackup, Members: []string{"db-1"}} }
+
+// left lists what a directory holds.
+func left(t *testing.T, b *bench) []string {
+	t.Helper()
+	entries, err := os.ReadDir(strings.TrimPrefix(b.op.Spec.Repository, "dir:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestBackupExplainsItself(t *testing.T) {
+	b, repo := backingUp(t)
+	l := b.live()
+	var sent, total int64
+	r, err := l.Perform(t.Context(), b.observe(l), backupStep(), func(n, of int64) { sent, total = n, of })
+	b.must(err)
+	if r.Facts[v1alpha1.FactBackup] != backupID || sent != 15 || total != 100 {
+		t.Errorf("facts %v, reported %d of %d", r.Facts, sent, total)
+	}
+	m, err := repo.Get(t.Context(), backupID)
+	b.must(err)
+	want := repository.Manifest{Format: 1, ID: backupID, Engine: "stub", Cluster: "db", Namespace: "shop", Version: "1.1.0", ClusterID: "id", Member: "db-1",
+		Facts: engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 7, Keys: 15, Hash: "hash"}}, File: backupID + ".snapshot", Bytes: 15, Operation: "db.op", Tool: "v1"}
+	if diff := cmp.Diff(want, m, cmpopts.IgnoreFields(repository.Manifest{}, "SHA256", "StartedAt", "FinishedAt")); diff != "" {
+		t.Errorf("manifest (-want +got):\n%s", diff)
+	}
+	if len(m.SHA256) != 64 || m.StartedAt.IsZero() || m.FinishedAt.Before(m.StartedAt) {
+		t.Errorf("manifest %+v", m)
+	}
+	last := b.cluster().Status.LastBackup
+	if last == nil || last.ID != backupID || last.Repository != b.op.Spec.Repository || last.Time.IsZero() {
+		t.Errorf("noted %+v", last)
+	}
+}
+
+// TestBackupIsNotTakenTwice: the process died after the manifest was written,
+// and before or after the cluster was told.
+func TestBackupIsNotTakenTwice(t *testing.T) {
+	for name, before := range map[string]bool{"before the note": true, "after the note": false} {
+		t.Run(name, func(t *testing.T) {
+			b, repo := backingUp(t)
+			b.server.crashAt, b.server.before = 1, before
+			if _, err := b.perform(backupStep()); !errors.Is(err, errCrash) || !strings.Contains(err.Error(), "note the backup") {
+				t.Fatalf("the process lived on: %v", err)
+			}
+			b.server.crashAt, b.server.crashed = 0, false
+			first, err := repo.Get(t.Context(), backupID)
+			b.must(err)
+			r, err := b.perform(backupStep())
+			b.must(err)
+			if r.Facts[v1alpha1.FactBackup] != backupID || b.cluster().Status.LastBackup == nil {
+				t.Errorf("facts %v, noted %+v", r.Facts, b.cluster().Status.LastBackup)
+			}
+			again, err := repo.Get(t.Context(), backupID)
+			b.must(err)
+			if diff := cmp.Diff(first, again); diff != "" {
+				t.Errorf("it was written again:\n%s", diff)
+			}
+			if calls := b.database.last().calls; len(calls) > 0 {
+				t.Errorf("it was streamed again: %v", calls)
+			}
+		})
+	}
+}
+
+func TestBackupThatFailsIsNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(*bench)
+		want    error
+		text    string
+	}{
+		"the stream breaks": {func(b *bench) { b.database.model.err = errStub }, errStub, "stream db-1"},
+		"other data":        {func(b *bench) { b.database.model.content = "junk" }, engine.ErrNotSnapshot, "complete backup " + backupID},
+		"no session":        {func(b *bench) { b.database.refuses = errStub }, errStub, "connect to db"},
+		"a stranger's backup": {func(b *bench) {
+			other := b.op.DeepCopy()
+			_, err := b.perform(backupStep())
+			b.must(err)
+			b.op = other
+			b.op.Name = "db.other"
+		}, repository.ErrExists, backupID},
+		"no repository": {func(b *bench) { b.op.Spec.Repository = "ftp://x" }, repository.ErrLocation, "is no repository"},
+		"a directory in the way": {func(b *bench) {
+			file := filepath.Join(b.t.TempDir(), "file")
+			b.must(os.WriteFile(file, nil, 0o600))
+			b.op.Spec.Repository = "dir:" + file
+		}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, repo := backingUp(t)
+			was := ""
+			c.prepare(b)
+			if m, err := repo.Get(t.Context(), backupID); err == nil {
+				was = m.Operation
+			}
+			_, err := b.perform(backupStep())
+			if err == nil || !strings.Contains(err.Error(), c.text) || (c.want != nil && !errors.Is(err, c.want)) {
+				t.Fatalf("error %v, want %q", err, c.text)
+			}
+			if m, err := repo.Get(t.Context(), backupID); (err == nil) != (was != "") || m.Operation != was {
+				t.Errorf("a backup is visible: %+v, %v", m, err)
+			}
+			if was == "" && b.cluster().Status.LastBackup != nil {
+				t.Error("it was noted")
+			}
+		})
+	}
+}
+
+// TestBackupLeavesNoRemains: what broke off is dropped, and the next try succeeds.
+func TestBackupLeavesNoRemains(t *testing.T) {
+	b, _ := backingUp(t)
+	b.database.model.err = errStub
+	if _, err := b.perform(backupStep()); err == nil {
+		t.Fatal("it succeeded")
+	}
+	if l := left(t, b); len(l) > 0 {
+		t.Errorf("remains: %v", l)
+	}
+	b.database.model.err = nil
+	_, err := b.perform(backupStep())
+	b.must(err)
+	if diff := cmp.Diff([]string{backupID + ".json", backupID + ".snapshot"}, left(t, b)); diff != "" {
+		t.Errorf("the repository (-want +got):\n%s", diff)
+	}
+}
