@@ -54,6 +54,8 @@ type server struct {
 	crashAt int
 	before  bool
 	crashed bool
+	// lost is how many answers get lost, after the effect.
+	lost int
 	// created is called with every new pod, as a kubelet would be.
 	created func(*corev1.Pod)
 	// lazy workload controllers have not seen the last change of a template.
@@ -130,6 +132,10 @@ func (s *server) write(verb string, o client.Object, do func() error) error {
 	}
 	if err := do(); err != nil {
 		return err
+	}
+	if s.lost > 0 {
+		s.lost--
+		return errCrash
 	}
 	if s.crashed {
 		return errCrash

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -37,11 +38,14 @@ const (
 // Open opens the repository; Close of it is the caller's.
 func (r *Repositories) Open(ctx context.Context, namespace, url string) (repository.Repository, error) {
 	at, err := repository.ParseLocation(url)
+	if err == nil && at.Kind == repository.KindDirectory {
+		var d *repository.Directory
+		if d, err = repository.NewDirectory(at.Path); err == nil {
+			return d, nil
+		}
+	}
 	if err != nil {
 		return nil, &Error{Kind: Refused, Check: "repository", Message: fmt.Sprintf("%q is no repository", url), Hint: "name one as dir:/path or pvc:claim", Err: err}
-	}
-	if at.Kind == repository.KindDirectory {
-		return repository.NewDirectory(at.Path)
 	}
 	return r.openClaim(ctx, namespace, url, at)
 }
@@ -55,14 +59,16 @@ func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at 
 	spec := kube.HelperSpec{Name: name, Namespace: namespace, Purpose: kube.PurposeRepository, Image: r.Image,
 		Args:  []string{"agent", "serve", "--root", repositoryRoot, "--listen", serveAddress},
 		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
-	if err := r.Client.CreateHelper(ctx, spec); err != nil {
-		return nil, fmt.Errorf("start a helper pod for %s: %w", url, err)
-	}
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return r.Dialer.DialLoopback(ctx, namespace, name, servePort)
 	}
 	remote := repository.NewRemote(url, dial)
 	repo := &claimed{Repository: remote, client: r.Client, namespace: namespace, pod: name}
+	if err := r.Client.CreateHelper(ctx, spec); err != nil {
+		// The answer may be lost and the pod there.
+		_ = repo.Close()
+		return nil, fmt.Errorf("start a helper pod for %s: %w", url, err)
+	}
 	if err := r.await(ctx, namespace, name, remote); err != nil {
 		_ = repo.Close()
 		return nil, fmt.Errorf("open %s: %w", url, err)
@@ -72,6 +78,7 @@ func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at 
 
 // await returns when the helper answers, or says why it never will.
 func (r *Repositories) await(ctx context.Context, namespace, name string, remote *repository.Remote) error {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, helperDeadline)
 	defer cancel()
 	tick := time.NewTicker(firstBackoff)
@@ -83,12 +90,18 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 			return err
 		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > patience:
 			return helperStuck(h)
+		case h.Failed || h.Done:
+			return &Error{Kind: NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),
+				Hint: "check that the claim can be written by a user who is not root"}
 		case h.Running && remote.Ready(ctx) == nil:
 			return nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			if caller.Err() != nil {
+				return context.Cause(caller)
+			}
 			return &Error{Kind: NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s did not start within %s", name, helperDeadline), Hint: "kubectl describe pod " + name + " -n " + namespace}
 		}
 	}

@@ -1,0 +1,135 @@
+package ops
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// helper returns a helper pod, nil if there is none.
+func (b *bench) helper(name string) *corev1.Pod {
+	b.t.Helper()
+	p := &corev1.Pod{}
+	if !b.exists(p, name) {
+		return nil
+	}
+	return p
+}
+
+// only returns the one helper pod that there is.
+func (b *bench) only() *corev1.Pod {
+	b.t.Helper()
+	l := &corev1.PodList{}
+	b.must(b.server.raw.List(b.t.Context(), l))
+	l.Items = slices.DeleteFunc(l.Items, func(p corev1.Pod) bool { return p.Labels["dbop.dev/purpose"] == "" })
+	if len(l.Items) != 1 {
+		b.t.Fatalf("%d helper pods", len(l.Items))
+	}
+	return &l.Items[0]
+}
+
+// becomes sets the status of a pod.
+func (b *bench) becomes(name string, status corev1.PodStatus) {
+	b.t.Helper()
+	edit(b, &corev1.Pod{}, name, func(p *corev1.Pod) { p.Status = status })
+}
+
+func ended(p *corev1.Pod, code int32, message string) corev1.PodStatus {
+	s := started(p, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}})
+	s.Phase = corev1.PodSucceeded
+	if code != 0 {
+		s.Phase = corev1.PodFailed
+	}
+	return s
+}
+
+func runs() corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+}
+
+// unpullable is the status of a pod whose image is not to be had.
+func unpullable(p *corev1.Pod) corev1.PodStatus {
+	s := started(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}})
+	s.Phase = corev1.PodPending
+	return s
+}
+
+// ageing makes a pod older than its problems may last.
+func (b *bench) ageing(name string) {
+	b.t.Helper()
+	edit(b, &corev1.Pod{}, name, func(p *corev1.Pod) { p.CreationTimestamp.Time = time.Now().Add(-time.Hour) })
+}
+
+// listen serves a port of a pod from this process until the test ends, and
+// returns how it ended.
+func (b *bench) listen(pod string, port int, serve func(context.Context, net.Listener) error) <-chan error {
+	b.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	b.must(err)
+	ctx, stop := context.WithCancel(context.Background())
+	out, gone := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(gone)
+		out <- serve(ctx, l)
+	}()
+	b.tunnels.listens(pod, port, l)
+	b.t.Cleanup(func() { stop(); <-gone })
+	return out
+}
+
+// load runs the agent that the argv of a pod asks for, on a volume of the test.
+func (b *bench) load(pod string, argv []string, volume string) <-chan error {
+	b.t.Helper()
+	flags := map[string]string{}
+	if len(argv) < 4 || argv[0] != "/dbop/kubectl-dbop" || argv[1] != "agent" || argv[2] != "load" {
+		b.t.Fatalf("the pod runs %q", argv)
+	}
+	rest := argv[3:]
+	for rest[0] != "--" {
+		flags[rest[0]] = strings.ReplaceAll(rest[1], "/var/lib/stub", volume)
+		rest = rest[2:]
+	}
+	if flags["--listen"] != "127.0.0.1:8601" {
+		b.t.Fatalf("it listens on %q", flags["--listen"])
+	}
+	return b.listen(pod, 8601, func(ctx context.Context, l net.Listener) error {
+		return agent.Receive(ctx, l, agent.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"], Command: rest[1:], Margin: 1})
+	})
+}
+
+// serve runs the agent that serves a repository in a pod.
+func (b *bench) serve(p *corev1.Pod, root string) {
+	b.t.Helper()
+	want := []string{"agent", "serve", "--root", "/repository", "--listen", "127.0.0.1:8600"}
+	if got := p.Spec.Containers[0].Args; !slices.Equal(got, want) {
+		b.t.Errorf("the pod runs %q", got)
+	}
+	b.listen(p.Name, 8600, func(ctx context.Context, l net.Listener) error {
+		return agent.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return b.database.OpenSnapshot(path) })
+	})
+}
+
+// loader runs a loader pod; it has ended once the work is done.
+func (b *bench) loader(name, volume string) {
+	b.t.Helper()
+	p := b.helper(name)
+	if p == nil {
+		return
+	}
+	if p.Status.Phase == "" {
+		b.becomes(name, started(p, runs()))
+		b.load(name, p.Spec.Containers[0].Command, volume)
+	}
+	if _, err := os.Stat(filepath.Join(volume, "data")); err == nil {
+		b.becomes(name, ended(p, 0, ""))
+	}
+}
