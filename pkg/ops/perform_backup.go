@@ -13,7 +13,7 @@ import (
 
 // backup streams one member into the repository. Until the manifest is
 // written the backup does not exist; the same operation overwrites its own
-// remains. A crash after that and before the fact is saved makes it once more.
+// remains. After a crash between that and the fact, what is there counts.
 func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64, int64)) (Result, error) {
 	op := s.Operation
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -75,7 +76,7 @@ func (l *Live) helper(ctx context.Context, s State, name string, create func() e
 			if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
 				return h, fmt.Errorf("remove failed helper pod %s: %w", name, err)
 			}
-			return h, fmt.Errorf("helper pod %s failed and is made again: %w", name, engine.ErrNotReady)
+			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name, cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
 		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > patience:
 			return h, helperStuck(h)
 		default:

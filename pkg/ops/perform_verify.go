@@ -52,6 +52,13 @@ func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Reposi
 	if err != nil {
 		return err
 	}
+	if helper.Done {
+		// It stopped before it was asked; a pod that has ended never runs again.
+		if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+			return fmt.Errorf("remove helper pod %s: %w", pod, err)
+		}
+		return fmt.Errorf("the restored member stopped and is made again: %w", engine.ErrNotReady)
+	}
 	if !helper.Running {
 		dial := func(ctx context.Context) (net.Conn, error) {
 			return l.Dialer.DialLoopback(ctx, l.Namespace, pod, loadPort)
