@@ -147,10 +147,12 @@ func (l *Live) stop(ctx context.Context, s State, members []string) error {
 
 // retire stops a member that the database does not list any more, then drops its volume.
 func (l *Live) retire(ctx context.Context, s State, member string) error {
-	if pod := s.Kube.Member(member).Pod; pod.Terminating && pod.Problem != nil && pod.Problem.Kind == kube.ProblemNode {
+	k := s.Kube.Member(member)
+	if !k.Workload.Exists && k.Pod.Terminating && k.Pod.Problem != nil && k.Pod.Problem.Kind == kube.ProblemNode {
 		// Its node can't confirm the end. The database has let it go already, so
-		// whatever still runs there can harm nobody.
-		if err := l.Client.ForgetPod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), pod.UID); err != nil {
+		// whatever still runs there can harm nobody. Its workload is gone, or it
+		// would make another at once.
+		if err := l.Client.ForgetPod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), k.Pod.UID); err != nil {
 			return fmt.Errorf("forget the pod of %s: %w", member, err)
 		}
 	}
