@@ -137,6 +137,8 @@ func (s *session) PrepareUpgrade(_ context.Context, members []string, target str
 	return s.did("prepare %s for %s", strings.Join(members, ","), target)
 }
 
+func (s *session) Defragment(_ context.Context, m string) error { return s.did("defragment %s", m) }
+
 // Snapshot fails, if it has to, in the middle.
 func (s *session) Snapshot(_ context.Context, from string, w io.Writer, report func(int64)) error {
 	n, err := io.WriteString(w, s.content)

@@ -27,6 +27,7 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 		"register db-2":               {Action: ActionRegister, Members: []string{"db-2"}},
 		"promote db-2":                {Action: ActionPromote, Members: []string{"db-2"}},
 		"deregister db-2":             {Action: ActionDeregister, Members: []string{"db-2"}},
+		"defragment db-1":             {Action: ActionDefragment, Members: []string{"db-1"}},
 		"hand over to db-2":           {Action: ActionHandOver, Members: []string{"db-1"}, To: "db-2"},
 		"prepare db-1,db-2 for 1.1.0": {Action: ActionPrepare, Members: []string{"db-1", "db-2"}},
 	} {
@@ -42,6 +43,9 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 			}
 			if len(b.server.writes) > 0 {
 				t.Errorf("Kubernetes was written to: %v", b.server.writes)
+			}
+			if done := r.Facts[factDefragmented("db-1")]; (done != "") != (step.Action == ActionDefragment) {
+				t.Errorf("fact %q", done)
 			}
 			b.database.model.err = engine.ErrNotReady
 			if r, err := b.perform(step); !errors.Is(err, engine.ErrNotReady) || r.Facts != nil {
