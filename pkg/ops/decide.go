@@ -217,6 +217,12 @@ func waitTitle(id string, members []string) string {
 		return fmt.Sprintf("%s is a healthy member", members[0])
 	case "joined":
 		return fmt.Sprintf("%s has started and catches up", members[0])
+	case "may-add":
+		return "the cluster is fit for another member"
+	case "may-remove":
+		return "the cluster is fit for a member less"
+	case "may-upgrade":
+		return "the cluster is fit for the upgrade"
 	case "upgraded":
 		return "the whole cluster speaks the new version"
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -213,7 +214,7 @@ func (t *turns) failed(ctx context.Context, now time.Time, step Step, err error)
 		again = e.tries < attempts
 	}
 	if again && time.Since(e.since) < step.Deadline {
-		t.waiting(step, err.Error())
+		t.waiting(step, strings.TrimSuffix(err.Error(), ": "+engine.ErrNotReady.Error()))
 		return t.pauseFor(ctx, t.grow())
 	}
 	t.close(now, err)
