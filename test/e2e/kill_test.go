@@ -122,36 +122,38 @@ func (d deadly) somewhere(t *testing.T, results *ledger, choose *rand.Rand) {
 	d.die(s, results, strings.Join(points, ", "), args, points)
 }
 
-// everywhere dies at each boundary alone, then at all of them on one way.
+// everywhere dies at all boundaries on one way, then at each alone. Names of
+// members differ from one time to the next, so every time has its own plan.
 func (d deadly) everywhere(t *testing.T, results *ledger) {
 	s := d.stage(t)
 	args := d.arm(s)
 	all := boundaries(s.plan(args...))
-	cases := [][]string{all}
-	for _, p := range all {
-		cases = append(cases, []string{p})
-	}
-	for i, points := range cases {
-		title := points[0]
-		if len(points) > 1 {
-			title = fmt.Sprintf("all %d boundaries in turn", len(points))
+	d.die(s, results, fmt.Sprintf("all %d in turn", len(all)), args, all)
+	for i, point := range all {
+		if s.Failed() {
+			return
 		}
-		if i > 0 && d.reset == nil {
-			t.Run(title, func(t *testing.T) {
+		if d.reset == nil {
+			t.Run(point, func(t *testing.T) {
 				s := d.stage(t)
-				d.die(s, results, title, d.arm(s), points)
+				d.alone(s, results, d.arm(s), i)
 			})
 			continue
 		}
-		if i > 0 {
-			d.reset(s)
-			args = d.arm(s)
-		}
-		d.die(s, results, title, args, points)
-		if t.Failed() {
-			return
-		}
+		d.reset(s)
+		d.alone(s, results, d.arm(s), i)
 	}
+}
+
+// alone dies at the i-th boundary and nowhere else.
+func (d deadly) alone(s *scene, results *ledger, args []string, i int) {
+	s.Helper()
+	all := boundaries(s.plan(args...))
+	if i >= len(all) {
+		s.Logf("%s has only %d boundaries this time", d.name, len(all))
+		return
+	}
+	d.die(s, results, all[i], args, all[i:i+1])
 }
 
 // stage is a scene with the cluster that the verb needs.
@@ -183,7 +185,7 @@ func (d deadly) die(s *scene, results *ledger, title string, args, points []stri
 		defer w.Stop()
 	}
 	began := time.Now()
-	for _, point := range append(points, "") {
+	for _, point := range slices.Concat(points, []string{""}) {
 		r := s.with(s.mortal(point), args...)
 		row.runs++
 		if point != "" && r.Killed() {
@@ -195,6 +197,7 @@ func (d deadly) die(s *scene, results *ledger, title string, args, points []stri
 		}
 		if point != "" {
 			s.Logf("%s: did not come past %s", d.name, point)
+			row.where += " (the last not reached)"
 		}
 		break
 	}
