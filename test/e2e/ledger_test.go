@@ -91,7 +91,7 @@ func (l *ledger) write(t *testing.T) {
 	for _, old := range strings.Split(kept, sectionBegins)[1:] {
 		verb, text, _ := strings.Cut(old, "\n")
 		if _, tried := sections[verb]; !tried {
-			sections[verb] = strings.TrimSpace(text) + "\n"
+			sections[verb] = strings.TrimSpace(text)
 		}
 	}
 	var body strings.Builder
@@ -131,5 +131,5 @@ func (l *ledger) table(verb string) string {
 		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", r.where, r.runs, r.result, gap)
 		n++
 	}
-	return fmt.Sprintf("%d cases, %s.\n\n%s", n, time.Now().UTC().Format("2006-01-02 15:04 MST"), b.String())
+	return fmt.Sprintf("%d cases, %s.\n\n%s", n, time.Now().UTC().Format("2006-01-02 15:04 MST"), strings.TrimSpace(b.String()))
 }
