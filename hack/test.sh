@@ -115,5 +115,7 @@ if [ "$failures" != 0 ]; then
 	failed
 	echo
 	echo "make test: FAILED"
+else
+	rm -rf "$logs"
 fi
 exit "$failures"
