@@ -54,14 +54,18 @@ type bench struct {
 	lockErr error
 	// verifyErr is what a verification ends with.
 	verifyErr error
-	connect   func() error
-	mu        sync.Mutex
+	// site is what a namespace offers.
+	site    kube.Preflight
+	connect func() error
+	mu      sync.Mutex
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	b := &bench{t: t, dir: dir, pods: &fakePods{}, in: strings.NewReader(""), signals: make(chan os.Signal, 2)}
+	site := kube.Preflight{Namespace: kube.Namespace{Name: "shop", Exists: true, PodSecurity: "restricted"},
+		Classes: kube.Classes{Names: []string{"fast"}, Default: "fast", Expandable: true}}
+	b := &bench{t: t, site: site, dir: dir, pods: &fakePods{}, in: strings.NewReader(""), signals: make(chan os.Signal, 2)}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	content := "apiVersion: v1\nkind: Config\ncurrent-context: demo\ncontexts:\n- name: demo\n  context: {cluster: c, user: u, namespace: shop}\n" +
 		"clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\nusers:\n- name: u\n"
@@ -161,6 +165,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 		return &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}, nil
 	}
 	f.whoami = func(context.Context) string { return "ada" }
+	f.preflight = func(context.Context, string, string) (kube.Preflight, error) { return b.site, nil }
 	return f
 }
 

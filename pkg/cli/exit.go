@@ -9,7 +9,7 @@ import (
 )
 
 // The exit codes. They tell the outcome of the work, not of the request.
-// status has two of its own: 1 degraded, 2 down.
+// status has two of its own: 1 degraded, 2 down; and so has diagnose, see there.
 const (
 	ExitDone        = 0
 	ExitFailed      = 1

@@ -69,6 +69,8 @@ type Factory struct {
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	serverVersion func() (*version.Info, error)
 	whoami        func(context.Context) string
+	// preflight looks at a namespace and, if it is named, a claim for backups.
+	preflight func(ctx context.Context, namespace, claim string) (kube.Preflight, error)
 }
 
 // newFactory makes a factory for a real cluster.
@@ -83,6 +85,7 @@ func newFactory(c Config) *Factory {
 	f.newRepository = live.repository
 	f.serverVersion = live.serverVersion
 	f.whoami = live.whoami
+	f.preflight = live.preflight
 	return f
 }
 

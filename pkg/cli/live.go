@@ -105,3 +105,11 @@ func (l *live) whoami(ctx context.Context) string {
 	}
 	return c.Whoami(ctx)
 }
+
+func (l *live) preflight(ctx context.Context, namespace, claim string) (kube.Preflight, error) {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return kube.Preflight{}, err
+	}
+	return c.Preflight(ctx, namespace, claim)
+}

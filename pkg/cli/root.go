@@ -122,7 +122,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unch
 	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform), newRestart(f, perform), newStop(f, perform), newStart(f, perform), newDefrag(f, perform), newDelete(f, perform))
 	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform), newScale(f, perform), newSwitchover(f, perform))
 	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform))
-	add(root, groupDiagnostics, newPlan(f), newResume(f), newCancel(f), newHistory(f), newLogs(f))
+	add(root, groupDiagnostics, newDiagnose(f), newCheck(f), newPlan(f), newResume(f), newCancel(f), newHistory(f), newLogs(f))
 	add(root, groupOther, newEngines(f), newVersion(f), newCompletion(f), newAgent(f), newReference())
 	completeGlobals(f, root)
 	return root

@@ -86,19 +86,26 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 
 // look observes once and judges.
 func look(ctx context.Context, t *target, world ops.World, timeout time.Duration) (statusSheet, error) {
+	s, err := observe(ctx, t, world, timeout)
+	if err != nil {
+		return statusSheet{}, err
+	}
+	return newStatusSheet(t.engine, s), nil
+}
+
+// observe observes a cluster that must exist, and what is in flight on it.
+func observe(ctx context.Context, t *target, world ops.World, timeout time.Duration) (ops.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	s, err := world.Observe(ctx)
 	if err != nil {
-		return statusSheet{}, fmt.Errorf("look at cluster %s: %w", t.cluster.Name, err)
+		return ops.State{}, fmt.Errorf("look at cluster %s: %w", t.cluster.Name, err)
 	}
 	if s.Cluster == nil {
-		return statusSheet{}, &ops.Error{Kind: ops.Failed, Message: "cluster " + t.cluster.Name + " is gone"}
+		return ops.State{}, &ops.Error{Kind: ops.Failed, Message: "cluster " + t.cluster.Name + " is gone"}
 	}
-	if s.Operation, err = t.store.ActiveOperation(ctx, t.namespace, t.cluster.Name); err != nil {
-		return statusSheet{}, err
-	}
-	return newStatusSheet(t.engine, s), nil
+	s.Operation, err = t.store.ActiveOperation(ctx, t.namespace, t.cluster.Name)
+	return s, err
 }
 
 // show prints one look. A terminal is redrawn from its top left corner, so

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -37,7 +38,7 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 			return w, g.explain(c, "watch", list, scope(opts), err)
 		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			if _, question := obj.(*authenticationv1.SelfSubjectReview); question {
+			if question(obj) {
 				return g.explain(c, "create", obj, client.ObjectKey{}, c.Create(ctx, obj, opts...))
 			}
 			return g.write(c, "create", obj, client.ObjectKeyFromObject(obj), func() error {
@@ -84,6 +85,16 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 			return errUnguarded
 		},
 	})
+}
+
+// question reports whether creating the object stores nothing: it is how the
+// API server is asked about the one who asks.
+func question(obj client.Object) bool {
+	switch obj.(type) {
+	case *authenticationv1.SelfSubjectReview, *authorizationv1.SelfSubjectAccessReview:
+		return true
+	}
+	return false
 }
 
 // pick returns the option in server mode, and nothing otherwise.

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// The exit codes of diagnose, besides 0.
+const (
+	exitFindings = 1
+	exitNoServe  = 2
+)
+
+// diagnosisSheet is what diagnose says, for machines.
+type diagnosisSheet struct {
+	Namespace     string `json:"namespace"`
+	Name          string `json:"name"`
+	Engine        string `json:"engine"`
+	ops.Diagnosis `json:",inline"`
+}
+
+func newDiagnose(f *Factory) *cobra.Command {
+	out := newOutput(formatWide)
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "diagnose [NAME]",
+		Short: "Examine a cluster and say what to do",
+		Long: `Examine a cluster from all sides: each member is asked by itself, and what Kubernetes has of it is looked
+at. Every finding is OK, WARN or FAIL, with what it rests on and what to do. A lost quorum is called transient
+or permanent. Nothing is changed.
+
+Exit codes: 0 nothing failed, 1 something failed and the cluster serves, 2 the cluster does not serve.`,
+		Example: `  # Examine the only cluster of the namespace
+  kubectl dbop diagnose
+
+  # Show what was seen of the parts that are well, too
+  kubectl dbop diagnose my-db -o wide`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
+			return runDiagnose(cmd.Context(), f, out, args, timeout)
+		},
+	}
+	out.addTo(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long the look may take, such as 10s.")
+	return cmd
+}
+
+func runDiagnose(ctx context.Context, f *Factory, out *output, args []string, timeout time.Duration) error {
+	t, err := f.target(ctx, args)
+	if err != nil {
+		return err
+	}
+	d, err := f.diagnose(ctx, t, timeout)
+	if err != nil {
+		return err
+	}
+	sheet := diagnosisSheet{Namespace: t.namespace, Name: t.cluster.Name, Engine: t.engine.Name(), Diagnosis: d}
+	if err := sheet.show(f, out); err != nil {
+		return err
+	}
+	switch {
+	case !d.Serves:
+		return &outcome{exitNoServe}
+	case ops.Count(d.Findings, ops.Fail) > 0:
+		return &outcome{exitFindings}
+	}
+	return nil
+}
+
+// diagnose looks once and examines what was seen.
+func (f *Factory) diagnose(ctx context.Context, t *target, timeout time.Duration) (ops.Diagnosis, error) {
+	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	if err != nil {
+		return ops.Diagnosis{}, err
+	}
+	world := r.world(t.namespace, t.cluster.Name)
+	defer func() { _ = world.Close() }()
+	s, err := observe(ctx, t, world, timeout)
+	if err != nil {
+		return ops.Diagnosis{}, err
+	}
+	return ops.Diagnose(t.engine, s), nil
+}
+
+func (s diagnosisSheet) show(f *Factory, out *output) error {
+	if !out.human() {
+		return out.print(f.Streams.Out, "ClusterDiagnosis", s)
+	}
+	paint := f.outPalette()
+	head := paint.green("SERVES")
+	if !s.Serves {
+		head = paint.red("DOES NOT SERVE")
+	}
+	fmt.Fprintf(f.Streams.Out, "%s  %s/%s in namespace %s: %s\n\n", head, s.Engine, s.Name, s.Namespace, tally(s.Findings))
+	printFindings(f.Streams.Out, paint, s.Findings, out.wide())
+	return nil
+}

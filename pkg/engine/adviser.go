@@ -1,0 +1,18 @@
+package engine
+
+import "github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+
+// Adviser is what an Engine also is if its members raise alarms.
+type Adviser interface {
+	// Advise explains an alarm of one member, as Member.Alarms names it; false
+	// for one that the engine does not know. It is pure.
+	Advise(c *v1alpha1.DatabaseCluster, member, alarm string) (Advice, bool)
+}
+
+// Advice is the engine's word on an alarm.
+type Advice struct {
+	// Meaning is one sentence without a full stop.
+	Meaning string
+	// Remedy is what to do, in this order.
+	Remedy []string
+}

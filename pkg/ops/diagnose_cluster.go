@@ -1,0 +1,243 @@
+package ops
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// identity looks for members of different clusters, and for a cluster that is
+// not the recorded one.
+func (d *diagnosis) identity() {
+	ids, recorded := d.s.View.ClusterIDs, d.s.formation().ClusterID
+	f := Finding{Severity: OK, Subject: "identity"}
+	for _, m := range d.s.View.Members {
+		if m.ClusterID != "" {
+			f.Evidence = append(f.Evidence, m.Name+" says cluster ID "+m.ClusterID)
+		}
+	}
+	if recorded != "" {
+		f.Evidence = append(f.Evidence, "recorded when it formed: "+recorded)
+	}
+	switch {
+	case len(ids) == 0:
+		f.Severity, f.What = Warn, "no member told its cluster ID"
+	case len(ids) > 1:
+		f.Severity, f.What = Fail, fmt.Sprintf("split: the members belong to %d different clusters", len(ids))
+		f.Remedy = []string{"keep clients from writing, and delete no volume: each part may hold writes that the other lacks",
+			"decide which part is the database" + d.recordedPart(recorded), "export the other part's keys before its members are replaced"}
+	case recorded != "" && ids[0] != recorded:
+		f.Severity, f.What = Fail, "the members form another cluster than the recorded one"
+		f.Remedy = []string{"keep clients from writing, and find out who replaced the data: kubectl dbop history " + d.name}
+	default:
+		f.What = "all that answer belong to one cluster, " + ids[0]
+	}
+	d.add(f)
+	if foreign := d.s.Kube.Foreign; len(foreign) > 0 {
+		d.add(Finding{Severity: Fail, Subject: "objects", What: "objects that are not this cluster's bear its names", Evidence: foreign,
+			Remedy: []string{"remove them if nobody needs them, or choose another name for the cluster"}})
+	}
+}
+
+// recordedPart names the members that still have the recorded identity.
+func (d *diagnosis) recordedPart(recorded string) string {
+	var names []string
+	for _, m := range d.s.View.Members {
+		if recorded != "" && m.ClusterID == recorded {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": the recorded ID is that of " + strings.Join(names, ", ")
+}
+
+// formation tells a cluster that never was from one that fell.
+func (d *diagnosis) formation() {
+	if d.s.formed() {
+		return
+	}
+	f := Finding{Severity: Fail, Subject: "formation", What: "the cluster has not formed yet", Remedy: []string{"kubectl dbop delete " + d.name}}
+	if d.s.Operation != nil {
+		f.Remedy = []string{"kubectl dbop resume " + d.name}
+	}
+	d.add(f)
+}
+
+// quorum tells whether a majority agrees and, if not, whether it can again.
+func (d *diagnosis) quorum() {
+	if !d.e.Capabilities().Quorum || !d.s.formed() {
+		return
+	}
+	if !d.s.View.Quorum {
+		d.quorumLost()
+		return
+	}
+	a := assessment{e: d.e, s: d.s}
+	voters := len(d.s.View.Voters())
+	f := Finding{Severity: OK, Subject: "quorum", What: "a majority agrees, " + a.margin(), Evidence: []string{fmt.Sprintf("%d members vote, %d are a majority", voters, majority(voters))}}
+	margin := d.e.Tolerates(d.s.View)
+	if margin < 0 {
+		// Just after a failure, or with an alarm on most members.
+		f.What = "a majority answered, but fewer voters than that are healthy"
+	}
+	if margin < 0 || margin == 0 && voters > 1 {
+		f.Severity, f.Remedy = Warn, []string{"mend the members below before anything else is changed"}
+	}
+	d.add(f)
+	if want := int(d.s.Cluster.Spec.Members); voters != want && d.s.Operation == nil {
+		d.add(Finding{Severity: Warn, Subject: "size", What: fmt.Sprintf("%d members vote, %d are wanted", voters, want),
+			Remedy: []string{fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, want)}})
+	}
+}
+
+// quorumLost proves what can be proven: with the volumes of a majority
+// everything that was acknowledged still exists, without them it may not.
+func (d *diagnosis) quorumLost() {
+	var kept, gone []string
+	for _, name := range d.members() {
+		if d.hasVolume(name) {
+			kept = append(kept, name)
+		} else {
+			gone = append(gone, name)
+		}
+	}
+	total := d.electorate()
+	f := Finding{Severity: Fail, Subject: "quorum", Evidence: []string{fmt.Sprintf("%d of %d volumes exist, %d are a majority", len(kept), total, majority(total))}}
+	for _, m := range d.s.View.Members {
+		if !m.Reachable {
+			f.Evidence = append(f.Evidence, m.Name+" does not answer: "+cmp.Or(m.Problem, "no reason known"))
+		}
+	}
+	if len(kept) >= majority(total) {
+		d.QuorumLoss = LossTransient
+		f.What = "lost, transient: the volumes of a majority exist, so nothing is lost"
+		if doubtful := d.doubtful(kept); len(kept)-len(doubtful) < majority(total) {
+			f.What = "lost, transient as far as it shows: the volumes of a majority exist, but whether they can be used is not proven of " + strings.Join(doubtful, ", ")
+		}
+		f.Remedy = append([]string{"delete no volume; bring the pods back"}, d.bringBack(kept)...)
+	} else {
+		d.QuorumLoss = LossPermanent
+		f.What = fmt.Sprintf("lost, permanent: %d of %d volumes are gone", total-len(kept), total)
+		if len(gone) > 0 {
+			f.Evidence = append(f.Evidence, "without a volume: "+strings.Join(gone, ", "))
+		}
+		f.Remedy = d.restore(kept)
+	}
+	d.add(f)
+}
+
+// doubtful are the members whose volumes exist but may hold nothing of use:
+// those that crash on theirs, and those on a lost node.
+func (d *diagnosis) doubtful(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if p := d.s.Kube.Member(name).Pod.Problem; p != nil && (p.Kind == kube.ProblemCrashing || p.Kind == kube.ProblemNode) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// electorate is how many members voted before the quorum was lost: nobody can
+// be asked, so it is what was wanted, or what exists if that is more. Half way
+// through a change of size the smaller wish counts: less is called lost for good.
+func (d *diagnosis) electorate() int {
+	wanted := d.s.Cluster.Spec.Members
+	if op := d.s.Operation; op != nil && op.Spec.FromMembers > 0 {
+		wanted = min(wanted, op.Spec.FromMembers)
+	}
+	exist := 0
+	for _, m := range d.s.Kube.Members {
+		if d.s.ours(m) {
+			exist++
+		}
+	}
+	return max(int(wanted), exist)
+}
+
+// bringBack are the deeds that give pods to members whose volumes exist.
+func (d *diagnosis) bringBack(names []string) []string {
+	var out []string
+	for _, name := range names {
+		m := d.s.Kube.Member(name)
+		if m.Pod.Running && m.Pod.Problem == nil {
+			continue
+		}
+		for _, deed := range d.revive(name) {
+			if !slices.Contains(out, deed) {
+				out = append(out, deed)
+			}
+		}
+	}
+	return out
+}
+
+// restore is the way back from a backup, and what to save before it.
+func (d *diagnosis) restore(kept []string) []string {
+	var out []string
+	if len(kept) > 0 {
+		out = append(out, "keep the volumes of "+strings.Join(kept, ", ")+": they may hold writes that no backup has")
+	}
+	newest := d.newestBackup()
+	if newest == nil {
+		return append(out, "no backup is known; look for one: kubectl dbop backup list "+d.name)
+	}
+	return append(out, fmt.Sprintf("restore the newest backup, of %s; writes since then are lost", moment(newest.Time.Time)),
+		fmt.Sprintf("kubectl dbop restore %s --from %s --repository %s --in-place --skip-backup", d.name, newest.ID, newest.Repository))
+}
+
+// leader looks whether those that answer agree on who leads.
+func (d *diagnosis) leader() {
+	var claims, follows []string
+	f := Finding{Severity: OK, Subject: "leader"}
+	for _, m := range d.s.View.Members {
+		if !m.Reachable {
+			continue
+		}
+		if m.Role.Leads() {
+			claims = append(claims, m.Name)
+		}
+		if m.Leader != "" && !slices.Contains(follows, m.Leader) {
+			follows = append(follows, m.Leader)
+		}
+		f.Evidence = append(f.Evidence, d.allegiance(m))
+	}
+	switch {
+	case len(claims) > 1 || len(follows) > 1:
+		f.Severity, f.What = Warn, "the members do not agree on who leads; between two leaders that is so for a moment"
+		f.Remedy = []string{"look again: kubectl dbop diagnose " + d.name}
+	case len(claims) == 1:
+		f.What = "all that answer agree that " + claims[0] + " leads"
+	case len(follows) == 1 && d.s.View.Quorum:
+		f.Severity, f.What = Warn, "the leader is known but was not reached"
+	default:
+		f.Severity, f.What, f.Remedy = Fail, "nobody leads", []string{"kubectl dbop logs " + d.name}
+		if d.QuorumLoss != LossNone {
+			f.Remedy = []string{"first the quorum, see above"}
+		}
+	}
+	d.add(f)
+}
+
+// allegiance is what a member says of its role and whom it follows, by name where the ID is known.
+func (d *diagnosis) allegiance(m engine.Member) string {
+	if m.Role.Leads() || m.Leader == "" {
+		return fmt.Sprintf("%s is %s", m.Name, m.Role)
+	}
+	leader := m.Leader
+	for _, other := range d.s.View.Members {
+		if other.ID == m.Leader {
+			leader = other.Name
+		}
+	}
+	return fmt.Sprintf("%s is %s and follows %s", m.Name, m.Role, leader)
+}
+
+// majority is how many of n voters decide.
+func majority(n int) int { return n/2 + 1 }

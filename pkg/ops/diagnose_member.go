@@ -1,0 +1,216 @@
+package ops
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// roster looks for entries that should not last: learners, members that never
+// started, and what exists of members that the database does not count.
+func (d *diagnosis) roster() {
+	if !d.s.View.Quorum {
+		return
+	}
+	before := len(d.Findings)
+	for _, r := range d.s.View.Roster {
+		subject := "member " + r.Name
+		switch {
+		case !r.Started && r.Voter:
+			d.add(Finding{Severity: Fail, Subject: subject, What: "it has a vote and never started: it counts against the quorum",
+				Evidence: []string{"registered as " + cmp.Or(r.Address, r.ID)}, Remedy: d.settle("kubectl dbop remove-member " + d.name + " " + r.Name)})
+		case !r.Voter:
+			d.add(Finding{Severity: Warn, Subject: subject, What: "it is " + unfinished(r) + " and has no vote",
+				Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.s.Cluster.Spec.Members))})
+		}
+	}
+	for _, m := range d.s.Kube.Members {
+		if _, registered := d.s.View.Registered(m.Name); !registered && d.s.ours(m) {
+			d.add(Finding{Severity: Warn, Subject: "member " + m.Name, What: "objects of it are left, but the database does not count it as a member",
+				Evidence: []string{remains(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.s.Cluster.Spec.Members))})
+		}
+	}
+	if len(d.Findings) == before {
+		d.add(Finding{Severity: OK, Subject: "member list", What: fmt.Sprintf("%d entries, all with a vote and started", len(d.s.View.Roster))})
+	}
+}
+
+// settle is how something half done is finished: by whoever began it, else as given.
+func (d *diagnosis) settle(otherwise string) []string {
+	if d.s.Operation != nil {
+		return []string{"kubectl dbop resume " + d.name}
+	}
+	return []string{otherwise}
+}
+
+func unfinished(r engine.Registered) string {
+	if !r.Started {
+		return "registered, has not started yet"
+	}
+	return "a learner"
+}
+
+// remains lists what exists of a member.
+func remains(m kube.Member) string {
+	var out []string
+	if m.Volume.Exists {
+		out = append(out, "persistentvolumeclaim/"+v1alpha1.VolumeName(m.Name))
+	}
+	if m.Workload.Exists {
+		out = append(out, "statefulset/"+m.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// member examines one member by itself, gravest cause first: without its
+// volume nothing else matters, and a pod's own problem explains its silence.
+func (d *diagnosis) member(name string) {
+	m, said := d.s.Kube.Member(name), d.s.View.Member(name)
+	entry, registered := d.s.View.Registered(name)
+	if d.s.View.Quorum && (!registered || !entry.Voter || !entry.Started) {
+		return // roster spoke of it
+	}
+	f := Finding{Severity: Fail, Subject: "member " + name}
+	health := d.e.Health(d.s.View, name)
+	switch problem := firstProblem(m.Pod.Problem, m.Volume.Problem); {
+	case !m.Volume.Exists:
+		f = d.volumeGone(name)
+	case m.Volume.Terminating:
+		f.What = "its volume is being deleted, and goes when the pod stops"
+		f.Remedy = []string{d.replace(name)}
+	case problem != nil:
+		f.What, f.Evidence = cause(problem.Kind), []string{problem.Message, "since " + moment(problem.Since)}
+		f.Remedy = d.mend(name, problem.Kind)
+	case !m.Workload.Exists:
+		f.What, f.Remedy = "its workload is gone; its volume exists, so nothing is lost", d.revive(name)
+	case !m.Pod.Exists:
+		f.What, f.Remedy = "it has no pod; its volume exists, so nothing is lost", d.revive(name)
+	case !m.Pod.Running || m.Pod.Terminating:
+		f.Severity, f.What = Warn, cmp.Or(said.Problem, "its pod is not running yet")
+		f.Remedy = []string{"wait, or see kubectl describe pod " + v1alpha1.PodName(name)}
+	case !said.Reachable:
+		f.What, f.Evidence = "its pod runs, but it does not answer", evidence(said.Problem)
+		f.Remedy = []string{"kubectl dbop logs " + d.name}
+	case health == nil:
+		f.Severity, f.What, f.Evidence = OK, "reached and healthy", d.vitals(m, said)
+	case !d.Serves && said.Problem == "" && len(said.Alarms) == 0:
+		f.Severity, f.What = Warn, "it answers, and waits for the others"
+	default:
+		f.What, f.Evidence = health.Error(), d.vitals(m, said)
+		f.Remedy = []string{"kubectl dbop logs " + d.name}
+	}
+	d.add(f)
+}
+
+func evidence(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// hasVolume reports whether the member's volume of this epoch exists and stays.
+func (d *diagnosis) hasVolume(name string) bool {
+	v := d.s.Kube.Member(name).Volume
+	return v.Exists && !v.Terminating && v.Token == d.s.formation().Token
+}
+
+func (d *diagnosis) volumeGone(name string) Finding {
+	f := Finding{Severity: Fail, Subject: "member " + name, What: "its volume is gone, and its copy of the data with it",
+		Evidence: []string{"there is no persistentvolumeclaim/" + v1alpha1.VolumeName(name)}, Remedy: []string{d.replace(name)}}
+	if !d.s.View.Quorum && d.e.Capabilities().Quorum {
+		f.Remedy = []string{"first the quorum, see above"}
+	}
+	return f
+}
+
+func (d *diagnosis) replace(name string) string {
+	return fmt.Sprintf("kubectl dbop replace-member %s %s", d.name, name)
+}
+
+// revive is what gives a member with a volume its pod.
+func (d *diagnosis) revive(name string) []string {
+	m := d.s.Kube.Member(name)
+	switch problem := firstProblem(m.Pod.Problem, m.Volume.Problem); {
+	case problem != nil:
+		return d.mend(name, problem.Kind)
+	case !m.Workload.Exists && d.s.Operation != nil:
+		return []string{"kubectl dbop resume " + d.name}
+	case !m.Workload.Exists:
+		return []string{"kubectl dbop start " + d.name}
+	case !m.Pod.Exists:
+		return []string{fmt.Sprintf("kubectl scale statefulset %s --replicas=1 --namespace=%s", name, d.s.Cluster.Namespace)}
+	}
+	return []string{"kubectl describe pod " + v1alpha1.PodName(name) + " --namespace=" + d.s.Cluster.Namespace}
+}
+
+// cause says a kind of problem in words.
+func cause(k kube.ProblemKind) string {
+	switch k {
+	case kube.ProblemImage:
+		return "its image can't be pulled"
+	case kube.ProblemUnschedulable:
+		return "no node takes its pod"
+	case kube.ProblemVolume:
+		return "its volume can't be had"
+	case kube.ProblemCrashing:
+		return "it crashes again and again"
+	case kube.ProblemOOM:
+		return "it is killed for want of memory"
+	case kube.ProblemNode:
+		return "its node is lost"
+	case kube.ProblemForbidden:
+		return "its pod is refused"
+	default:
+		return "it can't start"
+	}
+}
+
+// mend is what to do about a kind of problem. Only for a crash, and a node
+// that never returns, is replacing the member an answer.
+func (d *diagnosis) mend(name string, k kube.ProblemKind) []string {
+	describe := "kubectl describe pod " + v1alpha1.PodName(name) + " --namespace=" + d.s.Cluster.Namespace
+	switch k {
+	case kube.ProblemImage:
+		return []string{"make the image available, by a mirror or a pull secret: kubectl dbop engines -o wide lists the images", describe}
+	case kube.ProblemUnschedulable:
+		return []string{"make room: nodes, requests, anti-affinity, a volume that is bound to one node", describe}
+	case kube.ProblemVolume:
+		return []string{"check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(name) + " --namespace=" + d.s.Cluster.Namespace}
+	case kube.ProblemCrashing:
+		return []string{"kubectl dbop logs " + d.name, "if they show that its data is damaged, and a majority is well: " + d.replace(name)}
+	case kube.ProblemOOM:
+		return []string{"give it more memory; a new volume would not help"}
+	case kube.ProblemNode:
+		return []string{"bring the node back; its volume may exist only there", "if it never comes back, and a majority is well: " + d.replace(name)}
+	case kube.ProblemForbidden:
+		return []string{"ask an administrator about the quota or policy that is named", describe}
+	default:
+		return []string{describe}
+	}
+}
+
+// vitals is what was seen of a member that answers.
+func (d *diagnosis) vitals(m kube.Member, said engine.Member) []string {
+	text := fmt.Sprintf("%s, version %s, on node %s, %d restarts", said.Role, cmp.Or(said.Version, "unknown"), cmp.Or(m.Pod.Node, "unknown"), m.Pod.Restarts)
+	return append([]string{text}, evidence(d.lag(said))...)
+}
+
+// lag compares a member with the leader; how far is too far is Health's business.
+func (d *diagnosis) lag(m engine.Member) string {
+	leader, ok := d.s.View.Leader()
+	if !ok || m.Position == "" || leader.Position == "" || m.Name == leader.Name {
+		return ""
+	}
+	switch order, ok := d.e.Compare(m.Position, leader.Position); {
+	case !ok:
+		return fmt.Sprintf("its position %s can't be compared with the leader's %s", m.Position, leader.Position)
+	case order < 0:
+		return fmt.Sprintf("behind the leader: %s, leader %s", m.Position, leader.Position)
+	}
+	return "level with the leader"
+}

@@ -1,0 +1,107 @@
+package ops
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// backupAge is from when on the newest backup is called old.
+const backupAge = 24 * time.Hour
+
+// budget looks whether evictions by others leave a majority.
+func (d *diagnosis) budget() {
+	voters := len(d.s.View.Voters())
+	if voters < 2 || !d.e.Capabilities().Quorum {
+		return
+	}
+	f := Finding{Severity: OK, Subject: "disruption budget"}
+	switch b := d.s.Kube.Budget; {
+	case b == nil:
+		f.Severity, f.What = Warn, "there is none: draining nodes may take the quorum"
+	case int(*b) < majority(voters):
+		f.Severity, f.What = Warn, fmt.Sprintf("it lets evictions leave %d members, a majority is %d", *b, majority(voters))
+	default:
+		f.What = fmt.Sprintf("evictions leave at least %d of %d members", *b, voters)
+	}
+	if f.Severity == Warn {
+		f.Remedy = d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d sets it anew", d.name, d.s.Cluster.Spec.Members))
+	}
+	d.add(f)
+}
+
+// spread looks whether the loss of one node takes the quorum.
+func (d *diagnosis) spread() {
+	on := map[string][]string{}
+	voters := 0
+	for _, r := range d.s.View.Voters() {
+		voters++
+		if pod := d.s.Kube.Member(r.Name).Pod; pod.Node != "" {
+			on[pod.Node] = append(on[pod.Node], r.Name)
+		}
+	}
+	if voters < 3 || len(on) == 0 {
+		return
+	}
+	f := Finding{Severity: OK, Subject: "nodes", What: "the loss of any one node leaves a majority"}
+	for _, node := range slices.Sorted(maps.Keys(on)) {
+		members := on[node]
+		switch n := len(members); {
+		case n == voters:
+			f.Severity, f.What = Warn, "all voters run on node "+node+": its loss stops the cluster"
+		case voters-n < majority(voters):
+			f.Severity, f.What = Warn, fmt.Sprintf("%d of %d voters run on node %s: its loss stops the cluster", n, voters, node)
+		default:
+			continue
+		}
+		f.Evidence = []string{node + " runs " + strings.Join(members, ", ")}
+		f.Remedy = []string{"give the cluster more nodes, then: kubectl dbop restart " + d.name}
+	}
+	d.add(f)
+}
+
+// backups looks what there is to go back to, and whether anybody tried.
+func (d *diagnosis) backups() {
+	f := Finding{Severity: OK, Subject: "backup"}
+	last, verified := d.s.Cluster.Status.LastBackup, d.s.Cluster.Status.LastVerifiedBackup
+	if last != nil {
+		f.Evidence = []string{fmt.Sprintf("newest: %s of %s in %s", last.ID, moment(last.Time.Time), last.Repository)}
+	}
+	switch {
+	case last == nil:
+		f.Severity, f.What, f.Remedy = Warn, "none is known", d.takeBackup()
+	case d.s.Now.Sub(last.Time.Time) > backupAge:
+		f.Severity, f.What = Warn, fmt.Sprintf("the newest is %d hours old", int(d.s.Now.Sub(last.Time.Time).Hours()))
+		f.Remedy = d.takeBackup()
+	case verified == nil:
+		f.Severity, f.What, f.Remedy = Warn, "none was ever verified", []string{"kubectl dbop backup verify " + last.ID}
+	case verified.ID != last.ID:
+		f.What = "recent; the newest verified one is older: " + verified.ID
+	default:
+		f.What = "recent and verified"
+	}
+	d.add(f)
+}
+
+// takeBackup makes a backup, of a cluster that can give one.
+func (d *diagnosis) takeBackup() []string {
+	if !d.Serves {
+		return nil
+	}
+	return []string{"kubectl dbop backup " + d.name + " --verify"}
+}
+
+// newestBackup is what a restore would begin from, nil if nothing is known.
+func (d *diagnosis) newestBackup() *v1alpha1.BackupReference {
+	if last := d.s.Cluster.Status.LastBackup; last != nil {
+		return last
+	}
+	return d.s.Cluster.Status.LastVerifiedBackup
+}
+
+// moment writes a moment for people, without a zone to guess.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

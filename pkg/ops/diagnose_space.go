@@ -1,0 +1,120 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// brimful is the share of a volume or quota from which on writes may stop any moment.
+const brimful = 0.95
+
+// alarms tells what each alarm asks for. Disarming comes last: before its
+// cause is gone it only hides it.
+func (d *diagnosis) alarms() {
+	raised := false
+	for _, m := range d.s.View.Members {
+		for _, alarm := range m.Alarms {
+			raised = true
+			f := Finding{Severity: Fail, Subject: "alarm " + alarm, What: m.Name + " raises it", Remedy: []string{"do not disarm it before its cause is gone"}}
+			if adviser, ok := d.e.(engine.Adviser); ok {
+				if advice, known := adviser.Advise(d.s.Cluster, m.Name, alarm); known {
+					f.What, f.Remedy = m.Name+" raises it: "+advice.Meaning, advice.Remedy
+				}
+			}
+			d.add(f)
+		}
+	}
+	if !raised && d.reached() > 0 {
+		d.add(Finding{Severity: OK, Subject: "alarms", What: "none"})
+	}
+}
+
+// reached is how many members answered.
+func (d *diagnosis) reached() int {
+	n := 0
+	for _, m := range d.s.View.Members {
+		if m.Reachable {
+			n++
+		}
+	}
+	return n
+}
+
+// space looks at the two ceilings of each member's data: the engine's quota and the volume.
+func (d *diagnosis) space() {
+	before := len(d.Findings)
+	var seen []string
+	for _, m := range d.s.View.Members {
+		capacity := d.s.Kube.Member(m.Name).Volume.Capacity
+		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed, or raise the quota")
+		d.fill(m, "volume", capacity.Value(), &seen, "grow the volume, where its storage class allows it")
+	}
+	if len(d.Findings) == before && len(seen) > 0 {
+		d.add(Finding{Severity: OK, Subject: "space", What: "no quota or volume is near its limit", Evidence: seen})
+	}
+}
+
+// fill compares one member's data with one ceiling.
+func (d *diagnosis) fill(m engine.Member, ceiling string, limit int64, seen *[]string, otherwise string) {
+	if !m.Reachable || limit <= 0 || m.DataBytes <= 0 {
+		return
+	}
+	share := float64(m.DataBytes) / float64(limit)
+	text := fmt.Sprintf("the database of %s fills %d%% of its %s", m.Name, 100*m.DataBytes/limit, ceiling)
+	*seen = append(*seen, text)
+	if share < fullDisk {
+		return
+	}
+	f := Finding{Severity: Warn, Subject: "space", What: text, Evidence: []string{fmt.Sprintf("%d of %d bytes, %d in use", m.DataBytes, limit, m.UsedBytes)}}
+	if share >= brimful {
+		f.Severity = Fail
+	}
+	if gain := d.e.Capabilities().DefragmentGain; gain > 0 && m.UsedBytes > 0 && m.DataBytes-m.UsedBytes >= gain {
+		f.Remedy = append(f.Remedy, "kubectl dbop defrag "+d.name)
+	}
+	f.Remedy = append(f.Remedy, otherwise)
+	d.add(f)
+}
+
+// versions looks for members that differ, from each other and from what is wanted.
+func (d *diagnosis) versions() {
+	var seen []string
+	distinct, wanted := map[string]bool{}, d.s.Cluster.Spec.Version
+	for _, m := range d.s.View.Members {
+		if m.Version != "" {
+			distinct[m.Version] = true
+			seen = append(seen, fmt.Sprintf("%s runs %s", m.Name, m.Version))
+		}
+	}
+	f := Finding{Severity: OK, Subject: "versions", What: "all that answer run " + wanted, Evidence: seen}
+	switch {
+	case len(seen) == 0:
+		return
+	case len(distinct) == 1 && distinct[wanted]:
+	case d.s.Operation != nil:
+		f.What = fmt.Sprintf("%s is wanted, and %s is in flight", wanted, d.s.verb())
+	case len(distinct) > 1:
+		f.Severity, f.What = Warn, fmt.Sprintf("mixed; %s is wanted", wanted)
+		f.Remedy = []string{fmt.Sprintf("kubectl dbop upgrade %s --version %s", d.name, wanted)}
+	default:
+		f.Severity, f.What = Warn, fmt.Sprintf("all run another version than the wanted %s", wanted)
+		f.Remedy = []string{fmt.Sprintf("kubectl dbop upgrade %s --version %s", d.name, wanted)}
+	}
+	d.add(f)
+}
+
+// objects looks for what clients and members need besides pods.
+func (d *diagnosis) objects() {
+	var missing []string
+	if !d.s.Kube.Services {
+		missing = append(missing, "a service, by which clients and members find each other")
+	}
+	if !d.s.Kube.Certificates {
+		missing = append(missing, "a secret with certificates")
+	}
+	if len(missing) > 0 {
+		d.add(Finding{Severity: Fail, Subject: "objects", What: "missing: " + strings.Join(missing, ", and "), Remedy: d.settle("kubectl dbop restart " + d.name)})
+	}
+}
