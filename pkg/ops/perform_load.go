@@ -94,9 +94,9 @@ func (l *Live) stream(ctx context.Context, repo repository.Repository, m reposit
 	if agent.Ready(ctx, dial) != nil {
 		return fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
 	}
-	r, m, err := repo.Reader(ctx, m.ID)
+	r, _, err := repo.Reader(ctx, m.ID)
 	if err != nil {
-		return fmt.Errorf("read backup %s: %w", m.ID, err)
+		return err // it names the backup and what is wrong with it
 	}
 	defer closing(r)
 	if err := agent.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) }); err != nil {
