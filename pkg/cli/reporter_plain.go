@@ -64,7 +64,7 @@ func (r *plainReporter) Planned(p ops.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count.planned(p)
-	fmt.Fprintf(r.w, "plan: %s of %s, %s\n", p.Verb, p.Cluster, plural(len(p.Steps), "step"))
+	fmt.Fprintf(r.w, "plan: %s of %s, %s\n", p.Verb, p.Cluster, plural(r.count.total, "step"))
 }
 
 // Started implements ops.Reporter.
