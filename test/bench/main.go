@@ -1,0 +1,69 @@
+// Command bench measures the built plugin on a real cluster against what a
+// person would use instead, both within one run and in turn, prints a table
+// and writes docs/bench.json. docs/benchmarks.md explains each measure.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// benchWithin bounds the whole run.
+const benchWithin = 40 * time.Minute
+
+// settings are what the command line chooses.
+type settings struct {
+	rounds  int
+	repeats int
+	sizeMiB int
+	only    string
+	out     string
+}
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	var set settings
+	flag.IntVar(&set.rounds, "rounds", 5, "how often each side of the comparison of create runs")
+	flag.IntVar(&set.repeats, "repeats", 3, "how often everything else on a cluster runs")
+	flag.IntVar(&set.sizeMiB, "size", 256, "MiB of values in the keyspace that is backed up")
+	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+strings.Join(names(), ","))
+	flag.StringVar(&set.out, "out", "docs/bench.json", "file for the results; empty for none")
+	flag.Parse()
+	for n := range strings.SplitSeq(set.only, ",") {
+		if n != "" && !slices.Contains(names(), n) {
+			fmt.Fprintf(os.Stderr, "bench: there is no measure %q, only %s\n", n, strings.Join(names(), ", "))
+			return 2
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, benchWithin)
+	defer cancel()
+	b, err := newBench(set)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 1
+	}
+	failed := b.all(ctx)
+	b.rows.print(os.Stdout)
+	if set.out != "" {
+		if err := b.rows.write(set.out); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			return 1
+		}
+	}
+	if failed {
+		return 1
+	}
+	return 0
+}
