@@ -108,6 +108,17 @@ func (b *bench) dbop(ctx context.Context, args ...string) (harness.Result, error
 	return succeed(ctx, b.cli, args...)
 }
 
+// kubectl is what the tool's own start and list are held against: kubectl
+// alone, as it is released. The local cluster's is one large program with the
+// whole of Kubernetes in it, which would flatter us.
+func (b *bench) kubectl() harness.Command {
+	c := b.site.Tool("kubectl", "")
+	if path := os.Getenv("DBOP_BENCH_KUBECTL"); path != "" {
+		c.Path = path
+	}
+	return c
+}
+
 // succeed runs a program and asks that it succeeds.
 func succeed(ctx context.Context, c harness.Command, args ...string) (harness.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandWithin)

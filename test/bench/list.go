@@ -23,7 +23,7 @@ func measureList(ctx context.Context, b *bench) error {
 		if err := b.records(ctx, ns); err != nil {
 			return err
 		}
-		kubectl := b.site.Tool("kubectl", "")
+		kubectl := b.kubectl()
 		var ours, theirs samples
 		for i := range listRuns + warmRuns {
 			list, err := succeed(ctx, b.cli, "list", "-n", ns)

@@ -43,7 +43,7 @@ func (b *bench) loaded(ctx context.Context, ns, cluster string, members int, arg
 	}
 	began := time.Now()
 	u.idle = w.LongestGap(quiet, began)
-	if _, err := b.dbop(ctx, append(args, "-n", ns, "--yes")...); err != nil {
+	if _, err := b.dbop(ctx, append(args, "-n", ns)...); err != nil {
 		return u, err
 	}
 	if err := b.voters(ns, cluster).healthy(ctx, members); err != nil {
@@ -69,7 +69,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// load collects several runs under writes.
+// loads collects several runs under writes.
 type loads struct {
 	took, gap, idle samples
 	unknown, lost   int
@@ -103,7 +103,7 @@ func measureScale(ctx context.Context, b *bench) error {
 				return err
 			}
 			up.add(u)
-			if u, err = b.loaded(ctx, ns, "grow", 3, "scale", "grow", "--members", "3"); err != nil {
+			if u, err = b.loaded(ctx, ns, "grow", 3, "scale", "grow", "--members", "3", "--yes"); err != nil {
 				return err
 			}
 			down.add(u)

@@ -15,7 +15,8 @@ const (
 // measureStart holds the start of the tool against kubectl's own. The tool is
 // run as the file that kubectl executes; through kubectl its start includes kubectl's.
 func measureStart(ctx context.Context, b *bench) error {
-	kubectl, through := b.site.Tool("kubectl", ""), b.site.Kubectl(b.home)
+	kubectl, through := b.kubectl(), b.site.Kubectl(b.home)
+	through.Path = kubectl.Path
 	var ours, theirs, both, ourPeak, theirPeak samples
 	for i := range startRuns + warmRuns {
 		direct, err := succeed(ctx, b.cli, "version", "--client")
