@@ -14,7 +14,8 @@ import (
 type Facts struct {
 	// Members holds every member of which a volume, workload or pod exists, sorted by number.
 	Members []Member `json:"members"`
-	// Certificates is true if CA, admin and client secrets exist (or none are wanted).
+	// Certificates is true if CA, admin and client secrets exist, or none are
+	// wanted; of a cluster that has formed it is taken for granted.
 	Certificates bool `json:"certificates"`
 	// Services is true if the headless and the client service exist, with ports.
 	Services bool `json:"services"`

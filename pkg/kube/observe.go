@@ -15,7 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// snapshot is what six list calls returned.
+// snapshot is what the list calls returned.
 type snapshot struct {
 	pods      corev1.PodList
 	workloads appsv1.StatefulSetList
@@ -26,8 +26,10 @@ type snapshot struct {
 	secrets metav1.PartialObjectMetadataList
 }
 
-// Facts reads what exists for a cluster: six requests, made at once, and one
-// more for each member whose volume or pod is overdue. It writes nothing.
+// Facts reads what exists for a cluster: five requests, made at once, and one
+// more for each member whose volume or pod is overdue. Secrets are looked for
+// only until the cluster has formed: afterwards whoever misses one says so
+// when it is used, and no reader needs the right to list them. It writes nothing.
 func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (Facts, error) {
 	s := &snapshot{}
 	s.secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
@@ -37,13 +39,17 @@ func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (
 		// What bears our names without our labels shows only in the whole namespace.
 		named = ours[:1]
 	}
+	certificates := func(ctx context.Context) error { return c.api.List(ctx, &s.secrets, named...) }
+	if !founding(cluster) {
+		certificates = func(context.Context) error { return nil }
+	}
 	err := together(ctx,
 		func(ctx context.Context) error { return c.api.List(ctx, &s.pods, ours...) },
 		func(ctx context.Context) error { return c.api.List(ctx, &s.workloads, named...) },
 		func(ctx context.Context) error { return c.api.List(ctx, &s.claims, named...) },
 		func(ctx context.Context) error { return c.api.List(ctx, &s.services, named...) },
 		func(ctx context.Context) error { return c.api.List(ctx, &s.budgets, named...) },
-		func(ctx context.Context) error { return c.api.List(ctx, &s.secrets, named...) },
+		certificates,
 	)
 	if err != nil {
 		return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)

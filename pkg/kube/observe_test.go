@@ -29,7 +29,7 @@ func countLists(n *atomic.Int64, deny func(client.ObjectList) error) interceptor
 
 func allow(client.ObjectList) error { return nil }
 
-func TestFactsTakesSixRequests(t *testing.T) {
+func TestFactsTakesFiveRequests(t *testing.T) {
 	var n atomic.Int64
 	v := BuildVolume(testCluster(), "db-2")
 	v.Status.Phase = corev1.ClaimBound
@@ -43,8 +43,30 @@ func TestFactsTakesSixRequests(t *testing.T) {
 	if len(f.Members) != 1 || !m.Volume.Bound || m.Workload.Token != "token-1" || !m.Pod.Ready {
 		t.Errorf("members %+v", f.Members)
 	}
-	if n.Load() != 6 {
-		t.Errorf("%d list requests, want 6", n.Load())
+	if n.Load() != 5 {
+		t.Errorf("%d list requests, want 5", n.Load())
+	}
+}
+
+// TestFactsListsSecretsOnlyWhileFounding: a reader of a formed cluster needs
+// no right to list secrets.
+func TestFactsListsSecretsOnlyWhileFounding(t *testing.T) {
+	for id, want := range map[string]int64{"": 1, "cid": 0} {
+		var n atomic.Int64
+		cluster := testCluster()
+		cluster.Status.Formation.ClusterID = id
+		c, _ := newFake(t, countLists(&n, func(l client.ObjectList) error {
+			if l.GetObjectKind().GroupVersionKind().Kind != "SecretList" {
+				n.Add(-1)
+			}
+			return nil
+		}))
+		if _, err := c.Facts(t.Context(), cluster); err != nil {
+			t.Fatal(err)
+		}
+		if n.Load() != want {
+			t.Errorf("cluster ID %q: %d lists of secrets, want %d", id, n.Load(), want)
+		}
 	}
 }
 
@@ -74,8 +96,8 @@ func TestFactsAsksEventsOnlyOfWhatIsOverdue(t *testing.T) {
 	if m.Volume.Problem == nil || m.Volume.Problem.Message != "no space" {
 		t.Errorf("volume problem %+v", m.Volume.Problem)
 	}
-	if n.Load() != 7 {
-		t.Errorf("%d list requests, want 7", n.Load())
+	if n.Load() != 6 {
+		t.Errorf("%d list requests, want 6", n.Load())
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *snapshot) members(c *v1alpha1.DatabaseCluster, now time.Time) []Member 
 }
 
 func (s *snapshot) certificates(c *v1alpha1.DatabaseCluster) bool {
-	if c.Spec.TLS.Disabled {
+	if c.Spec.TLS.Disabled || !founding(c) {
 		return true
 	}
 	missing := map[string]bool{v1alpha1.CASecret(c.Name): true, v1alpha1.AdminSecret(c.Name): true, v1alpha1.ClientSecret(c.Name): true}

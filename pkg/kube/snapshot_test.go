@@ -16,12 +16,13 @@ func secretMeta(name string, owner metav1.OwnerReference) metav1.PartialObjectMe
 }
 
 func TestSnapshotCertificates(t *testing.T) {
-	c := testCluster()
+	formed, c := testCluster(), testCluster()
+	c.Status.Formation.ClusterID = ""
 	ours := *OwnerReference(c)
 	earlier := ours
 	earlier.UID = "earlier"
 	plain := testCluster()
-	plain.Spec.TLS.Disabled = true
+	plain.Spec.TLS.Disabled, plain.Status.Formation = true, nil
 	all := []metav1.PartialObjectMetadata{secretMeta("db-ca", ours), secretMeta("db-admin-tls", ours), secretMeta("db-client-tls", ours)}
 	tests := []struct {
 		name    string
@@ -32,6 +33,7 @@ func TestSnapshotCertificates(t *testing.T) {
 		{"all", c, all, true},
 		{"one is missing", c, all[:2], false},
 		{"none are wanted", plain, nil, true},
+		{"nobody looks once it has formed", formed, nil, true},
 		{"one is of an earlier cluster of that name", c, append(all[:2:2], secretMeta("db-client-tls", earlier)), false},
 	}
 	for _, tt := range tests {

@@ -39,7 +39,7 @@ type Live struct {
 	mu      sync.Mutex
 	session engine.Session
 	token   string
-	changes <-chan struct{}
+	watch   func() <-chan struct{}
 	cancel  context.CancelFunc
 }
 
@@ -49,12 +49,13 @@ var _ ClosableWorld = (*Live)(nil)
 func NewLive(c LiveConfig) *Live {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Live{LiveConfig: c, cancel: cancel}
-	l.changes = c.Client.Changes(ctx, c.Namespace, c.Name)
+	// A single look needs no watch.
+	l.watch = sync.OnceValue(func() <-chan struct{} { return c.Client.Changes(ctx, c.Namespace, c.Name) })
 	return l
 }
 
 // Changed implements World.
-func (l *Live) Changed() <-chan struct{} { return l.changes }
+func (l *Live) Changed() <-chan struct{} { return l.watch() }
 
 // Save implements World.
 func (l *Live) Save(ctx context.Context, op *v1alpha1.Operation) error {
