@@ -1,0 +1,59 @@
+package ops
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	asked := func(change func(*State)) State {
+		s := well(3)
+		s.Operation = operation(v1alpha1.VerbReplaceMember)
+		s.Operation.Spec.Member, s.Operation.Spec.MemberID = "db-3", "id-db-3"
+		change(&s)
+		return s
+	}
+	whole := []string{"deregister-member/db-3", "retire-member/db-3", "register-member/db-3", "start-members/db-3", "wait/joined", "promote-member/db-3"}
+	for name, c := range map[string]struct {
+		state State
+		want  []string
+		block string
+	}{
+		"its volume is gone": {state: asked(func(s *State) {
+			s.down("db-3", kube.ProblemUnschedulable, time.Minute)
+			s.Kube.Members[2].Volume = kube.Volume{}
+		}), want: whole},
+		"its data makes it crash": {state: asked(func(s *State) { s.down("db-3", kube.ProblemCrashing, time.Hour) }), want: whole},
+		"its node is gone":        {state: asked(func(s *State) { s.down("db-3", kube.ProblemNode, time.Hour) }), want: whole},
+		"it is well":              {state: asked(func(*State) {}), block: "db-3 is healthy: nothing is to be replaced"},
+		"it is well, insisted":    {state: asked(func(s *State) { s.Operation.Spec.Waive = []string{"evidence"} }), want: whole},
+		"it is only starting":     {state: asked(func(s *State) { s.down("db-3", "", 0) }), block: "db-3 is only starting: its volume is there, and nothing is lost"},
+		"it lacks memory":         {state: asked(func(s *State) { s.down("db-3", kube.ProblemOOM, time.Hour) }), block: "db-3 is killed for want of memory: a new volume would not help"},
+		"it lacks a node":         {state: asked(func(s *State) { s.down("db-3", kube.ProblemUnschedulable, time.Hour) }), block: "db-3 can't start (as the cluster says), but its data is not lost"},
+		"quorum would go": {state: asked(func(s *State) {
+			s.down("db-2", "", 0)
+			s.down("db-3", kube.ProblemCrashing, time.Hour)
+		}), block: "what stays has no quorum"},
+		"it was removed already, and joins": {state: asked(func(s *State) {
+			s.dropRegistered("db-3")
+			s.dropMember("db-3")
+		}), want: whole[2:]},
+		"its successor is a learner already": {state: asked(func(s *State) {
+			s.dropRegistered("db-3")
+			s.dropMember("db-3")
+			s.View.Roster = append(s.View.Roster, engine.Registered{ID: "new", Name: "db-3"})
+		}), want: whole[3:]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := c.state
+			s.Operation.Status.Journal = nil
+			judge(t, stub{}, s, c.want, c.block)
+		})
+	}
+}
