@@ -94,13 +94,16 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 	}
 	s.Now = l.Client.Now()
 	if s.Cluster != nil {
-		s.View = l.view(ctx, s)
+		if s.View, err = l.view(ctx, s); err != nil {
+			return s, err
+		}
 	}
 	return s, nil
 }
 
 // view asks the members that run; for the others Kubernetes says why they can't be asked.
-func (l *Live) view(ctx context.Context, s State) engine.View {
+// That nobody may ask them, for want of a right, is no state of theirs.
+func (l *Live) view(ctx context.Context, s State) (engine.View, error) {
 	var running []string
 	var silent []engine.Member
 	for _, m := range s.Kube.Members {
@@ -115,6 +118,10 @@ func (l *Live) view(ctx context.Context, s State) engine.View {
 	var v engine.View
 	if len(running) > 0 {
 		session, err := l.connect(ctx, s.Cluster)
+		var forbidden *kube.ForbiddenError
+		if errors.As(err, &forbidden) {
+			return v, err
+		}
 		if err != nil {
 			for _, name := range running {
 				silent = append(silent, engine.Member{Name: name, Role: engine.RoleUnknown, Problem: err.Error()})
@@ -124,7 +131,7 @@ func (l *Live) view(ctx context.Context, s State) engine.View {
 		}
 	}
 	v.Members = append(v.Members, silent...)
-	return v
+	return v, nil
 }
 
 // silence says why a member without a running pod can't be asked.
