@@ -118,8 +118,7 @@ func (l *Live) view(ctx context.Context, s State) (engine.View, error) {
 	var v engine.View
 	if len(running) > 0 {
 		session, err := l.connect(ctx, s.Cluster)
-		var forbidden *kube.ForbiddenError
-		if errors.As(err, &forbidden) {
+		if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 			return v, err
 		}
 		if err != nil {
