@@ -27,7 +27,7 @@ func newAgentServe(f *Factory) *cobra.Command {
 		if err != nil {
 			return engine.SnapshotFacts{}, err
 		}
-		return e.OpenSnapshot(path)
+		return e.OpenSnapshot(path, true)
 	}}
 	cmd := &cobra.Command{
 		Use:   "serve --root DIR --listen ADDRESS",

@@ -102,7 +102,9 @@ type Snapshotter interface {
 	// OpenSnapshot opens a finished snapshot file read-only, checks its
 	// consistency and says what is inside. ErrNotSnapshot (wrapped) if it is
 	// not this engine's, or damaged.
-	OpenSnapshot(path string) (SnapshotFacts, error)
+	// The checksum is read first, unless checked says that the bytes passed
+	// through CheckStream on their way into the file.
+	OpenSnapshot(path string, checked bool) (SnapshotFacts, error)
 	// CheckStream returns a writer that sees all bytes of a snapshot; its
 	// Close fails with ErrNotSnapshot (wrapped) if they do not make a whole one.
 	CheckStream() io.WriteCloser

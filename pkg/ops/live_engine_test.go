@@ -66,7 +66,9 @@ func (*database) CheckRestore(from, target string) error {
 	return nil
 }
 
-func (*database) OpenSnapshot(path string) (engine.SnapshotFacts, error) {
+func (d *database) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) { return d.opened(path) }
+
+func (*database) opened(path string) (engine.SnapshotFacts, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return engine.SnapshotFacts{}, err

@@ -114,7 +114,7 @@ func (b *bench) serve(p *corev1.Pod, root string) {
 		b.t.Errorf("the pod runs %q", got)
 	}
 	b.listen(p.Name, 8600, func(ctx context.Context, l net.Listener) error {
-		return agent.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return b.database.OpenSnapshot(path) })
+		return agent.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return b.database.opened(path) })
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -41,7 +42,9 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 	m := repository.Manifest{Format: 1, ID: op.Spec.Backup, Engine: s.Cluster.Spec.Engine, Cluster: l.Name, Namespace: l.Namespace,
 		Version: source.Version, ClusterID: source.ClusterID, Member: source.Name, Operation: op.Name, Tool: l.Tool,
 		StartedAt: started, FinishedAt: l.Client.Now()}
-	if _, err := w.Commit(ctx, m, l.Engine.OpenSnapshot); err != nil {
+	// Snapshot checked the stream.
+	open := func(path string) (engine.SnapshotFacts, error) { return l.Engine.OpenSnapshot(path, true) }
+	if _, err := w.Commit(ctx, m, open); err != nil {
 		return Result{}, fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
 	}
 	return l.backedUp(ctx, op)

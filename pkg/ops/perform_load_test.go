@@ -28,7 +28,7 @@ func (b *bench) stored(change func(*repository.Manifest)) *repository.Directory 
 	if change != nil {
 		change(&m)
 	}
-	_, err = w.Commit(b.t.Context(), m, b.database.OpenSnapshot)
+	_, err = w.Commit(b.t.Context(), m, b.database.opened)
 	b.must(err)
 	return d
 }

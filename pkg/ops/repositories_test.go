@@ -56,7 +56,7 @@ func TestOpenClaim(t *testing.T) {
 	b.must(err)
 	_, err = w.Write([]byte("keys"))
 	b.must(err)
-	_, err = w.Commit(t.Context(), repository.Manifest{Engine: "stub", Cluster: "db", Version: "1.1.0"}, b.database.OpenSnapshot)
+	_, err = w.Commit(t.Context(), repository.Manifest{Engine: "stub", Cluster: "db", Version: "1.1.0"}, b.database.opened)
 	b.must(err)
 	d, err := repository.NewDirectory(root)
 	b.must(err)

@@ -4,13 +4,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"hash/maphash"
 	"math"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
-	"go.etcd.io/etcd/api/v3/mvccpb"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -51,33 +49,27 @@ func readFacts(tx *bolt.Tx) (engine.SnapshotFacts, error) {
 	return facts, nil
 }
 
-// readKeys walks the history once, remembering for each key only where its
-// last value is, and then reads the values in the order of the keys.
+// readKeys walks the history once, from its end: the first change of a key
+// that it meets is the key's last. Of the keys that it met it remembers 128
+// random bits each, so that a history of millions fits into little memory.
 func readKeys(keys, meta *bolt.Bucket) (engine.Fingerprint, error) {
 	var latest int64
-	live := map[string][revisionLength]byte{}
-	err := keys.ForEach(func(k, v []byte) error {
+	met, sum := newKeySet(), newDigest()
+	history := keys.Cursor()
+	for k, v := history.Last(); k != nil; k, v = history.Prev() {
 		main, deleted, err := parseRevision(k)
 		if err != nil {
-			return err
+			return engine.Fingerprint{}, err
 		}
 		latest = max(latest, main)
-		var pair mvccpb.KeyValue
-		if err := proto.Unmarshal(v, &pair); err != nil {
-			return fmt.Errorf("decode the key at revision %d: %w: %w", main, engine.ErrNotSnapshot, err)
+		p, err := parsePair(v)
+		if err != nil {
+			return engine.Fingerprint{}, fmt.Errorf("decode the key at revision %d: %w", main, err)
 		}
-		switch {
-		case len(pair.Key) == 0:
-			// The mark that a restore with a raised revision leaves.
-		case deleted || pair.Lease != 0:
-			delete(live, string(pair.Key))
-		default:
-			live[string(pair.Key)] = [revisionLength]byte(k)
+		// A change without a key is the mark that a restore with a raised revision leaves.
+		if len(p.key) > 0 && met.add(p.key) && !deleted && p.lease == 0 {
+			sum.add(p.key, p.value)
 		}
-		return nil
-	})
-	if err != nil {
-		return engine.Fingerprint{}, err
 	}
 	// A compaction removes deletions, perhaps the last change: the server then
 	// continues from the compacted revision (mvcc.store.restore).
@@ -86,16 +78,28 @@ func readKeys(keys, meta *bolt.Bucket) (engine.Fingerprint, error) {
 			latest = max(latest, main)
 		}
 	}
-	sum := newDigest()
-	for _, key := range slices.Sorted(maps.Keys(live)) {
-		at := live[key]
-		var pair mvccpb.KeyValue
-		if err := proto.Unmarshal(keys.Get(at[:]), &pair); err != nil {
-			return engine.Fingerprint{}, fmt.Errorf("decode a value: %w: %w", engine.ErrNotSnapshot, err)
-		}
-		sum.add(pair.Key, pair.Value)
-	}
 	return sum.fingerprint(latest), nil
+}
+
+// keySet remembers which keys were met, by two hashes with random seeds: that
+// two of a billion keys share both is a chance of one to 10^20.
+type keySet struct {
+	seeds [2]maphash.Seed
+	met   map[[2]uint64]struct{}
+}
+
+func newKeySet() *keySet {
+	return &keySet{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, met: map[[2]uint64]struct{}{}}
+}
+
+// add reports whether the key is new.
+func (s *keySet) add(key []byte) bool {
+	id := [2]uint64{maphash.Bytes(s.seeds[0], key), maphash.Bytes(s.seeds[1], key)}
+	if _, ok := s.met[id]; ok {
+		return false
+	}
+	s.met[id] = struct{}{}
+	return true
 }
 
 func parseRevision(k []byte) (main int64, deleted bool, err error) {

@@ -9,15 +9,19 @@ import (
 	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// OpenSnapshot implements engine.Snapshotter. It checks the checksum first:
-// bbolt trusts the pages that it maps and may crash on damaged ones.
-func (*Engine) OpenSnapshot(path string) (engine.SnapshotFacts, error) {
-	if err := checkFile(path); err != nil {
-		return engine.SnapshotFacts{}, fmt.Errorf("open snapshot %s: %w", path, err)
+// OpenSnapshot implements engine.Snapshotter. bbolt trusts the pages that it
+// maps and may crash on damaged ones, so the checksum comes first, unless it
+// was seen to be right on the way into the file.
+func (*Engine) OpenSnapshot(path string, checked bool) (engine.SnapshotFacts, error) {
+	if !checked {
+		if err := checkFile(path); err != nil {
+			return engine.SnapshotFacts{}, fmt.Errorf("open snapshot %s: %w", path, err)
+		}
 	}
 	facts, err := readFile(path)
 	if err != nil {
@@ -41,31 +45,39 @@ func checkFile(path string) (err error) {
 }
 
 // readFile reads the file as a database; the trailer behind its last page
-// does not disturb bbolt. A file that was put together wrongly on purpose, with
-// a right checksum, shows as a panic or a fault in the mapped memory.
+// does not disturb bbolt. Facts are read and pages checked at the same time.
 func readFile(path string) (facts engine.SnapshotFacts, err error) {
+	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		return engine.SnapshotFacts{}, fmt.Errorf("%w: %w", engine.ErrNotSnapshot, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	defer forget(db.Info().Data, path)()
+	if err := guarded(db, func(tx *bolt.Tx) error { return checkSize(tx, path) }); err != nil {
+		return engine.SnapshotFacts{}, err
+	}
+	var read errgroup.Group
+	read.Go(func() error {
+		return guarded(db, func(tx *bolt.Tx) (err error) {
+			facts, err = readFacts(tx)
+			return err
+		})
+	})
+	read.Go(func() error { return guarded(db, consistent) })
+	return facts, read.Wait()
+}
+
+// guarded reads in a transaction. A file that was put together wrongly on
+// purpose, with a right checksum, shows as a panic or a fault in the mapped
+// memory.
+func guarded(db *bolt.DB, read func(*bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: the database is damaged: %v", engine.ErrNotSnapshot, cause)
 		}
 	}()
-	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		return engine.SnapshotFacts{}, fmt.Errorf("%w: %w", engine.ErrNotSnapshot, err)
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	err = db.View(func(tx *bolt.Tx) error {
-		if err := checkSize(tx, path); err != nil {
-			return err
-		}
-		var err error
-		if facts, err = readFacts(tx); err != nil {
-			return err
-		}
-		return consistent(tx)
-	})
-	return facts, err
+	return db.View(read)
 }
 
 // checkSize refuses a database that claims pages beyond the end of its file.

@@ -78,7 +78,7 @@ func open(t testing.TB, data []byte) (engine.SnapshotFacts, error) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return New().OpenSnapshot(path)
+	return New().OpenSnapshot(path, false)
 }
 
 func put(bucket, key string, value []byte) func(*bolt.Tx) error {
@@ -173,7 +173,7 @@ func TestOpenSnapshotRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New().OpenSnapshot(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) || errors.Is(err, engine.ErrNotSnapshot) {
+	if _, err := New().OpenSnapshot(filepath.Join(t.TempDir(), "none"), false); !errors.Is(err, os.ErrNotExist) || errors.Is(err, engine.ErrNotSnapshot) {
 		t.Errorf("file that does not exist: %v", err)
 	}
 }

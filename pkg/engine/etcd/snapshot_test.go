@@ -44,7 +44,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 			f.form(c.from, seed)
 			f.fill(seed)
 			file := f.snapshot(seed)
-			facts, err := New().OpenSnapshot(file)
+			facts, err := New().OpenSnapshot(file, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 		f.t.Errorf("restored %+v, want %+v", got, want)
 	}
 	// A backup of a restored server carries the mark of the raised revision.
-	again, err := New().OpenSnapshot(r.snapshot(seed))
+	again, err := New().OpenSnapshot(r.snapshot(seed), true)
 	if err != nil {
 		f.t.Fatal(err)
 	}
