@@ -66,7 +66,9 @@ func (*database) CheckRestore(from, target string) error {
 	return nil
 }
 
-func (d *database) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) { return d.opened(path) }
+func (d *database) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) {
+	return d.opened(path)
+}
 
 func (*database) opened(path string) (engine.SnapshotFacts, error) {
 	content, err := os.ReadFile(path)
