@@ -145,6 +145,12 @@ type Renderer interface {
 	// Ports are the ports of the headless service; those named "client" are
 	// on the client service too.
 	Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort
+	// Options are the options that decide how a member's process behaves, by
+	// name: the engine's defaults, those of this tool where they differ, what
+	// follows from the volume, and the person's own. Who its peers are and how
+	// the cluster began is not among them: two members of one cluster and
+	// version have the same.
+	Options(c *v1alpha1.DatabaseCluster, version string) (map[string]string, error)
 	// Lint checks the options in spec.config against a version: unknown,
 	// removed, or managed by us.
 	Lint(config map[string]string, version string) error

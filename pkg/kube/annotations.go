@@ -6,6 +6,8 @@ const (
 	AnnotationToken = "dbop.dev/token"
 	// AnnotationVersion is the version that a pod runs, on workload, template and pod.
 	AnnotationVersion = "dbop.dev/version"
+	// AnnotationSettings is the digest of the settings that a pod runs with, on workload, template and pod.
+	AnnotationSettings = "dbop.dev/settings"
 	// AnnotationBootstrap is "true" while a workload's template could found a cluster.
 	AnnotationBootstrap = "dbop.dev/bootstrap"
 	// AnnotationRenderer is the version of the tool that rendered a workload.

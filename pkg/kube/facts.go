@@ -58,6 +58,9 @@ type Workload struct {
 	Bootstrap bool   `json:"bootstrap"`
 	Image     string `json:"image,omitempty"`
 	Version   string `json:"version,omitempty"`
+	// Settings is the digest of the settings in its template, "" if the tool
+	// that rendered it knew none.
+	Settings string `json:"settings,omitempty"`
 	// Token of the formation it belongs to.
 	Token string `json:"token,omitempty"`
 	// Renderer is the version of the tool that rendered its template.
@@ -74,6 +77,7 @@ type Pod struct {
 	UID      string    `json:"uid,omitempty"`
 	Image    string    `json:"image,omitempty"`
 	Version  string    `json:"version,omitempty"`
+	Settings string    `json:"settings,omitempty"`
 	Node     string    `json:"node,omitempty"`
 	IP       string    `json:"ip,omitempty"`
 	Restarts int32     `json:"restarts"`

@@ -12,7 +12,7 @@ import (
 // podFacts reads a member's pod; its first container is the database.
 func podFacts(p *corev1.Pod, now time.Time) Pod {
 	f := Pod{
-		Exists: true, Terminating: p.DeletionTimestamp != nil, UID: string(p.UID), Version: p.Annotations[AnnotationVersion],
+		Exists: true, Terminating: p.DeletionTimestamp != nil, UID: string(p.UID), Version: p.Annotations[AnnotationVersion], Settings: p.Annotations[AnnotationSettings],
 		Node: p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.Time,
 		Ready: conditionIs(p, corev1.PodReady, corev1.ConditionTrue), Problem: podProblem(p, now),
 	}
@@ -43,7 +43,7 @@ func helperFacts(p *corev1.Pod, now time.Time) Helper {
 func workloadFacts(w *appsv1.StatefulSet) Workload {
 	f := Workload{
 		Exists: true, Terminating: w.DeletionTimestamp != nil, Bootstrap: w.Annotations[AnnotationBootstrap] == "true",
-		Version: w.Annotations[AnnotationVersion], Token: w.Annotations[AnnotationToken], Renderer: w.Annotations[AnnotationRenderer],
+		Version: w.Annotations[AnnotationVersion], Settings: w.Annotations[AnnotationSettings], Token: w.Annotations[AnnotationToken], Renderer: w.Annotations[AnnotationRenderer],
 	}
 	if c := w.Spec.Template.Spec.Containers; len(c) > 0 {
 		f.Image = c[0].Image

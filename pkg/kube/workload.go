@@ -19,6 +19,8 @@ type WorkloadInput struct {
 	Member  string
 	// Version that the pod's image is of.
 	Version string
+	// Settings is the digest of what decides how the process behaves.
+	Settings string
 	// Bootstrap says that the rendered pod could found a cluster.
 	Bootstrap bool
 	// Renderer is the version of this tool.
@@ -41,7 +43,7 @@ func BuildWorkload(in WorkloadInput) *appsv1.StatefulSet {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: in.Member, Namespace: in.Cluster.Namespace, Labels: l, OwnerReferences: owned(in.Cluster),
 			Annotations: map[string]string{
-				AnnotationVersion: in.Version, AnnotationToken: token(in.Cluster),
+				AnnotationVersion: in.Version, AnnotationSettings: in.Settings, AnnotationToken: token(in.Cluster),
 				AnnotationBootstrap: strconv.FormatBool(in.Bootstrap), AnnotationRenderer: in.Renderer,
 			},
 		},
@@ -51,7 +53,7 @@ func BuildWorkload(in WorkloadInput) *appsv1.StatefulSet {
 			UpdateStrategy:      appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 			Selector:            &metav1.LabelSelector{MatchLabels: selector},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(l), Annotations: map[string]string{AnnotationVersion: in.Version}},
+				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(l), Annotations: map[string]string{AnnotationVersion: in.Version, AnnotationSettings: in.Settings}},
 				Spec:       memberPod(in),
 			},
 		},

@@ -32,6 +32,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.joining,
 		p.leaving,
 		p.upgrade,
+		p.reconfigure,
 		p.mayResize,
 		p.budget,
 		p.size,

@@ -43,7 +43,10 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 	case ActionRestart:
 		return Result{}, l.restart(ctx, s, step.member())
 	case ActionUpgrade:
-		return Result{}, l.upgrade(ctx, s, step.member())
+		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Version == s.Cluster.Spec.Version })
+	case ActionRoll:
+		want := s.settings(l.Engine)
+		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Settings == want })
 	case ActionBackup:
 		return l.backup(ctx, s, step, report)
 	case ActionVerify:

@@ -66,6 +66,12 @@ func deeds() map[string]deed {
 			c.Spec.Version = "1.2.0"
 			b.must(b.store().UpdateCluster(b.t.Context(), c))
 		}, Step{Action: ActionUpgrade, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 2},
+		"roll": {func(b *bench) {
+			formed(b)
+			c := b.cluster()
+			c.Spec.Config = map[string]string{"speed": "high"}
+			b.must(b.store().UpdateCluster(b.t.Context(), c))
+		}, Step{Action: ActionRoll, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 2},
 		"restart": {func(b *bench) {
 			formed(b)
 			b.op = operation(v1alpha1.VerbRestart)

@@ -43,7 +43,11 @@ func (l *Live) applyWorkload(ctx context.Context, s State, member string) (kube.
 	if err != nil {
 		return kube.Applied{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
-	applied, err := l.Client.ApplyWorkload(ctx, kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Bootstrap: in.Bootstrap, Renderer: l.Tool})
+	settings, err := SettingsDigest(l.Engine, c)
+	if err != nil {
+		return kube.Applied{}, fmt.Errorf("render the pod of %s: %w", member, err)
+	}
+	applied, err := l.Client.ApplyWorkload(ctx, kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: in.Bootstrap, Renderer: l.Tool})
 	if err != nil {
 		return kube.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
 	}
@@ -99,10 +103,10 @@ func (l *Live) restart(ctx context.Context, s State, member string) error {
 	return nil
 }
 
-// upgrade gives a member its new template, then restarts its pod once the
+// renew gives a member its new template, then restarts its pod once the
 // workload's controller has seen it: a pod made from the old template would
-// restart twice.
-func (l *Live) upgrade(ctx context.Context, s State, member string) error {
+// restart twice. done says of a pod that it was made from the new one.
+func (l *Live) renew(ctx context.Context, s State, member string, done func(kube.Pod) bool) error {
 	applied, err := l.applyWorkload(ctx, s, member)
 	if err != nil {
 		return err
@@ -111,7 +115,7 @@ func (l *Live) upgrade(ctx context.Context, s State, member string) error {
 		return fmt.Errorf("the workload controller has not seen the new template of %s: %w", member, engine.ErrNotReady)
 	}
 	pod := s.Kube.Member(member).Pod
-	if !pod.Exists || pod.Version == s.Cluster.Spec.Version {
+	if !pod.Exists || done(pod) {
 		return nil
 	}
 	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), pod.UID); err != nil {

@@ -95,29 +95,50 @@ func upgradingBench(t *testing.T) *bench {
 	return b
 }
 
-func TestUpgradeWaitsForTheWorkloadsController(t *testing.T) {
-	b := upgradingBench(t)
-	b.server.lazy = true
-	step := Step{Action: ActionUpgrade, Members: []string{"db-2"}}
-	for range 2 {
-		if _, err := b.perform(step); !errors.Is(err, engine.ErrNotReady) {
-			t.Fatalf("the controller has not seen it: %v", err)
-		}
-	}
-	if !b.exists(&corev1.Pod{}, "db-2-0") {
-		t.Fatal("the pod went too early, and would come back from the old template")
-	}
-	b.server.lazy = false
-	_, err := b.perform(step)
-	b.must(err)
-	if b.exists(&corev1.Pod{}, "db-2-0") || !b.exists(&corev1.Pod{}, "db-1-0") {
-		t.Error("not the one pod was restarted")
-	}
-	b.pod("db-2")
-	_, err = b.perform(step)
-	b.must(err)
-	if s := b.observe(b.live()); s.Kube.Member("db-2").Pod.Version != "1.2.0" || s.Kube.Member("db-1").Workload.Version != "1.1.0" {
-		t.Errorf("members %+v", s.Kube.Members)
+func TestRenewalWaitsForTheWorkloadsController(t *testing.T) {
+	for action, c := range map[Action]struct {
+		change func(*v1alpha1.DatabaseCluster)
+		done   func(renewed, other kube.Member) bool
+	}{
+		ActionUpgrade: {func(c *v1alpha1.DatabaseCluster) { c.Spec.Version = "1.2.0" },
+			func(renewed, other kube.Member) bool {
+				return renewed.Pod.Version == "1.2.0" && other.Workload.Version == "1.1.0"
+			}},
+		ActionRoll: {func(c *v1alpha1.DatabaseCluster) { c.Spec.Config = map[string]string{"speed": "high"} },
+			func(renewed, other kube.Member) bool {
+				return renewed.Pod.Settings == renewed.Workload.Settings && renewed.Pod.Settings != other.Workload.Settings
+			}},
+	} {
+		t.Run(string(action), func(t *testing.T) {
+			b := newBench(t)
+			b.founded(2, "id")
+			b.running("db-1", "db-2")
+			cluster := b.cluster()
+			c.change(cluster)
+			b.must(b.store().UpdateCluster(t.Context(), cluster))
+			b.server.lazy = true
+			step := Step{Action: action, Members: []string{"db-2"}}
+			for range 2 {
+				if _, err := b.perform(step); !errors.Is(err, engine.ErrNotReady) {
+					t.Fatalf("the controller has not seen it: %v", err)
+				}
+			}
+			if !b.exists(&corev1.Pod{}, "db-2-0") {
+				t.Fatal("the pod went too early, and would come back from the old template")
+			}
+			b.server.lazy = false
+			_, err := b.perform(step)
+			b.must(err)
+			if b.exists(&corev1.Pod{}, "db-2-0") || !b.exists(&corev1.Pod{}, "db-1-0") {
+				t.Error("not the one pod was restarted")
+			}
+			b.pod("db-2")
+			_, err = b.perform(step)
+			b.must(err)
+			if s := b.observe(b.live()); !c.done(s.Kube.Member("db-2"), s.Kube.Member("db-1")) {
+				t.Errorf("members %+v", s.Kube.Members)
+			}
+		})
 	}
 }
 
@@ -126,6 +147,7 @@ func TestUpgradeWaitsForTheWorkloadsController(t *testing.T) {
 func TestRestartsSpareTheSuccessor(t *testing.T) {
 	for name, step := range map[string]Step{
 		"upgrade": {Action: ActionUpgrade, Members: []string{"db-2"}},
+		"roll":    {Action: ActionRoll, Members: []string{"db-2"}},
 		"restart": {Action: ActionRestart, Members: []string{"db-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,6 +34,7 @@ func Predict(e engine.Engine, s State, step Step) State {
 	case ActionStart:
 		for _, m := range step.Members {
 			n.addMember(m, !n.formed() && n.Cluster.Spec.RestoreFrom == nil)
+			n.Kube.Members[n.memberIndex(m)].Workload.Settings = n.settings(e)
 		}
 	case ActionRecordFormed:
 		n.Cluster.Status.Formation.ClusterID = n.View.ClusterIDs[0]
@@ -54,7 +55,9 @@ func Predict(e engine.Engine, s State, step Step) State {
 			n.dropMember(m)
 		}
 	case ActionUpgrade:
-		n.upgraded(step.member())
+		n.upgraded(step.member(), n.settings(e))
+	case ActionRoll:
+		n.rolled(step.member(), n.settings(e))
 	case ActionRestart:
 		n.Kube.Members[n.memberIndex(step.member())].Pod.UID = "predicted"
 	case ActionDefragment:
@@ -151,15 +154,22 @@ func (s *State) lead(name string) {
 	}
 }
 
-func (s *State) upgraded(name string) {
+func (s *State) upgraded(name string, settings string) {
 	m := &s.Kube.Members[s.memberIndex(name)]
 	m.Workload.Version = s.Cluster.Spec.Version
-	m.Pod.Version, m.Pod.Exists = s.Cluster.Spec.Version, true
+	m.Pod.Version = s.Cluster.Spec.Version
+	s.rolled(name, settings)
 	for i := range s.View.Members {
 		if s.View.Members[i].Name == name {
 			s.View.Members[i].Version = s.Cluster.Spec.Version
 		}
 	}
+}
+
+func (s *State) rolled(name, settings string) {
+	m := &s.Kube.Members[s.memberIndex(name)]
+	m.Workload.Settings, m.Pod.Settings = settings, settings
+	m.Pod.Exists, m.Pod.Problem = true, nil
 }
 
 func (s *State) stopped(names []string) {
@@ -221,7 +231,7 @@ func (s *State) settle() {
 	s.settleVersion()
 	for i := range s.Kube.Members {
 		if m := &s.Kube.Members[i]; m.Workload.Exists {
-			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, UID: m.Pod.UID}
+			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, Settings: m.Workload.Settings, UID: m.Pod.UID}
 		}
 	}
 }

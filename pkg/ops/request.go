@@ -36,6 +36,12 @@ func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 		if back {
 			c.Spec.Version, c.Spec.Image = o.FromVersion, o.FromImage
 		}
+	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
+		settings := o.Settings
+		if back {
+			settings = o.FromSettings
+		}
+		settings.Apply(&c.Spec)
 	case v1alpha1.VerbStop:
 		c.Spec.Stopped = !back
 	case v1alpha1.VerbStart:
@@ -56,6 +62,8 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 		return o.Members == r.Members
 	case v1alpha1.VerbUpgrade:
 		return o.Version == r.Version
+	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
+		return equality.Semantic.DeepEqual(o.Change, r.Change)
 	case v1alpha1.VerbRemoveMember, v1alpha1.VerbReplaceMember, v1alpha1.VerbSwitchover:
 		return o.Member == r.Member
 	case v1alpha1.VerbDelete:
@@ -79,6 +87,9 @@ func complete(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 		}
 	case v1alpha1.VerbRemoveMember:
 		o.Members = c.Spec.Members - 1
+	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
+		o.FromSettings = v1alpha1.SettingsOf(&c.Spec)
+		o.Settings = o.FromSettings.With(o.Change)
 	}
 }
 
@@ -99,6 +110,8 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 			return &engine.Refusal{Check: "image", Reason: fmt.Sprintf("%s runs an image of your own (%s), so this tool can't know that of %s", c.Name, c.Spec.Image, o.Version),
 				Hint: "name the new one with --image"}
 		}
+	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
+		return checkSettings(e, o, c)
 	case v1alpha1.VerbScale:
 		spec := c.Spec
 		spec.Members = o.Members

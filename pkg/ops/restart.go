@@ -20,26 +20,10 @@ func (p planner) restart() *Decision {
 	if d := p.mayRestart(); d != nil {
 		return d
 	}
-	next := p.nextOutdated(old)
-	for _, name := range p.voterNames() {
-		if name == next {
-			continue
-		}
-		if err := p.e.Health(p.s.View, name); err != nil {
-			return p.gate("healthy", err, name)
-		}
-	}
-	if leader, ok := p.s.View.Leader(); ok && leader.Name == next && len(p.voterNames()) > 1 && p.e.Capabilities().HandOver {
-		if d := p.handOver(next, "the leader restarts last", old...); d != nil {
-			return d
-		}
-	}
-	risk := RiskRestart
-	if p.restartStops() {
-		risk = RiskDowntime
-	}
-	return do(Step{ID: "restart-member/" + next, Action: ActionRestart, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
-		Title: "Restart " + next, Touches: []string{"pod/" + v1alpha1.PodName(next)}})
+	return p.inTurn(old, "the leader restarts last", func(next string, risk Risk) Step {
+		return Step{ID: "restart-member/" + next, Action: ActionRestart, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
+			Title: "Restart " + next, Touches: []string{"pod/" + v1alpha1.PodName(next)}}
+	})
 }
 
 // mayRestart asks for quorum, and for consent where a restart means downtime.
@@ -47,6 +31,11 @@ func (p planner) mayRestart() *Decision {
 	if d := p.quorumFirst(); d != nil {
 		return d
 	}
+	return p.mayStop()
+}
+
+// mayStop asks for consent where a restart stops the cluster.
+func (p planner) mayStop() *Decision {
 	if p.restartStops() && !p.s.waives("downtime") {
 		return block(&Error{Kind: Refused, Check: "downtime",
 			Message: fmt.Sprintf("a cluster of %d is down while a member restarts", len(p.voterNames())),

@@ -22,6 +22,7 @@ const (
 	ActionRetire       Action = "retire-member"
 	ActionPrepare      Action = "prepare-upgrade"
 	ActionUpgrade      Action = "upgrade-member"
+	ActionRoll         Action = "roll-member"
 	ActionRestart      Action = "restart-member"
 	ActionDefragment   Action = "defragment-member"
 	ActionBackup       Action = "backup"

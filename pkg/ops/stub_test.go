@@ -140,6 +140,10 @@ func (s stub) Source(v engine.View, leader bool) string {
 	return healthy[len(healthy)-1]
 }
 
+func (stub) Options(c *v1alpha1.DatabaseCluster, _ string) (map[string]string, error) {
+	return c.Spec.Config, nil
+}
+
 // errStub is an engine's transient failure.
 var errStub = errors.New("the database did not answer")
 

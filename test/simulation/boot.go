@@ -26,10 +26,12 @@ func (w *World) boot(s *slot) {
 		p.trouble(kube.ProblemImage, "image of "+p.template.version+" can't be pulled", w.now)
 		return
 	}
-	var why string
-	if v.data == nil {
+	why := p.template.unfit
+	switch {
+	case why != "":
+	case v.data == nil:
 		why = w.bootEmpty(s)
-	} else {
+	default:
 		why = w.bootData(s)
 	}
 	if why != "" {

@@ -108,8 +108,16 @@ func (w *World) dropping(a *actor, s *slot) {
 	s.volume.data = data
 }
 
-// restarting checks whose turn it is in an upgrade.
-func (w *World) restarting(a *actor, s *slot, target string) {
+// restarting checks whose turn it is in an upgrade or another roll.
+func (w *World) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
+	outdated := func(workload) bool { return false }
+	switch a.step.Action {
+	case ops.ActionUpgrade:
+		outdated = func(t workload) bool { return t.version != c.Spec.Version }
+	case ops.ActionRoll:
+		want, former := w.settings(c), s.pod.template.settings
+		outdated = func(t workload) bool { return t.settings != want && t.settings == former }
+	}
 	if s.pod == nil || s.pod.deleting || s.pod.process == nil || s.pod.process.data.group == nil {
 		return
 	}
@@ -118,8 +126,8 @@ func (w *World) restarting(a *actor, s *slot, target string) {
 		return
 	}
 	for _, o := range w.live(g) {
-		if o != s && o.pod.template.version != target {
-			w.violate("%s restarts the leader %s while %s still runs %s", a.name, s.name, o.name, o.pod.template.version)
+		if o != s && outdated(o.pod.template) {
+			w.violate("%s restarts the leader %s while %s still runs %s with %s", a.name, s.name, o.name, o.pod.template.version, o.pod.template.settings)
 		}
 	}
 }
@@ -169,6 +177,8 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 			w.violate("%s succeeded and %s still runs", o.Name, s.name)
 		case o.Spec.Verb == v1alpha1.VerbUpgrade && l.version != c.Spec.Version:
 			w.violate("%s succeeded and %s is on %s, wanted %s", o.Name, s.name, l.version, c.Spec.Version)
+		case configures(o) && l.settings != w.settings(c):
+			w.violate("%s (%s) ends and %s has settings %s, wanted %s", o.Name, o.Status.Phase, s.name, l.settings, w.settings(c))
 		}
 	}
 	b := w.shared(c.Name).budget

@@ -28,6 +28,8 @@ func mistakes() []mistake {
 		{name: "retired without quorum", decide: retiredWithoutQuorum},
 		{name: "upgraded without waiting for health", decide: upgradedBlindly},
 		{name: "leader upgraded first", decide: leaderFirst},
+		{name: "leader rolled first", decide: leaderRolledFirst},
+		{name: "former settings only with quorum", decide: neverMended},
 		{name: "two learners at once", decide: twoLearners},
 		{name: "volumes of other epochs dropped", decide: epochsMixed},
 		{name: "disruption budget forgotten", decide: budgetForgotten},
@@ -119,6 +121,26 @@ func leaderFirst(e engine.Engine, s ops.State) ops.Decision {
 	step := *d.Step
 	step.ID, step.Members = "upgrade-member/"+leader.Name, []string{leader.Name}
 	return ops.Decision{Step: &step}
+}
+
+func leaderRolledFirst(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	leader, ok := s.View.Leader()
+	if d.Step == nil || d.Step.Action != ops.ActionRoll || !ok || s.Kube.Member(leader.Name).Pod.Settings != s.Kube.Member(d.Step.Members[0]).Pod.Settings {
+		return d
+	}
+	step := *d.Step
+	step.ID, step.Members = "roll-member/"+leader.Name, []string{leader.Name}
+	return ops.Decision{Step: &step}
+}
+
+// neverMended waits for a majority before anybody gets the former settings back.
+func neverMended(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || d.Step.Action != ops.ActionRoll || s.View.Quorum {
+		return d
+	}
+	return ops.Decision{Why: "no quorum", Step: &ops.Step{ID: "wait/quorum", Action: ops.ActionWait, Deadline: d.Step.Deadline}}
 }
 
 func twoLearners(e engine.Engine, s ops.State) ops.Decision {

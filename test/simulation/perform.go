@@ -45,7 +45,10 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionPrepare:
 		return s.prepare(ctx, st, step.Members)
 	case ops.ActionUpgrade:
-		return ops.Result{}, s.upgrade(ctx, st, step.Members[0])
+		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Version == st.Cluster.Spec.Version })
+	case ops.ActionRoll:
+		want := w.settings(st.Cluster)
+		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Settings == want })
 	case ops.ActionRestart:
 		return ops.Result{}, s.deletePod(ctx, step.Members[0], st.Operation.Spec.Pods[step.Members[0]])
 	case ops.ActionBackup:
@@ -116,7 +119,7 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) error {
 	w, c := s.actor.world, st.Cluster
 	f := c.Status.Formation
-	l := workload{token: f.Token, version: c.Spec.Version, peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
+	l := workload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c), peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
 	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
 		l.bootstrap, l.peers = true, []string{member}
 	}
@@ -126,7 +129,7 @@ func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) e
 			return fmt.Errorf("workload %s is being deleted: %w", member, engine.ErrNotReady)
 		}
 		l.seenAt = w.now.Add(w.between(0, time.Second))
-		if have := slot.workload; have != nil && have.version == l.version && have.bootstrap == l.bootstrap && have.token == l.token {
+		if have := slot.workload; have != nil && have.version == l.version && have.settings == l.settings && have.bootstrap == l.bootstrap && have.token == l.token {
 			l.seenAt = have.seenAt
 		}
 		slot.workload = &l

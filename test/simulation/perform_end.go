@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -40,9 +41,7 @@ func (s *site) deletePod(ctx context.Context, member, uid string) error {
 	w := s.actor.world
 	return s.do(ctx, "delete pod of "+member, func() error {
 		if slot := w.slot(s.cluster, member); slot.pod != nil && strconv.Itoa(slot.pod.uid) == uid {
-			if s.actor.step.Action == ops.ActionUpgrade {
-				w.restarting(s.actor, slot, w.records.clusters[s.cluster].Spec.Version)
-			}
+			w.restarting(s.actor, slot, w.records.clusters[s.cluster])
 			w.deletePod(slot)
 		}
 		return nil
@@ -77,8 +76,8 @@ func (s *site) deleteVolumes(ctx context.Context, st ops.State, members []string
 	return nil
 }
 
-// upgrade gives a member its new template, then restarts its pod.
-func (s *site) upgrade(ctx context.Context, st ops.State, member string) error {
+// renew gives a member its new template, then restarts its pod.
+func (s *site) renew(ctx context.Context, st ops.State, member string, done func(kube.Pod) bool) error {
 	w := s.actor.world
 	if err := s.applyWorkload(ctx, st, member); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (s *site) upgrade(ctx context.Context, st ops.State, member string) error {
 		return fmt.Errorf("the template of %s has not been seen: %w", member, engine.ErrNotReady)
 	}
 	pod := st.Kube.Member(member).Pod
-	if !pod.Exists || pod.Version == st.Cluster.Spec.Version {
+	if !pod.Exists || done(pod) {
 		return nil
 	}
 	return s.deletePod(ctx, member, pod.UID)

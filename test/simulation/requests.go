@@ -31,7 +31,7 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(29); {
+	switch x := p.rng.IntN(32); {
 	case x == 24:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbSwitchover })
 	case x == 25:
@@ -47,6 +47,16 @@ func (p *person) next() command {
 			if force {
 				s.Waive = []string{"evidence"}
 			}
+		})
+	case x == 29:
+		options := p.options()
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Waive, s.Change = v1alpha1.VerbConfigure, []string{"downtime"}, options
+		})
+	case x > 29:
+		memory := p.memory()
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Waive, s.Change = v1alpha1.VerbResize, []string{"downtime"}, memory
 		})
 	case x > 19 && members != nil: // the step that makes sense
 		version := p.newer(c.Spec.Version)

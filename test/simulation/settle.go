@@ -26,12 +26,14 @@ func (p *person) settle() {
 	}
 }
 
-// converge finishes what is in flight.
+// converge finishes what is in flight, or steps it back where members can't
+// live with what it asks for: that way must always be open.
 func (p *person) converge(name string) {
 	var err error
 	for range 8 { // a container that crashed often is started again only minutes later
+		back := p.world.unbearable(name)
 		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
-			_, err := r.Resume(ctx, Namespace, name, false)
+			_, err := r.Resume(ctx, Namespace, name, back)
 			return err
 		})
 		if err == nil || ops.KindOf(err) == ops.Unchanged {

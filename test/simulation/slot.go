@@ -27,8 +27,11 @@ type volume struct {
 }
 
 type workload struct {
-	token     string
-	version   string
+	token    string
+	version  string
+	settings string
+	// unfit says why a process with these settings does not start, "" if it does.
+	unfit     string
 	bootstrap bool
 	peers     []string
 	deleting  bool

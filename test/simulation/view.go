@@ -31,11 +31,11 @@ func (w *World) member(s *slot) kube.Member {
 		m.Volume = kube.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token}
 	}
 	if l := s.workload; l != nil {
-		m.Workload = kube.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Token: l.token}
+		m.Workload = kube.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Settings: l.settings, Token: l.token}
 	}
 	if p := s.pod; p != nil {
 		m.Pod = kube.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !w.now.Before(p.readySoon), Terminating: p.deleting,
-			UID: strconv.Itoa(p.uid), Version: p.template.version, Restarts: p.restarts, Created: p.created}
+			UID: strconv.Itoa(p.uid), Version: p.template.version, Settings: p.template.settings, Restarts: p.restarts, Created: p.created}
 		if p.problem != nil && !p.deleting {
 			problem := *p.problem
 			m.Pod.Problem = &problem

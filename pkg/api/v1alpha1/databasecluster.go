@@ -104,6 +104,9 @@ type DatabaseClusterStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Formation says how the cluster came to be.
 	Formation *Formation `json:"formation,omitempty"`
+	// Trust is the generation or fingerprint of the CA bundle that members are
+	// to start with. Members read it once, so a change makes them due for a roll.
+	Trust string `json:"trust,omitempty"`
 	// LastBackup and LastVerifiedBackup are the newest ones known to this tool.
 	LastBackup         *BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *BackupReference `json:"lastVerifiedBackup,omitempty"`

@@ -27,6 +27,8 @@ const (
 	VerbStop          Verb = "stop"
 	VerbStart         Verb = "start"
 	VerbDefrag        Verb = "defrag"
+	VerbConfigure     Verb = "configure"
+	VerbResize        Verb = "resize"
 )
 
 // Phase is how far an operation came.
@@ -72,6 +74,11 @@ type OperationSpec struct {
 	MinGain int64 `json:"minGain,omitempty"`
 	// Pods are the UIDs, by member, of the pods that a restart renews.
 	Pods map[string]string `json:"pods,omitempty"`
+	// Change is what configure and resize were asked for. Settings is what that
+	// makes of the whole, and FromSettings the whole before: where cancel goes back to.
+	Change       *SettingsChange `json:"change,omitempty"`
+	Settings     *Settings       `json:"settings,omitempty"`
+	FromSettings *Settings       `json:"fromSettings,omitempty"`
 	// Members and Version are the wanted values of scale, add-member,
 	// remove-member and upgrade, for the plan's sake and for history; the
 	// cluster's spec holds them too.

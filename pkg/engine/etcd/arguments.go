@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
@@ -29,19 +30,13 @@ func arguments(in engine.PodInput, v version) ([]string, error) {
 	if err := lint(in.Cluster.Spec.Config, v); err != nil {
 		return nil, err
 	}
-	free, err := defaults(in, v)
+	free, err := effective(in.Cluster.Spec, v)
 	if err != nil {
 		return nil, err
 	}
 	args := identity(in)
 	if !in.Cluster.Spec.TLS.Disabled {
 		args = append(args, certificates()...)
-	}
-	for name, value := range in.Cluster.Spec.Config {
-		if name == featureGates {
-			value = free[featureGates] + "," + value
-		}
-		free[name] = value
 	}
 	for _, name := range slices.Sorted(maps.Keys(free)) {
 		args = append(args, "--"+name+"="+free[name])
@@ -94,10 +89,35 @@ func certificates() []string {
 	return args
 }
 
+// Options implements engine.Renderer.
+func (*Engine) Options(c *v1alpha1.DatabaseCluster, target string) (map[string]string, error) {
+	v, err := supported(target)
+	if err != nil {
+		return nil, err
+	}
+	return effective(c.Spec, v)
+}
+
+// effective are the options of a member's process: our defaults, and a
+// person's own on top.
+func effective(spec v1alpha1.DatabaseClusterSpec, v version) (map[string]string, error) {
+	out, err := defaults(spec, v)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range spec.Config {
+		if name == featureGates {
+			value = out[featureGates] + "," + value
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
 // defaults are ours where etcd's own don't suit: without compaction the
 // history fills any quota, and the corruption checks are off.
-func defaults(in engine.PodInput, v version) (map[string]string, error) {
-	q, err := quota(in.Cluster.Spec)
+func defaults(spec v1alpha1.DatabaseClusterSpec, v version) (map[string]string, error) {
+	q, err := quota(spec)
 	if err != nil {
 		return nil, err
 	}

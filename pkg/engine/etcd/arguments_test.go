@@ -1,0 +1,56 @@
+package etcd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// TestOptionsAreWhatIsRendered: what is not among the options is who the
+// member is and whom it trusts, and nothing else decides how it behaves.
+func TestOptionsAreWhatIsRendered(t *testing.T) {
+	t.Parallel()
+	for _, v := range []string{"3.5.35", "3.6.16", "3.7.3"} {
+		c := cluster()
+		c.Spec.Config = map[string]string{"snapshot-count": "5000"}
+		options, err := New().Options(c, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod, err := New().Pod(engine.PodInput{Cluster: c, Member: "db-1", Version: v, Peers: []string{"db-1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(options)) {
+			if !slices.Contains(pod.Container.Args, "--"+name+"="+options[name]) {
+				t.Errorf("%s: option %s=%s is not rendered", v, name, options[name])
+			}
+		}
+		for _, arg := range pod.Container.Args {
+			name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+			_, option := options[name]
+			if _, reserved := managedBecause(name); !option && !reserved {
+				t.Errorf("%s: %s is rendered, and neither an option nor managed", v, name)
+			}
+		}
+	}
+}
+
+func TestOptionsFollowTheVolume(t *testing.T) {
+	t.Parallel()
+	c := cluster()
+	c.Spec.Storage.Size = resource.MustParse("2Gi")
+	options, err := New().Options(c, "3.6.16")
+	if err != nil || options[quotaOption] != "1073741824" {
+		t.Errorf("a volume of 2Gi: quota %s, %v", options[quotaOption], err)
+	}
+	c.Spec.Config = map[string]string{"no-such-option": "1"}
+	if _, err := New().Options(c, "3.9.0"); err == nil {
+		t.Error("a series that nobody knows has options")
+	}
+}

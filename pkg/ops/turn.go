@@ -1,0 +1,76 @@
+package ops
+
+import "strings"
+
+// inTurn restarts the next of the outdated members: one that does not take
+// part, else a follower, else the leader after it handed over to one that is
+// done. Every other member must be healthy, those that had their turn above
+// all: the pause on red.
+func (p planner) inTurn(outdated []string, why string, step func(next string, risk Risk) Step) *Decision {
+	next := p.nextOutdated(outdated)
+	for _, name := range p.voterNames() {
+		if name == next {
+			continue
+		}
+		if err := p.e.Health(p.s.View, name); err != nil {
+			return p.gate("healthy", err, name)
+		}
+	}
+	if leader, ok := p.s.View.Leader(); ok && leader.Name == next && len(p.voterNames()) > 1 && p.e.Capabilities().HandOver {
+		if d := p.handOver(next, why, outdated...); d != nil {
+			return d
+		}
+	}
+	risk := RiskRestart
+	if p.restartStops() {
+		risk = RiskDowntime
+	}
+	return do(step(next, risk))
+}
+
+// nextOutdated picks a member that doesn't take part, else a follower, else the leader.
+func (p planner) nextOutdated(outdated []string) string {
+	for _, name := range outdated {
+		if p.e.Health(p.s.View, name) != nil {
+			return name
+		}
+	}
+	for _, name := range outdated {
+		if !p.s.View.Member(name).Role.Leads() {
+			return name
+		}
+	}
+	return outdated[0]
+}
+
+// except is the rest of the voters.
+func (p planner) except(names []string) []string {
+	listed := map[string]bool{}
+	for _, name := range names {
+		listed[name] = true
+	}
+	var out []string
+	for _, name := range p.voterNames() {
+		if !listed[name] {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// restartStops reports whether the cluster is down while one member restarts:
+// a cluster of one, and of two where writes need a majority.
+func (p planner) restartStops() bool {
+	n := len(p.voterNames())
+	return n == 1 || (p.e.Capabilities().Quorum && n-1 < n/2+1)
+}
+
+// began reports whether this operation has performed such a step, as its journal says.
+func (p planner) began(action Action) bool {
+	for _, e := range p.s.Operation.Status.Journal {
+		if strings.HasPrefix(e.Step, string(action)+"/") {
+			return true
+		}
+	}
+	return false
+}
