@@ -34,6 +34,9 @@ func (fakeEngine) CheckRemove(engine.View, string) error   { return nil }
 func (fakeEngine) CheckUpgraded(engine.View, string) error { return nil }
 func (fakeEngine) Preparation(engine.View, string) string  { return "" }
 func (fakeEngine) CheckRollback(engine.View, string) error { return nil }
+func (fakeEngine) Options(c *v1alpha1.DatabaseCluster, _ string) (map[string]string, error) {
+	return c.Spec.Config, nil
+}
 func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
 	for _, m := range v.Members {
 		if strings.HasPrefix(m.Version, "3.5") && strings.HasPrefix(target, "3.7") {
