@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/cluster"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/machine"
@@ -36,6 +37,7 @@ type options struct {
 	binary, name      string
 	user              string
 	groups            groups
+	away              time.Duration
 	state, cache, src string
 }
 
@@ -116,6 +118,7 @@ func (o *options) flags(name string) *flag.FlagSet {
 	flags.BoolVar(&o.leftovers, "leftovers", false, "status: list what a cluster left on the machine, fail if anything")
 	flags.StringVar(&o.binary, "binary", "", "image: the static program to pack")
 	flags.StringVar(&o.name, "name", "dbop.test/dbop-dev/kubectl-dbop:dev", "image: the name of the image")
+	flags.DurationVar(&o.away, "away", 0, "component restart: how long it is away")
 	flags.StringVar(&o.user, "user", "", "kubeconfig: the user's name")
 	flags.Var(&o.groups, "group", "kubeconfig: a group of the user, may be repeated")
 	return flags

@@ -39,7 +39,7 @@ func TestInterspersed(t *testing.T) {
 }
 
 func TestWrongUse(t *testing.T) {
-	for _, args := range [][]string{{}, {"dance"}, {"node", "cut"}, {"load"}, {"status", "extra", "args"}, {"up", "--nodse=3"}} {
+	for _, args := range [][]string{{}, {"dance"}, {"node", "cut"}, {"component", "restart"}, {"load"}, {"status", "extra", "args"}, {"up", "--nodse=3"}} {
 		err := dispatch(context.Background(), args)
 		if err == nil || !strings.Contains(err.Error(), "usage: cluster") {
 			t.Errorf("%v: %v", args, err)

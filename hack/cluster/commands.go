@@ -24,15 +24,19 @@ func onNode(do func(cluster.Cluster, context.Context, string) error) func(contex
 // commands are all there are.
 func commands() map[string]command {
 	return map[string]command{
-		"up":          {usage: "[--nodes 2]", help: "start the cluster, or see that it runs", changes: true, run: up},
-		"down":        {help: "remove the cluster, keep the cache", changes: true, run: down},
-		"status":      {usage: "[--leftovers]", help: "what runs, or what is left of it", run: status},
-		"build":       {usage: "[NAME...]", help: "build binaries only, all or the named", most: -1, run: buildBinaries},
-		"images":      {help: "build the standard images and load them into every node", changes: true, run: images},
-		"image":       {usage: "--binary PATH [--name IMAGE]", help: "pack a static program as an image and load it", changes: true, run: image},
-		"load":        {usage: "ARCHIVE...", help: "load image archives into every node", changes: true, least: 1, most: -1, run: load},
-		"kubeconfig":  {usage: "--user NAME [--group G]...", help: "print a kubeconfig for a user without rights of its own", run: kubeconfig},
-		"kubectl":     {usage: "ARGS...", help: "run kubectl as administrator", most: -1, raw: true, run: kubectl},
+		"up":         {usage: "[--nodes 2]", help: "start the cluster, or see that it runs", changes: true, run: up},
+		"down":       {help: "remove the cluster, keep the cache", changes: true, run: down},
+		"status":     {usage: "[--leftovers]", help: "what runs, or what is left of it", run: status},
+		"build":      {usage: "[NAME...]", help: "build binaries only, all or the named", most: -1, run: buildBinaries},
+		"images":     {help: "build the standard images and load them into every node", changes: true, run: images},
+		"image":      {usage: "--binary PATH [--name IMAGE]", help: "pack a static program as an image and load it", changes: true, run: image},
+		"load":       {usage: "ARCHIVE...", help: "load image archives into every node", changes: true, least: 1, most: -1, run: load},
+		"kubeconfig": {usage: "--user NAME [--group G]...", help: "print a kubeconfig for a user without rights of its own", run: kubeconfig},
+		"kubectl":    {usage: "ARGS...", help: "run kubectl as administrator", most: -1, raw: true, run: kubectl},
+		"component restart": {usage: "NAME [--away 2s]", help: "kill a part of the control plane, and start it again after a while", changes: true, least: 1, most: 1,
+			run: func(ctx context.Context, c cluster.Cluster, given options, args []string) error {
+				return c.RestartComponent(ctx, args[0], given.away)
+			}},
 		"node add":    {usage: "NAME", help: "join a new node, or start a crashed one", changes: true, least: 1, most: 1, run: onNode(cluster.Cluster.AddNode)},
 		"node cut":    {usage: "NAME", help: "take a node off the network", changes: true, least: 1, most: 1, run: onNode(cluster.Cluster.CutNode)},
 		"node heal":   {usage: "NAME", help: "undo a cut or a crash", changes: true, least: 1, most: 1, run: onNode(cluster.Cluster.HealNode)},

@@ -23,15 +23,16 @@ var (
 )
 
 // guarded is the one place where a dry run is enforced, where writes get their
-// one field manager, and where an API server's answer becomes an error of ours.
+// one field manager, where a request is given up that is not answered, and
+// where an API server's answer becomes an error of ours.
 func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch {
 	g, owner := guard{mode: mode, server: server}, client.FieldOwner(v1alpha1.FieldManager)
 	return interceptor.NewClient(api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			return g.explain(c, "get", obj, key, c.Get(ctx, key, obj, opts...))
+			return g.explain(c, "get", obj, key, patient(ctx, func(ctx context.Context) error { return c.Get(ctx, key, obj, opts...) }))
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			return g.explain(c, "list", list, scope(opts), c.List(ctx, list, opts...))
+			return g.explain(c, "list", list, scope(opts), patient(ctx, func(ctx context.Context) error { return c.List(ctx, list, opts...) }))
 		},
 		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
 			w, err := c.Watch(ctx, list, opts...)
@@ -39,24 +40,24 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if question(obj) {
-				return g.explain(c, "create", obj, client.ObjectKey{}, c.Create(ctx, obj, opts...))
+				return g.explain(c, "create", obj, client.ObjectKey{}, bounded(ctx, func(ctx context.Context) error { return c.Create(ctx, obj, opts...) }))
 			}
-			return g.write(c, "create", obj, client.ObjectKeyFromObject(obj), func() error {
+			return g.write(ctx, c, "create", obj, client.ObjectKeyFromObject(obj), func(ctx context.Context) error {
 				return c.Create(ctx, obj, slices.Concat(opts, []client.CreateOption{owner}, pick[client.CreateOption](mode, client.DryRunAll))...)
 			})
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-			return g.write(c, "update", obj, client.ObjectKeyFromObject(obj), func() error {
+			return g.write(ctx, c, "update", obj, client.ObjectKeyFromObject(obj), func(ctx context.Context) error {
 				return c.Update(ctx, obj, slices.Concat(opts, []client.UpdateOption{owner}, pick[client.UpdateOption](mode, client.DryRunAll))...)
 			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			return g.write(c, "delete", obj, client.ObjectKeyFromObject(obj), func() error {
+			return g.write(ctx, c, "delete", obj, client.ObjectKeyFromObject(obj), func(ctx context.Context) error {
 				return c.Delete(ctx, obj, slices.Concat(opts, pick[client.DeleteOption](mode, client.DryRunAll))...)
 			})
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return g.write(c, "patch", obj, client.ObjectKeyFromObject(obj), func() error {
+			return g.write(ctx, c, "patch", obj, client.ObjectKeyFromObject(obj), func(ctx context.Context) error {
 				return c.Patch(ctx, obj, patch, slices.Concat(opts, []client.PatchOption{owner}, pick[client.PatchOption](mode, client.DryRunAll))...)
 			})
 		},
@@ -65,7 +66,7 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 			if !ok {
 				return errNotAnObject
 			}
-			return g.write(c, "patch", o, client.ObjectKeyFromObject(o), func() error {
+			return g.write(ctx, c, "patch", o, client.ObjectKeyFromObject(o), func(ctx context.Context) error {
 				return c.Apply(ctx, obj, slices.Concat(opts, []client.ApplyOption{owner}, pick[client.ApplyOption](mode, client.DryRunAll))...)
 			})
 		},
@@ -110,11 +111,11 @@ type guard struct {
 	server string
 }
 
-func (g guard) write(c client.Client, verb string, obj client.Object, key client.ObjectKey, do func() error) error {
+func (g guard) write(ctx context.Context, c client.Client, verb string, obj client.Object, key client.ObjectKey, do func(context.Context) error) error {
 	if g.mode == DryRunClient {
 		return &RequestError{Verb: verb, Resource: resourceOf(c, obj), Namespace: key.Namespace, Name: key.Name, Kind: ErrDryRun}
 	}
-	return g.explain(c, verb, obj, key, do())
+	return g.explain(c, verb, obj, key, bounded(ctx, do))
 }
 
 func (g guard) explain(c client.Client, verb string, obj runtime.Object, key client.ObjectKey, err error) error {

@@ -94,14 +94,31 @@ type acquisition struct {
 	processes processTable
 }
 
-// errTaken: somebody was quicker; look again.
-var errTaken = errors.New("another took the lease first")
+// errTaken: somebody was quicker, or what came of our write is unknown; look again.
+var errTaken = errors.New("others were quicker every time")
+
+// How often the lease is reached for before the last failure counts, and what
+// lies between two times.
+const (
+	reaches    = 6
+	reachPause = 200 * time.Millisecond
+)
 
 func (a *acquisition) run(ctx context.Context) (Lease, error) {
-	for {
+	for n := 1; ; n++ {
 		l, err := a.try(ctx)
 		if !errors.Is(err, errTaken) {
 			return l, err
+		}
+		if n == reaches {
+			return nil, fmt.Errorf("take the lease of cluster %s: %w", a.cluster, err)
+		}
+		timer := time.NewTimer(reachPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("take the lease of cluster %s: %w", a.cluster, context.Cause(ctx))
 		}
 	}
 }
@@ -114,7 +131,8 @@ func (a *acquisition) try(ctx context.Context) (Lease, error) {
 		return a.take(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: a.key.Namespace, Name: a.key.Name}})
 	case err != nil:
 		return nil, fmt.Errorf("look at the lease of cluster %s: %w", a.cluster, err)
-	case holder(found) == "" || a.holderDied(found):
+	case holder(found) == "" || holder(found) == a.identity || a.holderDied(found):
+		// Our own name is there if the answer to an earlier try was lost.
 		return a.take(ctx, found)
 	}
 	abandoned, err := a.watch(ctx, found)
@@ -200,6 +218,8 @@ func (a *acquisition) take(ctx context.Context, l *coordinationv1.Lease) (Lease,
 	switch {
 	case errors.Is(err, ErrConflict), errors.Is(err, ErrExists), errors.Is(err, ErrNotFound):
 		return nil, errTaken
+	case err != nil && (hiccup(err) || errors.Is(err, ErrTimeout)):
+		return nil, fmt.Errorf("%w: %w", errTaken, err)
 	case err != nil:
 		return nil, fmt.Errorf("take the lease of cluster %s: %w", a.cluster, err)
 	}

@@ -3,6 +3,8 @@ package kube
 import (
 	"context"
 	"errors"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,6 +173,57 @@ func TestOnlyOneOfManyAcquires(t *testing.T) {
 		}
 		if err := (<-won).Release(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// What came of a write is unknown if its answer is lost: it may have taken the
+// lease. Nobody must then wait for themselves.
+func TestAcquireOverLostAnswers(t *testing.T) {
+	for name, performed := range map[string]bool{"before it was done": false, "after it was done": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				failing := 2
+				c, _ := newFake(t, interceptor.Funcs{
+					Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+						if failing--; failing < 0 {
+							return c.Create(ctx, obj, opts...)
+						}
+						if performed {
+							_ = c.Create(ctx, obj, opts...)
+						}
+						return syscall.ECONNRESET
+					},
+				})
+				began := time.Now()
+				l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if err := l.Check(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := l.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestAcquireGivesUpInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newFake(t, interceptor.Funcs{
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+				return syscall.ECONNRESET
+			},
+		})
+		_, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+		if !errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v", err)
 		}
 	})
 }

@@ -57,13 +57,20 @@ func (k *keeper) keep(ctx context.Context, l *coordinationv1.Lease, renewed time
 		case <-next.C:
 		}
 		began := time.Now()
-		attempt, cancel := context.WithDeadline(ctx, renewed.Add(k.options.Duration))
+		left := time.Until(renewed.Add(k.options.Duration))
+		if left <= 0 {
+			k.lose()
+			return
+		}
+		// One renewal that hangs leaves time for another.
+		attempt, cancel := context.WithTimeout(ctx, min(k.options.RenewEvery, left))
 		fresh, err := k.renew(attempt, l)
 		cancel()
 		switch {
 		case err == nil:
 			l, renewed = fresh, began
-			next.Reset(k.options.RenewEvery)
+			// A process that stood still reads the answer when it is worth nothing.
+			next.Reset(min(k.options.RenewEvery, time.Until(renewed.Add(k.options.Duration))))
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, ErrLeaseLost), time.Since(renewed) >= k.options.Duration:
@@ -136,10 +143,25 @@ func (k *keeper) Release(ctx context.Context) error {
 	k.stop()
 	<-k.done
 	k.released = true
+	var err error
+	for range reaches {
+		if err = k.giveBack(ctx); err == nil || !hiccup(err) && !errors.Is(err, ErrConflict) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("release the lease of cluster %s: %w", k.cluster, err)
+	}
+	return nil
+}
+
+// giveBack clears the lease, or deletes that of a cluster that is no more. It
+// is repeated if what came of it is unknown.
+func (k *keeper) giveBack(ctx context.Context) error {
 	found := &coordinationv1.Lease{}
 	err := k.client.api.Get(ctx, k.key, found)
 	switch {
-	case errors.Is(err, ErrNotFound) || (err == nil && holder(found) != k.identity):
+	case err == nil && holder(found) != k.identity:
 		return nil
 	case err == nil && k.clusterGone(ctx):
 		err = k.client.api.Delete(ctx, found, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
@@ -150,10 +172,7 @@ func (k *keeper) Release(ctx context.Context) error {
 		delete(found.Annotations, AnnotationOperation)
 		err = k.client.api.Update(ctx, found)
 	}
-	if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("release the lease of cluster %s: %w", k.cluster, err)
-	}
-	return nil
+	return ignoreGone(err)
 }
 
 func (k *keeper) clusterGone(ctx context.Context) bool {

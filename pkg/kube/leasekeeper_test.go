@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -95,6 +97,87 @@ func TestLeaseRidesOutAShortOutage(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// One request that is never answered is no reason to lose the lease.
+func TestLeaseOutlivesARenewalThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := 1
+		c, _ := newFake(t, interceptor.Funcs{
+			Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+				if hangs--; hangs >= 0 {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return c.Update(ctx, obj, opts...)
+			},
+		})
+		l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after, lost := lostAfter(l, time.Minute); lost {
+			t.Errorf("lost after %v", after)
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A process that stands still reads the answer to its renewal when it is
+// worth nothing any more.
+func TestLeaseIsLostByAnAnswerThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newFake(t, interceptor.Funcs{
+			Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+				err := c.Update(ctx, obj, opts...)
+				time.Sleep(20 * time.Second)
+				return err
+			},
+		})
+		l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, lost := lostAfter(l, time.Minute)
+		if !lost || after > 25*time.Second {
+			t.Errorf("lost=%v after %v, want as soon as the answer is there", lost, after)
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestReleaseIsRepeatedOverAHiccup(t *testing.T) {
+	for name, performed := range map[string]bool{"before": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			failing := 2
+			c, api := newFake(t, interceptor.Funcs{
+				Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+					if failing--; failing < 0 {
+						return c.Update(ctx, obj, opts...)
+					}
+					if performed {
+						_ = c.Update(ctx, obj, opts...)
+					}
+					return syscall.ECONNRESET
+				},
+			}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: v1alpha1.Record("db")}})
+			l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			left := &coordinationv1.Lease{}
+			if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: v1alpha1.Record("db")}, left); err != nil || holder(left) != "" {
+				t.Errorf("the lease is held by %q: %v", holder(left), err)
+			}
+		})
+	}
 }
 
 func TestLeaseIsLostWhenItCanNotBeRenewed(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // World is what a loop observes and acts upon: a live cluster, or a simulated one.
@@ -32,7 +33,7 @@ type Loop struct {
 	Engine   engine.Engine
 	World    World
 	Reporter Reporter
-	// Guard is asked before every irreversible step; an error stops the loop.
+	// Guard is asked before every step; an error stops the loop.
 	Guard func(context.Context) error
 	// Stop, once closed, ends the loop at the next safe point.
 	Stop <-chan struct{}
@@ -77,12 +78,21 @@ func (l *Loop) stopped(ctx context.Context) error {
 	default:
 	}
 	switch {
+	case errors.Is(context.Cause(ctx), kube.ErrLeaseLost):
+		return leaseLost(context.Cause(ctx))
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return &Error{Kind: TimedOut, Message: "the time allowed by --timeout is over", Hint: "the same command continues where it stopped"}
 	case ctx.Err() != nil:
 		return &Error{Kind: Interrupted, Message: "interrupted", Hint: "the same command continues where it stopped", Err: context.Cause(ctx)}
 	}
 	return nil
+}
+
+// leaseLost is the end of a process that stood still, or did not reach the API
+// server, for so long that another may act.
+func leaseLost(err error) *Error {
+	return &Error{Kind: Failed, Check: "lease", Message: "stopped before the next step", Err: err,
+		Hint: "another process may have taken over: kubectl dbop status shows what goes on; otherwise the same command continues"}
 }
 
 func (l *Loop) decide(s State) Decision {

@@ -267,6 +267,35 @@ func TestLoopAsksTheGuard(t *testing.T) {
 	if n := len(w.saved); n != 1 || op.Status.Message != "" {
 		t.Errorf("who lost the lease writes nothing more: %d saves, %q", n, op.Status.Message)
 	}
+	var typed *Error
+	if !errors.As(err, &typed) || typed.Kind != Failed || typed.Check != "lease" || typed.Hint == "" {
+		t.Errorf("who lost the lease is told: %v", err)
+	}
+	asked = 0
+	if _, _, err, _ := run(t, growing(), func(_ *ideal, l *Loop) {
+		l.Guard = func(context.Context) error { asked++; return nil }
+	}); err != nil || asked != len(growth()) {
+		t.Errorf("asked %d times for %d steps, also those that can be undone: %v", asked, len(growth()), err)
+	}
+}
+
+// TestLoopStopsWithoutLease hears in the middle that the lease is gone.
+func TestLoopStopsWithoutLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		w := newIdeal(growing())
+		w.perform = func(Step) error { cancel(kube.ErrLeaseLost); return nil }
+		op := w.state.Operation
+		err := newLoop(w).Run(ctx, op)
+		var typed *Error
+		if !errors.As(err, &typed) || typed.Kind != Failed || typed.Check != "lease" || !errors.Is(err, kube.ErrLeaseLost) {
+			t.Errorf("got %v", err)
+		}
+		if len(w.performed) != 1 || op.Status.Message != "" {
+			t.Errorf("performed %v, then wrote %q", w.performed, op.Status.Message)
+		}
+	})
 }
 
 func TestLoopWritesDownFirst(t *testing.T) {

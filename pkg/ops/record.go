@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -56,29 +57,41 @@ func setFact(op *v1alpha1.Operation, key, value string) {
 
 // SaveRecord persists the status of a record. A repeat after an answer that
 // got lost is a success: what is stored says the same already, and op carries
-// its version again.
+// its version again. A conflict over a record that nobody touched is none:
+// an API server has other reasons for that word.
 func SaveRecord(ctx context.Context, store kube.Store, op *v1alpha1.Operation) error {
-	err := store.UpdateOperation(ctx, op)
-	if !errors.Is(err, kube.ErrConflict) {
-		return err
+	for try := 1; ; try++ {
+		err := store.UpdateOperation(ctx, op)
+		if !errors.Is(err, kube.ErrConflict) || try == attempts {
+			return err
+		}
+		stored, getErr := store.GetOperation(ctx, op.Namespace, op.Name)
+		switch {
+		case getErr != nil:
+			return errors.Join(err, getErr)
+		case stored.ResourceVersion == op.ResourceVersion:
+			continue
+		case !equality.Semantic.DeepEqual(stored.Status, op.Status):
+			return err
+		}
+		op.ResourceVersion = stored.ResourceVersion
+		return nil
 	}
-	stored, getErr := store.GetOperation(ctx, op.Namespace, op.Name)
-	if getErr != nil {
-		return errors.Join(err, getErr)
-	}
-	if !equality.Semantic.DeepEqual(stored.Status, op.Status) {
-		return err
-	}
-	op.ResourceVersion = stored.ResourceVersion
-	return nil
 }
 
 // save persists the record, and rides out an API server that does not take it.
 func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
+	// A conflict says that another wrote, which no repeat mends.
+	return ride(ctx, func() error { return l.World.Save(ctx, op) }, kube.ErrConflict)
+}
+
+// ride repeats a write until the API server takes it, unless the error is final.
+func ride(ctx context.Context, write func() error, final ...error) error {
 	began, pause := time.Now(), firstBackoff
 	for {
-		err := l.World.Save(ctx, op)
-		if err == nil || !transient(err) || errors.Is(err, kube.ErrConflict) || time.Since(began) > outageDeadline {
+		err := write()
+		over := func(f error) bool { return errors.Is(err, f) }
+		if err == nil || !transient(err) || slices.ContainsFunc(final, over) || time.Since(began) > outageDeadline {
 			return err
 		}
 		timer := time.NewTimer(pause)

@@ -231,7 +231,7 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 		}
 		op.Status.Phase = v1alpha1.PhaseCancelling
 	}
-	if err := r.continueRecord(ctx, op); err != nil {
+	if err := r.continueRecord(ctx, op, lease); err != nil {
 		return nil, err
 	}
 	return op, r.loop(ctx, namespace, op, lease)

@@ -26,7 +26,7 @@ type shelf struct {
 var errBroken = errors.New("the process died")
 
 func (s *shelf) write(version *string) error {
-	if s.fuse--; s.fuse == -1 {
+	if s.fuse--; s.fuse < 0 {
 		return errBroken
 	}
 	s.version++
@@ -63,7 +63,10 @@ func (s *shelf) UpdateCluster(_ context.Context, c *v1alpha1.DatabaseCluster) er
 	return nil
 }
 
-func (s *shelf) CreateOperation(_ context.Context, o *v1alpha1.Operation) error {
+func (s *shelf) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+	if have, _ := s.GetOperation(ctx, "", o.Name); have != nil {
+		return kube.ErrExists
+	}
 	if err := s.write(&o.ResourceVersion); err != nil {
 		return err
 	}

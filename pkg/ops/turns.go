@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // turns is the memory of one run: what is being waited for or tried, since
@@ -126,8 +127,11 @@ func (t *turns) perform(ctx context.Context, s State, step Step) error {
 		t.open = &step
 		t.loop.Reporter.Started(step)
 	}
-	if step.Irreversible() && t.loop.Guard != nil {
-		if err := t.loop.Guard(ctx); err != nil {
+	if t.loop.Guard != nil {
+		// A process can stand still for longer than its lease, at any line.
+		if err := t.loop.Guard(ctx); errors.Is(err, kube.ErrLeaseLost) {
+			return leaseLost(err)
+		} else if err != nil {
 			return t.failed(ctx, s.Now, step, fmt.Errorf("check the lease before %q: %w", step.Title, err))
 		}
 	}

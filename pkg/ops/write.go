@@ -17,52 +17,80 @@ import (
 func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
 	if old := p.Supersedes; old != nil {
 		old.Status.Phase, old.Status.Message = v1alpha1.PhaseCancelled, "superseded by "+string(p.Request.Operation.Verb)
-		if err := r.Store.UpdateOperation(ctx, old); err != nil {
+		if err := r.save(ctx, old); err != nil {
 			return nil, fmt.Errorf("end operation %s: %w", old.Name, err)
 		}
 	}
 	if c := p.Request.Cluster; c != nil {
 		c.Namespace = namespace
-		if err := r.Store.CreateCluster(ctx, c); err != nil && !errors.Is(err, kube.ErrExists) {
+		if err := ride(ctx, func() error { return r.Store.CreateCluster(ctx, c) }); err != nil && !errors.Is(err, kube.ErrExists) {
 			return nil, fmt.Errorf("write down cluster %s: %w", c.Name, err)
 		}
 	}
 	op := p.Continues
 	if op == nil {
 		op = p.record(namespace)
-		// The look that found no other operation may be old: a process can stand
-		// still for longer than its lease.
-		if err := lease.Check(ctx); err != nil {
-			return nil, fmt.Errorf("check the lease before the operation is written down: %w", err)
-		}
-		if err := r.Store.CreateOperation(ctx, op); err != nil {
+		if err := r.createRecord(ctx, op, lease); err != nil {
 			return nil, fmt.Errorf("write down the operation: %w", err)
 		}
 	} else if op.Status.Phase == v1alpha1.PhasePaused {
 		op.Status.Phase = v1alpha1.PhaseRunning
 	}
-	return op, r.continueRecord(ctx, op)
+	return op, r.continueRecord(ctx, op, lease)
 }
 
 // continueRecord makes the cluster want what the record asks for, and the
 // record say that it runs.
-func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation) error {
+func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
 	op.Status.Message = ""
-	if err := r.Store.UpdateOperation(ctx, op); err != nil {
+	if err := r.save(ctx, op); err != nil {
 		return fmt.Errorf("write down that operation %s goes on: %w", op.Name, err)
 	}
-	c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
-	if errors.Is(err, kube.ErrNotFound) && op.Spec.Verb == v1alpha1.VerbDelete {
+	return ride(ctx, func() error {
+		c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
+		if errors.Is(err, kube.ErrNotFound) && op.Spec.Verb == v1alpha1.VerbDelete {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !want(c, op) {
+			return nil
+		}
+		if err := lease.Check(ctx); err != nil {
+			return fmt.Errorf("check the lease before the wish is written down: %w", err)
+		}
+		if err := r.Store.UpdateCluster(ctx, c); err != nil {
+			return fmt.Errorf("write down what %s is to become: %w", c.Name, err)
+		}
 		return nil
-	}
-	if err != nil {
+	}, kube.ErrNotFound)
+}
+
+// createRecord writes a new record. One of its very name can only be from an
+// earlier try whose answer was lost. The look that found no other operation may
+// be old, and so may an earlier try: a process can stand still for longer than
+// its lease.
+func (r *Runner) createRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
+	tried := false
+	return ride(ctx, func() error {
+		if err := lease.Check(ctx); err != nil {
+			return fmt.Errorf("check the lease before the operation is written down: %w", err)
+		}
+		err := r.Store.CreateOperation(ctx, op)
+		if tried && errors.Is(err, kube.ErrExists) {
+			stored, err := r.Store.GetOperation(ctx, op.Namespace, op.Name)
+			if err != nil {
+				return err
+			}
+			op.ObjectMeta = stored.ObjectMeta
+			return nil
+		}
+		tried = true
 		return err
-	}
-	if !want(c, op) {
-		return nil
-	}
-	if err := r.Store.UpdateCluster(ctx, c); err != nil {
-		return fmt.Errorf("write down what %s is to become: %w", c.Name, err)
-	}
-	return nil
+	})
+}
+
+func (r *Runner) save(ctx context.Context, op *v1alpha1.Operation) error {
+	return ride(ctx, func() error { return SaveRecord(ctx, r.Store, op) }, kube.ErrConflict)
 }

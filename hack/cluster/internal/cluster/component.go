@@ -1,0 +1,24 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/control"
+)
+
+// RestartComponent kills a component of the control plane and starts it again
+// after a while.
+func (c Cluster) RestartComponent(ctx context.Context, name string, away time.Duration) error {
+	client, err := c.running(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, away+startLimit)
+	defer cancel()
+	if err := control.Restart(limited, c.Site, client, name, away); err != nil {
+		return err
+	}
+	c.Log.Printf("%s serves again", name)
+	return nil
+}
