@@ -58,6 +58,11 @@ type Access struct {
 	// TLS holds the client certificate and the CA; nil for plain text. The
 	// engine sets the server name.
 	TLS *tls.Config
+	// Credentials reads, at each call anew, what the administrator may log in
+	// with, in the order to be tried. It is asked only where the database
+	// demands a password: a certificate that names a user needs none. nil where
+	// there is none. They are never logged.
+	Credentials func(ctx context.Context) ([]Credentials, error)
 }
 
 // Session speaks to one cluster. Methods that change something are idempotent:

@@ -42,4 +42,12 @@ func (r readOnly) Fingerprint(ctx context.Context, member string) (Fingerprint, 
 	return r.session.Fingerprint(ctx, member)
 }
 
+// Users implements UserLister.
+func (r readOnly) Users(ctx context.Context) ([]User, error) {
+	if l, ok := r.session.(UserLister); ok {
+		return l.Users(ctx)
+	}
+	return nil, nil
+}
+
 func (r readOnly) Close() error { return r.session.Close() }

@@ -50,7 +50,16 @@ type Member struct {
 	QuotaBytes int64 `json:"quotaBytes,omitempty"`
 	// Alarms are the engine's own alarms on this member, for example "NOSPACE".
 	Alarms []string `json:"alarms,omitempty"`
+	// Auth says whether the member demands that clients log in: AuthOn, AuthOff,
+	// or "" where it did not say.
+	Auth string `json:"auth,omitempty"`
 }
+
+// The values of Member.Auth.
+const (
+	AuthOn  = "on"
+	AuthOff = "off"
+)
 
 // Registered is one entry of the database's own member list.
 type Registered struct {
@@ -105,6 +114,22 @@ func (v View) Leader() (Member, bool) {
 		}
 	}
 	return Member{}, false
+}
+
+// Auth is what all members that say something of authentication agree on; ""
+// if none does or they differ.
+func (v View) Auth() string {
+	said := ""
+	for _, m := range v.Members {
+		switch {
+		case m.Auth == "" || m.Auth == said:
+		case said == "":
+			said = m.Auth
+		default:
+			return ""
+		}
+	}
+	return said
 }
 
 // Voters returns the roster's voting entries.

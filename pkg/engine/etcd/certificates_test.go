@@ -18,7 +18,7 @@ import (
 
 // issue makes a CA and one certificate for all members and the client, in dir
 // under the names that a pod has them.
-func issue(t *testing.T, dir string, hosts []string) *tls.Config {
+func issue(t *testing.T, dir string, hosts []string) *issuer {
 	t.Helper()
 	ca := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"},
@@ -53,9 +53,28 @@ func issue(t *testing.T, dir string, hosts []string) *tls.Config {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
+	return &issuer{t: t, ca: ca, key: caKey, pool: pool}
+}
+
+// issuer is the CA of a fleet.
+type issuer struct {
+	t    *testing.T
+	ca   *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pool *x509.CertPool
+}
+
+// client is what a client needs whose certificate names that user.
+func (i *issuer) client(user string) *tls.Config {
+	i.t.Helper()
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: user}, NotBefore: i.ca.NotBefore, NotAfter: i.ca.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	k := key(i.t)
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, RootCAs: pool,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{leafDER}, PrivateKey: leafKey}},
+		MinVersion: tls.VersionTLS12, RootCAs: i.pool,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{sign(i.t, leaf, i.ca, k, i.key)}, PrivateKey: k}},
 	}
 }
 

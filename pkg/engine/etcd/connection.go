@@ -27,6 +27,8 @@ type connection struct {
 	client *clientv3.Client
 	http   *http.Client
 	base   string
+	// named is true if a certificate may name the user of each request.
+	named bool
 
 	// users and retired belong to the session: a connection that failed is
 	// closed when its last user is done.
@@ -34,7 +36,7 @@ type connection struct {
 	retired bool
 }
 
-func newConnection(access engine.Access, at addresses, member string) (*connection, error) {
+func newConnection(access engine.Access, at addresses, member string, login *login) (*connection, error) {
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return access.Dial(ctx, v1alpha1.PodName(member), clientPort)
 	}
@@ -61,8 +63,8 @@ func newConnection(access engine.Access, at addresses, member string) (*connecti
 				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 				MinConnectTimeout: connectTimeout,
 			}),
-			grpc.WithUnaryInterceptor(once),
-			grpc.WithStreamInterceptor(onceStream),
+			grpc.WithUnaryInterceptor(login.unary),
+			grpc.WithStreamInterceptor(login.stream),
 		},
 	})
 	if err != nil {
@@ -75,7 +77,8 @@ func newConnection(access engine.Access, at addresses, member string) (*connecti
 		IdleConnTimeout:     time.Minute,
 		MaxIdleConns:        1,
 	}
-	return &connection{client: client, http: &http.Client{Transport: transport}, base: base}, nil
+	return &connection{client: client, http: &http.Client{Transport: transport}, base: base,
+		named: secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)}, nil
 }
 
 // maintenance is the client's, on the connection that is open already: the

@@ -65,7 +65,10 @@ type fleet struct {
 	t       *testing.T
 	cluster *v1alpha1.DatabaseCluster
 	dir     string
+	issuer  *issuer
 	tls     *tls.Config
+	// passwords, if set, are what the session logs in with.
+	passwords func(context.Context) ([]engine.Credentials, error)
 	members map[string]*process
 	session *session
 }
@@ -79,7 +82,7 @@ type process struct {
 }
 
 // newFleet prepares size members without starting any.
-func newFleet(t *testing.T, name string, size int) *fleet {
+func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fleet {
 	t.Helper()
 	f := &fleet{t: t, dir: t.TempDir(), members: map[string]*process{}, cluster: &v1alpha1.DatabaseCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"},
@@ -94,10 +97,14 @@ func newFleet(t *testing.T, name string, size int) *fleet {
 			peer: freePort(t), client: freePort(t), metrics: freePort(t), data: filepath.Join(f.dir, member),
 		}
 	}
-	f.tls = issue(t, f.dir, hosts)
+	f.issuer = issue(t, f.dir, hosts)
+	f.tls = f.issuer.client("root")
+	for _, change := range changes {
+		change(f)
+	}
 	f.session = newSession(f.access(), addresses{
 		host:    func(member string) string { return host(f.cluster, member) },
-		peerURL: func(member string) string { return fmt.Sprintf("https://127.0.0.1:%d", f.members[member].peer) },
+		peerURL: func(member string) string { return fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), f.members[member].peer) },
 		member:  f.memberAt,
 	})
 	t.Cleanup(func() {
@@ -116,7 +123,7 @@ func newFleet(t *testing.T, name string, size int) *fleet {
 
 func (f *fleet) access() engine.Access {
 	return engine.Access{
-		Cluster: f.cluster, TLS: f.tls,
+		Cluster: f.cluster, TLS: f.tls, Credentials: f.passwords,
 		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
 			p, ok := f.members[strings.TrimSuffix(pod, "-0")]
 			if !ok || port != clientPort {
@@ -168,8 +175,8 @@ func (f *fleet) local(member string, args []string) []string {
 		dataDir, p.data, tlsPath, f.dir,
 	}
 	for name, other := range f.members {
-		pairs = append(pairs, peerURL(f.cluster, name), fmt.Sprintf("https://127.0.0.1:%d", other.peer),
-			clientURL(f.cluster, name), fmt.Sprintf("https://127.0.0.1:%d", other.client))
+		pairs = append(pairs, peerURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), other.peer),
+			clientURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), other.client))
 	}
 	replacer := strings.NewReplacer(pairs...)
 	out := make([]string, len(args))

@@ -44,18 +44,24 @@ func (s *session) findLeader(ctx context.Context) (string, error) {
 		status *clientv3.StatusResponse
 		// named is the leader's name where the member knows it.
 		named string
+		// barred is why nobody could log in.
+		barred error
 	}
 	answers := make([]answer, len(members))
 	var wg sync.WaitGroup
 	for i, member := range members {
 		wg.Go(func() {
-			answers[i].status, answers[i].named = s.askWhoLeads(ctx, member)
+			answers[i].status, answers[i].named, answers[i].barred = s.askWhoLeads(ctx, member)
 		})
 	}
 	wg.Wait()
 	var best *clientv3.StatusResponse
 	name := ""
+	var locked error
 	for i, a := range answers {
+		if a.barred != nil {
+			locked = a.barred
+		}
 		if a.status == nil || a.named == "" {
 			continue
 		}
@@ -64,19 +70,27 @@ func (s *session) findLeader(ctx context.Context) (string, error) {
 			best, name = a.status, a.named
 		}
 	}
+	if name == "" && locked != nil {
+		return "", fault(ctx, locked)
+	}
 	if name == "" {
 		return "", fmt.Errorf("find the leader among %d members: none of them knows one: %w", len(members), engine.ErrNotReady)
 	}
 	return name, nil
 }
 
-// askWhoLeads asks one member; a nil status means that it was not reached.
-func (s *session) askWhoLeads(ctx context.Context, member string) (status *clientv3.StatusResponse, named string) {
+// askWhoLeads asks one member; a nil status means that it was not reached, or
+// lets nobody in.
+func (s *session) askWhoLeads(ctx context.Context, member string) (status *clientv3.StatusResponse, named string, locked error) {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
 	// An error leaves the status nil, like a member that is down.
 	_ = s.with(member, func(c *connection) bool {
 		answer, err := askStatus(ctx, c)
+		if barred(err) {
+			locked = err
+			return true
+		}
 		if err != nil {
 			return false
 		}
@@ -99,5 +113,5 @@ func (s *session) askWhoLeads(ctx context.Context, member string) (status *clien
 		}
 		return true
 	})
-	return status, named
+	return status, named, locked
 }

@@ -69,29 +69,46 @@ func (s *session) ask(ctx context.Context, name string) testimony {
 	t := testimony{member: engine.Member{Name: name, Role: engine.RoleUnknown}}
 	err := s.with(name, func(c *connection) bool {
 		status, err := askStatus(ctx, c)
+		if barred(err) {
+			t.member = outsider(ctx, c, name, err)
+			return true
+		}
 		if err != nil {
 			t.member.Problem = plain(err)
 			return false
 		}
 		t.member = memberFrom(name, status)
 		var wg sync.WaitGroup
-		var protocol string
+		var protocol, auth string
 		wg.Go(func() {
 			// A version that was not told stays unknown, which the rules that need it say.
-			protocol, _ = askClusterVersion(ctx, c)
+			if v, err := askVersions(ctx, c); err == nil {
+				protocol = v.cluster()
+			}
+			auth = askAuth(ctx, c)
 		})
 		if t.member.Role != engine.RoleLearner {
 			roster, err := s.askRoster(ctx, c)
 			t.roster, t.member.Serving = roster, err == nil
 		}
 		wg.Wait()
-		t.member.Protocol = protocol
+		t.member.Protocol, t.member.Auth = protocol, auth
 		return true
 	})
 	if err != nil {
 		t.member.Problem = err.Error()
 	}
 	return t
+}
+
+// outsider is what a member shows of itself to somebody who can't log in:
+// without quorum etcd lets nobody in by password.
+func outsider(ctx context.Context, c *connection, name string, reason error) engine.Member {
+	m := engine.Member{Name: name, Reachable: true, Role: engine.RoleUnknown, Problem: plain(reason), Auth: engine.AuthOn}
+	if v, err := askVersions(ctx, c); err == nil {
+		m.Version, m.Protocol = v.Server, v.cluster()
+	}
+	return m
 }
 
 // askRoster reads the member list linearizably: a majority consented.

@@ -17,6 +17,7 @@ import (
 type session struct {
 	access engine.Access
 	at     addresses
+	login  *login
 
 	mu          sync.Mutex
 	connections map[string]*connection
@@ -29,7 +30,7 @@ var _ engine.Session = (*session)(nil)
 var errClosed = errors.New("the session is closed")
 
 func newSession(access engine.Access, at addresses) *session {
-	return &session{access: access, at: at, connections: map[string]*connection{}}
+	return &session{access: access, at: at, login: &login{credentials: access.Credentials}, connections: map[string]*connection{}}
 }
 
 // with lends the connection to a member. do says whether to keep it.
@@ -52,7 +53,7 @@ func (s *session) take(member string) (*connection, error) {
 	c, ok := s.connections[member]
 	if !ok {
 		var err error
-		if c, err = newConnection(s.access, s.at, member); err != nil {
+		if c, err = newConnection(s.access, s.at, member, s.login); err != nil {
 			return nil, err
 		}
 		s.connections[member] = c

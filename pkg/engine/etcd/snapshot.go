@@ -11,11 +11,11 @@ import (
 // a hiccup seen by an observation meanwhile does not end it. The checksum
 // stays at the end of what is written, for etcdutl to check again.
 func (s *session) Snapshot(ctx context.Context, from string, w io.Writer, report func(bytes int64)) error {
-	c, err := newConnection(s.access, s.at, from)
+	c, err := newConnection(s.access, s.at, from, s.login)
 	if err != nil {
 		return fmt.Errorf("take a snapshot of member %s: %w", from, err)
 	}
-	err = stream(ctx, c, w, report)
+	err = stream(ctx, c, s.login, w, report)
 	if closed := c.close(); !errors.Is(closed, context.Canceled) {
 		err = errors.Join(err, closed)
 	}
@@ -25,11 +25,18 @@ func (s *session) Snapshot(ctx context.Context, from string, w io.Writer, report
 	return nil
 }
 
-func stream(ctx context.Context, c *connection, w io.Writer, report func(int64)) (err error) {
+func stream(ctx context.Context, c *connection, l *login, w io.Writer, report func(int64)) (err error) {
 	// Ends the stream when writing fails.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	sent := l.current()
 	resp, err := c.client.SnapshotWithVersion(ctx)
+	if l.wanted(err, sent) {
+		if _, err := l.renew(ctx, c.client.ActiveConnection(), sent); err != nil {
+			return fault(ctx, err)
+		}
+		resp, err = c.client.SnapshotWithVersion(ctx)
+	}
 	if err != nil {
 		return fault(ctx, err)
 	}

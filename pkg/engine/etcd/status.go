@@ -95,32 +95,40 @@ func complaints(reported []string, id uint64) (alarms []string, problem string) 
 	return alarms, strings.Join(rest, "; ")
 }
 
-// askClusterVersion asks for the version that the cluster speaks, "" while it
-// has not decided. Only HTTP tells it.
-func askClusterVersion(ctx context.Context, c *connection) (string, error) {
+// versions are those of a member's server and of the cluster.
+type versions struct {
+	Server  string `json:"etcdserver"`
+	Cluster string `json:"etcdcluster"`
+}
+
+// cluster is the version that the cluster speaks, "" while it has not decided.
+func (v versions) cluster() string {
+	if _, err := parseVersion(v.Cluster); err != nil {
+		return ""
+	}
+	return v.Cluster
+}
+
+// askVersions asks for what only HTTP tells.
+func askVersions(ctx context.Context, c *connection) (versions, error) {
+	var v versions
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/version", nil)
 	if err != nil {
-		return "", err
+		return v, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return "", err
+		return v, err
 	}
 	// What was read is all that counts.
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("GET /version: %s", resp.Status)
+		return v, fmt.Errorf("GET /version: %s", resp.Status)
 	}
-	var versions struct {
-		Cluster string `json:"etcdcluster"`
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v); err != nil {
+		return v, fmt.Errorf("read /version: %w", err)
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&versions); err != nil {
-		return "", fmt.Errorf("read /version: %w", err)
-	}
-	if _, err := parseVersion(versions.Cluster); err != nil {
-		return "", nil
-	}
-	return versions.Cluster, nil
+	return v, nil
 }
 
 // plain is an error without gRPC's frames around it.
