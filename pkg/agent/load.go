@@ -54,6 +54,8 @@ type LoadOptions struct {
 	Operation string
 	// Command is the argv that turns FileToken into OutToken.
 	Command []string
+	// Finish, if set, works on what the command made before it is put in place.
+	Finish func(dataDir string) error
 	// Margin is what must stay free beyond twice the backup; 0 means 64 MiB.
 	Margin int64
 	// Output gets a copy of the command's output; nil drops it.
@@ -153,7 +155,7 @@ func newReceiver(o LoadOptions) *receiver {
 		output = io.Discard
 	}
 	return &receiver{
-		target: o.target(), command: o.Command, margin: margin, output: output,
+		target: o.target(), command: o.Command, finish: o.Finish, margin: margin, output: output,
 		free: disk.Free, stall: stallAfter, status: board{status: Status{State: StateWaiting, Operation: o.Operation}},
 	}
 }

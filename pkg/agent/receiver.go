@@ -22,6 +22,7 @@ import (
 type receiver struct {
 	target  target
 	command []string
+	finish  func(dataDir string) error
 	margin  int64
 	output  io.Writer
 	free    func(path string) (int64, error)
@@ -91,6 +92,9 @@ func (r *receiver) load(ctx context.Context, body *patient, size int64, sum stri
 	}
 	r.status.change(func(s *Status) { s.State = StateLoading })
 	err = execute(ctx, r.command, r.target, r.output)
+	if err == nil && r.finish != nil {
+		err = r.finish(r.target.out())
+	}
 	if err == nil {
 		err = r.target.publish()
 	}

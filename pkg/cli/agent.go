@@ -50,6 +50,7 @@ func newAgentServe(f *Factory) *cobra.Command {
 
 func newAgentLoad(f *Factory) *cobra.Command {
 	o := agent.LoadOptions{Output: f.Streams.Err}
+	var unlock string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
 		Short: "Receive a backup and make a data directory of it",
@@ -62,12 +63,24 @@ func newAgentLoad(f *Factory) *cobra.Command {
 				return misuse("--listen, --into, --staging and --operation are required")
 			}
 			o.Command = args
+			if unlock != "" {
+				e, err := f.engineNamed(unlock)
+				if err != nil {
+					return err
+				}
+				u, ok := e.(engine.Unlocker)
+				if !ok {
+					return misuse("data of %s can't be unlocked", unlock)
+				}
+				o.Finish = u.Unlock
+			}
 			return o.Run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "Loopback address with port.")
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
+	cmd.Flags().StringVar(&unlock, "unlock", "", "Engine whose data is to demand no credentials, for copies that nobody else reaches.")
 	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
 	return cmd
 }

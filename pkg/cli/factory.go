@@ -67,6 +67,8 @@ type Factory struct {
 	newVerifier func(runnerOptions) (verifier, error)
 	// newRepository opens a repository; image runs the helper pod where one is needed.
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
+	// newKeys reads users and passwords.
+	newKeys       func(namespace string, c *v1alpha1.DatabaseCluster, e engine.Engine) (keys, error)
 	serverVersion func() (*version.Info, error)
 	whoami        func(context.Context) string
 	// preflight looks at a namespace and, if it is named, a claim for backups.
@@ -83,6 +85,7 @@ func newFactory(c Config) *Factory {
 	f.newPods = live.pods
 	f.newVerifier = live.verifier
 	f.newRepository = live.repository
+	f.newKeys = live.keys
 	f.serverVersion = live.serverVersion
 	f.whoami = live.whoami
 	f.preflight = live.preflight

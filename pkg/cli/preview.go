@@ -105,7 +105,8 @@ func unrehearsed(step ops.Step) string {
 	switch step.Action {
 	case ops.ActionWait:
 		return "it only waits"
-	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare, ops.ActionDefragment:
+	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare, ops.ActionDefragment,
+		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"
 	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad:
 		return "it moves data"

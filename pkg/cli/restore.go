@@ -16,7 +16,7 @@ import (
 // restoreFlags are those that only restore has.
 type restoreFlags struct {
 	clusterFlags
-	from, repo                        string
+	from, repo, rootSecret            string
 	inPlace, keepRevision, skipBackup bool
 }
 
@@ -58,6 +58,7 @@ the old volumes are kept. Revisions are bumped and marked compacted, so that no 
 	cmd.Flags().BoolVar(&flags.inPlace, "in-place", false, "Restore over the existing cluster of that name.")
 	cmd.Flags().BoolVar(&flags.keepRevision, "keep-revision", false, "Keep the revision of the backup instead of bumping it.")
 	cmd.Flags().BoolVar(&flags.skipBackup, "skip-backup", false, "With --in-place: don't take a safety backup first.")
+	cmd.Flags().StringVar(&flags.rootSecret, "root-password-secret", "", "Secret with the administrator's password of the time of the backup, for backups that demand one and clusters without TLS.")
 	cmd.Flags().Int32Var(&flags.members, "members", 0, "Number of members; as many as the backup lists if not set.")
 	flags.addTo(f, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", completeBackups(f, &flags.repo))
@@ -104,13 +105,14 @@ func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url 
 	if err := e.CheckRestore(m.Version, cluster.Spec.Version); err != nil {
 		return intent{}, err
 	}
-	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision}
+	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision, RootSecret: flags.rootSecret}
+	cluster.Spec.Auth.Enabled = m.Facts.Auth
 	if err := ops.Found(cluster, f.random); err != nil {
 		return intent{}, err
 	}
 	spec := f.operation(ctx, v1alpha1.VerbRestore, name)
 	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID}
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret}
 	spec.Waive = waived(map[string]bool{"size": flags.force})
 	return intent{namespace: namespace, engine: e, request: ops.Request{Operation: spec, Cluster: cluster},
 		subject: e.Name() + "/" + name, verbed: "restored from " + m.ID, next: displayName + " status " + name}, nil
@@ -136,7 +138,7 @@ func restoreInPlace(ctx context.Context, f *Factory, cmd *cobra.Command, flags *
 	}
 	spec := f.operation(ctx, v1alpha1.VerbRestore, name)
 	spec.InPlace, spec.KeepRevision = true, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID}
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret}
 	spec.Waive = waived(map[string]bool{"backup": flags.skipBackup})
 	if err := f.backupTo(&spec, flags.repo, t.cluster); err != nil {
 		return intent{}, err

@@ -18,12 +18,6 @@ import (
 // caKey is where a TLS secret holds the authority's certificate.
 const caKey = "ca.crt"
 
-// The users that client certificates name.
-const (
-	adminUser  = "root"
-	clientUser = "client"
-)
-
 // EnsureCertificates makes authority, administrator's and applications'
 // certificate where they are missing. What exists is never replaced; a crash
 // leaves some, and a repeat makes the rest.
@@ -35,7 +29,7 @@ func (c *Client) EnsureCertificates(ctx context.Context, cluster *v1alpha1.Datab
 	if err != nil {
 		return err
 	}
-	for name, user := range map[string]string{v1alpha1.AdminSecret(cluster.Name): adminUser, v1alpha1.ClientSecret(cluster.Name): clientUser} {
+	for name, user := range map[string]string{v1alpha1.AdminSecret(cluster.Name): v1alpha1.AdminUser, v1alpha1.ClientSecret(cluster.Name): v1alpha1.ApplicationUser} {
 		err := c.ensureLeaf(ctx, cluster, name, objectLabels(cluster, componentDatabase), a, func(now time.Time) (keyPair, error) { return a.client(user, now) })
 		if err != nil {
 			return err
@@ -75,11 +69,20 @@ func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
 // cluster is served in plain text. The caller sets the server name and keeps
 // the result.
 func (c *Client) ClientTLS(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*tls.Config, error) {
+	return c.tlsOf(ctx, cluster, v1alpha1.AdminSecret(cluster.Name))
+}
+
+// ApplicationTLS reads the applications' certificate in the same way.
+func (c *Client) ApplicationTLS(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*tls.Config, error) {
+	return c.tlsOf(ctx, cluster, v1alpha1.ClientSecret(cluster.Name))
+}
+
+func (c *Client) tlsOf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string) (*tls.Config, error) {
 	if cluster.Spec.TLS.Disabled {
 		return nil, nil
 	}
 	s := &corev1.Secret{}
-	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.AdminSecret(cluster.Name)}, s); err != nil {
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, s); err != nil {
 		return nil, err
 	}
 	pair, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])
@@ -95,7 +98,7 @@ func (c *Client) ClientTLS(ctx context.Context, cluster *v1alpha1.DatabaseCluste
 
 func (c *Client) ensureAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*authority, error) {
 	name := v1alpha1.CASecret(cluster.Name)
-	s, err := c.ensureSecret(ctx, cluster, name, objectLabels(cluster, componentDatabase), func() (map[string][]byte, error) {
+	s, err := c.ensureSecret(ctx, cluster, name, corev1.SecretTypeTLS, objectLabels(cluster, componentDatabase), func() (map[string][]byte, error) {
 		p, err := newAuthority(cluster.Namespace+"/"+cluster.Name, c.Now())
 		if err != nil {
 			return nil, err
@@ -113,7 +116,7 @@ func (c *Client) ensureAuthority(ctx context.Context, cluster *v1alpha1.Database
 }
 
 func (c *Client) ensureLeaf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, labels map[string]string, a *authority, issue func(now time.Time) (keyPair, error)) error {
-	s, err := c.ensureSecret(ctx, cluster, name, labels, func() (map[string][]byte, error) {
+	s, err := c.ensureSecret(ctx, cluster, name, corev1.SecretTypeTLS, labels, func() (map[string][]byte, error) {
 		p, err := issue(c.Now())
 		if err != nil {
 			return nil, err
@@ -129,21 +132,21 @@ func (c *Client) ensureLeaf(ctx context.Context, cluster *v1alpha1.DatabaseClust
 	return nil
 }
 
-// ensureSecret reads a TLS secret, or creates it. The remains of an earlier
+// ensureSecret reads a secret, or creates it. The remains of an earlier
 // cluster of the same name are not used: the garbage collector takes them any
 // moment, and then members would be without certificates.
-func (c *Client) ensureSecret(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, labels map[string]string, make func() (map[string][]byte, error)) (*corev1.Secret, error) {
+func (c *Client) ensureSecret(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, kind corev1.SecretType, labels map[string]string, make func() (map[string][]byte, error)) (*corev1.Secret, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: name}
 	s := &corev1.Secret{}
 	err := c.api.Get(ctx, key, s)
 	if errors.Is(err, ErrNotFound) {
 		data, merr := make()
 		if merr != nil {
-			return nil, fmt.Errorf("issue the certificate of secret %s/%s: %w", cluster.Namespace, name, merr)
+			return nil, fmt.Errorf("make the contents of secret %s/%s: %w", cluster.Namespace, name, merr)
 		}
 		s = &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: cluster.Namespace, Labels: labels, OwnerReferences: owned(cluster)},
-			Type:       corev1.SecretTypeTLS, Data: data,
+			Type:       kind, Data: data,
 		}
 		err = c.api.Create(ctx, s)
 		if errors.Is(err, ErrExists) {

@@ -164,10 +164,7 @@ func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine
 			return nil, fmt.Errorf("read the client certificate of %s: %w", c.Name, err)
 		}
 	}
-	session, err := l.Engine.Connect(engine.Access{Cluster: c, TLS: config,
-		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
-			return l.Dialer.DialPod(ctx, c.Namespace, pod, port)
-		}})
+	session, err := l.Engine.Connect(l.access(c, config))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", c.Name, err)
 	}
@@ -179,6 +176,19 @@ func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine
 	}
 	l.session, l.token = session, token
 	return session, nil
+}
+
+// access is how the administrator reaches the cluster. A restored one may
+// demand the password of another time.
+func (l *Live) access(c *v1alpha1.DatabaseCluster, config *tls.Config) engine.Access {
+	secrets := []string{v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser)}
+	if from := c.Spec.RestoreFrom; from != nil && from.RootSecret != "" {
+		secrets = append(secrets, from.RootSecret)
+	}
+	return engine.Access{Cluster: c, TLS: config, Credentials: l.passwords(secrets...),
+		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
+			return l.Dialer.DialPod(ctx, c.Namespace, pod, port)
+		}}
 }
 
 // image returns the image of a version for this cluster.

@@ -53,6 +53,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return l.verify(ctx, s, step, report)
 	case ActionLoad:
 		return Result{}, l.load(ctx, s, step.member(), report)
+	case ActionCredentials, ActionEnsureUser, ActionDeleteUser, ActionRotate, ActionDropOld, ActionEnableAuth, ActionDisableAuth, ActionProveAuth:
+		return l.authenticate(ctx, s, step)
 	case ActionStop:
 		return Result{}, l.stop(ctx, s, step.Members)
 	case ActionNewEpoch:

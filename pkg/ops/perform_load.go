@@ -120,12 +120,17 @@ func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, me
 	}
 	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: kube.PurposeLoad,
 		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		Command: append([]string{kube.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision)...)})
+		Command: append([]string{kube.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, false)...)})
 }
 
-// loadArgs are the arguments of the agent that loads into DataDir.
-func (l *Live) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision bool) []string {
+// loadArgs are the arguments of the agent that loads into DataDir. unlocked
+// data demands no credentials.
+func (l *Live) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision, unlocked bool) []string {
 	token := c.Status.Formation.Token
-	args := []string{"agent", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token, "--"}
+	args := []string{"agent", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token}
+	if unlocked {
+		args = append(args, "--unlock", l.Engine.Name())
+	}
+	args = append(args, "--")
 	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: agent.FileToken, DataDir: agent.OutToken, KeepRevision: keepRevision})...)
 }

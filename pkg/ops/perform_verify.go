@@ -48,7 +48,7 @@ func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Reposi
 	}
 	t := l.throwAway(s.Cluster, m)
 	pod := v1alpha1.PodName(t.Name)
-	helper, err := l.helper(ctx, s, pod, func() error { return l.createThrowAway(ctx, s.Cluster, t) })
+	helper, err := l.helper(ctx, s, pod, func() error { return l.createThrowAway(ctx, s.Cluster, t, m.Facts.Auth) })
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,10 @@ func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) 
 	return t
 }
 
-func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster) error {
+// createThrowAway makes the throw-away member. If its data demands credentials
+// the copy is unlocked: nobody else can reach it, and the password of the time
+// of the backup may be gone.
+func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, locked bool) error {
 	image, err := l.image(t, t.Spec.Version)
 	if err != nil {
 		return err
@@ -102,9 +105,10 @@ func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseC
 	if err != nil {
 		return err
 	}
+	_, unlockable := l.Engine.(engine.Unlocker)
 	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: kube.PurposeVerify,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, Then: &pod.Container,
-		Command: append([]string{kube.InstalledBinary}, l.loadArgs(t, t.Name, pod, true)...)})
+		Command: append([]string{kube.InstalledBinary}, l.loadArgs(t, t.Name, pod, true, locked && unlockable)...)})
 }
 
 // compare asks the restored member for its fingerprint.

@@ -64,6 +64,20 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.setFact(factDefragmented(step.member()))
 	case ActionPrepare:
 		n.setFact(v1alpha1.FactPrepared)
+	case ActionCredentials:
+		n.setFact(v1alpha1.FactCredentials)
+	case ActionEnsureUser:
+		n.setFact(factUser(step.User))
+	case ActionDeleteUser:
+		n.setFact(factDeleted(step.User))
+	case ActionRotate, ActionDropOld:
+		n.setFact(factRotated(step.User))
+	case ActionEnableAuth:
+		n.setAuth(engine.AuthOn)
+	case ActionDisableAuth:
+		n.setAuth(engine.AuthOff)
+	case ActionProveAuth:
+		n.setFact(v1alpha1.FactProved)
 	case ActionBackup:
 		n.setFact(v1alpha1.FactBackup)
 	case ActionVerify:
@@ -187,6 +201,13 @@ func (s *State) setFact(name string) {
 	s.Operation.Status.Facts[name] = "predicted"
 }
 
+// setAuth lets every member demand a login, or not.
+func (s *State) setAuth(auth string) {
+	for i := range s.View.Members {
+		s.View.Members[i].Auth = auth
+	}
+}
+
 func (s *State) newEpoch() {
 	BeginEpoch(s.Cluster, s.Operation, s.freeName())
 }
@@ -194,7 +215,9 @@ func (s *State) newEpoch() {
 // BeginEpoch writes the founding of an in-place restore into the cluster: one
 // founder, under a name that no kept volume bears.
 func BeginEpoch(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder string) {
-	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: op.Spec.Source.Repository, Backup: op.Spec.Source.Backup, KeepRevision: op.Spec.KeepRevision}
+	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: op.Spec.Source.Repository, Backup: op.Spec.Source.Backup, KeepRevision: op.Spec.KeepRevision, RootSecret: op.Spec.Source.RootSecret}
+	// Nobody is let in without a password who was not before.
+	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || op.Spec.Source.Auth
 	c.Spec.Stopped = false
 	c.Status.Formation = &v1alpha1.Formation{Token: EpochToken(op), Members: []string{founder}, Epoch: c.Status.Formation.Epoch + 1}
 }
@@ -218,7 +241,7 @@ func (s *State) settle() {
 		r.Started = true
 		version := s.Kube.Member(r.Name).Workload.Version
 		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter, Role: engine.RoleFollower, ClusterID: like.ClusterID,
-			Leader: like.ID, Version: version, Position: like.Position, Protocol: like.Protocol, Schema: like.Schema}
+			Leader: like.ID, Version: version, Position: like.Position, Auth: like.Auth, Protocol: like.Protocol, Schema: like.Schema}
 		if !r.Voter {
 			m.Role = engine.RoleLearner
 		}

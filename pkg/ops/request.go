@@ -46,8 +46,23 @@ func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 		c.Spec.Stopped = !back
 	case v1alpha1.VerbStart:
 		c.Spec.Stopped = back
+	case v1alpha1.VerbEnableAuth:
+		c.Spec.Auth.Enabled = !back
+	case v1alpha1.VerbDisableAuth:
+		c.Spec.Auth.Enabled = back
+	case v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser:
+		wantUser(c, *o.User, (o.Verb == v1alpha1.VerbCreateUser) != back)
 	}
 	return !equality.Semantic.DeepEqual(before.Spec, c.Spec)
+}
+
+// wantUser lists the user, or strikes it off.
+func wantUser(c *v1alpha1.DatabaseCluster, u v1alpha1.DatabaseUser, wanted bool) {
+	others := slices.DeleteFunc(slices.Clone(c.Spec.Auth.Users), func(o v1alpha1.DatabaseUser) bool { return o.Name == u.Name })
+	if wanted {
+		others = append(others, u)
+	}
+	c.Spec.Auth.Users = others
 }
 
 // same reports whether a request asks for what the record already does, so
@@ -72,6 +87,8 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 		return o.InPlace == r.InPlace && (o.Source == nil) == (r.Source == nil) && (o.Source == nil || *o.Source == *r.Source)
 	case v1alpha1.VerbBackup:
 		return o.Repository == r.Repository
+	case v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser, v1alpha1.VerbRotateCredentials:
+		return o.DropOld == r.DropOld && (o.User == nil) == (r.User == nil) && (o.User == nil || o.User.Name == r.User.Name)
 	default:
 		return true
 	}
@@ -100,8 +117,14 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 	if err := founded(o, c); err != nil {
 		return err
 	}
+	if err := checkUser(o, c); err != nil {
+		return err
+	}
 	switch o.Verb {
 	case v1alpha1.VerbCreate, v1alpha1.VerbRestore:
+		if err := checkRootPassword(o, c); err != nil {
+			return err
+		}
 		if r.Cluster != nil {
 			return e.CheckCreate(r.Cluster.Spec, slices.Contains(o.Waive, "size"))
 		}

@@ -242,7 +242,8 @@ func cancellable(op *v1alpha1.Operation) error {
 	switch op.Spec.Verb {
 	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbBackup,
 		v1alpha1.VerbRestart, v1alpha1.VerbSwitchover, v1alpha1.VerbStop, v1alpha1.VerbStart, v1alpha1.VerbDefrag,
-		v1alpha1.VerbConfigure, v1alpha1.VerbResize:
+		v1alpha1.VerbConfigure, v1alpha1.VerbResize,
+		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials:
 		return nil
 	}
 	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began", op.Spec.Verb),

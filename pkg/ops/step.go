@@ -34,6 +34,15 @@ const (
 	ActionDeleteAll    Action = "delete-objects"
 	ActionForget       Action = "delete-record"
 	ActionWait         Action = "wait"
+
+	ActionCredentials Action = "create-credentials"
+	ActionEnsureUser  Action = "ensure-user"
+	ActionDeleteUser  Action = "delete-user"
+	ActionEnableAuth  Action = "enable-auth"
+	ActionDisableAuth Action = "disable-auth"
+	ActionProveAuth   Action = "prove-auth"
+	ActionRotate      Action = "rotate-credentials"
+	ActionDropOld     Action = "drop-credentials"
 )
 
 // Risk says what a step costs or may cost.
@@ -57,6 +66,8 @@ type Step struct {
 	Members []string `json:"members,omitempty"`
 	// To is the member that receives leadership.
 	To string `json:"to,omitempty"`
+	// User of the database that the step acts on.
+	User string `json:"user,omitempty"`
 	// Title in the imperative, for people; Reason why now.
 	Title  string `json:"title"`
 	Reason string `json:"reason,omitempty"`

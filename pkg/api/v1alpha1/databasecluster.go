@@ -50,6 +50,8 @@ type DatabaseClusterSpec struct {
 	HelperImage string `json:"helperImage,omitempty"`
 	// TLS says how clients and peers are secured.
 	TLS TLS `json:"tls,omitempty"`
+	// Auth says whether clients must log in, and as whom they can.
+	Auth Auth `json:"auth,omitempty"`
 	// Config holds engine options by name, without leading dashes.
 	Config map[string]string `json:"config,omitempty"`
 	// AntiAffinity is "Preferred" (default) or "Required": members on
@@ -79,6 +81,23 @@ type TLS struct {
 	Disabled bool `json:"disabled,omitempty"`
 }
 
+// Auth of a cluster's clients.
+type Auth struct {
+	// Enabled turns away clients that don't log in.
+	Enabled bool `json:"enabled,omitempty"`
+	// Users that were made besides the administrator and the applications' user.
+	Users []DatabaseUser `json:"users,omitempty"`
+}
+
+// DatabaseUser is a user of the database. The password is in a secret alone.
+type DatabaseUser struct {
+	Name string `json:"name"`
+	// Prefix of the keys that the user may use; "" is every key.
+	Prefix string `json:"prefix,omitempty"`
+	// ReadOnly forbids writing.
+	ReadOnly bool `json:"readOnly,omitempty"`
+}
+
 // BackupPolicy is where backups go unless a command says otherwise.
 type BackupPolicy struct {
 	// Repository is a repository URL: "dir:/path" or "pvc:claim-name[/path]".
@@ -94,6 +113,9 @@ type RestoreSource struct {
 	// KeepRevision leaves the revision as it was in the backup. The default
 	// bumps it and marks it compacted, so that no watcher sees time go back.
 	KeepRevision bool `json:"keepRevision,omitempty"`
+	// RootSecret names a secret with the administrator's password of the time of
+	// the backup, where the backup demands one and no certificate stands in for it.
+	RootSecret string `json:"rootSecret,omitempty"`
 }
 
 // DatabaseClusterStatus holds facts that can't be observed again, and a summary for readers.

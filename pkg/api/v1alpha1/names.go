@@ -74,6 +74,21 @@ func ClientSecret(cluster string) string { return cluster + "-client-tls" }
 // MemberSecret holds a member's certificate for peers and clients.
 func MemberSecret(member string) string { return member + "-tls" }
 
+// The users that every cluster has once authentication was turned on; the
+// certificates in AdminSecret and ClientSecret name them too.
+const (
+	AdminUser       = "root"
+	ApplicationUser = "client"
+)
+
+// PasswordSecret holds the name and password that a user logs in with.
+func PasswordSecret(cluster, user string) string {
+	if user == AdminUser {
+		return cluster + "-root"
+	}
+	return cluster + "-user-" + user
+}
+
 // Record is the name of the ConfigMap and of the Lease of a cluster.
 func Record(cluster string) string { return cluster + ".dbop" }
 

@@ -29,6 +29,12 @@ const (
 	VerbDefrag        Verb = "defrag"
 	VerbConfigure     Verb = "configure"
 	VerbResize        Verb = "resize"
+
+	VerbEnableAuth        Verb = "auth-enable"
+	VerbDisableAuth       Verb = "auth-disable"
+	VerbCreateUser        Verb = "user-create"
+	VerbDeleteUser        Verb = "user-delete"
+	VerbRotateCredentials Verb = "credentials-rotate"
 )
 
 // Phase is how far an operation came.
@@ -102,6 +108,11 @@ type OperationSpec struct {
 	Verify bool `json:"verify,omitempty"`
 	// Waive lists the safety checks, by name, that the person gave up.
 	Waive []string `json:"waive,omitempty"`
+	// User is who user-create, user-delete and credentials-rotate are about; for
+	// the latter nil is everybody.
+	User *DatabaseUser `json:"user,omitempty"`
+	// DropOld ends what a rotation left valid.
+	DropOld bool `json:"dropOld,omitempty"`
 	// Purge drops the volumes on delete.
 	Purge bool `json:"purge,omitempty"`
 	// InPlace restores over the running cluster.
@@ -119,6 +130,10 @@ type OperationSpec struct {
 type BackupSource struct {
 	Repository string `json:"repository"`
 	Backup     string `json:"backup"`
+	// Auth is true if the backup carries users and demands credentials, RootSecret
+	// see RestoreSource.
+	Auth       bool   `json:"auth,omitempty"`
+	RootSecret string `json:"rootSecret,omitempty"`
 }
 
 // OperationStatus is how far the operation came.
@@ -167,4 +182,8 @@ const (
 	FactVerified = "verified"
 	// FactPrepared is set to the target version once the members are ready for it.
 	FactPrepared = "prepared"
+	// FactCredentials is set once the secrets with passwords exist.
+	FactCredentials = "credentials"
+	// FactProved is set once authentication was tried from all sides.
+	FactProved = "proved"
 )

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// keys is what commands ask about users and their passwords.
+type keys interface {
+	// Users asks the database who there is.
+	Users(ctx context.Context) ([]engine.User, error)
+	// Passwords reads a secret; kube.ErrNotFound if there is none.
+	Passwords(ctx context.Context, secret string) (kube.Passwords, error)
+	Close() error
+}
+
+func newCredentials(f *Factory, m mode) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "credentials",
+		Short: "Show and renew what clients log in with",
+		Long:  "Show and renew what clients log in with.",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  parentOnly,
+	}
+	cmd.AddCommand(newCredentialsRotate(f, m))
+	if m == perform {
+		cmd.AddCommand(newCredentialsShow(f))
+	}
+	return cmd
+}
+
+func newCredentialsRotate(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	var drop bool
+	cmd := &cobra.Command{
+		Use:   "rotate NAME [USER]",
+		Short: "Give users new passwords without locking anybody out",
+		Long: `Give one user of the cluster NAME a new password, or all of them. A user gets it under a second name, USER.2 and
+USER in turn, with the same rights; the secret then holds that name and password. Clients that read the secret
+again use the new one, the others go on with the old one, until --drop-old ends it. The administrator's password
+changes at once: only this tool uses it. So does that of 'client' where TLS is on: certificates bear the name.`,
+		Example: `  # Give the user billing a second name with a new password
+  kubectl dbop credentials rotate my-db billing
+
+  # End the old one, once all clients have read the secret again
+  kubectl dbop credentials rotate my-db billing --drop-old`,
+		Args:              arguments(1, 2, "the NAME of the cluster"),
+		ValidArgsFunction: completeUsers(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			t, err := f.target(cmd.Context(), args[:1])
+			if err != nil {
+				return err
+			}
+			spec := f.operation(cmd.Context(), v1alpha1.VerbRotateCredentials, t.cluster.Name)
+			spec.DropOld = drop
+			again := displayName + " credentials rotate " + t.cluster.Name
+			if len(args) > 1 {
+				spec.User = &v1alpha1.DatabaseUser{Name: args[1]}
+				again += " " + args[1]
+			}
+			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, subject: t.subject(), verbed: "credentials rotated",
+				next: "once clients have read their secrets again: " + again + " --drop-old", ask: askDropOld(drop)}
+			if drop {
+				in.verbed, in.next = "old credentials dropped", ""
+			}
+			return c.run(cmd.Context(), in)
+		},
+	}
+	c.addTo(cmd, shortTimeout, true)
+	cmd.Flags().BoolVar(&drop, "drop-old", false, "End what the last rotation left valid.")
+	return cmd
+}
+
+// askDropOld asks before clients may be turned away; a rotation turns nobody away.
+func askDropOld(drop bool) func(*ops.Prepared) (question, error) {
+	if !drop {
+		return nil
+	}
+	return func(p *ops.Prepared) (question, error) {
+		return question{what: "End the passwords that were valid before the last rotation", cluster: p.State.Cluster,
+			lost: []string{"access of clients that have not read their secret again"}, kept: []string{"all data, and the present passwords"}}, nil
+	}
+}
+
+// credential is one line of credentials show.
+type credential struct {
+	User string `json:"user"`
+	// Secret with the password, Certificate with a certificate that logs in the same user.
+	Secret      string `json:"secret,omitempty"`
+	Certificate string `json:"certificate,omitempty"`
+	// LogsInAs is the name that the secret holds at present, Former the one that is still valid.
+	LogsInAs string `json:"logsInAs,omitempty"`
+	Former   string `json:"former,omitempty"`
+	// Password only if it was asked for.
+	Password string `json:"password,omitempty"`
+}
+
+func newCredentialsShow(f *Factory) *cobra.Command {
+	out := newOutput()
+	var reveal bool
+	cmd := &cobra.Command{
+		Use:   "show NAME [USER]",
+		Short: "Show which secrets clients log in with",
+		Long: `Show which secrets clients of the cluster NAME log in with, and how to reach it. Passwords are printed only with
+--reveal. The keys of the secrets are username and password; those of certificates tls.crt, tls.key and ca.crt.`,
+		Example: `  # Show the secrets of my-db
+  kubectl dbop credentials show my-db
+
+  # Print the password of a user
+  kubectl dbop credentials show my-db billing --reveal`,
+		Args:              arguments(1, 2, "the NAME of the cluster"),
+		ValidArgsFunction: completeUsers(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
+			return runCredentialsShow(cmd.Context(), f, out, args, reveal)
+		},
+	}
+	out.addTo(cmd)
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "Print the passwords too.")
+	return cmd
+}
+
+func runCredentialsShow(ctx context.Context, f *Factory, out *output, args []string, reveal bool) error {
+	t, err := f.target(ctx, args[:1])
+	if err != nil {
+		return err
+	}
+	keys, err := f.newKeys(t.namespace, t.cluster, t.engine)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = keys.Close() }()
+	users := usersOf(t.cluster)
+	if len(args) > 1 {
+		users = args[1:]
+	}
+	var found []credential
+	for _, u := range users {
+		one, err := credentialOf(ctx, keys, t.cluster, u, reveal)
+		if err != nil {
+			return err
+		}
+		if one.Secret == "" && len(args) > 1 {
+			return &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("there is no secret of a user %s of %s", u, t.cluster.Name), Hint: displayName + " user list " + t.cluster.Name, Err: kube.ErrNotFound}
+		}
+		found = append(found, one)
+	}
+	if !out.human() {
+		return out.print(f.Streams.Out, "CredentialList", list[credential]{Items: found})
+	}
+	return printCredentials(f, t.cluster, found, reveal)
+}
+
+func credentialOf(ctx context.Context, keys keys, c *v1alpha1.DatabaseCluster, user string, reveal bool) (credential, error) {
+	one := credential{User: user}
+	if !c.Spec.TLS.Disabled {
+		one.Certificate = map[string]string{v1alpha1.AdminUser: v1alpha1.AdminSecret(c.Name), v1alpha1.ApplicationUser: v1alpha1.ClientSecret(c.Name)}[user]
+	}
+	has, err := keys.Passwords(ctx, v1alpha1.PasswordSecret(c.Name, user))
+	if errors.Is(err, kube.ErrNotFound) {
+		return one, nil
+	}
+	if err != nil {
+		return one, err
+	}
+	one.Secret, one.LogsInAs = v1alpha1.PasswordSecret(c.Name, user), has.Current.User
+	if has.Former != nil && has.Former.User != has.Current.User {
+		one.Former = has.Former.User
+	}
+	if reveal {
+		one.Password = has.Current.Password
+	}
+	return one, nil
+}
+
+func printCredentials(f *Factory, c *v1alpha1.DatabaseCluster, found []credential, reveal bool) error {
+	columns := []string{"USER", "SECRET", "LOGS-IN-AS", "STILL-VALID", "CERTIFICATE"}
+	if reveal {
+		columns = append(columns, "PASSWORD")
+	}
+	table := newTable(columns...)
+	for _, one := range found {
+		table.row(one.User, one.Secret, one.LogsInAs, one.Former, one.Certificate, one.Password)
+	}
+	if err := table.print(f.Streams.Out, ""); err != nil {
+		return err
+	}
+	if !c.Spec.Auth.Enabled {
+		f.note("%s lets clients in without a password: %s auth enable %s", c.Name, displayName, c.Name)
+	}
+	f.note("clients in the cluster reach it as %s.%s.svc; with a certificate they need no password", v1alpha1.ClientService(c.Name), c.Namespace)
+	return nil
+}

@@ -1,0 +1,140 @@
+package ops
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// nameOfUser is what fits the name of a secret. It has no dot, which tells the
+// second name of a user from another user.
+var nameOfUser = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// userChange makes or deletes the one user that was asked for.
+func (p planner) userChange() *Decision {
+	verb := p.s.verb()
+	if verb != v1alpha1.VerbCreateUser && verb != v1alpha1.VerbDeleteUser {
+		return nil
+	}
+	if d := p.quorumFirst(); d != nil {
+		return d
+	}
+	u := engine.User{Name: p.s.Operation.Spec.User.Name}
+	if verb == v1alpha1.VerbDeleteUser || p.s.cancelling() {
+		return p.deleteUser(u)
+	}
+	if p.s.fact(v1alpha1.FactCredentials) == "" {
+		return do(Step{ID: "create-credentials/" + u.Name, Action: ActionCredentials, User: u.Name, Risk: RiskNone, Deadline: stepDeadline,
+			Title: "Generate a password for " + u.Name, Touches: passwordSecrets(p.s.Cluster, u)})
+	}
+	if p.s.fact(factUser(u.Name)) == "" {
+		return p.ensureUser(userNamed(p.s, u.Name))
+	}
+	return nil
+}
+
+func (p planner) deleteUser(u engine.User) *Decision {
+	if p.s.fact(factDeleted(u.Name)) != "" {
+		return nil
+	}
+	// Stepping back from a creation that made nothing must not touch a user who
+	// was there before.
+	if p.s.cancelling() && p.s.fact(v1alpha1.FactCredentials) == "" {
+		return nil
+	}
+	return do(Step{ID: "delete-user/" + u.Name, Action: ActionDeleteUser, User: u.Name, Risk: RiskIrreversible, Deadline: stepDeadline,
+		Title: "Delete user " + u.Name + " and its secret", Reason: "whoever is logged in with it is turned away", Touches: passwordSecrets(p.s.Cluster, u)})
+}
+
+func factDeleted(name string) string { return "deleted-" + name }
+
+// rotation gives users new passwords. etcd has one password a user, and ends
+// every login of a user whose password changes. So a user gets the new one
+// under its other name, and both are valid until everybody has reloaded the
+// secret; the old one ends with a request of its own.
+func (p planner) rotation() *Decision {
+	if p.s.verb() != v1alpha1.VerbRotateCredentials || p.s.cancelling() {
+		return nil
+	}
+	if d := p.quorumFirst(); d != nil {
+		return d
+	}
+	o := p.s.Operation.Spec
+	for _, u := range p.users() {
+		if (o.User != nil && o.User.Name != u.Name) || p.s.fact(factRotated(u.Name)) != "" {
+			continue
+		}
+		step := Step{ID: "rotate-credentials/" + u.Name, Action: ActionRotate, User: u.Name, Risk: RiskNone, Deadline: stepDeadline,
+			Title: "Give " + u.Name + " a new password", Touches: passwordSecrets(p.s.Cluster, u)}
+		switch {
+		case o.DropOld:
+			step.ID, step.Action, step.Risk = "drop-credentials/"+u.Name, ActionDropOld, RiskIrreversible
+			step.Title, step.Reason = "End the password that "+u.Name+" had before", "who has not reloaded the secret is turned away"
+		case !inPlace(p.s.Cluster, u):
+			step.Title, step.Reason = "Give "+u.Name+" a second name with a new password", "the first stays valid until it is dropped"
+		}
+		return do(step)
+	}
+	return nil
+}
+
+// inPlace reports whether a user's password is changed under its own name: the
+// administrator's is the tool's own, and a name that certificates bear must stay.
+func inPlace(c *v1alpha1.DatabaseCluster, u engine.User) bool {
+	return u.Admin || (u.Name == v1alpha1.ApplicationUser && !c.Spec.TLS.Disabled)
+}
+
+func factRotated(name string) string { return "rotated-" + name }
+
+// checkUser judges a request about a user by what is recorded.
+func checkUser(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+	if o.User == nil {
+		return nil
+	}
+	name := o.User.Name
+	own := name == v1alpha1.AdminUser || name == v1alpha1.ApplicationUser
+	listed := slices.ContainsFunc(c.Spec.Auth.Users, func(u v1alpha1.DatabaseUser) bool { return u.Name == name })
+	refuse := func(hint, reason string, args ...any) error {
+		return &engine.Refusal{Check: "user", Reason: fmt.Sprintf(reason, args...), Hint: hint}
+	}
+	list := "kubectl dbop user list " + c.Name + " shows who there is"
+	switch o.Verb {
+	case v1alpha1.VerbCreateUser:
+		switch {
+		case own:
+			return refuse("choose another name", "%s is made by auth enable, and is not made otherwise", name)
+		case !nameOfUser.MatchString(name):
+			return refuse("lower case letters, digits and dashes, such as billing-2", "%q can't be the name of a user: a secret is named after it", name)
+		}
+		for _, u := range c.Spec.Auth.Users {
+			if u.Name == name && u != *o.User {
+				return refuse("delete it first: kubectl dbop user delete "+c.Name+" "+name, "%s exists already, with other rights", name)
+			}
+		}
+	case v1alpha1.VerbDeleteUser:
+		switch {
+		case own:
+			return refuse("kubectl dbop auth disable "+c.Name+" lets everybody in", "%s belongs to the cluster and can't be deleted", name)
+		case !listed:
+			return refuse(list, "%s was not made by this tool", name)
+		}
+	case v1alpha1.VerbRotateCredentials:
+		if !own && !listed {
+			return refuse(list, "%s was not made by this tool", name)
+		}
+	}
+	return nil
+}
+
+// checkRootPassword refuses to restore what nobody could log in to.
+func checkRootPassword(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+	from := o.Source
+	if from == nil || !from.Auth || from.RootSecret != "" || !c.Spec.TLS.Disabled || (o.InPlace && c.Spec.Auth.Enabled) {
+		return nil
+	}
+	return &engine.Refusal{Check: "root-password", Reason: fmt.Sprintf("backup %s demands the administrator's password, and without TLS no certificate stands in for it", from.Backup),
+		Hint: "name the secret that holds the password of that time: --root-password-secret NAME (that of the cluster that was backed up, if it still exists, is its name followed by -root)"}
+}
