@@ -165,6 +165,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 		return &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}, nil
 	}
 	f.whoami = func(context.Context) string { return "ada" }
+	f.newKeys = func(string, *v1alpha1.DatabaseCluster, engine.Engine) (keys, error) { return fakeKeys{}, nil }
 	f.preflight = func(context.Context, string, string) (kube.Preflight, error) { return b.site, nil }
 	return f
 }
@@ -306,7 +307,7 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 	}
 	c.Status = n.Cluster.Status
 	var facts map[string]string
-	if step.Action == ops.ActionBackup || step.Action == ops.ActionVerify {
+	if n.Operation != nil {
 		facts = n.Operation.Status.Facts
 	}
 	return ops.Result{Facts: facts}, store.UpdateCluster(ctx, c)

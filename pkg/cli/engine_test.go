@@ -15,7 +15,7 @@ type fakeEngine struct{ engine.Engine }
 func (fakeEngine) Name() string { return "fakedb" }
 
 func (fakeEngine) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, MaxMembers: 7, OddMembers: true}
+	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, Users: true, MaxMembers: 7, OddMembers: true}
 }
 
 func (fakeEngine) Catalog() engine.Catalog {

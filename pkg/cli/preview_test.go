@@ -43,6 +43,8 @@ func TestDryRunWritesNothing(t *testing.T) {
 	for _, mode := range []string{dryRunClient, dryRunServer} {
 		b := newBench(t)
 		b.cluster("my-db")
+		b.must("user", "create", "my-db", "listed", "--progress", "none")
+		b.writes = nil
 		id := b.backup("my-db")
 		known := dryRuns(id)
 		for name, args := range known {

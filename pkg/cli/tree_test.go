@@ -179,7 +179,8 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 
 func changingCommands() [][]string {
 	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"backup"}, {"backup", "verify"},
-		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"}}
+		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"},
+		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}}
 }
 
 // TestNoChangingCommandIsForgotten keeps the list above complete.

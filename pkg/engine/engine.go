@@ -39,6 +39,8 @@ type Capabilities struct {
 	Learners bool
 	// HandOver: leadership can be moved to a named member.
 	HandOver bool
+	// Users: clients can be made to log in; sessions are Authenticators.
+	Users bool
 	// MaxMembers is the most members that make sense; OddMembers asks for an odd number.
 	MaxMembers int
 	OddMembers bool

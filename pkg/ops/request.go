@@ -117,7 +117,7 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 	if err := founded(o, c); err != nil {
 		return err
 	}
-	if err := checkUser(o, c); err != nil {
+	if err := checkUsers(e, o, c); err != nil {
 		return err
 	}
 	switch o.Verb {

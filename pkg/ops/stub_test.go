@@ -23,7 +23,7 @@ type stub struct {
 func (stub) Name() string { return "stub" }
 
 func (s stub) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Quorum: true, Learners: !s.noLearners, HandOver: true, MaxMembers: 7, OddMembers: true}
+	return engine.Capabilities{Quorum: true, Learners: !s.noLearners, HandOver: true, Users: true, MaxMembers: 7, OddMembers: true}
 }
 
 func (stub) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error {

@@ -89,8 +89,17 @@ func inPlace(c *v1alpha1.DatabaseCluster, u engine.User) bool {
 
 func factRotated(name string) string { return "rotated-" + name }
 
-// checkUser judges a request about a user by what is recorded.
-func checkUser(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+// checkUsers judges a request about users by what the engine knows, and what
+// is recorded.
+func checkUsers(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+	switch o.Verb {
+	case v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser, v1alpha1.VerbRotateCredentials:
+	default:
+		return nil
+	}
+	if !e.Capabilities().Users {
+		return &engine.Refusal{Check: "users", Reason: "clients of " + e.Name() + " can't be made to log in by this tool"}
+	}
 	if o.User == nil {
 		return nil
 	}

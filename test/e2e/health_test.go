@@ -29,6 +29,7 @@ type sheet struct {
 		Name    string `json:"name"`
 		Role    string `json:"role"`
 		Version string `json:"version"`
+		Auth    string `json:"auth"`
 	} `json:"members"`
 }
 

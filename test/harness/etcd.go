@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -34,7 +35,11 @@ const (
 // Etcd is an application's client of one cluster: it holds nothing but the
 // client secret, and goes to the members that are ready, as the service would.
 type Etcd struct {
-	KV      *clientv3.Client
+	KV *clientv3.Client
+	// Patience is when a write gives up one try, if not after a second: a login by
+	// password alone takes a busy member that long.
+	Patience time.Duration
+
 	site    *Site
 	cluster string
 	ns      string
@@ -46,8 +51,14 @@ type Etcd struct {
 	at map[string]string
 }
 
-// DialEtcd connects to a cluster and follows its members until Close.
+// DialEtcd connects to a cluster and follows its members until Close. Without
+// TLS it logs in as the applications' user, where there is one.
 func (s *Site) DialEtcd(ctx context.Context, namespace, cluster string) (*Etcd, error) {
+	return s.DialEtcdAs(ctx, namespace, cluster, "")
+}
+
+// DialEtcdAs connects as a user, by the password that its secret holds now.
+func (s *Site) DialEtcdAs(ctx context.Context, namespace, cluster, user string) (*Etcd, error) {
 	e := &Etcd{site: s, cluster: cluster, ns: namespace, scheme: "https", stop: make(chan struct{}), at: map[string]string{}}
 	if !s.Local {
 		e.tunnels = newTunnels(s.Tool("kubectl", ""), namespace)
@@ -57,7 +68,11 @@ func (s *Site) DialEtcd(ctx context.Context, namespace, cluster string) (*Etcd, 
 		return nil, err
 	}
 	if config == nil {
-		e.scheme = "http"
+		e.scheme, user = "http", cmp.Or(user, v1alpha1.ApplicationUser)
+	}
+	name, password, err := s.password(ctx, namespace, cluster, user)
+	if err != nil {
+		return nil, err
 	}
 	pods, err := e.pods(ctx)
 	if err != nil {
@@ -67,7 +82,7 @@ func (s *Site) DialEtcd(ctx context.Context, namespace, cluster string) (*Etcd, 
 	if len(first) == 0 {
 		return nil, fmt.Errorf("cluster %s/%s has no member that runs", namespace, cluster)
 	}
-	e.KV, err = clientv3.New(clientv3.Config{Endpoints: first, TLS: config, DialTimeout: dialTimeout,
+	e.KV, err = clientv3.New(clientv3.Config{Endpoints: first, TLS: config, Username: name, Password: password, DialTimeout: dialTimeout,
 		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAlive, PermitWithoutStream: true, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(e.dial)}})
 	if err != nil {
@@ -189,6 +204,22 @@ func (s *Site) clientTLS(ctx context.Context, namespace, cluster string) (*tls.C
 		return nil, fmt.Errorf("the client secret of %s/%s holds no CA certificate", namespace, cluster)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+// password reads what a user logs in with, nothing if there is no such secret.
+func (s *Site) password(ctx context.Context, namespace, cluster, user string) (name, password string, err error) {
+	if user == "" {
+		return "", "", nil
+	}
+	list, err := s.Client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + v1alpha1.PasswordSecret(cluster, user)})
+	if err != nil {
+		return "", "", fmt.Errorf("read the password of %s of %s/%s: %w", user, namespace, cluster, err)
+	}
+	if len(list.Items) == 0 {
+		return "", "", nil
+	}
+	data := list.Items[0].Data
+	return string(data[corev1.BasicAuthUsernameKey]), string(data[corev1.BasicAuthPasswordKey]), nil
 }
 
 // ClientFiles are tls.crt, tls.key and ca.crt of the client secret; nil for a

@@ -47,6 +47,7 @@ func (*Engine) Capabilities() engine.Capabilities {
 		Quorum:     true,
 		Learners:   true,
 		HandOver:   true,
+		Users:      true,
 		MaxMembers: maxMembers,
 		OddMembers: true,
 		// A rewrite takes seconds a GiB, in which the member answers nothing: less
