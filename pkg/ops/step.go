@@ -35,7 +35,7 @@ const (
 	ActionForget       Action = "delete-record"
 	ActionWait         Action = "wait"
 
-	ActionCredentials Action = "create-credentials"
+	ActionCredentials Action = "create-credentials" // #nosec G101 -- a step's name
 	ActionEnsureUser  Action = "ensure-user"
 	ActionDeleteUser  Action = "delete-user"
 	ActionEnableAuth  Action = "enable-auth"

@@ -69,8 +69,8 @@ type fleet struct {
 	tls     *tls.Config
 	// passwords, if set, are what the session logs in with.
 	passwords func(context.Context) ([]engine.Credentials, error)
-	members map[string]*process
-	session *session
+	members   map[string]*process
+	session   *session
 }
 
 // process is one member: its ports stay when it restarts.
@@ -103,9 +103,11 @@ func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fle
 		change(f)
 	}
 	f.session = newSession(f.access(), addresses{
-		host:    func(member string) string { return host(f.cluster, member) },
-		peerURL: func(member string) string { return fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), f.members[member].peer) },
-		member:  f.memberAt,
+		host: func(member string) string { return host(f.cluster, member) },
+		peerURL: func(member string) string {
+			return fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), f.members[member].peer)
+		},
+		member: f.memberAt,
 	})
 	t.Cleanup(func() {
 		if err := f.session.Close(); err != nil {

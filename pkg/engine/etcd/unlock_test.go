@@ -26,7 +26,7 @@ func TestUnlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			file := f.snapshot(seed)
-			if facts, err := New().OpenSnapshot(file); err != nil || !facts.Auth {
+			if facts, err := New().OpenSnapshot(file, true); err != nil || !facts.Auth {
 				t.Fatalf("facts %+v: %v", facts, err)
 			}
 			f.kill(seed)

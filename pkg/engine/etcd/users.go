@@ -131,7 +131,9 @@ func ensureRole(ctx context.Context, c *clientv3.Client, role string, grants []e
 		return err
 	}
 	same := func(p *authpb.Permission) func(*authpb.Permission) bool {
-		return func(q *authpb.Permission) bool { return bytes.Equal(p.Key, q.Key) && bytes.Equal(p.RangeEnd, q.RangeEnd) }
+		return func(q *authpb.Permission) bool {
+			return bytes.Equal(p.Key, q.Key) && bytes.Equal(p.RangeEnd, q.RangeEnd)
+		}
 	}
 	var want []*authpb.Permission
 	for _, g := range grants {
