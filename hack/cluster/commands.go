@@ -21,6 +21,11 @@ func onNode(do func(cluster.Cluster, context.Context, string) error) func(contex
 	}
 }
 
+// onAll adapts what is done to the whole cluster.
+func onAll(do func(cluster.Cluster, context.Context) error) func(context.Context, cluster.Cluster, options, []string) error {
+	return func(ctx context.Context, c cluster.Cluster, _ options, _ []string) error { return do(c, ctx) }
+}
+
 // commands are all there are.
 func commands() map[string]command {
 	return map[string]command{
@@ -37,6 +42,8 @@ func commands() map[string]command {
 			run: func(ctx context.Context, c cluster.Cluster, given options, args []string) error {
 				return c.RestartComponent(ctx, args[0], given.away)
 			}},
+		"dns stop":    {help: "make the cluster's DNS silent", changes: true, run: onAll(cluster.Cluster.StopDNS)},
+		"dns start":   {help: "let the cluster's DNS answer again", changes: true, run: onAll(cluster.Cluster.StartDNS)},
 		"node add":    {usage: "NAME", help: "join a new node, or start a crashed one", changes: true, least: 1, most: 1, run: onNode(cluster.Cluster.AddNode)},
 		"node cut":    {usage: "NAME", help: "take a node off the network", changes: true, least: 1, most: 1, run: onNode(cluster.Cluster.CutNode)},
 		"node heal":   {usage: "NAME", help: "undo a cut or a crash", changes: true, least: 1, most: 1, run: onNode(cluster.Cluster.HealNode)},
