@@ -9,7 +9,15 @@ type Adviser interface {
 	Advise(c *v1alpha1.DatabaseCluster, member, alarm string) (Advice, bool)
 }
 
-// Advice is the engine's word on an alarm.
+// Explainer is what an Engine also is if it can make sense of what its
+// members say when they crash.
+type Explainer interface {
+	// Explain says what the last words of a member that crashes mean; false for
+	// words that the engine does not know. It is pure.
+	Explain(c *v1alpha1.DatabaseCluster, member, words string) (Advice, bool)
+}
+
+// Advice is the engine's word on an alarm or a crash.
 type Advice struct {
 	// Meaning is one sentence without a full stop.
 	Meaning string

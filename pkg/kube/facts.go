@@ -109,6 +109,7 @@ const (
 	ProblemVolume        ProblemKind = "VolumeNotBound"
 	ProblemCrashing      ProblemKind = "CrashLooping"
 	ProblemOOM           ProblemKind = "OutOfMemory"
+	ProblemDisk          ProblemKind = "DiskFull"
 	ProblemConfig        ProblemKind = "CannotStart"
 	ProblemForbidden     ProblemKind = "Forbidden"
 	ProblemNode          ProblemKind = "NodeLost"

@@ -3,7 +3,6 @@ package kube
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +19,10 @@ const (
 	crashMemory = 5 * time.Minute
 	// crashes that make a loop.
 	crashes = 2
-	// maxMessage bounds what is quoted of a container's last words.
-	maxMessage = 400
 )
+
+// noSpace is the operating system's own text, whatever program passes it on.
+const noSpace = "no space left on device"
 
 // podProblem says what keeps a pod from working, nil if nothing does or if it
 // may just need time. The graver cause comes first.
@@ -106,35 +106,14 @@ func crash(p *corev1.Pod, s *corev1.ContainerStatus, end *corev1.ContainerStateT
 		problem.Message += ", killed for want of memory"
 		return problem
 	}
+	if strings.Contains(end.Message, noSpace) {
+		problem.Kind = ProblemDisk
+	}
 	problem.Message += fmt.Sprintf(", last with exit code %d", end.ExitCode)
 	if words := lastWords(end.Message); words != "" {
 		problem.Message += ": " + words
 	}
 	return problem
-}
-
-// lastWords is what a termination message says of the end: its last line that
-// sounds like a failure, for programs that print their usage after it, or else
-// its last line; cut to a length that fits a report.
-func lastWords(message string) string {
-	lines := strings.Split(strings.TrimSpace(message), "\n")
-	said := lines[len(lines)-1]
-	for _, line := range slices.Backward(lines) {
-		if soundsFatal(line) {
-			said = line
-			break
-		}
-	}
-	said = strings.TrimSpace(said)
-	if r := []rune(said); len(r) > maxMessage {
-		said = string(r[:maxMessage]) + "..."
-	}
-	return said
-}
-
-func soundsFatal(line string) bool {
-	line = strings.ToLower(line)
-	return slices.ContainsFunc([]string{"fatal", "panic", "error", "failed", "not defined", "no space"}, func(word string) bool { return strings.Contains(line, word) })
 }
 
 // started is when the pod got its node, or was created.

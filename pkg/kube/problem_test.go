@@ -70,6 +70,7 @@ func deleted(since time.Duration) func(*corev1.Pod) {
 }
 
 func TestPodProblem(t *testing.T) {
+	full := corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "cannot write: no space left on device", FinishedAt: ago(time.Minute)}
 	failed := corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "starting\n{\"msg\":\"bad flag\"}\n", FinishedAt: ago(time.Minute)}
 	killed := corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", FinishedAt: ago(time.Minute)}
 	old := failed
@@ -87,14 +88,16 @@ func TestPodProblem(t *testing.T) {
 		{"configuration", testPod(unready(time.Hour), waiting("CreateContainerConfigError", `secret "x" not found`)), &Problem{ProblemConfig, `container etcd: secret "x" not found`, noon.Add(-50 * time.Minute)}},
 		{"starting", testPod(unready(time.Hour), waiting("ContainerCreating", "")), nil},
 		{"crash loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", "back-off 5m0s"), restarted(6, failed)),
-			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: {"msg":"bad flag"}`, noon.Add(-10 * time.Minute)}},
+			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: bad flag`, noon.Add(-10 * time.Minute)}},
 		{"crash loop that runs at the moment", testPod(unready(10*time.Minute), restarted(6, failed)),
-			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: {"msg":"bad flag"}`, noon.Add(-10 * time.Minute)}},
+			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: bad flag`, noon.Add(-10 * time.Minute)}},
 		{"one crash is none", testPod(unready(10*time.Minute), restarted(1, failed)), nil},
 		{"crashes of long ago", testPod(unready(10*time.Minute), restarted(6, old)), nil},
 		{"crashes, but ready since", testPod(restarted(6, failed)), nil},
 		{"memory", testPod(unready(10*time.Minute), restarted(1, killed)), &Problem{ProblemOOM, "container etcd restarted 1 times, killed for want of memory", noon.Add(-10 * time.Minute)}},
 		{"memory in a loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, killed)), &Problem{ProblemOOM, "container etcd restarted 4 times, killed for want of memory", noon.Add(-10 * time.Minute)}},
+		{"disk", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, full)),
+			&Problem{ProblemDisk, "container etcd restarted 4 times, last with exit code 1: cannot write: no space left on device", noon.Add(-10 * time.Minute)}},
 		{"node lost", testPod(func(p *corev1.Pod) {
 			p.Status.Conditions[2].Status, p.Status.Conditions[2].LastTransitionTime = corev1.ConditionFalse, ago(time.Minute)
 		}), &Problem{ProblemNode, "node node-1 is not ready", minute}},
@@ -111,17 +114,5 @@ func TestPodProblem(t *testing.T) {
 				t.Errorf("problem (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestLastWords(t *testing.T) {
-	long := make([]byte, 2*maxMessage)
-	for i := range long {
-		long[i] = 'x'
-	}
-	for in, want := range map[string]string{"": "", "a\nb\n": "b", "  one ": "one", "flag provided but not defined: -x\nUsage:\n  --y does y": "flag provided but not defined: -x", string(long): string(long[:maxMessage]) + "..."} {
-		if got := lastWords(in); got != want {
-			t.Errorf("lastWords(%.10q) = %.10q of %d", in, got, len(got))
-		}
 	}
 }

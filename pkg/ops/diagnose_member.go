@@ -85,6 +85,7 @@ func (d *diagnosis) member(name string) {
 	case problem != nil:
 		f.What, f.Evidence = cause(problem.Kind), []string{problem.Message, "since " + moment(problem.Since)}
 		f.Remedy = d.mend(name, problem.Kind)
+		d.explain(&f, name, *problem)
 	case !m.Workload.Exists:
 		f.What, f.Remedy = "its workload is gone; its volume exists, so nothing is lost", d.revive(name)
 	case !m.Pod.Exists:
@@ -104,6 +105,24 @@ func (d *diagnosis) member(name string) {
 		f.Remedy = []string{"kubectl dbop logs " + d.name}
 	}
 	d.add(f)
+}
+
+// explain adds what the engine makes of a crash; its word is worth more than
+// the general advice.
+func (d *diagnosis) explain(f *Finding, name string, problem kube.Problem) {
+	explainer, ok := d.e.(engine.Explainer)
+	if !ok || problem.Kind != kube.ProblemCrashing {
+		return
+	}
+	advice, known := explainer.Explain(d.s.Cluster, name, problem.Message)
+	if !known {
+		return
+	}
+	f.What += ": " + advice.Meaning
+	f.Remedy = append(advice.Remedy, "kubectl dbop logs "+d.name)
+	if op := d.s.Operation; op != nil && cancellable(op) == nil {
+		f.Remedy = append([]string{"step back: kubectl dbop cancel " + d.name}, f.Remedy...)
+	}
 }
 
 func evidence(text string) []string {
@@ -161,6 +180,8 @@ func cause(k kube.ProblemKind) string {
 		return "it crashes again and again"
 	case kube.ProblemOOM:
 		return "it is killed for want of memory"
+	case kube.ProblemDisk:
+		return "its disk is full, and it can't start; its data is not lost"
 	case kube.ProblemNode:
 		return "its node is lost"
 	case kube.ProblemForbidden:
@@ -183,6 +204,8 @@ func (d *diagnosis) mend(name string, k kube.ProblemKind) []string {
 		return []string{"check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(name) + " --namespace=" + d.s.Cluster.Namespace}
 	case kube.ProblemCrashing:
 		return []string{"kubectl dbop logs " + d.name, "if they show that its data is damaged, and a majority is well: " + d.replace(name)}
+	case kube.ProblemDisk:
+		return []string{"give it more space: kubectl dbop resize " + d.name + " --storage SIZE; a new volume of the same size would not help"}
 	case kube.ProblemOOM:
 		return []string{"give it more memory; a new volume would not help"}
 	case kube.ProblemNode:

@@ -133,6 +133,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "volume pending", change: func(s *State) { s.down("db-2", kube.ProblemVolume, 0) }, severity: Fail, subject: "member db-2", says: []string{"kubectl describe pvc"}},
 		{name: "crash loop", change: func(s *State) { s.down("db-2", kube.ProblemCrashing, 0) }, severity: Fail, subject: "member db-2", says: []string{"kubectl dbop logs db", "replace-member"}},
 		{name: "out of memory", change: func(s *State) { s.down("db-2", kube.ProblemOOM, 0) }, severity: Fail, subject: "member db-2", says: []string{"more memory"}},
+		{name: "disk full", change: func(s *State) { s.down("db-2", kube.ProblemDisk, 0) }, severity: Fail, subject: "member db-2", says: []string{"its disk is full", "kubectl dbop resize db"}},
 		{name: "node lost", change: func(s *State) { s.down("db-2", kube.ProblemNode, 0) }, severity: Fail, subject: "member db-2", says: []string{"bring the node back"}},
 		{name: "alarm", change: func(s *State) { s.View.Members[0].Alarms = []string{"NOSPACE"} }, severity: Fail, subject: "alarm NOSPACE", says: []string{"do not disarm"}},
 		{name: "quota", change: func(s *State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 90, 100 }, severity: Warn, subject: "space", says: []string{"db-1 fills 90% of its quota"}},
@@ -217,5 +218,24 @@ func TestDiagnoseAndAssessAgree(t *testing.T) {
 		if d.Serves != (v.Level != Down) || (v.Level == Degraded && Count(d.Findings, Fail)+Count(d.Findings, Warn) == 0) {
 			t.Errorf("%s: %s, but serves %t with %+v", name, v.Level, d.Serves, d.Findings)
 		}
+	}
+}
+
+// Explain makes the stub one that knows some last words.
+func (advised) Explain(_ *v1alpha1.DatabaseCluster, member, words string) (engine.Advice, bool) {
+	return engine.Advice{Meaning: "it is rotten", Remedy: []string{"renew " + member}}, words == "as the cluster says"
+}
+
+func TestTheEngineExplainsACrash(t *testing.T) {
+	s := soundState()
+	s.down("db-2", kube.ProblemCrashing, 0)
+	for _, want := range []string{"again and again: it is rotten", "renew db-2 | kubectl dbop logs db"} {
+		if i := slices.IndexFunc(Diagnose(advised{}, s).Findings, func(f Finding) bool { return strings.Contains(f.text(), want) }); i < 0 {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	s.Operation = operation(v1alpha1.VerbUpgrade)
+	if i := slices.IndexFunc(Diagnose(advised{}, s).Findings, func(f Finding) bool { return strings.Contains(f.text(), "kubectl dbop cancel db | renew db-2") }); i < 0 {
+		t.Error("stepping back is not named first")
 	}
 }

@@ -136,6 +136,8 @@ func (l *Live) view(ctx context.Context, s State) (engine.View, error) {
 // silence says why a member without a running pod can't be asked.
 func silence(m kube.Member) string {
 	switch {
+	case !m.Volume.Exists:
+		return "its volume is gone"
 	case m.Pod.Problem != nil:
 		return m.Pod.Problem.Message
 	case m.Volume.Problem != nil:

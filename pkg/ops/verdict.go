@@ -61,6 +61,8 @@ type assessment struct {
 	problems []string
 	split    bool
 	sick     []string
+	// lost are those of the sick that have no volume any more.
+	lost []string
 }
 
 func (a *assessment) problem(format string, args ...any) {
@@ -87,6 +89,12 @@ func (a *assessment) identity() {
 func (a *assessment) members() {
 	for _, name := range a.names() {
 		facts := a.s.Kube.Member(name)
+		if a.s.bereft(facts) {
+			a.sick = append(a.sick, name)
+			a.lost = append(a.lost, name)
+			a.problem("%s: its volume is gone, and its copy of the data with it", name)
+			continue
+		}
 		if p := firstProblem(facts.Pod.Problem, facts.Volume.Problem); p != nil {
 			a.sick = append(a.sick, name)
 			a.problem("%s: %s: %s", name, p.Kind, p.Message)
@@ -192,6 +200,9 @@ func (a *assessment) commands() []string {
 		}
 	} else if !a.s.formed() {
 		next = append(next, "kubectl dbop delete "+name)
+	}
+	if a.s.Operation == nil && len(a.lost) > 0 && a.serves() {
+		next = append(next, fmt.Sprintf("kubectl dbop replace-member %s %s", name, a.lost[0]))
 	}
 	if len(a.sick) > 0 {
 		next = append(next, "kubectl dbop logs "+name, "kubectl describe pod "+v1alpha1.PodName(a.sick[0]))
