@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -68,7 +69,8 @@ const crashPatience = 45 * time.Second
 
 // patienceFor says how long a problem may last.
 func patienceFor(k kube.ProblemKind) time.Duration {
-	if k == kube.ProblemCrashing {
+	switch k {
+	case kube.ProblemCrashing, kube.ProblemDisk:
 		return crashPatience
 	}
 	return patience
@@ -147,8 +149,7 @@ func (p planner) healthy() *Decision {
 		if err := p.e.Health(p.s.View, r.Name); err != nil {
 			d := p.await("healthy", err.Error(), r.Name)
 			if m := p.s.Kube.Member(r.Name); !m.Volume.Exists && !m.Workload.Exists {
-				d = block(&Error{Kind: NeedsHuman, Check: "lost", Message: fmt.Sprintf("%s is a member and nothing of it exists any more: neither volume nor workload", r.Name),
-					Hint: fmt.Sprintf("kubectl dbop replace-member %s %s", p.s.Cluster.Name, r.Name)})
+				d = block(p.replaceFirst(r.Name))
 			}
 			if d.Blocked != nil && p.noWayBack() && p.lost(r.Name) {
 				continue
@@ -185,14 +186,22 @@ func (p planner) fresh() bool {
 	return p.s.Operation != nil && len(p.s.Operation.Status.Journal) == 0
 }
 
-// gate turns an objection into a refusal before the first effect, and into a
-// wait with a reason afterwards.
+// writtenDown reports whether the operation in flight is a record already, and
+// not only looked at.
+func (p planner) writtenDown() bool { return p.s.Operation.ResourceVersion != "" }
+
+// gate turns an objection into a refusal as long as the request is only
+// considered, and into a wait with a reason once it is written down: what was
+// fit a moment ago, and is not between two leaders, will be again.
 func (p planner) gate(id string, objection error, members ...string) *Decision {
 	if objection == nil {
 		return nil
 	}
-	if p.fresh() {
-		return block(refused(objection))
+	if p.fresh() && !p.writtenDown() {
+		e := refused(objection)
+		e.Check = cmp.Or(e.Check, id)
+		e.Hint = cmp.Or(e.Hint, "kubectl dbop diagnose "+p.s.Cluster.Name+" says what to do about it")
+		return block(e)
 	}
 	return p.await(id, objection.Error(), members...)
 }
@@ -200,7 +209,13 @@ func (p planner) gate(id string, objection error, members ...string) *Decision {
 // await is a wait step, unless one of the members has a problem that waiting won't mend.
 func (p planner) await(id, why string, members ...string) *Decision {
 	for _, name := range members {
+		if p.leaves(name) {
+			continue
+		}
 		m := p.s.Kube.Member(name)
+		if p.s.bereft(m) {
+			return block(p.replaceFirst(name))
+		}
 		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
 			if problem != nil && p.s.Now.Sub(problem.Since) > patienceFor(problem.Kind) {
 				return block(p.stuck(name, *problem))
@@ -209,6 +224,19 @@ func (p planner) await(id, why string, members ...string) *Decision {
 	}
 	return &Decision{Why: why, Step: &Step{ID: "wait/" + id, Action: ActionWait, Members: members,
 		Title: "Wait until " + waitTitle(id, members), Reason: why, Risk: RiskNone, Deadline: waitDeadline}}
+}
+
+// leaves reports whether the member goes with this operation, whatever its problem.
+func (p planner) leaves(name string) bool {
+	verb := p.s.verb()
+	if verb != v1alpha1.VerbRemoveMember && verb != v1alpha1.VerbReplaceMember || p.s.Operation.Spec.Member != name {
+		return false
+	}
+	entry, registered := p.s.View.Registered(name)
+	if !registered {
+		return !p.s.View.Quorum
+	}
+	return verb == v1alpha1.VerbRemoveMember || entry.ID == p.s.Operation.Spec.MemberID
 }
 
 func waitTitle(id string, members []string) string {
@@ -234,6 +262,19 @@ func waitTitle(id string, members []string) string {
 	}
 }
 
+// replaceFirst says that nothing but a replacement mends a member. What is in
+// flight has to end before another operation begins.
+func (p planner) replaceFirst(member string) *Error {
+	e := &Error{Kind: NeedsHuman, Check: "lost", Message: member + " is a member and its volume is gone, and its copy of the data with it",
+		Hint: fmt.Sprintf("kubectl dbop replace-member %s %s", p.s.Cluster.Name, member)}
+	if !p.s.View.Quorum {
+		e.Hint = fmt.Sprintf("kubectl dbop diagnose %s tells what is left and what the way back is", p.s.Cluster.Name)
+	} else if op := p.s.Operation; op != nil && p.writtenDown() && cancellable(op) == nil {
+		e.Hint = fmt.Sprintf("kubectl dbop cancel %s; then %s", p.s.Cluster.Name, e.Hint)
+	}
+	return e
+}
+
 // stuck explains a problem and what a person may do about it.
 func (p planner) stuck(member string, problem kube.Problem) *Error {
 	hint := "kubectl describe pod " + v1alpha1.PodName(member) + " -n " + p.s.Cluster.Namespace
@@ -244,6 +285,8 @@ func (p planner) stuck(member string, problem kube.Problem) *Error {
 		hint = "make room (nodes, requests, anti-affinity), then repeat the command; kubectl describe pod " + v1alpha1.PodName(member)
 	case kube.ProblemVolume:
 		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
+	case kube.ProblemDisk:
+		hint = "give it more space: kubectl dbop resize " + p.s.Cluster.Name + " --storage SIZE"
 	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
 		hint = "kubectl dbop logs " + p.s.Cluster.Name + " shows why; then repeat the command, or step back: kubectl dbop cancel " + p.s.Cluster.Name
 	}

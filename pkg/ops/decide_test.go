@@ -68,6 +68,48 @@ func TestDecideAtRest(t *testing.T) {
 			s.down("db-3", kube.ProblemCrashing, time.Hour)
 			return s
 		}, "done"},
+		{"a voter lost its volume", func() State { s := well(3); s.vanish("db-3"); return s }, "blocked NeedsHuman lost"},
+		{"a refusal before it is written down", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbRestart), true)
+			s.down("db-3", "", 0)
+			s.Operation.Spec.Pods = map[string]string{"db-2": "old"}
+			s.Kube.Members[1].Pod.UID = "old"
+			return s
+		}, "blocked Refused healthy"},
+		{"a wait once it is written down", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbRestart), true)
+			s.down("db-3", "", 0)
+			s.Operation.Spec.Pods = map[string]string{"db-2": "old"}
+			s.Kube.Members[1].Pod.UID = "old"
+			s.Operation.ResourceVersion = "1"
+			return s
+		}, "wait/healthy"},
+		{"no quorum once it is written down", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbRestart), true)
+			s.noQuorum()
+			s.Operation.ResourceVersion = "1"
+			return s
+		}, "wait/quorum"},
+		{"the lost member leaves, and the others are not fit for a moment", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbReplaceMember), false)
+			s.Operation.Spec.Member, s.Operation.Spec.MemberID = "db-3", "id-db-3"
+			s.vanish("db-3")
+			s.down("db-2", "", 0)
+			return s
+		}, "wait/may-remove"},
+		{"no majority for a moment, and a lost member", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbScale), false)
+			s.noQuorum()
+			s.vanish("db-3")
+			return s
+		}, "wait/quorum"},
+		{"no majority, and a lost member", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbScale), false)
+			s.noQuorum()
+			s.vanish("db-2")
+			s.vanish("db-3")
+			return s
+		}, "blocked NeedsHuman lost"},
 		{"a voter is stuck for a moment", func() State { s := well(3); s.down("db-3", kube.ProblemImage, time.Second); return s }, "wait/healthy"},
 	})
 }

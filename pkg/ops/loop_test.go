@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,6 +235,8 @@ func TestLoopStops(t *testing.T) {
 		op := w.state.Operation
 		if err := newLoop(w).Run(ctx, op); KindOf(err) != TimedOut || op.Status.Phase != v1alpha1.PhaseRunning {
 			t.Errorf("timed out: %v, %s", err, op.Status.Phase)
+		} else if !strings.Contains(err.Error(), "is over, at: Wait until db-4 has started") {
+			t.Errorf("it does not say what it waited for: %v", err)
 		}
 	})
 }

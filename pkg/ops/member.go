@@ -22,9 +22,12 @@ func (p planner) quorumFirst() *Decision {
 		}
 	}
 	why := fmt.Sprintf("no quorum: %d of %d members answer, and no majority agrees on a leader", reached, len(p.s.View.Members))
-	if p.fresh() {
+	if p.fresh() && !p.writtenDown() {
 		return block(&Error{Kind: Refused, Check: "quorum", Message: why,
 			Hint: "kubectl dbop status " + p.s.Cluster.Name + " shows which members are down and why"})
+	}
+	if reached >= majority(len(names)) {
+		names = nil // they are between two leaders, and those that are missing are not missed
 	}
 	return p.await("quorum", why, names...)
 }

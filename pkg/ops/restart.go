@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
 // restart renews every pod that ran when it was asked for, one by one, the
@@ -30,6 +31,12 @@ func (p planner) restart() *Decision {
 func (p planner) mayRestart() *Decision {
 	if d := p.quorumFirst(); d != nil {
 		return d
+	}
+	for _, name := range p.voterNames() {
+		if p.s.bereft(p.s.Kube.Member(name)) {
+			return p.gate("healthy", &engine.Refusal{Check: "lost", Reason: "the volume of " + name + " is gone, and no restart brings it back",
+				Hint: p.replaceFirst(name).Hint}, name)
+		}
 	}
 	return p.mayStop()
 }

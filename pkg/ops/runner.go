@@ -80,21 +80,9 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	}
 	world := r.World(namespace, o.Cluster)
 	defer closeQuietly(world)
-	s, err := world.Observe(ctx)
-	if err != nil {
+	if err := r.consider(ctx, world, p, cluster, op); err != nil {
 		return nil, err
 	}
-	s.Cluster = cluster.DeepCopy()
-	if p.Continues == nil {
-		if err := pin(o, s); err != nil {
-			return nil, refused(err)
-		}
-		op.Spec = *o
-	}
-	s.Operation = op.DeepCopy()
-	want(s.Cluster, op)
-	p.State = s
-	p.Plan = makePlan(r.decider(), r.Engine, s)
 	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
 		return p, &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
 	}

@@ -68,6 +68,12 @@ func (s State) ours(m kube.Member) bool {
 	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
 }
 
+// bereft reports whether a member of this epoch has a workload and no volume
+// any more: its pod waits for it in vain.
+func (s State) bereft(m kube.Member) bool {
+	return s.formed() && m.Workload.Exists && m.Workload.Token == s.formation().Token && !m.Volume.Exists
+}
+
 // freeName is the name of the next member: the one that is being replaced, or
 // the lowest under which nothing exists and nothing is registered.
 func (s State) freeName() string {

@@ -18,10 +18,11 @@ type turns struct {
 	loop    *Loop
 	op      *v1alpha1.Operation
 	efforts map[string]*effort
-	// last is the identifier of the last wait or step, why its last reason.
-	last, why string
-	backoff   time.Duration
-	outage    time.Time
+	// last is the identifier of the last wait or step, title its words for
+	// people, why its last reason.
+	last, title, why string
+	backoff          time.Duration
+	outage           time.Time
 	// open is the step in the works, written down and not known to be done;
 	// nil for none. performed is set once it was carried out and its effect is awaited.
 	open      *Step
@@ -38,8 +39,8 @@ type effort struct {
 
 // next is one turn: observe, decide, act or wait.
 func (t *turns) next(ctx context.Context) (bool, error) {
-	if err := t.loop.stopped(ctx); err != nil {
-		return false, err
+	if stop := t.loop.stopped(ctx); stop != nil {
+		return false, t.meanwhile(stop)
 	}
 	s, err := t.loop.World.Observe(ctx)
 	if err != nil {
@@ -66,7 +67,7 @@ func (t *turns) next(ctx context.Context) (bool, error) {
 // unobserved rides out an API server that restarts, throttles or fails.
 func (t *turns) unobserved(ctx context.Context, err error) error {
 	if stop := t.loop.stopped(ctx); stop != nil {
-		return stop
+		return t.meanwhile(stop)
 	}
 	if !transient(err) {
 		return err
@@ -81,10 +82,24 @@ func (t *turns) unobserved(ctx context.Context, err error) error {
 	return t.pauseFor(ctx, t.grow())
 }
 
+// meanwhile adds to the end of the time allowed what took it so long.
+func (t *turns) meanwhile(stop error) error {
+	e, ok := errors.AsType[*Error](stop)
+	if !ok || e.Kind != TimedOut || t.last == "" {
+		return stop
+	}
+	told := *e
+	told.Message += ", at: " + t.title
+	if t.why != "" {
+		told.Message += ": " + t.why
+	}
+	return &told
+}
+
 // effort returns the memory of a wait or step, begun now if there is none.
 func (t *turns) effort(step Step) *effort {
 	if t.last != step.ID {
-		t.last, t.why, t.backoff = step.ID, "", firstBackoff
+		t.last, t.title, t.why, t.backoff = step.ID, step.Title, "", firstBackoff
 	}
 	e := t.efforts[step.ID]
 	if e == nil {
@@ -209,7 +224,7 @@ func (t *turns) act(ctx context.Context, s State, step Step) (Result, error) {
 // failed decides whether a failed step is tried again.
 func (t *turns) failed(ctx context.Context, now time.Time, step Step, err error) error {
 	if stop := t.loop.stopped(ctx); stop != nil {
-		return stop
+		return t.meanwhile(stop)
 	}
 	e := t.effort(step)
 	again := errors.Is(err, engine.ErrNotReady)

@@ -1,0 +1,46 @@
+package ops
+
+import (
+	"context"
+	"testing"
+)
+
+// dizzy is a world that sees no majority for a few looks.
+type dizzy struct {
+	ClosableWorld
+	looks, left int
+}
+
+func (d *dizzy) Observe(ctx context.Context) (State, error) {
+	s, err := d.ClosableWorld.Observe(ctx)
+	d.looks++
+	if d.left--; d.left >= 0 {
+		s = s.clone()
+		s.noQuorum()
+	}
+	return s, err
+}
+
+// TestPrepareLooksAgain: between two leaders nothing is fit, but not for long.
+func TestPrepareLooksAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		without, looks int
+		refused        bool
+	}{
+		"a majority at once":        {0, 1, false},
+		"a majority a little later": {2, 3, false},
+		"no majority":               {100, looks, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onShelf(t, func(_ *shelf, r *Runner) {
+				d := &dizzy{ClosableWorld: r.World("shop", "db"), left: c.without}
+				r.World = func(string, string) ClosableWorld { return d }
+				_, err := r.Prepare(context.Background(), "shop", scale(5))
+				if (KindOf(err) == Refused && err != nil) != c.refused || d.looks != c.looks {
+					t.Errorf("%v after %d looks", err, d.looks)
+				}
+			})
+		})
+	}
+}
