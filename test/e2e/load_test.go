@@ -29,8 +29,14 @@ type load struct {
 
 func (s *scene) underLoad(name string, seed uint64) *load {
 	s.Helper()
+	return s.loaded(name, seed, loadRate)
+}
+
+// loaded is clients at work, whose writer writes so often a second.
+func (s *scene) loaded(name string, seed uint64, rate int) *load {
+	s.Helper()
 	db := s.dial(name)
-	return &load{s: s, db: db, writer: harness.StartWriter(s.ctx, db, "load/", loadRate),
+	return &load{s: s, db: db, writer: harness.StartWriter(s.ctx, db, "load/", rate),
 		history: harness.StartHistory(s.ctx, db, "register/", historians, seed)}
 }
 

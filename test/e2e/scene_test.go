@@ -40,6 +40,13 @@ type scene struct {
 func newScene(t *testing.T, prefix string, clusters ...string) *scene {
 	t.Helper()
 	t.Parallel()
+	return newLoneScene(t, prefix, clusters...)
+}
+
+// newLoneScene is a scene for a test that disturbs what all others stand on,
+// and so runs before them, by itself.
+func newLoneScene(t *testing.T, prefix string, clusters ...string) *scene {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testWithin)
 	t.Cleanup(cancel)
 	site, err := harness.NewSite()

@@ -7,6 +7,27 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
+// SameData asks every member that is up for the hash of its data at one
+// revision, and complains if they differ.
+func SameData(ctx context.Context, client *Etcd) error {
+	now, err := client.KV.Get(ctx, "\x00", clientv3.WithCountOnly())
+	if err != nil {
+		return fmt.Errorf("ask for the revision: %w", err)
+	}
+	hashes := map[uint32][]string{}
+	for _, endpoint := range client.KV.Endpoints() {
+		h, err := client.KV.HashKV(ctx, endpoint, now.Header.Revision)
+		if err != nil {
+			return fmt.Errorf("ask %s for the hash of its data: %w", endpoint, err)
+		}
+		hashes[h.Hash] = append(hashes[h.Hash], endpoint)
+	}
+	if len(hashes) != 1 {
+		return fmt.Errorf("at revision %d the members' data differ: %v", now.Header.Revision, hashes)
+	}
+	return nil
+}
+
 // page is how many keys are read at once.
 const page = 1000
 
