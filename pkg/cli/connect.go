@@ -47,6 +47,9 @@ func runConnect(ctx context.Context, f *Factory, name, member string, args []str
 	if err != nil {
 		return err
 	}
+	if t.cluster.Spec.Auth.Enabled {
+		f.note("note: clients of %s must log in, and a client in a member's pod can't; %s credentials show %s names what one elsewhere needs", name, displayName, name)
+	}
 	argv, err := clientCommand(t.cluster, args)
 	if err != nil {
 		return err

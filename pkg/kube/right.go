@@ -45,6 +45,7 @@ func Rights() []Right {
 		{"dbop-operate", []rule{
 			{"", []string{"configmaps"}, []string{"delete"}},
 			{"", []string{"services", "persistentvolumeclaims", "secrets"}, []string{"create", "patch", "delete"}},
+			{"", []string{"secrets"}, []string{"update"}},
 			{"apps", []string{"statefulsets"}, []string{"create", "patch", "update", "delete"}},
 			{"policy", []string{"poddisruptionbudgets"}, []string{"create", "patch", "delete"}},
 		}},

@@ -61,6 +61,7 @@ func Diagnose(e engine.Engine, s State) Diagnosis {
 	d.objects()
 	d.budget()
 	d.spread()
+	d.authentication()
 	d.backups()
 	return d.Diagnosis
 }

@@ -65,6 +65,9 @@ func TestDiagnose(t *testing.T) {
 		says     []string
 	}{
 		{name: "no cluster", change: func(s *State) { s.Cluster = nil }, down: true, severity: Fail, subject: "cluster", says: []string{"no such cluster"}},
+		{name: "let in although they must log in", change: func(s *State) { wantsAuth(s); s.setAuth(engine.AuthOff) }, severity: Fail, subject: "authentication", says: []string{"kubectl dbop auth enable db"}},
+		{name: "logins not ours", change: func(s *State) { s.setAuth(engine.AuthOn) }, severity: Warn, subject: "authentication", says: []string{"did not turn that on", "auth disable db"}},
+		{name: "logins at some", change: func(s *State) { wantsAuth(s); s.setAuth(engine.AuthOn); oneDiffers(s) }, severity: Warn, subject: "authentication", says: []string{"db-2 says it is off", "replace-member db"}},
 		{name: "stopped", change: func(s *State) { s.Cluster.Spec.Stopped = true }, down: true, severity: Warn, subject: "cluster", says: []string{"kubectl dbop start db"}},
 		{name: "stopped, a volume is gone", change: func(s *State) { s.Cluster.Spec.Stopped = true; s.vanish("db-2") }, down: true, severity: Fail, subject: "member db-2", says: []string{"its volume is gone"}},
 		{name: "not formed", change: func(s *State) { s.Cluster.Status.Formation.ClusterID = "" }, down: true, severity: Fail, subject: "formation", says: []string{"kubectl dbop delete db"}},

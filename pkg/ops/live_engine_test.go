@@ -111,6 +111,8 @@ type session struct {
 	asked  [][]string
 	calls  []string
 	closed bool
+	// set are the passwords that users were given.
+	set []engine.Credentials
 
 	err         error
 	content     string
@@ -155,3 +157,26 @@ func (s *session) Fingerprint(_ context.Context, m string) (engine.Fingerprint, 
 }
 
 func (s *session) Close() error { s.closed = true; return nil }
+
+func (s *session) Users(context.Context) ([]engine.User, error) {
+	return []engine.User{{Name: "root", Admin: true}, {Name: "theirs"}}, s.did("list users")
+}
+
+func (s *session) EnsureUser(ctx context.Context, u engine.User, password string) error {
+	s.set = append(s.set, engine.Credentials{User: u.Name, Password: password})
+	return s.did("ensure %s as %q", u.Name, u.Role)
+}
+
+func (s *session) DeleteUser(_ context.Context, name string) error {
+	return s.did("delete user %s", name)
+}
+func (s *session) EnableAuth(context.Context) error  { return s.did("enable") }
+func (s *session) DisableAuth(context.Context) error { return s.did("disable") }
+
+func (s *session) ProveAuth(ctx context.Context, client engine.Access) error {
+	as, err := client.Credentials(ctx)
+	if err != nil {
+		return err
+	}
+	return s.did("prove as %s", as[0].User)
+}

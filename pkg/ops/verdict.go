@@ -49,6 +49,7 @@ func Assess(e engine.Engine, s State) Verdict {
 	a.members()
 	a.capacity()
 	a.size()
+	a.authentication()
 	v := Verdict{Problems: a.problems, Next: a.commands()}
 	v.Level, v.Headline = a.level()
 	return v
@@ -147,6 +148,13 @@ func (a *assessment) capacity() {
 func (a *assessment) size() {
 	if voters := len(a.s.View.Voters()); voters > 0 && voters != int(a.s.Cluster.Spec.Members) && a.s.Operation == nil {
 		a.problem("%d members vote, %d are wanted", voters, a.s.Cluster.Spec.Members)
+	}
+}
+
+// authentication tells when clients are let in who must not be.
+func (a *assessment) authentication() {
+	if a.s.Cluster.Spec.Auth.Enabled && a.s.Operation == nil && a.s.View.Auth() == engine.AuthOff {
+		a.problem("clients are let in without logging in, although they must: kubectl dbop auth enable %s", a.s.Cluster.Name)
 	}
 }
 

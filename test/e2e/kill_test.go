@@ -79,6 +79,17 @@ func deadlies() []deadly {
 			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"), quiet: true},
 		{name: "restore in place", version: "3.6", members: "3", arm: backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
 			check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
+		{name: "auth enable", version: "3.6", members: "3", arm: fixed("auth", "enable", "my-db", "--yes"),
+			check: func(s *scene) { s.healthy("my-db", 3); s.demands("my-db", "on") }, reset: func(s *scene) { s.must("auth", "disable", "my-db", "--yes") }},
+		{name: "credentials rotate", version: "3.6", members: "1", arm: func(s *scene) []string {
+			s.must("auth", "enable", "my-db", "--yes")
+			return []string{"credentials", "rotate", "my-db"}
+		}, check: func(s *scene) { s.healthy("my-db", 1); s.demands("my-db", "on") }, reset: func(*scene) {}},
+		{name: "user create", version: "3.6", members: "1", arm: fixed("user", "create", "my-db", "app", "--prefix", "/app/"), check: func(s *scene) {
+			if r := s.must("user", "list", "my-db"); !strings.Contains(r.Stdout, "read and write /app/*") {
+				s.Errorf("the user is missing:\n%s", r)
+			}
+		}, reset: func(s *scene) { s.must("user", "delete", "my-db", "app", "--yes") }},
 		{name: "delete", version: "3.6", members: "1", arm: fixed("delete", "my-db", "--purge", "--yes"), check: func(s *scene) {
 			s.settledVolumes("my-db", 0)
 			if r := s.try("status", "my-db"); r.Code != 1 || !strings.Contains(r.Stderr, "not found") {
