@@ -26,6 +26,8 @@ import (
 
 const (
 	dialTimeout = 3 * time.Second
+	// loginTimeout of a login by password, which is work for a member.
+	loginTimeout = 30 * time.Second
 	keepAlive   = time.Second
 	clientPort  = "2379"
 	// resync bounds how long a missed event leaves a wrong list of endpoints.
@@ -82,7 +84,11 @@ func (s *Site) DialEtcdAs(ctx context.Context, namespace, cluster, user string) 
 	if len(first) == 0 {
 		return nil, fmt.Errorf("cluster %s/%s has no member that runs", namespace, cluster)
 	}
-	e.KV, err = clientv3.New(clientv3.Config{Endpoints: first, TLS: config, Username: name, Password: password, DialTimeout: dialTimeout,
+	within := dialTimeout
+	if password != "" {
+		within = loginTimeout
+	}
+	e.KV, err = clientv3.New(clientv3.Config{Endpoints: first, TLS: config, Username: name, Password: password, DialTimeout: within,
 		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAlive, PermitWithoutStream: true, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(e.dial)}})
 	if err != nil {
