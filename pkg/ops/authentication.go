@@ -118,3 +118,19 @@ func passwordSecrets(c *v1alpha1.DatabaseCluster, users ...engine.User) []string
 // factUser is noted of each user that was made: the database is not asked for
 // its users at every look, because the question goes through its log.
 func factUser(name string) string { return "user-" + name }
+
+// bornWith is whether a cluster that founds itself demands a login: if its
+// data comes from a backup that does.
+func (s State) bornWith() string {
+	if s.Operation != nil && s.Operation.Spec.Source != nil && s.Operation.Spec.Source.Auth {
+		return engine.AuthOn
+	}
+	return engine.AuthOff
+}
+
+// setAuth lets every member demand a login, or not.
+func (s *State) setAuth(auth string) {
+	for i := range s.View.Members {
+		s.View.Members[i].Auth = auth
+	}
+}

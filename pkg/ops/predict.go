@@ -201,13 +201,6 @@ func (s *State) setFact(name string) {
 	s.Operation.Status.Facts[name] = "predicted"
 }
 
-// setAuth lets every member demand a login, or not.
-func (s *State) setAuth(auth string) {
-	for i := range s.View.Members {
-		s.View.Members[i].Auth = auth
-	}
-}
-
 func (s *State) newEpoch() {
 	BeginEpoch(s.Cluster, s.Operation, s.freeName())
 }
@@ -230,7 +223,7 @@ func (s *State) settle() {
 	if _, registered := s.View.Registered(like.Name); !ok || !registered {
 		for _, r := range s.View.Roster {
 			if r.Voter {
-				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: minor(s.Cluster.Spec.Version)}
+				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: minor(s.Cluster.Spec.Version), Auth: s.bornWith()}
 				break
 			}
 		}

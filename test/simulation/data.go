@@ -24,6 +24,7 @@ type backup struct {
 	schema    int
 	version   string
 	token     string
+	access    access
 }
 
 // restored is the data that a backup is turned into.
@@ -31,6 +32,7 @@ func (w *World) restored(b backup, token, member string) *data {
 	id := founderID(member, token)
 	g := w.found(token, []string{member})
 	g.index, g.acked = b.index, b.index
+	g.access, g.restored = b.access.clone(), true
 	return &data{id: id, group: g, token: token, peers: []string{member}, index: b.index, schema: b.schema}
 }
 

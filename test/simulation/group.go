@@ -24,6 +24,10 @@ type group struct {
 	lastLoss time.Time
 	// damaged is set once a member's data was lost for good.
 	damaged bool
+	// access is who may log in; restored is true until a restored group's users
+	// have the passwords of its own cluster.
+	access   access
+	restored bool
 	// moved is when the leader last changed.
 	moved time.Time
 }

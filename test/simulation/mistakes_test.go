@@ -33,6 +33,7 @@ func mistakes() []mistake {
 		{name: "two learners at once", decide: twoLearners},
 		{name: "volumes of other epochs dropped", decide: epochsMixed},
 		{name: "disruption budget forgotten", decide: budgetForgotten},
+		{name: "authentication before its users", decide: authFirst},
 		{name: "joiners started as founders", decide: ops.Decide, mischief: Mischief{BootstrapJoiners: true}},
 	}
 }
@@ -170,4 +171,13 @@ func budgetForgotten(e engine.Engine, s ops.State) ops.Decision {
 		}
 	}
 	return ops.Decide(e, s)
+}
+
+// authFirst turns authentication on while the applications' user is missing.
+func authFirst(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step != nil && d.Step.ID == "ensure-user/client" && s.View.Auth() == engine.AuthOff {
+		return ops.Decision{Step: &ops.Step{ID: "enable-auth", Action: ops.ActionEnableAuth, Deadline: d.Step.Deadline}}
+	}
+	return d
 }

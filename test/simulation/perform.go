@@ -57,6 +57,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.verify(ctx, st)
 	case ops.ActionLoad:
 		return ops.Result{}, s.load(ctx, st, step.Members[0])
+	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
+		return s.authenticate(ctx, st, step)
 	case ops.ActionStop:
 		return ops.Result{}, s.stop(ctx, st, step.Members)
 	case ops.ActionNewEpoch:

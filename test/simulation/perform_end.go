@@ -140,7 +140,7 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 			return errNoLeader
 		}
 		d := slot.pod.process.data
-		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version, token: d.group.token}
+		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version, token: d.group.token, access: d.group.access.clone()}
 		d.group.safe = min(b.index,
 			// a follower's copy is as old as its log: that is what was asked for
 			d.group.acked)

@@ -21,6 +21,10 @@ func (p *person) next() command {
 	c := p.world.records.clusters[name].DeepCopy()
 	members := p.world.membersOf(name)
 	backups := p.world.backupIDs(c.Spec.Version)
+	locked := map[string]bool{}
+	for id, b := range p.world.backups {
+		locked[id] = b.access.on
+	}
 	unlock()
 	spec := v1alpha1.OperationSpec{Cluster: name, Repository: "repository"}
 	one := func(change func(*v1alpha1.OperationSpec)) command {
@@ -31,7 +35,14 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(32); {
+	switch x := p.rng.IntN(36); {
+	case x == 32:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbDisableAuth })
+	case x == 33:
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbEnableAuth })
+	case x == 34 || x == 35:
+		drop := x == 35
+		return one(func(s *v1alpha1.OperationSpec) { s.Verb, s.DropOld = v1alpha1.VerbRotateCredentials, drop })
 	case x == 24:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbSwitchover })
 	case x == 25:
@@ -89,10 +100,10 @@ func (p *person) next() command {
 		from := pick(p, backups)
 		if p.rng.Float64() < 0.5 {
 			return one(func(s *v1alpha1.OperationSpec) {
-				s.Verb, s.InPlace, s.Source = v1alpha1.VerbRestore, true, &v1alpha1.BackupSource{Repository: "repository", Backup: from}
+				s.Verb, s.InPlace, s.Source = v1alpha1.VerbRestore, true, &v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked[from]}
 			})
 		}
-		return p.restore(pick(p, []string{"r", "s"}), from, c.Spec.Version, pick(p, []int{1, 3}))
+		return p.restore(pick(p, []string{"r", "s"}), from, c.Spec.Version, pick(p, []int{1, 3}), locked[from])
 	case x == 19:
 		purge, waive := p.rng.Float64() < 0.5, p.rng.Float64() < 0.3
 		return one(func(s *v1alpha1.OperationSpec) {
@@ -107,12 +118,12 @@ func (p *person) next() command {
 }
 
 // restore makes the command that restores a backup into a new cluster.
-func (p *person) restore(name, from, version string, members int) command {
+func (p *person) restore(name, from, version string, members int, locked bool) command {
 	return func() ops.Request {
 		c := p.cluster(name, version, members, 1)
-		c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "repository", Backup: from}
+		c.Spec.RestoreFrom, c.Spec.Auth.Enabled = &v1alpha1.RestoreSource{Repository: "repository", Backup: from}, locked
 		return ops.Request{
-			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRestore, Waive: []string{"size"}, Source: &v1alpha1.BackupSource{Repository: "repository", Backup: from}},
+			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRestore, Waive: []string{"size"}, Source: &v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked}},
 			Cluster:   c,
 		}
 	}

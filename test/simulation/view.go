@@ -60,6 +60,10 @@ func (w *World) status(name string) engine.Member {
 	}
 	g := d.group
 	m.Reachable, m.ID, m.ClusterID, m.Role = true, d.id, g.clusterID, engine.RoleFollower
+	m.Auth = engine.AuthOff
+	if g.access.on {
+		m.Auth = engine.AuthOn
+	}
 	m.Protocol, m.Schema = spoken(g.minor), spoken(d.schema)
 	m.Position = engine.Position(fmt.Sprintf("%s/%d/%d/%d", g.clusterID, 1, d.index, d.index))
 	e := g.entry(d.id)

@@ -55,6 +55,8 @@ type Mischief struct {
 type objects struct {
 	certificates, services bool
 	budget                 *int32
+	// secrets of users, by user.
+	secrets map[string]*secret
 }
 
 // NewWorld makes an empty site.
