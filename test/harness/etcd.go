@@ -28,8 +28,8 @@ const (
 	dialTimeout = 3 * time.Second
 	// loginTimeout of a login by password, which is work for a member.
 	loginTimeout = 30 * time.Second
-	keepAlive   = time.Second
-	clientPort  = "2379"
+	keepAlive    = time.Second
+	clientPort   = "2379"
 	// resync bounds how long a missed event leaves a wrong list of endpoints.
 	resync = 5 * time.Second
 )

@@ -71,7 +71,9 @@ func (s *site) authenticate(ctx context.Context, st ops.State, step ops.Step) (o
 		}
 	case ops.ActionEnsureUser:
 		fact = "user-" + step.User
-		err = s.ask(ctx, st, step, func(g *group, secrets map[string]*secret) { g.access.passwords[secrets[step.User].user] = secrets[step.User].password })
+		err = s.ask(ctx, st, step, func(g *group, secrets map[string]*secret) {
+			g.access.passwords[secrets[step.User].user] = secrets[step.User].password
+		})
 		if err == nil && step.User == v1alpha1.ApplicationUser {
 			err = s.ask(ctx, st, step, func(g *group, _ map[string]*secret) { g.restored = false })
 		}
