@@ -50,4 +50,12 @@ func (r readOnly) Users(ctx context.Context) ([]User, error) {
 	return nil, nil
 }
 
+// Present reads; of an engine that serves no certificates there is nothing to read.
+func (r readOnly) Present(ctx context.Context, member string) (Presented, error) {
+	if p, ok := r.session.(Presenter); ok {
+		return p.Present(ctx, member)
+	}
+	return Presented{}, fmt.Errorf("shake hands with member %s: %w", member, ErrReadOnly)
+}
+
 func (r readOnly) Close() error { return r.session.Close() }

@@ -53,6 +53,9 @@ type Member struct {
 	// Auth says whether the member demands that clients log in: AuthOn, AuthOff,
 	// or "" where it did not say.
 	Auth string `json:"auth,omitempty"`
+	// Certificate is what the member showed when it was dialled; nil in plain
+	// text, or if it was not reached at all.
+	Certificate *Presented `json:"certificate,omitempty"`
 }
 
 // The values of Member.Auth.

@@ -16,52 +16,59 @@ import (
 	"time"
 )
 
-// issue makes a CA and one certificate for all members and the client, in dir
-// under the names that a pod has them.
-func issue(t *testing.T, dir string, hosts []string) *issuer {
-	t.Helper()
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "member"},
-		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		DNSNames:    hosts, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	caKey, leafKey := key(t), key(t)
-	caDER := sign(t, ca, ca, caKey, caKey)
-	leafDER := sign(t, leaf, ca, leafKey, caKey)
-	leafKeyDER, err := x509.MarshalECPrivateKey(leafKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		"ca.crt":  {Type: "CERTIFICATE", Bytes: caDER},
-		"tls.crt": {Type: "CERTIFICATE", Bytes: leafDER},
-		"tls.key": {Type: "EC PRIVATE KEY", Bytes: leafKeyDER},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	parsed, err := x509.ParseCertificate(caDER)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return &issuer{t: t, ca: ca, key: caKey, pool: pool}
-}
-
 // issuer is the CA of a fleet.
 type issuer struct {
 	t    *testing.T
 	ca   *x509.Certificate
+	der  []byte
 	key  *ecdsa.PrivateKey
 	pool *x509.CertPool
+}
+
+func newIssuer(t *testing.T, name string) *issuer {
+	t.Helper()
+	i := &issuer{t: t, key: key(t), pool: x509.NewCertPool(), ca: &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}}
+	i.der = sign(t, i.ca, i.ca, i.key, i.key)
+	i.pool.AppendCertsFromPEM(i.pem())
+	return i
+}
+
+// issue makes a CA and one certificate for all members, in dir under the
+// names that a pod has them.
+func issue(t *testing.T, dir string, hosts []string) *issuer {
+	t.Helper()
+	i := newIssuer(t, "test CA")
+	write(t, dir, "ca.crt", i.pem())
+	i.members(dir, hosts, time.Hour)
+	return i
+}
+
+func (i *issuer) pem() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.der})
+}
+
+// members writes a certificate for all members, and returns it.
+func (i *issuer) members(dir string, hosts []string, life time.Duration) tls.Certificate {
+	i.t.Helper()
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "member"},
+		NotBefore: i.ca.NotBefore, NotAfter: time.Now().Add(life), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:    hosts, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	k := key(i.t)
+	der := sign(i.t, leaf, i.ca, k, i.key)
+	keyDER, err := x509.MarshalECPrivateKey(k)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	write(i.t, dir, "tls.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	write(i.t, dir, "tls.key", pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}))
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: k}
 }
 
 // client is what a client needs whose certificate names that user.
@@ -75,6 +82,13 @@ func (i *issuer) client(user string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, RootCAs: i.pool,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{sign(i.t, leaf, i.ca, k, i.key)}, PrivateKey: k}},
+	}
+}
+
+func write(t *testing.T, dir, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

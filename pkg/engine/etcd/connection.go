@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -29,6 +30,11 @@ type connection struct {
 	base   string
 	// named is true if a certificate may name the user of each request.
 	named bool
+	// secure is the configuration of a handshake, nil in plain text; showed is
+	// what the last one that succeeded showed.
+	secure *tls.Config
+	dial   func(context.Context) (net.Conn, error)
+	showed atomic.Pointer[engine.Presented]
 
 	// users and retired belong to the session: a connection that failed is
 	// closed when its last user is done.
@@ -40,12 +46,18 @@ func newConnection(access engine.Access, at addresses, member string, login *log
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return access.Dial(ctx, v1alpha1.PodName(member), clientPort)
 	}
+	c := &connection{dial: dial}
 	var secure *tls.Config
 	protocol := "http"
 	if access.TLS != nil {
 		protocol = "https"
 		secure = access.TLS.Clone()
 		secure.ServerName = at.host(member)
+		secure.VerifyConnection = func(state tls.ConnectionState) error {
+			showed := presented(state.PeerCertificates[0], nil)
+			c.showed.Store(&showed)
+			return nil
+		}
 	}
 	base := fmt.Sprintf("%s://%s:%d", protocol, at.host(member), clientPort)
 	client, err := clientv3.New(clientv3.Config{
@@ -77,8 +89,9 @@ func newConnection(access engine.Access, at addresses, member string, login *log
 		IdleConnTimeout:     time.Minute,
 		MaxIdleConns:        1,
 	}
-	return &connection{client: client, http: &http.Client{Transport: transport}, base: base,
-		named: secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)}, nil
+	c.client, c.http, c.base, c.secure = client, &http.Client{Transport: transport}, base, secure
+	c.named = secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)
+	return c, nil
 }
 
 // maintenance is the client's, on the connection that is open already: the

@@ -66,6 +66,7 @@ type fleet struct {
 	cluster *v1alpha1.DatabaseCluster
 	dir     string
 	issuer  *issuer
+	hosts   []string
 	tls     *tls.Config
 	// passwords, if set, are what the session logs in with.
 	passwords func(context.Context) ([]engine.Credentials, error)
@@ -97,6 +98,7 @@ func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fle
 			peer: freePort(t), client: freePort(t), metrics: freePort(t), data: filepath.Join(f.dir, member),
 		}
 	}
+	f.hosts = hosts
 	f.issuer = issue(t, f.dir, hosts)
 	f.tls = f.issuer.client("root")
 	for _, change := range changes {

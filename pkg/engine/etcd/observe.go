@@ -75,9 +75,11 @@ func (s *session) ask(ctx context.Context, name string) testimony {
 		}
 		if err != nil {
 			t.member.Problem = plain(err)
+			t.member.Certificate = c.certificate(ctx)
 			return false
 		}
 		t.member = memberFrom(name, status)
+		t.member.Certificate = c.certificate(ctx)
 		var wg sync.WaitGroup
 		var protocol, auth string
 		wg.Go(func() {
