@@ -16,6 +16,7 @@ type clusterFlags struct {
 	cpu, memory             string
 	image, registry, helper string
 	noTLS, requireSpread    bool
+	caSecret                string
 	config                  map[string]string
 	repository              string
 	force                   bool
@@ -33,6 +34,7 @@ func (c *clusterFlags) addTo(f *Factory, cmd *cobra.Command) {
 	flags.StringVar(&c.registry, "registry", "", "Registry that mirrors all images (environment: "+envRegistry+").")
 	flags.StringVar(&c.helper, "helper-image", "", "Image of this tool for its helper pods (environment: "+envHelperImage+").")
 	flags.BoolVar(&c.noTLS, "no-tls", false, "Serve clients and peers in plain text.")
+	flags.StringVar(&c.caSecret, "ca-secret", "", "Secret of type kubernetes.io/tls with an authority of your own that signs all certificates.")
 	flags.StringToStringVar(&c.config, "config", nil, "Option of the database as NAME=VALUE; may be repeated.")
 	flags.BoolVar(&c.requireSpread, "require-spread", false, "Never run two members on one node; wait for nodes instead.")
 	flags.BoolVar(&c.force, "force", false, "Accept a number of members that adds cost but no safety.")
@@ -42,6 +44,9 @@ func (c *clusterFlags) addTo(f *Factory, cmd *cobra.Command) {
 // cluster builds the wanted cluster. Versions become full, numbers are parsed;
 // whether any of it is wise is the engine's business.
 func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.DatabaseCluster, error) {
+	if c.noTLS && c.caSecret != "" {
+		return nil, misuse("--no-tls and --ca-secret exclude each other")
+	}
 	e, err := f.engineNamed(c.engine)
 	if err != nil {
 		return nil, err
@@ -60,7 +65,7 @@ func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.Da
 	out.Spec = v1alpha1.DatabaseClusterSpec{
 		Engine: e.Name(), Version: version, Members: c.members, Image: c.image, Config: c.config,
 		Registry: f.either(c.registry, envRegistry), HelperImage: f.either(c.helper, envHelperImage),
-		TLS: v1alpha1.TLS{Disabled: c.noTLS},
+		TLS: v1alpha1.TLS{Disabled: c.noTLS, CASecret: c.caSecret},
 	}
 	if c.repository != "" {
 		at, err := f.location(c.repository, nil)

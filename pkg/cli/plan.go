@@ -18,13 +18,8 @@ quorum margin is left, what can't be undone and what blocks it. Nothing is writt
 	}
 	cmd.AddCommand(newCreate(f, planOnly), newAddMember(f, planOnly), newRemoveMember(f, planOnly), newReplaceMember(f, planOnly), newScale(f, planOnly),
 		newSwitchover(f, planOnly), newRestart(f, planOnly), newStop(f, planOnly), newStart(f, planOnly), newDefrag(f, planOnly),
-		newAuth(f, planOnly), newUser(f, planOnly), newCredentials(f, planOnly),
+		newAuth(f, planOnly), newUser(f, planOnly), newCredentials(f, planOnly), newCertificates(f, planOnly),
 		newUpgrade(f, planOnly), newBackup(f, planOnly), newRestore(f, planOnly), newDelete(f, planOnly))
-	for _, verb := range cmd.Commands() {
-		verb.Example = planExample(verb.Example)
-		for _, deed := range verb.Commands() {
-			deed.Example = planExample(deed.Example)
-		}
-	}
+	planExamples(cmd)
 	return cmd
 }

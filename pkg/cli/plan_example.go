@@ -1,6 +1,18 @@
 package cli
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// planExamples turns the examples of all below into ones of plan.
+func planExamples(parent *cobra.Command) {
+	for _, verb := range parent.Commands() {
+		verb.Example = planExample(verb.Example)
+		planExamples(verb)
+	}
+}
 
 // planExample turns the first example of a verb into one of plan.
 func planExample(example string) string {

@@ -31,11 +31,12 @@ func dryRuns(backup string) map[string][]string {
 		"start":          {"start", "my-db"},
 		"defrag":         {"defrag", "my-db"},
 
-		"auth enable":        {"auth", "enable", "my-db"},
-		"auth disable":       {"auth", "disable", "my-db"},
-		"user create":        {"user", "create", "my-db", "billing"},
-		"user delete":        {"user", "delete", "my-db", "listed"},
-		"credentials rotate": {"credentials", "rotate", "my-db"},
+		"auth enable":         {"auth", "enable", "my-db"},
+		"auth disable":        {"auth", "disable", "my-db"},
+		"user create":         {"user", "create", "my-db", "billing"},
+		"user delete":         {"user", "delete", "my-db", "listed"},
+		"credentials rotate":  {"credentials", "rotate", "my-db"},
+		"certificates rotate": {"certificates", "rotate", "my-db"},
 	}
 }
 

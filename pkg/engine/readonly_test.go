@@ -57,6 +57,9 @@ func TestReadOnly(t *testing.T) {
 	if f, err := s.Fingerprint(ctx, "db-1"); err != nil || f.Keys != 7 {
 		t.Errorf("fingerprint %+v, %v", f, err)
 	}
+	if _, err := s.(engine.Presenter).Present(ctx, "db-1"); !errors.Is(err, engine.ErrReadOnly) {
+		t.Errorf("of an engine that shows no certificates: %v", err)
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

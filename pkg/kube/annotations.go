@@ -12,6 +12,9 @@ const (
 	AnnotationBootstrap = "dbop.dev/bootstrap"
 	// AnnotationRenderer is the version of the tool that rendered a workload.
 	AnnotationRenderer = "dbop.dev/renderer"
+	// AnnotationCertificate is the certificate, by its fingerprint, that a pod
+	// was last told of; it makes the kubelet look.
+	AnnotationCertificate = "dbop.dev/certificate"
 	// AnnotationProcess describes the process that holds a lease.
 	AnnotationProcess = "dbop.dev/process"
 	// AnnotationOperation says what the holder of a lease does.

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -11,6 +12,8 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"regexp"
+	"strconv"
 	"time"
 )
 
@@ -20,6 +23,8 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
 	clockSkew     = 5 * time.Minute
+	// leastLife is what a person's authority must have left.
+	leastLife = 30 * 24 * time.Hour
 )
 
 // keyPair is a certificate and its key as PEM.
@@ -28,8 +33,9 @@ type keyPair struct{ certificate, key []byte }
 // authority signs a cluster's certificates.
 type authority struct {
 	certificate *x509.Certificate
-	pem         []byte
 	key         any
+	// bundle is what those who hold its certificates are to trust.
+	bundle []byte
 }
 
 // newAuthority makes a self-signed authority that can sign leaves only.
@@ -47,7 +53,7 @@ func parseAuthority(p keyPair) (*authority, error) {
 	if certificate == nil || key == nil {
 		return nil, errors.New("certificate or key is not PEM")
 	}
-	a := &authority{pem: p.certificate}
+	a := &authority{bundle: p.certificate}
 	var err error
 	if a.certificate, err = x509.ParseCertificate(certificate.Bytes); err != nil {
 		return nil, errors.New("the certificate can't be read")
@@ -55,7 +61,47 @@ func parseAuthority(p keyPair) (*authority, error) {
 	if a.key, err = parseKey(key.Bytes); err != nil {
 		return nil, errors.New("the key can't be read")
 	}
+	if !a.certificate.IsCA {
+		return nil, errors.New("the certificate is no authority's")
+	}
+	if _, err := tls.X509KeyPair(p.certificate, p.key); err != nil {
+		return nil, errors.New("certificate and key do not match")
+	}
 	return a, nil
+}
+
+// succession counts authorities of one cluster: "shop/db", "shop/db #2".
+var succession = regexp.MustCompile(`^(.*) #(\d+)$`)
+
+// successorName is what the next authority is called. No two of one cluster
+// share a name, so that it shows which of them a member trusts.
+func successorName(current string) string {
+	m := succession.FindStringSubmatch(current)
+	if m == nil {
+		return current + " #2"
+	}
+	n, err := strconv.Atoi(m[2])
+	if err != nil {
+		return current + " #2"
+	}
+	return fmt.Sprintf("%s #%d", m[1], n+1)
+}
+
+// judgeAuthority says why a person's authority can't be used.
+func judgeAuthority(p keyPair, now time.Time) error {
+	a, err := parseAuthority(p)
+	if err != nil {
+		return err
+	}
+	switch c := a.certificate; {
+	case c.KeyUsage != 0 && c.KeyUsage&x509.KeyUsageCertSign == 0:
+		return errors.New("the authority may not sign certificates")
+	case now.Before(c.NotBefore):
+		return fmt.Errorf("the authority is not valid before %s", c.NotBefore.UTC().Format(time.RFC3339))
+	case c.NotAfter.Sub(now) < leastLife:
+		return fmt.Errorf("the authority runs out on %s", c.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // parseKey reads the forms in which tools write keys.
@@ -106,6 +152,9 @@ func sign(template *x509.Certificate, by *authority) (keyPair, error) {
 	parent, signer := template, any(key)
 	if by != nil {
 		parent, signer = by.certificate, by.key
+		if parent.NotAfter.Before(template.NotAfter) {
+			template.NotAfter = parent.NotAfter // nobody believes it for longer
+		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,8 +16,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// caKey is where a TLS secret holds the authority's certificate.
-const caKey = "ca.crt"
+// caKey is where a TLS secret holds the authorities that are to be trusted. The
+// authority's own secret also holds the one that is about to take its place,
+// if there is one.
+const (
+	caKey              = "ca.crt"
+	nextCertificateKey = "next.crt"
+	nextPrivateKeyKey  = "next.key"
+)
 
 // EnsureCertificates makes authority, administrator's and applications'
 // certificate where they are missing. What exists is never replaced; a crash
@@ -39,12 +46,13 @@ func (c *Client) EnsureCertificates(ctx context.Context, cluster *v1alpha1.Datab
 }
 
 // EnsureMemberCertificate makes a member's certificate if it is missing. An
-// existing one is kept if it is of the same authority.
+// existing one is kept if it is of the same authority. The authority must
+// exist: another one in its place would lock everybody out.
 func (c *Client) EnsureMemberCertificate(ctx context.Context, cluster *v1alpha1.DatabaseCluster, member string) error {
 	if cluster.Spec.TLS.Disabled {
 		return nil
 	}
-	a, err := c.ensureAuthority(ctx, cluster)
+	a, err := c.signer(ctx, cluster, false)
 	if err != nil {
 		return err
 	}
@@ -65,41 +73,43 @@ func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
 	}
 }
 
-// ClientTLS reads the administrator's certificate: one request. nil if the
-// cluster is served in plain text. The caller sets the server name and keeps
-// the result.
-func (c *Client) ClientTLS(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*tls.Config, error) {
+// ClientTLS reads the administrator's certificate, and says what it is: one
+// request. nil if the cluster is served in plain text. The caller sets the
+// server name and keeps the result.
+func (c *Client) ClientTLS(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*tls.Config, *Certificate, error) {
 	return c.tlsOf(ctx, cluster, v1alpha1.AdminSecret(cluster.Name))
 }
 
 // ApplicationTLS reads the applications' certificate in the same way.
 func (c *Client) ApplicationTLS(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*tls.Config, error) {
-	return c.tlsOf(ctx, cluster, v1alpha1.ClientSecret(cluster.Name))
+	config, _, err := c.tlsOf(ctx, cluster, v1alpha1.ClientSecret(cluster.Name))
+	return config, err
 }
 
-func (c *Client) tlsOf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string) (*tls.Config, error) {
+func (c *Client) tlsOf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string) (*tls.Config, *Certificate, error) {
 	if cluster.Spec.TLS.Disabled {
-		return nil, nil
+		return nil, nil, nil
 	}
 	s := &corev1.Secret{}
 	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, s); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pair, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
-		return nil, fmt.Errorf("secret %s/%s holds no matching certificate and key", s.Namespace, s.Name)
+		return nil, nil, fmt.Errorf("secret %s/%s holds no matching certificate and key", s.Namespace, s.Name)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(s.Data[caKey]) {
-		return nil, fmt.Errorf("secret %s/%s holds no authority under %s", s.Namespace, s.Name, caKey)
+		return nil, nil, fmt.Errorf("secret %s/%s holds no authority under %s", s.Namespace, s.Name, caKey)
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
+	facts := certificateFacts(cluster, s)
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: roots}, &facts, nil
 }
 
 func (c *Client) ensureAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*authority, error) {
 	name := v1alpha1.CASecret(cluster.Name)
 	s, err := c.ensureSecret(ctx, cluster, name, corev1.SecretTypeTLS, objectLabels(cluster, componentDatabase), func() (map[string][]byte, error) {
-		p, err := newAuthority(cluster.Namespace+"/"+cluster.Name, c.Now())
+		p, err := c.foundingAuthority(ctx, cluster)
 		if err != nil {
 			return nil, err
 		}
@@ -112,6 +122,7 @@ func (c *Client) ensureAuthority(ctx context.Context, cluster *v1alpha1.Database
 	if err != nil {
 		return nil, fmt.Errorf("read the authority in secret %s/%s: %w", cluster.Namespace, name, err)
 	}
+	a.bundle = s.Data[caKey]
 	return a, nil
 }
 
@@ -121,12 +132,12 @@ func (c *Client) ensureLeaf(ctx context.Context, cluster *v1alpha1.DatabaseClust
 		if err != nil {
 			return nil, err
 		}
-		return map[string][]byte{corev1.TLSCertKey: p.certificate, corev1.TLSPrivateKeyKey: p.key, caKey: a.pem}, nil
+		return map[string][]byte{corev1.TLSCertKey: p.certificate, corev1.TLSPrivateKeyKey: p.key, caKey: a.bundle}, nil
 	})
 	if err != nil {
 		return err
 	}
-	if string(s.Data[caKey]) != string(a.pem) {
+	if !slices.ContainsFunc(parseCertificates(s.Data[caKey]), a.certificate.Equal) {
 		return fmt.Errorf("secret %s/%s is signed by another authority than %s: %w", cluster.Namespace, name, v1alpha1.CASecret(cluster.Name), ErrForeign)
 	}
 	return nil

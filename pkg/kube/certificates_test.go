@@ -32,7 +32,7 @@ func TestCertificatesShakeHands(t *testing.T) {
 	if err := c.EnsureMemberCertificate(t.Context(), cluster, "db-1"); err != nil {
 		t.Fatal(err)
 	}
-	ours, err := c.ClientTLS(t.Context(), cluster)
+	ours, _, err := c.ClientTLS(t.Context(), cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestPlainTextNeedsNoCertificates(t *testing.T) {
 	if err := c.EnsureMemberCertificate(t.Context(), cluster, "db-1"); err != nil {
 		t.Fatal(err)
 	}
-	if config, err := c.ClientTLS(t.Context(), cluster); config != nil || err != nil {
+	if config, facts, err := c.ClientTLS(t.Context(), cluster); config != nil || facts != nil || err != nil {
 		t.Errorf("client configuration %v, %v; want none", config, err)
 	}
 	l := &corev1.SecretList{}

@@ -17,6 +17,8 @@ var (
 	ErrDryRun = errors.New("dry run: nothing is written")
 	// ErrForeign: an object of that name exists and is not this cluster's.
 	ErrForeign = errors.New("the name is taken by an object that is not this cluster's")
+	// ErrAuthority: a person's authority can't be used.
+	ErrAuthority = errors.New("no authority to sign with")
 	// ErrTimeout: the API server did not answer in time.
 	ErrTimeout = errors.New("the API server did not answer in time")
 )

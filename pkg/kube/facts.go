@@ -17,6 +17,13 @@ type Facts struct {
 	// Certificates is true if CA, admin and client secrets exist, or none are
 	// wanted; of a cluster that has formed it is taken for granted.
 	Certificates bool `json:"certificates"`
+	// Administrator is the certificate that the tool itself uses, as it was read
+	// when the members were dialled; nil if it was not needed.
+	Administrator *Certificate `json:"administrator,omitempty"`
+	// Trust and Leaves are looked at only where an operation is about them, see
+	// Client.CertificateFacts. Leaves are in the order of their secrets' names.
+	Trust  *Trust        `json:"trust,omitempty"`
+	Leaves []Certificate `json:"leaves,omitempty"`
 	// Services is true if the headless and the client service exist, with ports.
 	Services bool `json:"services"`
 	// Budget is minAvailable of the disruption budget; nil if there is none.
@@ -121,6 +128,16 @@ type Problem struct {
 	Message string      `json:"message"`
 	// Since when it is so, by the cluster's clock.
 	Since time.Time `json:"since"`
+}
+
+// Leaf returns the certificate in that secret, and whether there is one.
+func (f Facts) Leaf(secret string) (Certificate, bool) {
+	for _, l := range f.Leaves {
+		if l.Secret == secret {
+			return l, true
+		}
+	}
+	return Certificate{Secret: secret}, false
 }
 
 // Member returns the facts of that name; the zero value with the name if nothing exists.

@@ -44,6 +44,7 @@ func Rights() []Right {
 		}},
 		{"dbop-operate", []rule{
 			{"", []string{"configmaps"}, []string{"delete"}},
+			{"", []string{"pods"}, []string{"patch"}},
 			{"", []string{"services", "persistentvolumeclaims", "secrets"}, []string{"create", "patch", "delete"}},
 			{"", []string{"secrets"}, []string{"update"}},
 			{"apps", []string{"statefulsets"}, []string{"create", "patch", "update", "delete"}},

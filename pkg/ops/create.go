@@ -21,6 +21,10 @@ func (p planner) founding() *Decision {
 		return d
 	}
 	if !p.s.Kube.Certificates && !p.s.Cluster.Spec.TLS.Disabled {
+		if t := p.s.Kube.Trust; t != nil && t.GivenProblem != "" {
+			return block(&Error{Kind: Refused, Check: "authority", Message: t.GivenProblem,
+				Hint: "put certificate and key of an authority into secret " + p.s.Cluster.Spec.TLS.CASecret + " (kubectl create secret tls); then repeat the command"})
+		}
 		return do(Step{ID: "create-certificates", Action: ActionCertificates, Risk: RiskNone, Deadline: stepDeadline,
 			Title:   "Create a certificate authority and client certificates",
 			Touches: []string{"secret/" + v1alpha1.CASecret(p.s.Cluster.Name), "secret/" + v1alpha1.AdminSecret(p.s.Cluster.Name), "secret/" + v1alpha1.ClientSecret(p.s.Cluster.Name)}})

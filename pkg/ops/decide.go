@@ -25,6 +25,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.restoreInPlace,
 		p.founding,
 		p.sealing,
+		p.certificates,
 		p.stopping,
 		p.starting,
 		p.backup,
@@ -81,6 +82,9 @@ const (
 	stepDeadline   = time.Minute
 	waitDeadline   = 3 * time.Minute
 	streamDeadline = 2 * time.Hour
+	// mountDeadline is for a kubelet that brings a changed secret into a pod in
+	// its own time: its period and its cache's are a minute or more each.
+	mountDeadline = 5 * time.Minute
 )
 
 // identity stops everything where it is unclear whose data this is.

@@ -49,6 +49,7 @@ func Diagnose(e engine.Engine, s State) Diagnosis {
 	d.Serves = d.serves()
 	d.identity()
 	d.formation()
+	d.certificates()
 	d.quorum()
 	d.leader()
 	d.roster()

@@ -39,8 +39,12 @@ type Live struct {
 	mu      sync.Mutex
 	session engine.Session
 	token   string
-	watch   func() <-chan struct{}
-	cancel  context.CancelFunc
+	// admin is the certificate that the session uses; nil in plain text.
+	admin *kube.Certificate
+	// certificates says that operations ask for all of them.
+	certificates bool
+	watch        func() <-chan struct{}
+	cancel       context.CancelFunc
 }
 
 var _ ClosableWorld = (*Live)(nil)
@@ -92,11 +96,17 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 	if s.Kube, err = l.Client.Facts(ctx, c); err != nil {
 		return s, fmt.Errorf("look at what exists for cluster %s: %w", l.Name, err)
 	}
+	if err := l.certificateFacts(ctx, &s, c); err != nil {
+		return s, err
+	}
 	s.Now = l.Client.Now()
 	if s.Cluster != nil {
 		if s.View, err = l.view(ctx, s); err != nil {
 			return s, err
 		}
+		l.mu.Lock()
+		s.Kube.Administrator = l.admin
+		l.mu.Unlock()
 	}
 	return s, nil
 }
@@ -127,6 +137,7 @@ func (l *Live) view(ctx context.Context, s State) (engine.View, error) {
 			}
 		} else {
 			v = session.Observe(ctx, running)
+			l.present(ctx, session, &v)
 		}
 	}
 	v.Members = append(v.Members, silent...)
@@ -160,9 +171,10 @@ func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine
 		return l.session, nil
 	}
 	var config *tls.Config
+	var admin *kube.Certificate
 	if !c.Spec.TLS.Disabled {
 		var err error
-		if config, err = l.Client.ClientTLS(ctx, c); err != nil {
+		if config, admin, err = l.Client.ClientTLS(ctx, c); err != nil {
 			return nil, fmt.Errorf("read the client certificate of %s: %w", c.Name, err)
 		}
 	}
@@ -176,7 +188,7 @@ func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine
 	if l.session != nil {
 		_ = l.session.Close()
 	}
-	l.session, l.token = session, token
+	l.session, l.token, l.admin = session, token, admin
 	return session, nil
 }
 

@@ -69,6 +69,7 @@ func (b *bench) running(members ...string) {
 	b.t.Helper()
 	l := b.live()
 	s := State{Cluster: b.cluster()}
+	b.must(b.client().EnsureCertificates(b.t.Context(), s.Cluster))
 	b.must(l.start(b.t.Context(), s, members))
 	for _, m := range members {
 		b.pod(m)
@@ -130,6 +131,9 @@ func (b *bench) exists(o client.Object, name string) bool {
 // observe looks, with the operation in flight.
 func (b *bench) observe(l *Live) State {
 	b.t.Helper()
+	if b.op != nil {
+		attend(l, b.op.Spec.Verb)
+	}
 	s, err := l.Observe(b.t.Context())
 	b.must(err)
 	s.Operation = b.op

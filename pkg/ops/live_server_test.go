@@ -24,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 var errCrash = errors.New("this process died")
@@ -92,6 +94,9 @@ func newServer() *server {
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			return s.write("update", o, func() error { return c.Update(ctx, o, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return s.write("patch", o, func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return s.write("delete", o, func() error { return s.remove(ctx, o, opts) })
@@ -218,6 +223,10 @@ func (s *server) dump(t *testing.T) map[string]string {
 			})
 			if strings.HasPrefix(name, "Secret/") {
 				delete(o, "data")
+			}
+			// Certificates differ from one time to the next.
+			if notes, ok := meta["annotations"].(map[string]any); ok {
+				delete(notes, kube.AnnotationCertificate)
 			}
 			text, err := json.MarshalIndent(o, "", " ")
 			if err != nil {

@@ -42,6 +42,10 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return l.prepare(ctx, s, step.Members)
 	case ActionRestart:
 		return Result{}, l.restart(ctx, s, step.member())
+	case ActionRenew:
+		return Result{}, l.renewLeaf(ctx, s, step)
+	case ActionAddCA, ActionTrust, ActionPromoteCA, ActionDropCA:
+		return Result{}, l.authority(ctx, s, step.Action)
 	case ActionUpgrade:
 		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Version == s.Cluster.Spec.Version })
 	case ActionRoll:

@@ -54,7 +54,7 @@ func deeds() map[string]deed {
 			b.must(b.client().ApplyServices(b.t.Context(), b.cluster(), b.database.Ports(nil)))
 			b.must(b.client().ApplyBudget(b.t.Context(), b.cluster(), 2))
 		}, Step{Action: ActionDeleteAll}, nil, []string{"PodDisruptionBudget/db", "StatefulSet/db-1", "StatefulSet/db-2", "Pod/db-1-0", "Pod/db-2-0", "Service/db",
-			"Service/db-client", "Secret/db-ca", "Secret/db-1-tls", "Secret/db-2-tls"}, 10},
+			"Service/db-client", "Secret/db-ca", "Secret/db-admin-tls", "Secret/db-client-tls", "Secret/db-1-tls", "Secret/db-2-tls"}, 12},
 		"begin epoch": {func(b *bench) {
 			formed(b)
 			b.op = operation(v1alpha1.VerbRestore)
@@ -79,7 +79,18 @@ func deeds() map[string]deed {
 			b.exists(p, "db-2-0")
 			b.op.Spec.Pods = map[string]string{"db-2": string(p.UID)}
 		}, Step{Action: ActionRestart, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 1},
-		"forget": {func(b *bench) { b.founded(2, "id") }, Step{Action: ActionForget}, nil, []string{"ConfigMap/db.dbop"}, 1},
+		"renew certificate": {func(b *bench) {
+			b.rotating(v1alpha1.RotateLeaves)
+		}, Step{Action: ActionRenew, Secret: "db-2-tls", Members: []string{"db-2"}}, nil, nil, 2},
+		"renew a certificate that is gone": {func(b *bench) {
+			b.rotating(v1alpha1.RotateLeaves)
+			b.must(b.server.raw.Delete(b.t.Context(), &corev1.Secret{ObjectMeta: object("db-client-tls", nil)}))
+		}, Step{Action: ActionRenew, Secret: "db-client-tls"}, []string{"Secret/db-client-tls"}, nil, 1},
+		"add authority":     {func(b *bench) { b.rotating(v1alpha1.RotateBegin) }, Step{Action: ActionAddCA}, nil, nil, 1},
+		"distribute trust":  {func(b *bench) { b.trusting() }, Step{Action: ActionTrust}, nil, nil, 4},
+		"promote authority": {func(b *bench) { b.trusting() }, Step{Action: ActionPromoteCA}, nil, nil, 1},
+		"drop authority":    {func(b *bench) { b.trusting() }, Step{Action: ActionDropCA}, nil, nil, 1},
+		"forget":            {func(b *bench) { b.founded(2, "id") }, Step{Action: ActionForget}, nil, []string{"ConfigMap/db.dbop"}, 1},
 	}
 }
 
@@ -203,6 +214,7 @@ func TestPerformAnswersForWhatItCantDo(t *testing.T) {
 	}
 	c.Spec.Config, c.Spec.Version = nil, "7.7.7"
 	b.must(b.store().UpdateCluster(t.Context(), c))
+	b.must(b.client().EnsureCertificates(t.Context(), c))
 	if _, err := b.perform(Step{Action: ActionStart, Members: []string{"db-1"}}); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("an unknown version: %v, want a refusal", err)
 	}

@@ -95,9 +95,14 @@ func (l *Live) defragment(ctx context.Context, s State, member string) (Result, 
 	return Result{Facts: map[string]string{factDefragmented(member): "done"}}, nil
 }
 
-// restart deletes the pod that the record names; its workload makes another.
+// restart deletes the pod that the record names, or else the one that was
+// seen; its workload makes another.
 func (l *Live) restart(ctx context.Context, s State, member string) error {
-	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), s.Operation.Spec.Pods[member]); err != nil {
+	uid := s.Operation.Spec.Pods[member]
+	if s.Operation.Spec.Pods == nil {
+		uid = s.Kube.Member(member).Pod.UID
+	}
+	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), uid); err != nil {
 		return fmt.Errorf("restart %s: %w", member, err)
 	}
 	return nil

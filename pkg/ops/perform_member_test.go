@@ -47,6 +47,7 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 			if c.restore {
 				cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b1"}
 			}
+			b.must(b.client().EnsureCertificates(t.Context(), cluster))
 			b.must(b.client().ApplyVolume(t.Context(), cluster, "db-1"))
 			l := b.live()
 			s := b.observe(l)

@@ -60,6 +60,11 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.rolled(step.member(), n.settings(e))
 	case ActionRestart:
 		n.Kube.Members[n.memberIndex(step.member())].Pod.UID = "predicted"
+		n.reloaded(step.member())
+	case ActionRenew:
+		n.renewed(step)
+	case ActionAddCA, ActionTrust, ActionPromoteCA, ActionDropCA:
+		n.authorities(step.Action)
 	case ActionDefragment:
 		n.setFact(factDefragmented(step.member()))
 	case ActionPrepare:
@@ -111,6 +116,7 @@ func (s State) clone() State {
 	s.Cluster = s.Cluster.DeepCopy()
 	s.Operation = s.Operation.DeepCopy()
 	s.Kube.Members = slices.Clone(s.Kube.Members)
+	s.Kube.Leaves = slices.Clone(s.Kube.Leaves)
 	s.View.Members = slices.Clone(s.View.Members)
 	s.View.Roster = slices.Clone(s.View.Roster)
 	s.View.ClusterIDs = slices.Clone(s.View.ClusterIDs)
@@ -240,6 +246,9 @@ func (s *State) settle() {
 		}
 		if r.ID == like.ID {
 			m.Role = engine.RoleLeader
+		}
+		if m.Certificate = s.View.Member(r.Name).Certificate; m.Certificate == nil {
+			m.Certificate = s.filed(r.Name)
 		}
 		members = append(members, m)
 	}

@@ -89,6 +89,8 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 		return o.Repository == r.Repository
 	case v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser, v1alpha1.VerbRotateCredentials:
 		return o.DropOld == r.DropOld && (o.User == nil) == (r.User == nil) && (o.User == nil || o.User.Name == r.User.Name)
+	case v1alpha1.VerbRotateCertificates:
+		return o.Rotation == r.Rotation
 	default:
 		return true
 	}
@@ -196,6 +198,16 @@ func pin(o *v1alpha1.OperationSpec, s State) error {
 		for _, m := range s.Kube.Members {
 			if m.Pod.Exists && s.ours(m) {
 				o.Pods[m.Name] = m.Pod.UID
+			}
+		}
+	case v1alpha1.VerbRotateCertificates:
+		if s.Kube.Trust != nil {
+			o.Authority = s.Kube.Trust.Current.Fingerprint
+		}
+		if o.Rotation == v1alpha1.RotateLeaves {
+			o.Certificates = map[string]string{}
+			for _, l := range s.Kube.Leaves {
+				o.Certificates[l.Secret] = l.Fingerprint
 			}
 		}
 	case v1alpha1.VerbReplaceMember:

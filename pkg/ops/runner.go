@@ -80,6 +80,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	}
 	world := r.World(namespace, o.Cluster)
 	defer closeQuietly(world)
+	attend(world, o.Verb)
 	if err := r.consider(ctx, world, p, cluster, op); err != nil {
 		return nil, err
 	}
@@ -231,7 +232,7 @@ func cancellable(op *v1alpha1.Operation) error {
 	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbBackup,
 		v1alpha1.VerbRestart, v1alpha1.VerbSwitchover, v1alpha1.VerbStop, v1alpha1.VerbStart, v1alpha1.VerbDefrag,
 		v1alpha1.VerbConfigure, v1alpha1.VerbResize,
-		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials:
+		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials, v1alpha1.VerbRotateCertificates:
 		return nil
 	}
 	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began", op.Spec.Verb),
@@ -251,6 +252,7 @@ func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operat
 	}()
 	world := r.World(namespace, op.Spec.Cluster)
 	defer closeQuietly(world)
+	attend(world, op.Spec.Verb)
 	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary, Decide: r.decider()}
 	return l.Run(ctx, op)
 }

@@ -25,6 +25,11 @@ const (
 	ActionRoll         Action = "roll-member"
 	ActionRestart      Action = "restart-member"
 	ActionDefragment   Action = "defragment-member"
+	ActionRenew        Action = "renew-certificate"
+	ActionAddCA        Action = "add-authority"
+	ActionTrust        Action = "distribute-trust"
+	ActionPromoteCA    Action = "promote-authority"
+	ActionDropCA       Action = "drop-authority"
 	ActionBackup       Action = "backup"
 	ActionVerify       Action = "verify-backup"
 	ActionLoad         Action = "load-backup"
@@ -76,6 +81,10 @@ type Step struct {
 	Touches []string `json:"touches,omitempty"`
 	// Budget is the wanted minAvailable of ActionBudget; 0 removes it.
 	Budget int32 `json:"budget,omitempty"`
+	// Secret is the certificate that ActionRenew is about; NextCA has it signed
+	// by the authority that is about to take over.
+	Secret string `json:"secret,omitempty"`
+	NextCA bool   `json:"nextCA,omitempty"`
 	// Deadline bounds the step, or the wait since it began.
 	Deadline time.Duration `json:"-"`
 	// Tolerates is, in a plan, how many more voters may fail after this step

@@ -48,6 +48,7 @@ func Assess(e engine.Engine, s State) Verdict {
 	a.identity()
 	a.members()
 	a.capacity()
+	a.certificates()
 	a.size()
 	a.authentication()
 	v := Verdict{Problems: a.problems, Next: a.commands()}
@@ -64,6 +65,8 @@ type assessment struct {
 	sick     []string
 	// lost are those of the sick that have no volume any more.
 	lost []string
+	// renew are the commands that certificates ask for.
+	renew []string
 }
 
 func (a *assessment) problem(format string, args ...any) {
@@ -212,6 +215,7 @@ func (a *assessment) commands() []string {
 	if a.s.Operation == nil && len(a.lost) > 0 && a.serves() {
 		next = append(next, fmt.Sprintf("kubectl dbop replace-member %s %s", name, a.lost[0]))
 	}
+	next = append(next, a.renew...)
 	if len(a.sick) > 0 {
 		next = append(next, "kubectl dbop logs "+name, "kubectl describe pod "+v1alpha1.PodName(a.sick[0]))
 	}

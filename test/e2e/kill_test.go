@@ -75,6 +75,14 @@ func deadlies() []deadly {
 				}
 			}
 		}},
+		{name: "rotate certificates", version: "3.6", members: "3", arm: fixed("certificates", "rotate", "my-db"), check: func(s *scene) {
+			s.healthy("my-db", 3)
+			s.liveCertificates("my-db", "served")
+		}, reset: func(*scene) {}},
+		{name: "rotate authority", version: "3.6", members: "3", arm: fixed("certificates", "rotate", "my-db", "--ca=at-once", "--yes"), check: func(s *scene) {
+			s.healthy("my-db", 3)
+			s.liveCertificates("my-db", "served")
+		}, reset: func(*scene) {}, quiet: true},
 		{name: "restore", version: "3.6", members: "1", arm: backedUp("restore", "my-copy", "--members", "3", "--storage", storage, "--from"),
 			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"), quiet: true},
 		{name: "restore in place", version: "3.6", members: "3", arm: backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
@@ -249,7 +257,7 @@ func boundaries(steps []string) []string {
 			continue
 		}
 		out = append(out, "before:"+point)
-		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member"}, action) {
+		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "renew-certificate"}, action) {
 			out = append(out, "within:"+point)
 		}
 		out = append(out, "after:"+point)

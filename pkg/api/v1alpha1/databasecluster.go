@@ -79,6 +79,10 @@ type Storage struct {
 type TLS struct {
 	// Disabled serves peers and clients in plain text.
 	Disabled bool `json:"disabled,omitempty"`
+	// CASecret names a secret of type kubernetes.io/tls with an authority of the
+	// person's. It is read when the cluster is created and when the authority
+	// is rotated, and never changed.
+	CASecret string `json:"caSecret,omitempty"`
 }
 
 // Auth of a cluster's clients.

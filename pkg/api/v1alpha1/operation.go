@@ -35,6 +35,29 @@ const (
 	VerbCreateUser        Verb = "user-create"
 	VerbDeleteUser        Verb = "user-delete"
 	VerbRotateCredentials Verb = "credentials-rotate"
+
+	VerbRotateCertificates Verb = "certificates-rotate"
+)
+
+// Rotation is what a rotation of certificates renews.
+type Rotation string
+
+// The rotations. One of the authority has two halves, between which every
+// client reads its secret again; it may take days, and the cluster is free
+// meanwhile.
+const (
+	// RotateLeaves issues every certificate anew by the same authority.
+	RotateLeaves Rotation = "leaves"
+	// RotateBegin puts a new authority beside the old one and has everybody
+	// trust both; clients get certificates of the new one.
+	RotateBegin Rotation = "begin"
+	// RotateFinish gives members certificates of the new authority, and lets
+	// nobody trust the old one any more.
+	RotateFinish Rotation = "finish"
+	// RotateAtOnce is both halves without a stop.
+	RotateAtOnce Rotation = "at-once"
+	// RotateAbandon takes the new authority away again.
+	RotateAbandon Rotation = "abandon"
 )
 
 // Phase is how far an operation came.
@@ -85,6 +108,12 @@ type OperationSpec struct {
 	Change       *SettingsChange `json:"change,omitempty"`
 	Settings     *Settings       `json:"settings,omitempty"`
 	FromSettings *Settings       `json:"fromSettings,omitempty"`
+	// Rotation says what of the certificates is renewed, and how far.
+	Rotation Rotation `json:"rotation,omitempty"`
+	// Certificates are the fingerprints, by secret, of those that a rotation
+	// renews; Authority that of the authority which signed when it was asked for.
+	Certificates map[string]string `json:"certificates,omitempty"`
+	Authority    string            `json:"authority,omitempty"`
 	// Members and Version are the wanted values of scale, add-member,
 	// remove-member and upgrade, for the plan's sake and for history; the
 	// cluster's spec holds them too.

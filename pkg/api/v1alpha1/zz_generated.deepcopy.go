@@ -311,6 +311,13 @@ func (in *OperationSpec) DeepCopyInto(out *OperationSpec) {
 		*out = new(Settings)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Certificates != nil {
+		in, out := &in.Certificates, &out.Certificates
+		*out = make(map[string]string, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	if in.Source != nil {
 		in, out := &in.Source, &out.Source
 		*out = new(BackupSource)

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func newCertificates(f *Factory, m mode) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "certificates COMMAND",
+		Short: "Show and rotate a cluster's certificates",
+		Long:  "Show and rotate the certificates of a cluster: those of its members, of its clients and of the authority that signs them.",
+		Example: `  # Issue every certificate of my-db anew
+  kubectl dbop certificates rotate my-db`,
+		Args: cobra.ArbitraryArgs,
+		RunE: parentOnly,
+	}
+	if m == perform {
+		cmd.AddCommand(newCertificatesShow(f))
+	}
+	cmd.AddCommand(newCertificatesRotate(f, m))
+	return cmd
+}
+
+// certificateSheet is what show says, for machines.
+type certificateSheet struct {
+	Namespace    string               `json:"namespace"`
+	Name         string               `json:"name"`
+	Certificates []ops.CertificateRow `json:"certificates"`
+}
+
+func newCertificatesShow(f *Factory) *cobra.Command {
+	out := newOutput(formatWide)
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "show [NAME]",
+		Short: "Show certificates, when they run out, and what is served",
+		Long: `Show every certificate of a cluster: what it is for, when it runs out, and whether the running member
+serves it already. A certificate is WARN in its last 30 days, and FAIL once it ran out or can't be used.
+Keys are never shown.
+
+Exit codes: 0 all are well or have 30 days left at least, 1 one ran out or can't be used.`,
+		Example: `  # Show the certificates of my-db
+  kubectl dbop certificates show my-db
+
+  # Also show issuers, names and fingerprints
+  kubectl dbop certificates show my-db -o wide`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
+			return runCertificatesShow(cmd.Context(), f, out, args, timeout)
+		},
+	}
+	out.addTo(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long the look may take, such as 10s.")
+	return cmd
+}
+
+func runCertificatesShow(ctx context.Context, f *Factory, out *output, args []string, timeout time.Duration) error {
+	t, err := f.target(ctx, args)
+	if err != nil {
+		return err
+	}
+	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	if err != nil {
+		return err
+	}
+	world := r.world(t.namespace, t.cluster.Name)
+	defer func() { _ = world.Close() }()
+	ops.LookAtCertificates(world)
+	s, err := observe(ctx, t, world, timeout)
+	if err != nil {
+		return err
+	}
+	sheet := certificateSheet{Namespace: t.namespace, Name: t.cluster.Name, Certificates: ops.CertificateRows(s)}
+	if err := sheet.show(f, out); err != nil {
+		return err
+	}
+	for _, row := range sheet.Certificates {
+		if row.Severity == ops.Fail {
+			return &outcome{exitFindings}
+		}
+	}
+	return nil
+}
+
+func (s certificateSheet) show(f *Factory, out *output) error {
+	if !out.human() {
+		return out.print(f.Streams.Out, "CertificateList", s)
+	}
+	if len(s.Certificates) == 0 {
+		f.note("%s is served in plain text: there are no certificates.", s.Name)
+		return nil
+	}
+	columns := []string{"STATE", "SECRET", "SUBJECT", "USE", "NAMES", "RUNS-OUT", "DAYS", "LIVE"}
+	if out.wide() {
+		columns = append(columns, "ISSUER", "FINGERPRINT")
+	}
+	t := newTable(columns...)
+	for _, c := range s.Certificates {
+		live := c.Live
+		if c.Problem != "" {
+			live = c.Problem
+		}
+		row := []string{string(c.Severity), c.Secret, c.Subject, c.Use, strconv.Itoa(len(c.Names)), c.NotAfter.UTC().Format(time.DateOnly), strconv.Itoa(c.DaysLeft), live}
+		if out.wide() {
+			row = append(row, c.Issuer, fmt.Sprintf("%.16s", c.Fingerprint))
+		}
+		t.row(row...)
+	}
+	return t.print(f.Streams.Out, "")
+}

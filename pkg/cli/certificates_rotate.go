@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func newCertificatesRotate(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	var half string
+	var allowDowntime bool
+	cmd := &cobra.Command{
+		Use:   "rotate [NAME]",
+		Short: "Issue certificates anew, or rotate the authority",
+		Long: `Issue every certificate of a cluster anew. Members read theirs at the next handshake, so nothing restarts.
+It also mends a cluster whose certificates ran out.
+
+With --ca the authority that signs them is replaced, in two halves, so that no client is locked out:
+
+  --ca=begin    Members restart one by one and trust both authorities. The secret of the applications,
+                NAME-client-tls, then holds both authorities and a certificate of the new one. --ca alone is this.
+  --ca=finish   Once every application has read that secret again: members get certificates of the new
+                authority, the old one is dropped, and members restart one by one.
+  --ca=at-once  Both without a stop, where no application would miss it.
+  --ca=abandon  Instead of finish: the old authority alone signs and is trusted again.
+
+Between the halves the cluster is free for other operations.`,
+		Example: `  # Issue all certificates of my-db anew
+  kubectl dbop certificates rotate my-db
+
+  # Begin to replace the authority, and later finish it
+  kubectl dbop certificates rotate my-db --ca
+  # After the applications have read secret my-db-client-tls again
+  kubectl dbop certificates rotate my-db --ca=finish`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			rotation := v1alpha1.Rotation(half)
+			if half == "" {
+				rotation = v1alpha1.RotateLeaves
+			} else if err := oneOf("ca", half, rotations()...); err != nil {
+				return err
+			}
+			t, err := f.target(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			spec := f.operation(cmd.Context(), v1alpha1.VerbRotateCertificates, t.cluster.Name)
+			spec.Rotation = rotation
+			spec.Waive = waived(map[string]bool{"downtime": allowDowntime})
+			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
+				subject: t.subject(), verbed: "rotated", next: displayName + " certificates show " + t.cluster.Name}
+			switch rotation {
+			case v1alpha1.RotateBegin:
+				in.verbed = "trusts both authorities"
+				in.next = "let every application read secret " + v1alpha1.ClientSecret(t.cluster.Name) + " again (ca.crt holds both authorities), then " +
+					displayName + " certificates rotate " + t.cluster.Name + " --ca=finish"
+			case v1alpha1.RotateFinish, v1alpha1.RotateAtOnce, v1alpha1.RotateAbandon:
+				in.ask = rotationQuestion(rotation)
+			}
+			return c.run(cmd.Context(), in)
+		},
+	}
+	c.addTo(cmd, longTimeout, true)
+	cmd.Flags().StringVar(&half, "ca", "", "Replace the authority: begin, finish, at-once or abandon.")
+	cmd.Flags().Lookup("ca").NoOptDefVal = string(v1alpha1.RotateBegin)
+	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")
+	_ = cmd.RegisterFlagCompletionFunc("ca", cobra.FixedCompletions(rotations(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func rotations() []string {
+	return []string{string(v1alpha1.RotateBegin), string(v1alpha1.RotateFinish), string(v1alpha1.RotateAtOnce), string(v1alpha1.RotateAbandon)}
+}
+
+// rotationQuestion says who is locked out if it was not prepared.
+func rotationQuestion(r v1alpha1.Rotation) func(*ops.Prepared) (question, error) {
+	return func(p *ops.Prepared) (question, error) {
+		c := p.State.Cluster
+		q := question{what: "Rotate the authority of " + c.Name, cluster: c,
+			lost: []string{"the way in for applications that have not read secret " + v1alpha1.ClientSecret(c.Name) + " since both authorities are in it"},
+			kept: []string{"all data, and a majority at every moment"}}
+		if r == v1alpha1.RotateAbandon {
+			q.what = "Give up the new authority of " + c.Name
+			q.lost = []string{"the way in for applications that go on with a certificate of the new authority"}
+		}
+		return q, nil
+	}
+}

@@ -1,0 +1,288 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// CertificateFacts reads all certificates of a cluster: one request.
+func (c *Client) CertificateFacts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*Trust, []Certificate, error) {
+	if cluster.Spec.TLS.Disabled {
+		return nil, nil, nil
+	}
+	l := &corev1.SecretList{}
+	if err := c.api.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
+		return nil, nil, err
+	}
+	trust := &Trust{Problem: "secret " + v1alpha1.CASecret(cluster.Name) + " is gone"}
+	var leaves []Certificate
+	for i := range l.Items {
+		s := &l.Items[i]
+		switch {
+		case !belongs(s, cluster) || s.DeletionTimestamp != nil:
+		case s.Name == v1alpha1.CASecret(cluster.Name):
+			t := trustFacts(s)
+			trust = &t
+		case s.Type == corev1.SecretTypeTLS:
+			leaves = append(leaves, certificateFacts(cluster, s))
+		}
+	}
+	if cluster.Spec.TLS.CASecret == "" {
+		return trust, leaves, nil
+	}
+	switch p, err := c.givenAuthority(ctx, cluster); {
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrAuthority):
+		trust.GivenProblem = err.Error()
+	case err != nil:
+		return nil, nil, err
+	default:
+		given := authorityOf(parseCertificates(p.certificate)[0])
+		trust.Given = &given
+	}
+	return trust, leaves, nil
+}
+
+// LeafOrder says which certificate is to be issued anew, and how.
+type LeafOrder struct {
+	Secret string
+	Use    CertificateUse
+	Member string
+	// Old is the fingerprint of the certificate that must go, "" for none.
+	Old string
+	// Next has it signed by the authority that is about to take over.
+	Next bool
+}
+
+// RenewLeaf issues a certificate anew, or makes it where it is missing. One
+// that is as ordered already stays, so a repeat changes nothing. It returns
+// the fingerprint of what is there now.
+func (c *Client) RenewLeaf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, order LeafOrder) (string, error) {
+	a, err := c.signer(ctx, cluster, order.Next)
+	if err != nil {
+		return "", err
+	}
+	labels := objectLabels(cluster, componentDatabase)
+	if order.Use == UseMember {
+		labels = memberLabels(cluster, order.Member)
+	}
+	s, err := c.ensureSecret(ctx, cluster, order.Secret, corev1.SecretTypeTLS, labels, func() (map[string][]byte, error) { return c.issue(cluster, order, a) })
+	if err != nil {
+		return "", err
+	}
+	have := certificateFacts(cluster, s)
+	if have.Problem == "" && have.Fingerprint != order.Old && have.Signer == fingerprint(a.certificate) && c.Now().Before(have.NotAfter) {
+		return have.Fingerprint, nil
+	}
+	data, err := c.issue(cluster, order, a)
+	if err != nil {
+		return "", fmt.Errorf("issue the certificate of secret %s/%s: %w", cluster.Namespace, order.Secret, err)
+	}
+	if err := c.rewrite(ctx, s, func(d map[string][]byte) { maps.Copy(d, data) }); err != nil {
+		return "", err
+	}
+	return certificateFacts(cluster, s).Fingerprint, nil
+}
+
+// issue makes the content of a leaf's secret.
+func (c *Client) issue(cluster *v1alpha1.DatabaseCluster, order LeafOrder, a *authority) (map[string][]byte, error) {
+	var p keyPair
+	var err error
+	switch order.Use {
+	case UseAdmin:
+		p, err = a.client(v1alpha1.AdminUser, c.Now())
+	case UseClient:
+		p, err = a.client(v1alpha1.ApplicationUser, c.Now())
+	default:
+		p, err = a.member(order.Member, MemberHosts(cluster, order.Member), c.Now())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{corev1.TLSCertKey: p.certificate, corev1.TLSPrivateKeyKey: p.key, caKey: a.bundle}, nil
+}
+
+// signer is the authority that signs now, or the one that is about to.
+func (c *Client) signer(ctx context.Context, cluster *v1alpha1.DatabaseCluster, next bool) (*authority, error) {
+	s, err := c.authoritySecret(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	p := keyPair{certificate: s.Data[corev1.TLSCertKey], key: s.Data[corev1.TLSPrivateKeyKey]}
+	if next {
+		p = keyPair{certificate: s.Data[nextCertificateKey], key: s.Data[nextPrivateKeyKey]}
+	}
+	a, err := parseAuthority(p)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority in secret %s/%s: %w", s.Namespace, s.Name, err)
+	}
+	a.bundle = s.Data[caKey]
+	return a, nil
+}
+
+func (c *Client) authoritySecret(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*corev1.Secret, error) {
+	s := &corev1.Secret{}
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.CASecret(cluster.Name)}, s); err != nil {
+		return nil, err
+	}
+	if s.Labels[v1alpha1.LabelCluster] != cluster.Name {
+		return nil, c.foreign("patch", s)
+	}
+	return s, nil
+}
+
+// AddAuthority puts a second authority beside the one of that fingerprint: one
+// of the person's, where the cluster names it, else a new one. One that is
+// there already stays.
+func (c *Client) AddAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster, current string) error {
+	s, err := c.authoritySecret(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	t := trustFacts(s)
+	if t.Next != nil {
+		return nil
+	}
+	if t.Current.Fingerprint != current {
+		return fmt.Errorf("the authority in secret %s/%s is another one by now: %w", s.Namespace, s.Name, ErrConflict)
+	}
+	p, err := c.nextAuthority(ctx, cluster, s)
+	if err != nil {
+		return err
+	}
+	return c.rewrite(ctx, s, func(d map[string][]byte) {
+		d[nextCertificateKey], d[nextPrivateKeyKey] = p.certificate, p.key
+		d[caKey] = slices.Concat(d[corev1.TLSCertKey], p.certificate)
+	})
+}
+
+// nextAuthority finds or makes the one that follows.
+func (c *Client) nextAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (keyPair, error) {
+	if cluster.Spec.TLS.CASecret != "" {
+		return c.givenAuthority(ctx, cluster)
+	}
+	all := parseCertificates(s.Data[corev1.TLSCertKey])
+	if len(all) == 0 {
+		return keyPair{}, fmt.Errorf("secret %s/%s holds no certificate", s.Namespace, s.Name)
+	}
+	return newAuthority(successorName(all[0].Subject.CommonName), c.Now())
+}
+
+// foundingAuthority is a person's, where the cluster names one, else a new one.
+func (c *Client) foundingAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (keyPair, error) {
+	if cluster.Spec.TLS.CASecret != "" {
+		return c.givenAuthority(ctx, cluster)
+	}
+	return newAuthority(cluster.Namespace+"/"+cluster.Name, c.Now())
+}
+
+// givenAuthority reads and judges the person's own authority; its secret is
+// never changed.
+func (c *Client) givenAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (keyPair, error) {
+	s := &corev1.Secret{}
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Spec.TLS.CASecret}, s); err != nil {
+		return keyPair{}, err
+	}
+	p := keyPair{certificate: s.Data[corev1.TLSCertKey], key: s.Data[corev1.TLSPrivateKeyKey]}
+	if err := judgeAuthority(p, c.Now()); err != nil {
+		return keyPair{}, fmt.Errorf("secret %s/%s: %w: %w", s.Namespace, s.Name, ErrAuthority, err)
+	}
+	return p, nil
+}
+
+// PromoteAuthority lets the second authority, of that fingerprint, take the
+// place of the first, which nobody trusts from then on.
+func (c *Client) PromoteAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster, next string) error {
+	s, err := c.authoritySecret(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	switch t := trustFacts(s); {
+	case t.Next == nil && t.Current.Fingerprint == next:
+		return nil
+	case t.Next == nil || t.Next.Fingerprint != next:
+		return fmt.Errorf("the authorities in secret %s/%s are others by now: %w", s.Namespace, s.Name, ErrConflict)
+	}
+	return c.rewrite(ctx, s, func(d map[string][]byte) {
+		d[corev1.TLSCertKey], d[corev1.TLSPrivateKeyKey] = d[nextCertificateKey], d[nextPrivateKeyKey]
+		d[caKey] = d[nextCertificateKey]
+		delete(d, nextCertificateKey)
+		delete(d, nextPrivateKeyKey)
+	})
+}
+
+// DropAuthority takes the second authority away again.
+func (c *Client) DropAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	s, err := c.authoritySecret(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	if trustFacts(s).Next == nil {
+		return nil
+	}
+	return c.rewrite(ctx, s, func(d map[string][]byte) {
+		d[caKey] = d[corev1.TLSCertKey]
+		delete(d, nextCertificateKey)
+		delete(d, nextPrivateKeyKey)
+	})
+}
+
+// DistributeTrust gives the bundle of the authority's secret to leaves that
+// have another one.
+func (c *Client) DistributeTrust(ctx context.Context, cluster *v1alpha1.DatabaseCluster, secrets []string) error {
+	ca, err := c.authoritySecret(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	for _, name := range secrets {
+		s := &corev1.Secret{}
+		if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, s); err != nil {
+			return err
+		}
+		if s.Labels[v1alpha1.LabelCluster] != cluster.Name {
+			return c.foreign("patch", s)
+		}
+		if string(s.Data[caKey]) == string(ca.Data[caKey]) {
+			continue
+		}
+		if err := c.rewrite(ctx, s, func(d map[string][]byte) { d[caKey] = ca.Data[caKey] }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite changes a secret that was read, if nobody else did meanwhile.
+func (c *Client) rewrite(ctx context.Context, s *corev1.Secret, change func(map[string][]byte)) error {
+	before := s.DeepCopy()
+	change(s.Data)
+	return c.api.Patch(ctx, s, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// HurryMount has the kubelet bring a changed secret into a pod now rather
+// than within a minute or two: a new annotation makes it look. It is a
+// courtesy: without the right to it, the files come by themselves.
+func (c *Client) HurryMount(ctx context.Context, namespace, pod, uid, fingerprint string) error {
+	p := &corev1.Pod{}
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, p); err != nil {
+		return ignoreGone(err)
+	}
+	if string(p.UID) != uid || p.Annotations[AnnotationCertificate] == fingerprint {
+		return nil
+	}
+	before := p.DeepCopy()
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, AnnotationCertificate, fingerprint)
+	err := ignoreGone(c.api.Patch(ctx, p, client.MergeFrom(before)))
+	if _, ok := errors.AsType[*ForbiddenError](err); ok {
+		return nil
+	}
+	return err
+}

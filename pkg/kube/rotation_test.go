@@ -1,0 +1,326 @@
+package kube
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// issued is a cluster with all its certificates.
+func issued(t *testing.T, objects ...client.Object) (*Client, client.Client, *v1alpha1.DatabaseCluster) {
+	t.Helper()
+	c, api := newFake(t, interceptor.Funcs{}, objects...)
+	cluster := testCluster()
+	if err := c.EnsureCertificates(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.EnsureMemberCertificate(t.Context(), cluster, "db-1"); err != nil {
+		t.Fatal(err)
+	}
+	return c, api, cluster
+}
+
+func looked(t *testing.T, c *Client, cluster *v1alpha1.DatabaseCluster) (Trust, map[string]Certificate) {
+	t.Helper()
+	trust, leaves, err := c.CertificateFacts(t.Context(), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]Certificate{}
+	for _, l := range leaves {
+		by[l.Secret] = l
+	}
+	return *trust, by
+}
+
+func TestCertificateFacts(t *testing.T) {
+	c, _, cluster := issued(t)
+	trust, leaves := looked(t, c, cluster)
+	if trust.Problem != "" || trust.Next != nil || trust.Current.Subject != "CN=shop/db" {
+		t.Errorf("trust %+v", trust)
+	}
+	for secret, use := range map[string]CertificateUse{"db-admin-tls": UseAdmin, "db-client-tls": UseClient, "db-1-tls": UseMember} {
+		if l := leaves[secret]; l.Use != use || l.Problem != "" || l.Signer != trust.Current.Fingerprint || len(l.Trusts) != 1 {
+			t.Errorf("%+v", l)
+		}
+	}
+	if l := leaves["db-1-tls"]; l.Member != "db-1" || len(l.Names) != len(MemberHosts(cluster, "db-1")) {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestRenewLeaf(t *testing.T) {
+	c, api, cluster := issued(t)
+	_, before := looked(t, c, cluster)
+	order := LeafOrder{Secret: "db-1-tls", Use: UseMember, Member: "db-1", Old: before["db-1-tls"].Fingerprint}
+	first, err := c.RenewLeaf(t.Context(), cluster, order)
+	if err != nil || first == order.Old {
+		t.Fatalf("%s, %v", first, err)
+	}
+	again, err := c.RenewLeaf(t.Context(), cluster, order)
+	if err != nil || again != first {
+		t.Errorf("a repeat issues another: %v", err)
+	}
+	// One that can't be used goes, and one that is gone comes back.
+	s := secret(t, api, "db-1-tls")
+	s.Data["tls.key"] = []byte("sesame")
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if third, err := c.RenewLeaf(t.Context(), cluster, order); err != nil || third == first {
+		t.Errorf("a broken one stays: %v", err)
+	}
+	if err := api.Delete(t.Context(), secret(t, api, "db-1-tls")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RenewLeaf(t.Context(), cluster, order); err != nil {
+		t.Error(err)
+	}
+	_, after := looked(t, c, cluster)
+	if l := after["db-1-tls"]; l.Problem != "" || l.Member != "db-1" {
+		t.Errorf("%+v", l)
+	}
+	if err := api.Delete(t.Context(), secret(t, api, "db-ca")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RenewLeaf(t.Context(), cluster, order); !errors.Is(err, ErrNotFound) {
+		t.Errorf("without the authority: %v", err)
+	}
+	if err := c.EnsureMemberCertificate(t.Context(), cluster, "db-2"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a joiner without the authority: %v", err)
+	}
+	if trust, _ := looked(t, c, cluster); trust.Problem == "" {
+		t.Error("nobody misses the authority")
+	}
+}
+
+func TestAuthoritySuccession(t *testing.T) {
+	c, api, cluster := issued(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, _ := looked(t, c, cluster)
+	for range 2 {
+		must(c.AddAuthority(t.Context(), cluster, old.Current.Fingerprint))
+	}
+	both, leaves := looked(t, c, cluster)
+	if both.Next == nil || both.Next.Subject != "CN=shop/db #2" || both.Current != old.Current {
+		t.Fatalf("trust %+v", both)
+	}
+	if len(leaves["db-1-tls"].Trusts) != 1 {
+		t.Error("it was distributed already")
+	}
+	all := []string{"db-1-tls", "db-admin-tls", "db-client-tls"}
+	must(c.DistributeTrust(t.Context(), cluster, all))
+	version := secret(t, api, "db-1-tls").ResourceVersion
+	must(c.DistributeTrust(t.Context(), cluster, all))
+	if secret(t, api, "db-1-tls").ResourceVersion != version {
+		t.Error("a repeat writes")
+	}
+	// A joiner between the halves trusts both, and is signed by the one that signs.
+	must(c.EnsureMemberCertificate(t.Context(), cluster, "db-2"))
+	for _, order := range []LeafOrder{{Secret: "db-1-tls", Use: UseMember, Member: "db-1", Next: true}, {Secret: "db-admin-tls", Use: UseAdmin, Next: true}} {
+		if _, err := c.RenewLeaf(t.Context(), cluster, order); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, leaves = looked(t, c, cluster)
+	for secret, signer := range map[string]string{"db-1-tls": both.Next.Fingerprint, "db-admin-tls": both.Next.Fingerprint, "db-2-tls": both.Current.Fingerprint, "db-client-tls": both.Current.Fingerprint} {
+		if l := leaves[secret]; l.Signer != signer || len(l.Trusts) != 2 || l.Problem != "" {
+			t.Errorf("%+v", l)
+		}
+	}
+	if err := c.PromoteAuthority(t.Context(), cluster, "another"); !errors.Is(err, ErrConflict) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	for range 2 {
+		must(c.PromoteAuthority(t.Context(), cluster, both.Next.Fingerprint))
+	}
+	last, _ := looked(t, c, cluster)
+	if last.Next != nil || last.Current != *both.Next || last.Problem != "" {
+		t.Errorf("trust %+v", last)
+	}
+	if err := c.AddAuthority(t.Context(), cluster, old.Current.Fingerprint); !errors.Is(err, ErrConflict) {
+		t.Errorf("a repeat after the end begins anew: %v", err)
+	}
+	must(c.AddAuthority(t.Context(), cluster, last.Current.Fingerprint))
+	for range 2 {
+		must(c.DropAuthority(t.Context(), cluster))
+	}
+	if trust, _ := looked(t, c, cluster); trust.Next != nil || trust.Current != last.Current {
+		t.Errorf("trust %+v", trust)
+	}
+}
+
+// TestRewriteLosesNothing: who read first does not overwrite who wrote first.
+func TestRewriteLosesNothing(t *testing.T) {
+	c, api, _ := issued(t)
+	stale := secret(t, api, "db-1-tls")
+	fresh := secret(t, api, "db-1-tls")
+	fresh.Data["note"] = []byte("mine")
+	if err := api.Update(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.rewrite(t.Context(), stale, func(d map[string][]byte) { d[caKey] = nil }); !errors.Is(err, ErrConflict) {
+		t.Errorf("%v, want ErrConflict", err)
+	}
+}
+
+func given(t *testing.T, name string, p keyPair) *corev1.Secret {
+	t.Helper()
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{"tls.crt": p.certificate, "tls.key": p.key}}
+}
+
+func TestGivenAuthority(t *testing.T) {
+	own, err := newAuthority("corporate", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := newAuthority("other", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, api := newFake(t, interceptor.Funcs{}, given(t, "mine", own))
+	cluster := testCluster()
+	cluster.Spec.TLS.CASecret = "mine"
+	if err := c.EnsureCertificates(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves := looked(t, c, cluster)
+	if trust.Current.Subject != "CN=corporate" || leaves["db-client-tls"].Issuer != "CN=corporate" || *trust.Given != trust.Current {
+		t.Errorf("trust %+v", trust)
+	}
+	s := secret(t, api, "mine")
+	if s.ResourceVersion != "999" {
+		t.Errorf("the person's secret was written: %s", s.ResourceVersion)
+	}
+	s.Data["tls.crt"], s.Data["tls.key"] = other.certificate, other.key
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Given.Subject != "CN=other" {
+		t.Errorf("trust %+v", trust)
+	}
+	if err := c.AddAuthority(t.Context(), cluster, trust.Current.Fingerprint); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Next.Subject != "CN=other" {
+		t.Errorf("trust %+v", trust)
+	}
+	s.Data["tls.key"] = own.key
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "do not match") {
+		t.Errorf("trust %+v", trust)
+	}
+}
+
+func TestJudgeAuthority(t *testing.T) {
+	now := time.Now()
+	own, err := newAuthority("corporate", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := parseAuthority(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := a.client("ada", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		pair keyPair
+		at   time.Time
+		want string
+	}{
+		"good":              {own, now, ""},
+		"a leaf":            {leaf, now, "no authority's"},
+		"another key":       {keyPair{certificate: own.certificate, key: leaf.key}, now, "do not match"},
+		"about to run out":  {own, now.Add(authorityLife - 10*24*time.Hour), "runs out on"},
+		"not valid yet":     {own, now.Add(-time.Hour), "not valid before"},
+		"nothing":           {keyPair{}, now, "not PEM"},
+		"no key, a good CA": {keyPair{certificate: own.certificate}, now, "not PEM"},
+	} {
+		err := judgeAuthority(c.pair, c.at)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestSuccessorName(t *testing.T) {
+	for current, want := range map[string]string{"shop/db": "shop/db #2", "shop/db #2": "shop/db #3", "shop/db #9": "shop/db #10", "a #b": "a #b #2"} {
+		if got := successorName(current); got != want {
+			t.Errorf("%s: %s, want %s", current, got, want)
+		}
+	}
+}
+
+// TestLeavesEndWithTheirAuthority: nobody believes a leaf for longer.
+func TestLeavesEndWithTheirAuthority(t *testing.T) {
+	now := time.Now().Truncate(time.Second)
+	p, err := newAuthority("a", now.Add(leafLife/2-authorityLife))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := parseAuthority(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := a.client("ada", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(l.certificate, l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.NotAfter.After(a.certificate.NotAfter) {
+		t.Errorf("leaf until %s, authority until %s", c.NotAfter, a.certificate.NotAfter)
+	}
+}
+
+func TestHurryMount(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-0", UID: types.UID("u1")}}
+	c, api := newFake(t, interceptor.Funcs{}, pod)
+	at := func() *corev1.Pod {
+		p := &corev1.Pod{}
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, try := range []struct{ uid, want string }{{"another", ""}, {"u1", "f1"}} {
+		if err := c.HurryMount(t.Context(), "shop", "db-1-0", try.uid, "f1"); err != nil || at().Annotations[AnnotationCertificate] != try.want {
+			t.Errorf("%s: %v, annotations %v", try.uid, err, at().Annotations)
+		}
+	}
+	version := at().ResourceVersion
+	if err := c.HurryMount(t.Context(), "shop", "db-1-0", "u1", "f1"); err != nil || at().ResourceVersion != version {
+		t.Errorf("a repeat writes: %v", err)
+	}
+	if err := c.HurryMount(t.Context(), "shop", "gone-0", "u1", "f1"); err != nil {
+		t.Error(err)
+	}
+}

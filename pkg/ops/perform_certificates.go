@@ -1,0 +1,144 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// LookAtCertificates has a world look at every certificate from now on: at
+// the secrets, and at what each member shows. Most operations don't need to.
+func LookAtCertificates(w World) {
+	if l, ok := w.(interface{ LookAtCertificates() }); ok {
+		l.LookAtCertificates()
+	}
+}
+
+// attend has the world look at what an operation of that verb is about.
+func attend(w World, verb v1alpha1.Verb) {
+	if verb == v1alpha1.VerbRotateCertificates {
+		LookAtCertificates(w)
+	}
+}
+
+// LookAtCertificates, see the function of that name.
+func (l *Live) LookAtCertificates() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.certificates = true
+}
+
+// certificateFacts reads the secrets, and lets go of a session whose own
+// certificate or trust was renewed. A person's authority is looked at before
+// anything is founded on it.
+func (l *Live) certificateFacts(ctx context.Context, s *State, c *v1alpha1.DatabaseCluster) error {
+	l.mu.Lock()
+	wanted := l.certificates
+	l.mu.Unlock()
+	founding := c.Status.Formation == nil || c.Status.Formation.ClusterID == ""
+	if !wanted && (c.Spec.TLS.CASecret == "" || !founding) {
+		return nil
+	}
+	var err error
+	if s.Kube.Trust, s.Kube.Leaves, err = l.Client.CertificateFacts(ctx, c); err != nil {
+		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
+	}
+	now, ok := s.Kube.Leaf(v1alpha1.AdminSecret(c.Name))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if used := l.admin; ok && used != nil && l.session != nil && (used.Fingerprint != now.Fingerprint || !sameAuthorities(used.Trusts, now.Trusts)) {
+		_ = l.session.Close() // whatever it still does is asked anew
+		l.session = nil
+	}
+	return nil
+}
+
+// present asks members what they show at a handshake of this very moment.
+func (l *Live) present(ctx context.Context, session engine.Session, v *engine.View) {
+	l.mu.Lock()
+	wanted := l.certificates
+	l.mu.Unlock()
+	p, ok := session.(engine.Presenter)
+	if !wanted || !ok {
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range v.Members {
+		wg.Go(func() {
+			m := &v.Members[i]
+			m.Certificate = nil
+			if shown, err := p.Present(ctx, m.Name); err == nil {
+				m.Certificate = &shown
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// renewLeaf issues a certificate and, where a member serves it, sees it served.
+func (l *Live) renewLeaf(ctx context.Context, s State, step Step) error {
+	order := kube.LeafOrder{Secret: step.Secret, Use: kube.UseMember, Member: step.member(), Next: step.NextCA, Old: s.Operation.Spec.Certificates[step.Secret]}
+	switch step.Secret {
+	case v1alpha1.AdminSecret(s.Cluster.Name):
+		order.Use = kube.UseAdmin
+	case v1alpha1.ClientSecret(s.Cluster.Name):
+		order.Use = kube.UseClient
+	}
+	fingerprint, err := l.Client.RenewLeaf(ctx, s.Cluster, order)
+	if err != nil {
+		return err
+	}
+	pod := s.Kube.Member(step.member()).Pod
+	if order.Use != kube.UseMember || !pod.Running {
+		return nil
+	}
+	if err := l.Client.HurryMount(ctx, s.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID, fingerprint); err != nil {
+		return fmt.Errorf("bring the certificate of %s into its pod: %w", order.Member, err)
+	}
+	return l.served(ctx, s, order.Member, fingerprint)
+}
+
+// served asks for patience until a member shows the certificate. Without a
+// quorum a member may not serve at all before the others have theirs.
+func (l *Live) served(ctx context.Context, s State, member, fingerprint string) error {
+	if !s.View.Quorum {
+		return nil
+	}
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return err
+	}
+	p, ok := session.(engine.Presenter)
+	if !ok {
+		return nil
+	}
+	if shown, err := p.Present(ctx, member); err == nil && shown.Fingerprint != fingerprint {
+		return fmt.Errorf("the kubelet has not brought the certificate into the pod of %s yet: %w", member, engine.ErrNotReady)
+	}
+	return nil
+}
+
+// authority changes which authorities there are, or hands their bundle out.
+func (l *Live) authority(ctx context.Context, s State, action Action) error {
+	switch action {
+	case ActionAddCA:
+		return l.Client.AddAuthority(ctx, s.Cluster, s.Operation.Spec.Authority)
+	case ActionPromoteCA:
+		if s.Kube.Trust == nil || s.Kube.Trust.Next == nil {
+			return nil
+		}
+		return l.Client.PromoteAuthority(ctx, s.Cluster, s.Kube.Trust.Next.Fingerprint)
+	case ActionDropCA:
+		return l.Client.DropAuthority(ctx, s.Cluster)
+	default:
+		var secrets []string
+		for _, leaf := range s.Kube.Leaves {
+			secrets = append(secrets, leaf.Secret)
+		}
+		return l.Client.DistributeTrust(ctx, s.Cluster, secrets)
+	}
+}

@@ -1,0 +1,95 @@
+package ops
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// rotating is a running cluster of two whose certificates are to be rotated.
+func (b *bench) rotating(r v1alpha1.Rotation) State {
+	b.t.Helper()
+	b.founded(2, "id")
+	b.running("db-1", "db-2")
+	b.op = operation(v1alpha1.VerbRotateCertificates)
+	b.op.Spec.Rotation = r
+	s := b.observe(b.live())
+	b.must(pin(&b.op.Spec, s))
+	return s
+}
+
+// trusting has a second authority that nobody knows of yet.
+func (b *bench) trusting() {
+	b.t.Helper()
+	s := b.rotating(v1alpha1.RotateBegin)
+	b.must(b.client().AddAuthority(b.t.Context(), b.cluster(), s.Kube.Trust.Current.Fingerprint))
+}
+
+func TestCertificatesAreLookedAtOnRequest(t *testing.T) {
+	b := newBench(t)
+	b.database.model.shows = engine.Presented{Fingerprint: "served"}
+	s := b.rotating(v1alpha1.RotateLeaves)
+	if s.Kube.Trust == nil || len(s.Kube.Leaves) != 4 || s.View.Member("db-1").Certificate.Fingerprint != "served" {
+		t.Errorf("trust %+v, %d leaves, %+v", s.Kube.Trust, len(s.Kube.Leaves), s.View.Members)
+	}
+	if len(b.op.Spec.Certificates) != 4 || b.op.Spec.Authority != s.Kube.Trust.Current.Fingerprint {
+		t.Errorf("written down: %+v", b.op.Spec)
+	}
+	b.op = operation(v1alpha1.VerbRestart)
+	if s := b.observe(b.live()); s.Kube.Trust != nil || s.View.Member("db-1").Certificate != nil || s.Kube.Administrator == nil {
+		t.Errorf("looked at without need: %+v, administrator %+v", s.Kube.Trust, s.Kube.Administrator)
+	}
+}
+
+// TestSessionFollowsItsCertificate: the tool dials with what is valid now.
+func TestSessionFollowsItsCertificate(t *testing.T) {
+	b := newBench(t)
+	b.rotating(v1alpha1.RotateLeaves)
+	l := b.live()
+	b.observe(l)
+	b.observe(l)
+	before, n := b.database.last(), len(b.database.sessions)
+	if err := l.renewLeaf(t.Context(), b.observe(l), Step{Secret: "db-admin-tls"}); err != nil {
+		t.Fatal(err)
+	}
+	b.observe(l)
+	if after := b.database.last(); len(b.database.sessions) != n+1 || !before.closed || after.closed || &after.access.TLS.Certificates[0] == &before.access.TLS.Certificates[0] {
+		t.Errorf("%d sessions after %d", len(b.database.sessions), n)
+	}
+}
+
+func TestServedAsksForPatience(t *testing.T) {
+	b := newBench(t)
+	s := b.rotating(v1alpha1.RotateLeaves)
+	for name, c := range map[string]struct {
+		shows  string
+		quorum bool
+		want   error
+	}{
+		"not yet":                          {"old", true, engine.ErrNotReady},
+		"served":                           {"new", true, nil},
+		"nobody serves without a quorum":   {"old", false, nil},
+		"what can't be seen is seen later": {"", true, nil},
+	} {
+		b.database.model.shows, s.View.Quorum = engine.Presented{Fingerprint: c.shows}, c.quorum
+		if err := b.live().served(t.Context(), s, "db-1", "new"); !errors.Is(err, c.want) || (c.want == nil && err != nil) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+func TestAPersonsAuthorityIsLookedAtBeforeFounding(t *testing.T) {
+	b := newBench(t)
+	c := b.founded(1, "")
+	c.Spec.TLS.CASecret = "mine"
+	b.must(b.store().UpdateCluster(t.Context(), c))
+	if s := b.observe(b.live()); s.Kube.Trust == nil || s.Kube.Trust.GivenProblem == "" {
+		t.Errorf("trust %+v", s.Kube.Trust)
+	}
+	if _, err := b.perform(Step{Action: ActionCertificates}); !errors.Is(err, kube.ErrNotFound) {
+		t.Errorf("it goes on without it: %v", err)
+	}
+}
