@@ -201,6 +201,10 @@ func printCredentials(f *Factory, c *v1alpha1.DatabaseCluster, found []credentia
 	if !c.Spec.Auth.Enabled {
 		f.note("%s lets clients in without a password: %s auth enable %s", c.Name, displayName, c.Name)
 	}
-	f.note("clients in the cluster reach it as %s.%s.svc; with a certificate they need no password", v1alpha1.ClientService(c.Name), c.Namespace)
+	certificate := "; with a certificate they need no password"
+	if c.Spec.TLS.Disabled {
+		certificate = ""
+	}
+	f.note("clients in the cluster reach it as %s.%s.svc%s", v1alpha1.ClientService(c.Name), c.Namespace, certificate)
 	return nil
 }
