@@ -5,9 +5,12 @@ package process
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/cgroup"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/netns"
@@ -61,6 +64,12 @@ func become(encoded string) error {
 		if err := netns.Enter(spec.Netns); err != nil {
 			return err
 		}
+	}
+	// A component outlives the driver: whatever file the driver was started
+	// with, such as a caller's lock, must not live on with it.
+	const stderr = 2
+	if err := unix.CloseRange(stderr+1, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("keep the driver's files from %s: %w", spec.Name, err)
 	}
 	if err := syscall.Exec(spec.Args[0], spec.Args, append(os.Environ(), spec.Env...)); err != nil {
 		return fmt.Errorf("execute %s: %w", spec.Args[0], err)
