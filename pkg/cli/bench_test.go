@@ -343,6 +343,8 @@ func (lease) Check(context.Context) error   { return nil }
 func (lease) Lost() <-chan struct{}         { return nil }
 func (lease) Release(context.Context) error { return nil }
 
+func (lease) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

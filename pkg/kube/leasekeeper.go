@@ -132,6 +132,22 @@ func (k *keeper) Check(ctx context.Context) error {
 	}
 }
 
+// Regain looks for our name, which nobody else ever writes: where it still
+// stands, nobody held the lease since. The write is guarded by the version read.
+func (k *keeper) Regain(ctx context.Context) (Lease, error) {
+	k.stop()
+	<-k.done
+	found := &coordinationv1.Lease{}
+	switch err := k.client.api.Get(ctx, k.key, found); {
+	case errors.Is(err, ErrNotFound), err == nil && holder(found) != k.identity:
+		return nil, fmt.Errorf("cluster %s was taken over by %q: %w", k.cluster, displayHolder(found), ErrLeaseLost)
+	case err != nil:
+		return nil, fmt.Errorf("look at the lease of cluster %s: %w", k.cluster, err)
+	}
+	a := &acquisition{client: k.client, options: k.options, cluster: k.cluster, key: k.key, identity: k.identity, processes: processTable{root: "/proc"}}
+	return a.take(ctx, found)
+}
+
 // Release gives the lease back, if it is still ours. If it fails, the lease
 // expires by itself. The lease of a cluster that is no more goes too.
 func (k *keeper) Release(ctx context.Context) error {

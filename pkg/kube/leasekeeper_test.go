@@ -150,6 +150,57 @@ func TestLeaseIsLostByAnAnswerThatComesTooLate(t *testing.T) {
 	})
 }
 
+// After an outage that outlasted the lease, it is ours again if nobody took it.
+func TestLostLeaseIsRegainedOnlyIfNobodyHeldIt(t *testing.T) {
+	for name, taken := range map[string]bool{"nobody": false, "another": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var o outage
+				c, api := newFake(t, o.funcs())
+				l, err := Acquire(t.Context(), c, "shop", "db", LeaseOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.on.Store(true)
+				if _, lost := lostAfter(l, time.Minute); !lost {
+					t.Fatal("not lost")
+				}
+				if _, err := l.Regain(t.Context()); err == nil || errors.Is(err, ErrLeaseLost) {
+					t.Errorf("while the API server is away nothing is known: %v", err)
+				}
+				o.on.Store(false)
+				if taken {
+					theirs := readLease(t, api)
+					eve := "eve@elsewhere/1"
+					theirs.Spec.HolderIdentity = &eve
+					if err := api.Update(t.Context(), theirs); err != nil {
+						t.Fatal(err)
+					}
+				}
+				again, err := l.Regain(t.Context())
+				if taken {
+					if !errors.Is(err, ErrLeaseLost) || displayHolder(readLease(t, api)) != "eve@elsewhere" {
+						t.Errorf("got %v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if after, lost := lostAfter(again, time.Minute); lost {
+					t.Errorf("regained, and lost after %v", after)
+				}
+				if err := again.Check(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := again.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 func TestReleaseIsRepeatedOverAHiccup(t *testing.T) {
 	for name, performed := range map[string]bool{"before": false, "after": true} {
 		t.Run(name, func(t *testing.T) {

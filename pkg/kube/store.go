@@ -54,6 +54,9 @@ type Lease interface {
 	Check(ctx context.Context) error
 	// Lost is closed when the lease is gone.
 	Lost() <-chan struct{}
+	// Regain takes a lost lease back if nobody held it meanwhile, as after an
+	// outage of the API server, in which nobody can; ErrLeaseLost otherwise.
+	Regain(ctx context.Context) (Lease, error)
 	// Release gives the lease back; a repeat does nothing.
 	Release(ctx context.Context) error
 }

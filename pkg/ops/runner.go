@@ -196,7 +196,7 @@ func (r *Runner) Run(ctx context.Context, namespace string, req Request) (*v1alp
 		return nil, err
 	}
 	r.Reporter.Planned(p.Plan)
-	return op, r.loop(ctx, namespace, op, lease)
+	return op, r.loop(ctx, namespace, op, &lease)
 }
 
 // Resume continues the record in flight, or steps it back.
@@ -223,7 +223,7 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 	if err := r.continueRecord(ctx, op, lease); err != nil {
 		return nil, err
 	}
-	return op, r.loop(ctx, namespace, op, lease)
+	return op, r.loop(ctx, namespace, op, &lease)
 }
 
 // cancellable says which operations have a way back.
@@ -239,8 +239,39 @@ func cancellable(op *v1alpha1.Operation) error {
 		Hint: fmt.Sprintf("finish it: kubectl dbop resume %s; or delete the cluster: kubectl dbop delete %s", op.Spec.Cluster, op.Spec.Cluster)}
 }
 
-// loop carries out a record under a lease.
-func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operation, lease kube.Lease) error {
+// loop carries out a record under a lease. One that was lost while nobody else
+// could have it, because the API server was away or this machine asleep, is
+// taken back, and the record goes on from what is observed.
+func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operation, lease *kube.Lease) error {
+	for {
+		lost := r.under(ctx, namespace, op, *lease)
+		if !errors.Is(lost, kube.ErrLeaseLost) || ctx.Err() != nil {
+			return lost
+		}
+		if ride(ctx, func() error { return r.regain(ctx, op, lease) }, kube.ErrLeaseLost) != nil {
+			return lost
+		}
+		r.Reporter.Note("the lease was lost for want of an answer; nobody took it, going on")
+	}
+}
+
+// regain takes the lease and the record up again.
+func (r *Runner) regain(ctx context.Context, op *v1alpha1.Operation, lease *kube.Lease) error {
+	again, err := (*lease).Regain(ctx)
+	if err != nil {
+		return err
+	}
+	*lease = again
+	stored, err := r.Store.GetOperation(ctx, op.Namespace, op.Name)
+	if err != nil {
+		return err
+	}
+	*op = *stored
+	return nil
+}
+
+// under carries out a record while the lease is ours.
+func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Operation, lease kube.Lease) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {

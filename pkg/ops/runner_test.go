@@ -147,6 +147,8 @@ func (free) Check(context.Context) error   { return nil }
 func (free) Lost() <-chan struct{}         { return nil }
 func (free) Release(context.Context) error { return nil }
 
+func (free) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
+
 func newRunner(sh *shelf, w *ideal) *Runner {
 	return &Runner{Engine: stub{}, Store: sh, Reporter: Silent{}, Poll: time.Second,
 		World: func(string, string) ClosableWorld { return shelved{w, sh} },

@@ -110,3 +110,38 @@ func TestRunnerWritesNothingWithoutLease(t *testing.T) {
 		})
 	}
 }
+
+// forgetful is a lease that is lost after some looks, and can be had back.
+type forgetful struct {
+	losing
+
+	regained *int
+}
+
+func (f *forgetful) Regain(context.Context) (kube.Lease, error) {
+	if *f.regained++; *f.regained == 1 {
+		return nil, errStub // the API server is still away
+	}
+	return free{}, nil
+}
+
+// TestRunnerTakesALostLeaseBack goes on after an outage in which nobody else
+// could act, under the same record, and no step is done twice.
+func TestRunnerTakesALostLeaseBack(t *testing.T) {
+	t.Parallel()
+	for looks := 2; looks < 6; looks++ {
+		onShelf(t, func(sh *shelf, r *Runner) {
+			regained := 0
+			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+				return &forgetful{losing{looks: looks}, &regained}, nil
+			}
+			op, err := r.Run(context.Background(), "shop", scale(5))
+			if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || regained != 2 {
+				t.Fatalf("lost after %d looks: %v, regained after %d tries, %+v", looks, err, regained, op)
+			}
+			if n := len(sh.operations); n != 1 {
+				t.Errorf("lost after %d looks: %d records", looks, n)
+			}
+		})
+	}
+}

@@ -105,6 +105,9 @@ func (h *held) Check(ctx context.Context) error {
 // Lost implements kube.Lease.
 func (h *held) Lost() <-chan struct{} { return h.lost }
 
+// Regain implements kube.Lease: whoever lost it here leaves it to the next.
+func (h *held) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
+
 // Release implements kube.Lease.
 func (h *held) Release(ctx context.Context) error {
 	return h.actor.call(ctx, "give back the lease", func() error {
