@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,6 +80,7 @@ func (l *ledger) write(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(site.Root, "docs", "reliability.md")
+	defer alone(t, path)()
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +105,19 @@ func (l *ledger) write(t *testing.T) {
 	}
 }
 
+// alone keeps other tests that end at the same time from the file.
+func alone(t *testing.T, path string) func() {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = f.Close() }
+}
+
 // sectionBegins stands before the verb.
 const sectionBegins = "\n\n### "
 
@@ -119,7 +134,7 @@ func (l *ledger) verbs() []string {
 func (l *ledger) table(verb string) string {
 	var b strings.Builder
 	n := 0
-	b.WriteString("| killed at | runs | result | longest write gap |\n|---|---|---|---|\n")
+	b.WriteString("| case | runs | result | longest write gap |\n|---|---|---|---|\n")
 	for _, r := range l.rows {
 		if r.verb != verb {
 			continue

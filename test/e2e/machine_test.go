@@ -33,10 +33,15 @@ func (s *scene) elsewhere() harness.Command {
 // on runs the tool there.
 func (s *scene) on(machine harness.Command, args ...string) harness.Result {
 	s.Helper()
-	line := []string{"--uts", "sh", "-c", `hostname elsewhere && exec "$0" "$@"`, s.cli.Path}
-	r, err := machine.Run(s.ctx, append(line, inNamespace(s.ns, args)...)...)
+	r, err := machine.Run(s.ctx, elsewhereLine(s.cli.Path, s.ns, args)...)
 	s.ok(err)
 	return r
+}
+
+// elsewhereLine makes unshare become the tool under another host name.
+func elsewhereLine(path, ns string, args []string) []string {
+	line := []string{"--uts", "sh", "-c", `hostname elsewhere && exec "$0" "$@"`, path}
+	return append(line, inNamespace(ns, args)...)
 }
 
 // claim makes a volume that is a repository.
