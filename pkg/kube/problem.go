@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -34,7 +35,11 @@ func podProblem(p *corev1.Pod, now time.Time) *Problem {
 		return nil
 	}
 	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return &Problem{Kind: ProblemUnschedulable, Message: cmp.Or(c.Message, c.Reason), Since: c.LastTransitionTime.Time}
+		problem := &Problem{Kind: ProblemUnschedulable, Message: cmp.Or(c.Message, c.Reason), Since: c.LastTransitionTime.Time}
+		if volumeElsewhere(c.Message) {
+			problem.Kind, problem.Message = ProblemNode, "its volume is on a node that is not there any more: "+c.Message
+		}
+		return problem
 	}
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		for i := range all {
@@ -61,6 +66,17 @@ func nodeProblem(p *corev1.Pod, now time.Time) *Problem {
 		return nil
 	}
 	return &Problem{Kind: ProblemNode, Message: fmt.Sprintf("node %s is not ready", p.Spec.NodeName), Since: ready.LastTransitionTime.Time}
+}
+
+// elsewhere is how the scheduler counts the nodes that a volume is not on, in
+// its words of today and of before.
+var elsewhere = regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) (?:had volume node affinity conflict|didn't match PersistentVolume's node affinity)`)
+
+// volumeElsewhere reports whether no node of the cluster has the pod's volume:
+// its own would be counted for another reason, were it only cordoned or silent.
+func volumeElsewhere(message string) bool {
+	counted := elsewhere.FindStringSubmatch(message)
+	return counted != nil && counted[1] == counted[2]
 }
 
 func containerProblem(p *corev1.Pod, s *corev1.ContainerStatus, now time.Time) *Problem {

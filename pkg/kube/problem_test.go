@@ -83,6 +83,12 @@ func TestPodProblem(t *testing.T) {
 	}{
 		{"fine", testPod(), nil},
 		{"unschedulable", testPod(unscheduled("0/2 nodes are available: 2 Insufficient memory.")), &Problem{ProblemUnschedulable, "0/2 nodes are available: 2 Insufficient memory.", minute}},
+		{"volume on a node that is gone", testPod(unscheduled("0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. no new claims to deallocate")),
+			&Problem{ProblemNode, "its volume is on a node that is not there any more: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. no new claims to deallocate", minute}},
+		{"volume on a node that is cordoned", testPod(unscheduled("0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had volume node affinity conflict.")),
+			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had volume node affinity conflict.", minute}},
+		{"volume on a node without room", testPod(unscheduled("0/2 nodes are available: 1 node(s) had volume node affinity conflict, 1 Insufficient memory.")),
+			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) had volume node affinity conflict, 1 Insufficient memory.", minute}},
 		{"image", testPod(unready(time.Hour), waiting("ImagePullBackOff", "Back-off pulling image")), &Problem{ProblemImage, "image etcd:3.6.16: Back-off pulling image", noon.Add(-50 * time.Minute)}},
 		{"invalid image name", testPod(unready(time.Hour), waiting("InvalidImageName", "")), &Problem{ProblemImage, "image etcd:3.6.16: InvalidImageName", noon.Add(-50 * time.Minute)}},
 		{"configuration", testPod(unready(time.Hour), waiting("CreateContainerConfigError", `secret "x" not found`)), &Problem{ProblemConfig, `container etcd: secret "x" not found`, noon.Add(-50 * time.Minute)}},
