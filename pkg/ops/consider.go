@@ -50,13 +50,16 @@ func (r *Runner) consider(ctx context.Context, world World, p *Prepared, cluster
 	}
 }
 
-// betweenLeaders reports whether a member answers without the consent of a
-// majority, as all do for a second or two between two leaders.
+// betweenLeaders reports whether a majority answers and one of them does so
+// without the consent of a majority, as all do for a second or two between two
+// leaders. Where fewer answer, a second does not mend it.
 func (s State) betweenLeaders() bool {
+	reached, waits := 0, false
 	for _, m := range s.View.Members {
-		if m.Reachable && !m.Serving && m.Role != engine.RoleLearner && m.Problem == "" {
-			return true
+		if m.Reachable {
+			reached++
+			waits = waits || !m.Serving && m.Role != engine.RoleLearner && m.Problem == ""
 		}
 	}
-	return false
+	return waits && reached >= majority(len(s.View.Members))
 }

@@ -9,6 +9,8 @@ import (
 type dizzy struct {
 	ClosableWorld
 	looks, left int
+	// silent members do not answer at all.
+	silent int
 }
 
 func (d *dizzy) Observe(ctx context.Context) (State, error) {
@@ -17,6 +19,9 @@ func (d *dizzy) Observe(ctx context.Context) (State, error) {
 	if d.left--; d.left >= 0 {
 		s = s.clone()
 		s.noQuorum()
+		for _, m := range s.View.Members[:d.silent] {
+			s.down(m.Name, "", 0)
+		}
 	}
 	return s, err
 }
@@ -26,15 +31,17 @@ func TestPrepareLooksAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		without, looks int
+		silent         int
 		refused        bool
 	}{
-		"a majority at once":        {0, 1, false},
-		"a majority a little later": {2, 3, false},
-		"no majority":               {100, looks, true},
+		"a majority at once":         {0, 1, 0, false},
+		"a majority a little later":  {2, 3, 1, false},
+		"no majority":                {100, looks, 0, true},
+		"a majority does not answer": {100, 1, 2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onShelf(t, func(_ *shelf, r *Runner) {
-				d := &dizzy{ClosableWorld: r.World("shop", "db"), left: c.without}
+				d := &dizzy{ClosableWorld: r.World("shop", "db"), left: c.without, silent: c.silent}
 				r.World = func(string, string) ClosableWorld { return d }
 				_, err := r.Prepare(context.Background(), "shop", scale(5))
 				if (KindOf(err) == Refused && err != nil) != c.refused || d.looks != c.looks {

@@ -289,6 +289,8 @@ func (p planner) stuck(member string, problem kube.Problem) *Error {
 		hint = "make room (nodes, requests, anti-affinity), then repeat the command; kubectl describe pod " + v1alpha1.PodName(member)
 	case kube.ProblemVolume:
 		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
+	case kube.ProblemNode:
+		hint = "bring the node back, then repeat the command; if it never comes back, its member is to be replaced: " + p.replaceFirst(member).Hint
 	case kube.ProblemDisk:
 		hint = "give it more space: kubectl dbop resize " + p.s.Cluster.Name + " --storage SIZE"
 	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
