@@ -34,8 +34,7 @@ func memberDays() []badDay {
 // frozenWhileScaling stops a member's process in the middle of a change of
 // size: the tool waits and says for whom, and goes on when it goes on.
 func frozenWhileScaling(x *trouble) {
-	p := x.begin("scale", "my-db", "--members", "5")
-	x.hears(p, "Register my-db-4")
+	p := x.beginsWith("Register my-db-4", "scale", "my-db", "--members", "5")
 	victim := x.member(x.choose.IntN(2) == 0)
 	thaw, err := x.machine.Freeze(x.ctx, x.ns, victim)
 	x.ok(err)
@@ -52,8 +51,7 @@ func frozenWhileScaling(x *trouble) {
 // and comes to its end when it is asked again.
 func frozenWhileUpgrading(x *trouble) {
 	args := []string{"upgrade", "my-db", "--version", "3.6", "--skip-backup"}
-	p := x.begin(append(args, "--timeout", "25s")...)
-	x.hears(p, "Restart ")
+	p := x.beginsWith("Restart ", append(args, "--timeout", "25s")...)
 	first := strings.Fields(p.Stderr()[strings.Index(p.Stderr(), "Restart "):])[1]
 	var victim string
 	for _, m := range x.status("my-db").Members {
@@ -126,8 +124,7 @@ func allPodsDeleted(x *trouble) {
 
 // allPodsDeletedWhileScaling does the same in the middle of an operation.
 func allPodsDeletedWhileScaling(x *trouble) {
-	p := x.begin("scale", "my-db", "--members", "5")
-	x.hears(p, "Register my-db-4")
+	p := x.beginsWith("Register my-db-4", "scale", "my-db", "--members", "5")
 	x.deletePods()
 	x.ends(p, 0)
 }

@@ -23,8 +23,9 @@ const (
 	// recoversWithin is how long a cluster may take to be well again once what
 	// befell it is over.
 	recoversWithin = 90 * time.Second
-	// chosenDays is how many cases the short form tries.
-	chosenDays = 4
+	// chosenDays and chosenOutages are how many cases the short form tries.
+	chosenDays    = 4
+	chosenOutages = 1
 )
 
 // badDay is one thing that befalls a cluster of three while clients write.
@@ -51,6 +52,12 @@ type trouble struct {
 func TestBadDays(t *testing.T) {
 	t.Parallel()
 	live(t, "member", memberDays(), chosenDays, newScene)
+}
+
+// TestOutages takes a node's cable out. It disturbs every cluster
+// there is, so nothing runs beside it.
+func TestOutages(t *testing.T) {
+	live(t, "outage", outages(), chosenOutages, newLoneScene)
 }
 
 // live goes through bad days: all of them, or a seeded selection.
@@ -128,8 +135,23 @@ func (x *trouble) within(limit time.Duration, what string, holds func() error) {
 func (x *trouble) begin(args ...string) *harness.Process {
 	x.Helper()
 	x.runs++
-	p, err := x.cli.Start(x.ctx, inNamespace(x.ns, append(args, "--progress", "plain"))...)
+	p, err := x.cli.Start(x.ctx, inNamespace(x.ns, append(slices.Clone(args), "--progress", "plain"))...)
 	x.ok(err)
+	return p
+}
+
+// beginsWith begins a command once the cluster is fit for it, and returns when
+// it has said that its first step is in the works.
+func (x *trouble) beginsWith(words string, args ...string) *harness.Process {
+	x.Helper()
+	x.within(podWithin, "the cluster to be fit for "+args[0], func() error {
+		if r := x.try(append([]string{"plan"}, args...)...); r.Code != 0 {
+			return fmt.Errorf("the plan says:\n%s", r)
+		}
+		return nil
+	})
+	p := x.begin(args...)
+	x.hears(p, words)
 	return p
 }
 
@@ -173,8 +195,20 @@ func (x *trouble) finds(within time.Duration, words ...string) {
 func (x *trouble) refusing(words ...string) {
 	x.Helper()
 	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"upgrade", "my-db", "--version", "3.7", "--skip-backup"}} {
-		r := x.try(args...)
-		x.judge(r, 4, words...)
+		// On a machine that is short of time there may be no leader for a moment,
+		// which is a reason to refuse, too, but not the one that is asked for.
+		x.within(podWithin, strings.Join(args, " ")+" to be refused for what is wrong", func() error {
+			r := x.try(args...)
+			if r.Code != 4 {
+				x.Fatalf("it was not refused:\n%s", r)
+			}
+			for _, w := range words {
+				if !strings.Contains(r.Stderr, w) {
+					return fmt.Errorf("%q is missing:\n%s", w, r)
+				}
+			}
+			return nil
+		})
 	}
 }
 
