@@ -37,6 +37,21 @@ func (fakeEngine) CheckRollback(engine.View, string) error { return nil }
 func (fakeEngine) Options(c *v1alpha1.DatabaseCluster, _ string) (map[string]string, error) {
 	return c.Spec.Config, nil
 }
+
+func (fakeEngine) CheckDowngrade(_ engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
+	if strings.HasPrefix(target, "3.4") {
+		return &engine.Refusal{Check: "downgrade", Reason: "nothing goes back to " + target, Hint: "kubectl dbop restore"}
+	}
+	return nil
+}
+
+func (fakeEngine) CheckLowered(v engine.View, _ string) error {
+	if v.Downgrade == "" {
+		return fmt.Errorf("nothing was announced: %w", engine.ErrNotReady)
+	}
+	return nil
+}
+
 func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
 	for _, m := range v.Members {
 		if strings.HasPrefix(m.Version, "3.5") && strings.HasPrefix(target, "3.7") {

@@ -15,6 +15,7 @@ func dryRuns(backup string) map[string][]string {
 		"remove-member": {"remove-member", "my-db", "my-db-3"},
 		"scale":         {"scale", "my-db", "--members", "5"},
 		"upgrade":       {"upgrade", "my-db", "--version", "3.6"},
+		"downgrade":     {"downgrade", "newer", "--version", "3.5"},
 		"backup":        {"backup", "my-db", "--verify"},
 		"backup verify": {"backup", "verify", backup},
 		"backup delete": {"backup", "delete", backup},
@@ -44,6 +45,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	for _, mode := range []string{dryRunClient, dryRunServer} {
 		b := newBench(t)
 		b.cluster("my-db")
+		b.must("create", "newer", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
 		b.must("user", "create", "my-db", "listed", "--progress", "none")
 		b.writes = nil
 		id := b.backup("my-db")
@@ -120,6 +122,15 @@ func TestPlan(t *testing.T) {
 	}
 	if len(b.writes) > 0 {
 		t.Errorf("wrote %v", b.writes)
+	}
+}
+
+func TestPlanDowngrade(t *testing.T) {
+	b := newBench(t)
+	b.must("create", "my-db", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
+	b.golden("plan_downgrade", b.run("plan", "downgrade", "--version", "3.5"))
+	if r := b.run("downgrade", "my-db", "--version", "3.4"); r.code != ExitRefused || !strings.Contains(r.err, "nothing goes back to 3.4") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
 

@@ -69,4 +69,7 @@ func TestReadOnly(t *testing.T) {
 	if _, ok := s.(engine.Preparer); ok {
 		t.Error("a dry run could prepare an upgrade")
 	}
+	if _, ok := s.(engine.Downgrader); ok {
+		t.Error("a dry run could announce a downgrade")
+	}
 }

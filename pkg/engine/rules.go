@@ -18,9 +18,16 @@ type Rules interface {
 	// first member changes to target, and why; "" for nothing. The session is
 	// a Preparer if this is ever not empty.
 	Preparation(v View, target string) string
-	// CheckUpgraded says why an upgrade to target is not complete yet: a member,
-	// the protocol of the cluster or the data format is still behind; nil when done.
+	// CheckUpgraded says why a move to target, up or down, is not complete yet: a
+	// member, the protocol of the cluster or the data format is not of it; nil when done.
 	CheckUpgraded(v View, target string) error
+	// CheckDowngrade judges the step of the whole cluster down to target, with
+	// the cluster's options, before it is announced and before the first member moves.
+	CheckDowngrade(v View, spec v1alpha1.DatabaseClusterSpec, target string) error
+	// CheckLowered says why members may not restart on the older target yet:
+	// the protocol of the cluster or the data format of one of them is still
+	// newer; nil when they may.
+	CheckLowered(v View, target string) error
 	// CheckRollback judges whether members may still be put back on version to
 	// in the middle of an upgrade.
 	CheckRollback(v View, to string) error

@@ -87,6 +87,9 @@ type View struct {
 	Quorum bool `json:"quorum"`
 	// ClusterIDs are the distinct identities seen; more than one is a split.
 	ClusterIDs []string `json:"clusterIDs,omitempty"`
+	// Downgrade is the version that a downgrade was announced to which is not
+	// over yet, as the leader says; "" for none.
+	Downgrade string `json:"downgrade,omitempty"`
 }
 
 // Member returns the entry of that name; the zero value, unreachable, if there is none.

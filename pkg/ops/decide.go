@@ -38,6 +38,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.leaving,
 		p.upgrade,
 		p.reconfigure,
+		p.downgrade,
 		p.mayResize,
 		p.budget,
 		p.size,
@@ -261,6 +262,12 @@ func waitTitle(id string, members []string) string {
 		return "the cluster is fit for the upgrade"
 	case "upgraded":
 		return "the whole cluster speaks the new version"
+	case "may-downgrade":
+		return "the cluster is fit for the downgrade"
+	case "lowered":
+		return "every member speaks and writes what the older version understands"
+	case "versions-agree":
+		return "members, protocol and data are of one version"
 	default:
 		return id
 	}

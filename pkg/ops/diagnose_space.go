@@ -103,6 +103,10 @@ func (d *diagnosis) versions() {
 		f.Remedy = []string{fmt.Sprintf("kubectl dbop upgrade %s --version %s", d.name, wanted)}
 	}
 	d.add(f)
+	if to := d.s.View.Downgrade; to != "" && d.s.Operation == nil {
+		d.add(Finding{Severity: Warn, Subject: "downgrade", What: fmt.Sprintf("one to %s was announced and is not over: nobody can join, and the cluster stays at what %s understands", to, minor(to)),
+			Remedy: []string{fmt.Sprintf("kubectl dbop downgrade %s --version %s", d.name, minor(to))}})
+	}
 }
 
 // objects looks for what clients and members need besides pods.

@@ -143,6 +143,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "quota used up", change: func(s *State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 99, 100 }, severity: Fail, subject: "space", says: []string{"99%"}},
 		{name: "mixed versions", change: func(s *State) { s.runs("db-2", "1.0.0") }, severity: Warn, subject: "versions", says: []string{"mixed", "db-2 runs 1.0.0", "kubectl dbop upgrade db --version 1.1.0"}},
 		{name: "mixed versions in an upgrade", change: func(s *State) { s.runs("db-2", "1.0.0"); s.Operation = operation(v1alpha1.VerbUpgrade) }, severity: OK, subject: "versions", says: []string{"upgrade is in flight"}},
+		{name: "a downgrade that nobody is at", change: func(s *State) { s.View.Downgrade = "1.0.0" }, severity: Warn, subject: "downgrade", says: []string{"nobody can join", "kubectl dbop downgrade db --version 1.0"}},
 		{name: "no budget", change: func(s *State) { s.Kube.Budget = nil }, severity: Warn, subject: "disruption budget", says: []string{"there is none"}},
 		{name: "one node", change: func(s *State) {
 			for i := range s.Kube.Members {

@@ -151,6 +151,12 @@ func (s *session) PrepareUpgrade(_ context.Context, members []string, target str
 	return s.did("prepare %s for %s", strings.Join(members, ","), target)
 }
 
+func (s *session) AnnounceDowngrade(_ context.Context, target string) error {
+	return s.did("announce the downgrade to %s", target)
+}
+
+func (s *session) WithdrawDowngrade(context.Context) error { return s.did("withdraw the downgrade") }
+
 func (s *session) Defragment(_ context.Context, m string) error { return s.did("defragment %s", m) }
 
 // Snapshot fails, if it has to, in the middle.

@@ -64,6 +64,10 @@ func TestLoopDoesWhatThePlanSays(t *testing.T) {
 					want = append(want, step.ID)
 				}
 			}
+			end := v1alpha1.PhaseSucceeded
+			if s.cancelling() {
+				end = v1alpha1.PhaseCancelled
+			}
 			w, op, err, _ := run(t, s, func(*ideal, *Loop) {})
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +75,7 @@ func TestLoopDoesWhatThePlanSays(t *testing.T) {
 			if diff := cmp.Diff(want, w.performed); diff != "" {
 				t.Errorf("planned and performed (-want +got):\n%s", diff)
 			}
-			if op.Status.Phase != v1alpha1.PhaseSucceeded || op.Status.FinishedAt == nil {
+			if op.Status.Phase != end || op.Status.FinishedAt == nil {
 				t.Errorf("phase %s, finished %v", op.Status.Phase, op.Status.FinishedAt)
 			}
 			for _, e := range op.Status.Journal {

@@ -15,7 +15,9 @@ func (p planner) mending() *Decision {
 	}
 	switch verb := p.s.verb(); {
 	case verb == v1alpha1.VerbUpgrade && p.rolling():
-		return p.mendVersion()
+		return p.mendVersion(p.upgradeStep)
+	case verb == v1alpha1.VerbDowngrade && (p.s.cancelling() || p.someAsWanted()):
+		return p.mendVersion(p.downgradeStep)
 	case asksRoll(verb):
 		return p.mendSettings()
 	}
@@ -55,14 +57,14 @@ func (p planner) cantStart(m kube.Member) bool {
 	return false
 }
 
-// mendVersion serves an upgrade whose restarts have begun, and its way back.
-func (p planner) mendVersion() *Decision {
+// mendVersion serves an upgrade or a downgrade whose restarts have begun, and the way back.
+func (p planner) mendVersion(step func(member string, risk Risk) Step) *Decision {
 	want := p.s.Cluster.Spec.Version
 	for _, m := range p.s.Kube.Members {
 		if p.cantStart(m) && (m.Workload.Version != want || m.Pod.Version != want) {
-			return do(Step{ID: "upgrade-member/" + m.Name, Action: ActionUpgrade, Members: []string{m.Name}, Risk: RiskNone, Deadline: waitDeadline,
-				Title: fmt.Sprintf("Give %s version %s", m.Name, want), Reason: "it does not start as it is, and without it there is no quorum",
-				Touches: []string{"statefulset/" + m.Name, "pod/" + v1alpha1.PodName(m.Name)}})
+			s := step(m.Name, RiskNone)
+			s.Title, s.Reason = fmt.Sprintf("Give %s version %s", m.Name, want), "it does not start as it is, and without it there is no quorum"
+			return do(s)
 		}
 	}
 	return nil
@@ -73,13 +75,18 @@ func (p planner) mendVersion() *Decision {
 // its format, and putting more members back would only lose more of them.
 func (p planner) rolling() bool {
 	if p.s.cancelling() {
-		for _, m := range p.s.Kube.Members {
-			want := p.s.Cluster.Spec.Version
-			if p.s.ours(m) && m.Workload.Exists && m.Workload.Version == want && (!m.Pod.Exists || m.Pod.Version == want) {
-				return true
-			}
-		}
-		return false
+		return p.someAsWanted()
 	}
 	return p.began(ActionUpgrade)
+}
+
+// someAsWanted reports whether a member is of the wanted version.
+func (p planner) someAsWanted() bool {
+	want := p.s.Cluster.Spec.Version
+	for _, m := range p.s.Kube.Members {
+		if p.s.ours(m) && m.Workload.Exists && m.Workload.Version == want && (!m.Pod.Exists || m.Pod.Version == want) {
+			return true
+		}
+	}
+	return false
 }

@@ -38,6 +38,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.retire(ctx, s, step.member())
 	case ActionDefragment:
 		return l.defragment(ctx, s, step.member())
+	case ActionAnnounce, ActionWithdraw:
+		return l.descent(ctx, s, step.Action)
 	case ActionPrepare:
 		return l.prepare(ctx, s, step.Members)
 	case ActionRestart:
@@ -46,7 +48,7 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.renewLeaf(ctx, s, step)
 	case ActionAddCA, ActionTrust, ActionPromoteCA, ActionDropCA:
 		return Result{}, l.authority(ctx, s, step.Action)
-	case ActionUpgrade:
+	case ActionUpgrade, ActionDowngrade:
 		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Version == s.Cluster.Spec.Version })
 	case ActionRoll:
 		want := s.settings(l.Engine)

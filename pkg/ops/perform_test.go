@@ -24,12 +24,14 @@ func plain(t *testing.T) *bench {
 
 func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 	for want, step := range map[string]Step{
-		"register db-2":               {Action: ActionRegister, Members: []string{"db-2"}},
-		"promote db-2":                {Action: ActionPromote, Members: []string{"db-2"}},
-		"deregister db-2":             {Action: ActionDeregister, Members: []string{"db-2"}},
-		"defragment db-1":             {Action: ActionDefragment, Members: []string{"db-1"}},
-		"hand over to db-2":           {Action: ActionHandOver, Members: []string{"db-1"}, To: "db-2"},
-		"prepare db-1,db-2 for 1.1.0": {Action: ActionPrepare, Members: []string{"db-1", "db-2"}},
+		"register db-2":                   {Action: ActionRegister, Members: []string{"db-2"}},
+		"promote db-2":                    {Action: ActionPromote, Members: []string{"db-2"}},
+		"deregister db-2":                 {Action: ActionDeregister, Members: []string{"db-2"}},
+		"defragment db-1":                 {Action: ActionDefragment, Members: []string{"db-1"}},
+		"hand over to db-2":               {Action: ActionHandOver, Members: []string{"db-1"}, To: "db-2"},
+		"prepare db-1,db-2 for 1.1.0":     {Action: ActionPrepare, Members: []string{"db-1", "db-2"}},
+		"announce the downgrade to 1.1.0": {Action: ActionAnnounce},
+		"withdraw the downgrade":          {Action: ActionWithdraw},
 	} {
 		t.Run(want, func(t *testing.T) {
 			b := plain(t)

@@ -43,6 +43,12 @@ func roads() []road {
 		{name: "shrink", state: one(v1alpha1.VerbScale, 5, func(s *State) { s.Cluster.Spec.Members = 3 })},
 		{name: "remove-leader", state: one(v1alpha1.VerbRemoveMember, 3, func(s *State) { s.Cluster.Spec.Members, s.Operation.Spec.Member = 2, "db-1" })},
 		{name: "upgrade", state: one(v1alpha1.VerbUpgrade, 3, func(s *State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.2.0", "1.2.0" })},
+		{name: "downgrade", state: one(v1alpha1.VerbDowngrade, 3, func(s *State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.0.0", "1.0.0" })},
+		{name: "downgrade-cancelled", state: one(v1alpha1.VerbDowngrade, 3, func(s *State) {
+			s.Operation.Status.Phase, s.View.Downgrade = v1alpha1.PhaseCancelling, "1.0.0"
+			s.runs("db-2", "1.0.0")
+			s.speaks("1.0", "1.0")
+		})},
 		{name: "backup", state: one(v1alpha1.VerbBackup, 3, func(s *State) { s.Operation.Spec.Verify = true })},
 		{name: "restore-in-place", downtime: true, state: one(v1alpha1.VerbRestore, 3, func(s *State) {
 			s.Operation.Spec.InPlace, s.Operation.Spec.Source = true, &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0"}

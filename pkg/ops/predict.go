@@ -54,10 +54,15 @@ func Predict(e engine.Engine, s State, step Step) State {
 		for _, m := range step.Members {
 			n.dropMember(m)
 		}
-	case ActionUpgrade:
+	case ActionUpgrade, ActionDowngrade:
 		n.upgraded(step.member(), n.settings(e))
 	case ActionRoll:
 		n.rolled(step.member(), n.settings(e))
+	case ActionAnnounce:
+		n.View.Downgrade = n.Cluster.Spec.Version
+	case ActionWithdraw:
+		n.View.Downgrade = ""
+		n.unsetFact(v1alpha1.FactPrepared)
 	case ActionRestart:
 		n.Kube.Members[n.memberIndex(step.member())].Pod.UID = "predicted"
 		n.reloaded(step.member())
@@ -207,6 +212,8 @@ func (s *State) setFact(name string) {
 	s.Operation.Status.Facts[name] = "predicted"
 }
 
+func (s *State) unsetFact(name string) { delete(s.Operation.Status.Facts, name) }
+
 func (s *State) newEpoch() {
 	BeginEpoch(s.Cluster, s.Operation, s.freeName())
 }
@@ -287,17 +294,37 @@ func (s *State) settleRoster() {
 	}
 }
 
-// settleVersion lets protocol and data format follow once all members are of one version.
+// settleVersion lets protocol and data format follow once all members are of
+// one version, or a downgrade was announced, which is over when all have moved.
 func (s *State) settleVersion() {
+	follow := s.Cluster.Spec.Version
+	if s.View.Downgrade != "" {
+		follow = s.View.Downgrade
+	}
+	all := true
 	for _, m := range s.View.Members {
-		if m.Version != s.Cluster.Spec.Version {
-			return
-		}
+		all = all && minor(m.Version) == minor(follow)
+	}
+	switch {
+	case s.View.Downgrade != "" && all:
+		s.View.Downgrade = ""
+	case s.View.Downgrade == "" && !s.of(follow):
+		return
 	}
 	for i := range s.View.Members {
-		s.View.Members[i].Protocol = minor(s.Cluster.Spec.Version)
-		s.View.Members[i].Schema = minor(s.Cluster.Spec.Version)
+		s.View.Members[i].Protocol = minor(follow)
+		s.View.Members[i].Schema = minor(follow)
 	}
+}
+
+// of reports whether every member runs a version.
+func (s *State) of(version string) bool {
+	for _, m := range s.View.Members {
+		if m.Version != version {
+			return false
+		}
+	}
+	return true
 }
 
 // minor cuts a version to its first two numbers.

@@ -31,7 +31,7 @@ func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 		if back {
 			c.Spec.Members = o.FromMembers
 		}
-	case v1alpha1.VerbUpgrade:
+	case v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
 		c.Spec.Version, c.Spec.Image = o.Version, o.Image
 		if back {
 			c.Spec.Version, c.Spec.Image = o.FromVersion, o.FromImage
@@ -75,7 +75,7 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 	switch o.Verb {
 	case v1alpha1.VerbScale:
 		return o.Members == r.Members
-	case v1alpha1.VerbUpgrade:
+	case v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
 		return o.Version == r.Version
 	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
 		return equality.Semantic.DeepEqual(o.Change, r.Change)
@@ -130,7 +130,7 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 		if r.Cluster != nil {
 			return e.CheckCreate(r.Cluster.Spec, slices.Contains(o.Waive, "size"))
 		}
-	case v1alpha1.VerbUpgrade:
+	case v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
 		if c.Spec.Image != "" && o.Image == "" {
 			return &engine.Refusal{Check: "image", Reason: fmt.Sprintf("%s runs an image of your own (%s), so this tool can't know that of %s", c.Name, c.Spec.Image, o.Version),
 				Hint: "name the new one with --image"}

@@ -91,6 +91,23 @@ func (stub) CheckUpgraded(v engine.View, target string) error {
 	return nil
 }
 
+func (s stub) CheckDowngrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
+	if target == "0.9.0" {
+		return &engine.Refusal{Check: "skipped-minor", Reason: "too far"}
+	}
+	return s.CheckAdd(v)
+}
+
+func (stub) CheckLowered(v engine.View, target string) error {
+	for _, r := range v.Voters() {
+		m := v.Member(r.Name)
+		if minor(m.Protocol) != minor(target) || (minor(m.Version) != minor(target) && minor(m.Schema) != minor(target)) {
+			return fmt.Errorf("%s speaks %s and writes %s", m.Name, m.Protocol, m.Schema)
+		}
+	}
+	return nil
+}
+
 func (stub) CheckRollback(v engine.View, to string) error {
 	for _, m := range v.Members {
 		if m.Reachable && minor(m.Protocol) != minor(to) {
@@ -234,6 +251,13 @@ func (s *State) runs(name, version string) {
 		if s.View.Members[i].Name == name {
 			s.View.Members[i].Version = version
 		}
+	}
+}
+
+// speaks gives every member a protocol and a data format.
+func (s *State) speaks(protocol, schema string) {
+	for i := range s.View.Members {
+		s.View.Members[i].Protocol, s.View.Members[i].Schema = protocol, schema
 	}
 }
 

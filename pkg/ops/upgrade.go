@@ -32,11 +32,19 @@ func (p planner) upgrade() *Decision {
 	if d := p.settledAt(p.except(outdated)); d != nil {
 		return d
 	}
-	return p.inTurn(outdated, "the leader restarts last, after it handed over to an upgraded member", func(next string, risk Risk) Step {
-		return Step{ID: "upgrade-member/" + next, Action: ActionUpgrade, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
-			Title:   fmt.Sprintf("Restart %s on %s", next, p.s.Cluster.Spec.Version),
-			Touches: []string{"statefulset/" + next, "pod/" + v1alpha1.PodName(next)}}
-	})
+	return p.inTurn(outdated, "the leader restarts last, after it handed over to an upgraded member", p.upgradeStep)
+}
+
+// upgradeStep moves one member up, or back to where it was.
+func (p planner) upgradeStep(member string, risk Risk) Step {
+	return p.moveStep(ActionUpgrade, member, risk)
+}
+
+// moveStep restarts one member on the wanted version.
+func (p planner) moveStep(action Action, member string, risk Risk) Step {
+	return Step{ID: string(action) + "/" + member, Action: action, Members: []string{member}, Risk: risk, Deadline: waitDeadline,
+		Title:   fmt.Sprintf("Restart %s on %s", member, p.s.Cluster.Spec.Version),
+		Touches: []string{"statefulset/" + member, "pod/" + v1alpha1.PodName(member)}}
 }
 
 // mayUpgrade asks everything that must hold before, and again during, the roll.

@@ -83,6 +83,9 @@ func deadlies() []deadly {
 			s.healthy("my-db", 3)
 			s.liveCertificates("my-db", "served")
 		}, reset: func(*scene) {}, quiet: true},
+		{name: "downgrade", version: "3.7", members: "3", arm: fixed("downgrade", "my-db", "--version", "3.6"),
+			check: func(s *scene) { s.healthy("my-db", 3); s.runs("my-db", "3.6.") },
+			reset: func(s *scene) { s.must("upgrade", "my-db", "--version", "3.7", "--skip-backup") }},
 		{name: "restore", version: "3.6", members: "1", arm: backedUp("restore", "my-copy", "--members", "3", "--storage", storage, "--from"),
 			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"), quiet: true},
 		{name: "restore in place", version: "3.6", members: "3", arm: backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
@@ -264,7 +267,7 @@ func boundaries(steps []string) []string {
 			continue
 		}
 		out = append(out, "before:"+point)
-		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "restart-member", "renew-certificate"}, action) {
+		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "downgrade-member", "restart-member", "renew-certificate"}, action) {
 			out = append(out, "within:"+point)
 		}
 		out = append(out, "after:"+point)

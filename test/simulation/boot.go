@@ -95,6 +95,9 @@ func (w *World) join(s *slot, g *group) string {
 	if why := refusedVersion(g, t.version); why != "" {
 		return why
 	}
+	if g.downgrade != 0 {
+		return "incompatible with the running cluster: a downgrade is under way"
+	}
 	s.volume.data = &data{id: e.id, group: g, token: t.token}
 	return ""
 }

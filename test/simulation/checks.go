@@ -112,7 +112,7 @@ func (w *World) dropping(a *actor, s *slot) {
 func (w *World) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 	outdated := func(workload) bool { return false }
 	switch a.step.Action {
-	case ops.ActionUpgrade:
+	case ops.ActionUpgrade, ops.ActionDowngrade:
 		outdated = func(t workload) bool { return t.version != c.Spec.Version }
 	case ops.ActionRoll:
 		want, former := w.settings(c), s.pod.template.settings
@@ -169,13 +169,16 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	if g.voters() != int(c.Spec.Members) || len(g.members) != g.voters() {
 		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members), c.Spec.Members)
 	}
+	if o.Spec.Verb == v1alpha1.VerbDowngrade && (g.downgrade != 0 || g.minor != minor(c.Spec.Version)) {
+		w.violate("%s ended and the cluster speaks 3.%d, announced 3.%d, wanted %s", o.Name, g.minor, g.downgrade, c.Spec.Version)
+	}
 	for _, s := range w.slots {
 		l := s.workload
 		switch {
 		case s.cluster != c.Name || l == nil || l.token != c.Status.Formation.Token:
 		case g.named(s.name) == nil:
 			w.violate("%s succeeded and %s still runs", o.Name, s.name)
-		case o.Spec.Verb == v1alpha1.VerbUpgrade && l.version != c.Spec.Version:
+		case (o.Spec.Verb == v1alpha1.VerbUpgrade || o.Spec.Verb == v1alpha1.VerbDowngrade) && l.version != c.Spec.Version:
 			w.violate("%s succeeded and %s is on %s, wanted %s", o.Name, s.name, l.version, c.Spec.Version)
 		case configures(o) && l.settings != w.settings(c):
 			w.violate("%s (%s) ends and %s has settings %s, wanted %s", o.Name, o.Status.Phase, s.name, l.settings, w.settings(c))

@@ -20,6 +20,9 @@ type group struct {
 	// minor is the version that the group speaks, 0 before it has agreed on one.
 	minor    int
 	settleAt time.Time
+	// downgrade is the minor that was announced, 0 for none; endAt when it is called off.
+	downgrade int
+	endAt     time.Time
 	// lastLoss is when a voter was last lost, by no deed of ours.
 	lastLoss time.Time
 	// damaged is set once a member's data was lost for good.

@@ -30,6 +30,7 @@ func mistakes() []mistake {
 		{name: "leader upgraded first", decide: leaderFirst},
 		{name: "leader rolled first", decide: leaderRolledFirst},
 		{name: "former settings only with quorum", decide: neverMended},
+		{name: "downgraded as soon as it is announced", decide: storageIgnored},
 		{name: "two learners at once", decide: twoLearners},
 		{name: "volumes of other epochs dropped", decide: epochsMixed},
 		{name: "disruption budget forgotten", decide: budgetForgotten},
@@ -142,6 +143,17 @@ func neverMended(e engine.Engine, s ops.State) ops.Decision {
 		return d
 	}
 	return ops.Decision{Why: "no quorum", Step: &ops.Step{ID: "wait/quorum", Action: ops.ActionWait, Deadline: d.Step.Deadline}}
+}
+
+// storageIgnored takes the announcement for its effect.
+func storageIgnored(e engine.Engine, s ops.State) ops.Decision {
+	if s.Operation != nil && s.Operation.Spec.Verb == v1alpha1.VerbDowngrade && s.View.Downgrade != "" {
+		s.View.Members = slices.Clone(s.View.Members)
+		for i := range s.View.Members {
+			s.View.Members[i].Protocol, s.View.Members[i].Schema = s.View.Downgrade, s.View.Downgrade
+		}
+	}
+	return ops.Decide(e, s)
 }
 
 func twoLearners(e engine.Engine, s ops.State) ops.Decision {

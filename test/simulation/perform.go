@@ -44,11 +44,13 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{}, s.deleteVolumes(ctx, st, step.Members)
 	case ops.ActionPrepare:
 		return s.prepare(ctx, st, step.Members)
-	case ops.ActionUpgrade:
+	case ops.ActionUpgrade, ops.ActionDowngrade:
 		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Version == st.Cluster.Spec.Version })
 	case ops.ActionRoll:
 		want := w.settings(st.Cluster)
 		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Settings == want })
+	case ops.ActionAnnounce, ops.ActionWithdraw:
+		return s.descent(ctx, st, step)
 	case ops.ActionRestart:
 		return ops.Result{}, s.deletePod(ctx, step.Members[0], st.Operation.Spec.Pods[step.Members[0]])
 	case ops.ActionBackup:

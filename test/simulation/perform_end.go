@@ -42,6 +42,7 @@ func (s *site) deletePod(ctx context.Context, member, uid string) error {
 	return s.do(ctx, "delete pod of "+member, func() error {
 		if slot := w.slot(s.cluster, member); slot.pod != nil && strconv.Itoa(slot.pod.uid) == uid {
 			w.restarting(s.actor, slot, w.records.clusters[s.cluster])
+			w.descending(s.actor, slot, w.records.clusters[s.cluster].Spec.Version)
 			w.deletePod(slot)
 		}
 		return nil
@@ -118,6 +119,15 @@ func (s *site) prepare(ctx context.Context, st ops.State, members []string) (ops
 		}
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: version}}, nil
+}
+
+// descent announces a downgrade, or takes that back: nobody is prepared any more then.
+func (s *site) descent(ctx context.Context, st ops.State, step ops.Step) (ops.Result, error) {
+	w, token := s.actor.world, st.Cluster.Status.Formation.Token
+	if step.Action == ops.ActionAnnounce {
+		return ops.Result{}, s.do(ctx, step.ID, func() error { return w.announce(s.cluster, token, minor(st.Cluster.Spec.Version)) })
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: ""}}, s.do(ctx, step.ID, func() error { return w.withdraw(s.cluster, token) })
 }
 
 // backup streams one member's data for a while.

@@ -23,7 +23,7 @@ func (r reporter) Planned(p ops.Plan) {
 		}
 	}
 	for _, s := range p.Steps {
-		if (s.Action == ops.ActionUpgrade || s.Action == ops.ActionRoll || s.Action == ops.ActionRestart) && s.Risk == ops.RiskDowntime {
+		if (s.Action == ops.ActionUpgrade || s.Action == ops.ActionDowngrade || s.Action == ops.ActionRoll || s.Action == ops.ActionRestart) && s.Risk == ops.RiskDowntime {
 			r.actor.planned = nil // an outage ends with an election, and nobody foresees who wins it
 		}
 	}

@@ -35,7 +35,7 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(36); {
+	switch x := p.rng.IntN(39); {
 	case x == 32:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbDisableAuth })
 	case x == 33:
@@ -64,10 +64,15 @@ func (p *person) next() command {
 		return one(func(s *v1alpha1.OperationSpec) {
 			s.Verb, s.Waive, s.Change = v1alpha1.VerbConfigure, []string{"downtime"}, options
 		})
-	case x > 29:
+	case x == 30, x == 31:
 		memory := p.memory()
 		return one(func(s *v1alpha1.OperationSpec) {
 			s.Verb, s.Waive, s.Change = v1alpha1.VerbResize, []string{"downtime"}, memory
+		})
+	case x > 35:
+		version := p.older(c.Spec.Version)
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Version, s.Waive = v1alpha1.VerbDowngrade, version, []string{"downtime"}
 		})
 	case x > 19 && members != nil: // the step that makes sense
 		version := p.newer(c.Spec.Version)
@@ -139,6 +144,20 @@ func (p *person) newer(version string) string {
 	}
 	if len(fit) == 0 {
 		return version
+	}
+	return pick(p, fit)
+}
+
+// older is a version that a downgrade may go to, mostly.
+func (p *person) older(version string) string {
+	var fit []string
+	for _, v := range p.versions() {
+		if minor(v) == minor(version)-1 {
+			fit = append(fit, v)
+		}
+	}
+	if len(fit) == 0 || p.rng.Float64() < 0.1 {
+		return pick(p, p.versions())
 	}
 	return pick(p, fit)
 }

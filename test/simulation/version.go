@@ -1,9 +1,13 @@
 package simulation
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // minor is the second number of a version.
@@ -25,34 +29,110 @@ func spoken(minor int) string {
 const firstSchema = 6
 
 // agree lets the leader raise the version that the group speaks once all
-// members run a newer one, and members migrate their storage after it.
+// members run a newer one, or lower it to that of a downgrade; members migrate
+// their storage after it. While one of them is out of reach it stays.
 func (w *World) agree(g *group) {
-	lowest := 0
+	w.migrate(g)
+	lowest, highest := 0, 0
 	for _, e := range g.members {
 		s := w.serving(g, e)
 		if s == nil {
 			return
 		}
-		if m := minor(s.pod.template.version); lowest == 0 || m < lowest {
+		m := minor(s.pod.template.version)
+		if lowest == 0 || m < lowest {
 			lowest = m
 		}
+		highest = max(highest, m)
 	}
-	if g.minor == lowest {
-		g.settleAt = time.Time{}
-		for _, e := range g.members {
-			if d := w.serving(g, e).pod.process.data; lowest >= firstSchema && d.schema < lowest && w.chance(0.3) {
-				d.schema = lowest
-			}
-		}
-		return
-	}
-	if lowest < g.minor {
-		return
+	goal := max(g.minor, lowest)
+	if g.downgrade != 0 {
+		goal = g.downgrade
+		w.callOff(g, highest)
 	}
 	switch {
+	case g.minor == goal:
+		g.settleAt = time.Time{}
 	case g.settleAt.IsZero():
 		g.settleAt = w.now.Add(w.between(300*time.Millisecond, 5*time.Second))
 	case !w.now.Before(g.settleAt):
-		g.minor, g.settleAt = lowest, time.Time{}
+		g.minor, g.settleAt = goal, time.Time{}
+		w.logf("group %s speaks 3.%d", g.clusterID, goal)
+	}
+}
+
+// migrate lets members that write the version of their storage bring it to
+// what the group speaks, each in its own time.
+func (w *World) migrate(g *group) {
+	for _, e := range g.members {
+		s := w.serving(g, e)
+		if s == nil || g.minor == 0 || minor(s.pod.template.version) < firstSchema {
+			continue
+		}
+		if d := s.pod.process.data; d.schema != g.minor && (g.minor >= firstSchema || g.downgrade == g.minor) && w.chance(0.3) {
+			d.schema = g.minor
+		}
+	}
+}
+
+// callOff ends a downgrade that is done. A leader of 3.5 looks only at what
+// the group speaks, so it does so as soon as it leads.
+func (w *World) callOff(g *group, highest int) {
+	leader := w.leads(g)
+	if g.minor != g.downgrade || leader == nil || (highest > g.downgrade && minor(leader.pod.template.version) >= firstSchema) {
+		g.endAt = time.Time{}
+		return
+	}
+	switch {
+	case g.endAt.IsZero():
+		g.endAt = w.now.Add(w.between(0, 5*time.Second))
+	case !w.now.Before(g.endAt):
+		g.downgrade, g.endAt = 0, time.Time{}
+		w.logf("group %s: the downgrade is called off", g.clusterID)
+	}
+}
+
+// announce begins a downgrade, as the leader allows it.
+func (w *World) announce(cluster, token string, to int) error {
+	g, _, err := w.asked(cluster, token)
+	switch {
+	case err != nil:
+		return err
+	case g.downgrade != 0:
+		return nil
+	case to != g.minor-1:
+		return fmt.Errorf("etcdserver: invalid downgrade target version: %w", engine.ErrNotReady)
+	}
+	g.downgrade = to
+	return nil
+}
+
+// withdraw takes a downgrade back.
+func (w *World) withdraw(cluster, token string) error {
+	g, _, err := w.asked(cluster, token)
+	if err == nil {
+		g.downgrade = 0
+	}
+	return err
+}
+
+// underway is the downgrade that the leader tells of, if one of those asked leads.
+func (w *World) underway(names []string) string {
+	for _, name := range names {
+		if s := w.find(name); w.runs(s) && s.pod.process.data.group != nil && w.leads(s.pod.process.data.group) == s {
+			return spoken(s.pod.process.data.group.downgrade)
+		}
+	}
+	return ""
+}
+
+// descending checks a restart on an older version: what the group speaks and
+// the member has written must be what that version understands.
+func (w *World) descending(a *actor, s *slot, target string) {
+	if a.step.Action != ops.ActionDowngrade || s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
+		return
+	}
+	if d := s.pod.process.data; d.schema > minor(target) || d.group.minor > minor(target) {
+		w.violate("%s restarts %s on %s with storage of 3.%d in a cluster that speaks 3.%d", a.name, s.name, target, d.schema, d.group.minor)
 	}
 }

@@ -64,7 +64,10 @@ func (w *World) status(name string) engine.Member {
 	if g.access.on {
 		m.Auth = engine.AuthOn
 	}
-	m.Protocol, m.Schema = spoken(g.minor), spoken(d.schema)
+	m.Protocol = spoken(g.minor)
+	if minor(m.Version) >= firstSchema {
+		m.Schema = spoken(d.schema)
+	}
 	m.Position = engine.Position(fmt.Sprintf("%s/%d/%d/%d", g.clusterID, 1, d.index, d.index))
 	e := g.entry(d.id)
 	if e != nil && !e.voter {

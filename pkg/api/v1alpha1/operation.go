@@ -16,6 +16,7 @@ const (
 	VerbRemoveMember Verb = "remove-member"
 	VerbScale        Verb = "scale"
 	VerbUpgrade      Verb = "upgrade"
+	VerbDowngrade    Verb = "downgrade"
 	VerbBackup       Verb = "backup"
 	VerbVerify       Verb = "verify"
 	VerbRestore      Verb = "restore"
@@ -115,14 +116,14 @@ type OperationSpec struct {
 	Certificates map[string]string `json:"certificates,omitempty"`
 	Authority    string            `json:"authority,omitempty"`
 	// Members and Version are the wanted values of scale, add-member,
-	// remove-member and upgrade, for the plan's sake and for history; the
+	// remove-member, upgrade and downgrade, for the plan's sake and for history; the
 	// cluster's spec holds them too.
 	Members int32  `json:"members,omitempty"`
 	Version string `json:"version,omitempty"`
 	// FromMembers and FromVersion are what was wanted before: where cancel goes back to.
 	FromMembers int32  `json:"fromMembers,omitempty"`
 	FromVersion string `json:"fromVersion,omitempty"`
-	// Image and FromImage are the wanted image of an upgrade, where the cluster
+	// Image and FromImage are the wanted image of an upgrade or downgrade, where the cluster
 	// does not take the catalog's, and the one before.
 	Image     string `json:"image,omitempty"`
 	FromImage string `json:"fromImage,omitempty"`

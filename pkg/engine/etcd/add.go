@@ -15,6 +15,9 @@ func (*Engine) CheckAdd(v engine.View) error {
 	if err := settled(v); err != nil {
 		return err
 	}
+	if err := stable(v, "etcd lets nobody join"); err != nil {
+		return err
+	}
 	voters := v.Voters()
 	if len(voters) >= maxMembers {
 		return refuse("members", command("status", v), "the cluster has %d voters already, the most that make sense", len(voters))

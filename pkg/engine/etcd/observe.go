@@ -25,6 +25,8 @@ const (
 type testimony struct {
 	member engine.Member
 	roster []engine.Registered
+	// downgrade is the one that is under way, as the leader says.
+	downgrade string
 }
 
 // Observe implements engine.Session. Nothing in it writes, not even to the
@@ -55,6 +57,9 @@ func viewFrom(said []testimony) engine.View {
 			v.Quorum = true
 			v.Roster = t.roster
 		}
+		if t.downgrade != "" {
+			v.Downgrade = t.downgrade
+		}
 	}
 	slices.Sort(v.ClusterIDs)
 	return v
@@ -82,6 +87,12 @@ func (s *session) ask(ctx context.Context, name string) testimony {
 		t.member.Certificate = c.certificate(ctx)
 		var wg sync.WaitGroup
 		var protocol, auth string
+		if t.member.Role == engine.RoleLeader {
+			wg.Go(func() {
+				// Unknown counts as none: the rules that need it ask for healthy members.
+				t.downgrade, _ = announced(ctx, c, status)
+			})
+		}
 		wg.Go(func() {
 			// A version that was not told stays unknown, which the rules that need it say.
 			if v, err := askVersions(ctx, c); err == nil {

@@ -1,16 +1,25 @@
 package etcd
 
-import "github.com/dbop-dev/kubectl-dbop/pkg/engine"
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
 
 // Preparation implements engine.Rules; see PrepareUpgrade.
 func (*Engine) Preparation(v engine.View, target string) string {
 	to, err := parseVersion(target)
-	if err != nil || to.line() != v2FreeLine {
+	if err != nil {
 		return ""
 	}
 	for _, m := range v.Members {
-		if from, err := parseVersion(m.Version); err == nil && from.line().less(v2FreeLine) {
+		from, err := parseVersion(m.Version)
+		switch {
+		case err != nil:
+		case to.line() == v2FreeLine && from.line().less(v2FreeLine):
 			return "3.7 can't read log entries that 3.5 wrote; a snapshot puts them behind"
+		case to.line().less(from.line()):
+			return fmt.Sprintf("a member tells of the older storage a moment before it has saved its log as such, and killed in that moment %s can't read it", to.line())
 		}
 	}
 	return ""

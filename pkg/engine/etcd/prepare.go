@@ -35,21 +35,32 @@ var v2FreeLine = line{3, 7}
 // quiet cluster that came from 3.5 they are still there. So before the step
 // to 3.7 the log is filled with entries that change nothing, until every
 // member has written a snapshot.
+//
+// On the way down a member tells of lowered storage when its log calls for a
+// snapshot, and saves that a moment later (server/etcdserver/server.go); killed
+// in between, it replays the newer cluster version, on which the older binary
+// panics.
 func (s *session) PrepareUpgrade(ctx context.Context, members []string, target string) error {
 	to, err := parseVersion(target)
 	if err != nil {
 		return fmt.Errorf("prepare the upgrade: %w", err)
 	}
-	if to.line() != v2FreeLine || !s.anyBefore(ctx, members, to.line()) {
-		return nil
-	}
-	count, err := s.snapshotCount()
-	if err != nil {
-		return fmt.Errorf("prepare the upgrade to %s: %w", target, err)
-	}
 	// A member counts entries as applied a moment before it writes the snapshot
 	// that they call for. One more entry, sent only now, is applied after it.
-	for _, entries := range []int64{count + 1, 1} {
+	rounds := []int64{1}
+	switch view := s.Observe(ctx, members); {
+	case anyRuns(view, func(l line) bool { return to.line().less(l) }):
+		// On the way down the lowered cluster version calls for one by itself.
+	case to.line() == v2FreeLine && anyRuns(view, func(l line) bool { return l.less(to.line()) }):
+		count, err := s.snapshotCount()
+		if err != nil {
+			return fmt.Errorf("prepare the upgrade to %s: %w", target, err)
+		}
+		rounds = []int64{count + 1, 1}
+	default:
+		return nil
+	}
+	for _, entries := range rounds {
 		end, err := s.fillLog(ctx, entries)
 		if err == nil {
 			err = s.awaitApplied(ctx, members, end)
@@ -61,10 +72,10 @@ func (s *session) PrepareUpgrade(ctx context.Context, members []string, target s
 	return nil
 }
 
-// anyBefore reports whether a member runs an older series, or can't be asked.
-func (s *session) anyBefore(ctx context.Context, members []string, l line) bool {
-	for _, m := range s.Observe(ctx, members).Members {
-		if v, err := parseVersion(m.Version); err != nil || v.line().less(l) {
+// anyRuns reports whether a member runs such a series, or can't be asked.
+func anyRuns(v engine.View, such func(line) bool) bool {
+	for _, m := range v.Members {
+		if has, err := parseVersion(m.Version); err != nil || such(has.line()) {
 			return true
 		}
 	}

@@ -28,7 +28,27 @@ func (*Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, ta
 	if err := checkVersions(v, to); err != nil {
 		return err
 	}
+	if err := stable(v, "an upgrade would never end"); err != nil {
+		return err
+	}
 	return lint(spec.Config, to)
+}
+
+// stable refuses while a downgrade is under way.
+func stable(v engine.View, consequence string) error {
+	if v.Downgrade == "" {
+		return nil
+	}
+	return refuse("downgrade-pending", fmt.Sprintf("finish it: %s --version %s; or take it back: %s -- downgrade cancel", command("downgrade", v), minorOf(v.Downgrade), command("connect", v)),
+		"a downgrade to %s is under way, and until it is over %s", v.Downgrade, consequence)
+}
+
+func minorOf(reported string) string {
+	v, err := parseVersion(reported)
+	if err != nil {
+		return reported
+	}
+	return v.line().String()
 }
 
 // checkVersions judges the step of every voter, and that they all make the same one.

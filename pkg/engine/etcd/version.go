@@ -44,6 +44,9 @@ func (v version) less(o version) bool { return v.compare(o) < 0 }
 
 func (l line) String() string { return fmt.Sprintf("%d.%d", l.major, l.minor) }
 
+// previous is the only series that a downgrade may go to.
+func (l line) previous() line { return line{l.major, l.minor - 1} }
+
 // next is the only series that an upgrade may go to.
 func (l line) next() line { return line{l.major, l.minor + 1} }
 

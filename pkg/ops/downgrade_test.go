@@ -1,0 +1,112 @@
+package ops
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// downgrading is a cluster on 1.1.0 that is to become 1.0.0, backed up,
+// announced and lowered, with some members moved already.
+func downgrading(members int, moved []string, change func(*State)) func() State {
+	return func() State {
+		op := operation(v1alpha1.VerbDowngrade)
+		op.Spec.Version, op.Spec.FromVersion = "1.0.0", "1.1.0"
+		op.Status.Facts = map[string]string{v1alpha1.FactBackup: "b1", v1alpha1.FactVerified: "b1"}
+		s := well(members).doing(op, false)
+		s.Cluster.Spec.Version, s.View.Downgrade = "1.0.0", "1.0.0"
+		s.speaks("1.0", "1.0")
+		for _, m := range moved {
+			s.runs(m, "1.0.0")
+			op.Status.Journal = append(op.Status.Journal, v1alpha1.JournalEntry{Step: "downgrade-member/" + m})
+		}
+		change(&s)
+		return s
+	}
+}
+
+func TestDecideDowngrade(t *testing.T) {
+	t.Parallel()
+	same := func(*State) {}
+	before := func(s *State) { s.View.Downgrade = ""; s.speaks("1.1", "1.1") }
+	all := []string{"db-1", "db-2", "db-3"}
+	ask(t, stub{}, []question{
+		{"backup first", downgrading(3, nil, func(s *State) { before(s); s.Operation.Status.Facts = nil }), "backup/b1"},
+		{"verified second", downgrading(3, nil, func(s *State) { before(s); delete(s.Operation.Status.Facts, v1alpha1.FactVerified) }), "verify-backup/b1"},
+		{"backup waived", downgrading(3, nil, func(s *State) {
+			before(s)
+			s.Operation.Status.Facts, s.Operation.Spec.Waive = nil, []string{"backup"}
+		}), "announce-downgrade"},
+		{"then announced", downgrading(3, nil, before), "announce-downgrade"},
+		{"again, if somebody took it back before anybody moved", downgrading(3, nil, func(s *State) { s.View.Downgrade = "" }), "announce-downgrade"},
+		{"waits for the protocol", downgrading(3, nil, func(s *State) { s.speaks("1.1", "1.1") }), "wait/lowered"},
+		{"waits for the data of the last", downgrading(3, nil, func(s *State) { s.View.Members[2].Schema = "1.1" }), "wait/lowered"},
+		{"a follower first", downgrading(3, nil, same), "downgrade-member/db-2"},
+		{"then the other", downgrading(3, []string{"db-2"}, same), "downgrade-member/db-3"},
+		{"the other, though the announcement ended early", downgrading(3, []string{"db-2"}, func(s *State) { s.View.Downgrade = "" }), "downgrade-member/db-3"},
+		{"not the other, if it speaks the newer version again", downgrading(3, []string{"db-2"}, func(s *State) { s.View.Members[2].Protocol = "1.1" }), "wait/lowered"},
+		{"one ran it before: the backup is still due", downgrading(3, []string{"db-2"}, func(s *State) { s.Operation.Status.Facts = nil }), "backup/b1"},
+		{"cancelled, all came up again, and resumed", downgrading(3, nil, func(s *State) {
+			before(s)
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "downgrade-member/db-2"}, {Step: "withdraw-downgrade"}, {Step: "upgrade-member/db-2"}}
+		}), "announce-downgrade"},
+		{"cancelled before the moved one came up, and resumed", downgrading(3, []string{"db-2"}, func(s *State) {
+			s.View.Downgrade = ""
+			s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: "withdraw-downgrade"})
+		}), "downgrade-member/db-3"},
+		{"then leadership", downgrading(3, []string{"db-2", "db-3"}, same), "hand-over/db-2"},
+		{"the leader last", downgrading(3, []string{"db-2", "db-3"}, func(s *State) { s.lead("db-3") }), "downgrade-member/db-1"},
+		{"paused on red", downgrading(3, []string{"db-2"}, func(s *State) { s.down("db-2", "", 0) }), "wait/healthy"},
+		{"paused on red, named after patience", downgrading(3, []string{"db-2"}, func(s *State) { s.down("db-2", kube.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
+		{"waits until it is called off", downgrading(3, all, same), "wait/versions-agree"},
+		{"waits for the protocol in the end", downgrading(3, all, func(s *State) { s.View.Downgrade = ""; s.speaks("1.1", "") }), "wait/versions-agree"},
+		{"done", downgrading(3, all, func(s *State) { s.View.Downgrade = "" }), "done"},
+		{"refused before anything is done", downgrading(3, nil, func(s *State) { before(s); s.Operation.Status.Journal = nil; s.down("db-3", "", 0) }), "blocked Refused members-healthy"},
+		{"too far", downgrading(3, nil, func(s *State) {
+			before(s)
+			s.Operation.Status.Journal, s.Cluster.Spec.Version = nil, "0.9.0"
+		}), "blocked Refused skipped-minor"},
+		{"one member", downgrading(1, nil, before), "blocked Refused downtime"},
+		{"one member, accepted", downgrading(1, nil, func(s *State) { before(s); s.Operation.Spec.Waive = []string{"downtime"} }), "announce-downgrade"},
+		{"never under another verb", downgrading(3, nil, func(s *State) { s.Operation.Spec.Verb = v1alpha1.VerbScale }), "done"},
+		{"no quorum, and one that can't start as it is", downgrading(3, []string{"db-2"}, func(s *State) {
+			s.down("db-1", "", 0)
+			s.down("db-3", kube.ProblemCrashing, time.Minute)
+			s.noQuorum()
+		}), "downgrade-member/db-3"},
+		{"no quorum, and nobody is down there any more", downgrading(3, nil, func(s *State) {
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "downgrade-member/db-2"}, {Step: "upgrade-member/db-2"}}
+			s.down("db-1", "", 0)
+			s.down("db-3", kube.ProblemCrashing, time.Minute)
+			s.noQuorum()
+		}), "blocked NeedsHuman CrashLooping"},
+		{"no quorum before anybody moved", downgrading(3, nil, func(s *State) {
+			s.down("db-1", "", 0)
+			s.down("db-3", kube.ProblemCrashing, time.Second)
+			s.noQuorum()
+		}), "wait/quorum"},
+	})
+}
+
+func TestDecideDowngradeCancelled(t *testing.T) {
+	t.Parallel()
+	back := func(s *State) { s.View.Downgrade = ""; cancelling(s) }
+	all := []string{"db-1", "db-2", "db-3"}
+	ask(t, stub{}, []question{
+		{"takes it back first", downgrading(3, nil, cancelling), "withdraw-downgrade"},
+		{"also when some have moved", downgrading(3, []string{"db-2"}, cancelling), "withdraw-downgrade"},
+		{"waits until protocol and data are back", downgrading(3, nil, back), "wait/versions-agree"},
+		{"brings the moved one up", downgrading(3, []string{"db-2"}, back), "upgrade-member/db-2"},
+		{"the crashing one first", downgrading(3, []string{"db-2", "db-3"}, func(s *State) { back(s); s.down("db-3", kube.ProblemCrashing, time.Minute) }), "upgrade-member/db-3"},
+		{"the leader last", downgrading(3, []string{"db-1"}, back), "hand-over/db-2"},
+		{"all have moved", downgrading(3, all, back), "upgrade-member/db-2"},
+		{"nothing was announced", downgrading(3, nil, func(s *State) { back(s); s.speaks("1.1", "1.1") }), "done"},
+		{"an image that can't be pulled took the quorum along", downgrading(2, []string{"db-2"}, func(s *State) {
+			cancelling(s)
+			s.down("db-2", kube.ProblemImage, time.Minute)
+			s.noQuorum()
+		}), "upgrade-member/db-2"},
+	})
+}
