@@ -20,7 +20,10 @@ func (l *Live) descent(ctx context.Context, s State, action Action) (Result, err
 	case !ok:
 		return Result{}, engine.ErrReadOnly
 	case action == ActionWithdraw:
-		return Result{Facts: map[string]string{v1alpha1.FactPrepared: ""}}, d.WithdrawDowngrade(ctx)
+		if err := d.WithdrawDowngrade(ctx); err != nil {
+			return Result{}, err
+		}
+		return Result{Facts: map[string]string{v1alpha1.FactPrepared: ""}}, nil
 	default:
 		return Result{}, d.AnnounceDowngrade(ctx, s.Cluster.Spec.Version)
 	}

@@ -127,7 +127,10 @@ func (s *site) descent(ctx context.Context, st ops.State, step ops.Step) (ops.Re
 	if step.Action == ops.ActionAnnounce {
 		return ops.Result{}, s.do(ctx, step.ID, func() error { return w.announce(s.cluster, token, minor(st.Cluster.Spec.Version)) })
 	}
-	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: ""}}, s.do(ctx, step.ID, func() error { return w.withdraw(s.cluster, token) })
+	if err := s.do(ctx, step.ID, func() error { return w.withdraw(s.cluster, token) }); err != nil {
+		return ops.Result{}, err
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: ""}}, nil
 }
 
 // backup streams one member's data for a while.
