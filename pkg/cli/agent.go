@@ -17,7 +17,7 @@ func newAgent(f *Factory) *cobra.Command {
 		Args:   cobra.ArbitraryArgs,
 		RunE:   parentOnly,
 	}
-	cmd.AddCommand(newAgentServe(f), newAgentLoad(f), newAgentInstall())
+	cmd.AddCommand(newAgentServe(f), newAgentLoad(f), newAgentInstall(), newAgentExamine(f), newAgentCopy())
 	return cmd
 }
 

@@ -58,12 +58,16 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 	if m.Facts.Auth {
 		auth = "yes: clients need credentials after a restore"
 	}
+	from := m.Member + ", cluster ID " + m.ClusterID
+	if m.Origin != "" {
+		from += "; " + m.Origin
+	}
 	for _, line := range [][2]string{
 		{"Name", m.ID},
 		{"Repository", url},
 		{"Cluster", m.Cluster + " in namespace " + m.Namespace},
 		{"Engine", m.Engine + " " + m.Version},
-		{"Taken from", m.Member + ", cluster ID " + m.ClusterID},
+		{"Taken from", from},
 		{"Finished", fmt.Sprintf("%s (%s ago), took %s", m.FinishedAt.UTC().Format(time.RFC3339), age(now, m.FinishedAt), span(m.FinishedAt.Sub(m.StartedAt)))},
 		{"Size", fmt.Sprintf("%s (%d bytes)", size(m.Bytes), m.Bytes)},
 		{"SHA-256", m.SHA256},

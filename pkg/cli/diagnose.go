@@ -79,17 +79,22 @@ func runDiagnose(ctx context.Context, f *Factory, out *output, args []string, ti
 
 // diagnose looks once and examines what was seen.
 func (f *Factory) diagnose(ctx context.Context, t *target, timeout time.Duration) (ops.Diagnosis, error) {
-	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
-	if err != nil {
-		return ops.Diagnosis{}, err
-	}
-	world := r.world(t.namespace, t.cluster.Name)
-	defer func() { _ = world.Close() }()
-	s, err := observe(ctx, t, world, timeout)
+	s, err := f.look(ctx, t, timeout)
 	if err != nil {
 		return ops.Diagnosis{}, err
 	}
 	return ops.Diagnose(t.engine, s), nil
+}
+
+// look observes a cluster once, and writes nothing.
+func (f *Factory) look(ctx context.Context, t *target, timeout time.Duration) (ops.State, error) {
+	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	if err != nil {
+		return ops.State{}, err
+	}
+	world := r.world(t.namespace, t.cluster.Name)
+	defer func() { _ = world.Close() }()
+	return observe(ctx, t, world, timeout)
 }
 
 func (s diagnosisSheet) show(f *Factory, out *output) error {

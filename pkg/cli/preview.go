@@ -108,7 +108,7 @@ func unrehearsed(step ops.Step) string {
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare, ops.ActionDefragment,
 		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"
-	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad:
+	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionSalvage, ops.ActionExamine:
 		return "it moves data"
 	case ops.ActionRecordFormed, ops.ActionNewEpoch:
 		return "it depends on what the members say"

@@ -31,6 +31,7 @@ func dryRuns(backup string) map[string][]string {
 		"stop":           {"stop", "my-db"},
 		"start":          {"start", "my-db"},
 		"defrag":         {"defrag", "my-db"},
+		"recover":        {"recover", "my-db"},
 
 		"auth enable":         {"auth", "enable", "my-db"},
 		"auth disable":        {"auth", "disable", "my-db"},

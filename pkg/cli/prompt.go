@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ type question struct {
 	kept []string
 	// typed is the word to type back for a loss that nothing brings back; "" asks for y or n.
 	typed string
+	// flag is what to say on the command line instead of an answer; --yes if not set.
+	flag string
 	// cluster tells the newest backup; may be nil.
 	cluster *v1alpha1.DatabaseCluster
 }
@@ -33,7 +36,7 @@ var errDeclined = errors.New("not confirmed, nothing was changed")
 func (f *Factory) confirm(ctx context.Context, in intent, q question) error {
 	if !f.Streams.InTTY {
 		return &usageError{text: "this needs a confirmation, and there is no terminal to ask on",
-			hint: "repeat with --yes; to see the plan first: --dry-run=client"}
+			hint: "repeat with " + cmp.Or(q.flag, "--yes") + "; to see the plan first: --dry-run=client"}
 	}
 	p := f.errPalette()
 	f.note("%s", p.bold(q.what))

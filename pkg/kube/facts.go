@@ -62,9 +62,11 @@ type Workload struct {
 	Exists      bool `json:"exists"`
 	Terminating bool `json:"terminating"`
 	// Bootstrap is true while its template could still found a cluster.
-	Bootstrap bool   `json:"bootstrap"`
-	Image     string `json:"image,omitempty"`
-	Version   string `json:"version,omitempty"`
+	Bootstrap bool `json:"bootstrap"`
+	// Idle is true if it was told to have no pod.
+	Idle    bool   `json:"idle,omitempty"`
+	Image   string `json:"image,omitempty"`
+	Version string `json:"version,omitempty"`
 	// Settings is the digest of the settings in its template, "" if the tool
 	// that rendered it knew none.
 	Settings string `json:"settings,omitempty"`

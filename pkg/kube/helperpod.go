@@ -16,6 +16,8 @@ const (
 	PurposeLoad       = "load"
 	PurposeVerify     = "verify"
 	PurposeRepository = "repository"
+	PurposeExamine    = "examine"
+	PurposeSalvage    = "salvage"
 )
 
 // InstalledBinary is where a helper with InstallFrom finds this tool.
@@ -40,6 +42,9 @@ type HelperSpec struct {
 	// an empty directory that goes with the pod; "" for nothing.
 	MountPath, Claim, SubPath string
 	ReadOnly                  bool
+	// SourceClaim appears read-only at SourcePath, for Command alone: Then
+	// can't reach it. "" for none.
+	SourceClaim, SourcePath string
 	// Then is the container that runs, on the same data, once Command has
 	// succeeded. The helper counts as running when this one does.
 	Then      *corev1.Container
@@ -75,6 +80,10 @@ func BuildHelper(in HelperSpec) *corev1.Pod {
 	var mounts []corev1.VolumeMount
 	pod.Spec.Volumes, mounts = helperVolumes(in)
 	first := helperContainer(in.Purpose, in.Image, mounts)
+	if in.SourceClaim != "" {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, claimVolume("source", in.SourceClaim))
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "source", MountPath: in.SourcePath, ReadOnly: true})
+	}
 	first.Command, first.Args, first.Resources = in.Command, in.Args, in.Resources
 	if in.InstallFrom != "" {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, emptyDir("dbop"))
@@ -118,11 +127,15 @@ func helperVolumes(in HelperSpec) ([]corev1.Volume, []corev1.VolumeMount) {
 	}
 	data := emptyDir("data")
 	if in.Claim != "" {
-		// Read-only at the mount alone: not every driver lets a claim that is
-		// read-only as a whole be shared with its writer.
-		data.VolumeSource = corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: in.Claim}}
+		data = claimVolume("data", in.Claim)
 	}
 	return []corev1.Volume{data, tmp}, []corev1.VolumeMount{{Name: "data", MountPath: in.MountPath, SubPath: in.SubPath, ReadOnly: in.ReadOnly}, tmpMount}
+}
+
+// claimVolume is read-only, where asked for, at the mount alone: not every
+// driver lets a claim that is read-only as a whole be shared with its writer.
+func claimVolume(name, claim string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
 }
 
 func emptyDir(name string) corev1.Volume {

@@ -22,6 +22,16 @@ func TestBuildHelper(t *testing.T) {
 			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "load"}, MountPath: "/var/lib/etcd",
 			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
 		},
+		"helper-examine": {
+			Name: "db-1-examine", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeExamine, Image: "example.com/dbop:v1",
+			Args: []string{"agent", "examine"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
+		},
+		"helper-salvage": {
+			Name: "salvage-1-0", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeSalvage, Image: "example.com/etcd:v3.6.16",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "copy"}, MountPath: "/var/lib/etcd",
+			SourceClaim: "db-1", SourcePath: "/source",
+			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
+		},
 	}
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) { golden(t, name, BuildHelper(in)) })

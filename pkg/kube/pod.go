@@ -45,6 +45,7 @@ func workloadFacts(w *appsv1.StatefulSet) Workload {
 		Exists: true, Terminating: w.DeletionTimestamp != nil, Bootstrap: w.Annotations[AnnotationBootstrap] == "true",
 		Version: w.Annotations[AnnotationVersion], Settings: w.Annotations[AnnotationSettings], Token: w.Annotations[AnnotationToken], Renderer: w.Annotations[AnnotationRenderer],
 	}
+	f.Idle = w.Spec.Replicas != nil && *w.Spec.Replicas == 0
 	if c := w.Spec.Template.Spec.Containers; len(c) > 0 {
 		f.Image = c[0].Image
 	}

@@ -41,7 +41,7 @@ func rotating(r v1alpha1.Rotation, members int, change func(*State)) State {
 	s := certified(members)
 	s.Operation = operation(v1alpha1.VerbRotateCertificates)
 	s.Operation.Spec.Rotation = r
-	if err := pin(&s.Operation.Spec, s); err != nil {
+	if err := pin(stub{}, &s.Operation.Spec, s); err != nil {
 		panic(err)
 	}
 	if change != nil {

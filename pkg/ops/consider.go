@@ -27,7 +27,7 @@ func (r *Runner) consider(ctx context.Context, world World, p *Prepared, cluster
 		s.Cluster = cluster.DeepCopy()
 		if p.Continues == nil {
 			o := &p.Request.Operation
-			if err := pin(o, s); err != nil {
+			if err := pin(r.Engine, o, s); err != nil {
 				return refused(err)
 			}
 			op.Spec = *o

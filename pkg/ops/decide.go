@@ -23,6 +23,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.identity,
 		p.deletion,
 		p.restoreInPlace,
+		p.recovery,
 		p.founding,
 		p.sealing,
 		p.certificates,
@@ -170,7 +171,7 @@ func (p planner) healthy() *Decision {
 // was asked for is reached.
 func (p planner) noWayBack() bool {
 	switch p.s.verb() {
-	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbRemoveMember, v1alpha1.VerbReplaceMember, v1alpha1.VerbStart:
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbRemoveMember, v1alpha1.VerbReplaceMember, v1alpha1.VerbStart, v1alpha1.VerbRecover:
 		return p.s.View.Quorum
 	}
 	return false

@@ -99,14 +99,7 @@ func (d *diagnosis) quorum() {
 // quorumLost proves what can be proven: with the volumes of a majority
 // everything that was acknowledged still exists, without them it may not.
 func (d *diagnosis) quorumLost() {
-	var kept, gone []string
-	for _, name := range d.members() {
-		if d.hasVolume(name) {
-			kept = append(kept, name)
-		} else {
-			gone = append(gone, name)
-		}
-	}
+	kept, gone := d.volumes()
 	total := d.electorate()
 	f := Finding{Severity: Fail, Subject: "quorum", Evidence: []string{fmt.Sprintf("%d of %d volumes exist, %d are a majority", len(kept), total, majority(total))}}
 	for _, m := range d.s.View.Members {
@@ -120,16 +113,28 @@ func (d *diagnosis) quorumLost() {
 		if doubtful := d.doubtful(kept); len(kept)-len(doubtful) < majority(total) {
 			f.What = "lost, transient as far as it shows: the volumes of a majority exist, but whether they can be used is not proven of " + strings.Join(doubtful, ", ")
 		}
-		f.Remedy = append([]string{"delete no volume; bring the pods back"}, d.bringBack(kept)...)
+		f.Remedy = append([]string{"delete no volume; bring the pods back: kubectl dbop recover " + d.name}, d.bringBack(kept)...)
 	} else {
 		d.QuorumLoss = LossPermanent
 		f.What = fmt.Sprintf("lost, permanent: %d of %d volumes are gone", total-len(kept), total)
 		if len(gone) > 0 {
 			f.Evidence = append(f.Evidence, "without a volume: "+strings.Join(gone, ", "))
 		}
-		f.Remedy = d.restore(kept)
+		f.Remedy = append([]string{"kubectl dbop recover " + d.name}, d.restore(kept)...)
 	}
 	d.add(f)
+}
+
+// volumes tells the members whose volume exists from those whose is gone.
+func (d *diagnosis) volumes() (kept, gone []string) {
+	for _, name := range d.members() {
+		if d.hasVolume(name) {
+			kept = append(kept, name)
+		} else {
+			gone = append(gone, name)
+		}
+	}
+	return kept, gone
 }
 
 // doubtful are the members whose volumes exist but may hold nothing of use:

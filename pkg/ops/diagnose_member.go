@@ -135,7 +135,8 @@ func evidence(text string) []string {
 // hasVolume reports whether the member's volume of this epoch exists and stays.
 func (d *diagnosis) hasVolume(name string) bool {
 	v := d.s.Kube.Member(name).Volume
-	return v.Exists && !v.Terminating && v.Token == d.s.formation().Token
+	lost := v.Problem != nil && !v.Bound // a claim whose volume is gone, or never was
+	return v.Exists && !v.Terminating && !lost && v.Token == d.s.formation().Token
 }
 
 func (d *diagnosis) volumeGone(name string) Finding {

@@ -31,7 +31,7 @@ func (p planner) downgrade() *Decision {
 		if d := p.lowered(); d != nil {
 			return d
 		}
-		if d := p.fence(); d != nil {
+		if d := p.fenceData(); d != nil {
 			return d
 		}
 		return p.inTurn(outdated, "the leader restarts last, after it handed over to a member that has moved", p.downgradeStep)
@@ -81,9 +81,9 @@ func (p planner) lowered() *Decision {
 	return nil
 }
 
-// fence lets the engine make sure, before the first member moves, that none
+// fenceData lets the engine make sure, before the first member moves, that none
 // starts from something that only the newer version reads.
-func (p planner) fence() *Decision {
+func (p planner) fenceData() *Decision {
 	if p.s.cancelling() || p.someAsWanted() {
 		return nil
 	}

@@ -61,6 +61,14 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.load(ctx, s, step.member(), report)
 	case ActionCredentials, ActionEnsureUser, ActionDeleteUser, ActionRotate, ActionDropOld, ActionEnableAuth, ActionDisableAuth, ActionProveAuth:
 		return l.authenticate(ctx, s, step)
+	case ActionForgetPods:
+		return Result{}, l.forgetPods(ctx, s, step.Members)
+	case ActionFence:
+		return Result{}, l.fence(ctx, s, step.Members)
+	case ActionExamine:
+		return l.examine(ctx, s, step.member())
+	case ActionSalvage:
+		return l.salvage(ctx, s, step.member(), report)
 	case ActionStop:
 		return Result{}, l.stop(ctx, s, step.Members)
 	case ActionNewEpoch:

@@ -29,25 +29,33 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 	if err != nil {
 		return Result{}, err
 	}
-	w, err := repo.Writer(ctx, op.Spec.Backup, op.Name)
-	if err != nil {
+	source := s.View.Member(step.member())
+	if err := l.streamTo(ctx, repo, op, session, source, repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report); err != nil {
 		return Result{}, err
 	}
-	defer func() { _ = w.Abort() }()
-	source := s.View.Member(step.member())
-	started := l.Client.Now()
-	if err := session.Snapshot(ctx, source.Name, w, func(n int64) { report(n, source.DataBytes) }); err != nil {
-		return Result{}, fmt.Errorf("stream %s: %w", source.Name, err)
+	return l.backedUp(ctx, op)
+}
+
+// streamTo makes the operation's backup of one member; m says whose it is.
+func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, m repository.Manifest, report func(int64, int64)) error {
+	w, err := repo.Writer(ctx, op.Spec.Backup, op.Name)
+	if err != nil {
+		return err
 	}
-	m := repository.Manifest{Format: 1, ID: op.Spec.Backup, Engine: s.Cluster.Spec.Engine, Cluster: l.Name, Namespace: l.Namespace,
-		Version: source.Version, ClusterID: source.ClusterID, Member: source.Name, Operation: op.Name, Tool: l.Tool,
-		StartedAt: started, FinishedAt: l.Client.Now()}
+	defer func() { _ = w.Abort() }()
+	m.StartedAt = l.Client.Now()
+	if err := session.Snapshot(ctx, source.Name, w, func(n int64) { report(n, source.DataBytes) }); err != nil {
+		return fmt.Errorf("stream %s: %w", source.Name, err)
+	}
+	m.Format, m.ID, m.Operation, m.Tool = 1, op.Spec.Backup, op.Name, l.Tool
+	m.Engine, m.Cluster, m.Namespace, m.Version = l.Engine.Name(), l.Name, l.Namespace, source.Version
+	m.FinishedAt = l.Client.Now()
 	// Snapshot checked the stream.
 	open := func(path string) (engine.SnapshotFacts, error) { return l.Engine.OpenSnapshot(path, true) }
 	if _, err := w.Commit(ctx, m, open); err != nil {
-		return Result{}, fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
+		return fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
 	}
-	return l.backedUp(ctx, op)
+	return nil
 }
 
 // backedUp notes the newest backup on the cluster, for status.

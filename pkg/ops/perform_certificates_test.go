@@ -17,7 +17,7 @@ func (b *bench) rotating(r v1alpha1.Rotation) State {
 	b.op = operation(v1alpha1.VerbRotateCertificates)
 	b.op.Spec.Rotation = r
 	s := b.observe(b.live())
-	b.must(pin(&b.op.Spec, s))
+	b.must(pin(b.database, &b.op.Spec, s))
 	return s
 }
 

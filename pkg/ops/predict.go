@@ -92,8 +92,16 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.setFact(v1alpha1.FactBackup)
 	case ActionVerify:
 		n.setFact(v1alpha1.FactVerified)
-	case ActionStop:
+	case ActionStop, ActionFence:
 		n.stopped(step.Members)
+	case ActionForgetPods:
+		for _, m := range step.Members {
+			n.Kube.Members[n.memberIndex(m)].Pod = kube.Pod{}
+		}
+	case ActionExamine:
+		n.setFact(v1alpha1.FactExamined(step.member()))
+	case ActionSalvage:
+		n.setFact(v1alpha1.FactBackup)
 	case ActionNewEpoch:
 		n.newEpoch()
 	case ActionDeleteAll:
@@ -218,12 +226,13 @@ func (s *State) newEpoch() {
 	BeginEpoch(s.Cluster, s.Operation, s.freeName())
 }
 
-// BeginEpoch writes the founding of an in-place restore into the cluster: one
-// founder, under a name that no kept volume bears.
+// BeginEpoch writes the founding of an in-place restore or a recovery into the
+// cluster: one founder, under a name that no kept volume bears.
 func BeginEpoch(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder string) {
-	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: op.Spec.Source.Repository, Backup: op.Spec.Source.Backup, KeepRevision: op.Spec.KeepRevision, RootSecret: op.Spec.Source.RootSecret}
+	from := epochSource(op)
+	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup, KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret}
 	// Nobody is let in without a password who was not before.
-	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || op.Spec.Source.Auth
+	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || from.Auth
 	c.Spec.Stopped = false
 	c.Status.Formation = &v1alpha1.Formation{Token: EpochToken(op), Members: []string{founder}, Epoch: c.Status.Formation.Epoch + 1}
 }

@@ -91,6 +91,9 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 		return o.DropOld == r.DropOld && (o.User == nil) == (r.User == nil) && (o.User == nil || o.User.Name == r.User.Name)
 	case v1alpha1.VerbRotateCertificates:
 		return o.Rotation == r.Rotation
+	case v1alpha1.VerbRecover:
+		return (r.Method == "" || o.Method == r.Method) && (r.Source == nil || o.Source != nil && *o.Source == *r.Source) &&
+			slices.Equal(o.Dead, r.Dead) && slices.Equal(o.Without, r.Without) && slices.Equal(o.Waive, r.Waive)
 	default:
 		return true
 	}
@@ -187,8 +190,10 @@ func checkSize(e engine.Engine, spec v1alpha1.DatabaseClusterSpec, force bool) e
 
 // pin writes down what only a look at the running cluster shows, and what the
 // operation itself is about to change.
-func pin(o *v1alpha1.OperationSpec, s State) error {
+func pin(e engine.Engine, o *v1alpha1.OperationSpec, s State) error {
 	switch o.Verb {
+	case v1alpha1.VerbRecover:
+		return pinRecovery(e, o, s)
 	case v1alpha1.VerbSwitchover:
 		if l, ok := s.View.Leader(); ok {
 			o.Leader = l.Name

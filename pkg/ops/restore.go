@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -24,8 +23,21 @@ func (p planner) restoreInPlace() *Decision {
 			Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Reason: "the restored cluster must be out of their reach",
 			Touches: statefulSets(names)})
 	}
+	return p.beginEpoch()
+}
+
+// beginEpoch ends the present epoch, of which nothing runs any more.
+func (p planner) beginEpoch() *Decision {
 	return do(Step{ID: "begin-epoch", Action: ActionNewEpoch, Risk: RiskIrreversible, Deadline: stepDeadline,
-		Title: fmt.Sprintf("Begin anew from backup %s", p.s.Operation.Spec.Source.Backup), Reason: "the old volumes stay, under their old names"})
+		Title: "Begin anew from backup " + epochSource(p.s.Operation).Backup, Reason: "the old volumes stay, under their old names"})
+}
+
+// epochSource is what a new epoch begins from.
+func epochSource(op *v1alpha1.Operation) v1alpha1.BackupSource {
+	if op.Spec.Source != nil {
+		return *op.Spec.Source
+	}
+	return v1alpha1.BackupSource{Repository: op.Spec.Repository, Backup: op.Spec.Backup}
 }
 
 // epochBegun reports whether the founding in force is the one that the

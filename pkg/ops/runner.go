@@ -96,7 +96,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 func (p *Prepared) record(namespace string) *v1alpha1.Operation {
 	op := &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: p.Request.Operation,
 		Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: stamp(p.State.Now)}}
-	if old := p.Supersedes; old != nil && old.Spec.Verb == op.Spec.Verb && old.Status.Facts[v1alpha1.FactBackup] != "" {
+	if old := p.Supersedes; old != nil && old.Spec.Verb == v1alpha1.VerbDelete && op.Spec.Verb == v1alpha1.VerbDelete && old.Status.Facts[v1alpha1.FactBackup] != "" {
 		op.Spec.Repository, op.Spec.Backup = old.Spec.Repository, old.Spec.Backup
 		op.Status.Facts = maps.Clone(old.Status.Facts)
 	}
@@ -158,13 +158,21 @@ func (p *Prepared) meet(active *v1alpha1.Operation) error {
 	case same(active, p.Request.Operation):
 		p.Continues = active
 		return nil
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete:
+	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active):
 		p.Supersedes = active
 		return nil
 	}
 	return &Error{Kind: Busy, Check: "operation",
 		Message: fmt.Sprintf("operation %s (%s) by %s on %s is not finished", active.Name, active.Spec.Verb, orUnknown(active.Spec.RequestedBy), active.Spec.Cluster),
 		Hint:    fmt.Sprintf("continue it: kubectl dbop resume %s; or step back: kubectl dbop cancel %s", active.Spec.Cluster, active.Spec.Cluster)}
+}
+
+// recoversFrom reports whether the request is to recover from what befell the
+// cluster while another operation was under way, or in another way than was
+// tried. Without quorum none of them would ever end; with quorum a recovery is
+// refused, and the other one goes on.
+func (p *Prepared) recoversFrom(active *v1alpha1.Operation) bool {
+	return p.Request.Operation.Verb == v1alpha1.VerbRecover && active.Spec.Verb != v1alpha1.VerbDelete
 }
 
 // Run takes the lease, looks again, writes the request down and carries it
@@ -234,6 +242,10 @@ func cancellable(op *v1alpha1.Operation) error {
 		v1alpha1.VerbConfigure, v1alpha1.VerbResize,
 		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials, v1alpha1.VerbRotateCertificates:
 		return nil
+	case v1alpha1.VerbRecover:
+		if !epochJournaled(op) {
+			return nil
+		}
 	}
 	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began", op.Spec.Verb),
 		Hint: fmt.Sprintf("finish it: kubectl dbop resume %s; or delete the cluster: kubectl dbop delete %s", op.Spec.Cluster, op.Spec.Cluster)}

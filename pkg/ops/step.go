@@ -41,6 +41,10 @@ const (
 	ActionDeleteVolume Action = "delete-volumes"
 	ActionDeleteAll    Action = "delete-objects"
 	ActionForget       Action = "delete-record"
+	ActionForgetPods   Action = "forget-pods"
+	ActionFence        Action = "fence-members"
+	ActionExamine      Action = "examine-volume"
+	ActionSalvage      Action = "salvage-data"
 	ActionWait         Action = "wait"
 
 	ActionCredentials Action = "create-credentials" // #nosec G101 -- a step's name
@@ -111,11 +115,11 @@ func (s Step) Irreversible() bool { return s.Risk == RiskIrreversible }
 // streams reports whether the step moves data for long and may be cut off at
 // any byte without harm.
 func (s Step) streams() bool {
-	return s.Action == ActionBackup || s.Action == ActionVerify || s.Action == ActionLoad
+	return s.Action == ActionBackup || s.Action == ActionVerify || s.Action == ActionLoad || s.Action == ActionSalvage
 }
 
 // lets reports whether the step only tells things to go. It is done when they
 // are gone, which the next observation knows better than the step.
 func (s Step) lets() bool {
-	return s.Action == ActionStop || s.Action == ActionRetire || s.Action == ActionDeleteVolume
+	return s.Action == ActionStop || s.Action == ActionRetire || s.Action == ActionDeleteVolume || s.Action == ActionFence || s.Action == ActionForgetPods
 }

@@ -40,6 +40,8 @@ type Manifest struct {
 	ClusterID string `json:"clusterID"`
 	// Member that streamed it.
 	Member string `json:"member"`
+	// Origin says where it comes from, if not from a member that ran.
+	Origin string `json:"origin,omitempty"`
 	// Facts read from the finished file.
 	Facts engine.SnapshotFacts `json:"facts"`
 	// File is the data's name beside the manifest; Bytes and SHA256 are of the whole file.

@@ -101,6 +101,10 @@ func deadlies() []deadly {
 				s.Errorf("the user is missing:\n%s", r)
 			}
 		}, reset: func(s *scene) { s.must("user", "delete", "my-db", "app", "--yes") }},
+		{name: "recover", version: "3.6", members: "3", arm: func(s *scene) []string {
+			s.loseMajority("my-db")
+			return []string{"recover", "my-db", "--method", "data", "--confirm=my-db"}
+		}, check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
 		{name: "delete", version: "3.6", members: "1", arm: fixed("delete", "my-db", "--purge", "--yes"), check: func(s *scene) {
 			s.settledVolumes("my-db", 0)
 			if r := s.try("status", "my-db"); r.Code != 1 || !strings.Contains(r.Stderr, "not found") {
@@ -267,7 +271,7 @@ func boundaries(steps []string) []string {
 			continue
 		}
 		out = append(out, "before:"+point)
-		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "downgrade-member", "restart-member", "renew-certificate"}, action) {
+		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "downgrade-member", "restart-member", "renew-certificate", "fence-members", "examine-volume", "salvage-data"}, action) {
 			out = append(out, "within:"+point)
 		}
 		out = append(out, "after:"+point)

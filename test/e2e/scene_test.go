@@ -176,7 +176,7 @@ func (s *scene) ok(err error) {
 // plan returns the identifiers of the steps that a command would take.
 func (s *scene) plan(args ...string) []string {
 	s.Helper()
-	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--yes" })
+	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--yes" || strings.HasPrefix(a, "--confirm=") })
 	r := s.must(append(append([]string{"plan"}, args...), "-o", "json")...)
 	var p struct {
 		Steps []struct {

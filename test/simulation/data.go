@@ -9,8 +9,10 @@ type data struct {
 	// token and peers are a founder's own words.
 	token string
 	peers []string
-	// index is how long its log is.
-	index int
+	// term is that of its log's last entry, index how long the log is.
+	term, index int
+	// broken: it can't be read any more.
+	broken bool
 	// schema is the minor version of what is on disk, 0 before any.
 	schema int
 	// prepared is the minor version that the member was made ready for while it ran an older one.

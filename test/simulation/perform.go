@@ -61,7 +61,11 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{}, s.load(ctx, st, step.Members[0])
 	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
 		return s.authenticate(ctx, st, step)
-	case ops.ActionStop:
+	case ops.ActionExamine:
+		return s.examine(ctx, step.Members[0])
+	case ops.ActionSalvage:
+		return s.salvage(ctx, st, step.Members[0])
+	case ops.ActionStop, ops.ActionFence:
 		return ops.Result{}, s.stop(ctx, st, step.Members)
 	case ops.ActionNewEpoch:
 		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.BeginEpoch(c, st.Operation, freeName(st)) })

@@ -30,6 +30,7 @@ const (
 	VerbDefrag        Verb = "defrag"
 	VerbConfigure     Verb = "configure"
 	VerbResize        Verb = "resize"
+	VerbRecover       Verb = "recover"
 
 	VerbEnableAuth        Verb = "auth-enable"
 	VerbDisableAuth       Verb = "auth-disable"
@@ -59,6 +60,19 @@ const (
 	RotateAtOnce Rotation = "at-once"
 	// RotateAbandon takes the new authority away again.
 	RotateAbandon Rotation = "abandon"
+)
+
+// RecoveryMethod is a way back from a lost quorum.
+type RecoveryMethod string
+
+// The methods, from the one that loses nothing to the one that loses most.
+const (
+	// RecoverBringBack gives pods to members whose volumes exist; no data is touched.
+	RecoverBringBack RecoveryMethod = "bring-back"
+	// RecoverData begins anew from the most advanced data that is left.
+	RecoverData RecoveryMethod = "data"
+	// RecoverBackup begins anew from a backup.
+	RecoverBackup RecoveryMethod = "backup"
 )
 
 // Phase is how far an operation came.
@@ -131,8 +145,8 @@ type OperationSpec struct {
 	// The identifier is chosen here, before the first byte is written.
 	Repository string `json:"repository,omitempty"`
 	Backup     string `json:"backup,omitempty"`
-	// Source is the repository and identifier that an in-place restore loads;
-	// Repository and Backup are then its safety backup.
+	// Source is the repository and identifier that an in-place restore, or a
+	// recovery from a backup, loads; Repository and Backup are then the safety backup.
 	Source *BackupSource `json:"source,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.
 	Verify bool `json:"verify,omitempty"`
@@ -149,6 +163,15 @@ type OperationSpec struct {
 	InPlace bool `json:"inPlace,omitempty"`
 	// KeepRevision, see RestoreSource.
 	KeepRevision bool `json:"keepRevision,omitempty"`
+	// Method of a recovery.
+	Method RecoveryMethod `json:"method,omitempty"`
+	// Dead are the members of which a person said that their node is dead for
+	// good, so that their pods count as gone; Without those whose volumes a
+	// recovery leaves out of account.
+	Dead    []string `json:"dead,omitempty"`
+	Without []string `json:"without,omitempty"`
+	// Evidence is what a recovery was chosen by, one observation each.
+	Evidence []string `json:"evidence,omitempty"`
 	// RequestedBy is the user as Kubernetes names them, RequestedFrom the host.
 	RequestedBy   string `json:"requestedBy,omitempty"`
 	RequestedFrom string `json:"requestedFrom,omitempty"`
@@ -203,6 +226,9 @@ func (o *Operation) Active() bool {
 func (o *Operation) Waives(check string) bool {
 	return slices.Contains(o.Spec.Waive, check)
 }
+
+// FactExamined names the fact that holds what a member's volume says of itself.
+func FactExamined(member string) string { return "examined/" + member }
 
 // The facts of an operation, see OperationStatus.Facts.
 const (

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// recoverFlags are those of recover.
+type recoverFlags struct {
+	method, from, repo, confirm string
+	dead, without               []string
+	force                       bool
+}
+
+func newRecover(f *Factory, m mode) *cobra.Command {
+	c := newChange(f, m)
+	flags := &recoverFlags{}
+	cmd := &cobra.Command{
+		Use:   "recover [NAME]",
+		Short: "Lead a cluster out of a lost quorum",
+		Long: `Lead a cluster out of a lost quorum. It shows what is left of each member and proposes the way that loses least:
+bring-back gives pods to members whose volumes exist, and touches no data; data begins anew from a copy of the
+most advanced data directory that is left; backup begins anew from the newest verified backup. No volume is
+deleted by any of them. With a quorum it does nothing.
+
+Without the flags it looks, says what it would do, and asks. What may lose data asks for the cluster's name.`,
+		Example: `  # Look, and go the proposed way once it was confirmed
+  kubectl dbop recover my-db
+
+  # Begin anew from a backup, because no data is left
+  kubectl dbop recover my-db --method backup --from my-db-20261121T101500Z-0a1b`,
+		Args:              arguments(0, 1, "NAME"),
+		ValidArgsFunction: completeClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			if err := flags.check(); err != nil {
+				return err
+			}
+			t, err := f.target(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return runRecover(cmd.Context(), f, c, flags, t)
+		},
+	}
+	c.addTo(cmd, longTimeout, true)
+	cmd.Flags().StringVar(&flags.method, "method", "", "bring-back, data or backup; the one that loses least, as far as it shows, if not set.")
+	cmd.Flags().StringVar(&flags.from, "from", "", "With --method backup: identifier of the backup; the newest verified one if not set.")
+	addRepositoryFlag(cmd, &flags.repo, "the backup")
+	cmd.Flags().StringSliceVar(&flags.dead, "dead", nil, "Members whose node is dead for good, so that their pods count as gone.")
+	cmd.Flags().StringSliceVar(&flags.without, "without", nil, "Members whose volume is left out of account.")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "Begin anew although the members that are gone may come back with a majority.")
+	if m == perform {
+		cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The cluster's name, instead of typing it when asked.")
+	}
+	_ = cmd.RegisterFlagCompletionFunc("method", cobra.FixedCompletions(recoveryMethods(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("from", completeBackups(f, &flags.repo))
+	return cmd
+}
+
+func recoveryMethods() []string {
+	return []string{string(v1alpha1.RecoverBringBack), string(v1alpha1.RecoverData), string(v1alpha1.RecoverBackup)}
+}
+
+func (r *recoverFlags) check() error {
+	if r.method != "" {
+		if err := oneOf("method", r.method, recoveryMethods()...); err != nil {
+			return err
+		}
+	}
+	if r.from != "" && r.method != string(v1alpha1.RecoverBackup) {
+		return misuse("--from needs --method backup")
+	}
+	return nil
+}
+
+// asked is true if the person said how to recover.
+func (r *recoverFlags) asked() bool {
+	return r.method != "" || len(r.dead)+len(r.without) > 0 || r.force
+}
+
+func runRecover(ctx context.Context, f *Factory, c *change, flags *recoverFlags, t *target) error {
+	s, err := f.look(ctx, t, c.timeout)
+	if err != nil {
+		return err
+	}
+	name := t.cluster.Name
+	in := intent{namespace: t.namespace, engine: t.engine, subject: t.subject(), verbed: "recovered", next: displayName + " status " + name}
+	spec := f.operation(ctx, v1alpha1.VerbRecover, name)
+	spec.Method, spec.Dead, spec.Without = v1alpha1.RecoveryMethod(flags.method), flags.dead, flags.without
+	spec.Waive = waived(map[string]bool{"transient": flags.force})
+	evidence := ops.Weigh(t.engine, s, flags.without...)
+	active := s.Operation
+	switch {
+	case active != nil && active.Spec.Verb == v1alpha1.VerbRecover && !flags.asked():
+		f.note("A recovery of %s is under way and goes on: %s", name, active.Spec.Method)
+		o := active.Spec
+		spec.Method, spec.Source, spec.Dead, spec.Without, spec.Waive = o.Method, o.Source, o.Dead, o.Without, o.Waive
+	default:
+		f.showEvidence(evidence)
+		if evidence.Serves {
+			in.request.Operation = spec
+			return c.settle(in, &ops.Error{Kind: ops.Unchanged})
+		}
+	}
+	if spec.Method == "" {
+		spec.Method = evidence.Proposed
+	}
+	if err := f.backupTo(&spec, flags.repo, t.cluster); err != nil {
+		return err
+	}
+	lost, kept := evidence.Losses(spec.Method)
+	if spec.Method == v1alpha1.RecoverBackup {
+		m, err := f.recoverFrom(ctx, t, flags, &spec)
+		if err != nil {
+			return err
+		}
+		lost = append(lost, fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.age(m.FinishedAt)))
+	}
+	strict := spec.Method != v1alpha1.RecoverBringBack
+	if err := flags.confirmed(c, name, strict); err != nil {
+		return err
+	}
+	in.request.Operation = spec
+	in.ask = func(p *ops.Prepared) (question, error) {
+		q := question{what: fmt.Sprintf("Recover %s by %s", name, spec.Method), lost: lost, kept: kept, cluster: p.State.Cluster}
+		if strict {
+			q.typed, q.flag = name, "--confirm "+name
+		}
+		return q, nil
+	}
+	in.settled = func(_ *intent, op *v1alpha1.Operation) {
+		for _, line := range ops.Examined(t.engine, op) {
+			f.note("examined: %s", line)
+		}
+	}
+	return c.run(ctx, in)
+}
+
+// confirmed takes --confirm for the typed name. --yes is no word for a loss.
+func (r *recoverFlags) confirmed(c *change, name string, strict bool) error {
+	switch {
+	case r.confirm == name:
+		c.yes = true
+	case r.confirm != "":
+		return misuse("--confirm must be the cluster's name, %s", name)
+	case strict && c.yes:
+		return &usageError{text: "--yes does not do for a recovery that may lose data", hint: "--confirm " + name}
+	}
+	return nil
+}
+
+// showEvidence prints what a choice rests on.
+func (f *Factory) showEvidence(e ops.Evidence) {
+	for _, line := range e.Members {
+		f.note("  %s", line)
+	}
+	f.note("%s", f.errPalette().bold(e.Verdict))
+	if e.Proposed != "" {
+		f.note("proposed: %s", e.Proposed)
+	}
+}
+
+// recoverFrom finds the backup to begin from and reads it to its end.
+func (f *Factory) recoverFrom(ctx context.Context, t *target, flags *recoverFlags, spec *v1alpha1.OperationSpec) (m repository.Manifest, err error) {
+	url := flags.repo
+	if spec.Source != nil {
+		url, flags.from = spec.Source.Repository, spec.Source.Backup
+	}
+	r, err := f.openRepository(ctx, url, t.cluster.Name, "")
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if flags.from != "" {
+		m, err = r.Get(ctx, flags.from)
+	} else {
+		m, err = newestVerified(ctx, r, t.cluster.Name)
+	}
+	if err != nil {
+		return m, err
+	}
+	if err := wholeBackup(ctx, r, m, t.engine); err != nil {
+		return m, err
+	}
+	if err := t.engine.CheckRestore(m.Version, t.cluster.Spec.Version); err != nil {
+		return m, err
+	}
+	spec.Source = &v1alpha1.BackupSource{Repository: r.URL(), Backup: m.ID, Auth: m.Facts.Auth}
+	return m, nil
+}
+
+func newestVerified(ctx context.Context, r repository.Repository, cluster string) (repository.Manifest, error) {
+	all, err := r.List(ctx, cluster)
+	if err != nil {
+		return repository.Manifest{}, err
+	}
+	m, ok := repository.NewestVerified(all)
+	if ok {
+		return m, nil
+	}
+	var ids []string
+	for _, m := range all {
+		ids = append(ids, m.ID)
+	}
+	slices.Sort(ids)
+	return m, &ops.Error{Kind: ops.Refused, Check: "backup", Message: fmt.Sprintf("no backup of %s in %s was ever verified; there are: %s", cluster, r.URL(), orNone(ids)),
+		Hint: "name one: --method backup --from ID, or another --repository"}
+}

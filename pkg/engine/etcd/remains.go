@@ -1,0 +1,117 @@
+package etcd
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+var _ engine.Salvager = (*Engine)(nil)
+
+// Examine implements engine.Salvager. What is well of the rest is told even
+// if a part is damaged: a log that can be read says how much would be lost.
+func (*Engine) Examine(dir string) engine.Remains {
+	r := engine.Remains{}
+	end, err := readLog(filepath.Join(dir, "member", "wal"))
+	if err == nil {
+		r.MemberID, r.ClusterID = hexID(end.member), hexID(end.cluster)
+		r.Position = position{cluster: r.ClusterID, term: end.term, applied: end.index}.encode()
+		r.Summary = fmt.Sprintf("log ends at term %d, index %d; known to be decided: %d", end.term, end.index, end.commit)
+	}
+	file := filepath.Join(dir, "member", "snap", "db")
+	facts, applied, failed := readDatabase(file)
+	if failed == nil {
+		r.Revision, r.Keys = facts.Revision, facts.Keys
+		if info, err := os.Stat(file); err == nil {
+			r.Bytes = info.Size()
+		}
+		if err == nil {
+			r.Position = position{cluster: r.ClusterID, term: end.term, applied: end.index, revision: facts.Revision}.encode()
+			r.Summary += fmt.Sprintf("; applied: %d, revision %d, %d keys", applied, facts.Revision, facts.Keys)
+		}
+		if err == nil && applied > end.index {
+			failed = fmt.Errorf("its database has applied %d entries, its log ends at %d", applied, end.index)
+		}
+	}
+	if err = errors.Join(err, failed); err != nil {
+		r.Problem = err.Error()
+	}
+	r.Intact = err == nil
+	return r
+}
+
+// readDatabase checks a data file as a backup is checked, page by page, and
+// reads which entry of the log was applied to it last. One after the other:
+// bbolt checks pages in a goroutine of its own, where a panic ends the process,
+// and most damage shows before.
+func readDatabase(path string) (facts engine.SnapshotFacts, applied uint64, err error) {
+	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		return facts, 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, read := range []func(*bolt.Tx) error{
+		func(tx *bolt.Tx) error { return checkSize(tx, path) },
+		func(tx *bolt.Tx) (err error) {
+			facts, err = readFacts(tx)
+			return err
+		},
+		consistent,
+		func(tx *bolt.Tx) error {
+			if b := tx.Bucket([]byte("meta")).Get([]byte("consistent_index")); len(b) == 8 {
+				applied = binary.BigEndian.Uint64(b)
+			}
+			return nil
+		},
+	} {
+		if err := guarded(db, read); err != nil {
+			return facts, 0, err
+		}
+	}
+	return facts, applied, nil
+}
+
+// CompareRemains implements engine.Salvager: the later term of the last entry
+// first, then the longer log, as raft elects (section 5.4.1). A revision says
+// nothing: it may count entries that a majority never had.
+func (*Engine) CompareRemains(a, b engine.Position) (int, bool) {
+	pa, okA := parsePosition(a)
+	pb, okB := parsePosition(b)
+	if !okA || !okB || pa.cluster != pb.cluster {
+		return 0, false
+	}
+	return cmp.Or(cmp.Compare(pa.term, pb.term), cmp.Compare(pa.applied, pb.applied)), true
+}
+
+// Lag implements engine.Salvager.
+func (*Engine) Lag(a, b engine.Position) string {
+	pa, okA := parsePosition(a)
+	pb, okB := parsePosition(b)
+	switch {
+	case !okA || !okB || pa.cluster != pb.cluster:
+		return "how far they are apart is not known"
+	case pa.term == pb.term && pa.applied >= pb.applied:
+		return fmt.Sprintf("%d log entries behind", pa.applied-pb.applied)
+	}
+	return fmt.Sprintf("last entry of term %d rather than %d, index %d rather than %d", pb.term, pa.term, pb.applied, pa.applied)
+}
+
+// SalvagePod implements engine.Salvager. The flag drops every other member
+// from the data, and is never given to data that is not a copy: etcd's
+// maintainers call it unsafe (github.com/etcd-io/etcd/pull/9177).
+func (e *Engine) SalvagePod(in engine.PodInput) (engine.Pod, error) {
+	in.Loopback, in.Bootstrap = true, false
+	pod, err := e.Pod(in)
+	if err != nil {
+		return engine.Pod{}, err
+	}
+	pod.Container.Args = append(pod.Container.Args, "--force-new-cluster=true")
+	return pod, nil
+}

@@ -1,0 +1,37 @@
+package engine
+
+// Salvager is what an Engine also is if a cluster whose majority is lost for
+// good can be begun anew from the data of one member.
+type Salvager interface {
+	// Examine reads the data directory of a member that does not run, and
+	// changes nothing in it. Damage is what it finds, not an error.
+	Examine(dir string) Remains
+	// CompareRemains orders the positions of two Remains by the engine's own
+	// rule of whose history goes first: -1, 0, 1, and false if they are not of
+	// one cluster. It is not Rules.Compare, which knows only what is applied.
+	CompareRemains(a, b Position) (int, bool)
+	// Lag says in words what b lacks of a, as far as their positions tell.
+	Lag(a, b Position) string
+	// SalvagePod renders the pod that serves a copy of a member's data as a
+	// database of one, whatever else the data says of its members. It is always
+	// Loopback: nobody may take it for the cluster that it was.
+	SalvagePod(in PodInput) (Pod, error)
+}
+
+// Remains is what the data of a stopped member says of itself.
+type Remains struct {
+	// Intact is true if the data opens clean; Problem says why not.
+	Intact  bool   `json:"intact"`
+	Problem string `json:"problem,omitempty"`
+	// MemberID and ClusterID as in Member.
+	MemberID  string `json:"memberID,omitempty"`
+	ClusterID string `json:"clusterID,omitempty"`
+	// Position is the end of the member's history, applied or not.
+	Position Position `json:"position,omitempty"`
+	Revision int64    `json:"revision,omitempty"`
+	// Keys without those that go by themselves, see SnapshotFacts.
+	Keys  int64 `json:"keys,omitempty"`
+	Bytes int64 `json:"bytes,omitempty"`
+	// Summary says the position in the engine's words.
+	Summary string `json:"summary,omitempty"`
+}

@@ -1,0 +1,161 @@
+package ops
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// legacy is what the volume of one member says.
+type legacy struct {
+	member string
+	engine.Remains
+}
+
+// salvage examines every volume that is left, then makes a backup of a copy of
+// the most advanced data. Everything that it decides by is in the record.
+func (p planner) salvage(evidence Evidence) *Decision {
+	for _, name := range evidence.Kept {
+		if p.s.fact(v1alpha1.FactExamined(name)) == "" {
+			return do(Step{ID: "examine-volume/" + name, Action: ActionExamine, Members: []string{name}, Risk: RiskNone, Deadline: streamDeadline,
+				Title: "Examine the volume of " + name, Reason: "it is only read", Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(name)}})
+		}
+	}
+	all := p.examined(evidence.Kept)
+	if d := p.oneHistory(all); d != nil {
+		return d
+	}
+	if d := p.provenWell(all, evidence); d != nil {
+		return d
+	}
+	best, d := p.mostAdvanced(all)
+	if d != nil || p.s.fact(v1alpha1.FactBackup) != "" {
+		return d
+	}
+	reason := "the most advanced of what is examined then"
+	if best.Summary != "" {
+		reason = best.member + ": " + best.Summary
+	}
+	return do(Step{ID: stepSalvage, Action: ActionSalvage, Members: []string{best.member}, Risk: RiskNone, Deadline: streamDeadline,
+		Title: "Serve a copy of the most advanced data by itself, and back that up to " + p.s.Operation.Spec.Repository, Reason: reason,
+		Touches: []string{"backup/" + p.s.Operation.Spec.Backup}})
+}
+
+// examined reads the record. A plan runs ahead of the examination: there every
+// volume is taken for well, with nothing known of it.
+func (p planner) examined(names []string) []legacy {
+	out := make([]legacy, len(names))
+	for i, name := range names {
+		out[i] = legacy{member: name, Remains: engine.Remains{Intact: true}}
+		var r engine.Remains
+		if json.Unmarshal([]byte(p.s.fact(v1alpha1.FactExamined(name))), &r) == nil {
+			out[i].Remains = r
+		}
+	}
+	return out
+}
+
+// oneHistory refuses to choose between data of different clusters.
+func (p planner) oneHistory(all []legacy) *Decision {
+	var says []string
+	split := false
+	for _, r := range all {
+		if r.ClusterID != "" {
+			says = append(says, r.member+" is of "+r.ClusterID)
+			split = split || r.ClusterID != p.s.formation().ClusterID
+		}
+	}
+	if !split {
+		return nil
+	}
+	return block(&Error{Kind: NeedsHuman, Check: "split",
+		Message: fmt.Sprintf("not all data is of cluster %s: %s", p.s.formation().ClusterID, strings.Join(says, ", ")),
+		Hint:    fmt.Sprintf("leave out what is not the database's: kubectl dbop recover %s --method data --without MEMBER; or let them run again: kubectl dbop cancel %s", p.s.Cluster.Name, p.s.Cluster.Name)})
+}
+
+// provenWell turns back if the examination cleared a majority of all doubt.
+func (p planner) provenWell(all []legacy, evidence Evidence) *Decision {
+	var well []string
+	for _, r := range all {
+		if r.Intact && r.ClusterID != "" {
+			well = append(well, r.member)
+		}
+	}
+	if len(well) < majority(evidence.Voters) || p.s.waives("transient") {
+		return nil
+	}
+	return block(&Error{Kind: NeedsHuman, Check: "transient",
+		Message: fmt.Sprintf("the data of %s is intact, and they are a majority: nothing is lost if they run again", strings.Join(well, ", ")),
+		Hint:    fmt.Sprintf("kubectl dbop cancel %s lets them; insist with --force", p.s.Cluster.Name)})
+}
+
+// mostAdvanced is the intact data whose history goes furthest.
+func (p planner) mostAdvanced(all []legacy) (legacy, *Decision) {
+	if best := p.furthest(all); best.member != "" {
+		return best, nil
+	}
+	var broken []string
+	for _, r := range all {
+		broken = append(broken, fmt.Sprintf("%s: %s", r.member, r.Problem))
+	}
+	hint := "kubectl dbop recover " + p.s.Cluster.Name + " --method backup"
+	if newest := (&diagnosis{s: p.s}).newestBackup(); newest != nil {
+		hint += fmt.Sprintf(" takes the newest verified one; known: %s of %s", newest.ID, moment(newest.Time.Time))
+	}
+	return legacy{}, block(&Error{Kind: NeedsHuman, Check: "no-data", Message: "no data that is left can be used: " + strings.Join(broken, "; "), Hint: hint})
+}
+
+// furthest picks by the engine's rule, of equals the first; no member's if none is intact.
+func (p planner) furthest(all []legacy) legacy {
+	var best legacy
+	for _, r := range all {
+		if r.Intact && (best.member == "" || p.ahead(r, best)) {
+			best = r
+		}
+	}
+	return best
+}
+
+func (p planner) ahead(a, b legacy) bool {
+	s, ok := p.e.(engine.Salvager)
+	if !ok {
+		return false
+	}
+	order, ok := s.CompareRemains(a.Position, b.Position)
+	return ok && order > 0
+}
+
+// Examined are the results of a recovery's examination, one line each: which
+// data was chosen, and how far the others are behind it.
+func Examined(e engine.Engine, op *v1alpha1.Operation) []string {
+	p := planner{e: e, s: State{Operation: op}}
+	var names []string
+	for fact := range op.Status.Facts {
+		if name, ok := strings.CutPrefix(fact, v1alpha1.FactExamined("")); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	all := p.examined(names)
+	best := p.furthest(all)
+	out := make([]string, 0, len(all))
+	for _, r := range all {
+		line := r.member + ": " + r.Summary
+		switch {
+		case !r.Intact:
+			line = r.member + ": can't be used: " + r.Problem
+		case r.member == best.member:
+			line += " (chosen)"
+		default:
+			if salvager, ok := e.(engine.Salvager); ok {
+				line += " (" + salvager.Lag(best.Position, r.Position) + ")"
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}

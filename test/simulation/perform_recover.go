@@ -1,0 +1,81 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// examine reads a member's volume for a while.
+func (s *site) examine(ctx context.Context, member string) (ops.Result, error) {
+	w := s.actor.world
+	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(10*time.Second)))); err != nil {
+		return ops.Result{}, err
+	}
+	var report []byte
+	err := s.do(ctx, "examine "+member, func() error {
+		slot := w.slot(s.cluster, member)
+		if slot.volume == nil {
+			return fmt.Errorf("the volume of %s can't be mounted: %w", member, engine.ErrNotReady)
+		}
+		if slot.pod != nil && slot.pod.process != nil {
+			w.violate("%s examines the volume of %s, which runs", s.actor.name, member)
+		}
+		var err error
+		report, err = json.Marshal(slot.volume.data.remains())
+		return err
+	})
+	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(member): string(report)}}, err
+}
+
+// remains is what data says of itself; positions are etcd's.
+func (d *data) remains() engine.Remains {
+	if d == nil || d.group == nil {
+		return engine.Remains{Problem: "there is no data"}
+	}
+	r := engine.Remains{Intact: !d.broken, MemberID: d.id, ClusterID: d.group.clusterID,
+		Position: engine.Position(fmt.Sprintf("%s/%d/%d/%d", d.group.clusterID, d.term, d.index, d.index))}
+	if d.broken {
+		r.Problem = "a page is damaged"
+	}
+	return r
+}
+
+// salvage backs up a copy of one volume, which must be the most advanced.
+func (s *site) salvage(ctx context.Context, st ops.State, member string) (ops.Result, error) {
+	w, op := s.actor.world, st.Operation
+	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(20*time.Second)))); err != nil {
+		return ops.Result{}, err
+	}
+	err := s.do(ctx, "salvage "+member, func() error {
+		if b, ok := w.backups[op.Spec.Backup]; ok && b.operation == op.Name {
+			return nil
+		}
+		slot := w.slot(s.cluster, member)
+		if slot.volume == nil || slot.volume.data == nil || slot.volume.data.broken {
+			return errors.New("it does not serve")
+		}
+		d := slot.volume.data
+		for _, other := range w.slots {
+			if v := other.volume; v != nil && v.token == slot.volume.token && v.data != nil && !v.data.broken && d.behind(v.data) {
+				w.violate("%s begins anew from %s (term %d, index %d), and %s goes further (term %d, index %d)",
+					s.actor.name, member, d.term, d.index, other.name, v.data.term, v.data.index)
+			}
+		}
+		w.backups[op.Spec.Backup] = backup{operation: op.Name, index: d.index, schema: d.schema, version: st.Cluster.Spec.Version, token: d.group.token}
+		return nil
+	})
+	return ops.Result{Facts: map[string]string{v1alpha1.FactBackup: op.Spec.Backup}}, err
+}
+
+// behind is raft's rule of who may lead whom.
+func (d *data) behind(o *data) bool {
+	return cmp.Or(cmp.Compare(d.term, o.term), cmp.Compare(d.index, o.index)) < 0
+}

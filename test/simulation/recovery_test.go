@@ -1,0 +1,190 @@
+package simulation
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+var recoveriesFlag = flag.Int("recoveries", 150, "worlds that lose their quorum for good")
+
+// bereaved plays one world: a cluster that loses volumes until its quorum is
+// gone for good, and a person who types recover until it serves again.
+func bereaved(t *testing.T, seed uint64, decide decider) (broken, trace string, tally map[string]int) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		w := NewWorld(etcd.New(), seed, Mischief{})
+		rng := rand.New(rand.NewPCG(seed, 5))
+		p := &person{world: w, rng: rng, decide: decide, careful: true}
+		size := []int{1, 3, 3, 5}[rng.IntN(4)]
+		err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+			_, err := r.Run(ctx, Namespace, p.create("a", "3.6.16", size)())
+			return err
+		})
+		if err == nil {
+			p.bereave(size)
+		} else {
+			w.violate("no cluster to lose: %v", err)
+		}
+		broken, trace, tally = w.Broken(), w.Trace(*traceFlag), w.Tally()
+	})
+	return broken, trace, tally
+}
+
+// bereave backs up, lets clients write, takes volumes, and recovers.
+func (p *person) bereave(size int) {
+	w := p.world
+	backup := p.backupID()
+	if err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: backup}})
+		return err
+	}); err != nil {
+		unlock := w.lock()
+		w.violate("no backup to fall back on: %v", err)
+		unlock()
+		return
+	}
+	time.Sleep(time.Duration(p.rng.Int64N(int64(time.Minute))))
+	kept, usable := p.ruin(size)
+	time.Sleep(time.Duration(p.rng.Int64N(int64(time.Minute))))
+	p.careful = false
+	var err error
+	for range 40 {
+		method := v1alpha1.RecoverData
+		if usable == 0 {
+			method = v1alpha1.RecoverBackup
+		}
+		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
+			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method, Repository: "repository", Backup: p.backupID()}
+			if method == v1alpha1.RecoverBackup {
+				spec.Source = &v1alpha1.BackupSource{Repository: "repository", Backup: backup}
+			}
+			_, err := r.Run(ctx, Namespace, ops.Request{Operation: spec})
+			return err
+		})
+		if err == nil || ops.KindOf(err) == ops.Unchanged {
+			break
+		}
+		time.Sleep(20 * time.Second)
+	}
+	defer w.lock()()
+	if err != nil && ops.KindOf(err) != ops.Unchanged {
+		w.violate("%d of %d volumes are left, %d of use, and it does not recover: %v", len(kept), size, usable, err)
+		return
+	}
+	w.recovered(size, kept)
+}
+
+// ruin leaves fewer volumes than a majority, with logs of any length and term,
+// some of them of no use, and returns what is kept and how many of it are of use.
+func (p *person) ruin(size int) (kept map[string]*data, usable int) {
+	w := p.world
+	defer w.lock()()
+	left := p.rng.IntN(size/2 + size%2)
+	kept = map[string]*data{}
+	for i, at := range p.rng.Perm(size) {
+		s := w.find(v1alpha1.MemberName("a", at+1))
+		w.struck(s)
+		if i >= left {
+			s.volume = nil
+		} else {
+			d := s.volume.data
+			d.term, d.index, d.broken = 1+p.rng.IntN(3), d.index-p.rng.IntN(d.index), p.rng.IntN(4) == 0
+			kept[s.name] = d
+			if !d.broken {
+				usable++
+			}
+		}
+		if s.pod != nil {
+			w.deletePod(s)
+		}
+	}
+	for _, g := range w.groups {
+		g.damaged = true
+	}
+	w.logf("%d of %d volumes are left, %d of use", left, size, usable)
+	return kept, usable
+}
+
+// recovered checks that a cluster serves anew and the old volumes are as they were.
+func (w *World) recovered(size int, kept map[string]*data) {
+	c := w.records.clusters["a"]
+	for _, g := range w.groups {
+		if g.token != c.Status.Formation.Token {
+			continue
+		}
+		if c.Status.Formation.Epoch == 0 || g.voters() != size || w.leads(g) == nil {
+			w.violate("epoch %d has %d of %d voters, leader %q", c.Status.Formation.Epoch, g.voters(), size, g.leader)
+		}
+	}
+	for name, d := range kept {
+		if s := w.find(name); s == nil || s.volume == nil || s.volume.data != d || s.volume.deleting {
+			w.violate("the volume that %s kept was touched", name)
+		}
+	}
+	w.tally["recovered"]++
+}
+
+// TestRecovery loses quorums for good.
+func TestRecovery(t *testing.T) {
+	tally := map[string]int{}
+	for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+uint64(*recoveriesFlag); seed++ {
+		broken, trace, more := bereaved(t, seed, ops.Decide)
+		if broken != "" {
+			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run TestRecovery -seed %d -recoveries 1 -trace 400", broken, trace, seed)
+		}
+		for k, v := range more {
+			tally[k] += v
+		}
+	}
+	t.Log(tally)
+}
+
+// TestRecoveryMistakes makes one mistake at a time; each must be caught.
+func TestRecoveryMistakes(t *testing.T) {
+	for name, decide := range map[string]decider{
+		"the first data rather than the best": firstData,
+		"old volumes taken for the new ones":  oldVolumes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := uint64(1); seed < 300; seed++ {
+				if broken, _, _ := bereaved(t, seed, decide); broken != "" {
+					t.Logf("caught in world %d: %s", seed, broken)
+					return
+				}
+			}
+			t.Error("not caught")
+		})
+	}
+}
+
+func firstData(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || d.Step.Action != ops.ActionSalvage {
+		return d
+	}
+	step := *d.Step
+	step.Members = ops.Weigh(e, s).Kept[:1]
+	return ops.Decision{Step: &step}
+}
+
+// oldVolumes takes every volume for one of the present epoch, so that what the
+// database does not list is dropped.
+func oldVolumes(e engine.Engine, s ops.State) ops.Decision {
+	s.Kube.Members = slices.Clone(s.Kube.Members)
+	for i := range s.Kube.Members {
+		if v := &s.Kube.Members[i].Volume; v.Exists && s.View.Quorum {
+			v.Token = s.Cluster.Status.Formation.Token
+		}
+	}
+	return ops.Decide(e, s)
+}
