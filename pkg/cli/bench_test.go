@@ -89,7 +89,9 @@ func (b *bench) recording() interceptor.Funcs {
 			return c.Create(ctx, o, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			b.wrote("update " + o.GetName())
+			if asked := (&client.UpdateOptions{}).ApplyOptions(opts); len(asked.DryRun) == 0 {
+				b.wrote("update " + o.GetName())
+			}
 			return c.Update(ctx, o, opts...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {

@@ -52,6 +52,19 @@ func (fakeEngine) CheckLowered(v engine.View, _ string) error {
 	return nil
 }
 
+func (fakeEngine) CheckSettings(_ engine.View, spec v1alpha1.DatabaseClusterSpec, _ bool) error {
+	if _, ok := spec.Config["colour"]; ok {
+		return &engine.Refusal{Check: "config", Reason: `option "colour" is not known to fakedb`, Hint: "did you mean color?"}
+	}
+	return nil
+}
+func (fakeEngine) ListOptions(string) ([]engine.Option, error) {
+	return []engine.Option{
+		{Name: "color", Kind: "enum", Allowed: "red, green", Default: "red", Restart: true},
+		{Name: "data-dir", Restart: true, Managed: "data stays on the member's own volume"},
+		{Name: "speed", Kind: "integer", Allowed: "1 to 9", Default: "5", Restart: true},
+	}, nil
+}
 func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
 	for _, m := range v.Members {
 		if strings.HasPrefix(m.Version, "3.5") && strings.HasPrefix(target, "3.7") {

@@ -39,6 +39,9 @@ func dryRuns(backup string) map[string][]string {
 		"user delete":         {"user", "delete", "my-db", "listed"},
 		"credentials rotate":  {"credentials", "rotate", "my-db"},
 		"certificates rotate": {"certificates", "rotate", "my-db"},
+		"configure":           {"configure", "my-db", "--set", "color=green"},
+		"resize":              {"resize", "my-db", "--memory", "1Gi", "--storage", "20Gi"},
+		"pause":               {"pause", "my-db"},
 	}
 }
 
@@ -106,15 +109,17 @@ func TestPlan(t *testing.T) {
 	b.cluster("my-db")
 	id := b.backup("my-db")
 	for name, args := range map[string][]string{
-		"create":  {"plan", "create", "other", "--engine", "fakedb"},
-		"upgrade": {"plan", "upgrade", "--version", "3.6"},
-		"scale":   {"plan", "scale", "my-db", "--members", "5"},
-		"shrink":  {"plan", "scale", "my-db", "--members", "1"},
-		"delete":  {"plan", "delete", "my-db", "--purge"},
-		"restore": {"plan", "restore", "my-db", "--in-place", "--from", id},
-		"nothing": {"plan", "scale", "my-db", "--members", "3"},
-		"blocked": {"plan", "upgrade", "--version", "3.7", "--skip-backup"},
-		"json":    {"plan", "scale", "my-db", "--members", "5", "-o", "json"},
+		"create":    {"plan", "create", "other", "--engine", "fakedb"},
+		"upgrade":   {"plan", "upgrade", "--version", "3.6"},
+		"scale":     {"plan", "scale", "my-db", "--members", "5"},
+		"shrink":    {"plan", "scale", "my-db", "--members", "1"},
+		"delete":    {"plan", "delete", "my-db", "--purge"},
+		"restore":   {"plan", "restore", "my-db", "--in-place", "--from", id},
+		"configure": {"plan", "configure", "my-db", "--set", "color=green", "--unset", "speed"},
+		"resize":    {"plan", "resize", "my-db", "--memory", "1Gi", "--storage", "20Gi"},
+		"nothing":   {"plan", "scale", "my-db", "--members", "3"},
+		"blocked":   {"plan", "upgrade", "--version", "3.7", "--skip-backup"},
+		"json":      {"plan", "scale", "my-db", "--members", "5", "-o", "json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.t = t

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ func newResume(f *Factory) *cobra.Command {
 	return newContinuation(f, false, &cobra.Command{
 		Use:   "resume [NAME]",
 		Short: "Continue the operation in flight",
-		Long:  "Continue the operation in flight, whoever began it and from wherever. What was done already is seen, not repeated.",
+		Long:  "Continue the operation in flight, whoever began it and from wherever. What was done already is seen, not repeated. It also lifts a pause.",
 		Example: `  # Continue what was interrupted on my-db
   kubectl dbop resume my-db`,
 	})
@@ -48,6 +49,9 @@ func runContinuation(ctx context.Context, f *Factory, c *change, args []string, 
 	if cancel {
 		in.verbed = "operation cancelled"
 	}
+	if op == nil && t.cluster.Spec.Paused {
+		return c.lift(ctx, in, t, cancel)
+	}
 	if op == nil {
 		f.note("No operation of %s is in flight.", t.cluster.Name)
 		in.operation = false
@@ -64,6 +68,22 @@ func runContinuation(ctx context.Context, f *Factory, c *change, args []string, 
 		return c.settle(in, err)
 	}
 	return c.report(ctx, in, done, t.cluster)
+}
+
+// lift ends a pause under which nothing is in flight.
+func (c *change) lift(ctx context.Context, in intent, t *target, cancel bool) error {
+	in.verbed, in.operation = "resumed", false
+	if c.dryRun != dryRunNone {
+		fmt.Fprintf(c.f.Streams.Out, "%s resumed (dry run)\n", in.subject)
+		return nil
+	}
+	op, err := c.perform(ctx, in, func(ctx context.Context, r *runner) (*v1alpha1.Operation, error) {
+		return r.Resume(ctx, t.namespace, t.cluster.Name, cancel)
+	})
+	if err != nil {
+		return c.settle(in, err)
+	}
+	return c.report(ctx, in, op, t.cluster)
 }
 
 // continuationTarget also finds a cluster whose deletion died right before its end.

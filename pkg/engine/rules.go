@@ -12,6 +12,10 @@ type Rules interface {
 	CheckAdd(View) error
 	// CheckRemove judges whether the named member may leave now.
 	CheckRemove(v View, member string) error
+	// CheckSettings judges options and the size of volumes for a cluster that
+	// is there: what the view says of its data must fit. The view is empty
+	// before the cluster was looked at. force as in CheckCreate.
+	CheckSettings(v View, spec v1alpha1.DatabaseClusterSpec, force bool) error
 	// CheckUpgrade judges the step from every member's version to target, with the cluster's options.
 	CheckUpgrade(v View, spec v1alpha1.DatabaseClusterSpec, target string) error
 	// Preparation says what must be done to the running cluster before the

@@ -48,6 +48,12 @@ func (c *Client) ApplyVolume(ctx context.Context, cluster *v1alpha1.DatabaseClus
 	return c.apply(ctx, cluster.Name, BuildVolume(cluster, member))
 }
 
+// RehearseVolume lets the API server judge what ApplyVolume would write, and
+// stores nothing.
+func (c *Client) RehearseVolume(ctx context.Context, cluster *v1alpha1.DatabaseCluster, member string) error {
+	return c.serverSideApply(ctx, BuildVolume(cluster, member), client.DryRunAll)
+}
+
 // ApplyWorkload makes or changes a member's workload; a running pod stays as
 // it is. A repeat changes nothing.
 func (c *Client) ApplyWorkload(ctx context.Context, in WorkloadInput) (Applied, error) {
@@ -97,14 +103,14 @@ func (c *Client) apply(ctx context.Context, cluster string, obj client.Object) e
 }
 
 // serverSideApply sends the object as it is and reads back what came of it.
-func (c *Client) serverSideApply(ctx context.Context, obj client.Object) error {
+func (c *Client) serverSideApply(ctx context.Context, obj client.Object, opts ...client.ApplyOption) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
 		return fmt.Errorf("write %s %s/%s: %w", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetNamespace(), obj.GetName(), err)
 	}
 	delete(content, "status")
 	wanted := &unstructured.Unstructured{Object: pruned(content)}
-	if err := c.api.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership); err != nil {
+	if err := c.api.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), append(opts, client.ForceOwnership)...); err != nil {
 		return err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(wanted.Object, obj); err != nil {

@@ -54,7 +54,9 @@ type Volume struct {
 	Token    string            `json:"token,omitempty"`
 	Size     resource.Quantity `json:"size"`
 	Capacity resource.Quantity `json:"capacity"`
-	Problem  *Problem          `json:"problem,omitempty"`
+	// Growth says how far a growth that was asked for has come, in the storage's own words.
+	Growth  string   `json:"growth,omitempty"`
+	Problem *Problem `json:"problem,omitempty"`
 }
 
 // Workload is a member's StatefulSet.
@@ -116,6 +118,7 @@ const (
 	ProblemImage         ProblemKind = "ImagePull"
 	ProblemUnschedulable ProblemKind = "Unschedulable"
 	ProblemVolume        ProblemKind = "VolumeNotBound"
+	ProblemGrowth        ProblemKind = "VolumeNotGrown"
 	ProblemCrashing      ProblemKind = "CrashLooping"
 	ProblemOOM           ProblemKind = "OutOfMemory"
 	ProblemDisk          ProblemKind = "DiskFull"

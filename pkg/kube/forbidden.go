@@ -56,6 +56,22 @@ func (e *ForbiddenError) Hint() string {
 		e.Verb, e.Resource, e.Namespace, subject, e.Namespace)
 }
 
+// Denied returns why the API server will not have what was asked of it:
+// admission's reason, or what is invalid; false for any other failure, a
+// missing right included.
+func Denied(err error) (string, bool) {
+	if f, ok := errors.AsType[*ForbiddenError](err); ok {
+		return f.Denied, f.Denied != ""
+	}
+	if apierrors.IsInvalid(err) {
+		var status apierrors.APIStatus
+		if errors.As(err, &status) {
+			return status.Status().Message, true
+		}
+	}
+	return "", false
+}
+
 // forbidden tells a missing right from an object that admission denied: both
 // are 403 with the same reason, only the authorizer's words differ.
 func forbidden(r RequestError) error {

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,27 @@ func volumeFacts(v *corev1.PersistentVolumeClaim) Volume {
 	if v.Status.Phase == corev1.ClaimLost {
 		f.Problem = &Problem{Kind: ProblemVolume, Message: "the volume " + v.Spec.VolumeName + " behind the claim is gone", Since: v.CreationTimestamp.Time}
 	}
+	growthFacts(&f, v)
 	return f
+}
+
+// growthFacts reads how far a growth has come, and what failed of it.
+func growthFacts(f *Volume, v *corev1.PersistentVolumeClaim) {
+	if f.Size.Cmp(f.Capacity) <= 0 {
+		return
+	}
+	for _, c := range v.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		words := cmp.Or(c.Message, string(c.Type))
+		switch c.Type {
+		case corev1.PersistentVolumeClaimControllerResizeError, corev1.PersistentVolumeClaimNodeResizeError:
+			f.Problem = &Problem{Kind: ProblemGrowth, Message: words, Since: c.LastTransitionTime.Time}
+		case corev1.PersistentVolumeClaimFileSystemResizePending, corev1.PersistentVolumeClaimResizing:
+			f.Growth = words
+		}
+	}
 }
 
 // bindingProblem blames the volume if the scheduler does. A claim that waits

@@ -43,3 +43,22 @@ func TestBindingProblem(t *testing.T) {
 		t.Errorf("a scheduled pod has problem %+v", got)
 	}
 }
+
+func TestGrowthFacts(t *testing.T) {
+	for kind, want := range map[corev1.PersistentVolumeClaimConditionType]Volume{
+		corev1.PersistentVolumeClaimFileSystemResizePending: {Growth: "as the storage says"},
+		corev1.PersistentVolumeClaimControllerResizeError:   {Problem: &Problem{Kind: ProblemGrowth, Message: "as the storage says"}},
+	} {
+		v := BuildVolume(testCluster(), "db-1")
+		v.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			Conditions: []corev1.PersistentVolumeClaimCondition{{Type: kind, Status: corev1.ConditionTrue, Message: "as the storage says"}}}
+		got := volumeFacts(v)
+		if diff := cmp.Diff(want, Volume{Growth: got.Growth, Problem: got.Problem}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+		v.Status.Capacity[corev1.ResourceStorage] = resource.MustParse("10Gi")
+		if got := volumeFacts(v); got.Growth != "" || got.Problem != nil {
+			t.Errorf("%s: it has grown, and is said to: %+v", kind, got)
+		}
+	}
+}

@@ -20,6 +20,7 @@ func Decide(e engine.Engine, s State) Decision {
 		return Decision{Done: true}
 	}
 	for _, family := range []func() *Decision{
+		p.paused,
 		p.identity,
 		p.deletion,
 		p.restoreInPlace,
@@ -30,6 +31,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.stopping,
 		p.starting,
 		p.backup,
+		p.growing,
 		p.authentication,
 		p.userChange,
 		p.rotation,
@@ -255,6 +257,8 @@ func waitTitle(id string, members []string) string {
 		return fmt.Sprintf("%s is a healthy member", members[0])
 	case "joined":
 		return fmt.Sprintf("%s has started and catches up", members[0])
+	case "grown":
+		return fmt.Sprintf("the volume of %s has grown", members[0])
 	case "may-add":
 		return "the cluster is fit for another member"
 	case "may-remove":
@@ -301,6 +305,8 @@ func (p planner) stuck(member string, problem kube.Problem) *Error {
 		hint = "bring the node back, then repeat the command; if it never comes back, its member is to be replaced: " + p.replaceFirst(member).Hint
 	case kube.ProblemDisk:
 		hint = "give it more space: kubectl dbop resize " + p.s.Cluster.Name + " --storage SIZE"
+	case kube.ProblemGrowth:
+		hint = "mend what the storage says, then repeat the command; or step back: kubectl dbop cancel " + p.s.Cluster.Name
 	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
 		hint = "kubectl dbop logs " + p.s.Cluster.Name + " shows why; then repeat the command, or step back: kubectl dbop cancel " + p.s.Cluster.Name
 	}

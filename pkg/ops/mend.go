@@ -51,7 +51,7 @@ func (p planner) cantStart(m kube.Member) bool {
 	switch problem.Kind {
 	case kube.ProblemImage, kube.ProblemCrashing, kube.ProblemConfig:
 		return true
-	case kube.ProblemOOM, kube.ProblemUnschedulable:
+	case kube.ProblemOOM, kube.ProblemUnschedulable, kube.ProblemDisk:
 		return asksRoll(p.s.verb())
 	}
 	return false

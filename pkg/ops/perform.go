@@ -50,6 +50,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.authority(ctx, s, step.Action)
 	case ActionUpgrade, ActionDowngrade:
 		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Version == s.Cluster.Spec.Version })
+	case ActionGrow:
+		return Result{}, l.grow(ctx, s, step.Members)
 	case ActionRoll:
 		want := s.settings(l.Engine)
 		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Settings == want })

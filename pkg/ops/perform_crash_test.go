@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -66,6 +67,12 @@ func deeds() map[string]deed {
 			c.Spec.Version = "1.2.0"
 			b.must(b.store().UpdateCluster(b.t.Context(), c))
 		}, Step{Action: ActionUpgrade, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 2},
+		"grow": {func(b *bench) {
+			formed(b)
+			c := b.cluster()
+			c.Spec.Storage.Size = resource.MustParse("64Gi")
+			b.must(b.store().UpdateCluster(b.t.Context(), c))
+		}, Step{Action: ActionGrow, Members: []string{"db-1", "db-2"}}, nil, nil, 2},
 		"roll": {func(b *bench) {
 			formed(b)
 			c := b.cluster()

@@ -20,7 +20,7 @@ func (l *Live) start(ctx context.Context, s State, members []string) error {
 			if err := l.Client.EnsureMemberCertificate(ctx, s.Cluster, m); err != nil {
 				return fmt.Errorf("create the certificate of %s: %w", m, err)
 			}
-			if err := l.Client.ApplyVolume(ctx, s.Cluster, m); err != nil {
+			if err := l.applyVolume(ctx, s, m); err != nil {
 				return fmt.Errorf("create the volume of %s: %w", m, err)
 			}
 			_, err := l.applyWorkload(ctx, s, m)

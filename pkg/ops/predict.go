@@ -56,6 +56,10 @@ func Predict(e engine.Engine, s State, step Step) State {
 		}
 	case ActionUpgrade, ActionDowngrade:
 		n.upgraded(step.member(), n.settings(e))
+	case ActionGrow:
+		for _, m := range step.Members {
+			n.Kube.Members[n.memberIndex(m)].Volume.Size = n.Cluster.Spec.Storage.Size.DeepCopy()
+		}
 	case ActionRoll:
 		n.rolled(step.member(), n.settings(e))
 	case ActionAnnounce:
@@ -271,7 +275,11 @@ func (s *State) settle() {
 	s.View.Members = members
 	s.settleVersion()
 	for i := range s.Kube.Members {
-		if m := &s.Kube.Members[i]; m.Workload.Exists {
+		m := &s.Kube.Members[i]
+		if m.Volume.Exists {
+			m.Volume.Capacity, m.Volume.Problem = m.Volume.Size, nil
+		}
+		if m.Workload.Exists {
 			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, Settings: m.Workload.Settings, UID: m.Pod.UID}
 		}
 	}

@@ -36,6 +36,9 @@ func (p planner) roll() *Decision {
 		if d := p.oneVersion(); d != nil {
 			return d
 		}
+		if err := p.e.CheckSettings(p.s.View, p.s.Cluster.Spec, p.s.waives("size")); err != nil && !p.s.cancelling() {
+			return block(refused(err))
+		}
 	}
 	return p.inTurn(outdated, "the leader restarts last, after it handed over to a member with the new settings", p.rollStep)
 }

@@ -38,6 +38,12 @@ type ClosableWorld interface {
 	Close() error
 }
 
+// Rehearser is what a World also is if it can have a step judged before the
+// first one is taken.
+type Rehearser interface {
+	Rehearse(ctx context.Context, s State, step Step) error
+}
+
 // Prepared is a request that was looked at and judged; nothing was written.
 type Prepared struct {
 	Request Request
@@ -87,7 +93,21 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
 		return p, &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
 	}
-	return p, nil
+	return p, p.rehearse(ctx, world)
+}
+
+// rehearse has the steps of a new request judged, where the world can.
+func (p *Prepared) rehearse(ctx context.Context, world World) error {
+	r, ok := world.(Rehearser)
+	if !ok || p.Continues != nil {
+		return nil
+	}
+	for _, step := range p.Plan.Steps {
+		if err := r.Rehearse(ctx, p.State, step); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // record is the record that the request will be written down as. A deletion
@@ -207,16 +227,24 @@ func (r *Runner) Run(ctx context.Context, namespace string, req Request) (*v1alp
 	return op, r.loop(ctx, namespace, op, &lease)
 }
 
-// Resume continues the record in flight, or steps it back.
+// Resume continues the record in flight, or steps it back, and lifts a pause.
+// The record is nil if there was only a pause.
 func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error) {
 	lease, err := r.Lock(ctx, namespace, cluster, func(string, time.Duration) {})
 	if err != nil {
 		return nil, busy(err)
 	}
 	defer func() { _ = lease.Release(context.WithoutCancel(ctx)) }()
+	lifted, err := SetPaused(ctx, r.Store, namespace, cluster, false)
+	if err != nil && !errors.Is(err, kube.ErrNotFound) {
+		return nil, err
+	}
 	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
 	if err != nil {
 		return nil, err
+	}
+	if op == nil && lifted {
+		return nil, nil
 	}
 	if op == nil {
 		return nil, &Error{Kind: Unchanged, Message: "no operation of " + cluster + " is in flight"}

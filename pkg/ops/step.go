@@ -22,6 +22,7 @@ const (
 	ActionRetire       Action = "retire-member"
 	ActionPrepare      Action = "prepare-upgrade"
 	ActionUpgrade      Action = "upgrade-member"
+	ActionGrow         Action = "grow-volumes"
 	ActionRoll         Action = "roll-member"
 	ActionAnnounce     Action = "announce-downgrade"
 	ActionWithdraw     Action = "withdraw-downgrade"

@@ -75,6 +75,18 @@ func (s stub) CheckRemove(v engine.View, member string) error {
 	return nil
 }
 
+func (stub) CheckSettings(v engine.View, spec v1alpha1.DatabaseClusterSpec, _ bool) error {
+	if spec.Config["speed"] == "none" {
+		return &engine.Refusal{Check: "config", Reason: "no such speed", Hint: "choose another"}
+	}
+	for _, m := range v.Members {
+		if spec.Config["room"] == "none" && m.Reachable {
+			return &engine.Refusal{Check: "quota", Reason: m.Name + " has too much data", Hint: "give it more room"}
+		}
+	}
+	return nil
+}
+
 func (s stub) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
 	if target == "9.9.9" {
 		return &engine.Refusal{Check: "skipped-minor", Reason: "too far"}

@@ -180,6 +180,8 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 			w.violate("%s succeeded and %s still runs", o.Name, s.name)
 		case (o.Spec.Verb == v1alpha1.VerbUpgrade || o.Spec.Verb == v1alpha1.VerbDowngrade) && l.version != c.Spec.Version:
 			w.violate("%s succeeded and %s is on %s, wanted %s", o.Name, s.name, l.version, c.Spec.Version)
+		case configures(o) && o.Status.Phase == v1alpha1.PhaseSucceeded && s.volume != nil && s.volume.capacity.Cmp(c.Spec.Storage.Size) < 0:
+			w.violate("%s succeeded and the volume of %s has %s", o.Name, s.name, s.volume.capacity.String())
 		case configures(o) && l.settings != w.settings(c):
 			w.violate("%s (%s) ends and %s has settings %s, wanted %s", o.Name, o.Status.Phase, s.name, l.settings, w.settings(c))
 		}

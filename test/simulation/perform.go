@@ -46,6 +46,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.prepare(ctx, st, step.Members)
 	case ops.ActionUpgrade, ops.ActionDowngrade:
 		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Version == st.Cluster.Spec.Version })
+	case ops.ActionGrow:
+		return ops.Result{}, s.grow(ctx, st, step.Members)
 	case ops.ActionRoll:
 		want := w.settings(st.Cluster)
 		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Settings == want })
@@ -119,7 +121,8 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 		if slot.volume != nil {
 			return nil
 		}
-		slot.volume = &volume{token: st.Cluster.Status.Formation.Token, boundAt: w.now.Add(w.between(0, 4*time.Second))}
+		size := st.Cluster.Spec.Storage.Size
+		slot.volume = &volume{size: size, capacity: size, token: st.Cluster.Status.Formation.Token, boundAt: w.now.Add(w.between(0, 4*time.Second))}
 		return nil
 	})
 }

@@ -3,6 +3,8 @@ package simulation
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
@@ -20,10 +22,13 @@ type slot struct {
 }
 
 type volume struct {
-	token    string
-	boundAt  time.Time
-	deleting bool
-	data     *data
+	// size is what was asked for, capacity what it has; it grows at grownAt.
+	size, capacity resource.Quantity
+	grownAt        time.Time
+	token          string
+	boundAt        time.Time
+	deleting       bool
+	data           *data
 }
 
 type workload struct {
@@ -110,6 +115,9 @@ func (w *World) reconcile(s *slot) {
 	if s.volume != nil && s.volume.deleting && s.pod == nil {
 		w.logf("volume %s is gone", s.name)
 		s.volume = nil
+	}
+	if v := s.volume; v != nil && !w.now.Before(v.grownAt) {
+		v.capacity = v.size
 	}
 	w.makePod(s)
 	if p := s.pod; p != nil && !p.deleting && p.process == nil && !w.now.Before(p.startAt) {

@@ -28,7 +28,7 @@ func (w *World) facts(cluster string) kube.Facts {
 func (w *World) member(s *slot) kube.Member {
 	m := kube.Member{Name: s.name}
 	if v := s.volume; v != nil {
-		m.Volume = kube.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token}
+		m.Volume = kube.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token, Size: v.size, Capacity: v.capacity}
 	}
 	if l := s.workload; l != nil {
 		m.Workload = kube.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Settings: l.settings, Token: l.token}

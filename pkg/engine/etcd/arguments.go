@@ -11,7 +11,17 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-const featureGates = "feature-gates"
+const (
+	featureGates    = "feature-gates"
+	modeOption      = "auto-compaction-mode"
+	retentionOption = "auto-compaction-retention"
+)
+
+// ourMode and ourRetention keep an hour of history.
+const (
+	ourMode      = "periodic"
+	ourRetention = "1h"
+)
 
 // What --initial-cluster-state says; see Seal.
 const (
@@ -122,9 +132,9 @@ func defaults(spec v1alpha1.DatabaseClusterSpec, v version) (map[string]string, 
 		return nil, err
 	}
 	out := map[string]string{
-		"auto-compaction-mode":      "periodic",
-		"auto-compaction-retention": "1h",
-		quotaOption:                 strconv.FormatInt(q, 10),
+		modeOption:      ourMode,
+		retentionOption: ourRetention,
+		quotaOption:     strconv.FormatInt(q, 10),
 	}
 	if v.line().less(schemaLine) {
 		out["experimental-compact-hash-check-enabled"] = "true"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func lint(config map[string]string, v version) error {
 			return err
 		}
 	}
-	return nil
+	return lintTogether(config)
 }
 
 func lintOption(name, value string, v version) error {
@@ -37,7 +38,11 @@ func lintOption(name, value string, v version) error {
 	}
 	o, ok := options[name]
 	if !ok {
-		return refuse("config", list, "option %q is not known to etcd", name)
+		hint := list
+		if near := nearest(name, maps.Keys(options)); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return refuse("config", hint, "option %q is not known to etcd", name)
 	}
 	if v.minor < o.since {
 		return refuse("config", list, "option %s exists from etcd 3.%d on, not in %s", name, o.since, v.line())
@@ -49,18 +54,37 @@ func lintOption(name, value string, v version) error {
 		}
 		return refuse("config", hint, "option %s was removed in etcd 3.%d and %s does not start with it", name, o.until+1, v)
 	}
-	switch name {
-	case quotaOption:
-		return lintQuota(value)
-	case featureGates:
+	if name == quotaOption {
+		_, err := parseQuota(value)
+		return err
+	}
+	if !o.kind.fits(value) {
+		return refuse("config", "write "+o.kind.allowed, "option %s has the value %q, which etcd does not start with", name, value)
+	}
+	if name == featureGates {
 		return lintGates(value)
 	}
 	return nil
 }
 
-func lintQuota(value string) error {
-	_, err := parseQuota(value)
-	return err
+// lintTogether judges options that etcd judges together.
+func lintTogether(config map[string]string) error {
+	value := func(name, ours string) string {
+		if own, ok := config[name]; ok {
+			return own
+		}
+		return ours
+	}
+	if keep := value(retentionOption, ourRetention); value(modeOption, ourMode) == "revision" && !atLeast(0).fits(keep) {
+		return refuse("config", "set "+retentionOption+" to the number of revisions to keep", "option %s=revision needs a number, and %s is %q", modeOption, retentionOption, keep)
+	}
+	beat, _ := strconv.Atoi(value("heartbeat-interval", options["heartbeat-interval"].fallback))
+	elect, _ := strconv.Atoi(value("election-timeout", options["election-timeout"].fallback))
+	if elect < 5*beat {
+		return refuse("config", "set election-timeout to five times heartbeat-interval or more",
+			"election-timeout of %d ms is less than five times heartbeat-interval of %d ms, and etcd does not start with it", elect, beat)
+	}
+	return nil
 }
 
 // lintGates keeps the gates that this tool opens from being set a second time.

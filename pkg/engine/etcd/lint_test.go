@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -23,8 +24,16 @@ func TestLint(t *testing.T) {
 		{name: "a gate of ours", option: "feature-gates", value: "LeaseCheckpoint=true, CompactHashCheck=false", version: "3.6.16", reason: "CompactHashCheck is managed"},
 		{name: "v2 in 3.5", option: "enable-v2", value: "false", version: "3.5.35"},
 		{name: "v2 in 3.6", option: "enable-v2", value: "false", version: "3.6.16", reason: "removed in etcd 3.6"},
-		{name: "experimental in 3.6", option: "experimental-memory-mlock", version: "3.6.16"},
+		{name: "experimental in 3.6", option: "experimental-memory-mlock", value: "true", version: "3.6.16"},
 		{name: "experimental in 3.7", option: "experimental-memory-mlock", version: "3.7.3", reason: "removed in etcd 3.7"},
+		{name: "no duration", option: "grpc-keepalive-interval", value: "soon", version: "3.6.16", reason: "does not start with"},
+		{name: "out of range", option: "bcrypt-cost", value: "99", version: "3.6.16", reason: "does not start with"},
+		{name: "none of the choice", option: "metrics", value: "all", version: "3.6.16", reason: "does not start with"},
+		{name: "no boolean", option: "pre-vote", value: "perhaps", version: "3.6.16", reason: "does not start with"},
+		{name: "no bytes", option: quotaOption, value: "2Gi", version: "3.6.16", reason: "no positive number"},
+		{name: "hours", option: "auto-compaction-retention", value: "8", version: "3.6.16"},
+		{name: "a mode that our retention does not fit", option: "auto-compaction-mode", value: "revision", version: "3.6.16", reason: "needs a number"},
+		{name: "an election before the fifth heartbeat", option: "election-timeout", value: "400", version: "3.6.16", reason: "five times"},
 		{name: "version", option: "metrics", version: "2.3.8", reason: "not supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,6 +56,9 @@ func TestLintSaysWhatToUse(t *testing.T) {
 		"experimental-watch-progress-notify-interval": "use option watch-progress-notify-interval",
 		"experimental-enable-lease-checkpoint":        "use option feature-gates with LeaseCheckpoint=true",
 		"enable-v2":                                   "remove enable-v2 from the options",
+		"snapshot-cuont":                              "did you mean snapshot-count?",
+		"colour":                                      "see etcd --help of that version for its options",
+		"bcrypt-cost":                                 "write 4 to 31",
 	} {
 		if got := hint(New().Lint(map[string]string{option: "1"}, "3.7.3")); got != want {
 			t.Errorf("hint for %s is %q, want %q", option, got, want)
@@ -81,5 +93,46 @@ func TestOptionsAreTheServers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDefaultsAreTheServers compares the defaults with what the servers' help
+// says, where it says anything but the value that means "as usual".
+func TestDefaultsAreTheServers(t *testing.T) {
+	t.Parallel()
+	usual := regexp.MustCompile(`(?m)^\s+--([a-z0-9-]+)[ =]'?([^'\s]+)'?$`)
+	for _, release := range []string{"3.5.35", "3.6.16", "3.7.3"} {
+		v, err := supported(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		help, err := exec.CommandContext(t.Context(), program(t, v.line().String(), "etcd"), "--help").CombinedOutput()
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared := 0
+		for _, m := range usual.FindAllStringSubmatch(string(help), -1) {
+			o, known := options[m[1]]
+			said := m[2]
+			if !known || said == "math.MaxUint32" || m[1] == quotaOption || m[1] == "backend-batch-limit" {
+				continue
+			}
+			compared++
+			if o.usual(v) != said {
+				t.Errorf("etcd %s says that %s is %q by default, the table %q", v.line(), m[1], said, o.usual(v))
+			}
+		}
+		if compared < 25 {
+			t.Errorf("only %d defaults of etcd %s were compared", compared, v.line())
+		}
+	}
+}
+
+func TestDefaultsFitTheirKind(t *testing.T) {
+	t.Parallel()
+	for name, o := range options {
+		if o.kind.fits == nil || !o.kind.fits(o.fallback) || (o.later != "" && !o.kind.fits(o.later)) {
+			t.Errorf("the default of %s, %q, is none of: %s", name, o.fallback, o.kind.allowed)
+		}
 	}
 }

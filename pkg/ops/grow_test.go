@@ -1,0 +1,73 @@
+package ops
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// enlarging is a cluster whose volumes of 1Gi are to have 2Gi; nothing else changes.
+func enlarging(change func(*State)) func() State {
+	return func() State {
+		s := well(3)
+		s.Cluster.Spec.Storage.Size = resource.MustParse("1Gi")
+		for i := range s.Kube.Members {
+			m := &s.Kube.Members[i]
+			m.Volume.Size, m.Volume.Capacity = s.Cluster.Spec.Storage.Size, s.Cluster.Spec.Storage.Size
+			s.has(m.Name)
+		}
+		op := operation(v1alpha1.VerbResize)
+		size := resource.MustParse("2Gi")
+		op.Spec.Change = &v1alpha1.SettingsChange{Size: &size}
+		complete(&op.Spec, s.Cluster)
+		s = s.doing(op, true)
+		want(s.Cluster, op)
+		if change != nil {
+			change(&s)
+		}
+		return s
+	}
+}
+
+func TestDecideGrow(t *testing.T) {
+	t.Parallel()
+	// asked says that the volumes of all were asked to grow.
+	asked := func(s *State) {
+		s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "grow-volumes"}}
+		for i := range s.Kube.Members {
+			s.Kube.Members[i].Volume.Size = s.Cluster.Spec.Storage.Size
+		}
+	}
+	ask(t, stub{}, []question{
+		{"first of all", enlarging(nil), "grow-volumes"},
+		{"before anybody is asked how the members are", enlarging(func(s *State) {
+			s.down("db-1", kube.ProblemCrashing, time.Minute)
+			s.down("db-2", kube.ProblemCrashing, time.Minute)
+			s.noQuorum()
+		}), "grow-volumes"},
+		{"then it takes its time", enlarging(asked), "wait/grown"},
+		{"a storage that can't is named", enlarging(func(s *State) {
+			asked(s)
+			s.Kube.Members[0].Volume.Problem = &kube.Problem{Kind: kube.ProblemGrowth, Message: "no room", Since: s.Now.Add(-time.Minute)}
+		}), "blocked NeedsHuman VolumeNotGrown"},
+		{"volumes of another epoch stay as they are", enlarging(func(s *State) {
+			asked(s)
+			for i := range s.Kube.Members {
+				s.Kube.Members[i].Volume.Capacity = s.Cluster.Spec.Storage.Size
+			}
+			s.Kube.Members = append(s.Kube.Members, kube.Member{Name: "db-9", Volume: kube.Volume{Exists: true, Token: "old", Size: resource.MustParse("1Gi")}})
+		}), "done"},
+		{"no way back, and none is needed", enlarging(func(s *State) { asked(s); steppingBack(s) }), "done"},
+		{"no other verb grows them", enlarging(func(s *State) { s.Operation.Spec.Verb = v1alpha1.VerbScale }), "done"},
+	})
+}
+
+func TestGrowthComesBeforeTheRoll(t *testing.T) {
+	t.Parallel()
+	s := enlarging(func(s *State) { s.Cluster.Spec.Config = map[string]string{"speed": "high"} })()
+	judge(t, stub{}, s, []string{"grow-volumes", "wait/grown", "roll-member/db-2", "roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}, "")
+}
