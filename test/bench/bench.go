@@ -47,6 +47,7 @@ func measures() []measure {
 		{"requests", measureRequests},
 		{"list", measureList},
 		{"backup", measureBackup},
+		{"restore", measureRestore},
 	}
 }
 

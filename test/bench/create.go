@@ -15,8 +15,8 @@ import (
 // StatefulSet, in turn, each cluster alone on the machine.
 func measureCreate(ctx context.Context, b *bench) error {
 	return b.inNamespace(ctx, func(ns string) error {
-		// The image is the tool's own; one cluster that isn't counted tells which, and warms the nodes.
-		image, err := b.imageOf(ctx, ns)
+		// The image is the tool's own.
+		image, err := b.warm(ctx, ns)
 		if err != nil {
 			return err
 		}
@@ -44,16 +44,25 @@ func measureCreate(ctx context.Context, b *bench) error {
 	})
 }
 
-// imageOf is the image of the members that the tool makes.
-func (b *bench) imageOf(ctx context.Context, ns string) (string, error) {
+// warm makes a cluster that isn't counted, which warms the nodes, and returns its image.
+func (b *bench) warm(ctx context.Context, ns string) (string, error) {
 	if _, err := b.dbop(ctx, "create", "warm", "--engine", "etcd", "--members", "3", "-n", ns); err != nil {
 		return "", err
 	}
-	pods, err := b.site.Client.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=warm,app.kubernetes.io/component=database"})
-	if err != nil || len(pods.Items) == 0 {
-		return "", errors.Join(errors.New("the first cluster has no pods"), err)
+	image, err := b.imageOf(ctx, ns, "warm")
+	if err != nil {
+		return "", err
 	}
-	return pods.Items[0].Spec.Containers[0].Image, b.deleteOurs(ctx, ns, "warm")
+	return image, b.deleteOurs(ctx, ns, "warm")
+}
+
+// imageOf is the image of the members of a cluster that the tool made.
+func (b *bench) imageOf(ctx context.Context, ns, cluster string) (string, error) {
+	pods, err := b.site.Client.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + cluster + ",app.kubernetes.io/component=database"})
+	if err != nil || len(pods.Items) == 0 {
+		return "", errors.Join(fmt.Errorf("cluster %s has no pods", cluster), err)
+	}
+	return pods.Items[0].Spec.Containers[0].Image, nil
 }
 
 // createOurs returns how long it took until the voters were healthy, and until the command returned.
