@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -45,7 +44,7 @@ func checkFile(path string) (err error) {
 }
 
 // readFile reads the file as a database; the trailer behind its last page
-// does not disturb bbolt. Facts are read and pages checked at the same time.
+// does not disturb bbolt.
 func readFile(path string) (facts engine.SnapshotFacts, err error) {
 	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true})
 	if err != nil {
@@ -56,15 +55,16 @@ func readFile(path string) (facts engine.SnapshotFacts, err error) {
 	if err := guarded(db, func(tx *bolt.Tx) error { return checkSize(tx, path) }); err != nil {
 		return engine.SnapshotFacts{}, err
 	}
-	var read errgroup.Group
-	read.Go(func() error {
-		return guarded(db, func(tx *bolt.Tx) (err error) {
-			facts, err = readFacts(tx)
-			return err
-		})
+	// bbolt checks in a goroutine of its own, where a panic could not be
+	// caught: only what could be read is checked.
+	err = guarded(db, func(tx *bolt.Tx) (err error) {
+		facts, err = readFacts(tx)
+		return err
 	})
-	read.Go(func() error { return guarded(db, consistent) })
-	return facts, read.Wait()
+	if err != nil {
+		return engine.SnapshotFacts{}, err
+	}
+	return facts, guarded(db, consistent)
 }
 
 // guarded reads in a transaction. A file that was put together wrongly on

@@ -23,6 +23,9 @@ const (
 	proposers = 128
 	// appliedInterval is how often members are asked how far they have come.
 	appliedInterval = 100 * time.Millisecond
+	// commitWithin is after how long a change is in the data file for sure:
+	// many times the 100 ms of --backend-batch-interval, which nobody sets to seconds.
+	commitWithin = 2 * time.Second
 )
 
 // v2FreeLine is the first series that cannot read log entries in the format
@@ -36,10 +39,11 @@ var v2FreeLine = line{3, 7}
 // to 3.7 the log is filled with entries that change nothing, until every
 // member has written a snapshot.
 //
-// On the way down a member tells of lowered storage when its log calls for a
-// snapshot, and saves that a moment later (server/etcdserver/server.go); killed
-// in between, it replays the newer cluster version, on which the older binary
-// panics.
+// On the way down a member tells of lowered storage before either its log or
+// its data file says so on disk: the snapshot of the log follows a moment later
+// (server/etcdserver/server.go), and the data file is written in batches
+// (server/storage/backend). Killed in between, it starts from what the older
+// binary refuses.
 func (s *session) PrepareUpgrade(ctx context.Context, members []string, target string) error {
 	to, err := parseVersion(target)
 	if err != nil {
@@ -47,10 +51,11 @@ func (s *session) PrepareUpgrade(ctx context.Context, members []string, target s
 	}
 	// A member counts entries as applied a moment before it writes the snapshot
 	// that they call for. One more entry, sent only now, is applied after it.
-	rounds := []int64{1}
+	rounds, settle := []int64{1}, time.Duration(0)
 	switch view := s.Observe(ctx, members); {
 	case anyRuns(view, func(l line) bool { return to.line().less(l) }):
 		// On the way down the lowered cluster version calls for one by itself.
+		settle = commitWithin
 	case to.line() == v2FreeLine && anyRuns(view, func(l line) bool { return l.less(to.line()) }):
 		count, err := s.snapshotCount()
 		if err != nil {
@@ -69,7 +74,19 @@ func (s *session) PrepareUpgrade(ctx context.Context, members []string, target s
 			return fmt.Errorf("prepare the upgrade to %s, make every member write a snapshot of its log: %w", target, err)
 		}
 	}
-	return nil
+	return pause(ctx, settle)
+}
+
+// pause waits for what no member tells of.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // anyRuns reports whether a member runs such a series, or can't be asked.
