@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -55,6 +56,8 @@ func (l *login) renew(ctx context.Context, cc grpc.ClientConnInterface, failed s
 	if l.token != failed {
 		return l.token, nil
 	}
+	ctx, cancel := shorter(ctx)
+	defer cancel()
 	candidates, err := l.credentials(ctx)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", loginDemanded, err)
@@ -71,7 +74,19 @@ func (l *login) renew(ctx context.Context, cc grpc.ClientConnInterface, failed s
 			break
 		}
 	}
-	return "", fmt.Errorf("%s: %w", loginDemanded, failure)
+	// Unwrapped: the client would take a status inside for its own deadline,
+	// and drop the words around it.
+	return "", fmt.Errorf("%s: %s", loginDemanded, plain(failure))
+}
+
+// shorter leaves a third of the time to say why a login, which takes a
+// majority, did not come.
+func shorter(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)*2/3)
 }
 
 // loginDemanded begins what is said when no login succeeds. The client that
