@@ -11,16 +11,23 @@ func newBackup(f *Factory, m mode) *cobra.Command {
 	c := newChange(f, m)
 	var repo, to string
 	var verify bool
+	outside := &outsideFlags{}
 	cmd := &cobra.Command{
 		Use:   "backup [NAME]",
 		Short: "Back up a cluster",
 		Long: `Back up a cluster: a consistent copy of one member is streamed into a repository, checked on the way and
-opened afterwards. With --verify it is also restored into a throw-away member and compared.`,
+opened afterwards. With --verify it is also restored into a throw-away member and compared.
+
+A database that something else made is backed up by --from-statefulset, --selector or --endpoints, see
+'kubectl dbop inspect'. Its backup is like any other: verify it, and restore it into a cluster of this tool's.`,
 		Example: `  # Back up my-db to the default repository
   kubectl dbop backup my-db
 
   # Back up to a directory and prove that it can be restored
-  kubectl dbop backup my-db --to /backups --verify`,
+  kubectl dbop backup my-db --to /backups --verify
+
+  # Back up the etcd of a chart, to bring it into a cluster of this tool's
+  kubectl dbop backup --from-statefulset my-etcd --verify`,
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,12 +37,21 @@ opened afterwards. With --verify it is also restored into a throw-away member an
 			if to != "" && repo != "" {
 				return misuse("--to and --repository exclude each other")
 			}
+			if to != "" {
+				repo = "dir:" + to
+			}
+			if outside.given() {
+				if len(args) > 0 {
+					return misuse("%s is a cluster of this tool's: --from-statefulset, --selector and --endpoints are for others", args[0])
+				}
+				if err := outside.check("--from-statefulset"); err != nil {
+					return err
+				}
+				return backupOutside(cmd.Context(), f, c, outside, repo, verify)
+			}
 			t, err := f.target(cmd.Context(), args)
 			if err != nil {
 				return err
-			}
-			if to != "" {
-				repo = "dir:" + to
 			}
 			spec := f.operation(cmd.Context(), v1alpha1.VerbBackup, t.cluster.Name)
 			spec.Verify = verify
@@ -51,6 +67,8 @@ opened afterwards. With --verify it is also restored into a throw-away member an
 	cmd.Flags().StringVar(&to, "to", "", "Directory of this machine to back up to; short for --repository dir:DIR.")
 	cmd.Flags().BoolVar(&verify, "verify", false, "Restore the backup into a throw-away member and compare.")
 	_ = cmd.MarkFlagDirname("to")
+	cmd.Flags().StringVar(&outside.name, "from-statefulset", "", "StatefulSet of a database that something else made.")
+	outside.addTo(f, cmd)
 	if m == perform {
 		cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f))
 	}

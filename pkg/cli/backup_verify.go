@@ -45,9 +45,8 @@ func runBackupVerify(ctx context.Context, f *Factory, c *change, repo, helper, i
 	if err != nil {
 		return err
 	}
-	step := ops.Step{ID: "verify-backup/" + id, Action: ops.ActionVerify, Title: "Restore the backup into a throw-away member and compare",
-		Risk: ops.RiskNone, Touches: []string{"backup/" + id}}
-	plan := ops.Plan{Verb: "verify", Cluster: m.Cluster, Steps: []ops.Step{step}}
+	plan := verifyPlan(m)
+	step := plan.Steps[0]
 	if c.dryRun != dryRunNone {
 		writePlan(f.Streams.Err, f.errPalette(), in.subject, in.namespace, plan, true)
 		if c.dryRun == dryRunServer {
@@ -66,6 +65,12 @@ func runBackupVerify(ctx context.Context, f *Factory, c *change, repo, helper, i
 		return c.out.print(f.Streams.Out, "Backup", m)
 	}
 	return c.report(ctx, in, nil, nil)
+}
+
+// verifyPlan is the one step that a verification takes.
+func verifyPlan(m repository.Manifest) ops.Plan {
+	return ops.Plan{Verb: "verify", Cluster: m.Cluster, Steps: []ops.Step{{ID: "verify-backup/" + m.ID, Action: ops.ActionVerify,
+		Title: "Restore the backup into a throw-away member and compare", Risk: ops.RiskNone, Touches: []string{"backup/" + m.ID}}}}
 }
 
 // verifyIntent stands in for the cluster if that is gone: the throw-away

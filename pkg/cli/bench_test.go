@@ -54,6 +54,9 @@ type bench struct {
 	lockErr error
 	// verifyErr is what a verification ends with.
 	verifyErr error
+	outsider  *stranger
+	// evidence is everything that exists.
+	evidence kube.Evidence
 	// site is what a namespace offers.
 	site    kube.Preflight
 	connect func() error
@@ -65,7 +68,7 @@ func newBench(t *testing.T) *bench {
 	dir := t.TempDir()
 	site := kube.Preflight{Namespace: kube.Namespace{Name: "shop", Exists: true, PodSecurity: "restricted"},
 		Classes: kube.Classes{Names: []string{"fast"}, Default: "fast", Expandable: true}}
-	b := &bench{t: t, site: site, dir: dir, pods: &fakePods{}, in: strings.NewReader(""), signals: make(chan os.Signal, 2)}
+	b := &bench{t: t, site: site, dir: dir, pods: &fakePods{}, outsider: &stranger{}, in: strings.NewReader(""), signals: make(chan os.Signal, 2)}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	content := "apiVersion: v1\nkind: Config\ncurrent-context: demo\ncontexts:\n- name: demo\n  context: {cluster: c, user: u, namespace: shop}\n" +
 		"clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\nusers:\n- name: u\n"
@@ -159,6 +162,11 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 			Reporter: o.reporter, Stop: o.stop, Poll: time.Millisecond}}, nil
 	}
 	f.newVerifier = func(runnerOptions) (verifier, error) { return &fakeVerifier{b: b}, nil }
+	f.newOutsider = func(_ context.Context, c ops.OutsiderConfig) (outsider, error) {
+		b.outsider.config = c
+		return b.outsider, nil
+	}
+	f.evidence = func(context.Context, string, string) kube.Evidence { return b.evidence }
 	f.newPods = func() (pods, error) { return b.pods, nil }
 	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
 		return repository.NewDirectory(at.Path)

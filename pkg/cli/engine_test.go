@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -131,3 +133,7 @@ func (fakeEngine) Source(v engine.View, _ bool) string {
 func (fakeEngine) Compare(a, b engine.Position) (int, bool) {
 	return strings.Compare(string(a), string(b)), true
 }
+
+func (fakeEngine) Recognize(corev1.PodSpec) (engine.Trace, bool)      { return engine.Trace{}, false }
+func (fakeEngine) Appraise([]engine.Trace, engine.View) []engine.Risk { return nil }
+func (fakeEngine) Spell(engine.Position) []engine.Reading             { return nil }

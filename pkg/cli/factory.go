@@ -65,6 +65,10 @@ type Factory struct {
 	newPods   func() (pods, error)
 	// newVerifier works on the cluster that is wanted, which may be gone.
 	newVerifier func(runnerOptions) (verifier, error)
+	// newOutsider finds a database that something else made.
+	newOutsider func(context.Context, ops.OutsiderConfig) (outsider, error)
+	// evidence is everything that exists of a cluster.
+	evidence func(ctx context.Context, namespace, cluster string) kube.Evidence
 	// newRepository opens a repository; image runs the helper pod where one is needed.
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	// newKeys reads users and passwords.
@@ -84,6 +88,8 @@ func newFactory(c Config) *Factory {
 	f.newRunner = live.runner
 	f.newPods = live.pods
 	f.newVerifier = live.verifier
+	f.newOutsider = live.outsider
+	f.evidence = live.evidence
 	f.newRepository = live.repository
 	f.newKeys = live.keys
 	f.serverVersion = live.serverVersion

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -14,15 +15,19 @@ import (
 
 func newHistory(f *Factory) *cobra.Command {
 	out := newOutput(formatWide, formatName)
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "history [NAME]",
 		Short: "List past and running operations",
-		Long:  "List past and running operations, newest first, of one cluster or of the namespace. Records outlive their cluster.",
+		Long:  "List past and running operations, newest first, of one cluster or of the namespace. Records outlive their cluster; -o json or yaml exports them whole, with every step.",
 		Example: `  # List what was done to my-db
   kubectl dbop history my-db
 
   # List the operations of the namespace with who asked for them
-  kubectl dbop history -o wide`,
+  kubectl dbop history -o wide
+
+  # Export the records of all namespaces
+  kubectl dbop history -A -o json > history.json`,
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,18 +38,25 @@ func newHistory(f *Factory) *cobra.Command {
 			if len(args) > 0 {
 				name = args[0]
 			}
-			return runHistory(cmd.Context(), f, out, name)
+			if all && name != "" {
+				return misuse("a NAME and --all-namespaces exclude each other")
+			}
+			return runHistory(cmd.Context(), f, out, name, all)
 		},
 	}
 	out.addTo(cmd)
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the operations of all namespaces.")
 	cmd.AddCommand(newHistoryDescribe(f))
 	return cmd
 }
 
-func runHistory(ctx context.Context, f *Factory, out *output, name string) error {
+func runHistory(ctx context.Context, f *Factory, out *output, name string, all bool) error {
 	namespace, err := f.namespace()
 	if err != nil {
 		return err
+	}
+	if all {
+		namespace = metav1.NamespaceAll
 	}
 	store, err := f.newStore(kube.DryRunClient)
 	if err != nil {
@@ -69,19 +81,25 @@ func runHistory(ctx context.Context, f *Factory, out *output, name string) error
 		}
 		return nil
 	}
-	return historyTable(f.Now(), records, out.wide()).print(f.Streams.Out, "")
+	return historyTable(f.Now(), records, all, out.wide()).print(f.Streams.Out, "")
 }
 
-func historyTable(now time.Time, records []v1alpha1.Operation, wide bool) *table {
+func historyTable(now time.Time, records []v1alpha1.Operation, all, wide bool) *table {
 	columns := []string{"NAME", "CLUSTER", "VERB", "PHASE", "STEPS", "TOOK"}
 	if wide {
 		columns = append(columns, "BY", "FROM", "BACKUP")
+	}
+	if all {
+		columns = append([]string{"NAMESPACE"}, columns...)
 	}
 	t := newTable(append(columns, "AGE")...)
 	for _, o := range records {
 		row := []string{o.Name, o.Spec.Cluster, string(o.Spec.Verb), string(o.Status.Phase), strconv.Itoa(len(o.Status.Journal)), took(o)}
 		if wide {
 			row = append(row, o.Spec.RequestedBy, o.Spec.RequestedFrom, o.Status.Facts[v1alpha1.FactBackup])
+		}
+		if all {
+			row = append([]string{o.Namespace}, row...)
 		}
 		t.row(append(row, age(now, o.Status.StartedAt.Time))...)
 	}

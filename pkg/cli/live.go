@@ -113,3 +113,26 @@ func (l *live) preflight(ctx context.Context, namespace, claim string) (kube.Pre
 	}
 	return c.Preflight(ctx, namespace, claim)
 }
+
+// outsider speaks to a database that something else made. The client refuses
+// to write, as it does under a dry run.
+func (l *live) outsider(ctx context.Context, c ops.OutsiderConfig) (outsider, error) {
+	var err error
+	if c.Client, err = l.client(kube.DryRunClient); err != nil {
+		return nil, err
+	}
+	c.Dialer = kube.NewDialer(c.Client, portforward.New(c.Client))
+	o, err := ops.OpenOutsider(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (l *live) evidence(ctx context.Context, namespace, cluster string) kube.Evidence {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return kube.Evidence{Missing: []kube.Gap{{What: "all objects", Err: err}}}
+	}
+	return c.Evidence(ctx, namespace, cluster)
+}

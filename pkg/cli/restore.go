@@ -94,6 +94,9 @@ func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url 
 	flags.engine = m.Engine
 	if flags.version == "" {
 		flags.version = m.Version
+		if near, err := e.Catalog().Nearest(m.Version); err == nil && flags.image == "" {
+			flags.version = near.Version
+		}
 	}
 	if flags.members == 0 {
 		flags.members = max(1, int32(min(len(m.Facts.Members), e.Capabilities().MaxMembers))) // #nosec G115 -- a cluster's size fits

@@ -26,7 +26,7 @@ func TestScreens(t *testing.T) {
 		"status": {"status"}, "status_wide": {"status", "my-db", "-o", "wide"}, "status_json": {"status", "-o", "json"},
 		"backup_list": {"backup", "list"}, "backup_list_wide": {"backup", "list", "my-db", "-o", "wide"}, "backup_describe": {"backup", "describe", id},
 		"backup_list_none": {"backup", "list", "other"},
-		"history":          {"history"}, "history_wide": {"history", "-o", "wide"}, "history_describe": {"history", "describe", "my-db.dbop-op-00001"},
+		"history":          {"history"}, "history_wide": {"history", "-o", "wide"}, "history_all": {"history", "-A"}, "history_json": {"history", "my-db", "-o", "json"}, "history_describe": {"history", "describe", "my-db.dbop-op-00001"},
 		"engines": {"engines"}, "engines_wide": {"engines", "-o", "wide"}, "version": {"version"}, "not_found": {"status", "nope"},
 		"usage": {"create", "my-db"}, "help": {"--help"},
 	} {

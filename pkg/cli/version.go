@@ -51,8 +51,7 @@ func newVersion(f *Factory) *cobra.Command {
 }
 
 func runVersion(f *Factory, out *output, clientOnly bool) error {
-	sheet := versionSheet{Client: clientVersion{Version: f.Build.Version, Commit: f.Build.Commit, Date: f.Build.Date,
-		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}}
+	sheet := newVersionSheet(f)
 	var failed error
 	if !clientOnly {
 		sheet.Server, failed = f.serverVersion()
@@ -71,6 +70,12 @@ func runVersion(f *Factory, out *output, clientOnly bool) error {
 		}
 	}
 	return failed
+}
+
+// newVersionSheet knows the client only.
+func newVersionSheet(f *Factory) versionSheet {
+	return versionSheet{Client: clientVersion{Version: f.Build.Version, Commit: f.Build.Commit, Date: f.Build.Date,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}}
 }
 
 // skew warns where Kubernetes does not promise that client and server

@@ -43,6 +43,23 @@ func (c Catalog) Resolve(version string) (Release, error) {
 	}
 }
 
+// Nearest is Resolve, and for a release that the catalog doesn't list the
+// newest of its minor: data of a database that something else made.
+func (c Catalog) Nearest(version string) (Release, error) {
+	r, err := c.Resolve(version)
+	if err == nil {
+		return r, nil
+	}
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) < 3 {
+		return r, err
+	}
+	if near, found := c.Resolve(parts[0] + "." + parts[1]); found == nil {
+		return near, nil
+	}
+	return r, err
+}
+
 // Mirrored replaces the registry host of an image by registry; "" leaves it.
 func Mirrored(image, registry string) string {
 	if registry == "" {

@@ -39,3 +39,13 @@ func TestMirrored(t *testing.T) {
 		}
 	}
 }
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	c := engine.Catalog{Releases: []engine.Release{{Version: "3.5.9"}, {Version: "3.5.10"}, {Version: "3.6.1"}}}
+	for asked, want := range map[string]string{"3.5.9": "3.5.9", "3.5.4": "3.5.10", "v3.6.99": "3.6.1", "3.6": "3.6.1", "3.4.1": "", "latest": "", "3.7": ""} {
+		if r, err := c.Nearest(asked); r.Version != want || (err == nil) != (want != "") {
+			t.Errorf("nearest to %s is %q (%v), want %q", asked, r.Version, err, want)
+		}
+	}
+}

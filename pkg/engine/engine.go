@@ -65,6 +65,9 @@ type Access struct {
 	// demands a password: a certificate that names a user needs none. nil where
 	// there is none. They are never logged.
 	Credentials func(ctx context.Context) ([]Credentials, error)
+	// Outside is true for a cluster that something else made, whose members may
+	// take a certificate and yet not let it name a user.
+	Outside bool
 }
 
 // Session speaks to one cluster. Methods that change something are idempotent:

@@ -43,10 +43,10 @@ func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Reposi
 	if err != nil {
 		return fmt.Errorf("find backup %s: %w", id, err)
 	}
-	if err := l.loadable(m, m.Version); err != nil {
+	t := l.throwAway(s.Cluster, m)
+	if err := l.loadable(m, t.Spec.Version); err != nil {
 		return err
 	}
-	t := l.throwAway(s.Cluster, m)
 	pod := v1alpha1.PodName(t.Name)
 	helper, err := l.helper(ctx, s, pod, func() error { return l.createThrowAway(ctx, s.Cluster, t, m.Facts.Auth) })
 	if err != nil {
@@ -71,7 +71,7 @@ func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Reposi
 	if err := l.compare(ctx, t, m); err != nil {
 		return err
 	}
-	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: m.Version, Tool: l.Tool}); err != nil {
+	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: t.Spec.Version, Tool: l.Tool}); err != nil {
 		return fmt.Errorf("stamp backup %s: %w", id, err)
 	}
 	return l.Client.DeleteHelper(ctx, l.Namespace, pod)
@@ -83,10 +83,13 @@ func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) 
 	t := &v1alpha1.DatabaseCluster{}
 	t.Name, t.Namespace = "verify-"+hex.EncodeToString(sum[:4]), l.Namespace
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1, TLS: v1alpha1.TLS{Disabled: true}}
+	if near, err := l.Engine.Catalog().Nearest(m.Version); err == nil {
+		t.Spec.Version = near.Version
+	}
 	if like != nil {
 		t.Spec.Registry, t.Spec.HelperImage, t.Spec.Storage = like.Spec.Registry, like.Spec.HelperImage, like.Spec.Storage
-		if like.Spec.Version == m.Version {
-			t.Spec.Image = like.Spec.Image
+		if like.Spec.Version == m.Version && like.Spec.Image != "" {
+			t.Spec.Image, t.Spec.Version = like.Spec.Image, m.Version
 		}
 	}
 	t.Status.Formation = &v1alpha1.Formation{Token: "verify-" + m.ID, Members: []string{t.Name}}

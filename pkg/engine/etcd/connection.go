@@ -90,7 +90,7 @@ func newConnection(access engine.Access, at addresses, member string, login *log
 		MaxIdleConns:        1,
 	}
 	c.client, c.http, c.base, c.secure = client, &http.Client{Transport: transport}, base, secure
-	c.named = secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)
+	c.named = !access.Outside && secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)
 	return c, nil
 }
 

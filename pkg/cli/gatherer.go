@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/bundle"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// lookWithin bounds one look at the members for a bundle.
+const lookWithin = 30 * time.Second
+
+// gatherer fills an archive. What fails is noted there and keeps nothing else out.
+type gatherer struct {
+	f       *Factory
+	masker  *bundle.Masker
+	archive *bundle.Archive
+	tail    int64
+}
+
+// gather learns all secrets of all clusters before it writes the first file.
+func (g *gatherer) gather(ctx context.Context, targets []*target) {
+	found := make([]kube.Evidence, len(targets))
+	for i, t := range targets {
+		found[i] = g.f.evidence(ctx, t.namespace, t.cluster.Name)
+		for _, o := range found[i].Objects {
+			if s, ok := o.(*corev1.Secret); ok {
+				g.masker.Learn(s)
+			}
+		}
+	}
+	g.versions()
+	for i, t := range targets {
+		dir := path.Join(t.namespace, t.cluster.Name)
+		g.objects(dir, found[i])
+		g.judgements(ctx, dir, t)
+		g.logs(ctx, dir, t)
+	}
+}
+
+func (g *gatherer) versions() {
+	sheet := newVersionSheet(g.f)
+	var err error
+	if sheet.Server, err = g.f.serverVersion(); err != nil {
+		g.archive.Missing("version of the server", err)
+	}
+	g.sheet("version.yaml", sheet)
+}
+
+func (g *gatherer) objects(dir string, e kube.Evidence) {
+	for _, o := range e.Objects {
+		kind := strings.ToLower(o.GetObjectKind().GroupVersionKind().Kind)
+		text, err := g.masker.Object(o)
+		if err != nil {
+			g.archive.Missing(kind+" "+o.GetName(), err)
+			continue
+		}
+		if o.GetNamespace() == "" {
+			g.archive.Add(path.Join(kind+"s", o.GetName()+".yaml"), text)
+			continue
+		}
+		g.archive.Add(path.Join(dir, "objects", kind+"-"+o.GetName()+".yaml"), text)
+	}
+	for _, m := range e.Missing {
+		g.archive.Missing(dir+": "+m.What, m.Err)
+	}
+}
+
+// judgements are what the tool itself says of the cluster.
+func (g *gatherer) judgements(ctx context.Context, dir string, t *target) {
+	r, err := g.f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	if err != nil {
+		g.archive.Missing(dir+": state", err)
+		return
+	}
+	world := r.world(t.namespace, t.cluster.Name)
+	defer func() { _ = world.Close() }()
+	s, err := observe(ctx, t, world, lookWithin)
+	if err != nil {
+		g.archive.Missing(dir+": state", err)
+		return
+	}
+	g.sheet(path.Join(dir, "status.yaml"), newStatusSheet(t.engine, s))
+	g.sheet(path.Join(dir, "diagnosis.yaml"), ops.Diagnose(t.engine, s))
+	if s.Operation != nil {
+		g.sheet(path.Join(dir, "plan.yaml"), ops.MakePlan(t.engine, s))
+	}
+}
+
+func (g *gatherer) sheet(name string, v any) {
+	raw, err := yaml.Marshal(v)
+	if err != nil {
+		g.archive.Missing(name, err)
+		return
+	}
+	g.archive.Add(name, string(raw))
+}
+
+// logs reads every container of every pod, and what it said before its last restart.
+func (g *gatherer) logs(ctx context.Context, dir string, t *target) {
+	reader, err := g.f.newPods()
+	var found []corev1.Pod
+	if err == nil {
+		found, err = reader.List(ctx, t.namespace, logSelector(t.cluster.Name))
+	}
+	if err != nil {
+		g.archive.Missing(dir+": logs", err)
+		return
+	}
+	for _, p := range found {
+		for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
+			g.log(ctx, reader, dir, p, c.Name, false)
+			if c.RestartCount > 0 {
+				g.log(ctx, reader, dir, p, c.Name, true)
+			}
+		}
+	}
+}
+
+func (g *gatherer) log(ctx context.Context, reader pods, dir string, p corev1.Pod, container string, previous bool) {
+	name := path.Join(dir, "logs", p.Name, container)
+	if previous {
+		name += ".previous"
+	}
+	o := corev1.PodLogOptions{Container: container, Previous: previous, Timestamps: true}
+	if g.tail >= 0 {
+		o.TailLines = &g.tail
+	}
+	log, err := reader.Logs(ctx, p.Namespace, p.Name, o)
+	if err != nil {
+		g.archive.Missing(name, err)
+		return
+	}
+	defer func() { _ = log.Close() }()
+	text, err := io.ReadAll(log)
+	if err != nil {
+		// What was read until then may be what matters.
+		g.archive.Missing(name, fmt.Errorf("cut off: %w", err))
+	}
+	g.archive.Add(name+".log", string(text))
+}

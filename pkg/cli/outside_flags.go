@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// outsider is a database that something else made.
+type outsider interface {
+	Title() string
+	Inspect(ctx context.Context) ops.Inspection
+	Backup(ctx context.Context, r repository.Repository, id string, report func(bytes, total int64)) (repository.Manifest, error)
+	Close() error
+}
+
+// outsideFlags say where such a database is, and with what to speak to it.
+type outsideFlags struct {
+	name, selector, engine string
+	endpoints              []string
+	cert, ca, user         string
+}
+
+func (o *outsideFlags) addTo(f *Factory, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&o.selector, "selector", "l", "", "Label selector of the pods of a database that something else made.")
+	flags.StringSliceVar(&o.endpoints, "endpoints", nil, "Members of such a database, each as POD:PORT or as a URL that this machine reaches.")
+	flags.StringVar(&o.cert, "cert-secret", "", "Secret with tls.crt, tls.key and ca.crt to speak to it with; guessed from its pods if not set.")
+	flags.StringVar(&o.ca, "ca-secret", "", "Secret with the authority to trust under ca.crt, if that is another one.")
+	flags.StringVar(&o.user, "user-secret", "", "Secret with username (root if missing) and password, where the database demands them.")
+	flags.StringVar(&o.engine, "engine", "", "Which database product it is; needed only if there are several to choose from.")
+	completeEngines(f, cmd)
+}
+
+// given reports whether the flags name a database.
+func (o *outsideFlags) given() bool {
+	return o.name != "" || o.selector != "" || len(o.endpoints) > 0
+}
+
+// check demands exactly one way to find the database.
+func (o *outsideFlags) check(name string) error {
+	ways := 0
+	for _, given := range []bool{o.name != "", o.selector != "", len(o.endpoints) > 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return misuse("name the database in exactly one way: %s, --selector or --endpoints", name)
+	}
+	return nil
+}
+
+// open finds the database and prepares to speak to it.
+func (o *outsideFlags) open(ctx context.Context, f *Factory) (outsider, error) {
+	e, err := o.product(f)
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := f.namespace()
+	if err != nil {
+		return nil, err
+	}
+	return f.newOutsider(ctx, ops.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.name, Selector: o.selector, Endpoints: o.endpoints,
+		CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
+}
+
+// product is the one that was named, or the only one whose members can be recognized.
+func (o *outsideFlags) product(f *Factory) (engine.Engine, error) {
+	if o.engine != "" {
+		return f.engineNamed(o.engine)
+	}
+	var fit []engine.Engine
+	for _, e := range f.Engines {
+		if _, ok := e.(engine.Recognizer); ok {
+			fit = append(fit, e)
+		}
+	}
+	if len(fit) != 1 {
+		return nil, misuse("say with --engine which database product it is")
+	}
+	return fit[0], nil
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+func TestSupportBundle(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	b.pods.add("my-db", "my-db-1")
+	b.pods.logs = map[string]string{"my-db-1-0": "a login with very secret\n"}
+	for i := range b.pods.items {
+		b.pods.items[i].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "db", RestartCount: 1}}
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db-root"}, Data: map[string][]byte{"password": []byte("very secret")}}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e1"}, Message: "it tried very secret and failed"}
+	event.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Event"))
+	b.evidence = kube.Evidence{Objects: []client.Object{event, secret}, Missing: []kube.Gap{{What: "node node-1", Err: errors.New("ada may not get nodes")}}}
+	file := filepath.Join(b.dir, "b.tar.gz")
+	r := b.run("support-bundle", "my-db", "--file", file)
+	if r.code != ExitDone || strings.TrimSpace(r.out) != file {
+		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	files := bundled(t, file)
+	for _, name := range []string{"version.yaml", "missing.txt", "shop/my-db/objects/secret-my-db-root.yaml", "shop/my-db/objects/event-e1.yaml", "shop/my-db/status.yaml",
+		"shop/my-db/diagnosis.yaml", "shop/my-db/logs/my-db-1-0/db.log", "shop/my-db/logs/my-db-1-0/db.previous.log"} {
+		if files[name] == "" {
+			t.Errorf("%s is missing or empty", name)
+		}
+	}
+	for name, text := range files {
+		if strings.Contains(text, "very secret") {
+			t.Errorf("%s holds a secret:\n%s", name, text)
+		}
+	}
+	if again := b.run("support-bundle", "my-db", "--file", file); again.code != ExitFailed || !strings.Contains(again.err, "not overwritten") {
+		t.Errorf("a second one: exit %d\n%s", again.code, again.err)
+	}
+	if all := b.run("support-bundle", "-A", "--file", file+"2"); all.code != ExitDone || bundled(t, file+"2")["shop/my-db/status.yaml"] == "" {
+		t.Errorf("all: exit %d\n%s", all.code, all.err)
+	}
+	if both := b.run("support-bundle", "my-db", "-A"); both.code != ExitUsage {
+		t.Errorf("exit %d", both.code)
+	}
+	if len(b.writes) > 0 {
+		t.Errorf("it wrote %v", b.writes)
+	}
+}
+
+func bundled(t *testing.T, path string) map[string]string {
+	t.Helper()
+	f, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	packed, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for in := tar.NewReader(packed); ; {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		text, failed := io.ReadAll(in)
+		if err := errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		out[h.Name] = string(text)
+	}
+}

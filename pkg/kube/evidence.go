@@ -1,0 +1,106 @@
+package kube
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// Evidence is everything that exists of a cluster, as it is: secrets are in it.
+type Evidence struct {
+	Objects []client.Object
+	// Missing says what could not be read, and why.
+	Missing []Gap
+}
+
+// Gap is something that could not be read.
+type Gap struct {
+	What string
+	Err  error
+}
+
+// Evidence reads everything that bears the cluster's label, the events about
+// it, its lease, and what is known of its nodes. Nothing that fails keeps the
+// rest from being read.
+func (c *Client) Evidence(ctx context.Context, namespace, cluster string) Evidence {
+	e := Evidence{}
+	ours := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster}}
+	for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &appsv1.StatefulSetList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{},
+		&corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.SecretList{}} {
+		c.gather(ctx, &e, list, func(client.Object) bool { return true }, ours...)
+	}
+	c.gather(ctx, &e, &corev1.EventList{}, func(o client.Object) bool {
+		event, ok := o.(*corev1.Event)
+		return ok && concerns(event.InvolvedObject.Name, cluster)
+	}, client.InNamespace(namespace))
+	lease := &coordinationv1.Lease{}
+	switch err := c.api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.Record(cluster)}, lease); {
+	case err == nil:
+		c.keep(&e, lease)
+	case ignoreGone(err) != nil:
+		e.Missing = append(e.Missing, Gap{"lease " + v1alpha1.Record(cluster), err})
+	}
+	c.nodes(ctx, &e)
+	return e
+}
+
+// concerns reports whether a name is the cluster's, a member's, or a pod's or helper's of it.
+func concerns(name, cluster string) bool {
+	rest, ok := strings.CutPrefix(name, cluster)
+	return ok && (rest == "" || strings.HasPrefix(rest, ".dbop") || strings.HasPrefix(rest, "-"))
+}
+
+func (c *Client) gather(ctx context.Context, e *Evidence, list client.ObjectList, fits func(client.Object) bool, opts ...client.ListOption) {
+	err := c.api.List(ctx, list, opts...)
+	if err == nil {
+		err = meta.EachListItem(list, func(item runtime.Object) error {
+			if o, ok := item.(client.Object); ok && fits(o) {
+				c.keep(e, o)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		e.Missing = append(e.Missing, Gap{resourceOf(c.api, list), err})
+	}
+}
+
+// keep notes an object with its kind, which lists leave out.
+func (c *Client) keep(e *Evidence, o client.Object) {
+	if gvk, err := apiutil.GVKForObject(o, c.api.Scheme()); err == nil {
+		o.GetObjectKind().SetGroupVersionKind(gvk)
+	}
+	e.Objects = append(e.Objects, o)
+}
+
+// nodes reads of the nodes that run the cluster what says how they are.
+func (c *Client) nodes(ctx context.Context, e *Evidence) {
+	var names []string
+	for _, o := range e.Objects {
+		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" && !slices.Contains(names, p.Spec.NodeName) {
+			names = append(names, p.Spec.NodeName)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		n := &corev1.Node{}
+		if err := c.api.Get(ctx, client.ObjectKey{Name: name}, n); err != nil {
+			e.Missing = append(e.Missing, Gap{"node " + name, err})
+			continue
+		}
+		short := &corev1.Node{Status: corev1.NodeStatus{Conditions: n.Status.Conditions, Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: n.Status.NodeInfo}}
+		short.Name, short.CreationTimestamp, short.Spec.Taints, short.Spec.Unschedulable = n.Name, n.CreationTimestamp, n.Spec.Taints, n.Spec.Unschedulable
+		c.keep(e, short)
+	}
+}
