@@ -153,8 +153,8 @@ func TestExamineDamage(t *testing.T) {
 		// Page 0 and 1 are the two descriptions of the file; a root page follows.
 		"flipped bit in a page of the database": {func(t *testing.T, dir string) { flipPages(t, filepath.Join(dir, "member/snap/db")) }, false, ""},
 		// Within a record its checksum tells, in its frame the record can't be read.
-		"flipped bit in the log":                {func(t *testing.T, dir string) { flip(t, filepath.Join(dir, log), 2000) }, false, "0.wal: "},
-		"log torn in its last record":           {func(t *testing.T, dir string) { tear(t, filepath.Join(dir, log)) }, true, ""},
+		"flipped bit in the log":      {func(t *testing.T, dir string) { flip(t, filepath.Join(dir, log), 2000) }, false, "0.wal: "},
+		"log torn in its last record": {func(t *testing.T, dir string) { tear(t, filepath.Join(dir, log)) }, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
