@@ -27,6 +27,7 @@ type turns struct {
 	// nil for none. performed is set once it was carried out and its effect is awaited.
 	open      *Step
 	performed bool
+	problems  onsets
 }
 
 // effort is how long one wait or step has been going on since the last step
@@ -48,6 +49,7 @@ func (t *turns) next(ctx context.Context) (bool, error) {
 	}
 	t.outage = time.Time{}
 	s.Operation = t.op
+	t.problems.date(&s)
 	d := t.loop.decide(s)
 	if t.over(d) {
 		t.close(s.Now, nil)

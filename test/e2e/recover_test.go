@@ -51,6 +51,13 @@ func (s *scene) loseMajority(name string) {
 	s.Helper()
 	s.healthy(name, 3)
 	s.lose(s.members(name)[:2]...)
+	// A container outlives its pod's object for a moment, and still votes.
+	s.ok(harness.Until(s.ctx, time.Minute, "the majority to be lost", func(context.Context) error {
+		if r := s.try("status", name); r.Code != 2 {
+			return fmt.Errorf("it still serves: exit code %d", r.Code)
+		}
+		return nil
+	}))
 }
 
 // tells looks for words in all that a command said, to people and to programs.

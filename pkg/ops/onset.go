@@ -1,0 +1,54 @@
+package ops
+
+import (
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// onsets date the problems that come up during a run by when the run first
+// saw them. What Kubernetes says of their beginning is a node's time, and its
+// clock may be minutes from the API server's: a problem of a moment would look
+// like one that has lasted. Those that were there before the run keep the time
+// that is told of them, for there is no better one.
+type onsets struct {
+	first map[onset]time.Time
+	begun bool
+}
+
+// onset names one kind of problem of one pod, or of the volume of a member.
+type onset struct {
+	member, pod string
+	kind        kube.ProblemKind
+}
+
+// date sets the times of all problems in a state.
+func (g *onsets) date(s *State) {
+	if g.first == nil {
+		g.first = map[onset]time.Time{}
+	}
+	for i := range s.Kube.Members {
+		m := &s.Kube.Members[i]
+		m.Pod.Problem = g.dated(onset{m.Name, m.Pod.UID, ""}, m.Pod.Problem, s.Now)
+		m.Volume.Problem = g.dated(onset{m.Name, "", ""}, m.Volume.Problem, s.Now)
+	}
+	g.begun = true
+}
+
+func (g *onsets) dated(of onset, p *kube.Problem, now time.Time) *kube.Problem {
+	if p == nil {
+		return nil
+	}
+	of.kind = p.Kind
+	since, known := g.first[of]
+	if !known {
+		since = now
+		if !g.begun {
+			since = p.Since
+		}
+		g.first[of] = since
+	}
+	dated := *p
+	dated.Since = since
+	return &dated
+}

@@ -1,0 +1,45 @@
+package ops
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// TestOnsets runs on a machine whose clock is ten minutes ahead of the node's.
+func TestOnsets(t *testing.T) {
+	node := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	now := node.Add(10 * time.Minute)
+	crash := func(pod string) *State {
+		return &State{Now: now, Kube: kube.Facts{Members: []kube.Member{{Name: "db-1", Pod: kube.Pod{Exists: true, UID: pod,
+			Problem: &kube.Problem{Kind: kube.ProblemCrashing, Since: node}}}}}}
+	}
+	since := func(g *onsets, s *State) time.Duration {
+		g.date(s)
+		return now.Sub(s.Kube.Members[0].Pod.Problem.Since)
+	}
+	var before onsets
+	if got := since(&before, crash("a")); got != 10*time.Minute {
+		t.Errorf("a problem from before the run is %s old, want what is told of it", got)
+	}
+	var during onsets
+	during.date(&State{Now: now})
+	if got := since(&during, crash("a")); got != 0 {
+		t.Errorf("a new problem is %s old", got)
+	}
+	now = now.Add(9 * time.Second)
+	during.date(&State{Now: now}) // it runs for a moment between two crashes
+	if got := since(&during, crash("a")); got != 9*time.Second {
+		t.Errorf("seen again it is %s old, want 9s", got)
+	}
+	if got := since(&during, crash("b")); got != 0 {
+		t.Errorf("the same of another pod is %s old", got)
+	}
+	shared := crash("c")
+	told := shared.Kube.Members[0].Pod.Problem
+	during.date(shared)
+	if told.Since != node {
+		t.Error("what was observed was changed in place")
+	}
+}
