@@ -101,14 +101,16 @@ func runRecover(ctx context.Context, f *Factory, c *change, flags *recoverFlags,
 	spec.Waive = waived(map[string]bool{"transient": flags.force})
 	evidence := ops.Weigh(t.engine, s, flags.without...)
 	active := s.Operation
+	recovering := active != nil && active.Spec.Verb == v1alpha1.VerbRecover
 	switch {
-	case active != nil && active.Spec.Verb == v1alpha1.VerbRecover && !flags.asked():
+	case recovering && !flags.asked():
 		f.note("A recovery of %s is under way and goes on: %s", name, active.Spec.Method)
 		o := active.Spec
 		spec.Method, spec.Source, spec.Dead, spec.Without, spec.Waive = o.Method, o.Source, o.Dead, o.Without, o.Waive
 	default:
 		f.showEvidence(evidence)
-		if evidence.Serves {
+		// Of a recovery on its way a quorum is not the end: the members are not all back.
+		if evidence.Serves && !recovering {
 			in.request.Operation = spec
 			return c.settle(in, &ops.Error{Kind: ops.Unchanged})
 		}

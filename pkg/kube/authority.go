@@ -22,7 +22,7 @@ import (
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
-	clockSkew     = 5 * time.Minute
+	clockSkew     = time.Hour
 	// leastLife is what a person's authority must have left.
 	leastLife = 30 * 24 * time.Hour
 )
