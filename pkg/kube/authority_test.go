@@ -59,7 +59,7 @@ func TestAuthorityIssues(t *testing.T) {
 		{"member dials a peer", member, "", x509.ExtKeyUsageClientAuth, noon, true},
 		{"member is not another", member, "db-2-0.db.shop.svc", x509.ExtKeyUsageServerAuth, noon, false},
 		{"a node's clock is behind", member, "", x509.ExtKeyUsageServerAuth, noon.Add(-50 * time.Minute), true},
-		{"not yet", member, "", x509.ExtKeyUsageServerAuth, noon.Add(-2*time.Hour), false},
+		{"not yet", member, "", x509.ExtKeyUsageServerAuth, noon.Add(-2 * time.Hour), false},
 		{"after a year", member, "", x509.ExtKeyUsageServerAuth, noon.Add(leafLife + time.Hour), false},
 	}
 	for _, tt := range tests {

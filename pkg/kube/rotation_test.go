@@ -254,7 +254,7 @@ func TestJudgeAuthority(t *testing.T) {
 		"a leaf":            {leaf, now, "no authority's"},
 		"another key":       {keyPair{certificate: own.certificate, key: leaf.key}, now, "do not match"},
 		"about to run out":  {own, now.Add(authorityLife - 10*24*time.Hour), "runs out on"},
-		"not valid yet":     {own, now.Add(-2*time.Hour), "not valid before"},
+		"not valid yet":     {own, now.Add(-2 * time.Hour), "not valid before"},
 		"nothing":           {keyPair{}, now, "not PEM"},
 		"no key, a good CA": {keyPair{certificate: own.certificate}, now, "not PEM"},
 	} {
