@@ -6,6 +6,6 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
-timeout=40m
+timeout=60m
 [ "${DBOP_TORTURE:-}" != all ] || timeout=4h
 exec go test -tags e2e ./test/e2e -count=1 -v -timeout "$timeout" -parallel "${DBOP_E2E_PARALLEL:-3}" "$@"
