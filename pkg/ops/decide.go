@@ -1,9 +1,7 @@
 package ops
 
 import (
-	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -62,34 +60,6 @@ type planner struct {
 	e engine.Engine
 	s State
 }
-
-// How long a problem may last before a person is told. Below it, provisioning
-// and first scheduling look like failures; 15 s is what a user is promised.
-const patience = 8 * time.Second
-
-// How long a member may crash before a person is told: a joiner whose own
-// name is not in DNS yet is turned away by its peers and exits, and the
-// kubelet's second and third try come 10 and 20 s apart.
-const crashPatience = 45 * time.Second
-
-// patienceFor says how long a problem may last.
-func patienceFor(k kube.ProblemKind) time.Duration {
-	switch k {
-	case kube.ProblemCrashing, kube.ProblemDisk:
-		return crashPatience
-	}
-	return patience
-}
-
-// The default bounds of a step and of a wait.
-const (
-	stepDeadline   = time.Minute
-	waitDeadline   = 3 * time.Minute
-	streamDeadline = 2 * time.Hour
-	// mountDeadline is for a kubelet that brings a changed secret into a pod in
-	// its own time: its period and its cache's are a minute or more each.
-	mountDeadline = 5 * time.Minute
-)
 
 // identity stops everything where it is unclear whose data this is.
 func (p planner) identity() *Decision {
@@ -198,42 +168,6 @@ func (p planner) fresh() bool {
 // not only looked at.
 func (p planner) writtenDown() bool { return p.s.Operation.ResourceVersion != "" }
 
-// gate turns an objection into a refusal as long as the request is only
-// considered, and into a wait with a reason once it is written down: what was
-// fit a moment ago, and is not between two leaders, will be again.
-func (p planner) gate(id string, objection error, members ...string) *Decision {
-	if objection == nil {
-		return nil
-	}
-	if p.fresh() && !p.writtenDown() {
-		e := refused(objection)
-		e.Check = cmp.Or(e.Check, id)
-		e.Hint = cmp.Or(e.Hint, "kubectl dbop diagnose "+p.s.Cluster.Name+" says what to do about it")
-		return block(e)
-	}
-	return p.await(id, objection.Error(), members...)
-}
-
-// await is a wait step, unless one of the members has a problem that waiting won't mend.
-func (p planner) await(id, why string, members ...string) *Decision {
-	for _, name := range members {
-		if p.leaves(name) {
-			continue
-		}
-		m := p.s.Kube.Member(name)
-		if p.s.bereft(m) {
-			return block(p.replaceFirst(name))
-		}
-		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
-			if problem != nil && p.s.Now.Sub(problem.Since) > patienceFor(problem.Kind) {
-				return block(p.stuck(name, *problem))
-			}
-		}
-	}
-	return &Decision{Why: why, Step: &Step{ID: "wait/" + id, Action: ActionWait, Members: members,
-		Title: "Wait until " + waitTitle(id, members), Reason: why, Risk: RiskNone, Deadline: waitDeadline}}
-}
-
 // leaves reports whether the member goes with this operation, whatever its problem.
 func (p planner) leaves(name string) bool {
 	verb := p.s.verb()
@@ -245,73 +179,6 @@ func (p planner) leaves(name string) bool {
 		return !p.s.View.Quorum
 	}
 	return verb == v1alpha1.VerbRemoveMember || entry.ID == p.s.Operation.Spec.MemberID
-}
-
-func waitTitle(id string, members []string) string {
-	switch id {
-	case "formed":
-		return "all founding members form one cluster"
-	case "quorum":
-		return "a majority answers"
-	case "healthy":
-		return fmt.Sprintf("%s is a healthy member", members[0])
-	case "joined":
-		return fmt.Sprintf("%s has started and catches up", members[0])
-	case "grown":
-		return fmt.Sprintf("the volume of %s has grown", members[0])
-	case "may-add":
-		return "the cluster is fit for another member"
-	case "may-remove":
-		return "the cluster is fit for a member less"
-	case "may-upgrade":
-		return "the cluster is fit for the upgrade"
-	case "upgraded":
-		return "the whole cluster speaks the new version"
-	case "may-downgrade":
-		return "the cluster is fit for the downgrade"
-	case "lowered":
-		return "every member speaks and writes what the older version understands"
-	case "versions-agree":
-		return "members, protocol and data are of one version"
-	default:
-		return id
-	}
-}
-
-// replaceFirst says that nothing but a replacement mends a member. What is in
-// flight has to end before another operation begins.
-func (p planner) replaceFirst(member string) *Error {
-	e := &Error{Kind: NeedsHuman, Check: "lost", Message: member + " is a member and its volume is gone, and its copy of the data with it",
-		Hint: fmt.Sprintf("kubectl dbop replace-member %s %s", p.s.Cluster.Name, member)}
-	if !p.s.View.Quorum {
-		e.Hint = fmt.Sprintf("kubectl dbop diagnose %s tells what is left and what the way back is", p.s.Cluster.Name)
-	} else if op := p.s.Operation; op != nil && p.writtenDown() && cancellable(op) == nil {
-		e.Hint = fmt.Sprintf("kubectl dbop cancel %s; then %s", p.s.Cluster.Name, e.Hint)
-	}
-	return e
-}
-
-// stuck explains a problem and what a person may do about it.
-func (p planner) stuck(member string, problem kube.Problem) *Error {
-	hint := "kubectl describe pod " + v1alpha1.PodName(member) + " -n " + p.s.Cluster.Namespace
-	switch problem.Kind {
-	case kube.ProblemImage:
-		hint = "check the image name, or mirror it and pass --registry; then repeat the command"
-	case kube.ProblemUnschedulable:
-		hint = "make room (nodes, requests, anti-affinity), then repeat the command; kubectl describe pod " + v1alpha1.PodName(member)
-	case kube.ProblemVolume:
-		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
-	case kube.ProblemNode:
-		hint = "bring the node back, then repeat the command; if it never comes back, its member is to be replaced: " + p.replaceFirst(member).Hint
-	case kube.ProblemDisk:
-		hint = "give it more space: kubectl dbop resize " + p.s.Cluster.Name + " --storage SIZE"
-	case kube.ProblemGrowth:
-		hint = "mend what the storage says, then repeat the command; or step back: kubectl dbop cancel " + p.s.Cluster.Name
-	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
-		hint = "kubectl dbop logs " + p.s.Cluster.Name + " shows why; then repeat the command, or step back: kubectl dbop cancel " + p.s.Cluster.Name
-	}
-	return &Error{Kind: NeedsHuman, Check: string(problem.Kind),
-		Message: fmt.Sprintf("%s: %s: %s", member, problem.Kind, problem.Message), Hint: hint}
 }
 
 func block(e *Error) *Decision { return &Decision{Blocked: e} }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -38,161 +35,11 @@ type ClosableWorld interface {
 	Close() error
 }
 
-// Rehearser is what a World also is if it can have a step judged before the
-// first one is taken.
-type Rehearser interface {
-	Rehearse(ctx context.Context, s State, step Step) error
-}
-
-// Prepared is a request that was looked at and judged; nothing was written.
-type Prepared struct {
-	Request Request
-	Plan    Plan
-	State   State
-	// Continues is the record in flight that this request continues; nil for a new one.
-	Continues *v1alpha1.Operation
-	// Supersedes is the record that a deletion puts an end to.
-	Supersedes *v1alpha1.Operation
-}
-
-// Prepare reads, judges and plans; it writes nothing. A refusal is an Error of
-// kind Refused or Busy. A new request whose plan does not come to its end is
-// refused before its first step; one in flight goes as far as it can.
-func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*Prepared, error) {
-	p := &Prepared{Request: req}
-	o := &p.Request.Operation
-	active, err := r.Store.ActiveOperation(ctx, namespace, o.Cluster)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.meet(active); err != nil {
-		return nil, err
-	}
-	cluster, err := r.cluster(ctx, namespace, p)
-	if err != nil {
-		return nil, err
-	}
-	if cluster == nil {
-		return p, nil
-	}
-	op := p.Continues
-	if op == nil {
-		complete(o, cluster)
-		if err := check(r.Engine, p.Request, cluster); err != nil {
-			return nil, refused(err)
-		}
-		op = p.record(namespace)
-		op.Name = "preview"
-	}
-	world := r.World(namespace, o.Cluster)
-	defer closeQuietly(world)
-	attend(world, o.Verb)
-	if err := r.consider(ctx, world, p, cluster, op); err != nil {
-		return nil, err
-	}
-	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
-		return p, &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
-	}
-	return p, p.rehearse(ctx, world)
-}
-
-// rehearse has the steps of a new request judged, where the world can.
-func (p *Prepared) rehearse(ctx context.Context, world World) error {
-	r, ok := world.(Rehearser)
-	if !ok || p.Continues != nil {
-		return nil
-	}
-	for _, step := range p.Plan.Steps {
-		if err := r.Rehearse(ctx, p.State, step); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// record is the record that the request will be written down as. A deletion
-// that supersedes a deletion takes over the last backup if it was made: once
-// members are stopped there is none to be had.
-func (p *Prepared) record(namespace string) *v1alpha1.Operation {
-	op := &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: p.Request.Operation,
-		Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: stamp(p.State.Now)}}
-	if old := p.Supersedes; old != nil && old.Spec.Verb == v1alpha1.VerbDelete && op.Spec.Verb == v1alpha1.VerbDelete && old.Status.Facts[v1alpha1.FactBackup] != "" {
-		op.Spec.Repository, op.Spec.Backup = old.Spec.Repository, old.Spec.Backup
-		op.Status.Facts = maps.Clone(old.Status.Facts)
-	}
-	return op
-}
-
 func (r *Runner) decider() func(engine.Engine, State) Decision {
 	if r.Decide != nil {
 		return r.Decide
 	}
 	return Decide
-}
-
-// cluster finds the cluster of the request, or takes the one that is to be.
-func (r *Runner) cluster(ctx context.Context, namespace string, p *Prepared) (*v1alpha1.DatabaseCluster, error) {
-	o := p.Request.Operation
-	found, err := r.Store.GetCluster(ctx, namespace, o.Cluster)
-	switch {
-	case errors.Is(err, kube.ErrNotFound) && p.Request.Cluster != nil:
-		return p.Request.Cluster, nil
-	case errors.Is(err, kube.ErrNotFound) && p.Continues != nil && o.Verb == v1alpha1.VerbDelete:
-		return nil, nil // the deletion died after its last step: only its record is left to close
-	case errors.Is(err, kube.ErrNotFound):
-		return nil, &Error{Kind: Failed, Check: "not-found", Message: fmt.Sprintf("cluster %s not found in namespace %s", o.Cluster, namespace),
-			Hint: "kubectl dbop list -A shows all clusters", Err: err}
-	case err != nil:
-		return nil, err
-	case p.Request.Cluster != nil:
-		return found, r.meetCluster(found, p)
-	}
-	return found, nil
-}
-
-// meetCluster judges a create or restore onto a name that is taken: the same
-// half-made or made cluster is continued, anything else is refused.
-func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *Prepared) error {
-	w := p.Request.Cluster.Spec
-	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members && sameSource(found.Spec.RestoreFrom, w.RestoreFrom) {
-		return nil
-	}
-	return &Error{Kind: Refused, Check: "exists",
-		Message: fmt.Sprintf("cluster %s exists already: %s %s with %d members", found.Name, found.Spec.Engine, found.Spec.Version, found.Spec.Members),
-		Hint:    "choose another name, or change that one with scale or upgrade"}
-}
-
-func sameSource(a, b *v1alpha1.RestoreSource) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
-}
-
-// meet judges a record in flight: the same request continues it, a deletion
-// supersedes it, anything else is refused.
-func (p *Prepared) meet(active *v1alpha1.Operation) error {
-	switch {
-	case active == nil:
-		return nil
-	case same(active, p.Request.Operation):
-		p.Continues = active
-		return nil
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active):
-		p.Supersedes = active
-		return nil
-	}
-	return &Error{Kind: Busy, Check: "operation",
-		Message: fmt.Sprintf("operation %s (%s) by %s on %s is not finished", active.Name, active.Spec.Verb, orUnknown(active.Spec.RequestedBy), active.Spec.Cluster),
-		Hint:    fmt.Sprintf("continue it: kubectl dbop resume %s; or step back: kubectl dbop cancel %s", active.Spec.Cluster, active.Spec.Cluster)}
-}
-
-// recoversFrom reports whether the request is to recover from what befell the
-// cluster while another operation was under way, or in another way than was
-// tried. Without quorum none of them would ever end; with quorum a recovery is
-// refused, and the other one goes on.
-func (p *Prepared) recoversFrom(active *v1alpha1.Operation) bool {
-	return p.Request.Operation.Verb == v1alpha1.VerbRecover && active.Spec.Verb != v1alpha1.VerbDelete
 }
 
 // Run takes the lease, looks again, writes the request down and carries it
