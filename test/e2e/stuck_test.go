@@ -18,7 +18,7 @@ func TestStuck(t *testing.T) {
 		words []string
 		flags []string
 	}{
-		{"image", []string{"image", "dbop.test/nobody/has:this"}, []string{"--image", "dbop.test/nobody/has:this"}},
+		{"image", []string{"image", "127.0.0.1:1/nobody/has:this"}, []string{"--image", "127.0.0.1:1/nobody/has:this"}},
 		{"volume", []string{"no-such-class"}, []string{"--storage-class", "no-such-class"}},
 		{"pod", []string{"schedul"}, []string{"--cpu", "500"}},
 	} {
