@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 func newAddMember(f *Factory, m mode) *cobra.Command {
@@ -22,16 +21,12 @@ gets it once it has caught up, so a start that fails costs nothing.`,
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
-			t, err := f.target(cmd.Context(), args)
+			_, in, err := c.begin(cmd.Context(), v1alpha1.VerbAddMember, args)
 			if err != nil {
 				return err
 			}
-			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine,
-				request: ops.Request{Operation: f.operation(cmd.Context(), v1alpha1.VerbAddMember, t.cluster.Name)},
-				subject: t.subject(), verbed: "grown", next: displayName + " status " + t.cluster.Name})
+			in.verbed = "grown"
+			return c.run(cmd.Context(), in)
 		},
 	}
 	c.addTo(cmd, shortTimeout, false)

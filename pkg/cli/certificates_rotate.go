@@ -37,24 +37,19 @@ Between the halves the cluster is free for other operations.`,
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
 			rotation := v1alpha1.Rotation(half)
 			if half == "" {
 				rotation = v1alpha1.RotateLeaves
 			} else if err := oneOf("ca", half, rotations()...); err != nil {
 				return err
 			}
-			t, err := f.target(cmd.Context(), args)
+			t, in, err := c.begin(cmd.Context(), v1alpha1.VerbRotateCertificates, args)
 			if err != nil {
 				return err
 			}
-			spec := f.operation(cmd.Context(), v1alpha1.VerbRotateCertificates, t.cluster.Name)
-			spec.Rotation = rotation
-			spec.Waive = waived(map[string]bool{"downtime": allowDowntime})
-			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
-				subject: t.subject(), verbed: "rotated", next: displayName + " certificates show " + t.cluster.Name}
+			in.request.Operation.Rotation = rotation
+			in.request.Operation.Waive = waived(map[string]bool{"downtime": allowDowntime})
+			in.verbed, in.next = "rotated", displayName+" certificates show "+t.cluster.Name
 			switch rotation {
 			case v1alpha1.RotateBegin:
 				in.verbed = "trusts both authorities"

@@ -101,6 +101,21 @@ func (c *change) check() error {
 	return oneOf("dry-run", c.dryRun, dryRunNone, dryRunClient, dryRunServer)
 }
 
+// begin starts a change of a cluster that exists: it judges the common flags,
+// finds the cluster, and fills in what all such changes share. The command adds
+// what it wants, what became of it, and what to ask.
+func (c *change) begin(ctx context.Context, verb v1alpha1.Verb, args []string) (*target, intent, error) {
+	if err := c.check(); err != nil {
+		return nil, intent{}, err
+	}
+	t, err := c.f.target(ctx, args)
+	if err != nil {
+		return nil, intent{}, err
+	}
+	return t, intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: c.f.operation(ctx, verb, t.cluster.Name)},
+		subject: t.subject(), next: displayName + " status " + t.cluster.Name}, nil
+}
+
 // run carries out an intent, or shows what it would come to.
 func (c *change) run(ctx context.Context, in intent) error {
 	if c.mode == planOnly || c.dryRun != dryRunNone {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 func newConfigure(f *Factory, m mode) *cobra.Command {
@@ -32,25 +31,21 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
 			change, err := optionChange(set, unset)
 			if err != nil {
 				return err
 			}
-			t, err := f.target(cmd.Context(), args)
+			t, in, err := c.begin(cmd.Context(), v1alpha1.VerbConfigure, args)
 			if err != nil {
 				return err
 			}
 			if change == nil {
 				return listOptions(f, c.out, t)
 			}
-			spec := f.operation(cmd.Context(), v1alpha1.VerbConfigure, t.cluster.Name)
-			spec.Change = change
-			spec.Waive = waived(map[string]bool{"downtime": allowDowntime})
-			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
-				subject: t.subject(), verbed: "configured", next: displayName + " configure " + t.cluster.Name})
+			in.request.Operation.Change = change
+			in.request.Operation.Waive = waived(map[string]bool{"downtime": allowDowntime})
+			in.verbed, in.next = "configured", displayName+" configure "+t.cluster.Name
+			return c.run(cmd.Context(), in)
 		},
 	}
 	c.addTo(cmd, longTimeout, false)

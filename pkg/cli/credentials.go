@@ -55,22 +55,19 @@ changes at once: only this tool uses it. So does that of 'client' where TLS is o
 		Args:              arguments(1, 2, "the NAME of the cluster"),
 		ValidArgsFunction: completeUsers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
-			t, err := f.target(cmd.Context(), args[:1])
+			t, in, err := c.begin(cmd.Context(), v1alpha1.VerbRotateCredentials, args[:1])
 			if err != nil {
 				return err
 			}
-			spec := f.operation(cmd.Context(), v1alpha1.VerbRotateCredentials, t.cluster.Name)
+			spec := &in.request.Operation
 			spec.DropOld = drop
 			again := displayName + " credentials rotate " + t.cluster.Name
 			if len(args) > 1 {
 				spec.User = &v1alpha1.DatabaseUser{Name: args[1]}
 				again += " " + args[1]
 			}
-			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, subject: t.subject(), verbed: "credentials rotated",
-				next: "once clients have read their secrets again: " + again + " --drop-old", ask: askDropOld(drop)}
+			in.verbed, in.ask = "credentials rotated", askDropOld(drop)
+			in.next = "once clients have read their secrets again: " + again + " --drop-old"
 			if drop {
 				in.verbed, in.next = "old credentials dropped", ""
 			}

@@ -19,18 +19,14 @@ the majority is refused.`,
 		Args:              arguments(2, 2, "NAME or MEMBER"),
 		ValidArgsFunction: completeMembers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
-			t, err := f.target(cmd.Context(), args[:1])
+			_, in, err := c.begin(cmd.Context(), v1alpha1.VerbRemoveMember, args[:1])
 			if err != nil {
 				return err
 			}
-			spec := f.operation(cmd.Context(), v1alpha1.VerbRemoveMember, t.cluster.Name)
-			spec.Member = args[1]
-			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
-				subject: t.subject(), verbed: "shrunk", next: displayName + " status " + t.cluster.Name,
-				ask: func(p *ops.Prepared) (question, error) { return removal(p, args[1]) }})
+			in.request.Operation.Member = args[1]
+			in.verbed = "shrunk"
+			in.ask = func(p *ops.Prepared) (question, error) { return removal(p, args[1]) }
+			return c.run(cmd.Context(), in)
 		},
 	}
 	c.addTo(cmd, shortTimeout, true)

@@ -21,22 +21,18 @@ evicted or out of memory is not replaced, and neither is a healthy one.`,
 		Args:              arguments(2, 2, "NAME or MEMBER"),
 		ValidArgsFunction: completeMembers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
-			t, err := f.target(cmd.Context(), args[:1])
+			_, in, err := c.begin(cmd.Context(), v1alpha1.VerbReplaceMember, args[:1])
 			if err != nil {
 				return err
 			}
-			spec := f.operation(cmd.Context(), v1alpha1.VerbReplaceMember, t.cluster.Name)
-			spec.Member = args[1]
-			spec.Waive = waived(map[string]bool{"evidence": force})
-			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
-				subject: t.subject(), verbed: "mended: " + args[1] + " replaced", next: displayName + " status " + t.cluster.Name,
-				ask: func(p *ops.Prepared) (question, error) {
-					return question{what: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
-						lost: []string{"what is left on the volume of " + args[1]}, kept: []string{"the copies of the other members"}}, nil
-				}})
+			in.request.Operation.Member = args[1]
+			in.request.Operation.Waive = waived(map[string]bool{"evidence": force})
+			in.verbed = "mended: " + args[1] + " replaced"
+			in.ask = func(p *ops.Prepared) (question, error) {
+				return question{what: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
+					lost: []string{"what is left on the volume of " + args[1]}, kept: []string{"the copies of the other members"}}, nil
+			}
+			return c.run(cmd.Context(), in)
 		},
 	}
 	c.addTo(cmd, shortTimeout, true)

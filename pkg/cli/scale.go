@@ -23,23 +23,16 @@ the volume of a member that leaves is dropped.`,
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
 			if !cmd.Flags().Changed("members") {
 				return misuse("--members is required")
 			}
-			t, err := f.target(cmd.Context(), args)
+			t, in, err := c.begin(cmd.Context(), v1alpha1.VerbScale, args)
 			if err != nil {
 				return err
 			}
-			spec := f.operation(cmd.Context(), v1alpha1.VerbScale, t.cluster.Name)
-			spec.Members = members
-			if force {
-				spec.Waive = []string{"size"}
-			}
-			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
-				subject: t.subject(), verbed: "scaled", next: displayName + " status " + t.cluster.Name}
+			in.request.Operation.Members = members
+			in.request.Operation.Waive = waived(map[string]bool{"size": force})
+			in.verbed = "scaled"
 			if members < t.cluster.Spec.Members {
 				in.ask = func(p *ops.Prepared) (question, error) {
 					return question{what: fmt.Sprintf("Shrink %s from %d to %d members", t.cluster.Name, t.cluster.Spec.Members, members),

@@ -31,23 +31,20 @@ func newSimple(f *Factory, m mode, s simple) *cobra.Command {
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
-			t, err := f.target(cmd.Context(), args)
+			_, in, err := c.begin(cmd.Context(), s.verb, args)
 			if err != nil {
 				return err
 			}
-			spec := f.operation(cmd.Context(), s.verb, t.cluster.Name)
+			spec := &in.request.Operation
 			spec.Member = member
 			if s.fill != nil {
-				if err := s.fill(&spec); err != nil {
+				if err := s.fill(spec); err != nil {
 					return err
 				}
 			}
 			spec.Waive = waived(map[string]bool{"downtime": allowDowntime})
-			return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
-				subject: t.subject(), verbed: s.verbed, next: displayName + " status " + t.cluster.Name, ask: s.ask})
+			in.verbed, in.ask = s.verbed, s.ask
+			return c.run(cmd.Context(), in)
 		},
 	}
 	timeout := shortTimeout

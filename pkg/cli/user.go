@@ -83,19 +83,15 @@ func newUserChange(f *Factory, m mode, u userChange) *cobra.Command {
 		Args:              arguments(2, 2, "the NAME of the cluster or the USER"),
 		ValidArgsFunction: completeUsers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
-			t, err := f.target(cmd.Context(), args[:1])
+			t, in, err := c.begin(cmd.Context(), u.verb, args[:1])
 			if err != nil {
 				return err
 			}
-			spec := f.operation(cmd.Context(), u.verb, t.cluster.Name)
-			spec.User = &v1alpha1.DatabaseUser{Name: args[1]}
+			in.request.Operation.User = &v1alpha1.DatabaseUser{Name: args[1]}
 			if u.fill != nil {
-				u.fill(t.cluster, &spec)
+				u.fill(t.cluster, &in.request.Operation)
 			}
-			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, subject: "user/" + args[1], verbed: u.verbed, ask: u.ask}
+			in.subject, in.verbed, in.ask, in.next = "user/"+args[1], u.verbed, u.ask, ""
 			if u.next != nil {
 				in.next = u.next(t.cluster, args[1])
 			}

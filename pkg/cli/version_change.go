@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // newVersionChange completes a command that moves a cluster to another
@@ -16,17 +15,14 @@ func newVersionChange(f *Factory, m mode, verb v1alpha1.Verb, verbed string, cmd
 	var skipBackup, allowDowntime bool
 	cmd.Args, cmd.ValidArgsFunction = arguments(0, 1, "NAME"), completeClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.check(); err != nil {
-			return err
-		}
 		if version == "" {
 			return misuse("--version is required")
 		}
-		t, err := f.target(cmd.Context(), args)
+		t, in, err := c.begin(cmd.Context(), verb, args)
 		if err != nil {
 			return err
 		}
-		spec := f.operation(cmd.Context(), verb, t.cluster.Name)
+		spec := &in.request.Operation
 		spec.Version, spec.Image = version, image
 		switch release, err := t.engine.Catalog().Resolve(version); {
 		case err == nil:
@@ -34,12 +30,12 @@ func newVersionChange(f *Factory, m mode, verb v1alpha1.Verb, verbed string, cmd
 		case verb == v1alpha1.VerbUpgrade:
 			return err
 		}
-		if err := f.backupTo(&spec, repo, t.cluster); err != nil {
+		if err := f.backupTo(spec, repo, t.cluster); err != nil {
 			return err
 		}
 		spec.Waive = waived(map[string]bool{"backup": skipBackup, "downtime": allowDowntime})
-		return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
-			subject: t.subject(), verbed: verbed + " to " + spec.Version, next: displayName + " status " + t.cluster.Name})
+		in.verbed = verbed + " to " + spec.Version
+		return c.run(cmd.Context(), in)
 	}
 	c.addTo(cmd, longTimeout, false)
 	cmd.Flags().StringVar(&version, "version", "", "Version to move to, such as 3.6 (its newest patch) or 3.6.16.")
