@@ -114,14 +114,43 @@ func (l *login) unary(ctx context.Context, method string, req, reply any, cc *gr
 	}
 	sent := l.current()
 	err := once(withToken(ctx, sent), method, req, reply, cc, invoke, opts...)
-	if !l.wanted(err, sent) {
-		return err
+	for tries := 0; l.wanted(err, sent) && tries < logins; tries++ {
+		token, failed := l.renew(ctx, cc, sent)
+		if failed != nil {
+			return failed
+		}
+		sent = token
+		err = behind(ctx, func() error { return once(withToken(ctx, token), method, req, reply, cc, invoke, opts...) })
 	}
-	token, failed := l.renew(ctx, cc, sent)
-	if failed != nil {
-		return failed
+	return err
+}
+
+const (
+	// logins is how often a request seeks a token: that of another member may
+	// not hold here any more, and be replaced by one that this member issued.
+	logins = 2
+	// applyPatience is for a member to apply a login that another one answered.
+	applyPatience = 300 * time.Millisecond
+	applyPause    = 20 * time.Millisecond
+)
+
+// behind repeats a request while its member doesn't know the token: a login is
+// an entry of the log, answered where it was applied, and another member may be
+// a moment behind.
+func behind(ctx context.Context, request func() error) error {
+	patience, cancel := context.WithTimeout(ctx, applyPatience)
+	defer cancel()
+	for {
+		err := request()
+		if err == nil || !errors.Is(rpctypes.Error(err), rpctypes.ErrInvalidAuthToken) {
+			return err
+		}
+		select {
+		case <-patience.Done():
+			return err
+		case <-time.After(applyPause):
+		}
 	}
-	return once(withToken(ctx, token), method, req, reply, cc, invoke, opts...)
 }
 
 // stream is onceStream, with the session's token. Whether the token holds
