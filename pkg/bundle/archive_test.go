@@ -1,10 +1,7 @@
 package bundle
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,35 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-)
 
-func unpack(t *testing.T, path string) map[string]string {
-	t.Helper()
-	f, err := os.Open(filepath.Clean(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	packed, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for in := tar.NewReader(packed); ; {
-		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[h.Name] = string(text)
-	}
-}
+	"github.com/dbop-dev/kubectl-dbop/pkg/bundle/bundletest"
+)
 
 func TestArchive(t *testing.T) {
 	t.Parallel()
@@ -59,7 +30,7 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"logs/db.log": "it said <masked> things\n", "missing.txt": "nodes: ada may not get nodes, nor know <masked>\n"}
-	if diff := cmp.Diff(want, unpack(t, path)); diff != "" {
+	if diff := cmp.Diff(want, bundletest.Read(t, path)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	info, err := os.Stat(path)

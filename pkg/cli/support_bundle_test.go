@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/bundle/bundletest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
@@ -35,7 +32,7 @@ func TestSupportBundle(t *testing.T) {
 	if r.code != ExitDone || strings.TrimSpace(r.out) != file {
 		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
-	files := bundled(t, file)
+	files := bundletest.Read(t, file)
 	for _, name := range []string{"version.yaml", "missing.txt", "shop/my-db/objects/secret-my-db-root.yaml", "shop/my-db/objects/event-e1.yaml", "shop/my-db/status.yaml",
 		"shop/my-db/diagnosis.yaml", "shop/my-db/logs/my-db-1-0/db.log", "shop/my-db/logs/my-db-1-0/db.previous.log"} {
 		if files[name] == "" {
@@ -50,7 +47,7 @@ func TestSupportBundle(t *testing.T) {
 	if again := b.run("support-bundle", "my-db", "--file", file); again.code != ExitFailed || !strings.Contains(again.err, "not overwritten") {
 		t.Errorf("a second one: exit %d\n%s", again.code, again.err)
 	}
-	if all := b.run("support-bundle", "-A", "--file", file+"2"); all.code != ExitDone || bundled(t, file+"2")["shop/my-db/status.yaml"] == "" {
+	if all := b.run("support-bundle", "-A", "--file", file+"2"); all.code != ExitDone || bundletest.Read(t, file+"2")["shop/my-db/status.yaml"] == "" {
 		t.Errorf("all: exit %d\n%s", all.code, all.err)
 	}
 	if both := b.run("support-bundle", "my-db", "-A"); both.code != ExitUsage {
@@ -58,30 +55,5 @@ func TestSupportBundle(t *testing.T) {
 	}
 	if len(b.writes) > 0 {
 		t.Errorf("it wrote %v", b.writes)
-	}
-}
-
-func bundled(t *testing.T, path string) map[string]string {
-	t.Helper()
-	f, err := os.Open(filepath.Clean(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	packed, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for in := tar.NewReader(packed); ; {
-		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		text, failed := io.ReadAll(in)
-		if err := errors.Join(err, failed); err != nil {
-			t.Fatal(err)
-		}
-		out[h.Name] = string(text)
 	}
 }

@@ -37,12 +37,13 @@ func certified(members int) State {
 }
 
 // rotating asks for a rotation of what certified has.
-func rotating(r v1alpha1.Rotation, members int, change func(*State)) State {
+func rotating(t testing.TB, r v1alpha1.Rotation, members int, change func(*State)) State {
+	t.Helper()
 	s := certified(members)
 	s.Operation = operation(v1alpha1.VerbRotateCertificates)
 	s.Operation.Spec.Rotation = r
 	if err := pin(stub{}, &s.Operation.Spec, s); err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 	if change != nil {
 		change(&s)
@@ -85,8 +86,8 @@ func TestRotateLeaves(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"all": {state: rotating(v1alpha1.RotateLeaves, 3, nil), want: all},
-		"none twice": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) {
+		"all": {state: rotating(t, v1alpha1.RotateLeaves, 3, nil), want: all},
+		"none twice": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) {
 			for i := range s.Kube.Leaves {
 				if l := &s.Kube.Leaves[i]; l.Member != "db-3" {
 					l.Fingerprint = "new"
@@ -94,40 +95,40 @@ func TestRotateLeaves(t *testing.T) {
 				s.reloaded(s.Kube.Leaves[i].Member)
 			}
 		}), want: all[4:]},
-		"the next waits until one is served": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) {
+		"the next waits until one is served": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) {
 			for i := range s.Kube.Leaves {
 				if l := &s.Kube.Leaves[i]; l.Use != kube.UseMember || l.Member == "db-1" {
 					l.Fingerprint = "new"
 				}
 			}
 		}), want: all[2:]},
-		"all at once where the quorum is lost": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) {
+		"all at once where the quorum is lost": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) {
 			s.expired("db-1", "db-2", "db-3")
 			for i := range s.View.Members {
 				s.View.Members[i].Reachable = false
 			}
 			s.noQuorum()
 		}), want: append(append([]string{}, all...), "wait/quorum")},
-		"a secret that was deleted": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) {
+		"a secret that was deleted": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) {
 			s.Kube.Leaves = s.Kube.Leaves[1:]
 		}), want: append(append([]string{}, all[:2]...), all[2:]...)},
-		"a stopped cluster": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) {
+		"a stopped cluster": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) {
 			s.Cluster.Spec.Stopped = true
 			s.stopped([]string{"db-1", "db-2", "db-3"})
 		}), want: all},
-		"clients keep the new authority's between the halves": {state: rotating(v1alpha1.RotateLeaves, 1, trusting),
+		"clients keep the new authority's between the halves": {state: rotating(t, v1alpha1.RotateLeaves, 1, trusting),
 			want: []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls"}},
-		"no authority": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) { s.Kube.Trust = &kube.Trust{Problem: "secret db-ca is gone"} }), block: "secret db-ca is gone"},
-		"plain text": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) { s.Cluster.Spec.TLS.Disabled = true }),
+		"no authority": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) { s.Kube.Trust = &kube.Trust{Problem: "secret db-ca is gone"} }), block: "secret db-ca is gone"},
+		"plain text": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) { s.Cluster.Spec.TLS.Disabled = true }),
 			block: "db is served in plain text: there are no certificates"},
-		"stepping back issues no more": {state: rotating(v1alpha1.RotateLeaves, 3, func(s *State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
+		"stepping back issues no more": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			judge(t, stub{}, c.state, c.want, c.block)
 		})
 	}
-	s := rotating(v1alpha1.RotateLeaves, 1, trusting)
+	s := rotating(t, v1alpha1.RotateLeaves, 1, trusting)
 	if d := Decide(stub{}, s); d.Step == nil || !d.Step.NextCA {
 		t.Errorf("the client's certificate goes back to the old authority: %+v", d.Step)
 	}
@@ -153,38 +154,38 @@ func TestRotateAuthority(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"the first half":           {state: rotating(v1alpha1.RotateBegin, 3, nil), want: begin},
-		"the first half, done":     {state: rotating(v1alpha1.RotateBegin, 3, trusting)},
-		"the second half":          {state: rotating(v1alpha1.RotateFinish, 3, trusting), want: finish},
-		"the second without first": {state: rotating(v1alpha1.RotateFinish, 3, nil), block: "no new authority was begun, so there is nothing to finish"},
-		"both": {state: rotating(v1alpha1.RotateAtOnce, 3, nil),
+		"the first half":           {state: rotating(t, v1alpha1.RotateBegin, 3, nil), want: begin},
+		"the first half, done":     {state: rotating(t, v1alpha1.RotateBegin, 3, trusting)},
+		"the second half":          {state: rotating(t, v1alpha1.RotateFinish, 3, trusting), want: finish},
+		"the second without first": {state: rotating(t, v1alpha1.RotateFinish, 3, nil), block: "no new authority was begun, so there is nothing to finish"},
+		"both": {state: rotating(t, v1alpha1.RotateAtOnce, 3, nil),
 			want: append(append(append([]string{}, begin...), members...), append([]string{"promote-authority"}, "distribute-trust", "restart-member/db-1", "restart-member/db-3", "hand-over/db-1", "restart-member/db-2")...)},
-		"abandon what was begun": {state: rotating(v1alpha1.RotateAbandon, 3, trusting),
+		"abandon what was begun": {state: rotating(t, v1alpha1.RotateAbandon, 3, trusting),
 			want: append([]string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "drop-authority"}, drop...)},
-		"stepping back from nothing": {state: rotating(v1alpha1.RotateBegin, 3, back(nil))},
-		"stepping back before anybody trusts it": {state: rotating(v1alpha1.RotateBegin, 3, back(func(s *State) {
+		"stepping back from nothing": {state: rotating(t, v1alpha1.RotateBegin, 3, back(nil))},
+		"stepping back before anybody trusts it": {state: rotating(t, v1alpha1.RotateBegin, 3, back(func(s *State) {
 			next := newCA()
 			s.Kube.Trust.Next = &next
 		})), want: []string{"drop-authority"}},
-		"stepping back from the second half": {state: rotating(v1alpha1.RotateFinish, 3, back(func(s *State) {
+		"stepping back from the second half": {state: rotating(t, v1alpha1.RotateFinish, 3, back(func(s *State) {
 			trusting(s)
 			s.Kube.Leaves[0].Signer = newCA().Fingerprint
 		})), want: members[:1]},
-		"too late to step back": {state: rotating(v1alpha1.RotateFinish, 3, back(func(s *State) { s.Kube.Trust.Current = newCA() })),
+		"too late to step back": {state: rotating(t, v1alpha1.RotateFinish, 3, back(func(s *State) { s.Kube.Trust.Current = newCA() })),
 			block: "the old authority is gone already: nothing is left to go back to"},
-		"half distributed": {state: rotating(v1alpha1.RotateBegin, 3, func(s *State) {
+		"half distributed": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *State) {
 			next := newCA()
 			s.Kube.Trust.Next = &next
 			s.Kube.Leaves[0].Trusts = s.Kube.Trust.Bundle()
 		}), want: begin[1:]},
-		"a member is down":  {state: rotating(v1alpha1.RotateBegin, 3, func(s *State) { s.down("db-3", "", 0) }), block: "db-3 does not answer"},
-		"a single member":   {state: rotating(v1alpha1.RotateBegin, 1, nil), block: "a cluster of 1 is down while a member restarts"},
-		"a stopped cluster": {state: rotating(v1alpha1.RotateBegin, 3, func(s *State) { s.Cluster.Spec.Stopped = true }), block: "db is stopped"},
-		"the person's authority is the one in use": {state: rotating(v1alpha1.RotateBegin, 3, func(s *State) {
+		"a member is down":  {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *State) { s.down("db-3", "", 0) }), block: "db-3 does not answer"},
+		"a single member":   {state: rotating(t, v1alpha1.RotateBegin, 1, nil), block: "a cluster of 1 is down while a member restarts"},
+		"a stopped cluster": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *State) { s.Cluster.Spec.Stopped = true }), block: "db is stopped"},
+		"the person's authority is the one in use": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *State) {
 			given := oldCA()
 			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.Given = "corporate", &given
 		}), block: "secret corporate holds the authority that signs already"},
-		"the person's authority can't sign": {state: rotating(v1alpha1.RotateBegin, 3, func(s *State) {
+		"the person's authority can't sign": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *State) {
 			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.GivenProblem = "corporate", "secret shop/corporate: the certificate is no authority's"
 		}), block: "secret shop/corporate: the certificate is no authority's"},
 	} {
@@ -214,7 +215,7 @@ func TestFoundingJudgesThePersonsAuthority(t *testing.T) {
 func TestRotationContinuesAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, r := range []v1alpha1.Rotation{v1alpha1.RotateLeaves, v1alpha1.RotateBegin, v1alpha1.RotateAtOnce} {
-		s := rotating(r, 3, nil)
+		s := rotating(t, r, 3, nil)
 		want := ids(MakePlan(stub{}, s))
 		for i := range want {
 			got := ids(MakePlan(stub{}, s))
@@ -230,7 +231,7 @@ func TestRotationContinuesAnywhere(t *testing.T) {
 // another one's process does not accept.
 func TestAuthorityOverlap(t *testing.T) {
 	t.Parallel()
-	s := rotating(v1alpha1.RotateAtOnce, 3, nil)
+	s := rotating(t, v1alpha1.RotateAtOnce, 3, nil)
 	for range maxSteps {
 		for _, server := range s.View.Members {
 			for _, l := range s.Kube.Leaves {

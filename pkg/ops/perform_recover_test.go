@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +88,7 @@ func TestExamineOutOfReach(t *testing.T) {
 }
 
 func hintOf(err error) string {
-	if e, ok := err.(*Error); ok { //nolint:errorlint // exactly this one
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Hint
 	}
 	return ""

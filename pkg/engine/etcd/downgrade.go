@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -32,7 +31,7 @@ func (e *Engine) CheckDowngrade(v engine.View, spec v1alpha1.DatabaseClusterSpec
 		return refuse("downgrade-pending", "take that one back: "+command("connect", v)+" -- downgrade cancel",
 			"a downgrade to %s was announced to the cluster already", v.Downgrade)
 	}
-	if err := checkDescent(v, to); err != nil {
+	if err := checkSteps(v, to, checkStepDown); err != nil {
 		return err
 	}
 	if spec.Image == "" {
@@ -41,32 +40,6 @@ func (e *Engine) CheckDowngrade(v engine.View, spec v1alpha1.DatabaseClusterSpec
 		}
 	}
 	return lint(spec.Config, to)
-}
-
-// checkDescent judges the step of every voter, and that they all make the
-// same one. Members that run the target already have moved.
-func checkDescent(v engine.View, to version) error {
-	var first engine.Member
-	var from version
-	for _, voter := range v.Voters() {
-		m := v.Member(voter.Name)
-		has, err := parseVersion(m.Version)
-		if err != nil {
-			return refuse("version", command("status", v), "member %s does not say its version: %v", m.Name, err)
-		}
-		if has == to {
-			continue
-		}
-		if err := checkStepDown(v, m, has, to); err != nil {
-			return err
-		}
-		if first.Name != "" && has != from {
-			return refuse("mixed-versions", fmt.Sprintf("%s --version %s", command("upgrade", v), later(has, from)),
-				"member %s runs %s and member %s runs %s; bring them to one version first", first.Name, from, m.Name, has)
-		}
-		first, from = m, has
-	}
-	return nil
 }
 
 // checkStepDown judges one member's step.
@@ -111,25 +84,13 @@ func checkStepDown(v engine.View, m engine.Member, from, to version) error {
 // CheckLowered implements engine.Rules. A binary of the older series starts
 // only where the cluster speaks it, and can't read storage of the newer one.
 func (*Engine) CheckLowered(v engine.View, target string) error {
-	to, err := parseVersion(target)
-	if err != nil {
-		return fmt.Errorf("check the downgrade: %w", err)
-	}
-	if !v.Quorum {
-		return fmt.Errorf("the cluster has no quorum: %w", engine.ErrNotReady)
-	}
-	for _, voter := range v.Voters() {
-		m := v.Member(voter.Name)
-		if !m.Reachable {
-			return fmt.Errorf("member %s was not reached%s: %w", m.Name, because(m.Problem), engine.ErrNotReady)
+	return checkVoters(v, "downgrade", target, func(m engine.Member, to version) error {
+		if err := speaks(m, to); err != nil {
+			return err
 		}
-		if !to.line().speaks(m.Protocol) {
-			return fmt.Errorf("member %s speaks cluster version %s, not %s: %w", m.Name, said(m.Protocol), to.line(), engine.ErrNotReady)
+		if has, err := parseVersion(m.Version); err == nil && has.line().less(schemaLine) {
+			return nil
 		}
-		has, err := parseVersion(m.Version)
-		if err != nil || (!has.line().less(schemaLine) && !to.line().speaks(m.Schema)) {
-			return fmt.Errorf("member %s has storage version %s, not %s: %w", m.Name, said(m.Schema), to.line(), engine.ErrNotReady)
-		}
-	}
-	return nil
+		return stores(m, to)
+	})
 }

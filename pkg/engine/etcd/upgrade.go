@@ -25,7 +25,7 @@ func (*Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, ta
 			return refuse("members-healthy", command("status", v), "%v; every member must be healthy before one restarts", err)
 		}
 	}
-	if err := checkVersions(v, to); err != nil {
+	if err := checkSteps(v, to, checkStepUp); err != nil {
 		return err
 	}
 	if err := stable(v, "an upgrade would never end"); err != nil {
@@ -51,8 +51,9 @@ func minorOf(reported string) string {
 	return v.line().String()
 }
 
-// checkVersions judges the step of every voter, and that they all make the same one.
-func checkVersions(v engine.View, to version) error {
+// checkSteps lets step judge what every voter is to do, and refuses unless they
+// all do the same. Members that run the target already have done it.
+func checkSteps(v engine.View, to version, step func(v engine.View, m engine.Member, from, to version) error) error {
 	var first engine.Member
 	var from version
 	for _, voter := range v.Voters() {
@@ -64,7 +65,7 @@ func checkVersions(v engine.View, to version) error {
 		if has == to {
 			continue
 		}
-		if err := checkStep(v, m, has, to); err != nil {
+		if err := step(v, m, has, to); err != nil {
 			return err
 		}
 		if first.Name != "" && has != from {
@@ -83,8 +84,8 @@ func later(a, b version) version {
 	return a
 }
 
-// checkStep judges one member's step.
-func checkStep(v engine.View, m engine.Member, from, to version) error {
+// checkStepUp judges one member's step.
+func checkStepUp(v engine.View, m engine.Member, from, to version) error {
 	upgradeTo := func(s string) string { return command("upgrade", v) + " --version " + s }
 	switch {
 	case to.less(from):

@@ -13,9 +13,23 @@ var schemaLine = line{3, 6}
 // end: the leader then raises the cluster version, and from 3.6 on each member
 // migrates its storage.
 func (*Engine) CheckUpgraded(v engine.View, target string) error {
+	return checkVoters(v, "upgrade", target, func(m engine.Member, to version) error {
+		if has, err := parseVersion(m.Version); err != nil || has != to {
+			return fmt.Errorf("member %s runs version %s, not %s: %w", m.Name, said(m.Version), to, engine.ErrNotReady)
+		}
+		if err := speaks(m, to); err != nil || to.line().less(schemaLine) {
+			return err
+		}
+		return stores(m, to)
+	})
+}
+
+// checkVoters lets judge say of every voter whether the change to target has
+// come to it; one that was not reached, or no quorum, is engine.ErrNotReady.
+func checkVoters(v engine.View, change, target string, judge func(m engine.Member, to version) error) error {
 	to, err := parseVersion(target)
 	if err != nil {
-		return fmt.Errorf("check the upgrade: %w", err)
+		return fmt.Errorf("check the %s: %w", change, err)
 	}
 	if !v.Quorum {
 		return fmt.Errorf("the cluster has no quorum: %w", engine.ErrNotReady)
@@ -25,17 +39,25 @@ func (*Engine) CheckUpgraded(v engine.View, target string) error {
 		if !m.Reachable {
 			return fmt.Errorf("member %s was not reached%s: %w", m.Name, because(m.Problem), engine.ErrNotReady)
 		}
-		if has, err := parseVersion(m.Version); err != nil || has != to {
-			return fmt.Errorf("member %s runs version %s, not %s: %w", m.Name, said(m.Version), to, engine.ErrNotReady)
-		}
-		if !to.line().speaks(m.Protocol) {
-			return fmt.Errorf("member %s speaks cluster version %s, not %s: %w", m.Name, said(m.Protocol), to.line(), engine.ErrNotReady)
-		}
-		if !to.line().less(schemaLine) && !to.line().speaks(m.Schema) {
-			return fmt.Errorf("member %s has storage version %s, not %s: %w", m.Name, said(m.Schema), to.line(), engine.ErrNotReady)
+		if err := judge(m, to); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func speaks(m engine.Member, to version) error {
+	if to.line().speaks(m.Protocol) {
+		return nil
+	}
+	return fmt.Errorf("member %s speaks cluster version %s, not %s: %w", m.Name, said(m.Protocol), to.line(), engine.ErrNotReady)
+}
+
+func stores(m engine.Member, to version) error {
+	if to.line().speaks(m.Schema) {
+		return nil
+	}
+	return fmt.Errorf("member %s has storage version %s, not %s: %w", m.Name, said(m.Schema), to.line(), engine.ErrNotReady)
 }
 
 func said(s string) string {
