@@ -90,6 +90,8 @@ type View struct {
 	// Downgrade is the version that a downgrade was announced to which is not
 	// over yet, as the leader says; "" for none.
 	Downgrade string `json:"downgrade,omitempty"`
+	// DowngradeUnknown is true if no leader said whether there is one.
+	DowngradeUnknown bool `json:"downgradeUnknown,omitempty"`
 }
 
 // Member returns the entry of that name; the zero value, unreachable, if there is none.

@@ -18,7 +18,7 @@ func Read(t testing.TB, path string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	packed, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)

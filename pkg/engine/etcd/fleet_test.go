@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -293,11 +294,15 @@ func (f *fleet) whenReady(what string, do func() error) {
 }
 
 // freePort picks a port outside the range from which the system takes those of
-// outgoing connections: one of them could have it before the member does.
+// outgoing connections: one of them could have it before the member does. A lock
+// keeps it from other tests, of other processes too, until the test ends.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for {
 		port := 10_000 + rand.IntN(20_000)
+		if !reserve(t, filepath.Join(os.TempDir(), fmt.Sprintf("dbop-port-%d.lock", port))) {
+			continue
+		}
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue
@@ -307,4 +312,18 @@ func freePort(t *testing.T) int {
 		}
 		return port
 	}
+}
+
+func reserve(t *testing.T, path string) bool {
+	t.Helper()
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close()
+		return false
+	}
+	t.Cleanup(func() { _ = lock.Close() })
+	return true
 }

@@ -25,8 +25,9 @@ const (
 type testimony struct {
 	member engine.Member
 	roster []engine.Registered
-	// downgrade is the one that is under way, as the leader says.
+	// downgrade is the one that is under way, as the leader says if it told.
 	downgrade string
+	told      bool
 }
 
 // Observe implements engine.Session. Nothing in it writes, not even to the
@@ -45,7 +46,7 @@ func (s *session) Observe(ctx context.Context, members []string) engine.View {
 // viewFrom puts the members' words together. The leader's list counts first:
 // another member's may have been read before it.
 func viewFrom(said []testimony) engine.View {
-	v := engine.View{Members: make([]engine.Member, 0, len(said))}
+	v := engine.View{Members: make([]engine.Member, 0, len(said)), DowngradeUnknown: true}
 	ids := map[string]bool{}
 	for _, t := range said {
 		v.Members = append(v.Members, t.member)
@@ -57,8 +58,8 @@ func viewFrom(said []testimony) engine.View {
 			v.Quorum = true
 			v.Roster = t.roster
 		}
-		if t.downgrade != "" {
-			v.Downgrade = t.downgrade
+		if t.told {
+			v.Downgrade, v.DowngradeUnknown = t.downgrade, false
 		}
 	}
 	slices.Sort(v.ClusterIDs)
@@ -89,8 +90,9 @@ func (s *session) ask(ctx context.Context, name string) testimony {
 		var protocol, auth string
 		if t.member.Role == engine.RoleLeader {
 			wg.Go(func() {
-				// Unknown counts as none: the rules that need it ask for healthy members.
-				t.downgrade, _ = announced(ctx, c, status)
+				// What was not told stays unknown, which the rules that need it say.
+				downgrade, err := announced(ctx, c, status)
+				t.downgrade, t.told = downgrade, err == nil
 			})
 		}
 		wg.Go(func() {

@@ -6,7 +6,32 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
+
+// TestDowngradeIsTheLeadersWord: without one, or if it doesn't tell, nothing is known.
+func TestDowngradeIsTheLeadersWord(t *testing.T) {
+	t.Parallel()
+	follower := testimony{member: engine.Member{Name: "db-2", Reachable: true, Serving: true, Role: engine.RoleFollower}}
+	leads := func(to string, told bool) testimony {
+		return testimony{member: engine.Member{Name: "db-1", Reachable: true, Serving: true, Role: engine.RoleLeader}, downgrade: to, told: told}
+	}
+	for name, c := range map[string]struct {
+		said    []testimony
+		want    string
+		unknown bool
+	}{
+		"none is under way": {said: []testimony{leads("", true), follower}},
+		"one is":            {said: []testimony{follower, leads("3.5.0", true)}, want: "3.5.0"},
+		"it keeps silent":   {said: []testimony{leads("", false), follower}, unknown: true},
+		"nobody leads":      {said: []testimony{follower}, unknown: true},
+	} {
+		if v := viewFrom(c.said); v.Downgrade != c.want || v.DowngradeUnknown != c.unknown {
+			t.Errorf("%s: %q, unknown %v", name, v.Downgrade, v.DowngradeUnknown)
+		}
+	}
+}
 
 func TestObserveThroughFailures(t *testing.T) {
 	t.Parallel()

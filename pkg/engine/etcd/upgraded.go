@@ -13,6 +13,9 @@ var schemaLine = line{3, 6}
 // end: the leader then raises the cluster version, and from 3.6 on each member
 // migrates its storage.
 func (*Engine) CheckUpgraded(v engine.View, target string) error {
+	if v.DowngradeUnknown && v.Quorum {
+		return fmt.Errorf("no leader says whether a downgrade is under way: %w", engine.ErrNotReady)
+	}
 	return checkVoters(v, "upgrade", target, func(m engine.Member, to version) error {
 		if has, err := parseVersion(m.Version); err != nil || has != to {
 			return fmt.Errorf("member %s runs version %s, not %s: %w", m.Name, said(m.Version), to, engine.ErrNotReady)
