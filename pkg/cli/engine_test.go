@@ -76,6 +76,18 @@ func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, ta
 	return nil
 }
 
+// Horizon, for an engine that is always at revision 1000.
+func (fakeEngine) Horizon(_ engine.View, revision, keep int64) (int64, error) {
+	if revision > 1000 {
+		return 0, &engine.Refusal{Check: "revision", Reason: "still to come", Hint: "choose another"}
+	}
+	if revision > 0 {
+		return revision, nil
+	}
+	return 1000 - keep, nil
+}
+func (fakeEngine) Forgotten(int64) string { return "who reads older ones is turned away" }
+
 // whole takes any bytes for a whole snapshot.
 type whole struct{}
 

@@ -31,6 +31,7 @@ func dryRuns(backup string) map[string][]string {
 		"stop":           {"stop", "my-db"},
 		"start":          {"start", "my-db"},
 		"defrag":         {"defrag", "my-db"},
+		"compact":        {"compact", "my-db"},
 		"recover":        {"recover", "my-db"},
 
 		"auth enable":         {"auth", "enable", "my-db"},
@@ -118,6 +119,7 @@ func TestPlan(t *testing.T) {
 		"configure": {"plan", "configure", "my-db", "--set", "color=green", "--unset", "speed"},
 		"resize":    {"plan", "resize", "my-db", "--memory", "1Gi", "--storage", "20Gi"},
 		"nothing":   {"plan", "scale", "my-db", "--members", "3"},
+		"compact":   {"plan", "compact", "my-db"},
 		"blocked":   {"plan", "upgrade", "--version", "3.7", "--skip-backup"},
 		"json":      {"plan", "scale", "my-db", "--members", "5", "-o", "json"},
 	} {

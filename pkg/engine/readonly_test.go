@@ -69,6 +69,9 @@ func TestReadOnly(t *testing.T) {
 	if _, ok := s.(engine.Preparer); ok {
 		t.Error("a dry run could prepare an upgrade")
 	}
+	if _, ok := s.(engine.Compactor); ok {
+		t.Error("a dry run could drop history")
+	}
 	if _, ok := s.(engine.Downgrader); ok {
 		t.Error("a dry run could announce a downgrade")
 	}

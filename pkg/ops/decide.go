@@ -46,6 +46,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.switchover,
 		p.restart,
 		p.defragment,
+		p.compact,
 		p.healthy,
 	} {
 		if d := family(); d != nil {
@@ -120,7 +121,7 @@ func (p planner) budget() *Decision {
 // end even if a member is lost for good, or it would bar the way to its
 // replacement.
 func (p planner) healthy() *Decision {
-	if v := p.s.verb(); v == v1alpha1.VerbBackup || v == v1alpha1.VerbSwitchover || p.s.cancelling() {
+	if v := p.s.verb(); v == v1alpha1.VerbBackup || v == v1alpha1.VerbSwitchover || v == v1alpha1.VerbCompact || p.s.cancelling() {
 		return nil
 	}
 	for _, r := range p.s.View.Voters() {

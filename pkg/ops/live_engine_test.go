@@ -157,6 +157,10 @@ func (s *session) AnnounceDowngrade(_ context.Context, target string) error {
 
 func (s *session) WithdrawDowngrade(context.Context) error { return s.did("withdraw the downgrade") }
 
+func (s *session) Compact(_ context.Context, members []string, before int64) error {
+	return s.did("compact %s before %d", strings.Join(members, ","), before)
+}
+
 func (s *session) Defragment(_ context.Context, m string) error { return s.did("defragment %s", m) }
 
 // Snapshot fails, if it has to, in the middle.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
@@ -156,11 +157,12 @@ func TestSessionLastsAsLongAsItsEpoch(t *testing.T) {
 func TestReadOnlyReachesNoDatabase(t *testing.T) {
 	b := newBench(t)
 	b.readOnly, b.op = true, operation("")
+	b.op.Spec.Compaction = &v1alpha1.Compaction{Before: 7}
 	c := b.founded(1, "id")
 	c.Spec.TLS.Disabled = true
 	b.must(b.store().UpdateCluster(t.Context(), c))
 	b.running("db-1")
-	for _, step := range []Step{{Action: ActionRegister, Members: []string{"db-2"}}, {Action: ActionHandOver, To: "db-1"}, {Action: ActionDefragment, Members: []string{"db-1"}},
+	for _, step := range []Step{{Action: ActionRegister, Members: []string{"db-2"}}, {Action: ActionHandOver, To: "db-1"}, {Action: ActionDefragment, Members: []string{"db-1"}}, {Action: ActionCompact},
 		{Action: ActionBackup}, {Action: ActionVerify}, {Action: ActionLoad}} {
 		if _, err := b.perform(step); !errors.Is(err, engine.ErrReadOnly) {
 			t.Errorf("%s: %v, want ErrReadOnly", step.Action, err)

@@ -38,6 +38,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.retire(ctx, s, step.member())
 	case ActionDefragment:
 		return l.defragment(ctx, s, step.member())
+	case ActionCompact:
+		return l.compact(ctx, s, step.Members)
 	case ActionAnnounce, ActionWithdraw:
 		return l.descent(ctx, s, step.Action)
 	case ActionPrepare:

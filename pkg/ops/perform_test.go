@@ -27,6 +27,7 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 		"register db-2":                   {Action: ActionRegister, Members: []string{"db-2"}},
 		"promote db-2":                    {Action: ActionPromote, Members: []string{"db-2"}},
 		"deregister db-2":                 {Action: ActionDeregister, Members: []string{"db-2"}},
+		"compact db-1 before 7":           {Action: ActionCompact, Members: []string{"db-1"}},
 		"defragment db-1":                 {Action: ActionDefragment, Members: []string{"db-1"}},
 		"hand over to db-2":               {Action: ActionHandOver, Members: []string{"db-1"}, To: "db-2"},
 		"prepare db-1,db-2 for 1.1.0":     {Action: ActionPrepare, Members: []string{"db-1", "db-2"}},
@@ -35,6 +36,8 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			b := plain(t)
+			b.op = operation(v1alpha1.VerbCompact)
+			b.op.Spec.Compaction = &v1alpha1.Compaction{Before: 7}
 			r, err := b.perform(step)
 			b.must(err)
 			if diff := cmp.Diff([]string{want}, b.database.last().calls); diff != "" {
@@ -48,6 +51,9 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 			}
 			if done := r.Facts[factDefragmented("db-1")]; (done != "") != (step.Action == ActionDefragment) {
 				t.Errorf("fact %q", done)
+			}
+			if done := r.Facts[v1alpha1.FactCompacted]; (done == "7") != (step.Action == ActionCompact) {
+				t.Errorf("compacted %q", done)
 			}
 			b.database.model.err = engine.ErrNotReady
 			if r, err := b.perform(step); !errors.Is(err, engine.ErrNotReady) || r.Facts != nil {

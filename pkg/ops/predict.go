@@ -76,6 +76,8 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.authorities(step.Action)
 	case ActionDefragment:
 		n.setFact(factDefragmented(step.member()))
+	case ActionCompact:
+		n.setFact(v1alpha1.FactCompacted)
 	case ActionPrepare:
 		n.setFact(v1alpha1.FactPrepared)
 	case ActionCredentials:

@@ -29,6 +29,7 @@ const (
 	ActionDowngrade    Action = "downgrade-member"
 	ActionRestart      Action = "restart-member"
 	ActionDefragment   Action = "defragment-member"
+	ActionCompact      Action = "compact-history"
 	ActionRenew        Action = "renew-certificate"
 	ActionAddCA        Action = "add-authority"
 	ActionTrust        Action = "distribute-trust"

@@ -4,9 +4,13 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +21,7 @@ import (
 // newerDeadlies are the verbs that mend, restart and stop a cluster.
 func newerDeadlies(wantMembers func(int) func(*scene)) []deadly {
 	again := func(*scene) {}
-	var to string
+	var to, option string
 	var before map[string]string
 	return []deadly{
 		{name: "replace-member", version: "3.6", members: "3", arm: func(s *scene) []string {
@@ -62,6 +66,45 @@ func newerDeadlies(wantMembers func(int) func(*scene)) []deadly {
 			s.healthy("my-db", 3)
 			s.says(s.must("defrag", "my-db", "--min-gain", "1Mi"), "unchanged")
 		}, reset: again},
+		{name: "compact", version: "3.6", members: "3", arm: fixed("compact", "my-db", "--keep-revisions", "0"), check: func(s *scene) {
+			s.healthy("my-db", 3)
+			s.compacted("my-db", 2)
+		}, reset: again},
+		{name: "configure", version: "3.6", members: "3", arm: func(s *scene) []string {
+			option = fmt.Sprintf("snapshot-count=%d", 5000+time.Now().UnixNano()%1000)
+			return []string{"configure", "my-db", "--set", option}
+		}, check: func(s *scene) {
+			s.healthy("my-db", 3)
+			s.runsWith("my-db", option)
+		}, reset: again},
+		{name: "resize", version: "3.6", members: "1", arm: fixed("resize", "my-db", "--cpu", "60m", "--storage", "768Mi", "--allow-downtime"), check: func(s *scene) {
+			s.healthy("my-db", 1)
+			for _, v := range s.capacities("my-db") {
+				if v != "768Mi" {
+					s.Errorf("a volume has %s", v)
+				}
+			}
+		}},
+	}
+}
+
+// compacted asks that no member serves so old a revision any more.
+func (s *scene) compacted(name string, revision int64) {
+	s.Helper()
+	if _, err := s.dial(name).KV.Get(s.ctx, "kept/", clientv3.WithRev(revision)); !errors.Is(err, rpctypes.ErrCompacted) {
+		s.Errorf("revision %d is served still: %v", revision, err)
+	}
+}
+
+// runsWith asks that every member was started with an option.
+func (s *scene) runsWith(name, option string) {
+	s.Helper()
+	list, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name + ",app.kubernetes.io/component=database"})
+	s.ok(err)
+	for _, p := range list.Items {
+		if !slices.Contains(p.Spec.Containers[0].Args, "--"+option) {
+			s.Errorf("%s runs with %v", p.Name, p.Spec.Containers[0].Args)
+		}
 	}
 }
 

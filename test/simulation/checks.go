@@ -169,6 +169,7 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	if g.voters() != int(c.Spec.Members) || len(g.members) != g.voters() {
 		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members), c.Spec.Members)
 	}
+	w.forgotten(o, g)
 	if o.Spec.Verb == v1alpha1.VerbDowngrade && (g.downgrade != 0 || g.minor != minor(c.Spec.Version)) {
 		w.violate("%s ended and the cluster speaks 3.%d, announced 3.%d, wanted %s", o.Name, g.minor, g.downgrade, c.Spec.Version)
 	}

@@ -17,6 +17,8 @@ type group struct {
 	// index is the end of the leader's log; acked what a client was told is
 	// safe; safe what was acknowledged when the last backup asked for was made.
 	index, acked, safe int
+	// compacted is the revision from which on history is kept.
+	compacted int64
 	// minor is the version that the group speaks, 0 before it has agreed on one.
 	minor    int
 	settleAt time.Time

@@ -35,7 +35,12 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(39); {
+	switch x := p.rng.IntN(40); {
+	case x == 39:
+		keep := int64(p.rng.IntN(100))
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Compaction = v1alpha1.VerbCompact, &v1alpha1.Compaction{Keep: keep}
+		})
 	case x == 32:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbDisableAuth })
 	case x == 33:

@@ -28,6 +28,8 @@ const (
 	VerbStop          Verb = "stop"
 	VerbStart         Verb = "start"
 	VerbDefrag        Verb = "defrag"
+	VerbCompact       Verb = "compact"
+	VerbClearAlarms   Verb = "alarms-clear"
 	VerbConfigure     Verb = "configure"
 	VerbResize        Verb = "resize"
 	VerbRecover       Verb = "recover"
@@ -116,6 +118,8 @@ type OperationSpec struct {
 	// MinGain is how many bytes must be to gain before a member is
 	// defragmented; 0 leaves it to the engine.
 	MinGain int64 `json:"minGain,omitempty"`
+	// Compaction says how much history compact and alarms-clear drop.
+	Compaction *Compaction `json:"compaction,omitempty"`
 	// Pods are the UIDs, by member, of the pods that a restart renews.
 	Pods map[string]string `json:"pods,omitempty"`
 	// Change is what configure and resize were asked for. Settings is what that
@@ -179,6 +183,17 @@ type OperationSpec struct {
 	Command string `json:"command,omitempty"`
 }
 
+// Compaction is how much of the history of its data a database drops.
+type Compaction struct {
+	// Revision before which all history is asked to go; 0 leaves it to Keep.
+	Revision int64 `json:"revision,omitempty"`
+	// Keep is how many of the latest revisions stay.
+	Keep int64 `json:"keep,omitempty"`
+	// Before is the revision that this came to when it was asked for; 0 if there
+	// was nothing to drop.
+	Before int64 `json:"before,omitempty"`
+}
+
 // BackupSource names the backup to load.
 type BackupSource struct {
 	Repository string `json:"repository"`
@@ -240,6 +255,8 @@ const (
 	FactPrepared = "prepared"
 	// FactCredentials is set once the secrets with passwords exist.
 	FactCredentials = "credentials"
+	// FactCompacted is set to the revision before which no member keeps history.
+	FactCompacted = "compacted"
 	// FactProved is set once authentication was tried from all sides.
 	FactProved = "proved"
 )
