@@ -42,7 +42,7 @@ test: ## Set everything up and pass every test, end to end included
 
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/...
+	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/...
 
 .PHONY: e2e
 e2e: build cluster-up ## Tests on the real cluster
