@@ -65,6 +65,7 @@ func describeOperation(w io.Writer, o v1alpha1.Operation, now time.Time) {
 		{"Cluster", o.Spec.Cluster + " in namespace " + o.Namespace},
 		{"Verb", string(o.Spec.Verb)},
 		{"Phase", string(o.Status.Phase)},
+		{"Takes back", o.Spec.Undoes},
 		{"Message", o.Status.Message},
 		{"Asked for by", orUnknown(o.Spec.RequestedBy) + " on " + orUnknown(o.Spec.RequestedFrom)},
 		{"Command", o.Spec.Command},

@@ -43,6 +43,7 @@ func dryRuns(backup string) map[string][]string {
 		"configure":           {"configure", "my-db", "--set", "color=green"},
 		"resize":              {"resize", "my-db", "--memory", "1Gi", "--storage", "20Gi"},
 		"pause":               {"pause", "my-db"},
+		"undo":                {"undo", "newer"},
 	}
 }
 
@@ -51,6 +52,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 		b := newBench(t)
 		b.cluster("my-db")
 		b.must("create", "newer", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
+		b.must("scale", "newer", "--members", "5", "--progress", "none")
 		b.must("user", "create", "my-db", "listed", "--progress", "none")
 		b.writes = nil
 		id := b.backup("my-db")

@@ -20,6 +20,8 @@ type question struct {
 	lost []string
 	// kept lists what there is to go back to.
 	kept []string
+	// stays lists what this does not bring back.
+	stays []string
 	// typed is the word to type back for a loss that nothing brings back; "" asks for y or n.
 	typed string
 	// flag is what to say on the command line instead of an answer; --yes if not set.
@@ -47,6 +49,9 @@ func (f *Factory) confirm(ctx context.Context, in intent, q question) error {
 	}
 	for _, k := range q.kept {
 		f.note("  kept:          %s", k)
+	}
+	for _, k := range q.stays {
+		f.note("  not restored:  %s", k)
 	}
 	f.note("  newest backup: %s", f.newestBackup(q.cluster))
 	want := "y"

@@ -73,11 +73,17 @@ func only(ctx context.Context, store kube.Store, namespace string) (*v1alpha1.Da
 
 // operation begins the record of a request.
 func (f *Factory) operation(ctx context.Context, verb v1alpha1.Verb, cluster string) v1alpha1.OperationSpec {
+	return f.signed(ctx, v1alpha1.OperationSpec{Cluster: cluster, Verb: verb})
+}
+
+// signed says in a request who asks for it, and how.
+func (f *Factory) signed(ctx context.Context, spec v1alpha1.OperationSpec) v1alpha1.OperationSpec {
 	host, err := os.Hostname()
 	if err != nil {
 		host = unknown
 	}
-	return v1alpha1.OperationSpec{Cluster: cluster, Verb: verb, RequestedBy: f.whoami(ctx), RequestedFrom: host, Command: f.commandLine()}
+	spec.RequestedBy, spec.RequestedFrom, spec.Command = f.whoami(ctx), host, f.commandLine()
+	return spec
 }
 
 // backupTo names the backup that an operation makes, before its first byte.

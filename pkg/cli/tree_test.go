@@ -180,7 +180,7 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 func changingCommands() [][]string {
 	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"},
 		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"}, {"compact"},
-		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}}
+		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }
 
 // TestNoChangingCommandIsForgotten keeps the list above complete.

@@ -18,7 +18,9 @@ func (s *ConfigMapStore) CreateOperation(ctx context.Context, o *v1alpha1.Operat
 	if o.Name == "" {
 		suffix := make([]byte, 2)
 		_, _ = rand.Read(suffix) // never fails, see crypto/rand
-		o.Name = v1alpha1.OperationRecord(o.Spec.Cluster, s.client.Now().UTC().Format("20060102t150405")+"-"+hex.EncodeToString(suffix))
+		// Times in records are whole seconds; the name tells two of one second apart.
+		now := s.client.Now().UTC()
+		o.Name = v1alpha1.OperationRecord(o.Spec.Cluster, fmt.Sprintf("%s%03d-%s", now.Format("20060102t150405"), now.Nanosecond()/1e6, hex.EncodeToString(suffix)))
 	}
 	m, err := encodeOperation(o)
 	if err != nil {

@@ -51,6 +51,9 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	}
 	op := p.Continues
 	if op == nil {
+		if err := r.stillLast(ctx, namespace, *o, cluster); err != nil {
+			return nil, err
+		}
 		complete(o, cluster)
 		if err := check(r.Engine, p.Request, cluster); err != nil {
 			return nil, refused(err)

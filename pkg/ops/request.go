@@ -114,6 +114,10 @@ func complete(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
 		o.FromSettings = v1alpha1.SettingsOf(&c.Spec)
 		o.Settings = o.FromSettings.With(o.Change)
+	case v1alpha1.VerbStop, v1alpha1.VerbStart:
+		o.FromStopped = new(c.Spec.Stopped)
+	case v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth:
+		o.FromAuth = new(c.Spec.Auth.Enabled)
 	}
 }
 
@@ -136,7 +140,7 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 			return e.CheckCreate(r.Cluster.Spec, slices.Contains(o.Waive, "size"))
 		}
 	case v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
-		if c.Spec.Image != "" && o.Image == "" {
+		if c.Spec.Image != "" && o.Image == "" && o.Undoes == "" {
 			return &engine.Refusal{Check: "image", Reason: fmt.Sprintf("%s runs an image of your own (%s), so this tool can't know that of %s", c.Name, c.Spec.Image, o.Version),
 				Hint: "name the new one with --image"}
 		}

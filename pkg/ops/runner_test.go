@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,14 @@ func (s *shelf) ActiveOperation(context.Context, string, string) (*v1alpha1.Oper
 		}
 	}
 	return nil, nil //nolint:nilnil // as the contract says
+}
+
+func (s *shelf) ListOperations(context.Context, string, string) ([]v1alpha1.Operation, error) {
+	var out []v1alpha1.Operation
+	for _, o := range slices.Backward(s.operations) {
+		out = append(out, *o.DeepCopy())
+	}
+	return out, nil
 }
 
 // shelved is an ideal world whose records are on a shelf.

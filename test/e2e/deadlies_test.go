@@ -59,6 +59,10 @@ func newerDeadlies(wantMembers func(int) func(*scene)) []deadly {
 			s.must("stop", "my-db", "--yes")
 			return []string{"start", "my-db"}
 		}, check: func(s *scene) { wantMembers(3)(s); s.holdsBackup("my-db") }, reset: again, quiet: true},
+		{name: "undo", version: "3.6", members: "1", arm: func(s *scene) []string {
+			s.must("add-member", "my-db")
+			return []string{"undo", "my-db", "--yes"}
+		}, check: wantMembers(1), reset: again},
 		{name: "defrag", version: "3.6", members: "3", arm: func(s *scene) []string {
 			s.waste("my-db")
 			return []string{"defrag", "my-db", "--min-gain", "1Mi"}

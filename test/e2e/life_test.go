@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -37,6 +38,33 @@ func TestEveryVerb(t *testing.T) {
 		t.Errorf("the last backup holds %d keys", last.Facts.Keys)
 	}
 	s.judge(s.try("status", "my-db"), 1, "my-db", "not found")
+	s.remembered()
+}
+
+// remembered asks for the records of a cluster that is gone, whole, and among
+// those of all namespaces.
+func (s *scene) remembered() {
+	s.Helper()
+	s.says(s.must("history", "my-db"), "create", "restore", "upgrade", "delete")
+	var all struct {
+		Items []v1alpha1.Operation `json:"items"`
+	}
+	s.ok(json.Unmarshal([]byte(s.must("history", "-A", "-o", "json").Stdout), &all))
+	seen := map[v1alpha1.Verb]bool{}
+	for _, o := range all.Items {
+		if o.Namespace != s.ns || o.Spec.Cluster != "my-db" {
+			continue
+		}
+		seen[o.Spec.Verb] = true
+		if o.Status.Phase != v1alpha1.PhaseSucceeded || o.Spec.RequestedBy == "" || o.Status.FinishedAt == nil || len(o.Status.Journal) == 0 {
+			s.Errorf("the record %s is not whole: %+v", o.Name, o)
+		}
+	}
+	for _, v := range []v1alpha1.Verb{v1alpha1.VerbCreate, v1alpha1.VerbScale, v1alpha1.VerbRestore, v1alpha1.VerbUpgrade, v1alpha1.VerbDelete} {
+		if !seen[v] {
+			s.Errorf("the export holds no %s", v)
+		}
+	}
 }
 
 // reading walks through the verbs that only look.
@@ -66,10 +94,11 @@ func (s *scene) membership() {
 	s.settledVolumes("my-db", 3)
 	s.must("scale", "my-db", "--members", "5")
 	s.healthy("my-db", 5)
-	s.must("scale", "my-db", "--members", "3", "--yes")
+	s.must("undo", "my-db", "--yes")
 	s.healthy("my-db", 3)
 	s.settledVolumes("my-db", 3)
 	s.unchanged("scale", "my-db", "--members", "3")
+	s.refused(4, []string{"already"}, "undo", "my-db", "--yes")
 }
 
 // backingUp makes, looks at, verifies and deletes backups; it returns one.

@@ -39,6 +39,17 @@ func (r *records) active(cluster string) *v1alpha1.Operation {
 	return nil
 }
 
+// of lists the operations of a cluster, the newest first.
+func (r *records) of(cluster string) []v1alpha1.Operation {
+	var out []v1alpha1.Operation
+	for _, name := range slices.Backward(r.order) {
+		if o := r.operations[name]; o.Spec.Cluster == cluster {
+			out = append(out, *o.DeepCopy())
+		}
+	}
+	return out
+}
+
 // last returns the newest operation of a cluster, or nil.
 func (r *records) last(cluster string) *v1alpha1.Operation {
 	for _, name := range slices.Backward(r.order) {

@@ -35,12 +35,14 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(40); {
+	switch x := p.rng.IntN(41); {
 	case x == 39:
 		keep := int64(p.rng.IntN(100))
 		return one(func(s *v1alpha1.OperationSpec) {
 			s.Verb, s.Compaction = v1alpha1.VerbCompact, &v1alpha1.Compaction{Keep: keep}
 		})
+	case x == 40:
+		return p.undo(name)
 	case x == 32:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbDisableAuth })
 	case x == 33:
@@ -124,6 +126,26 @@ func (p *person) next() command {
 		})
 	default:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbAddMember })
+	}
+}
+
+// undo makes the command that takes the last operation back. The person looks
+// at the records of now each time that it is typed.
+func (p *person) undo(name string) command {
+	return func() ops.Request {
+		defer p.world.lock()()
+		nothing := ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: p.backupID()}}
+		c := p.world.records.clusters[name]
+		if c == nil {
+			return nothing
+		}
+		u, err := ops.Undo(c, p.world.records.of(name))
+		if err != nil || u.Of == nil {
+			return nothing
+		}
+		u.Operation.Repository, u.Operation.Backup, u.Operation.Waive = "repository", p.backupID(), append(u.Operation.Waive, "downtime")
+		p.world.tally["undo of "+string(u.Of.Spec.Verb)]++
+		return ops.Request{Operation: u.Operation}
 	}
 }
 

@@ -145,6 +145,12 @@ type OperationSpec struct {
 	// does not take the catalog's, and the one before.
 	Image     string `json:"image,omitempty"`
 	FromImage string `json:"fromImage,omitempty"`
+	// FromStopped and FromAuth are whether the cluster was wanted stopped, and
+	// clients wanted to log in, before; nil in records of tools that did not write it down.
+	FromStopped *bool `json:"fromStopped,omitempty"`
+	FromAuth    *bool `json:"fromAuth,omitempty"`
+	// Undoes names the record of the operation that this one takes back.
+	Undoes string `json:"undoes,omitempty"`
 	// Repository and Backup name the backup that is made, checked or loaded.
 	// The identifier is chosen here, before the first byte is written.
 	Repository string `json:"repository,omitempty"`

@@ -338,6 +338,16 @@ func (in *OperationSpec) DeepCopyInto(out *OperationSpec) {
 			(*out)[key] = val
 		}
 	}
+	if in.FromStopped != nil {
+		in, out := &in.FromStopped, &out.FromStopped
+		*out = new(bool)
+		**out = **in
+	}
+	if in.FromAuth != nil {
+		in, out := &in.FromAuth, &out.FromAuth
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Source != nil {
 		in, out := &in.Source, &out.Source
 		*out = new(BackupSource)
