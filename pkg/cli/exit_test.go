@@ -174,6 +174,9 @@ func TestResumeAndCancel(t *testing.T) {
 		if r := b.run("upgrade", "my-db", "--version", "3.6"); r.code != ExitRefused || !strings.Contains(r.err, "resume my-db") {
 			t.Errorf("another operation in between: exit %d\n%s", r.code, r.err)
 		}
+		if r := b.run(verb, "--dry-run"); r.code != ExitDone || !strings.Contains(r.out, "(dry run)") || !strings.Contains(r.err, map[string]string{"resume": "Register my-db-5", "cancel": "Withdraw learner"}[verb]) {
+			t.Errorf("%s --dry-run: exit %d\n%s%s", verb, r.code, r.out, r.err)
+		}
 		if r := b.run(verb, "--progress", "none"); r.code != ExitDone || r.out != want {
 			t.Errorf("%s: exit %d\n%s%s", verb, r.code, r.out, r.err)
 		}

@@ -30,6 +30,7 @@ type operations interface {
 	Prepare(ctx context.Context, namespace string, req ops.Request) (*ops.Prepared, error)
 	Run(ctx context.Context, namespace string, req ops.Request) (*v1alpha1.Operation, error)
 	Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error)
+	PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*ops.Prepared, error)
 }
 
 // runner performs operations on clusters of one engine.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
@@ -116,33 +115,28 @@ func unrehearsed(step ops.Step) string {
 	return ""
 }
 
-// previewContinuation shows what is left of an operation, or of stepping back
-// from it.
-func (c *change) previewContinuation(ctx context.Context, in intent, op *v1alpha1.Operation, cancel bool) error {
+// previewContinuation shows what is left of the operation in flight, or of
+// stepping back from it.
+func (c *change) previewContinuation(ctx context.Context, in intent, cancel bool) error {
 	r, err := c.f.newRunner(runnerOptions{engine: in.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
 	if err != nil {
 		return err
 	}
-	world := r.world(in.namespace, in.request.Operation.Cluster)
-	defer func() { _ = world.Close() }()
-	s, err := world.Observe(ctx)
+	p, err := r.PrepareResume(ctx, in.namespace, in.request.Operation.Cluster, cancel)
 	if err != nil {
 		return err
 	}
-	op.Status.Phase = v1alpha1.PhaseRunning
-	if cancel {
-		op.Status.Phase = v1alpha1.PhaseCancelling
-	}
-	s.Operation = op
-	p := &ops.Prepared{Plan: ops.MakePlan(in.engine, s), State: s, Continues: op}
 	writePlan(c.f.Streams.Err, c.f.errPalette(), in.subject, in.namespace, p.Plan, true)
 	if c.dryRun == dryRunServer {
 		if err := c.rehearse(ctx, in, p); err != nil {
 			return err
 		}
 	}
-	if !c.out.human() {
-		return c.out.print(c.f.Streams.Out, kindOperation, op)
+	if b := p.Plan.Blocked; b != nil {
+		return &ops.Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
 	}
-	return c.report(ctx, intent{subject: in.subject, verbed: in.verbed + " (dry run)"}, op, nil)
+	if !c.out.human() {
+		return c.out.print(c.f.Streams.Out, kindOperation, p.Continues)
+	}
+	return c.report(ctx, intent{subject: in.subject, verbed: in.verbed + " (dry run)"}, p.Continues, nil)
 }

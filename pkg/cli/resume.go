@@ -59,7 +59,7 @@ func runContinuation(ctx context.Context, f *Factory, c *change, args []string, 
 	}
 	in.request.Operation = op.Spec
 	if c.dryRun != dryRunNone {
-		return c.previewContinuation(ctx, in, op, cancel)
+		return c.previewContinuation(ctx, in, cancel)
 	}
 	done, err := c.perform(ctx, in, func(ctx context.Context, r *runner) (*v1alpha1.Operation, error) {
 		return r.Resume(ctx, t.namespace, t.cluster.Name, cancel)

@@ -73,6 +73,32 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	return p, p.rehearse(ctx, world)
 }
 
+// PrepareResume says what Resume would come to: what is left of the record in
+// flight, or of the way back from it. It writes nothing, so what the cluster
+// would want from then on is wanted in the plan only.
+func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*Prepared, error) {
+	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if op == nil {
+		return nil, nothingInFlight(cluster)
+	}
+	if err := redirect(op, cancel); err != nil {
+		return nil, err
+	}
+	p := &Prepared{Request: Request{Operation: op.Spec}, Continues: op}
+	c, err := r.cluster(ctx, namespace, p)
+	if err != nil || c == nil {
+		return p, err
+	}
+	c.Spec.Paused = false
+	world := r.World(namespace, cluster)
+	defer closeQuietly(world)
+	attend(world, op.Spec.Verb)
+	return p, r.consider(ctx, world, p, c, op)
+}
+
 // rehearse has the steps of a new request judged, where the world can.
 func (p *Prepared) rehearse(ctx context.Context, world World) error {
 	r, ok := world.(Rehearser)

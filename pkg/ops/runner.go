@@ -94,19 +94,29 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 		return nil, nil
 	}
 	if op == nil {
-		return nil, &Error{Kind: Unchanged, Message: "no operation of " + cluster + " is in flight"}
+		return nil, nothingInFlight(cluster)
 	}
-	op.Status.Phase = v1alpha1.PhaseRunning
-	if cancel {
-		if err := cancellable(op); err != nil {
-			return nil, err
-		}
-		op.Status.Phase = v1alpha1.PhaseCancelling
+	if err := redirect(op, cancel); err != nil {
+		return nil, err
 	}
 	if err := r.continueRecord(ctx, op, lease); err != nil {
 		return nil, err
 	}
 	return op, r.loop(ctx, namespace, op, &lease)
+}
+
+func nothingInFlight(cluster string) error {
+	return &Error{Kind: Unchanged, Message: "no operation of " + cluster + " is in flight"}
+}
+
+// redirect has a record go on, or back.
+func redirect(op *v1alpha1.Operation, cancel bool) error {
+	op.Status.Phase = v1alpha1.PhaseRunning
+	if !cancel {
+		return nil
+	}
+	op.Status.Phase = v1alpha1.PhaseCancelling
+	return cancellable(op)
 }
 
 // cancellable says which operations have a way back.

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
@@ -323,6 +325,54 @@ func TestRunnerResumesAndCancels(t *testing.T) {
 		}
 		sh.operations = append(sh.operations, operation(v1alpha1.VerbDelete))
 		if _, err := r.Resume(context.Background(), "shop", "db", true); KindOf(err) != Refused {
+			t.Errorf("a deletion has no way back: %v", err)
+		}
+	})
+}
+
+// TestPrepareResume sees the whole way: a preview of cancel wants what was
+// wanted before, although nothing is written down yet.
+func TestPrepareResume(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		ctx := context.Background()
+		if _, err := r.PrepareResume(ctx, "shop", "db", true); KindOf(err) != Unchanged {
+			t.Errorf("nothing in flight: %v", err)
+		}
+		stop := make(chan struct{})
+		r.Stop = stop
+		r.Boundary = func(when string, _ Step) {
+			if when == "after" {
+				close(stop)
+			}
+		}
+		change := &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}}
+		if _, err := r.Run(ctx, "shop", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbConfigure, Change: change}}); KindOf(err) != Interrupted {
+			t.Fatal(err)
+		}
+		r.Stop, r.Boundary = nil, nil
+		sh.cluster.Spec.Paused = true
+		writes := sh.version
+		for _, row := range []struct {
+			cancel bool
+			want   []string
+		}{
+			{cancel: false, want: []string{"roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
+			{cancel: true, want: []string{"roll-member/db-2"}},
+		} {
+			p, err := r.PrepareResume(ctx, "shop", "db", row.cancel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(row.want, ids(p.Plan)); diff != "" || p.Plan.Blocked != nil {
+				t.Errorf("cancel %v: %s %+v", row.cancel, diff, p.Plan.Blocked)
+			}
+		}
+		if sh.version != writes {
+			t.Error("a preview wrote")
+		}
+		sh.operations[0].Spec.Verb = v1alpha1.VerbDelete
+		if _, err := r.PrepareResume(ctx, "shop", "db", true); KindOf(err) != Refused {
 			t.Errorf("a deletion has no way back: %v", err)
 		}
 	})
