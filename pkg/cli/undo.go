@@ -38,12 +38,7 @@ is not finished is stepped back from by 'kubectl dbop cancel'. undo goes one ope
   kubectl dbop undo my-db --dry-run=client`,
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := u.check(); err != nil {
-				return err
-			}
-			return u.carryOut(cmd.Context(), args)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return u.carryOut(cmd.Context(), args) },
 	}
 	u.addTo(cmd, longTimeout, true)
 	addRepositoryFlag(cmd, &u.repository, "the safety backup of a change of version")
@@ -53,7 +48,7 @@ is not finished is stepped back from by 'kubectl dbop cancel'. undo goes one ope
 }
 
 func (u *undo) carryOut(ctx context.Context, args []string) error {
-	t, err := u.f.target(ctx, args)
+	t, in, err := u.begin(ctx, "", args)
 	if err != nil {
 		return err
 	}
@@ -65,9 +60,7 @@ func (u *undo) carryOut(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	in := intent{namespace: t.namespace, engine: t.engine, subject: t.subject(), verbed: "resumed", next: displayName + " status " + t.cluster.Name}
 	if way.Of == nil {
-		in.request.Operation.Cluster = t.cluster.Name
 		return u.lift(ctx, in, t, false)
 	}
 	spec := u.f.signed(ctx, way.Operation)
