@@ -116,14 +116,15 @@ func (w *World) withdraw(cluster, token string) error {
 	return err
 }
 
-// underway is the downgrade that the leader tells of, if one of those asked leads.
-func (w *World) underway(names []string) string {
+// underway is the downgrade that the leader tells of; unknown if none of those
+// asked leads.
+func (w *World) underway(names []string) (to string, unknown bool) {
 	for _, name := range names {
 		if s := w.find(name); w.runs(s) && s.pod.process.data.group != nil && w.leads(s.pod.process.data.group) == s {
-			return spoken(s.pod.process.data.group.downgrade)
+			return spoken(s.pod.process.data.group.downgrade), false
 		}
 	}
-	return ""
+	return "", true
 }
 
 // descending checks a restart on an older version: what the group speaks and
