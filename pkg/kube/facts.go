@@ -93,7 +93,9 @@ type Pod struct {
 	IP       string    `json:"ip,omitempty"`
 	Restarts int32     `json:"restarts"`
 	Created  time.Time `json:"created"`
-	Problem  *Problem  `json:"problem,omitempty"`
+	// Started is since when its database's process runs; zero while it doesn't.
+	Started time.Time `json:"started,omitzero"`
+	Problem *Problem  `json:"problem,omitempty"`
 }
 
 // Helper is one of the tool's own pods.

@@ -21,6 +21,9 @@ func podFacts(p *corev1.Pod, now time.Time) Pod {
 	}
 	if s := mainStatus(p); s != nil {
 		f.Restarts, f.Running = s.RestartCount, s.State.Running != nil
+		if f.Running {
+			f.Started = s.State.Running.StartedAt.Time
+		}
 	}
 	return f
 }

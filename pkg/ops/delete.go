@@ -20,6 +20,9 @@ func (p planner) deletion() *Decision {
 		}
 	}
 	if names := p.running(); len(names) > 0 {
+		if d := p.lingering(names); d != nil {
+			return d
+		}
 		return do(Step{ID: "stop-members", Action: ActionStop, Members: names, Risk: RiskDowntime, Deadline: waitDeadline,
 			Title: "Stop " + strings.Join(names, ", "), Touches: statefulSets(names)})
 	}

@@ -210,7 +210,11 @@ func (d *diagnosis) mend(name string, k kube.ProblemKind) []string {
 	case kube.ProblemOOM:
 		return []string{"give it more memory; a new volume would not help"}
 	case kube.ProblemNode:
-		return []string{"bring the node back; its volume may exist only there", "if it never comes back, and a majority is well: " + d.replace(name)}
+		back := "bring the node back; its volume may exist only there"
+		if pod := d.s.Kube.Member(name).Pod; onSilentNode(pod) {
+			return []string{back, "if it is off for good, " + nodeOff(pod.Node), "if its volume was only there, and a majority is well, after that: " + d.replace(name)}
+		}
+		return []string{back, "if it never comes back, and a majority is well: " + d.replace(name)}
 	case kube.ProblemForbidden:
 		return []string{"ask an administrator about the quota or policy that is named", describe}
 	default:

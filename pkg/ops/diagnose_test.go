@@ -137,6 +137,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "crash loop", change: func(s *State) { s.down("db-2", kube.ProblemCrashing, 0) }, severity: Fail, subject: "member db-2", says: []string{"kubectl dbop logs db", "replace-member"}},
 		{name: "out of memory", change: func(s *State) { s.down("db-2", kube.ProblemOOM, 0) }, severity: Fail, subject: "member db-2", says: []string{"more memory"}},
 		{name: "disk full", change: func(s *State) { s.down("db-2", kube.ProblemDisk, 0) }, severity: Fail, subject: "member db-2", says: []string{"its disk is full", "kubectl dbop resize db"}},
+		{name: "node silent", change: func(s *State) { s.down("db-2", kube.ProblemNode, 0); s.Kube.Members[1].Pod.Node = "n2" }, severity: Fail, subject: "member db-2", says: []string{"kubectl delete node n2"}},
 		{name: "node lost", change: func(s *State) { s.down("db-2", kube.ProblemNode, 0) }, severity: Fail, subject: "member db-2", says: []string{"bring the node back"}},
 		{name: "alarm", change: func(s *State) { s.View.Members[0].Alarms = []string{"NOSPACE"} }, severity: Fail, subject: "alarm NOSPACE", says: []string{"do not disarm"}},
 		{name: "quota", change: func(s *State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 90, 100 }, severity: Warn, subject: "space", says: []string{"db-1 fills 90% of its quota"}},

@@ -26,6 +26,9 @@ func (p planner) stopping() *Decision {
 	if len(names) == 0 {
 		return &Decision{Done: true}
 	}
+	if d := p.lingering(names); d != nil {
+		return d
+	}
 	return do(Step{ID: "stop-members", Action: ActionStop, Members: names, Risk: RiskDowntime, Deadline: waitDeadline,
 		Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Touches: statefulSets(names)})
 }

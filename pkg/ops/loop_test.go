@@ -144,6 +144,9 @@ func TestLoopRetries(t *testing.T) {
 			if err == nil || KindOf(err) != row.kind {
 				t.Errorf("error %v is of kind %s, want %s", err, KindOf(err), row.kind)
 			}
+			if e, ok := errors.AsType[*Error](err); row.kind == NotYet && (!ok || e.Hint == "") {
+				t.Errorf("%v, and no hint", err)
+			}
 			if op.Status.Phase == v1alpha1.PhaseSucceeded || op.Status.Message == "" {
 				t.Errorf("phase %s, message %q", op.Status.Phase, op.Status.Message)
 			}

@@ -51,11 +51,15 @@ func (p planner) joining() *Decision {
 	if len(p.unstarted([]string{l.Name})) > 0 {
 		return p.start([]string{l.Name}, "it is registered as a learner")
 	}
-	if m := p.s.View.Member(l.Name); !m.Reachable {
-		return p.await("joined", l.Name+" does not answer yet", l.Name)
-	}
-	if !l.Started {
-		return p.await("joined", l.Name+" has not announced itself yet", l.Name)
+	if m := p.s.View.Member(l.Name); !m.Reachable || !l.Started {
+		if d := p.revive(l.Name); d != nil {
+			return d
+		}
+		why := " does not answer yet"
+		if m.Reachable {
+			why = " has not announced itself yet"
+		}
+		return p.await("joined", l.Name+why, l.Name)
 	}
 	return do(Step{ID: "promote-member/" + l.Name, Action: ActionPromote, Members: []string{l.Name}, Risk: RiskNone, Deadline: streamDeadline,
 		Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
@@ -68,6 +72,9 @@ func (p planner) leaving() *Decision {
 	for _, m := range p.s.Kube.Members {
 		if _, registered := p.s.View.Registered(m.Name); registered || !p.s.ours(m) {
 			continue
+		}
+		if d := p.lingering([]string{m.Name}); d != nil {
+			return d
 		}
 		return do(Step{ID: "retire-member/" + m.Name, Action: ActionRetire, Members: []string{m.Name}, Risk: RiskIrreversible, Deadline: waitDeadline,
 			Title: fmt.Sprintf("Stop %s and drop its volume", m.Name), Reason: "the database does not count it as a member",

@@ -46,6 +46,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return l.prepare(ctx, s, step.Members)
 	case ActionRestart:
 		return Result{}, l.restart(ctx, s, step.member())
+	case ActionRevive:
+		return Result{}, l.renewPod(ctx, s, step.member(), s.Kube.Member(step.member()).Pod.UID)
 	case ActionRenew:
 		return Result{}, l.renewLeaf(ctx, s, step)
 	case ActionAddCA, ActionTrust, ActionPromoteCA, ActionDropCA:

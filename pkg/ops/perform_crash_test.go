@@ -86,6 +86,7 @@ func deeds() map[string]deed {
 			b.exists(p, "db-2-0")
 			b.op.Spec.Pods = map[string]string{"db-2": string(p.UID)}
 		}, Step{Action: ActionRestart, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 1},
+		"revive": {formed, Step{Action: ActionRevive, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 1},
 		"renew certificate": {func(b *bench) {
 			b.rotating(v1alpha1.RotateLeaves)
 		}, Step{Action: ActionRenew, Secret: "db-2-tls", Members: []string{"db-2"}}, nil, nil, 2},

@@ -96,12 +96,17 @@ func (l *Live) defragment(ctx context.Context, s State, member string) (Result, 
 }
 
 // restart deletes the pod that the record names, or else the one that was
-// seen; its workload makes another.
+// seen.
 func (l *Live) restart(ctx context.Context, s State, member string) error {
 	uid := s.Operation.Spec.Pods[member]
 	if s.Operation.Spec.Pods == nil {
 		uid = s.Kube.Member(member).Pod.UID
 	}
+	return l.renewPod(ctx, s, member, uid)
+}
+
+// renewPod deletes exactly that pod; its workload makes another.
+func (l *Live) renewPod(ctx context.Context, s State, member, uid string) error {
 	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), uid); err != nil {
 		return fmt.Errorf("restart %s: %w", member, err)
 	}
@@ -123,10 +128,7 @@ func (l *Live) renew(ctx context.Context, s State, member string, done func(kube
 	if !pod.Exists || done(pod) {
 		return nil
 	}
-	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), pod.UID); err != nil {
-		return fmt.Errorf("restart %s: %w", member, err)
-	}
-	return nil
+	return l.renewPod(ctx, s, member, pod.UID)
 }
 
 // stop deletes workloads and sees their pods gone; volumes stay.
@@ -156,15 +158,6 @@ func (l *Live) stop(ctx context.Context, s State, members []string) error {
 
 // retire stops a member that the database does not list any more, then drops its volume.
 func (l *Live) retire(ctx context.Context, s State, member string) error {
-	k := s.Kube.Member(member)
-	if !k.Workload.Exists && k.Pod.Terminating && k.Pod.Problem != nil && k.Pod.Problem.Kind == kube.ProblemNode {
-		// Its node can't confirm the end. The database has let it go already, so
-		// whatever still runs there can harm nobody. Its workload is gone, or it
-		// would make another at once.
-		if err := l.Client.ForgetPod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), k.Pod.UID); err != nil {
-			return fmt.Errorf("forget the pod of %s: %w", member, err)
-		}
-	}
 	if err := l.stop(ctx, s, []string{member}); err != nil {
 		return err
 	}

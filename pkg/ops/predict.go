@@ -70,6 +70,8 @@ func Predict(e engine.Engine, s State, step Step) State {
 	case ActionRestart:
 		n.Kube.Members[n.memberIndex(step.member())].Pod.UID = "predicted"
 		n.reloaded(step.member())
+	case ActionRevive:
+		n.Kube.Members[n.memberIndex(step.member())].Pod = kube.Pod{Exists: true, UID: "predicted"}
 	case ActionRenew:
 		n.renewed(step)
 	case ActionAddCA, ActionTrust, ActionPromoteCA, ActionDropCA:

@@ -63,6 +63,9 @@ func (p planner) evidence(name string) *Decision {
 	case problem.Kind == kube.ProblemDisk:
 		return refuse(name+" can't start because its disk is full: its data is whole, and a new volume of the same size would be full again",
 			fmt.Sprintf("give it more space: kubectl dbop resize %s --storage SIZE; then it starts by itself", p.s.Cluster.Name))
+	case onSilentNode(m.Pod):
+		return refuse(fmt.Sprintf("node %s, on which %s runs, is silent, and nothing shows that it is gone for good", m.Pod.Node, name),
+			"bring the node back; if it is off for good, "+nodeOff(m.Pod.Node)+", and repeat this if the member does not come back elsewhere; or insist with --force")
 	case problem.Kind == kube.ProblemCrashing, problem.Kind == kube.ProblemNode:
 		return nil
 	default:

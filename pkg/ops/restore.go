@@ -19,6 +19,9 @@ func (p planner) restoreInPlace() *Decision {
 		}
 	}
 	if names := p.running(); len(names) > 0 {
+		if d := p.lingering(names); d != nil {
+			return d
+		}
 		return do(Step{ID: "stop-members", Action: ActionStop, Members: names, Risk: RiskDowntime, Deadline: waitDeadline,
 			Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Reason: "the restored cluster must be out of their reach",
 			Touches: statefulSets(names)})

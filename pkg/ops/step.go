@@ -28,6 +28,7 @@ const (
 	ActionWithdraw     Action = "withdraw-downgrade"
 	ActionDowngrade    Action = "downgrade-member"
 	ActionRestart      Action = "restart-member"
+	ActionRevive       Action = "revive-member"
 	ActionDefragment   Action = "defragment-member"
 	ActionCompact      Action = "compact-history"
 	ActionRenew        Action = "renew-certificate"

@@ -178,10 +178,12 @@ func (t *turns) over(d Decision) bool {
 	switch {
 	case t.open == nil, d.Step != nil && d.Step.ID == t.open.ID:
 		return false
-	case t.performed, t.open.lets():
+	case t.performed:
 		return true
+	case d.Blocked != nil:
+		return false
 	default:
-		return d.Blocked == nil && (d.Step == nil || d.Step.Action != ActionWait)
+		return t.open.lets() || d.Step == nil || d.Step.Action != ActionWait
 	}
 }
 
@@ -239,7 +241,20 @@ func (t *turns) failed(ctx context.Context, now time.Time, step Step, err error)
 		return t.pauseFor(ctx, t.grow())
 	}
 	t.close(now, err)
+	if again {
+		return t.overdue(step, err)
+	}
 	return fmt.Errorf("%s: %w", step.Title, err)
+}
+
+// overdue is the end of a step that was tried for as long as it may take.
+func (t *turns) overdue(step Step, err error) error {
+	hint := "kubectl dbop status shows what each member says; the same command continues"
+	if step.lets() {
+		hint = fmt.Sprintf("kubectl get pods,pvc -n %s -l %s=%s -o yaml shows what keeps it, by its finalizers; then the same command continues",
+			t.op.Namespace, v1alpha1.LabelCluster, t.op.Spec.Cluster)
+	}
+	return &Error{Kind: KindOf(err), Check: "deadline", Message: fmt.Sprintf("%s: tried for %s", step.Title, step.Deadline), Hint: hint, Err: err}
 }
 
 // grow returns the present pause and doubles the next, up to a second.

@@ -129,6 +129,9 @@ func (p planner) stuck(member string, problem kube.Problem) *Error {
 		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
 	case kube.ProblemNode:
 		hint = "bring the node back, then repeat the command; if it never comes back, its member is to be replaced: " + p.replaceFirst(member).Hint
+		if pod := p.s.Kube.Member(member).Pod; onSilentNode(pod) {
+			hint = "bring the node back, then repeat the command; if it is off for good, " + nodeOff(pod.Node) + ", then replace its member: " + p.replaceFirst(member).Hint
+		}
 	case kube.ProblemDisk:
 		hint = "give it more space: kubectl dbop resize " + p.s.Cluster.Name + " --storage SIZE"
 	case kube.ProblemGrowth:

@@ -22,6 +22,7 @@ func memberDays() []badDay {
 	return []badDay{
 		{name: "a member frozen while it scales", version: "3.6", members: 5, befall: frozenWhileScaling},
 		{name: "a member frozen while it upgrades", version: "3.5", befall: frozenWhileUpgrading},
+		{name: "a joiner that hangs", version: "3.6", members: 4, befall: hangingJoiner},
 		{name: "a full disk", version: "3.6", befall: fullDisk},
 		{name: "a lost volume", version: "3.6", befall: lostVolume},
 		{name: "a flipped bit", version: "3.6", befall: flippedBit},
@@ -72,6 +73,24 @@ func frozenWhileUpgrading(x *trouble) {
 	}
 	p = x.begin(args...)
 	thaw()
+	x.ends(p, 0)
+}
+
+// hangingJoiner stops the process of a member that has no vote yet, while
+// nobody looks: it is restarted once, and joins.
+func hangingJoiner(x *trouble) {
+	if r := x.with(x.mortal("after:start-members"), "add-member", "my-db"); !r.Killed() {
+		x.Fatalf("expected it to die once the joiner was started:\n%s", r)
+	}
+	x.within(podWithin, "the joiner to run", func() error {
+		thaw, err := x.machine.Freeze(x.ctx, x.ns, "my-db-4")
+		if err == nil {
+			x.Cleanup(thaw)
+		}
+		return err
+	})
+	p := x.begin("add-member", "my-db")
+	x.hears(p, "Restart my-db-4, which hangs")
 	x.ends(p, 0)
 }
 
