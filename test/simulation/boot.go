@@ -26,7 +26,7 @@ func (w *World) boot(s *slot) {
 		p.trouble(kube.ProblemImage, "image of "+p.template.version+" can't be pulled", w.now)
 		return
 	}
-	why := p.template.unfit
+	why, empty := p.template.unfit, v.data == nil
 	switch {
 	case why != "":
 	case v.data == nil:
@@ -44,7 +44,12 @@ func (w *World) boot(s *slot) {
 		return
 	}
 	p.problem = nil
-	p.process = &process{data: v.data}
+	p.process = &process{data: v.data, began: w.now}
+	if empty && v.data.group != nil && w.weather.storm > 0 && w.chance(0.1) {
+		p.process.hung = true
+		w.tally["joiner hung"]++
+		w.logf("%s hangs", s.name)
+	}
 	p.readySoon = w.now.Add(w.between(0, 3*time.Second))
 }
 

@@ -108,6 +108,21 @@ func (w *World) dropping(a *actor, s *slot) {
 	s.volume.data = data
 }
 
+// reviving checks that only a joiner is restarted for its silence: a voter
+// that is slow is waited for.
+func (w *World) reviving(a *actor, s *slot) {
+	if a.step.Action != ops.ActionRevive || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
+		return
+	}
+	w.tally["joiner revived"]++
+	if s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil {
+		return
+	}
+	if e := s.pod.process.data.group.entry(s.pod.process.data.id); e != nil && e.voter {
+		w.violate("%s restarts %s for its silence, and it has a vote", a.name, s.name)
+	}
+}
+
 // restarting checks whose turn it is in an upgrade or another roll.
 func (w *World) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 	outdated := func(workload) bool { return false }

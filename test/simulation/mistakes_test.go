@@ -4,6 +4,7 @@ import (
 	"flag"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -35,6 +36,8 @@ func mistakes() []mistake {
 		{name: "volumes of other epochs dropped", decide: epochsMixed},
 		{name: "disruption budget forgotten", decide: budgetForgotten},
 		{name: "authentication before its users", decide: authFirst},
+		{name: "a joiner that hangs waited for", decide: neverRevived},
+		{name: "a silent voter restarted", decide: voterRevived},
 		{name: "joiners started as founders", decide: ops.Decide, mischief: Mischief{BootstrapJoiners: true}},
 	}
 }
@@ -190,6 +193,29 @@ func authFirst(e engine.Engine, s ops.State) ops.Decision {
 	d := ops.Decide(e, s)
 	if d.Step != nil && d.Step.ID == "ensure-user/client" && s.View.Auth() == engine.AuthOff {
 		return ops.Decision{Step: &ops.Step{ID: "enable-auth", Action: ops.ActionEnableAuth, Deadline: d.Step.Deadline}}
+	}
+	return d
+}
+
+// neverRevived waits for a joiner, however long it says nothing.
+func neverRevived(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || d.Step.Action != ops.ActionRevive {
+		return d
+	}
+	return ops.Decision{Why: "it does not answer", Step: &ops.Step{ID: "wait/joined", Action: ops.ActionWait, Members: d.Step.Members, Deadline: 3 * time.Minute}}
+}
+
+// voterRevived takes a voter that does not answer for a joiner that hangs.
+func voterRevived(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || d.Step.Action != ops.ActionWait {
+		return d
+	}
+	for _, r := range s.View.Voters() {
+		if !s.View.Member(r.Name).Reachable && s.Kube.Member(r.Name).Pod.Running {
+			return ops.Decision{Step: &ops.Step{ID: "revive-member/" + r.Name, Action: ops.ActionRevive, Members: []string{r.Name}, Deadline: time.Minute}}
+		}
 	}
 	return d
 }

@@ -57,6 +57,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.descent(ctx, st, step)
 	case ops.ActionRestart:
 		return ops.Result{}, s.deletePod(ctx, step.Members[0], st.Operation.Spec.Pods[step.Members[0]])
+	case ops.ActionRevive:
+		return ops.Result{}, s.deletePod(ctx, step.Members[0], st.Kube.Member(step.Members[0]).Pod.UID)
 	case ops.ActionBackup:
 		return s.backup(ctx, st, step)
 	case ops.ActionVerify:

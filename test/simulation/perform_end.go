@@ -42,6 +42,7 @@ func (s *site) deletePod(ctx context.Context, member, uid string) error {
 	return s.do(ctx, "delete pod of "+member, func() error {
 		if slot := w.slot(s.cluster, member); slot.pod != nil && strconv.Itoa(slot.pod.uid) == uid {
 			w.restarting(s.actor, slot, w.records.clusters[s.cluster])
+			w.reviving(s.actor, slot)
 			w.descending(s.actor, slot, w.records.clusters[s.cluster].Spec.Version)
 			w.deletePod(slot)
 		}

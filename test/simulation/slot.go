@@ -64,6 +64,9 @@ type process struct {
 	data *data
 	// since is when its peers began to reach it without a break; zero while they don't.
 	since time.Time
+	// began is when it was started. One that is hung answers nobody until it ends.
+	began time.Time
+	hung  bool
 }
 
 // slot returns the slot of a member, made if need be.
@@ -90,7 +93,7 @@ func (w *World) find(name string) *slot {
 
 // runs reports whether the member's process can be asked.
 func (w *World) runs(s *slot) bool {
-	return s != nil && s.pod != nil && s.pod.process != nil && !w.now.Before(s.cutUntil)
+	return s != nil && s.pod != nil && s.pod.process != nil && !s.pod.process.hung && !w.now.Before(s.cutUntil)
 }
 
 // meets reports whether the member's peers reach it.

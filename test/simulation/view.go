@@ -34,8 +34,11 @@ func (w *World) member(s *slot) kube.Member {
 		m.Workload = kube.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Settings: l.settings, Token: l.token}
 	}
 	if p := s.pod; p != nil {
-		m.Pod = kube.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !w.now.Before(p.readySoon), Terminating: p.deleting,
+		m.Pod = kube.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !p.process.hung && !w.now.Before(p.readySoon), Terminating: p.deleting,
 			UID: strconv.Itoa(p.uid), Version: p.template.version, Settings: p.template.settings, Restarts: p.restarts, Created: p.created}
+		if p.process != nil {
+			m.Pod.Started = p.process.began
+		}
 		if p.problem != nil && !p.deleting {
 			problem := *p.problem
 			m.Pod.Problem = &problem
