@@ -171,8 +171,13 @@ func (p planner) distribute(trust kube.Trust, title string) *Decision {
 }
 
 // loaded restarts the members whose process accepts others than the bundle,
-// one by one, the leader last; between two of them all must be healthy.
+// one by one, the leader last; between two of them all must be healthy. Who
+// all are is known of a majority only: without one nobody would be left to
+// restart, and the next step would follow too early.
 func (p planner) loaded(trust kube.Trust) *Decision {
+	if d := p.quorumFirst(); d != nil {
+		return d
+	}
 	var old []string
 	for _, name := range p.voterNames() {
 		if !accepts(p.s.View.Member(name).Certificate, trust.Bundle()) {

@@ -210,6 +210,30 @@ func TestFoundingJudgesThePersonsAuthority(t *testing.T) {
 	}
 }
 
+// TestRotationWaitsForQuorum: who has to restart is not known without a
+// majority, and what follows must not begin before all have.
+func TestRotationWaitsForQuorum(t *testing.T) {
+	t.Parallel()
+	lost := func(r v1alpha1.Rotation, change func(*State)) func() State {
+		return func() State {
+			s := rotating(r, 3, change)
+			s.noQuorum()
+			return s.doing(s.Operation, false)
+		}
+	}
+	ask(t, stub{}, []question{
+		{"before clients get theirs", lost(v1alpha1.RotateBegin, func(s *State) {
+			next := newCA()
+			s.Kube.Trust.Next = &next
+			for i := range s.Kube.Leaves {
+				s.Kube.Leaves[i].Trusts = s.Kube.Trust.Bundle()
+			}
+		}), "wait/quorum"},
+		{"before the new authority takes over", lost(v1alpha1.RotateFinish, trusting), "wait/quorum"},
+		{"before it is over", lost(v1alpha1.RotateFinish, func(s *State) { s.Kube.Trust = &kube.Trust{Current: oldCA()}; s.Operation.Spec.Authority = "one before" }), "wait/quorum"},
+	})
+}
+
 // TestRotationContinuesAnywhere: after each step of a rotation, a fresh look
 // leads to the very rest of the plan.
 func TestRotationContinuesAnywhere(t *testing.T) {

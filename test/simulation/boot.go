@@ -44,7 +44,7 @@ func (w *World) boot(s *slot) {
 		return
 	}
 	p.problem = nil
-	p.process = &process{data: v.data, began: w.now}
+	p.process = &process{data: v.data, began: w.now, accepts: p.files.leaf.trusts}
 	if empty && v.data.group != nil && w.weather.storm > 0 && w.chance(0.1) {
 		p.process.hung = true
 		w.tally["joiner hung"]++

@@ -12,6 +12,9 @@ import (
 func (w *World) watched(a *actor, cluster string, effect func() error) error {
 	w.acting(a, cluster)
 	w.journalled(a, cluster)
+	if at := w.shared(cluster).pausedAt; !at.IsZero() && at.Before(a.observed) {
+		w.violate("%s performs %s on %s, which is paused", a.name, a.step.ID, cluster)
+	}
 	type margin struct {
 		g  *group
 		ok bool
@@ -166,6 +169,7 @@ func (w *World) ended(o *v1alpha1.Operation) {
 		w.violate("%s ended and its cluster is gone", o.Name)
 	default:
 		w.settled(o, c)
+		w.rotated(o)
 	}
 }
 

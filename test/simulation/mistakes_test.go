@@ -38,6 +38,10 @@ func mistakes() []mistake {
 		{name: "authentication before its users", decide: authFirst},
 		{name: "a joiner that hangs waited for", decide: neverRevived},
 		{name: "a silent voter restarted", decide: voterRevived},
+		{name: "paused and not obeyed", decide: pauseIgnored},
+		{name: "a new authority takes over before members are ready", decide: promotedEarly},
+		{name: "members not restarted for the authorities that they accept", decide: neverReloaded},
+		{name: "clients go over before members trust them", decide: clientsFirst},
 		{name: "joiners started as founders", decide: ops.Decide, mischief: Mischief{BootstrapJoiners: true}},
 	}
 }
@@ -218,4 +222,57 @@ func voterRevived(e engine.Engine, s ops.State) ops.Decision {
 		}
 	}
 	return d
+}
+
+// pauseIgnored goes on whatever a person asked for.
+func pauseIgnored(e engine.Engine, s ops.State) ops.Decision {
+	if s.Cluster != nil {
+		s.Cluster = s.Cluster.DeepCopy()
+		s.Cluster.Spec.Paused = false
+	}
+	return ops.Decide(e, s)
+}
+
+// promotedEarly lets the new authority sign, and drops the old one, while
+// members still serve certificates of the old.
+func promotedEarly(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || d.Step.Action != ops.ActionRenew || !d.Step.NextCA || len(d.Step.Members) == 0 {
+		return d
+	}
+	return ops.Decision{Step: &ops.Step{ID: "promote-authority", Action: ops.ActionPromoteCA, Risk: ops.RiskIrreversible, Deadline: d.Step.Deadline}}
+}
+
+// neverReloaded takes what is in the secrets for what members accept.
+func neverReloaded(e engine.Engine, s ops.State) ops.Decision {
+	if s.Kube.Trust == nil {
+		return ops.Decide(e, s)
+	}
+	s.View.Members = slices.Clone(s.View.Members)
+	for i := range s.View.Members {
+		if c := s.View.Members[i].Certificate; c != nil {
+			believed := *c
+			believed.Accepts = nil
+			for _, a := range s.Kube.Trust.Bundle() {
+				believed.Accepts = append(believed.Accepts, a.Subject)
+			}
+			slices.Sort(believed.Accepts)
+			s.View.Members[i].Certificate = &believed
+		}
+	}
+	return ops.Decide(e, s)
+}
+
+// clientsFirst gives clients certificates of an authority that members don't
+// accept yet.
+func clientsFirst(e engine.Engine, s ops.State) ops.Decision {
+	d := ops.Decide(e, s)
+	if d.Step == nil || d.Step.ID != "distribute-trust" || s.Kube.Trust.Next == nil {
+		return d
+	}
+	secret := v1alpha1.ClientSecret(s.Cluster.Name)
+	if l, _ := s.Kube.Leaf(secret); l.Signer == s.Kube.Trust.Next.Fingerprint {
+		return d
+	}
+	return ops.Decision{Step: &ops.Step{ID: "renew-certificate/" + secret, Action: ops.ActionRenew, Secret: secret, NextCA: true, Deadline: d.Step.Deadline}}
 }

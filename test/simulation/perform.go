@@ -18,7 +18,14 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	w, o := s.actor.world, s.actor.world.shared(s.cluster)
 	switch step.Action {
 	case ops.ActionCertificates:
-		return ops.Result{}, s.do(ctx, "certificates", func() error { o.certificates = true; return nil })
+		return ops.Result{}, s.do(ctx, "certificates", func() error {
+			o.certificates = true
+			w.issue(s.cluster, v1alpha1.AdminSecret(s.cluster))
+			w.issue(s.cluster, v1alpha1.ClientSecret(s.cluster))
+			return nil
+		})
+	case ops.ActionRenew, ops.ActionAddCA, ops.ActionTrust, ops.ActionPromoteCA, ops.ActionDropCA:
+		return ops.Result{}, s.certify(ctx, st, step)
 	case ops.ActionServices:
 		return ops.Result{}, s.do(ctx, "services", func() error { o.services = true; return nil })
 	case ops.ActionBudget:
@@ -41,6 +48,10 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		if err := s.stop(ctx, st, step.Members); err != nil {
 			return ops.Result{}, err
 		}
+		err := s.do(ctx, "delete certificate of "+step.Members[0], func() error { delete(o.leaves, v1alpha1.MemberSecret(step.Members[0])); return nil })
+		if err != nil {
+			return ops.Result{}, err
+		}
 		return ops.Result{}, s.deleteVolumes(ctx, st, step.Members)
 	case ops.ActionPrepare:
 		return s.prepare(ctx, st, step.Members)
@@ -56,7 +67,11 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionAnnounce, ops.ActionWithdraw:
 		return s.descent(ctx, st, step)
 	case ops.ActionRestart:
-		return ops.Result{}, s.deletePod(ctx, step.Members[0], st.Operation.Spec.Pods[step.Members[0]])
+		uid := st.Operation.Spec.Pods[step.Members[0]]
+		if st.Operation.Spec.Pods == nil {
+			uid = st.Kube.Member(step.Members[0]).Pod.UID
+		}
+		return ops.Result{}, s.deletePod(ctx, step.Members[0], uid)
 	case ops.ActionRevive:
 		return ops.Result{}, s.deletePod(ctx, step.Members[0], st.Kube.Member(step.Members[0]).Pod.UID)
 	case ops.ActionBackup:
@@ -108,6 +123,10 @@ func (s *site) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) 
 // start makes volumes and workloads.
 func (s *site) start(ctx context.Context, st ops.State, members []string) error {
 	for _, m := range members {
+		err := s.do(ctx, "certificate of "+m, func() error { s.actor.world.issue(s.cluster, v1alpha1.MemberSecret(m)); return nil })
+		if err != nil {
+			return err
+		}
 		if err := s.makeVolume(ctx, st, m); err != nil {
 			return err
 		}

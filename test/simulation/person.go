@@ -122,6 +122,9 @@ func (p *person) insist(c command) {
 		if p.rng.Float64() < 0.1 {
 			p.rival(run, resume(false))
 		}
+		if p.rng.Float64() < 0.02 {
+			p.pause(name)
+		}
 		err := p.attempt(next)
 		if err == nil || ops.KindOf(err) == ops.Unchanged {
 			return
@@ -141,6 +144,24 @@ func (p *person) insist(c command) {
 		}
 		time.Sleep(time.Duration(p.rng.Int64N(int64(20 * time.Second))))
 	}
+}
+
+// pause has somebody pause the cluster while the next command runs, or before it.
+func (p *person) pause(name string) {
+	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 6)), decide: p.decide} //nolint:gosec // reproducible on purpose
+	delay := time.Duration(p.rng.Int64N(int64(20 * time.Second)))
+	go func() {
+		time.Sleep(delay)
+		err := other.attempt(func(ctx context.Context, r *ops.Runner) error {
+			_, err := ops.SetPaused(ctx, r.Store, Namespace, name, true)
+			return err
+		})
+		if err == nil {
+			unlock := p.world.lock()
+			p.world.tally["paused"]++
+			unlock()
+		}
+	}()
 }
 
 // rival runs the same or a continuing command at the same time, from elsewhere.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -107,6 +108,13 @@ func (s store) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) e
 			return fmt.Errorf("cluster %s: %w", c.Name, kube.ErrNotFound)
 		case have.ResourceVersion != c.ResourceVersion:
 			return fmt.Errorf("cluster %s: %w", c.Name, kube.ErrConflict)
+		}
+		if o := s.world().shared(c.Name); c.Spec.Paused != r.clusters[c.Name].Spec.Paused {
+			o.pausedAt = time.Time{}
+			if c.Spec.Paused {
+				o.pausedAt = s.world().now
+			}
+			s.world().logf("%s: paused is %v", c.Name, c.Spec.Paused)
 		}
 		c.ResourceVersion = r.stamp()
 		r.clusters[c.Name] = c.DeepCopy()

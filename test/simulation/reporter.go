@@ -22,6 +22,9 @@ func (r reporter) Planned(p ops.Plan) {
 			r.actor.planned = append(r.actor.planned, promise(s))
 		}
 	}
+	if len(p.LeaderMoves) > 1 {
+		r.actor.planned = nil // who leads after the first decides in which order members restart the next time
+	}
 	for _, s := range p.Steps {
 		if (s.Action == ops.ActionUpgrade || s.Action == ops.ActionDowngrade || s.Action == ops.ActionRoll || s.Action == ops.ActionRestart) && s.Risk == ops.RiskDowntime {
 			r.actor.planned = nil // an outage ends with an election, and nobody foresees who wins it

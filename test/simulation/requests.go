@@ -19,7 +19,7 @@ func (p *person) next() command {
 	name := pick(p, names)
 	unlock := p.world.lock()
 	c := p.world.records.clusters[name].DeepCopy()
-	members := p.world.membersOf(name)
+	members, rotating := p.world.membersOf(name), p.world.shared(name).trust.next != 0
 	backups := p.world.backupIDs(c.Spec.Version)
 	locked := map[string]bool{}
 	for id, b := range p.world.backups {
@@ -35,7 +35,7 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(41); {
+	switch x := p.rng.IntN(45); {
 	case x == 39:
 		keep := int64(p.rng.IntN(100))
 		return one(func(s *v1alpha1.OperationSpec) {
@@ -50,6 +50,14 @@ func (p *person) next() command {
 	case x == 34 || x == 35:
 		drop := x == 35
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb, s.DropOld = v1alpha1.VerbRotateCredentials, drop })
+	case x > 40:
+		rotation := pick(p, []v1alpha1.Rotation{v1alpha1.RotateBegin, v1alpha1.RotateBegin, v1alpha1.RotateFinish, v1alpha1.RotateAbandon, v1alpha1.RotateAtOnce, v1alpha1.RotateLeaves})
+		if rotating && p.rng.Float64() < 0.7 {
+			rotation = pick(p, []v1alpha1.Rotation{v1alpha1.RotateFinish, v1alpha1.RotateAbandon})
+		}
+		return one(func(s *v1alpha1.OperationSpec) {
+			s.Verb, s.Rotation, s.Waive = v1alpha1.VerbRotateCertificates, rotation, []string{"downtime"}
+		})
 	case x == 24:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbSwitchover })
 	case x == 25:

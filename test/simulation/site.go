@@ -16,6 +16,8 @@ import (
 type site struct {
 	actor   *actor
 	cluster string
+	// certificates are looked at only where an operation is about them.
+	certificates bool
 }
 
 var _ ops.ClosableWorld = (*site)(nil)
@@ -47,6 +49,9 @@ func (s *site) Observe(ctx context.Context) (ops.State, error) {
 	}
 	err = a.call(ctx, "list objects", func() error {
 		st.Kube, st.Now = a.world.facts(s.cluster), a.world.now
+		if s.certificates {
+			st.Kube.Trust, st.Kube.Leaves = a.world.certificateFacts(s.cluster)
+		}
 		return nil
 	})
 	if err != nil || st.Cluster == nil {
@@ -82,6 +87,9 @@ func (s *site) view(ctx context.Context, st ops.State) engine.View {
 	for _, name := range running {
 		ask(func() {
 			m := a.world.status(name)
+			if s.certificates {
+				m.Certificate = a.world.presented(name)
+			}
 			v.Members = append(v.Members, m)
 			if m.ClusterID != "" && !slices.Contains(v.ClusterIDs, m.ClusterID) {
 				v.ClusterIDs = append(v.ClusterIDs, m.ClusterID)

@@ -57,6 +57,7 @@ type pod struct {
 	restarts  int32
 	process   *process
 	readySoon time.Time
+	files     papers
 }
 
 // process is a running database.
@@ -67,6 +68,8 @@ type process struct {
 	// began is when it was started. One that is hung answers nobody until it ends.
 	began time.Time
 	hung  bool
+	// accepts are the authorities whose certificates it takes, as its files said when it began.
+	accepts []int
 }
 
 // slot returns the slot of a member, made if need be.
@@ -123,6 +126,7 @@ func (w *World) reconcile(s *slot) {
 		v.capacity = v.size
 	}
 	w.makePod(s)
+	w.mount(s)
 	if p := s.pod; p != nil && !p.deleting && p.process == nil && !w.now.Before(p.startAt) {
 		w.boot(s)
 	}

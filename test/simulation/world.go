@@ -57,6 +57,11 @@ type objects struct {
 	budget                 *int32
 	// secrets of users, by user.
 	secrets map[string]*secret
+	// leaves are certificates, by secret; nil before there is an authority.
+	trust  trust
+	leaves map[string]*leaf
+	// pausedAt is since when a person wants nobody to act.
+	pausedAt time.Time
 }
 
 // NewWorld makes an empty site.
@@ -96,6 +101,11 @@ func (w *World) turn() {
 	for _, g := range w.groups {
 		w.elect(g)
 		w.work(g)
+	}
+	for name, o := range w.clusters {
+		if o.trust.next != 0 {
+			w.strangers(name, "by itself")
+		}
 	}
 }
 
