@@ -9,12 +9,13 @@
 // member identities, learners, the strict reconfiguration checks, elections
 // among members whose log is long enough, replication that lags, cluster and
 // storage versions, old binaries that refuse new data, members that refuse to
-// start on data or words that don't fit. Of people: processes that die at any
-// call, freeze past their lease, race each other, and come back with the same
-// or another request.
+// start on data or words that don't fit, joiners that hang, authorities and
+// certificates that members and clients read at different times. Of people:
+// processes that die at any call, freeze past their lease, race each other,
+// pause a cluster, and come back with the same or another request.
 //
 // Not modelled: the content of logs (an index stands for it, so an uncommitted
-// tail never diverges), alarms, authentication, certificates beyond their
-// existence, disk space, pod placement, clock skew between processes, caches
-// that lag behind the API server.
+// tail never diverges), alarms, connections that outlive their certificates,
+// certificates that run out, disk space, pod placement, clock skew between
+// processes, caches that lag behind the API server.
 package simulation
