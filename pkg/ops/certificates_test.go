@@ -216,7 +216,7 @@ func TestRotationWaitsForQuorum(t *testing.T) {
 	t.Parallel()
 	lost := func(r v1alpha1.Rotation, change func(*State)) func() State {
 		return func() State {
-			s := rotating(r, 3, change)
+			s := rotating(t, r, 3, change)
 			s.noQuorum()
 			return s.doing(s.Operation, false)
 		}
@@ -230,7 +230,10 @@ func TestRotationWaitsForQuorum(t *testing.T) {
 			}
 		}), "wait/quorum"},
 		{"before the new authority takes over", lost(v1alpha1.RotateFinish, trusting), "wait/quorum"},
-		{"before it is over", lost(v1alpha1.RotateFinish, func(s *State) { s.Kube.Trust = &kube.Trust{Current: oldCA()}; s.Operation.Spec.Authority = "one before" }), "wait/quorum"},
+		{"before it is over", lost(v1alpha1.RotateFinish, func(s *State) {
+			s.Kube.Trust = &kube.Trust{Current: oldCA()}
+			s.Operation.Spec.Authority = "one before"
+		}), "wait/quorum"},
 	})
 }
 
