@@ -46,10 +46,11 @@ func (p planner) downgrade() *Decision {
 }
 
 // mayDescend asks everything that must hold before the first member moves.
-// What counts is whether one has, not what the journal says: cancelled and
-// resumed, the cluster may be on top again.
+// What counts is whether one runs the older version, not what the journal or
+// its template says: cancelled and resumed, the cluster may be on top again,
+// or on the way there.
 func (p planner) mayDescend() *Decision {
-	target, moved := p.s.Cluster.Spec.Version, p.someAsWanted()
+	target, moved := p.s.Cluster.Spec.Version, p.someAsWanted() || p.someRun(p.s.Cluster.Spec.Version)
 	if err := p.e.CheckDowngrade(p.s.View, p.s.Cluster.Spec, target); err != nil && !moved {
 		return p.gate("may-downgrade", err, p.voterNames()...)
 	}
@@ -66,6 +67,16 @@ func (p planner) mayDescend() *Decision {
 	}
 	return do(Step{ID: string(ActionAnnounce), Action: ActionAnnounce, Members: p.voterNames(), Risk: RiskNone, Deadline: stepDeadline,
 		Title: "Announce the downgrade to " + target, Reason: "from then on the cluster speaks and writes only what " + minor(target) + " understands"})
+}
+
+// someRun reports whether the pod of a member is of that version.
+func (p planner) someRun(version string) bool {
+	for _, name := range p.voterNames() {
+		if pod := p.s.Kube.Member(name).Pod; pod.Exists && pod.Version == version {
+			return true
+		}
+	}
+	return false
 }
 
 // lowered waits until members may run the older version, and asks again before

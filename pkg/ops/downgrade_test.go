@@ -56,6 +56,11 @@ func TestDecideDowngrade(t *testing.T) {
 			s.View.Downgrade = ""
 			s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: "withdraw-downgrade"})
 		}), "downgrade-member/db-3"},
+		{"cancelled before the moved one came up, its template newer already, and resumed", downgrading(3, []string{"db-2"}, func(s *State) {
+			s.View.Downgrade = ""
+			s.Kube.Members[1].Workload.Version = "1.1.0"
+			s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: "withdraw-downgrade"}, v1alpha1.JournalEntry{Step: "upgrade-member/db-2"})
+		}), "downgrade-member/db-2"},
 		{"then leadership", downgrading(3, []string{"db-2", "db-3"}, same), "hand-over/db-2"},
 		{"the leader last", downgrading(3, []string{"db-2", "db-3"}, func(s *State) { s.lead("db-3") }), "downgrade-member/db-1"},
 		{"paused on red", downgrading(3, []string{"db-2"}, func(s *State) { s.down("db-2", "", 0) }), "wait/healthy"},
