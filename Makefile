@@ -62,8 +62,9 @@ $(TOOLS)/golangci-lint: hack/versions.env
 	@touch $@
 
 .PHONY: generate
-generate: build ## Regenerate what is generated: deep copies, the CLI reference
-	go run sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION) object paths=./pkg/api/v1alpha1/...
+generate: build ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference
+	go run sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION) object crd:maxDescLen=200 output:crd:dir=deploy/crd paths=./pkg/api/v1alpha1/...
+	rm -f deploy/crd/_.yaml # of kinds that no API serves
 	$(BIN)/kubectl-dbop reference --dir docs/reference
 
 .PHONY: bench

@@ -35,11 +35,11 @@ beside() {
 # generated fails if a fresh generation differs from what is in the tree.
 generated() {
 	local before after
-	before=$(git status --porcelain -- pkg/api docs/reference; git diff -- pkg/api docs/reference)
+	before=$(git status --porcelain -- pkg/api deploy docs/reference; git diff -- pkg/api deploy docs/reference)
 	make generate
-	after=$(git status --porcelain -- pkg/api docs/reference; git diff -- pkg/api docs/reference)
+	after=$(git status --porcelain -- pkg/api deploy docs/reference; git diff -- pkg/api deploy docs/reference)
 	if [ "$before" != "$after" ]; then
-		git diff --stat -- pkg/api docs/reference
+		git diff --stat -- pkg/api deploy docs/reference
 		echo "FAIL: what is generated is not up to date, run make generate"
 		return 1
 	fi

@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/operator"
 )
 
 // Set by the linker.
@@ -27,5 +28,6 @@ func main() {
 		Engines: []engine.Engine{etcd.New()},
 		Streams: cli.StandardStreams(),
 		Signals: signals, Getenv: os.Getenv, Now: time.Now,
+		Operate: func(ctx context.Context, c cli.OperatorConfig) error { return operator.Run(ctx, operator.Config(c)) },
 	}))
 }

@@ -44,6 +44,9 @@ type Loop struct {
 	Boundary func(when string, step Step)
 	// Decide makes the decisions; nil for the planner's own. Tests wrap it.
 	Decide func(engine.Engine, State) Decision
+	// Rest, if set, is told how long to pause instead of pausing: a driver that
+	// takes one turn at a time comes back by itself.
+	Rest func(time.Duration)
 }
 
 // How often an unexpected failure of a step or an observation is tried again

@@ -63,15 +63,24 @@ func (r *Runner) Run(ctx context.Context, namespace string, req Request) (*v1alp
 	if err != nil {
 		return nil, err
 	}
+	op, err := r.accept(ctx, namespace, p, lease)
+	if err != nil {
+		return nil, err
+	}
+	return op, r.loop(ctx, namespace, op, &lease)
+}
+
+// accept writes a request down that was prepared under the lease.
+func (r *Runner) accept(ctx context.Context, namespace string, p *Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
 	if p.Plan.Unchanged() && p.Continues == nil {
-		return nil, &Error{Kind: Unchanged, Message: req.Operation.Cluster + " is as asked already"}
+		return nil, &Error{Kind: Unchanged, Message: p.Request.Operation.Cluster + " is as asked already"}
 	}
 	op, err := r.writeDown(ctx, namespace, p, lease)
 	if err != nil {
 		return nil, err
 	}
 	r.Reporter.Planned(p.Plan)
-	return op, r.loop(ctx, namespace, op, &lease)
+	return op, nil
 }
 
 // Resume continues the record in flight, or steps it back, and lifts a pause.

@@ -28,6 +28,8 @@ type turns struct {
 	open      *Step
 	performed bool
 	problems  onsets
+	// seen is what was observed last.
+	seen State
 }
 
 // effort is how long one wait or step has been going on since the last step
@@ -50,6 +52,7 @@ func (t *turns) next(ctx context.Context) (bool, error) {
 	t.outage = time.Time{}
 	s.Operation = t.op
 	t.problems.date(&s)
+	t.seen = s
 	d := t.loop.decide(s)
 	if t.over(d) {
 		t.close(s.Now, nil)
@@ -266,6 +269,10 @@ func (t *turns) grow() time.Duration {
 
 // pauseFor ends early when something changed or the person asks to stop.
 func (t *turns) pauseFor(ctx context.Context, d time.Duration) error {
+	if t.loop.Rest != nil {
+		t.loop.Rest(d)
+		return nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

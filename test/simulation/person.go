@@ -27,6 +27,7 @@ type person struct {
 	// careful: nothing goes wrong; recovering: something did before.
 	careful, recovering bool
 	commands            int
+	processes           int
 }
 
 // command makes the request of one command line. A repeat is made anew, as a
@@ -108,11 +109,18 @@ func (p *person) process() *actor {
 func (p *person) insist(c command) {
 	name := c().Operation.Cluster
 	run := func(ctx context.Context, r *ops.Runner) error {
+		if p.turnwise() {
+			request := c()
+			return takeTurns(ctx, r, name, &request, false)
+		}
 		_, err := r.Run(ctx, Namespace, c())
 		return err
 	}
 	resume := func(cancel bool) func(context.Context, *ops.Runner) error {
 		return func(ctx context.Context, r *ops.Runner) error {
+			if p.turnwise() {
+				return takeTurns(ctx, r, name, nil, cancel)
+			}
 			_, err := r.Resume(ctx, Namespace, name, cancel)
 			return err
 		}

@@ -7,9 +7,23 @@ import (
 )
 
 // DatabaseCluster is one database cluster: the wanted state in Spec, and in
-// Status only what cannot be observed again.
+// Status only what cannot be observed again. As a custom resource it is what a
+// person wants and how things are; what an operator accepted of it, and the
+// facts about the founding, stay in the cluster's record.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=dbc,categories=dbop
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.members,statuspath=.status.members,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="Engine",type=string,JSONPath=`.spec.engine`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.ready`
+// +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.summary`
+// +kubebuilder:printcolumn:name="Last-Backup",type=date,JSONPath=`.status.lastBackup.time`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="the name of a cluster has at most 40 characters: names of pods and volumes are made of it",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name of a cluster begins with a letter and has small letters, digits and '-' only: services are named after it",reason=FieldValueInvalid
 type DatabaseCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -29,15 +43,28 @@ type DatabaseClusterList struct {
 }
 
 // DatabaseClusterSpec is what a person wants.
+//
+// +kubebuilder:validation:XValidation:rule="self.engine == oldSelf.engine",message="the engine of a cluster can't change",fieldPath=".engine",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="has(self.restoreFrom) == has(oldSelf.restoreFrom) && (!has(self.restoreFrom) || self.restoreFrom == oldSelf.restoreFrom)",message="a cluster is restored when it is created; restore in place with 'kubectl dbop restore NAME --in-place'",fieldPath=".restoreFrom",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls) && (!has(self.tls) || self.tls == oldSelf.tls)",message="how a cluster is secured is settled when it is created",fieldPath=".tls",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(self.version.split('.')[0]) == int(oldSelf.version.split('.')[0]) && int(self.version.split('.')[1]) - int(oldSelf.version.split('.')[1]) <= 1",message="etcd is upgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(oldSelf.version.split('.')[1]) - int(self.version.split('.')[1]) <= 1",message="etcd is downgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
 type DatabaseClusterSpec struct {
 	// Engine is the database product, for example "etcd". Immutable.
+	// +kubebuilder:validation:Enum=etcd
 	Engine string `json:"engine"`
 	// Version is a full version such as "3.6.16"; commands accept a minor
 	// ("3.6") and write the newest patch they know.
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$`
+	// +kubebuilder:validation:MaxLength=14
 	Version string `json:"version"`
 	// Members is the number of members that vote or serve.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99
+	// +kubebuilder:default=3
 	Members int32 `json:"members"`
 	// Storage is the volume of each member.
+	// +kubebuilder:default={}
 	Storage Storage `json:"storage,omitempty"`
 	// Resources are requests and limits of the database container.
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -56,6 +83,7 @@ type DatabaseClusterSpec struct {
 	Config map[string]string `json:"config,omitempty"`
 	// AntiAffinity is "Preferred" (default) or "Required": members on
 	// different nodes.
+	// +kubebuilder:validation:Enum=Preferred;Required
 	AntiAffinity string `json:"antiAffinity,omitempty"`
 	// Backup names the default repository.
 	Backup BackupPolicy `json:"backup,omitempty"`
@@ -65,11 +93,38 @@ type DatabaseClusterSpec struct {
 	Stopped bool `json:"stopped,omitempty"`
 	// Paused keeps every driver from acting on this cluster.
 	Paused bool `json:"paused,omitempty"`
+	// Waive lists the safety checks, by name, that the operations which follow
+	// from this object give up: backup, downtime, size.
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:items:Enum=backup;downtime;size
+	// +listType=set
+	Waive []string `json:"waive,omitempty"`
+	// DeletionPolicy says what becomes of the data when the custom resource is
+	// deleted: "Backup" takes a last backup and keeps the volumes, "Keep" keeps
+	// them, "Purge" drops them. Default: Backup where a repository is named,
+	// Keep otherwise.
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
+// DeletionPolicy is what the deletion of a custom resource does to the data.
+//
+// +kubebuilder:validation:Enum=Backup;Keep;Purge
+type DeletionPolicy string
+
+// The policies.
+const (
+	DeletionBackup DeletionPolicy = "Backup"
+	DeletionKeep   DeletionPolicy = "Keep"
+	DeletionPurge  DeletionPolicy = "Purge"
+)
+
 // Storage is the volume of a member.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.size) || has(self.size) && quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="a volume can't become smaller; restore into a new cluster instead",fieldPath=".size",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="has(self.className) == has(oldSelf.className) && (!has(self.className) || self.className == oldSelf.className)",message="volumes can't move to another storage class",fieldPath=".className",reason=FieldValueForbidden
 type Storage struct {
 	// Size of each member's volume.
+	// +kubebuilder:default="1Gi"
 	Size resource.Quantity `json:"size,omitempty"`
 	// ClassName is the storage class; nil takes the default class.
 	ClassName *string `json:"className,omitempty"`
@@ -127,12 +182,29 @@ type DatabaseClusterStatus struct {
 	// ObservedGeneration is the generation that Conditions speak of.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions are Ready, Reconciling and Stalled.
+	// +listType=map
+	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Formation says how the cluster came to be.
 	Formation *Formation `json:"formation,omitempty"`
 	// Trust is the generation or fingerprint of the CA bundle that members are
 	// to start with. Members read it once, so a change makes them due for a roll.
 	Trust string `json:"trust,omitempty"`
+	// Summary is how the cluster is, in a word: healthy, degraded, down, or what it is busy with.
+	Summary string `json:"summary,omitempty"`
+	// Version that every member runs; "" while they differ.
+	Version string `json:"version,omitempty"`
+	// Members that vote or serve, and Selector of their pods: the scale subresource.
+	Members  int32  `json:"members,omitempty"`
+	Selector string `json:"selector,omitempty"`
+	// Ready is the number of healthy members of those that are wanted, as "2/3".
+	Ready string `json:"ready,omitempty"`
+	// Primary is the member that leads.
+	Primary string `json:"primary,omitempty"`
+	// Operation in flight, by the name of its record.
+	Operation string `json:"operation,omitempty"`
+	// Operator that looks after this cluster, as the namespace and name of its heartbeat lease.
+	Operator string `json:"operator,omitempty"`
 	// LastBackup and LastVerifiedBackup are the newest ones known to this tool.
 	LastBackup         *BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *BackupReference `json:"lastVerifiedBackup,omitempty"`

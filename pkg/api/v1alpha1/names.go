@@ -20,6 +20,9 @@ const (
 	LabelPhase = "dbop.dev/phase"
 	// LabelPurpose marks helper pods: "load", "verify" or "repository".
 	LabelPurpose = "dbop.dev/purpose"
+	// AnnotationCustom is the UID of the custom resource that a record belongs
+	// to, on the record; without it the command line alone has a say.
+	AnnotationCustom = "dbop.dev/custom-resource"
 	// FieldManager is the one field manager of server-side apply, for CLI and operator.
 	FieldManager = "kubectl-dbop"
 )

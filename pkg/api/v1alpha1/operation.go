@@ -93,9 +93,11 @@ const (
 
 // Operation is the record of one request. It is written before the first
 // effect, so a killed process leaves something to continue; it carries only
-// what cannot be observed, and a journal for people.
+// what cannot be observed, and a journal for people. It lives in a ConfigMap,
+// also beside an operator: no API serves it.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:skipversion
 type Operation struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

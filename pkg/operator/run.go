@@ -1,0 +1,194 @@
+// Package operator is the second driver of package ops: where the command
+// line runs an operation to its end, a reconciler takes one step of it at a
+// time. It translates a custom resource into a question, and the answer into
+// a status; it decides nothing.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// HeartbeatLease is the lease that says which replica of an operator is alive.
+const HeartbeatLease = "kubectl-dbop-operator"
+
+// The leader's lease and those of clusters are short enough that whoever takes
+// over from a killed leader acts within 20 s: one of each has to expire.
+const (
+	leaderDuration  = 9 * time.Second
+	leaderRenewal   = 7 * time.Second
+	leaderRetry     = 2 * time.Second
+	clusterDuration = 6 * time.Second
+	pollEvery       = 250 * time.Millisecond
+)
+
+// Config is all that an operator takes from the outside.
+type Config struct {
+	Rest    *rest.Config
+	Engines []engine.Engine
+	// Tool is this tool's version, HelperImage the image of its helper pods.
+	Tool, HelperImage string
+	// Namespace is where the operator itself is; Watched are the namespaces that
+	// it looks after, all for none.
+	Namespace string
+	Watched   []string
+	// Elect lets one of several replicas act.
+	Elect bool
+	// MetricsAddress and HealthAddress are what it listens on; "0" for nothing.
+	MetricsAddress, HealthAddress string
+	// Workers is how many clusters are worked on at once.
+	Workers int
+	// Log takes one JSON object a line.
+	Log io.Writer
+	// Boundary, see ops.Loop.
+	Boundary func(when string, step ops.Step)
+}
+
+// Run operates clusters until ctx ends.
+func Run(ctx context.Context, c Config) error {
+	log := logr.FromSlogHandler(slog.NewJSONHandler(c.Log, nil))
+	ctrllog.SetLogger(log)
+	klog.SetLogger(log)
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	config := rest.CopyConfig(c.Rest)
+	config.QPS = -1 // the server has priority and fairness
+	m, err := manager.New(config, manager.Options{
+		Scheme: scheme, Logger: log, Cache: cacheOptions(c.Watched),
+		LeaderElection: c.Elect, LeaderElectionID: HeartbeatLease, LeaderElectionNamespace: c.Namespace, LeaderElectionReleaseOnCancel: true,
+		LeaseDuration: new(leaderDuration), RenewDeadline: new(leaderRenewal), RetryPeriod: new(leaderRetry),
+		Metrics: metricsserver.Options{BindAddress: c.MetricsAddress}, HealthProbeBindAddress: c.HealthAddress,
+	})
+	if err != nil {
+		return fmt.Errorf("start the operator: %w", err)
+	}
+	if err := errors.Join(m.AddHealthzCheck("alive", alive), m.AddReadyzCheck("caches", synced(m.GetCache()))); err != nil {
+		return fmt.Errorf("serve health: %w", err)
+	}
+	own, err := kube.New(config, kube.Options{UserAgent: config.UserAgent})
+	if err != nil {
+		return err
+	}
+	gauges := newGauges()
+	if err := gauges.register(metrics.Registry); err != nil {
+		return err
+	}
+	served, err := newServed(config, m.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	r := &Reconciler{
+		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
+		Engines: c.Engines, Served: served, Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
+		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
+			live := ops.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
+				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage}
+			return &ops.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, Boundary: c.Boundary,
+				World: func(namespace, cluster string) ops.ClosableWorld {
+					this := live
+					this.Namespace, this.Name = namespace, cluster
+					return ops.NewLive(this)
+				},
+				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (kube.Lease, error) {
+					return kube.Acquire(ctx, own, namespace, cluster, kube.LeaseOptions{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})
+				}}
+		},
+	}
+	if err := r.setup(m, c.Workers); err != nil {
+		return err
+	}
+	log.Info("operating", "version", c.Tool, "namespaces", c.Watched)
+	err = m.Start(ctx)
+	r.closeAll(ctx)
+	if err != nil {
+		return fmt.Errorf("the operator ended: %w", err)
+	}
+	return nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(s), v1alpha1.AddToScheme(s)); err != nil {
+		return nil, fmt.Errorf("register API types: %w", err)
+	}
+	return s, nil
+}
+
+// watchedKinds are the kinds of which a change makes a cluster worth a look.
+// Their metadata alone is kept.
+func watchedKinds() []*metav1.PartialObjectMetadata {
+	var out []*metav1.PartialObjectMetadata
+	for _, gvk := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+		{Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+		corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	} {
+		o := &metav1.PartialObjectMetadata{}
+		o.SetGroupVersionKind(gvk)
+		out = append(out, o)
+	}
+	return out
+}
+
+// cacheOptions keep in memory what bears our label, without what is long.
+func cacheOptions(namespaces []string) cache.Options {
+	o := cache.Options{ByObject: map[client.Object]cache.ByObject{}, DefaultTransform: cache.TransformStripManagedFields()}
+	ours, err := labels.NewRequirement(v1alpha1.LabelCluster, "exists", nil)
+	if err == nil { // a constant that fits
+		for _, kind := range watchedKinds() {
+			o.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*ours)}
+		}
+	}
+	if len(namespaces) > 0 {
+		o.DefaultNamespaces = map[string]cache.Config{}
+		for _, n := range namespaces {
+			o.DefaultNamespaces[n] = cache.Config{}
+		}
+	}
+	return o
+}
+
+func alive(*http.Request) error { return nil }
+
+var errNotSynced = errors.New("the caches are not filled yet")
+
+// synced is ready once everything was listed.
+func synced(c cache.Cache) func(*http.Request) error {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errNotSynced
+		}
+		return nil
+	}
+}

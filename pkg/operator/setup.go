@@ -1,0 +1,42 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// setup has custom resources, their records and everything that bears a
+// cluster's label wake the reconciler. A change of a custom resource counts
+// only where it is one of what is wanted: status is written by us.
+func (r *Reconciler) setup(m manager.Manager, workers int) error {
+	b := builder.ControllerManagedBy(m).Named("databasecluster").
+		For(&v1alpha1.DatabaseCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers})
+	for _, kind := range watchedKinds() {
+		b = b.WatchesMetadata(kind, handler.EnqueueRequestsFromMapFunc(clusterOf))
+	}
+	if err := b.Complete(r); err != nil {
+		return fmt.Errorf("watch clusters: %w", err)
+	}
+	return nil
+}
+
+// clusterOf is the cluster that an object belongs to.
+func clusterOf(_ context.Context, o client.Object) []reconcile.Request {
+	name := o.GetLabels()[v1alpha1.LabelCluster]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}

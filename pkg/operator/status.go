@@ -1,0 +1,241 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// The conditions, in the sense of kstatus: Reconciling and Stalled are abnormal when true.
+const (
+	conditionReady       = "Ready"
+	conditionReconciling = "Reconciling"
+	conditionStalled     = "Stalled"
+)
+
+// maxMessage bounds the message of a condition.
+const maxMessage = 1024
+
+// sheet is what one visit found out, to be written into status.
+type sheet struct {
+	skip, paused bool
+	state        *ops.State
+	verdict      ops.Verdict
+	healthy      int
+	why, holder  string
+	stalled      error
+}
+
+// saw keeps what was observed.
+func (s *sheet) saw(e engine.Engine, state ops.State, why string) {
+	if state.Cluster == nil {
+		return
+	}
+	s.state, s.verdict, s.why, s.healthy = &state, ops.Assess(e, state), why, 0
+	for _, r := range state.View.Voters() {
+		if e.Health(state.View, r.Name) == nil {
+			s.healthy++
+		}
+	}
+}
+
+// busy keeps who else acts.
+func (s *sheet) busy(err error) { s.holder = err.Error() }
+
+// fail keeps and tells why nothing goes on.
+func (v *visit) fail(err error) {
+	v.report.stalled = err
+	v.report.skip = false
+	reason := reasonOf(err)
+	if v.custom != nil {
+		v.Events.Eventf(v.custom, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", told(err))
+		return
+	}
+	if v.charge.Record != nil {
+		record := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: v.key.Namespace, Name: v1alpha1.Record(v.key.Name), UID: v.charge.Record.UID}}
+		v.Events.Eventf(record, nil, corev1.EventTypeWarning, reason, "Delete", "%s", told(err))
+	}
+}
+
+// told is an error with its hint.
+func told(err error) string {
+	text, hint := err.Error(), ""
+	if e, ok := errors.AsType[*ops.Error](err); ok {
+		hint = e.Hint
+	} else if r, ok := errors.AsType[*engine.Refusal](err); ok {
+		hint = r.Hint
+	}
+	if hint != "" {
+		text += "; " + hint
+	}
+	return clip(text)
+}
+
+func clip(text string) string {
+	if len(text) > maxMessage {
+		return strings.ToValidUTF8(text[:maxMessage-3], "") + "..."
+	}
+	return text
+}
+
+// reasonOf is an error's check, or kind, as conditions spell reasons.
+func reasonOf(err error) string {
+	check := ""
+	if e, ok := errors.AsType[*ops.Error](err); ok {
+		check = e.Check
+	} else if r, ok := errors.AsType[*engine.Refusal](err); ok {
+		check = r.Check
+	}
+	if check == "" {
+		return string(ops.KindOf(err))
+	}
+	var out strings.Builder
+	for _, word := range strings.FieldsFunc(check, func(c rune) bool { return c == '-' || c == '.' || c == '_' || c == ' ' || c == '/' }) {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}
+
+// publish writes the status if it says anything new.
+func (v *visit) publish(ctx context.Context) error {
+	if v.custom == nil || v.report.skip {
+		return nil
+	}
+	next := v.custom.DeepCopy()
+	v.report.fill(next)
+	next.Status.Operator = v.Operator
+	if v.mind.session != nil {
+		next.Status.Operation = v.mind.session.Operation().Name
+	}
+	v.gauges.set(v.key, next, v.report)
+	if equality.Semantic.DeepEqual(v.custom.Status, next.Status) {
+		return nil
+	}
+	return v.Custom.Status().Patch(ctx, next, client.MergeFrom(v.custom))
+}
+
+// fill translates what was seen into status; what was not seen stays as it was.
+func (s *sheet) fill(c *v1alpha1.DatabaseCluster) {
+	st := &c.Status
+	st.ObservedGeneration = c.Generation
+	st.Selector = v1alpha1.LabelCluster + "=" + c.Name + ",app.kubernetes.io/component=database"
+	st.Operation = ""
+	if o := s.operation(); o != nil {
+		st.Operation = o.Name
+	}
+	if s.state != nil {
+		st.Members = int32(len(s.state.View.Voters())) // #nosec G115 -- a cluster's size fits
+		st.Ready = fmt.Sprintf("%d/%d", s.healthy, s.state.Cluster.Spec.Members)
+		st.Primary, st.Version = "", common(s.state.View)
+		if l, ok := s.state.View.Leader(); ok {
+			st.Primary = l.Name
+		}
+		st.LastBackup, st.LastVerifiedBackup = s.state.Cluster.Status.LastBackup, s.state.Cluster.Status.LastVerifiedBackup
+	}
+	st.Summary = s.summary(st.Summary)
+	s.conditions(c)
+}
+
+func (s *sheet) operation() *v1alpha1.Operation {
+	if s.state == nil || s.state.Operation == nil || !s.state.Operation.Active() {
+		return nil
+	}
+	return s.state.Operation
+}
+
+// summary is the one word of the table.
+func (s *sheet) summary(before string) string {
+	switch {
+	case s.stalled != nil:
+		return "stalled"
+	case s.paused:
+		return "paused"
+	case s.operation() != nil:
+		return string(s.operation().Spec.Verb)
+	case s.holder != "":
+		return "busy"
+	case s.state != nil && s.state.Cluster.Spec.Paused:
+		return "paused"
+	case s.state != nil && s.state.Cluster.Spec.Stopped:
+		return "stopped"
+	case s.state != nil:
+		return string(s.verdict.Level)
+	}
+	return before
+}
+
+// conditions sets all three, each with a reason.
+func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
+	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: clip(message), ObservedGeneration: c.Generation})
+	}
+	reconciling, stalled := false, s.stalled != nil
+	switch o := s.operation(); {
+	case stalled:
+		set(conditionStalled, metav1.ConditionTrue, reasonOf(s.stalled), told(s.stalled))
+	case o != nil:
+		reconciling = true
+		message := string(o.Spec.Verb)
+		if s.why != "" {
+			message += ": " + s.why
+		}
+		set(conditionReconciling, metav1.ConditionTrue, "Operation", message)
+	case s.holder != "":
+		reconciling = true
+		set(conditionReconciling, metav1.ConditionTrue, "Busy", s.holder)
+	}
+	if !stalled {
+		set(conditionStalled, metav1.ConditionFalse, "NotStalled", "")
+	}
+	if !reconciling {
+		set(conditionReconciling, metav1.ConditionFalse, "Settled", "")
+	}
+	switch {
+	case s.state == nil && s.paused:
+		set(conditionReady, metav1.ConditionFalse, "Paused", "it is paused, and was not made yet")
+	case s.state == nil && (stalled || meta.FindStatusCondition(c.Status.Conditions, conditionReady) == nil):
+		set(conditionReady, metav1.ConditionUnknown, "NotSeen", "it was not looked at yet")
+	case s.state == nil:
+	case s.verdict.Level != ops.Healthy:
+		set(conditionReady, metav1.ConditionFalse, strings.ToUpper(string(s.verdict.Level[:1]))+string(s.verdict.Level[1:]), s.sentence())
+	case reconciling || stalled:
+		set(conditionReady, metav1.ConditionUnknown, "NotAsWanted", s.verdict.Headline+"; it is not as wanted yet")
+	default:
+		set(conditionReady, metav1.ConditionTrue, "Healthy", s.verdict.Headline)
+	}
+}
+
+// sentence is the verdict with what is wrong.
+func (s *sheet) sentence() string {
+	if len(s.verdict.Problems) == 0 {
+		return s.verdict.Headline
+	}
+	return s.verdict.Headline + ": " + strings.Join(s.verdict.Problems, "; ")
+}
+
+// common is the version that all members run; "" while they differ.
+func common(v engine.View) string {
+	out := ""
+	for _, m := range v.Members {
+		switch {
+		case m.Version == "" || m.Version == out:
+		case out == "":
+			out = m.Version
+		default:
+			return ""
+		}
+	}
+	return out
+}

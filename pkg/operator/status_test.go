@@ -1,0 +1,100 @@
+package operator
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+func custom() *v1alpha1.DatabaseCluster {
+	c := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "stub", Version: "1.1.0", Members: 2}}
+	c.Name, c.Namespace, c.Generation = "db", "shop", 7
+	return c
+}
+
+// seen is a look at two members.
+func seen(level ops.Level) *sheet {
+	return &sheet{verdict: ops.Verdict{Level: level, Headline: "so it is"}, healthy: 2, state: &ops.State{Cluster: custom(), View: engine.View{
+		Roster: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
+		Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true, Serving: true},
+			{Name: "db-2", Version: "1.1.0", Role: engine.RoleFollower, Reachable: true, Serving: true}}}}}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	running := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale}, Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning}}
+	refusal := &engine.Refusal{Check: "skipped-minor", Reason: "too far", Hint: "go step by step"}
+	for _, row := range []struct {
+		name                        string
+		sheet                       func() *sheet
+		summary                     string
+		ready, reconciling, stalled string
+	}{
+		{"well", func() *sheet { return seen(ops.Healthy) }, "healthy", "True Healthy", "False Settled", "False NotStalled"},
+		{"degraded", func() *sheet { return seen(ops.Degraded) }, "degraded", "False Degraded", "False Settled", "False NotStalled"},
+		{"down", func() *sheet { return seen(ops.Down) }, "down", "False Down", "False Settled", "False NotStalled"},
+		{"at work", func() *sheet { s := seen(ops.Healthy); s.state.Operation = running; return s }, "scale", "Unknown NotAsWanted", "True Operation", "False NotStalled"},
+		{"somebody else at work", func() *sheet { s := seen(ops.Healthy); s.busy(errors.New("held by me")); return s }, "busy", "Unknown NotAsWanted", "True Busy", "False NotStalled"},
+		{"well, and can't become as wanted", func() *sheet { s := seen(ops.Healthy); s.stalled = refusal; return s }, "stalled", "Unknown NotAsWanted", "False Settled", "True SkippedMinor"},
+		{"never seen, and can't be", func() *sheet { return &sheet{stalled: refusal} }, "stalled", "Unknown NotSeen", "False Settled", "True SkippedMinor"},
+		{"not made, for it is paused", func() *sheet { return &sheet{paused: true} }, "paused", "False Paused", "False Settled", "False NotStalled"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := custom()
+			row.sheet().fill(c)
+			for kind, want := range map[string]string{conditionReady: row.ready, conditionReconciling: row.reconciling, conditionStalled: row.stalled} {
+				got := meta.FindStatusCondition(c.Status.Conditions, kind)
+				if got == nil || string(got.Status)+" "+got.Reason != want || got.ObservedGeneration != 7 {
+					t.Errorf("%s is %+v, want %s", kind, got, want)
+				}
+			}
+			if c.Status.Summary != row.summary || c.Status.ObservedGeneration != 7 {
+				t.Errorf("summary %q, generation %d", c.Status.Summary, c.Status.ObservedGeneration)
+			}
+		})
+	}
+}
+
+// TestStatusIsStable: what did not change is not written, however often it is looked at.
+func TestStatusIsStable(t *testing.T) {
+	t.Parallel()
+	c := custom()
+	seen(ops.Healthy).fill(c)
+	again := c.DeepCopy()
+	time.Sleep(time.Millisecond)
+	seen(ops.Healthy).fill(again)
+	if !equality.Semantic.DeepEqual(c.Status, again.Status) {
+		t.Errorf("%+v\n%+v", c.Status, again.Status)
+	}
+	if c.Status.Ready != "2/2" || c.Status.Primary != "db-1" || c.Status.Version != "1.1.0" || c.Status.Members != 2 {
+		t.Errorf("%+v", c.Status)
+	}
+	(&sheet{stalled: errors.New("no")}).fill(again)
+	if again.Status.Primary != "db-1" || again.Status.Ready != "2/2" {
+		t.Errorf("what was not looked at was forgotten: %+v", again.Status)
+	}
+}
+
+func TestTold(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		err          error
+		reason, text string
+	}{
+		{&ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget", Message: "too many", Hint: "look"}, "HealingBudget", "too many; look"},
+		{&engine.Refusal{Check: "storage.className", Reason: "no", Hint: "put it back"}, "StorageClassName", "no; put it back"},
+		{errors.New("plain"), "Failed", "plain"},
+		{errors.Join(&engine.Refusal{Check: "tls", Reason: "no", Hint: "put it back"}), "Tls", "no; put it back"},
+	} {
+		if r, s := reasonOf(row.err), told(row.err); r != row.reason || s != row.text {
+			t.Errorf("%v: %q, %q", row.err, r, s)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package ops
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// charge is a custom resource of a cluster at rest, and the record that belongs to it.
+func charge() Charge {
+	record := well(3).Cluster
+	custom := &v1alpha1.DatabaseCluster{Spec: *record.Spec.DeepCopy()}
+	custom.Name, custom.Namespace, custom.UID = "db", "shop", types.UID("uid")
+	record.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
+	return Charge{Custom: custom, Record: record, Served: true}
+}
+
+// told is a move in a word.
+func told(m Move, err error) string {
+	out := "look "
+	switch {
+	case m.Request != nil:
+		out = string(m.Request.Operation.Verb) + " "
+	case m.Back:
+		out = "continue back "
+	case m.Continue:
+		out = "continue "
+	case m.Link:
+		out = "link "
+	case m.Inherit:
+		out = "inherit "
+	case m.Rest:
+		out = "rest "
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return out + "refused by " + e.Check
+	}
+	if err != nil {
+		return out + "refused by " + refused(err).Check
+	}
+	return out
+}
+
+func TestGovern(t *testing.T) {
+	t.Parallel()
+	running := func(verb v1alpha1.Verb) *v1alpha1.Operation {
+		op := operation(verb)
+		op.Spec.Members, op.Spec.FromMembers = 3, 3
+		return op
+	}
+	for _, row := range []struct {
+		name   string
+		change func(*Charge)
+		want   string
+	}{
+		{"at rest", func(*Charge) {}, "look "},
+		{"neither object nor record", func(g *Charge) { g.Custom, g.Record = nil, nil }, "rest "},
+		{"a cluster of the command line", func(g *Charge) { g.Custom, g.Record.Annotations = nil, nil }, "rest "},
+		{"a new object", func(g *Charge) { g.Record = nil }, "create "},
+		{"a new object, restored", func(g *Charge) {
+			g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}
+		}, "restore "},
+		{"a new object, paused", func(g *Charge) { g.Record, g.Custom.Spec.Paused = nil, true }, "rest "},
+		{"a new object while the former cluster of its name goes", func(g *Charge) { g.Record, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
+		{"a name that the command line took", func(g *Charge) { g.Record.Annotations = nil }, "rest refused by name-taken"},
+		{"an object that was made anew", func(g *Charge) { g.Custom.UID = "other" }, "link "},
+		{"an object that is going", func(g *Charge) { g.Custom.DeletionTimestamp = &metav1.Time{Time: now()} }, "rest "},
+		{"a difference", func(g *Charge) { g.Custom.Spec.Members = 5 }, "scale "},
+		{"a difference that can't be", func(g *Charge) { g.Custom.Spec.TLS.Disabled = true }, "look refused by tls"},
+		{"what counts at once comes first", func(g *Charge) { g.Custom.Spec.Members, g.Custom.Spec.Registry = 5, "mirror" }, "inherit "},
+		{"paused", func(g *Charge) { g.Custom.Spec.Paused, g.Custom.Spec.Members = true, 5 }, "inherit "},
+		{"paused, and written down", func(g *Charge) { g.Custom.Spec.Paused, g.Record.Spec.Paused, g.Custom.Spec.Members = true, true, 5 }, "look "},
+		{"an operation in flight", func(g *Charge) { g.Active = running(v1alpha1.VerbRestart) }, "continue "},
+		{"an operation in flight goes before a difference", func(g *Charge) { g.Active, g.Custom.Spec.Members = running(v1alpha1.VerbRestart), 5 }, "continue "},
+		{"an operation that nobody wants any more", func(g *Charge) {
+			g.Active = running(v1alpha1.VerbScale)
+			g.Active.Spec.Members, g.Record.Spec.Members = 5, 5
+		}, "continue back "},
+		{"an operation, and a pause", func(g *Charge) { g.Active, g.Custom.Spec.Paused = running(v1alpha1.VerbRestart), true }, "inherit "},
+		{"an operation in a pause", func(g *Charge) {
+			g.Active, g.Custom.Spec.Paused, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true, true
+		}, "rest "},
+		{"the end of a pause", func(g *Charge) { g.Active, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true }, "inherit "},
+		{"deleted", func(g *Charge) { g.Custom = nil }, "delete "},
+		{"deleted, and it goes already", func(g *Charge) { g.Custom, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
+		{"deleted while something else went on", func(g *Charge) { g.Custom, g.Active = nil, running(v1alpha1.VerbScale) }, "delete "},
+		{"deleted, and only the record of that is left", func(g *Charge) {
+			g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete)
+			g.Active.Spec.RequestedBy = DesiredBy
+		}, "continue "},
+		{"somebody else deleted, and only the record of that is left", func(g *Charge) { g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete) }, "rest "},
+		{"the whole kind is being deleted", func(g *Charge) { g.Custom, g.Served = nil, false }, "rest "},
+		{"deleted while paused", func(g *Charge) { g.Custom, g.Record.Spec.Paused = nil, true }, "rest "},
+		{"deleted, with a last backup to nowhere", func(g *Charge) { g.Custom, g.Record.Spec.DeletionPolicy = nil, v1alpha1.DeletionBackup }, "rest refused by repository"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := charge()
+			row.change(&g)
+			if got := told(Govern(g)); got != row.want {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// TestGovernDeletes: what becomes of the data is as it was said while the object existed.
+func TestGovernDeletes(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		policy        v1alpha1.DeletionPolicy
+		repository    string
+		backup, purge bool
+	}{
+		{"", "", false, false},
+		{"", "pvc:backups", true, false},
+		{v1alpha1.DeletionBackup, "pvc:backups", true, false},
+		{v1alpha1.DeletionKeep, "pvc:backups", false, false},
+		{v1alpha1.DeletionPurge, "pvc:backups", false, true},
+	} {
+		g := charge()
+		g.Custom, g.Record.Spec.DeletionPolicy, g.Record.Spec.Backup.Repository = nil, row.policy, row.repository
+		m, err := Govern(g)
+		if err != nil || m.Request == nil {
+			t.Fatalf("%+v: %v", row, err)
+		}
+		o := m.Request.Operation
+		if o.Purge != row.purge || (len(o.Waive) == 0) != row.backup || (o.Repository != "") != row.backup {
+			t.Errorf("%+v: %+v", row, o)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	g := charge()
+	g.Record = nil
+	m, err := Govern(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := bytes.NewReader(bytes.Repeat([]byte{7}, 64))
+	if err := Complete(m.Request, now(), random); err != nil || len(m.Request.Cluster.Status.Formation.Members) != 3 {
+		t.Errorf("%v, %+v", err, m.Request.Cluster.Status.Formation)
+	}
+	if m.Request.Cluster.Annotations[v1alpha1.AnnotationCustom] != "uid" {
+		t.Error("the record does not say whose it is")
+	}
+	r := &Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Repository: "pvc:backups"}}
+	if err := Complete(r, now(), random); err != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
+		t.Errorf("%v, %q", err, r.Operation.Backup)
+	}
+	if Complete(r, now().Add(time.Hour), nil) != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
+		t.Errorf("a name was chosen twice: %q", r.Operation.Backup)
+	}
+}

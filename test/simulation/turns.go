@@ -1,0 +1,37 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// turnwise reports whether the next process is an operator, which takes one
+// turn at a time: every second one is. What holds for the one driver has to
+// hold for the other, and for both by turns.
+func (p *person) turnwise() bool {
+	p.processes++
+	return p.processes%2 == 0
+}
+
+// takeTurns carries out a request, or what is in flight, as a reconciler does.
+func takeTurns(ctx context.Context, r *ops.Runner, name string, req *ops.Request, back bool) error {
+	s, err := r.Open(ctx, Namespace, name, req, back)
+	if err != nil {
+		return err
+	}
+	for {
+		done, again, err := s.Next(ctx)
+		if done || err != nil {
+			return errors.Join(err, s.Close(ctx))
+		}
+		timer := time.NewTimer(again)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
