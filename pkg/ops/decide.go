@@ -20,6 +20,7 @@ func Decide(e engine.Engine, s State) Decision {
 	for _, family := range []func() *Decision{
 		p.paused,
 		p.identity,
+		p.renewal,
 		p.deletion,
 		p.restoreInPlace,
 		p.recovery,

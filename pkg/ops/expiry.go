@@ -101,6 +101,9 @@ func (d *diagnosis) certificates() {
 	case over > 0:
 		f.Severity, f.What = Fail, fmt.Sprintf("%d ran out: whoever holds one is turned away, members too", over)
 		f.Remedy = []string{renewal(d.name, all)}
+		if d.s.Operation != nil && !slices.ContainsFunc(all, func(e Expiry) bool { return e.Over && e.Authority }) {
+			f.Remedy = []string{"kubectl dbop resume " + d.name + " renews them, and continues what is in flight"}
+		}
 	case len(all) > 0:
 		f.Severity, f.What = Warn, fmt.Sprintf("%d run out within %d days", len(all), int(renewBefore.Hours()/24))
 		f.Remedy = []string{renewal(d.name, all)}

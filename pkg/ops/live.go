@@ -41,10 +41,11 @@ type Live struct {
 	token   string
 	// admin is the certificate that the session uses; nil in plain text.
 	admin *kube.Certificate
-	// certificates says that operations ask for all of them.
-	certificates bool
-	watch        func() <-chan struct{}
-	cancel       context.CancelFunc
+	// certificates says that operations ask for all of them, heedExpiry that
+	// they do as soon as one is met that ran out.
+	certificates, heedExpiry bool
+	watch                    func() <-chan struct{}
+	cancel                   context.CancelFunc
 }
 
 var _ ClosableWorld = (*Live)(nil)
@@ -107,6 +108,9 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 		l.mu.Lock()
 		s.Kube.Administrator = l.admin
 		l.mu.Unlock()
+		if err := l.heed(ctx, &s, c); err != nil {
+			return s, err
+		}
 	}
 	return s, nil
 }

@@ -132,7 +132,7 @@ func (b *bench) exists(o client.Object, name string) bool {
 func (b *bench) observe(l *Live) State {
 	b.t.Helper()
 	if b.op != nil {
-		attend(l, b.op.Spec.Verb)
+		attend(l, b.op.Spec.Verb, true)
 	}
 	s, err := l.Observe(b.t.Context())
 	b.must(err)

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -18,11 +19,31 @@ func LookAtCertificates(w World) {
 	}
 }
 
-// attend has the world look at what an operation of that verb is about.
-func attend(w World, verb v1alpha1.Verb) {
+// attend has the world look at what an operation of that verb is about; for
+// one in flight also at certificates, should any that members or the tool show
+// have run out.
+func attend(w World, verb v1alpha1.Verb, inFlight bool) {
 	if verb == v1alpha1.VerbRotateCertificates {
 		LookAtCertificates(w)
 	}
+	if l, ok := w.(*Live); ok && inFlight {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.heedExpiry = true
+	}
+}
+
+// heed looks at the certificates from now on if one that was met ran out.
+func (l *Live) heed(ctx context.Context, s *State, c *v1alpha1.DatabaseCluster) error {
+	over := slices.ContainsFunc(s.expiries(), func(e Expiry) bool { return e.Over && !e.Authority })
+	l.mu.Lock()
+	begin := over && l.heedExpiry && !l.certificates
+	l.certificates = l.certificates || begin
+	l.mu.Unlock()
+	if !begin {
+		return nil
+	}
+	return l.certificateFacts(ctx, s, c)
 }
 
 // LookAtCertificates, see the function of that name.

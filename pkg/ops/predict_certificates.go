@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -14,7 +15,7 @@ func (s *State) renewed(step Step) {
 		signer = *s.Kube.Trust.Next
 	}
 	l, exists := s.Kube.Leaf(step.Secret)
-	l.Member, l.Fingerprint, l.Signer, l.Problem = step.member(), "predicted", signer.Fingerprint, ""
+	l.Member, l.Fingerprint, l.Signer, l.Problem, l.NotAfter = step.member(), "predicted", signer.Fingerprint, "", time.Time{}
 	if l.Member != "" {
 		l.Use = kube.UseMember
 	}

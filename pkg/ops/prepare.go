@@ -63,7 +63,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	}
 	world := r.World(namespace, o.Cluster)
 	defer closeQuietly(world)
-	attend(world, o.Verb)
+	attend(world, o.Verb, p.Continues != nil)
 	if err := r.consider(ctx, world, p, cluster, op); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, c
 	c.Spec.Paused = false
 	world := r.World(namespace, cluster)
 	defer closeQuietly(world)
-	attend(world, op.Spec.Verb)
+	attend(world, op.Spec.Verb, true)
 	return p, r.consider(ctx, world, p, c, op)
 }
 

@@ -90,6 +90,20 @@ func TestDecideRoll(t *testing.T) {
 			steppingBack(s)
 			s.down("db-3", kube.ProblemCrashing, time.Minute)
 		}), "roll-member/db-3"},
+		{"of two that crash, neither waits for the other", configuring(5, []string{"db-2", "db-3"}, func(s *State) {
+			steppingBack(s)
+			s.down("db-2", kube.ProblemCrashing, time.Minute)
+			s.down("db-3", kube.ProblemCrashing, time.Minute)
+		}), "roll-member/db-2"},
+		{"one that is only slow is waited for", configuring(5, []string{"db-2", "db-3"}, func(s *State) {
+			steppingBack(s)
+			s.down("db-2", "", 0)
+			s.down("db-3", kube.ProblemCrashing, time.Minute)
+		}), "wait/healthy"},
+		{"forward nobody follows one that crashes for it", configuring(5, []string{"db-2"}, func(s *State) {
+			s.down("db-2", kube.ProblemCrashing, time.Minute)
+			s.down("db-3", kube.ProblemCrashing, time.Minute)
+		}), "blocked NeedsHuman CrashLooping"},
 		{"on the way back too the moved one must be well", configuring(3, []string{"db-2"}, func(s *State) {
 			steppingBack(s)
 			s.has("db-2")

@@ -189,7 +189,7 @@ func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Opera
 	}()
 	world := r.World(namespace, op.Spec.Cluster)
 	defer closeQuietly(world)
-	attend(world, op.Spec.Verb)
+	attend(world, op.Spec.Verb, true)
 	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary, Decide: r.decider()}
 	return l.Run(ctx, op)
 }

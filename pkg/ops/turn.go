@@ -1,15 +1,20 @@
 package ops
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // inTurn restarts the next of the outdated members: one that does not take
 // part, else a follower, else the leader after it handed over to one that is
 // done. Every other member must be healthy, those that had their turn above
-// all: the pause on red.
+// all: the pause on red. Of several that can't start as they are, each waits
+// for its turn, and for none of the others.
 func (p planner) inTurn(outdated []string, why string, step func(next string, risk Risk) Step) *Decision {
 	next := p.nextOutdated(outdated)
+	down := func(name string) bool { return slices.Contains(outdated, name) && p.cantStart(p.s.Kube.Member(name)) }
 	for _, name := range p.voterNames() {
-		if name == next {
+		if name == next || down(next) && down(name) {
 			continue
 		}
 		if err := p.e.Health(p.s.View, name); err != nil {
@@ -28,8 +33,14 @@ func (p planner) inTurn(outdated []string, why string, step func(next string, ri
 	return do(step(next, risk))
 }
 
-// nextOutdated picks a member that doesn't take part, else a follower, else the leader.
+// nextOutdated picks a member that can't start, else one that doesn't take
+// part, else a follower, else the leader.
 func (p planner) nextOutdated(outdated []string) string {
+	for _, name := range outdated {
+		if p.cantStart(p.s.Kube.Member(name)) {
+			return name
+		}
+	}
 	for _, name := range outdated {
 		if p.e.Health(p.s.View, name) != nil {
 			return name
