@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -91,5 +92,35 @@ func TestAPersonsAuthorityIsLookedAtBeforeFounding(t *testing.T) {
 	}
 	if _, err := b.perform(Step{Action: ActionCertificates}); !errors.Is(err, kube.ErrNotFound) {
 		t.Errorf("it goes on without it: %v", err)
+	}
+}
+
+// TestHeedsWhatRanOut: of an operation in flight only, and only then, all
+// certificates are looked at because one that was met ran out.
+func TestHeedsWhatRanOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		inFlight bool
+		ends     time.Duration
+		looks    bool
+	}{
+		"in flight":                {true, -time.Minute, true},
+		"only considered":          {false, -time.Minute, false},
+		"in flight, and it is not": {true, time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.founded(2, "id")
+			b.must(b.client().EnsureCertificates(t.Context(), b.cluster()))
+			l := b.live()
+			attend(l, v1alpha1.VerbScale, c.inFlight)
+			for range 2 {
+				s := b.observe(l)
+				s.View.Members = []engine.Member{{Name: "db-1", Certificate: &engine.Presented{NotAfter: s.Now.Add(c.ends)}}}
+				b.must(l.heed(t.Context(), &s, b.cluster()))
+				if looked := s.Kube.Trust != nil && len(s.Kube.Leaves) > 0; looked != c.looks {
+					t.Errorf("looked at certificates: %v", looked)
+				}
+			}
+		})
 	}
 }
