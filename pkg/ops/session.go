@@ -39,7 +39,7 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *Reque
 		return nil, err
 	}
 	s := &Session{lease: lease, op: op, world: r.World(namespace, cluster)}
-	attend(s.world, op.Spec.Verb)
+	attend(s.world, op.Spec.Verb, true)
 	loop := &Loop{Engine: r.Engine, World: s.world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary,
 		Decide: r.decider(), Rest: func(d time.Duration) { s.rest = d }}
 	s.turns = &turns{loop: loop, op: op, efforts: map[string]*effort{}}
