@@ -15,7 +15,8 @@ func newReplaceMember(f *Factory, m mode) *cobra.Command {
 		Short: "Replace a member whose data is lost",
 		Long: `Replace a member whose volume or node is lost, or whose data is corrupt: it is removed from the database's
 member list, its volume is dropped, and a member of the same name joins. A member that is merely starting,
-evicted or out of memory is not replaced, and neither is a healthy one.`,
+evicted or out of memory is not replaced, and neither is a healthy one, or one on a node that is silent and may
+come back: if it never will, kubectl delete node says so to Kubernetes.`,
 		Example: `  # Replace the third member of my-db after its disk died
   kubectl dbop replace-member my-db my-db-3`,
 		Args:              arguments(2, 2, "NAME or MEMBER"),
