@@ -67,6 +67,9 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	if err := r.consider(ctx, world, p, cluster, op); err != nil {
 		return nil, err
 	}
+	if err := r.mayGiveWay(p, cluster); err != nil {
+		return nil, err
+	}
 	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
 		return p, &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
 	}
@@ -174,10 +177,15 @@ func (p *Prepared) meet(active *v1alpha1.Operation) error {
 	case same(active, p.Request.Operation):
 		p.Continues = active
 		return nil
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active):
+	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active):
 		p.Supersedes = active
 		return nil
 	}
+	return inFlight(active)
+}
+
+// inFlight is the refusal of a request while another is not finished.
+func inFlight(active *v1alpha1.Operation) *Error {
 	return &Error{Kind: Busy, Check: "operation",
 		Message: fmt.Sprintf("operation %s (%s) by %s on %s is not finished", active.Name, active.Spec.Verb, orUnknown(active.Spec.RequestedBy), active.Spec.Cluster),
 		Hint:    fmt.Sprintf("continue it: kubectl dbop resume %s; or step back: kubectl dbop cancel %s", active.Spec.Cluster, active.Spec.Cluster)}

@@ -14,7 +14,7 @@ func (p planner) inTurn(outdated []string, why string, step func(next string, ri
 	next := p.nextOutdated(outdated)
 	down := func(name string) bool { return slices.Contains(outdated, name) && p.cantStart(p.s.Kube.Member(name)) }
 	for _, name := range p.voterNames() {
-		if name == next || down(next) && down(name) {
+		if name == next || down(next) && down(name) || p.spares(name, next) {
 			continue
 		}
 		if err := p.e.Health(p.s.View, name); err != nil {

@@ -117,6 +117,9 @@ func (p planner) outdated() []string {
 func (p planner) settledAt(names []string) *Decision {
 	for _, name := range names {
 		m := p.s.View.Member(name)
+		if p.s.cancelling() && p.gone(name) {
+			continue // it is replaced afterwards, and what it has by then does not matter
+		}
 		if err := p.e.Health(p.s.View, name); err != nil {
 			return p.await("healthy", err.Error(), name)
 		}

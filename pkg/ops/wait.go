@@ -65,6 +65,9 @@ func (p planner) await(id, why string, members ...string) *Decision {
 		}
 		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
 			if problem != nil && p.s.Now.Sub(problem.Since) > patienceFor(problem.Kind) {
+				if p.givesWay(name) {
+					return block(p.replaceFirst(name))
+				}
 				return block(p.stuck(name, *problem))
 			}
 		}
@@ -109,10 +112,17 @@ func waitTitle(id string, members []string) string {
 func (p planner) replaceFirst(member string) *Error {
 	e := &Error{Kind: NeedsHuman, Check: "lost", Message: member + " is a member and its volume is gone, and its copy of the data with it",
 		Hint: fmt.Sprintf("kubectl dbop replace-member %s %s", p.s.Cluster.Name, member)}
+	if p.s.Kube.Member(member).Volume.Exists {
+		e.Message = member + " is lost, and no other member may restart before it is replaced"
+	}
 	if !p.s.View.Quorum {
 		e.Hint = fmt.Sprintf("kubectl dbop diagnose %s tells what is left and what the way back is", p.s.Cluster.Name)
-	} else if op := p.s.Operation; op != nil && p.writtenDown() && cancellable(op) == nil {
-		e.Hint = fmt.Sprintf("kubectl dbop cancel %s; then %s", p.s.Cluster.Name, e.Hint)
+	} else if op := p.s.Operation; op != nil && p.writtenDown() && cancellable(op) == nil && !p.givesWay(member) {
+		way := "cancel"
+		if p.s.cancelling() && op.Spec.Verb == v1alpha1.VerbUpgrade {
+			way = "resume" // the way back is closed
+		}
+		e.Hint = fmt.Sprintf("kubectl dbop %s %s; then %s", way, p.s.Cluster.Name, e.Hint)
 	}
 	return e
 }

@@ -79,7 +79,7 @@ func (p *person) repair(name string) {
 		if err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
 			_, err := r.Resume(ctx, Namespace, name, true)
 			return err
-		}); err != nil {
+		}); err != nil && !takesOver(op.Spec.Verb) {
 			return // it has no way back, so the cluster can only be deleted
 		}
 		p.start(name)
@@ -90,16 +90,35 @@ func (p *person) repair(name string) {
 			return
 		}
 	}
-	err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+	replace := func(ctx context.Context, r *ops.Runner) error {
 		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbReplaceMember, Member: member}})
 		return err
-	})
+	}
+	err := p.attempt(replace)
+	if ops.KindOf(err) == ops.Busy {
+		// The way back is closed, so it takes over from the way there.
+		_ = p.attempt(func(ctx context.Context, r *ops.Runner) error {
+			_, err := r.Resume(ctx, Namespace, name, false)
+			return err
+		})
+		err = p.attempt(replace)
+	}
 	defer p.world.lock()()
 	if err != nil {
 		p.world.violate("%s of %s can't be replaced: %v", member, name, err)
 		return
 	}
 	p.world.tally["member replaced"]++
+}
+
+// takesOver reports whether the replacement of a lost member must be possible
+// although something is in flight that has no way back: what restarts members.
+func takesOver(v v1alpha1.Verb) bool {
+	switch v {
+	case v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade, v1alpha1.VerbConfigure, v1alpha1.VerbResize:
+		return true
+	}
+	return false
 }
 
 // idle asks for what is there already: nothing may be written, and nothing may be left to do.
