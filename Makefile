@@ -16,6 +16,8 @@ BIN := $(CURDIR)/bin
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-cluster
 CLUSTER := $(BIN)/cluster
 TOOLS := $(BIN)/tools
+# The image in deploy/install.yaml: that of the next release.
+OPERATOR_IMAGE := ghcr.io/dbop-dev/kubectl-dbop:v0.1.0
 PREFIX ?= /usr/local
 
 .PHONY: help
@@ -66,6 +68,7 @@ generate: build ## Regenerate what is generated: deep copies, custom resource de
 	go run sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION) object crd:maxDescLen=200 output:crd:dir=deploy/crd paths=./pkg/api/v1alpha1/...
 	rm -f deploy/crd/_.yaml # of kinds that no API serves
 	$(BIN)/kubectl-dbop reference --dir docs/reference
+	$(BIN)/kubectl-dbop operator install --dry-run=client --image $(OPERATOR_IMAGE) > deploy/install.yaml
 
 .PHONY: bench
 bench: build cluster-up ## Measure against the alternatives, as ratios

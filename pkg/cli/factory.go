@@ -74,6 +74,8 @@ type Factory struct {
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	// newKeys reads users and passwords.
 	newKeys       func(namespace string, c *v1alpha1.DatabaseCluster, e engine.Engine) (keys, error)
+	newInstaller  func(kube.DryRun) (installer, error)
+	newHandover   func(engine.Engine) (handover, ops.Customs, error)
 	serverVersion func() (*version.Info, error)
 	whoami        func(context.Context) string
 	// preflight looks at a namespace and, if it is named, a claim for backups.
@@ -93,6 +95,8 @@ func newFactory(c Config) *Factory {
 	f.evidence = live.evidence
 	f.newRepository = live.repository
 	f.newKeys = live.keys
+	f.newInstaller = live.installer
+	f.newHandover = live.handover
 	f.serverVersion = live.serverVersion
 	f.whoami = live.whoami
 	f.preflight = live.preflight

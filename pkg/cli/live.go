@@ -37,7 +37,7 @@ func (l *live) store(mode kube.DryRun) (kube.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kube.NewConfigMapStore(c), nil
+	return kube.NewMirroredStore(c), nil
 }
 
 // liveConfig is what worlds on this cluster are made of. Dry run is enforced
@@ -47,7 +47,7 @@ func (l *live) liveConfig(o runnerOptions) (ops.LiveConfig, error) {
 	if err != nil {
 		return ops.LiveConfig{}, err
 	}
-	return ops.LiveConfig{Client: c, Store: kube.NewConfigMapStore(c), Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.engine, Wanted: o.wanted,
+	return ops.LiveConfig{Client: c, Store: kube.NewMirroredStore(c), Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.engine, Wanted: o.wanted,
 		Tool: l.f.Build.Version, HelperImage: l.f.helperImage("", nil), ReadOnly: o.dryRun != kube.DryRunNone}, nil
 }
 
@@ -62,11 +62,15 @@ func (l *live) runner(o runnerOptions) (*runner, error) {
 		own.Namespace, own.Name = namespace, cluster
 		return ops.NewLive(own)
 	}
-	lock := func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (kube.Lease, error) {
-		return kube.Acquire(ctx, config.Client, namespace, cluster, kube.LeaseOptions{Waiting: waiting})
+	return &runner{world: world, operations: &ops.Beside{Customs: config.Client, Runner: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
+		Reporter: o.reporter, Stop: o.stop, Boundary: l.boundary(), Poll: pollEvery}}}, nil
+}
+
+// lock takes the leases of clusters.
+func lock(c *kube.Client) func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+	return func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (kube.Lease, error) {
+		return kube.Acquire(ctx, c, namespace, cluster, kube.LeaseOptions{Waiting: waiting})
 	}
-	return &runner{world: world, operations: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock,
-		Reporter: o.reporter, Stop: o.stop, Boundary: l.boundary(), Poll: pollEvery}}, nil
 }
 
 func (l *live) repository(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error) {

@@ -183,9 +183,10 @@ func changingCommands() [][]string {
 		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }
 
-// TestNoChangingCommandIsForgotten keeps the list above complete.
+// TestNoChangingCommandIsForgotten keeps the list above complete. What installs
+// an operator changes no database and has no plan.
 func TestNoChangingCommandIsForgotten(t *testing.T) {
-	known := changingCommands()
+	known := append(changingCommands(), []string{"operator", "install"}, []string{"operator", "uninstall"})
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
 		if cmd.Flags().Lookup("dry-run") == nil {
 			return

@@ -12,6 +12,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
 // newScheme knows the groups whose objects this package reads and writes.
@@ -19,7 +22,7 @@ func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme,
-		authorizationv1.AddToScheme, storagev1.AddToScheme,
+		authorizationv1.AddToScheme, storagev1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return nil, fmt.Errorf("register API types: %w", err)
@@ -44,5 +47,14 @@ func newMapper() meta.RESTMapper {
 	m.Add(storagev1.SchemeGroupVersion.WithKind("StorageClass"), meta.RESTScopeRoot)
 	m.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)
 	m.Add(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"), meta.RESTScopeRoot)
+	m.Add(v1alpha1.GroupVersion().WithKind(v1alpha1.KindDatabaseCluster), meta.RESTScopeNamespace)
+	// What an operator is installed with.
+	m.Add(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), meta.RESTScopeNamespace)
+	m.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
+	m.Add(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, meta.RESTScopeNamespace)
+	m.Add(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, meta.RESTScopeRoot)
+	for kind, scope := range map[string]meta.RESTScope{"Role": meta.RESTScopeNamespace, "RoleBinding": meta.RESTScopeNamespace, "ClusterRole": meta.RESTScopeRoot, "ClusterRoleBinding": meta.RESTScopeRoot} {
+		m.Add(schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, scope)
+	}
 	return m
 }

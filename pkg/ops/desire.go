@@ -76,7 +76,7 @@ func fixed(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) error
 	switch {
 	case want.Engine != have.Engine:
 		return refuse("engine", "it runs "+have.Engine)
-	case want.TLS != have.TLS:
+	case want.TLS.Disabled != have.TLS.Disabled:
 		return refuse("tls", "how a cluster is secured is settled when it is created")
 	case !sameSource(want.RestoreFrom, have.RestoreFrom):
 		return refuse("restoreFrom", "a cluster is restored when it is created")
@@ -188,6 +188,7 @@ func older(a, b string) bool {
 func Inherit(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) bool {
 	before := c.Spec.DeepCopy()
 	c.Spec.Registry, c.Spec.HelperImage, c.Spec.AntiAffinity = want.Registry, want.HelperImage, want.AntiAffinity
+	c.Spec.TLS.CASecret = want.TLS.CASecret
 	c.Spec.Backup, c.Spec.Paused, c.Spec.DeletionPolicy, c.Spec.Waive = want.Backup, want.Paused, want.DeletionPolicy, slices.Clone(want.Waive)
 	return !equality.Semantic.DeepEqual(before, &c.Spec)
 }

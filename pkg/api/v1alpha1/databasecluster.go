@@ -46,7 +46,7 @@ type DatabaseClusterList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.engine == oldSelf.engine",message="the engine of a cluster can't change",fieldPath=".engine",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.restoreFrom) == has(oldSelf.restoreFrom) && (!has(self.restoreFrom) || self.restoreFrom == oldSelf.restoreFrom)",message="a cluster is restored when it is created; restore in place with 'kubectl dbop restore NAME --in-place'",fieldPath=".restoreFrom",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls) && (!has(self.tls) || self.tls == oldSelf.tls)",message="how a cluster is secured is settled when it is created",fieldPath=".tls",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="(has(self.tls) && has(self.tls.disabled) && self.tls.disabled) == (has(oldSelf.tls) && has(oldSelf.tls.disabled) && oldSelf.tls.disabled)",message="how a cluster is secured is settled when it is created",fieldPath=".tls",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(self.version.split('.')[0]) == int(oldSelf.version.split('.')[0]) && int(self.version.split('.')[1]) - int(oldSelf.version.split('.')[1]) <= 1",message="etcd is upgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(oldSelf.version.split('.')[1]) - int(self.version.split('.')[1]) <= 1",message="etcd is downgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
 type DatabaseClusterSpec struct {

@@ -1,0 +1,65 @@
+package deploy
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestManifestsStayWhereTheyBelong(t *testing.T) {
+	t.Parallel()
+	objects, err := Manifests(Options{Namespace: "elsewhere", Image: "registry/tool:1", Replicas: 3, Watched: []string{"shop", "bank"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights := map[string]bool{}
+	for _, o := range objects {
+		if strings.HasPrefix(o.GetKind(), "ClusterRole") {
+			t.Errorf("%s %s gives rights in the whole cluster", o.GetKind(), o.GetName())
+		}
+		if o.GetKind() == "Role" && o.GetName() == Name {
+			rights[o.GetNamespace()] = true
+		}
+		raw, err := o.MarshalJSON()
+		if err != nil || strings.Contains(string(raw), Namespace) {
+			t.Errorf("%s %s still speaks of %s: %s", o.GetKind(), o.GetName(), Namespace, raw)
+		}
+	}
+	if len(rights) != 2 || !rights["shop"] || !rights["bank"] {
+		t.Errorf("rights in %v", rights)
+	}
+}
+
+// TestDeployment: two lines of a manifest that nobody must lose.
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	objects, err := Manifests(Options{Namespace: Namespace, Image: "registry/tool:1", Replicas: 3, Watched: []string{"shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+		c := containers[0].(map[string]any)
+		root, _, _ := unstructured.NestedBool(c, "securityContext", "readOnlyRootFilesystem")
+		if c["image"] != "registry/tool:1" || c["args"].([]any)[3] != "--watch=shop" || !root {
+			t.Errorf("%+v", c)
+		}
+		return
+	}
+	t.Error("there is no deployment")
+}
+
+// TestDefinitionsAreSmall: a plain kubectl apply keeps the whole object in an annotation.
+func TestDefinitionsAreSmall(t *testing.T) {
+	t.Parallel()
+	const limit = 100 << 10
+	info, err := os.Stat("crd/dbop.dev_databaseclusters.yaml")
+	if err != nil || info.Size() > limit {
+		t.Errorf("%v, %d bytes", err, info.Size())
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// handover moves a cluster between the command line and an operator.
+type handover interface {
+	Adopt(ctx context.Context, customs ops.Customs, namespace, name string) error
+	Release(ctx context.Context, customs ops.Customs, namespace, name string) error
+}
+
+func newOperatorAdopt(f *Factory) *cobra.Command {
+	return newHandover(f, "adopted", handover.Adopt, &cobra.Command{
+		Use:   "adopt NAME",
+		Short: "Put a cluster of the command line under a custom resource",
+		Long: `Put a cluster of the command line under a custom resource, for an operator to look after. No pod restarts, no
+object is made anew, and its history stays.`,
+		Example: `  # Put my-db under a custom resource of its name
+  kubectl dbop operator adopt my-db
+
+  # All clusters of the namespace
+  kubectl dbop operator adopt --all`,
+	})
+}
+
+func newOperatorRelease(f *Factory) *cobra.Command {
+	return newHandover(f, "released", handover.Release, &cobra.Command{
+		Use:   "release NAME",
+		Short: "Take a cluster from under its custom resource",
+		Long: `Take a cluster from under its custom resource, which is deleted; the database goes on, and the command line alone
+has a say. It needs neither an operator nor the definition of the kind.`,
+		Example: `  # Give my-db back to the command line
+  kubectl dbop operator release my-db`,
+	})
+}
+
+// newHandover completes both commands, which differ in direction only.
+func newHandover(f *Factory, verbed string, move func(handover, context.Context, ops.Customs, string, string) error, cmd *cobra.Command) *cobra.Command {
+	var all bool
+	cmd.Args, cmd.ValidArgsFunction = arguments(0, 1, "the NAME of a cluster, or --all"), completeClusters(f)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if all == (len(args) == 1) {
+			return misuse("name one cluster, or all of the namespace with --all")
+		}
+		targets, err := handoverTargets(cmd.Context(), f, args)
+		if err != nil {
+			return err
+		}
+		var failed error
+		for _, t := range targets {
+			h, customs, err := f.newHandover(t.engine)
+			if err != nil {
+				return err
+			}
+			err = move(h, cmd.Context(), customs, t.namespace, t.cluster.Name)
+			switch {
+			case err == nil:
+				fmt.Fprintf(f.Streams.Out, "%s %s\n", t.subject(), verbed)
+			case ops.KindOf(err) == ops.Unchanged:
+				fmt.Fprintf(f.Streams.Out, "%s unchanged\n", t.subject())
+			case len(targets) == 1:
+				return err
+			default:
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", t.subject(), err))
+			}
+		}
+		return failed
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "All clusters of the namespace.")
+	return cmd
+}
+
+// handoverTargets are the named cluster, or all of the namespace.
+func handoverTargets(ctx context.Context, f *Factory, args []string) ([]*target, error) {
+	if len(args) == 1 {
+		t, err := f.target(ctx, args)
+		return []*target{t}, err
+	}
+	namespace, err := f.namespace()
+	if err != nil {
+		return nil, err
+	}
+	store, err := f.newStore(kube.DryRunClient)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := store.ListClusters(ctx, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*target, 0, len(clusters))
+	for i := range clusters {
+		e, err := f.engineNamed(clusters[i].Spec.Engine)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &target{namespace: namespace, cluster: &clusters[i], engine: e, store: store})
+	}
+	return out, nil
+}

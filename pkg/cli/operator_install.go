@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/dbop-dev/kubectl-dbop/deploy"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// installer puts an operator into the cluster, and takes it out.
+type installer interface {
+	ApplyManifest(ctx context.Context, u *unstructured.Unstructured) error
+	DeleteManifest(ctx context.Context, u *unstructured.Unstructured) error
+	Rollout(ctx context.Context, namespace, name string) (ready, wanted int64, image string, err error)
+}
+
+// installation is what install, uninstall and status have in common.
+type installation struct {
+	f       *Factory
+	options deploy.Options
+	dryRun  string
+	timeout time.Duration
+}
+
+func newInstallation(f *Factory) *installation {
+	return &installation{f: f, options: deploy.Options{Namespace: deploy.Namespace, Replicas: 2}}
+}
+
+// addTo defines the flags that say what belongs to an installation.
+func (i *installation) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&i.options.Namespace, "operator-namespace", deploy.Namespace, "Namespace of the operator.")
+	flags.StringSliceVar(&i.options.Watched, "watch", nil, "Namespace to look after, with rights in it alone; may be repeated. All, if none is named.")
+}
+
+func (i *installation) addDryRun(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&i.dryRun, "dry-run", dryRunNone, "none, client (the manifests are printed) or server (the API server judges them).")
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = dryRunClient
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// mode is how writes are made.
+func (i *installation) mode() kube.DryRun {
+	if i.dryRun == dryRunServer {
+		return kube.DryRunServer
+	}
+	return kube.DryRunNone
+}
+
+func newOperatorInstall(f *Factory) *cobra.Command {
+	i := newInstallation(f)
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Install the operator, or change its installation",
+		Long: `Install the operator, or change its installation. A repeat changes nothing. With --dry-run=client the manifests
+are printed, for those who keep them elsewhere. No pod of a database restarts.`,
+		Example: `  # Install an operator for all namespaces
+  kubectl dbop operator install
+
+  # One for a single namespace, with rights in it alone
+  kubectl dbop operator install --watch my-namespace`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("dry-run", i.dryRun, dryRunNone, dryRunClient, dryRunServer); err != nil {
+				return err
+			}
+			if i.options.Replicas < 1 {
+				return misuse("--replicas must be at least 1")
+			}
+			i.options.Image = f.helperImage(i.options.Image, nil)
+			return i.install(cmd.Context())
+		},
+	}
+	i.addTo(cmd)
+	i.addDryRun(cmd)
+	cmd.Flags().StringVar(&i.options.Image, "image", "", "Image of this tool (environment: "+envHelperImage+").")
+	cmd.Flags().Int64Var(&i.options.Replicas, "replicas", 2, "How many pods the operator has; one of them acts.")
+	cmd.Flags().DurationVar(&i.timeout, "timeout", shortTimeout, "How long to wait until it is ready.")
+	return cmd
+}
+
+func (i *installation) install(ctx context.Context) error {
+	objects, err := deploy.Manifests(i.options)
+	if err != nil {
+		return err
+	}
+	if i.dryRun == dryRunClient {
+		return i.print(objects)
+	}
+	client, err := i.f.newInstaller(i.mode())
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		err := client.ApplyManifest(ctx, o)
+		// Under a server dry run the namespace is not there for what goes into it.
+		if errors.Is(err, kube.ErrNotFound) && i.dryRun == dryRunServer {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("install %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	if i.dryRun == dryRunServer {
+		fmt.Fprintln(i.f.Streams.Out, "operator installed (server dry run)")
+		return nil
+	}
+	return i.ready(ctx, client)
+}
+
+// print writes manifests as they would be applied.
+func (i *installation) print(objects []*unstructured.Unstructured) error {
+	for n, o := range objects {
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			return fmt.Errorf("print %s: %w", o.GetName(), err)
+		}
+		if n > 0 {
+			fmt.Fprintln(i.f.Streams.Out, "---")
+		}
+		fmt.Fprint(i.f.Streams.Out, string(text))
+	}
+	return nil
+}
+
+// ready waits for the pods.
+func (i *installation) ready(ctx context.Context, client installer) error {
+	ctx, cancel := context.WithTimeout(ctx, i.timeout)
+	defer cancel()
+	for {
+		ready, wanted, _, err := client.Rollout(ctx, i.options.Namespace, deploy.Name)
+		if err == nil && ready == wanted {
+			fmt.Fprintf(i.f.Streams.Out, "operator installed\n")
+			i.f.note("next: kubectl apply -f a DatabaseCluster, or %s operator adopt NAME", displayName)
+			return nil
+		}
+		timer := time.NewTimer(time.Second)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return &ops.Error{Kind: ops.TimedOut, Message: fmt.Sprintf("the operator is installed, and %d of %d pods are ready", ready, wanted), Err: err,
+				Hint: "kubectl describe pods -n " + i.options.Namespace + "; the same command waits again"}
+		}
+	}
+}
+
+func newOperatorUninstall(f *Factory) *cobra.Command {
+	i := newInstallation(f)
+	var kinds bool
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take the operator away",
+		Long: `Take the operator away. Databases go on, and so do their custom resources, of which nobody takes notice any more.
+'kubectl dbop operator release' gives a cluster back to the command line, before or afterwards. With --definitions
+the kinds go too, and with them all custom resources; databases go on even then.`,
+		Example: `  # Take the operator away and leave everything else
+  kubectl dbop operator uninstall`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("dry-run", i.dryRun, dryRunNone, dryRunClient, dryRunServer); err != nil {
+				return err
+			}
+			return i.uninstall(cmd.Context(), kinds)
+		},
+	}
+	i.addTo(cmd)
+	i.addDryRun(cmd)
+	cmd.Flags().BoolVar(&kinds, "definitions", false, "Take the definition of DatabaseCluster away too, and all objects of it.")
+	return cmd
+}
+
+// uninstall goes backwards, so that the operator is gone before its rights.
+// Its namespace stays: other things may be there.
+func (i *installation) uninstall(ctx context.Context, kinds bool) error {
+	objects, err := deploy.Manifests(i.options)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(objects)
+	client, err := i.f.newInstaller(i.mode())
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		switch {
+		case o.GetKind() == "Namespace", o.GetKind() == "CustomResourceDefinition" && !kinds:
+			continue
+		case i.dryRun == dryRunClient:
+			fmt.Fprintf(i.f.Streams.Out, "%s/%s deleted (dry run)\n", o.GetKind(), o.GetName())
+			continue
+		}
+		if err := client.DeleteManifest(ctx, o); err != nil {
+			return fmt.Errorf("delete %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	if i.dryRun != dryRunClient {
+		fmt.Fprintln(i.f.Streams.Out, "operator uninstalled")
+	}
+	return nil
+}
+
+func newOperatorStatus(f *Factory) *cobra.Command {
+	i := newInstallation(f)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show whether an operator is installed and ready",
+		Long:  "Show whether an operator is installed and ready. The exit code is 0 if it is, 2 if none is, and 1 in between.",
+		Example: `  # Is there an operator?
+  kubectl dbop operator status`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := f.newInstaller(kube.DryRunClient)
+			if err != nil {
+				return err
+			}
+			ready, wanted, image, err := client.Rollout(cmd.Context(), i.options.Namespace, deploy.Name)
+			switch {
+			case errors.Is(err, kube.ErrNotFound):
+				fmt.Fprintf(f.Streams.Out, "no operator in namespace %s\n", i.options.Namespace)
+				return &outcome{2}
+			case err != nil:
+				return err
+			}
+			fmt.Fprintf(f.Streams.Out, "operator in namespace %s: %d of %d pods ready, %s\n", i.options.Namespace, ready, wanted, image)
+			if ready < wanted {
+				return &outcome{1}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&i.options.Namespace, "operator-namespace", deploy.Namespace, "Namespace of the operator.")
+	return cmd
+}

@@ -1,0 +1,45 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ApplyManifest applies an object as it is. A repeat changes nothing.
+func (c *Client) ApplyManifest(ctx context.Context, u *unstructured.Unstructured) error {
+	wanted := u.DeepCopy()
+	return c.api.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership)
+}
+
+// DeleteManifest deletes an object, if it is there.
+func (c *Client) DeleteManifest(ctx context.Context, u *unstructured.Unstructured) error {
+	return ignoreGone(c.api.Delete(ctx, u.DeepCopy()))
+}
+
+// Rollout says how many replicas of a Deployment are as wanted and ready, of how many.
+func (c *Client) Rollout(ctx context.Context, namespace, name string) (ready, wanted int64, image string, err error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
+		return 0, 0, "", err
+	}
+	number := func(fields ...string) int64 {
+		n, _, _ := unstructured.NestedInt64(u.Object, fields...)
+		return n
+	}
+	wanted = number("spec", "replicas")
+	if number("status", "observedGeneration") >= u.GetGeneration() && number("status", "updatedReplicas") == number("status", "replicas") {
+		ready = number("status", "readyReplicas")
+	}
+	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	for _, entry := range containers {
+		if m, ok := entry.(map[string]any); ok {
+			image = fmt.Sprint(m["image"])
+		}
+	}
+	return ready, wanted, image, nil
+}

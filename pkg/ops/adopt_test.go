@@ -1,0 +1,99 @@
+package ops
+
+import (
+	"context"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// customs holds at most one custom resource.
+type customs struct {
+	one   *v1alpha1.DatabaseCluster
+	alive bool
+}
+
+func (c *customs) GetCustom(context.Context, string, string) (*v1alpha1.DatabaseCluster, error) {
+	if c.one == nil {
+		return nil, kube.ErrNotFound
+	}
+	return c.one.DeepCopy(), nil
+}
+
+func (c *customs) CreateCustom(_ context.Context, o *v1alpha1.DatabaseCluster) error {
+	o.UID = "uid"
+	c.one = o.DeepCopy()
+	return nil
+}
+
+func (c *customs) DeleteCustom(context.Context, *v1alpha1.DatabaseCluster) error {
+	c.one = nil
+	return nil
+}
+
+func (c *customs) OperatorAlive(context.Context, string, string) (bool, error) { return c.alive, nil }
+
+func TestAdoptAndRelease(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		ctx, c := context.Background(), &customs{}
+		for _, want := range []Kind{"", Unchanged} {
+			if err := r.Adopt(ctx, c, "shop", "db"); err != nil && KindOf(err) != want || c.one == nil || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "uid" {
+				t.Fatalf("%v, %+v", err, c.one)
+			}
+		}
+		if m, err := Govern(Charge{Custom: c.one, Record: sh.cluster, Served: true}); err != nil || m != (Move{}) {
+			t.Errorf("adopted, and at once something is to be done: %+v, %v", m, err)
+		}
+		for _, want := range []Kind{"", Unchanged} {
+			if err := r.Release(ctx, c, "shop", "db"); err != nil && KindOf(err) != want || c.one != nil || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
+				t.Fatalf("%v, %+v", err, c.one)
+			}
+		}
+	})
+}
+
+// TestAdoptIsKilledAnywhere: a repeat completes what a dead process began, and
+// in between nobody takes the object for deleted.
+func TestAdoptIsKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		ctx, c := context.Background(), &customs{}
+		sh.fuse = 0
+		if err := r.Adopt(ctx, c, "shop", "db"); err == nil || c.one == nil {
+			t.Fatal("it did not die between its two writes")
+		}
+		if m, err := Govern(Charge{Custom: c.one, Record: sh.cluster, Served: true}); !m.Rest || KindOf(err) != Refused {
+			t.Errorf("half adopted: %+v, %v", m, err)
+		}
+		sh.fuse = 1
+		if err := r.Adopt(ctx, c, "shop", "db"); err != nil {
+			t.Fatal(err)
+		}
+		sh.fuse = 1
+		record := sh.cluster.DeepCopy()
+		if err := r.Release(ctx, c, "shop", "db"); err != nil {
+			t.Fatal(err)
+		}
+		// It died after the first write: the object is there, the record is free.
+		c.one = record
+		if m, _ := Govern(Charge{Record: sh.cluster, Served: true}); !m.Rest {
+			t.Errorf("half released: %+v", m)
+		}
+		if err := r.Release(ctx, c, "shop", "db"); err != nil || c.one != nil {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestAdoptRefusesWhatDiffers(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		c := &customs{one: sh.cluster.DeepCopy()}
+		c.one.UID, c.one.Spec.Members = "uid", 5
+		if err := r.Adopt(context.Background(), c, "shop", "db"); KindOf(err) != Refused || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
+			t.Errorf("%v", err)
+		}
+	})
+}
