@@ -76,6 +76,11 @@ func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, ta
 	return nil
 }
 
+func (fakeEngine) SpaceOption() string { return "room" }
+func (fakeEngine) Advise(_ *v1alpha1.DatabaseCluster, _, alarm string) (engine.Advice, bool) {
+	return engine.Advice{Meaning: "it is full", Remedy: []string{"empty it"}}, alarm == "FULL"
+}
+
 // Horizon, for an engine that is always at revision 1000.
 func (fakeEngine) Horizon(_ engine.View, revision, keep int64) (int64, error) {
 	if revision > 1000 {

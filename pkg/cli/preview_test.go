@@ -32,6 +32,7 @@ func dryRuns(backup string) map[string][]string {
 		"start":          {"start", "my-db"},
 		"defrag":         {"defrag", "my-db"},
 		"compact":        {"compact", "my-db"},
+		"alarms clear":   {"alarms", "clear", "my-db"},
 		"recover":        {"recover", "my-db"},
 
 		"auth enable":         {"auth", "enable", "my-db"},

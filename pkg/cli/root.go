@@ -121,7 +121,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unch
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	root.SetHelpCommandGroupID(groupOther)
-	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform), newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform), newCompact(f, perform), newAuth(f, perform), newUser(f, perform), newCredentials(f, perform), newCertificates(f, perform), newDelete(f, perform))
+	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform), newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform), newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform), newCredentials(f, perform), newCertificates(f, perform), newDelete(f, perform))
 	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform), newScale(f, perform), newSwitchover(f, perform))
 	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform), newRecover(f, perform))
 	add(root, groupDiagnostics, newDiagnose(f), newInspect(f), newCheck(f), newPlan(f), newResume(f), newCancel(f), newUndo(f, perform), newHistory(f), newLogs(f), newSupportBundle(f))

@@ -179,7 +179,7 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 
 func changingCommands() [][]string {
 	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"},
-		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"}, {"compact"},
+		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
 		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }
 

@@ -7,6 +7,9 @@ type Adviser interface {
 	// Advise explains an alarm of one member, as Member.Alarms names it; false
 	// for one that the engine does not know. It is pure.
 	Advise(c *v1alpha1.DatabaseCluster, member, alarm string) (Advice, bool)
+	// SpaceOption is the option, in bytes, that says how much data a member may
+	// have; "" if there is none.
+	SpaceOption() string
 }
 
 // Explainer is what an Engine also is if it can make sense of what its

@@ -69,6 +69,9 @@ func TestReadOnly(t *testing.T) {
 	if _, ok := s.(engine.Preparer); ok {
 		t.Error("a dry run could prepare an upgrade")
 	}
+	if _, ok := s.(engine.Disarmer); ok {
+		t.Error("a dry run could take an alarm back")
+	}
 	if _, ok := s.(engine.Compactor); ok {
 		t.Error("a dry run could drop history")
 	}

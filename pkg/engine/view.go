@@ -87,6 +87,8 @@ type View struct {
 	Quorum bool `json:"quorum"`
 	// ClusterIDs are the distinct identities seen; more than one is a split.
 	ClusterIDs []string `json:"clusterIDs,omitempty"`
+	// Alarms are all that stand, also against members that are no more.
+	Alarms []Alarm `json:"alarms,omitempty"`
 	// Downgrade is the version that a downgrade was announced to which is not
 	// over yet, as the leader says; "" for none.
 	Downgrade string `json:"downgrade,omitempty"`

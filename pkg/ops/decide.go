@@ -13,7 +13,7 @@ import (
 // an order of safety: identity before anything else, a half-made cluster before
 // its members, an interrupted join before a new one, versions before size.
 func Decide(e engine.Engine, s State) Decision {
-	p := planner{e: e, s: s}
+	p := planner{e: e, s: s.besidesAlarms()}
 	if s.Cluster == nil {
 		return Decision{Done: true}
 	}
@@ -48,6 +48,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.restart,
 		p.defragment,
 		p.compact,
+		p.clearAlarms,
 		p.healthy,
 	} {
 		if d := family(); d != nil {

@@ -17,7 +17,11 @@ func (p planner) defragment() *Decision {
 	if p.s.verb() != v1alpha1.VerbDefrag || p.s.cancelling() {
 		return nil
 	}
-	wasteful := p.wasteful()
+	return p.defragmentNext(p.wasteful())
+}
+
+// defragmentNext defragments the next of these members.
+func (p planner) defragmentNext(wasteful []string) *Decision {
 	if len(wasteful) == 0 {
 		return nil
 	}

@@ -13,20 +13,16 @@ const brimful = 0.95
 // alarms tells what each alarm asks for. Disarming comes last: before its
 // cause is gone it only hides it.
 func (d *diagnosis) alarms() {
-	raised := false
-	for _, m := range d.s.View.Members {
-		for _, alarm := range m.Alarms {
-			raised = true
-			f := Finding{Severity: Fail, Subject: "alarm " + alarm, What: m.Name + " raises it", Remedy: []string{"do not disarm it before its cause is gone"}}
-			if adviser, ok := d.e.(engine.Adviser); ok {
-				if advice, known := adviser.Advise(d.s.Cluster, m.Name, alarm); known {
-					f.What, f.Remedy = m.Name+" raises it: "+advice.Meaning, advice.Remedy
-				}
+	for _, a := range d.s.View.Alarms {
+		f := Finding{Severity: Fail, Subject: "alarm " + a.Name, What: "it stands against " + whose(a), Remedy: []string{"do not disarm it before its cause is gone"}}
+		if adviser, ok := d.e.(engine.Adviser); ok {
+			if advice, known := adviser.Advise(d.s.Cluster, a.Member, a.Name); known {
+				f.What, f.Remedy = f.What+": "+advice.Meaning, advice.Remedy
 			}
-			d.add(f)
 		}
+		d.add(f)
 	}
-	if !raised && d.reached() > 0 {
+	if len(d.s.View.Alarms) == 0 && d.reached() > 0 {
 		d.add(Finding{Severity: OK, Subject: "alarms", What: "none"})
 	}
 }
@@ -48,7 +44,7 @@ func (d *diagnosis) space() {
 	var seen []string
 	for _, m := range d.s.View.Members {
 		capacity := d.s.Kube.Member(m.Name).Volume.Capacity
-		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed, or raise the quota")
+		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed, drop history (kubectl dbop compact "+d.name+"), or raise the quota")
 		d.fill(m, "volume", capacity.Value(), &seen, "grow the volume, where its storage class allows it")
 	}
 	if len(d.Findings) == before && len(seen) > 0 {

@@ -139,7 +139,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "disk full", change: func(s *State) { s.down("db-2", kube.ProblemDisk, 0) }, severity: Fail, subject: "member db-2", says: []string{"its disk is full", "kubectl dbop resize db"}},
 		{name: "node silent", change: func(s *State) { s.down("db-2", kube.ProblemNode, 0); s.Kube.Members[1].Pod.Node = "n2" }, severity: Fail, subject: "member db-2", says: []string{"kubectl delete node n2"}},
 		{name: "node lost", change: func(s *State) { s.down("db-2", kube.ProblemNode, 0) }, severity: Fail, subject: "member db-2", says: []string{"bring the node back"}},
-		{name: "alarm", change: func(s *State) { s.View.Members[0].Alarms = []string{"NOSPACE"} }, severity: Fail, subject: "alarm NOSPACE", says: []string{"do not disarm"}},
+		{name: "alarm", change: func(s *State) { s.alarm("NOSPACE", engine.CauseSpace, "db-1") }, severity: Fail, subject: "alarm NOSPACE", says: []string{"do not disarm"}},
 		{name: "quota", change: func(s *State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 90, 100 }, severity: Warn, subject: "space", says: []string{"db-1 fills 90% of its quota"}},
 		{name: "quota used up", change: func(s *State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 99, 100 }, severity: Fail, subject: "space", says: []string{"99%"}},
 		{name: "mixed versions", change: func(s *State) { s.runs("db-2", "1.0.0") }, severity: Warn, subject: "versions", says: []string{"mixed", "db-2 runs 1.0.0", "kubectl dbop upgrade db --version 1.1.0"}},
@@ -191,20 +191,23 @@ func TestDiagnose(t *testing.T) {
 // advised is a stub that knows one alarm.
 type advised struct{ stub }
 
+func (advised) SpaceOption() string { return "room" }
+
 func (advised) Advise(_ *v1alpha1.DatabaseCluster, member, alarm string) (engine.Advice, bool) {
 	return engine.Advice{Meaning: "it is full", Remedy: []string{"empty " + member}}, alarm == "NOSPACE"
 }
 
 func TestTheEngineExplainsItsAlarms(t *testing.T) {
 	s := soundState()
-	s.View.Members[0].Alarms = []string{"NOSPACE", "NEW"}
+	s.alarm("NOSPACE", engine.CauseSpace, "db-1")
+	s.alarm("NEW", engine.CauseUnknown, "db-1")
 	var seen []string
 	for _, f := range Diagnose(advised{}, s).Findings {
 		if strings.HasPrefix(f.Subject, "alarm ") {
 			seen = append(seen, f.text())
 		}
 	}
-	want := []string{"FAIL | alarm NOSPACE: | db-1 raises it: it is full | empty db-1", "FAIL | alarm NEW: | db-1 raises it | do not disarm it before its cause is gone"}
+	want := []string{"FAIL | alarm NOSPACE: | it stands against db-1: it is full | empty db-1", "FAIL | alarm NEW: | it stands against db-1 | do not disarm it before its cause is gone"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("%q, want %q", seen, want)
 	}

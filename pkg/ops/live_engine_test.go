@@ -119,6 +119,7 @@ type session struct {
 	fingerprint engine.Fingerprint
 	silent      bool
 	shows       engine.Presented
+	copies      []engine.Copy
 }
 
 func (s *session) Present(context.Context, string) (engine.Presented, error) {
@@ -159,6 +160,18 @@ func (s *session) WithdrawDowngrade(context.Context) error { return s.did("withd
 
 func (s *session) Compact(_ context.Context, members []string, before int64) error {
 	return s.did("compact %s before %d", strings.Join(members, ","), before)
+}
+
+func (s *session) CompareCopies(_ context.Context, members []string) ([]engine.Copy, error) {
+	return s.copies, s.did("compare %s", strings.Join(members, ","))
+}
+
+func (s *session) Disarm(_ context.Context, alarms []engine.Alarm) error {
+	return s.did("disarm %v", alarms)
+}
+
+func (s *session) ProveWrite(_ context.Context, members []string) error {
+	return s.did("prove a write at %s", strings.Join(members, ","))
 }
 
 func (s *session) Defragment(_ context.Context, m string) error { return s.did("defragment %s", m) }

@@ -162,7 +162,7 @@ func TestReadOnlyReachesNoDatabase(t *testing.T) {
 	c.Spec.TLS.Disabled = true
 	b.must(b.store().UpdateCluster(t.Context(), c))
 	b.running("db-1")
-	for _, step := range []Step{{Action: ActionRegister, Members: []string{"db-2"}}, {Action: ActionHandOver, To: "db-1"}, {Action: ActionDefragment, Members: []string{"db-1"}}, {Action: ActionCompact},
+	for _, step := range []Step{{Action: ActionRegister, Members: []string{"db-2"}}, {Action: ActionHandOver, To: "db-1"}, {Action: ActionDefragment, Members: []string{"db-1"}}, {Action: ActionCompact}, {Action: ActionCompare}, {Action: ActionDisarm}, {Action: ActionProveWrite},
 		{Action: ActionBackup}, {Action: ActionVerify}, {Action: ActionLoad}} {
 		if _, err := b.perform(step); !errors.Is(err, engine.ErrReadOnly) {
 			t.Errorf("%s: %v, want ErrReadOnly", step.Action, err)

@@ -40,6 +40,8 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return l.defragment(ctx, s, step.member())
 	case ActionCompact:
 		return l.compact(ctx, s, step.Members)
+	case ActionCompare, ActionDisarm, ActionProveWrite:
+		return l.clearAlarms(ctx, s, step)
 	case ActionAnnounce, ActionWithdraw:
 		return l.descent(ctx, s, step.Action)
 	case ActionPrepare:

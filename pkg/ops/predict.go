@@ -78,8 +78,16 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.authorities(step.Action)
 	case ActionDefragment:
 		n.setFact(factDefragmented(step.member()))
+		n.freed(step.member())
 	case ActionCompact:
 		n.setFact(v1alpha1.FactCompacted)
+		n.forgot()
+	case ActionCompare:
+		n.setFact(v1alpha1.FactCompared)
+	case ActionDisarm:
+		n.disarmed(step.Alarm)
+	case ActionProveWrite:
+		n.setFact(v1alpha1.FactWritten)
 	case ActionPrepare:
 		n.setFact(v1alpha1.FactPrepared)
 	case ActionCredentials:

@@ -177,7 +177,7 @@ func (p *Prepared) meet(active *v1alpha1.Operation) error {
 	case same(active, p.Request.Operation):
 		p.Continues = active
 		return nil
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active):
+	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), yields(active):
 		p.Supersedes = active
 		return nil
 	}
@@ -189,6 +189,13 @@ func inFlight(active *v1alpha1.Operation) *Error {
 	return &Error{Kind: Busy, Check: "operation",
 		Message: fmt.Sprintf("operation %s (%s) by %s on %s is not finished", active.Name, active.Spec.Verb, orUnknown(active.Spec.RequestedBy), active.Spec.Cluster),
 		Hint:    fmt.Sprintf("continue it: kubectl dbop resume %s; or step back: kubectl dbop cancel %s", active.Spec.Cluster, active.Spec.Cluster)}
+}
+
+// yields reports whether a record that came to a halt gives way to whatever is
+// asked for next: a clearing of alarms that needs another operation first. All
+// that it has done counts by itself.
+func yields(active *v1alpha1.Operation) bool {
+	return active.Spec.Verb == v1alpha1.VerbClearAlarms && active.Status.Phase == v1alpha1.PhasePaused
 }
 
 // recoversFrom reports whether the request is to recover from what befell the

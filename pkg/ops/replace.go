@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
@@ -45,6 +46,12 @@ func (p planner) evidence(name string) *Decision {
 	}
 	refuse := func(reason, hint string) *Decision {
 		return block(&Error{Kind: Refused, Check: "evidence", Message: reason, Hint: hint})
+	}
+	for _, a := range p.s.View.Raised(engine.CauseDamage) {
+		if a.Member == name && p.e.Health(p.s.View, name) == nil {
+			return refuse(fmt.Sprintf("%s stands against %s, which does not show that it is the one whose data is damaged", a.Name, name),
+				fmt.Sprintf("kubectl dbop alarms clear %s compares all members and names it; insist with --force then", p.s.Cluster.Name))
+		}
 	}
 	m := p.s.Kube.Member(name)
 	if p.e.Health(p.s.View, name) == nil {

@@ -91,7 +91,7 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 		return o.DropOld == r.DropOld && (o.User == nil) == (r.User == nil) && (o.User == nil || o.User.Name == r.User.Name)
 	case v1alpha1.VerbRotateCertificates:
 		return o.Rotation == r.Rotation
-	case v1alpha1.VerbCompact:
+	case v1alpha1.VerbCompact, v1alpha1.VerbClearAlarms:
 		return sameCompaction(o.Compaction, r.Compaction)
 	case v1alpha1.VerbRecover:
 		return (r.Method == "" || o.Method == r.Method) && (r.Source == nil || o.Source != nil && *o.Source == *r.Source) &&
@@ -148,6 +148,8 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 		return checkSettings(e, o, c)
 	case v1alpha1.VerbCompact:
 		return checkHistory(e)
+	case v1alpha1.VerbClearAlarms:
+		return checkAlarms(e)
 	case v1alpha1.VerbScale:
 		spec := c.Spec
 		spec.Members = o.Members
@@ -202,7 +204,7 @@ func pin(e engine.Engine, o *v1alpha1.OperationSpec, s State) error {
 	switch o.Verb {
 	case v1alpha1.VerbRecover:
 		return pinRecovery(e, o, s)
-	case v1alpha1.VerbCompact:
+	case v1alpha1.VerbCompact, v1alpha1.VerbClearAlarms:
 		return pinHorizon(e, o, s.View)
 	case v1alpha1.VerbSwitchover:
 		if l, ok := s.View.Leader(); ok {

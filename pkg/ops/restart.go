@@ -38,6 +38,9 @@ func (p planner) mayRestart() *Decision {
 				Hint: p.replaceFirst(name).Hint}, name)
 		}
 	}
+	if d := p.undamaged(); d != nil {
+		return d
+	}
 	return p.mayStop()
 }
 

@@ -31,6 +31,9 @@ const (
 	ActionRevive       Action = "revive-member"
 	ActionDefragment   Action = "defragment-member"
 	ActionCompact      Action = "compact-history"
+	ActionCompare      Action = "compare-members"
+	ActionDisarm       Action = "disarm-alarms"
+	ActionProveWrite   Action = "prove-write"
 	ActionRenew        Action = "renew-certificate"
 	ActionAddCA        Action = "add-authority"
 	ActionTrust        Action = "distribute-trust"
@@ -81,6 +84,8 @@ type Step struct {
 	Members []string `json:"members,omitempty"`
 	// To is the member that receives leadership.
 	To string `json:"to,omitempty"`
+	// Alarm is the name of the alarms that ActionDisarm takes back.
+	Alarm string `json:"alarm,omitempty"`
 	// User of the database that the step acts on.
 	User string `json:"user,omitempty"`
 	// Title in the imperative, for people; Reason why now.

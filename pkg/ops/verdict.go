@@ -133,6 +133,11 @@ func (a *assessment) names() []string {
 
 // capacity looks for alarms and for data that is about to reach its limit.
 func (a *assessment) capacity() {
+	for _, alarm := range a.s.View.Alarms {
+		if alarm.Member == "" {
+			a.problem("%s stands against %s", alarm.Name, whose(alarm))
+		}
+	}
 	for _, m := range a.s.View.Members {
 		if len(m.Alarms) > 0 {
 			a.problem("%s raises %s", m.Name, strings.Join(m.Alarms, ", "))
@@ -214,6 +219,9 @@ func (a *assessment) commands() []string {
 	}
 	if a.s.Operation == nil && len(a.lost) > 0 && a.serves() {
 		next = append(next, fmt.Sprintf("kubectl dbop replace-member %s %s", name, a.lost[0]))
+	}
+	if a.s.Operation == nil && len(a.s.View.Alarms) > 0 {
+		next = append(next, "kubectl dbop alarms clear "+name)
 	}
 	next = append(next, a.renew...)
 	if len(a.sick) > 0 {

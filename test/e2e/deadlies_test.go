@@ -74,6 +74,13 @@ func newerDeadlies(wantMembers func(int) func(*scene)) []deadly {
 			s.healthy("my-db", 3)
 			s.compacted("my-db", 2)
 		}, reset: again},
+		{name: "alarms clear", version: "3.6", members: "3", options: []string{"--config", smallQuota}, arm: func(s *scene) []string {
+			s.exhaust(overwritten)
+			return []string{"alarms", "clear", "my-db", "--keep-revisions", "0"}
+		}, check: func(s *scene) {
+			s.healthy("my-db", 3)
+			s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "after/", 100, 64))
+		}, reset: again, quiet: true},
 		{name: "configure", version: "3.6", members: "3", arm: func(s *scene) []string {
 			option = fmt.Sprintf("snapshot-count=%d", 5000+time.Now().UnixNano()%1000)
 			return []string{"configure", "my-db", "--set", option}

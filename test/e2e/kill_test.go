@@ -27,6 +27,8 @@ type deadly struct {
 	name string
 	// version and members of the cluster that is there before; members 0 is none.
 	version, members string
+	// options of that cluster, if not the usual ones.
+	options []string
 	// arm, if set, prepares what the verb works on and returns its arguments.
 	arm func(*scene) []string
 	// check asks whether the verb reached its end.
@@ -192,7 +194,7 @@ func (d deadly) stage(t *testing.T) *scene {
 		t.Cleanup(cancel)
 	}
 	if d.members != "" {
-		s.create("my-db", d.version, d.members)
+		s.create("my-db", d.version, d.members, d.options...)
 		s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
 	}
 	return s

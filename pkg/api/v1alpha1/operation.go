@@ -265,6 +265,10 @@ const (
 	FactCredentials = "credentials"
 	// FactCompacted is set to the revision before which no member keeps history.
 	FactCompacted = "compacted"
+	// FactCompared is set once all members were found to have the same data.
+	FactCompared = "compared"
+	// FactWritten is set once every member took a write.
+	FactWritten = "written"
 	// FactProved is set once authentication was tried from all sides.
 	FactProved = "proved"
 )

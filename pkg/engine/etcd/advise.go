@@ -9,25 +9,26 @@ import (
 
 var _ engine.Adviser = (*Engine)(nil)
 
+// SpaceOption implements engine.Adviser.
+func (*Engine) SpaceOption() string { return quotaOption }
+
 // Advise implements engine.Adviser. Neither alarm goes by itself, and neither
 // may be disarmed first: etcd would raise NOSPACE again at the next write, and
-// would serve damaged data without CORRUPT.
-func (*Engine) Advise(c *v1alpha1.DatabaseCluster, member, alarm string) (engine.Advice, bool) {
-	connect := fmt.Sprintf("kubectl dbop connect %s -- ", c.Name)
-	switch alarm {
-	case "NOSPACE":
+// would serve damaged data without CORRUPT. So nothing here says how.
+func (*Engine) Advise(c *v1alpha1.DatabaseCluster, _, alarm string) (engine.Advice, bool) {
+	clearing := "kubectl dbop alarms clear " + c.Name
+	switch causes[alarm] {
+	case engine.CauseSpace:
 		return engine.Advice{Meaning: "the quota is used up, and the cluster takes no writes but deletions", Remedy: []string{
-			"delete keys that nobody needs, then compact their history: " + connect + "compact REVISION",
-			"give the space back, one member after another: " + connect + "defrag",
-			"only then: " + connect + "alarm disarm",
+			"delete keys that nobody needs, if there are any",
+			clearing + " drops history, gives the space back, and takes the alarm back once there is some",
+			fmt.Sprintf("if that is not enough: kubectl dbop configure %s --set %s=BYTES, and then once more", c.Name, quotaOption),
 		}}, true
-	case "CORRUPT":
-		return engine.Advice{Meaning: "its data differs from the others', and the cluster takes no writes", Remedy: []string{
-			"do not disarm it: the damage would be served",
-			"compare the members at one revision: " + connect + "endpoint hashkv --cluster",
-			fmt.Sprintf("if one differs from a majority, replace that one: kubectl dbop replace-member %s %s --force", c.Name, member),
-			"if no majority agrees, restore a backup",
-			"disarm only when all hashes agree: " + connect + "alarm disarm",
+	case engine.CauseDamage:
+		return engine.Advice{Meaning: "members differ in their data, and the cluster takes no writes", Remedy: []string{
+			clearing + " compares all members; it names the one that differs from a majority, and takes the alarm back only when all agree",
+			fmt.Sprintf("replace the one that it names: kubectl dbop replace-member %s MEMBER --force", c.Name),
+			fmt.Sprintf("if no majority agrees, restore a backup: kubectl dbop restore %s --in-place --from BACKUP", c.Name),
 		}}, true
 	}
 	return engine.Advice{}, false

@@ -123,6 +123,8 @@ func healthyVoters(v engine.View) []string {
 // Tolerates implements engine.Rules. Without quorum the member list is not
 // known, and the margin is counted over the members that were asked.
 func (*Engine) Tolerates(v engine.View) int {
+	// A member without space votes as well as any other.
+	v = v.Besides(engine.CauseSpace)
 	if v.Quorum {
 		return len(healthyVoters(v)) - quorum(len(v.Voters()))
 	}

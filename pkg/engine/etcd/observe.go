@@ -25,6 +25,8 @@ const (
 type testimony struct {
 	member engine.Member
 	roster []engine.Registered
+	// alarms are all that the member knows of.
+	alarms []engine.Alarm
 	// downgrade is the one that is under way, as the leader says if it told.
 	downgrade string
 	told      bool
@@ -58,10 +60,12 @@ func viewFrom(said []testimony) engine.View {
 			v.Quorum = true
 			v.Roster = t.roster
 		}
+		v.Alarms = gather(v.Alarms, t.alarms)
 		if t.told {
 			v.Downgrade, v.DowngradeUnknown = t.downgrade, false
 		}
 	}
+	nameAlarms(v)
 	slices.Sort(v.ClusterIDs)
 	return v
 }
@@ -85,6 +89,11 @@ func (s *session) ask(ctx context.Context, name string) testimony {
 			return false
 		}
 		t.member = memberFrom(name, status)
+		t.alarms, _ = alarmsFrom(status.Errors)
+		if t.member.QuotaBytes == 0 && !s.access.Outside {
+			// 3.5 does not tell what it was started with.
+			t.member.QuotaBytes, _ = quota(s.access.Cluster.Spec)
+		}
 		t.member.Certificate = c.certificate(ctx)
 		var wg sync.WaitGroup
 		var protocol, auth string

@@ -103,6 +103,12 @@ func TestObserveAlarms(t *testing.T) {
 			if !slices.Equal(m.Alarms, []string{"NOSPACE"}) || m.Problem != "" || health(v, m.Name) == nil {
 				t.Errorf("alarms %q, problem %q, health %v", m.Alarms, m.Problem, health(v, m.Name))
 			}
+			if want := []engine.Alarm{{Name: "NOSPACE", Cause: engine.CauseSpace, MemberID: m.ID, Member: m.Name}}; !slices.Equal(v.Alarms, want) {
+				t.Errorf("alarms %+v, want %+v", v.Alarms, want)
+			}
+			if m.QuotaBytes != 1<<20 || New().Tolerates(v) != 0 {
+				t.Errorf("quota %d, tolerates %d", m.QuotaBytes, New().Tolerates(v))
+			}
 			if err := New().CheckUpgrade(v, f.cluster.Spec, "3.7.3"); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
 				t.Errorf("upgrade with an alarm: %v", err)
 			}
@@ -114,7 +120,7 @@ func TestComplaints(t *testing.T) {
 	t.Parallel()
 	alarms, problem := complaints([]string{
 		noLeader, "memberID:7 alarm:NOSPACE ", "memberID:7  alarm:CORRUPT", "memberID:8 alarm:NOSPACE", "disk on fire",
-	}, 7)
+	}, "7")
 	if !slices.Equal(alarms, []string{"NOSPACE", "CORRUPT"}) || problem != "disk on fire" {
 		t.Errorf("alarms %q, problem %q", alarms, problem)
 	}

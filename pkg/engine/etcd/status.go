@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,11 +18,6 @@ import (
 
 // noLeader is the one error in a status that the field Leader tells already.
 const noLeader = "etcdserver: no leader"
-
-// alarmText is an alarm in the errors of a status. Reading alarms there costs
-// nothing and works without quorum; the call that lists alarms is a proposal
-// to the whole cluster and writes to its log.
-var alarmText = regexp.MustCompile(`^memberID:(\d+)\s+alarm:([A-Z]+)\s*$`)
 
 // hexID writes an ID as etcd and etcdctl do.
 func hexID(id uint64) string { return strconv.FormatUint(id, 16) }
@@ -60,7 +54,7 @@ func memberFrom(name string, s *clientv3.StatusResponse) engine.Member {
 	m.Position = position{
 		cluster: m.ClusterID, term: s.RaftTerm, applied: s.RaftAppliedIndex, revision: s.Header.Revision,
 	}.encode()
-	m.Alarms, m.Problem = complaints(s.Errors, s.Header.MemberId)
+	m.Alarms, m.Problem = complaints(s.Errors, m.ID)
 	return m
 }
 
@@ -75,21 +69,12 @@ func roleFrom(s *clientv3.StatusResponse) engine.Role {
 	}
 }
 
-// complaints separates the alarms of one member from other errors. Every
-// member lists the alarms of all.
-func complaints(reported []string, id uint64) (alarms []string, problem string) {
-	var rest []string
-	for _, e := range reported {
-		if e == noLeader {
-			continue
-		}
-		match := alarmText.FindStringSubmatch(e)
-		if match == nil {
-			rest = append(rest, e)
-			continue
-		}
-		if match[1] == strconv.FormatUint(id, 10) {
-			alarms = append(alarms, match[2])
+// complaints separates the alarms of one member from errors that are none.
+func complaints(reported []string, id string) (alarms []string, problem string) {
+	all, rest := alarmsFrom(reported)
+	for _, a := range all {
+		if a.MemberID == id {
+			alarms = append(alarms, a.Name)
 		}
 	}
 	return alarms, strings.Join(rest, "; ")

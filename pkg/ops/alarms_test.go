@@ -1,0 +1,262 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// alarmed is a stub engine whose members raise alarms, and are not healthy then.
+type alarmed struct {
+	historian
+	advised
+}
+
+func (alarmed) Capabilities() engine.Capabilities { return filed{}.Capabilities() }
+
+func (alarmed) Health(v engine.View, member string) error {
+	if a := v.Member(member).Alarms; len(a) > 0 {
+		return fmt.Errorf("%s raises %v", member, a)
+	}
+	return stub{}.Health(v, member)
+}
+
+func (e alarmed) Successor(v engine.View, except ...string) string {
+	for _, r := range v.Voters() {
+		if e.Health(v, r.Name) == nil && !slices.Contains(except, r.Name) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// The rest is the plain stub's, to say which of two.
+func (alarmed) Name() string                { return "alarmed" }
+func (alarmed) Tolerates(v engine.View) int { return stub{}.Tolerates(v) }
+func (e alarmed) CheckAdd(v engine.View) error {
+	for _, r := range v.Voters() {
+		if err := e.Health(v, r.Name); err != nil {
+			return &engine.Refusal{Check: "members-healthy", Reason: err.Error()}
+		}
+	}
+	return nil
+}
+func (e alarmed) CheckRemove(v engine.View, _ string) error { return e.CheckAdd(v) }
+
+func (alarmed) Options(c *v1alpha1.DatabaseCluster, v string) (map[string]string, error) {
+	return stub{}.Options(c, v)
+}
+func (alarmed) CheckSettings(v engine.View, spec v1alpha1.DatabaseClusterSpec, force bool) error {
+	return stub{}.CheckSettings(v, spec, force)
+}
+
+// alarm raises an alarm against a member, "" for nobody.
+func (s *State) alarm(name string, cause engine.Cause, member string) {
+	a := engine.Alarm{Name: name, Cause: cause, Member: member}
+	for i := range s.View.Members {
+		if m := &s.View.Members[i]; m.Name == member {
+			a.MemberID = m.ID
+			m.Alarms = append(m.Alarms, name)
+		}
+	}
+	s.View.Alarms = append(s.View.Alarms, a)
+}
+
+// filled gives every member so much data, of a quota of 1000.
+func (s *State) filled(data, used int64) {
+	for i := range s.View.Members {
+		m := &s.View.Members[i]
+		m.DataBytes, m.UsedBytes, m.QuotaBytes = data, used, 1000
+	}
+}
+
+func clearing(members int) State {
+	s := well(members)
+	s.Operation = operation(v1alpha1.VerbClearAlarms)
+	s.Operation.Spec.Compaction = &v1alpha1.Compaction{Keep: 30, Before: 70}
+	return s
+}
+
+func TestClearAlarms(t *testing.T) {
+	t.Parallel()
+	full := func(s *State) {
+		s.filled(1000, 990)
+		for _, m := range []string{"db-1", "db-2", "db-3"} {
+			s.alarm("NOSPACE", engine.CauseSpace, m)
+		}
+	}
+	damaged := func(s *State) { s.alarm("CORRUPT", engine.CauseDamage, "db-2") }
+	did := func(facts ...string) func(*State) {
+		return func(s *State) {
+			s.Operation.Status.Facts = map[string]string{}
+			for _, f := range facts {
+				s.Operation.Status.Facts[f] = "done"
+			}
+		}
+	}
+	all := []string{"compact-history", "defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1",
+		"disarm-alarms/NOSPACE", "prove-write"}
+	for name, c := range map[string]struct {
+		change []func(*State)
+		want   []string
+		block  string
+	}{
+		"none stands": {},
+		"full of history: the leader last, disarmed after that, proved at last": {change: []func(*State){full}, want: all},
+		"there is room already": {change: []func(*State){full, func(s *State) { s.filled(800, 800) }}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
+		"one is full": {change: []func(*State){full, func(s *State) { s.filled(500, 500); s.View.Members[2].DataBytes = 900 }},
+			want: []string{"compact-history", "defragment-member/db-3", "disarm-alarms/NOSPACE", "prove-write"}},
+		"of which nobody knows the quota": {change: []func(*State){full, func(s *State) {
+			for i := range s.View.Members {
+				s.View.Members[i].QuotaBytes = 0
+			}
+		}}, want: all},
+		"no history to drop": {change: []func(*State){full, func(s *State) { s.Operation.Spec.Compaction.Before = 0 }},
+			want: []string{"defragment-member/db-2"}, block: "the data of db-2 still has 990 of the 1000"},
+		"the first one shows that it is not enough": {change: []func(*State){full, did(v1alpha1.FactCompacted, factDefragmented("db-2"))},
+			block: "the data of db-2 still has 1000 of the 1000 bytes"},
+		"enough, though not much": {change: []func(*State){full, func(s *State) { s.filled(940, 940) },
+			did(v1alpha1.FactCompacted, factDefragmented("db-1"), factDefragmented("db-2"), factDefragmented("db-3"))}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
+		"killed before the proof": {change: []func(*State){func(s *State) { s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "disarm-alarms/NOSPACE"}} }},
+			want: []string{"prove-write"}},
+		"proved":                             {change: []func(*State){did(v1alpha1.FactWritten), func(s *State) { s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "disarm-alarms/NOSPACE"}} }}},
+		"stepped back":                       {change: []func(*State){full, func(s *State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }}},
+		"damage is compared before anything": {change: []func(*State){damaged}, want: []string{"compare-members", "disarm-alarms/CORRUPT", "prove-write"}},
+		"damage of one that is no more": {change: []func(*State){func(s *State) { s.alarm("CORRUPT", engine.CauseDamage, "") }},
+			want: []string{"compare-members", "disarm-alarms/CORRUPT", "prove-write"}},
+		"damage before space":        {change: []func(*State){full, damaged}, want: append([]string{"compare-members", "disarm-alarms/CORRUPT"}, all...)},
+		"a member is down":           {change: []func(*State){full, func(s *State) { s.down("db-3", kube.ProblemCrashing, crashPatience*2) }}, block: "db-3 does not answer"},
+		"no majority":                {change: []func(*State){full, func(s *State) { s.noQuorum() }}, block: "no quorum"},
+		"an alarm that nobody knows": {change: []func(*State){func(s *State) { s.alarm("NEW", engine.CauseUnknown, "db-1") }}, block: "what NEW"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := clearing(3)
+			for _, change := range c.change {
+				change(&s)
+			}
+			plan := MakePlan(alarmed{}, s)
+			var got []string
+			for _, step := range plan.Steps {
+				got = append(got, step.ID)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if (plan.Blocked != nil) != (c.block != "") || plan.Blocked != nil && !strings.Contains(plan.Blocked.Message, c.block) {
+				t.Errorf("blocked %+v, want %q", plan.Blocked, c.block)
+			}
+		})
+	}
+}
+
+func TestNoRoomSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := clearing(1)
+	s.filled(1000, 1000)
+	p := planner{e: alarmed{}, s: s}
+	for keep, want := range map[int64]string{
+		30: "delete keys and repeat the command; or keep less history: kubectl dbop alarms clear db --keep-revisions 0; or allow more data: kubectl dbop configure db --set room=2000, and repeat it then",
+		0:  "delete keys and repeat the command; or allow more data: kubectl dbop configure db --set room=2000, and repeat it then",
+	} {
+		s.Operation.Spec.Compaction.Keep = keep
+		if got := p.noRoom("db-1"); got.Hint != want || got.Kind != Refused {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestWhatGoesOnUnderAnAlarm: more space is given, or there would be no way out
+// of the want of it. Under damage nobody restarts anything, and whoever is
+// accused of it bars nobody's replacement.
+func TestWhatGoesOnUnderAnAlarm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		verb   v1alpha1.Verb
+		cause  engine.Cause
+		accuse string
+		goes   bool
+	}{
+		{v1alpha1.VerbConfigure, engine.CauseSpace, "db-3", true}, {v1alpha1.VerbResize, engine.CauseSpace, "db-1", true},
+		{v1alpha1.VerbRestart, engine.CauseSpace, "db-2", true}, {v1alpha1.VerbDefrag, engine.CauseSpace, "db-2", true},
+		{v1alpha1.VerbReplaceMember, engine.CauseSpace, "db-3", true}, {v1alpha1.VerbReplaceMember, engine.CauseDamage, "db-3", true},
+		{v1alpha1.VerbReplaceMember, engine.CauseDamage, "db-2", true},
+		{v1alpha1.VerbConfigure, engine.CauseDamage, "db-2", false}, {v1alpha1.VerbRestart, engine.CauseDamage, "db-2", false},
+		{v1alpha1.VerbDefrag, engine.CauseDamage, "db-2", false}, {v1alpha1.VerbAddMember, engine.CauseSpace, "db-2", false},
+	} {
+		t.Run(fmt.Sprint(c.verb, c.cause, c.accuse), func(t *testing.T) {
+			t.Parallel()
+			s := well(3)
+			s.Operation = operation(c.verb)
+			s.Operation.Spec.Pods = map[string]string{"db-1": "a", "db-2": "b", "db-3": "c"}
+			s.Operation.Spec.Member, s.Operation.Spec.MemberID, s.Operation.Spec.Waive = "db-2", "id-db-2", []string{"evidence"}
+			s.Cluster.Spec.Config = map[string]string{"speed": "high"}
+			if c.verb == v1alpha1.VerbAddMember {
+				s.Cluster.Spec.Members = 4
+			}
+			for i := range s.Kube.Members {
+				s.Kube.Members[i].Pod.UID = string(rune('a' + i))
+			}
+			s.filled(1000, 100)
+			s.alarm("ALARM", c.cause, c.accuse)
+			plan := MakePlan(alarmed{}, s)
+			if goes := plan.Blocked == nil && len(plan.Steps) > 0; goes != c.goes {
+				t.Errorf("%+v, blocked %+v", plan.Steps, plan.Blocked)
+			}
+		})
+	}
+}
+
+// TestAnAlarmIsNoEvidence of whose data is damaged.
+func TestAnAlarmIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	s := well(3)
+	s.Operation = operation(v1alpha1.VerbReplaceMember)
+	s.Operation.Spec.Member, s.Operation.Spec.MemberID = "db-2", "id-db-2"
+	s.alarm("CORRUPT", engine.CauseDamage, "db-2")
+	if b := MakePlan(alarmed{}, s).Blocked; b == nil || b.Check != "evidence" || !strings.Contains(b.Hint, "kubectl dbop alarms clear db") {
+		t.Errorf("blocked %+v", b)
+	}
+}
+
+func TestClearAlarmsIsRefusedWhereThereAreNone(t *testing.T) {
+	t.Parallel()
+	r := Request{Operation: clearing(1).Operation.Spec}
+	if err := check(stub{}, r, well(1).Cluster); err == nil || !strings.Contains(err.Error(), "stub raises no alarms") {
+		t.Errorf("got %v", err)
+	}
+	if err := check(alarmed{}, r, well(1).Cluster); err != nil {
+		t.Error(err)
+	}
+	if _, err := Alarms(stub{}, well(1)); err == nil {
+		t.Error("alarms are listed that nobody raises")
+	}
+}
+
+// TestAClearingThatHaltsGivesWay to the operation that it asks for.
+func TestAClearingThatHaltsGivesWay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		verb   v1alpha1.Verb
+		phase  v1alpha1.Phase
+		yields bool
+	}{
+		"halted":     {v1alpha1.VerbClearAlarms, v1alpha1.PhasePaused, true},
+		"on its way": {v1alpha1.VerbClearAlarms, v1alpha1.PhaseRunning, false},
+		"another":    {v1alpha1.VerbConfigure, v1alpha1.PhasePaused, false},
+	} {
+		op := operation(c.verb)
+		op.Status.Phase = c.phase
+		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbReplaceMember}}}
+		if err := p.meet(op); (err == nil) != c.yields || (p.Supersedes == op) != c.yields {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// makeRoom drops history and gives its space back, one member at a time, the
+// leader last. nil once every member has room, whoever made it: more quota
+// needs no less history. Only a member that was defragmented shows how much
+// really is in use, so the first one that is still full ends it.
+func (p planner) makeRoom() *Decision {
+	full := p.fullerThan(pressed)
+	if len(full) == 0 {
+		return nil
+	}
+	if d := p.compaction(); d != nil {
+		return d
+	}
+	var rest []string
+	for _, name := range full {
+		if p.s.fact(factDefragmented(name)) == "" {
+			rest = append(rest, name)
+		}
+	}
+	for _, name := range p.fullerThan(brimful) {
+		if p.s.fact(factDefragmented(name)) != "" {
+			return block(p.noRoom(name))
+		}
+	}
+	return p.defragmentNext(rest)
+}
+
+// fullerThan lists voters whose data takes more than a share of what they may
+// hold; one of which the limit is not known may be.
+func (p planner) fullerThan(share float64) []string {
+	var out []string
+	for _, name := range p.voterNames() {
+		if m := p.s.View.Member(name); float64(m.DataBytes) > share*float64(m.QuotaBytes) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// noRoom says what is left to do where nothing is to be freed any more.
+func (p planner) noRoom(member string) *Error {
+	m, name := p.s.View.Member(member), p.s.Cluster.Name
+	hint := "delete keys and repeat the command"
+	if c := p.s.Operation.Spec.Compaction; c != nil && c.Keep > 0 {
+		hint += fmt.Sprintf("; or keep less history: kubectl dbop alarms clear %s --keep-revisions 0", name)
+	}
+	if a, ok := p.e.(engine.Adviser); ok {
+		if option := a.SpaceOption(); option != "" {
+			hint += fmt.Sprintf("; or allow more data: kubectl dbop configure %s --set %s=%d, and repeat it then", name, option, 2*max(m.QuotaBytes, m.DataBytes))
+		}
+	}
+	return &Error{Kind: Refused, Check: "space", Hint: hint,
+		Message: fmt.Sprintf("without history and free space the data of %s still has %d of the %d bytes that it may have, and the alarm would come back at once", member, m.DataBytes, m.QuotaBytes)}
+}
