@@ -268,6 +268,8 @@ type world struct {
 	facts   kube.Facts
 	view    engine.View
 	changed chan struct{}
+	// raised are alarms that stand.
+	raised []engine.Alarm
 	// before is called before each step; an error fails it.
 	before func(ops.Step) error
 }
@@ -284,8 +286,15 @@ func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	}
 	n := ops.Predict(fakeEngine{}, s, ops.Step{Action: ops.ActionWait})
 	for i := range n.View.Members {
-		n.View.Members[i].DataBytes = 3 << 20
+		m := &n.View.Members[i]
+		m.DataBytes = 3 << 20
+		for _, a := range w.raised {
+			if a.Member == m.Name {
+				m.Alarms = append(m.Alarms, a.Name)
+			}
+		}
 	}
+	n.View.Alarms = w.raised
 	for i := range n.Kube.Members {
 		n.Kube.Members[i].Pod.Node, n.Kube.Members[i].Volume.Capacity = "node-"+itoa(int64(i%2+1)), resource.MustParse("1Gi")
 	}

@@ -42,8 +42,9 @@ func Alarms(e engine.Engine, s State) (AlarmSheet, error) {
 	for _, a := range s.View.Alarms {
 		row := AlarmRow{Alarm: a, Whose: whose(a)}
 		if adviser, ok := e.(engine.Adviser); ok {
-			advice, _ := adviser.Advise(s.Cluster, a.Member, a.Name)
-			row.Meaning = advice.Meaning
+			if advice, known := adviser.Advise(s.Cluster, a.Member, a.Name); known {
+				row.Meaning = advice.Meaning
+			}
 		}
 		sheet.Alarms, sheet.Level = append(sheet.Alarms, row), Degraded
 	}

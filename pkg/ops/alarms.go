@@ -9,18 +9,25 @@ import (
 )
 
 // besidesAlarms is the state as the planner judges it. For want of space a
-// member neither votes nor serves any worse, so it stands in the way of a
-// larger cluster and of another version only, not of what is asked for to mend
-// it or besides. Of damage the engine may accuse the wrong member, so it bars nobody's
+// member neither votes nor serves any worse. So nobody begins to change size or
+// version under that alarm; whatever else is asked for goes on, and so does
+// what is in flight already, for nothing can clear the alarm before it ends. Of
+// damage the engine may accuse the wrong member, so it bars nobody's
 // replacement; whatever else restarts members leaves them alone under it.
 func (s State) besidesAlarms() State {
+	p := planner{s: s}
 	switch s.verb() {
+	case "":
+		return s
 	case v1alpha1.VerbClearAlarms, v1alpha1.VerbReplaceMember:
 		s.View = s.View.Besides(engine.CauseSpace, engine.CauseDamage)
-	case "", v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbRemoveMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
-	default:
-		s.View = s.View.Besides(engine.CauseSpace)
+		return s
+	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbRemoveMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
+		if p.fresh() && !p.writtenDown() {
+			return s
+		}
 	}
+	s.View = s.View.Besides(engine.CauseSpace)
 	return s
 }
 

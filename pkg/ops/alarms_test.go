@@ -108,7 +108,8 @@ func TestClearAlarms(t *testing.T) {
 		want   []string
 		block  string
 	}{
-		"none stands": {},
+		"none stands, and a member is down": {change: []func(*State){func(s *State) { s.down("db-3", kube.ProblemCrashing, 0) }}},
+		"none stands":                       {},
 		"full of history: the leader last, disarmed after that, proved at last": {change: []func(*State){full}, want: all},
 		"there is room already": {change: []func(*State){full, func(s *State) { s.filled(800, 800) }}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
 		"one is full": {change: []func(*State){full, func(s *State) { s.filled(500, 500); s.View.Members[2].DataBytes = 900 }},
@@ -210,6 +211,13 @@ func TestWhatGoesOnUnderAnAlarm(t *testing.T) {
 			if goes := plan.Blocked == nil && len(plan.Steps) > 0; goes != c.goes {
 				t.Errorf("%+v, blocked %+v", plan.Steps, plan.Blocked)
 			}
+			if c.cause != engine.CauseSpace {
+				return
+			}
+			s.Operation.ResourceVersion = "7"
+			if plan := MakePlan(alarmed{}, s); plan.Blocked != nil || plan.Steps[0].Action == ActionWait {
+				t.Errorf("what is in flight can't go on: %+v, blocked %+v", plan.Steps, plan.Blocked)
+			}
 		})
 	}
 }
@@ -257,6 +265,10 @@ func TestAClearingThatHaltsGivesWay(t *testing.T) {
 		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbReplaceMember}}}
 		if err := p.meet(op); (err == nil) != c.yields || (p.Supersedes == op) != c.yields {
 			t.Errorf("%s: %v", name, err)
+		}
+		again := &Prepared{Request: Request{Operation: op.Spec}}
+		if err := again.meet(op); err != nil || (again.Supersedes == op) != c.yields || (again.Continues == op) == c.yields {
+			t.Errorf("%s, the same again: %v", name, err)
 		}
 	}
 }

@@ -123,7 +123,11 @@ func (p planner) budget() *Decision {
 // end even if a member is lost for good, or it would bar the way to its
 // replacement.
 func (p planner) healthy() *Decision {
-	if v := p.s.verb(); v == v1alpha1.VerbBackup || v == v1alpha1.VerbSwitchover || v == v1alpha1.VerbCompact || p.s.cancelling() {
+	switch p.s.verb() {
+	case v1alpha1.VerbBackup, v1alpha1.VerbSwitchover, v1alpha1.VerbCompact, v1alpha1.VerbClearAlarms:
+		return nil
+	}
+	if p.s.cancelling() {
 		return nil
 	}
 	for _, r := range p.s.View.Voters() {

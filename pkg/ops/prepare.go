@@ -174,7 +174,7 @@ func (p *Prepared) meet(active *v1alpha1.Operation) error {
 	switch {
 	case active == nil:
 		return nil
-	case same(active, p.Request.Operation):
+	case same(active, p.Request.Operation) && !yields(active):
 		p.Continues = active
 		return nil
 	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), yields(active):
@@ -192,8 +192,8 @@ func inFlight(active *v1alpha1.Operation) *Error {
 }
 
 // yields reports whether a record that came to a halt gives way to whatever is
-// asked for next: a clearing of alarms that needs another operation first. All
-// that it has done counts by itself.
+// asked for next: a clearing of alarms that needs another operation first, or
+// a look with new eyes once keys were deleted. All that it has done counts by itself.
 func yields(active *v1alpha1.Operation) bool {
 	return active.Spec.Verb == v1alpha1.VerbClearAlarms && active.Status.Phase == v1alpha1.PhasePaused
 }

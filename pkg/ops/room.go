@@ -29,7 +29,11 @@ func (p planner) makeRoom() *Decision {
 			return block(p.noRoom(name))
 		}
 	}
-	return p.defragmentNext(rest)
+	d := p.defragmentNext(rest)
+	if d != nil && d.Step != nil && d.Step.Action == ActionDefragment {
+		d.Step.Reason = "it gives back what history and deleted keys took; it does not answer meanwhile"
+	}
+	return d
 }
 
 // fullerThan lists voters whose data takes more than a share of what they may

@@ -15,6 +15,8 @@ type data struct {
 	broken bool
 	// schema is the minor version of what is on disk, 0 before any.
 	schema int
+	// full of what was written and is no more.
+	full bool
 	// prepared is the minor version that the member was made ready for while it ran an older one.
 	prepared int
 }

@@ -15,7 +15,7 @@
 // pause a cluster, and come back with the same or another request.
 //
 // Not modelled: the content of logs (an index stands for it, so an uncommitted
-// tail never diverges), alarms, connections that outlive their certificates,
-// certificates that run out, disk space, pod placement, clock skew between
+// tail never diverges), alarms but for want of space, connections that outlive
+// their certificates, certificates that run out, disk space, pod placement, clock skew between
 // processes, caches that lag behind the API server.
 package simulation

@@ -19,6 +19,11 @@ type group struct {
 	index, acked, safe int
 	// compacted is the revision from which on history is kept.
 	compacted int64
+	// history takes up space; spaceless are the IDs that an alarm stands against,
+	// filled is when clients last used up the space.
+	history   bool
+	spaceless []string
+	filled    time.Time
 	// minor is the version that the group speaks, 0 before it has agreed on one.
 	minor    int
 	settleAt time.Time
@@ -201,7 +206,7 @@ func (w *World) work(g *group) {
 	}
 	lead := leader.pod.process.data
 	live := w.live(g)
-	if w.chance(0.6) {
+	if len(g.spaceless) == 0 && w.chance(0.6) {
 		g.index += 1 + w.rng.IntN(3)
 		lead.index = g.index
 		have := 1

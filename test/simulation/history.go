@@ -20,6 +20,7 @@ func (s *site) compact(ctx context.Context, st ops.State, step ops.Step) (ops.Re
 			w.violate("%s drops the history of %s before %d, of %d", s.actor.name, s.cluster, before, g.index)
 		}
 		g.compacted = max(g.compacted, before)
+		g.history = false
 		return nil
 	})
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *site) compact(ctx context.Context, st ops.State, step ops.Step) (ops.Re
 
 // forgotten checks that an operation which says so has dropped history.
 func (w *World) forgotten(o *v1alpha1.Operation, g *group) {
-	if c := o.Spec.Compaction; c != nil && o.Status.Phase == v1alpha1.PhaseSucceeded && g.compacted < c.Before {
+	if c := o.Spec.Compaction; o.Spec.Verb == v1alpha1.VerbCompact && o.Status.Phase == v1alpha1.PhaseSucceeded && g.compacted < c.Before {
 		w.violate("%s succeeded and history is kept from %d on, not from %d", o.Name, g.compacted, c.Before)
 	}
 }

@@ -64,6 +64,10 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Settings == want })
 	case ops.ActionCompact:
 		return s.compact(ctx, st, step)
+	case ops.ActionDefragment:
+		return s.defragment(ctx, st, step)
+	case ops.ActionDisarm, ops.ActionProveWrite:
+		return s.clearAlarms(ctx, st, step)
 	case ops.ActionAnnounce, ops.ActionWithdraw:
 		return s.descent(ctx, st, step)
 	case ops.ActionRestart:

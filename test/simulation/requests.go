@@ -35,7 +35,9 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(45); {
+	switch x := p.rng.IntN(47); {
+	case x > 44:
+		return func() ops.Request { return p.clearing(name) }
 	case x == 39:
 		keep := int64(p.rng.IntN(100))
 		return one(func(s *v1alpha1.OperationSpec) {

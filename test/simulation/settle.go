@@ -19,6 +19,7 @@ func (p *person) settle() {
 		p.converge(name)
 		p.start(name)
 		p.repair(name)
+		p.clear(name)
 		p.idle(name)
 	}
 	for _, name := range p.world.named() {

@@ -97,6 +97,7 @@ func (s *site) view(ctx context.Context, st ops.State) engine.View {
 		})
 	}
 	ask(func() { v.Roster, v.Quorum = a.world.roster(running) })
+	ask(func() { v.Alarms = a.world.alarms(running) })
 	ask(func() { v.Downgrade, v.DowngradeUnknown = a.world.underway(running) })
 	for _, name := range silent {
 		v.Members = append(v.Members, engine.Member{Name: name, Role: engine.RoleUnknown, Problem: "its pod does not run"})

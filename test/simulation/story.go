@@ -79,7 +79,7 @@ func (w *World) bereft(cluster string) string {
 func (w *World) hopeless(cluster string, err error) bool {
 	if typed, ok := errors.AsType[*ops.Error](err); ok {
 		switch typed.Check {
-		case "stale-volume", "downtime":
+		case "stale-volume", "downtime", "space":
 			return true
 		}
 	}

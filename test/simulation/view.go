@@ -72,6 +72,7 @@ func (w *World) status(name string) engine.Member {
 		m.Schema = spoken(d.schema)
 	}
 	m.Position = engine.Position(fmt.Sprintf("%s/%d/%d/%d", g.clusterID, 1, d.index, d.index))
+	g.crowded(&m, d)
 	e := g.entry(d.id)
 	if e != nil && !e.voter {
 		m.Role = engine.RoleLearner

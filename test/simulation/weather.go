@@ -55,7 +55,7 @@ func (w *World) blow() {
 		return
 	}
 	s := w.slots[w.rng.IntN(len(w.slots))]
-	switch what := w.rng.IntN(8); {
+	switch what := w.rng.IntN(9); {
 	case what < 2 && s.pod != nil:
 		w.struck(s)
 		w.deletePod(s)
@@ -77,6 +77,8 @@ func (w *World) blow() {
 		w.weather.missing, w.weather.missingTil = s.pod.template.version, w.now.Add(w.between(5*time.Second, 90*time.Second))
 	case what == 6 && w.weather.losses > 0:
 		w.lose(s)
+	case what == 8:
+		w.cram()
 	default:
 		w.topple()
 	}
