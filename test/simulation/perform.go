@@ -65,7 +65,7 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionCompact:
 		return s.compact(ctx, st, step)
 	case ops.ActionDefragment:
-		return s.defragment(ctx, st, step)
+		return s.defragment(ctx, step)
 	case ops.ActionDisarm, ops.ActionProveWrite:
 		return s.clearAlarms(ctx, st, step)
 	case ops.ActionAnnounce, ops.ActionWithdraw:

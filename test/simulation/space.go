@@ -78,7 +78,7 @@ func (g *group) crowded(m *engine.Member, d *data) {
 
 // defragment rewrites a member's file, in which history stays that was not
 // dropped. The leader hands over first, or clients notice.
-func (s *site) defragment(ctx context.Context, st ops.State, step ops.Step) (ops.Result, error) {
+func (s *site) defragment(ctx context.Context, step ops.Step) (ops.Result, error) {
 	w, a, name := s.actor.world, s.actor, step.Members[0]
 	err := s.do(ctx, step.ID, func() error {
 		slot := w.find(name)
