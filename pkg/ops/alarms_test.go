@@ -258,7 +258,7 @@ func TestAClearingThatHaltsGivesWay(t *testing.T) {
 	}{
 		"halted":     {v1alpha1.VerbClearAlarms, v1alpha1.PhasePaused, true},
 		"on its way": {v1alpha1.VerbClearAlarms, v1alpha1.PhaseRunning, false},
-		"another":    {v1alpha1.VerbConfigure, v1alpha1.PhasePaused, false},
+		"another":    {v1alpha1.VerbRestart, v1alpha1.PhasePaused, false},
 	} {
 		op := operation(c.verb)
 		op.Status.Phase = c.phase
