@@ -10,7 +10,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -47,9 +46,6 @@ type Capabilities struct {
 	// DefragmentGain is how many bytes make the defragmentation of a member
 	// worth its pause; 0 for engines that know none.
 	DefragmentGain int64
-	// Settle is how long the cluster must be quiet between two membership
-	// changes (etcd's HealthInterval, 5 s).
-	Settle time.Duration
 }
 
 // Access is how a session reaches a cluster.

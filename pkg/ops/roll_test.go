@@ -85,7 +85,6 @@ func TestDecideRoll(t *testing.T) {
 		{"only the template was written", configuring(3, []string{"db-2"}, func(s *State) { s.Kube.Members[1].Workload.Settings = "old" }), "roll-member/db-2"},
 		{"the last one must be well", configuring(3, []string{"db-2", "db-3", "db-1"}, func(s *State) { s.down("db-1", "", 0) }), "wait/healthy"},
 		{"done", configuring(3, []string{"db-2", "db-3", "db-1"}, nil), "done"},
-		{"other trust is other settings", configuring(3, []string{"db-1", "db-2", "db-3"}, func(s *State) { s.Cluster.Status.Trust = "2" }), "roll-member/db-2"},
 		{"the crashing one is put back first", configuring(3, []string{"db-2", "db-3"}, func(s *State) {
 			steppingBack(s)
 			s.down("db-3", kube.ProblemCrashing, time.Minute)

@@ -36,7 +36,6 @@ func TestSettingsDigest(t *testing.T) {
 		"an option":                         {func(c *v1alpha1.DatabaseCluster) { c.Spec.Config["speed"] = "high" }, true},
 		"resources":                         {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources = memory("2Gi") }, true},
 		"an image":                          {func(c *v1alpha1.DatabaseCluster) { c.Spec.Image = "mine" }, true},
-		"trust":                             {func(c *v1alpha1.DatabaseCluster) { c.Status.Trust = "2" }, true},
 		"resources written in another unit": {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources = memory("1024Mi") }, false},
 		"an empty list of requests":         {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources.Requests = corev1.ResourceList{} }, false},
 		"size":                              {func(c *v1alpha1.DatabaseCluster) { c.Spec.Members = 5 }, false},

@@ -187,9 +187,6 @@ type DatabaseClusterStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Formation says how the cluster came to be.
 	Formation *Formation `json:"formation,omitempty"`
-	// Trust is the generation or fingerprint of the CA bundle that members are
-	// to start with. Members read it once, so a change makes them due for a roll.
-	Trust string `json:"trust,omitempty"`
 	// Summary is how the cluster is, in a word: healthy, degraded, down, or what it is busy with.
 	Summary string `json:"summary,omitempty"`
 	// Version that every member runs; "" while they differ.

@@ -7,7 +7,6 @@ package etcd
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -25,10 +24,6 @@ const (
 // maxMembers: more voters make writes slower and hardly anything safer,
 // https://etcd.io/docs/v3.6/faq/#what-is-maximum-cluster-size.
 const maxMembers = 7
-
-// healthInterval is how long etcd wants its members connected before it
-// accepts a membership change (etcdserver.HealthInterval).
-const healthInterval = 5 * time.Second
 
 // Engine is etcd. It holds no state; the zero value works.
 type Engine struct{}
@@ -53,7 +48,6 @@ func (*Engine) Capabilities() engine.Capabilities {
 		// A rewrite takes seconds a GiB, in which the member answers nothing: less
 		// than this is not worth it.
 		DefragmentGain: 200 << 20,
-		Settle:         healthInterval,
 	}
 }
 
