@@ -64,9 +64,10 @@ $(TOOLS)/golangci-lint: hack/versions.env
 	@touch $@
 
 .PHONY: generate
-generate: build ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference
+generate: ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference
 	go run sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION) object crd:maxDescLen=200 output:crd:dir=deploy/crd paths=./pkg/api/v1alpha1/...
 	rm -f deploy/crd/_.yaml # of kinds that no API serves
+	$(MAKE) build # it embeds what was made so far
 	$(BIN)/kubectl-dbop reference --dir docs/reference
 	$(BIN)/kubectl-dbop operator install --dry-run=client --image $(OPERATOR_IMAGE) > deploy/install.yaml
 
