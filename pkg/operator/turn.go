@@ -1,0 +1,116 @@
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// open takes the lease, and the first turn.
+func (v *visit) open(ctx context.Context, req *ops.Request, back bool) (time.Duration, error) {
+	e, err := v.engineOf(req)
+	if err != nil {
+		return 0, err
+	}
+	var wanted *v1alpha1.DatabaseCluster
+	if req != nil {
+		wanted = req.Cluster
+		if err := ops.Complete(req, time.Now(), rand.Reader); err != nil {
+			return 0, err
+		}
+	}
+	s, err := v.Runner(e, wanted, v.narrator()).Open(ctx, v.key.Namespace, v.key.Name, req, back)
+	switch ops.KindOf(err) {
+	case ops.Busy:
+		v.report.busy(err)
+		return busyEvery, nil
+	case ops.Unchanged:
+		return time.Millisecond, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	v.mind.session = s
+	return v.turn(ctx)
+}
+
+func (v *visit) engineOf(req *ops.Request) (engine.Engine, error) {
+	switch {
+	case req != nil && req.Cluster != nil:
+		return v.engine(req.Cluster.Spec.Engine)
+	case v.charge.Record != nil:
+		return v.engine(v.charge.Record.Spec.Engine)
+	case v.custom != nil:
+		return v.engine(v.custom.Spec.Engine)
+	}
+	return v.Engines[0], nil // only a record is left to close, which any engine can do
+}
+
+// turn is one step of the operation in the works.
+func (v *visit) turn(ctx context.Context) (time.Duration, error) {
+	s := v.mind.session
+	done, again, err := s.Next(ctx)
+	e, engineErr := v.engineOf(nil)
+	if engineErr == nil {
+		v.report.saw(e, s.Seen(), s.Why())
+	}
+	if err != nil {
+		return 0, err
+	}
+	if done {
+		v.mind.close(ctx)
+		v.mind.looked = time.Time{}
+		return time.Millisecond, nil
+	}
+	return max(again, time.Millisecond), nil
+}
+
+// look sees how a cluster is that nobody works on, and has mended what can be;
+// not too often, unless it has to be now.
+func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
+	c := v.charge.Record
+	if c == nil {
+		return 0, nil
+	}
+	if since := time.Since(v.mind.looked); since < lookPause && !now {
+		v.report.skip = true
+		return lookPause - since, nil
+	}
+	e, err := v.engine(c.Spec.Engine)
+	if err != nil {
+		return 0, err
+	}
+	v.mind.looked = time.Now()
+	s, err := v.observe(ctx, e)
+	if err != nil {
+		return 0, err
+	}
+	v.report.saw(e, s, "")
+	o, err := ops.Heal(e, s, nil)
+	if o == nil && err == nil {
+		if ops.Assess(e, s).Level == ops.Healthy {
+			return idleEvery, nil
+		}
+		return sickEvery, nil
+	}
+	history, err := v.Store.ListOperations(ctx, v.key.Namespace, v.key.Name)
+	if err != nil {
+		return 0, err
+	}
+	if o, err = ops.Heal(e, s, history); err != nil {
+		return 0, err
+	}
+	return v.open(ctx, &ops.Request{Operation: *o}, false)
+}
+
+func (v *visit) observe(ctx context.Context, e engine.Engine) (ops.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	world := v.Runner(e, nil, ops.Silent{}).World(v.key.Namespace, v.key.Name)
+	defer func() { _ = world.Close() }()
+	return world.Observe(ctx)
+}

@@ -1,0 +1,189 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// visit is one reconcile.
+type visit struct {
+	*Reconciler
+	key    types.NamespacedName
+	mind   *mind
+	custom *v1alpha1.DatabaseCluster
+	charge ops.Charge
+	report sheet
+}
+
+// pay reads, asks what comes next, and does it.
+func (v *visit) pay(ctx context.Context) (time.Duration, error) {
+	if err := v.read(ctx, v.Custom); err != nil {
+		return 0, err
+	}
+	about := v.about()
+	if wait := v.mind.waits(time.Now(), about); wait > 0 {
+		return wait, nil
+	}
+	again, err := v.move(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return 0, err
+	case err == nil:
+		v.mind.well()
+	default:
+		v.mind.close(ctx)
+		again = v.mind.fail(time.Now(), v.about())
+		v.fail(err)
+	}
+	if err := v.publish(ctx); err != nil && !apierrors.IsNotFound(err) {
+		return 0, err
+	}
+	return again, nil
+}
+
+// read gathers what is decided upon. While an operation is in the works its
+// session knows the record.
+func (v *visit) read(ctx context.Context, from client.Reader) error {
+	c := &v1alpha1.DatabaseCluster{}
+	err := from.Get(ctx, v.key, c)
+	switch {
+	case apierrors.IsNotFound(err):
+		c = nil
+	case err != nil:
+		return fmt.Errorf("read databasecluster %s: %w", v.key, err)
+	}
+	v.custom = c
+	v.charge = ops.Charge{Custom: c, Served: true}
+	if s := v.mind.session; s != nil && s.Seen().Cluster != nil {
+		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
+		return nil
+	}
+	if v.charge.Record, err = v.Store.GetCluster(ctx, v.key.Namespace, v.key.Name); err != nil && !errors.Is(err, kube.ErrNotFound) {
+		return err
+	}
+	if v.charge.Active, err = v.Store.ActiveOperation(ctx, v.key.Namespace, v.key.Name); err != nil {
+		return err
+	}
+	return nil
+}
+
+// about is what a failure is about: as long as that is the same, trying again is in no hurry.
+func (v *visit) about() string {
+	out := ""
+	if v.custom != nil {
+		out = fmt.Sprintf("%s %d", v.custom.UID, v.custom.Generation)
+	}
+	return out
+}
+
+// move does what Govern says.
+func (v *visit) move(ctx context.Context) (time.Duration, error) {
+	if v.charge.Custom == nil {
+		if again, err := v.bereaved(ctx); again > 0 || err != nil {
+			return again, err
+		}
+	} else {
+		v.mind.gone = time.Time{}
+	}
+	m, err := ops.Govern(v.charge)
+	if m.Request != nil && v.mind.session == nil && v.charge.Custom != nil {
+		// What is new is decided on the newest there is, not on a cache.
+		if err := v.read(ctx, v.Fresh); err != nil {
+			return 0, err
+		}
+		m, err = ops.Govern(v.charge)
+	}
+	if err != nil {
+		if m.Rest {
+			v.mind.close(ctx)
+			return 0, err
+		}
+		again, lookErr := v.look(ctx, true)
+		if v.mind.session != nil {
+			return again, lookErr // what can't be wanted does not keep it from being mended
+		}
+		return 0, errors.Join(err, lookErr)
+	}
+	if v.mind.session != nil && (!m.Continue || m.Back) {
+		v.mind.close(ctx)
+	}
+	switch {
+	case m.Rest:
+		v.rest(ctx)
+		return 0, nil
+	case m.Link, m.Inherit:
+		return time.Millisecond, v.write(ctx, m)
+	case m.Continue && v.mind.session != nil:
+		return v.turn(ctx)
+	case m.Continue:
+		return v.open(ctx, nil, m.Back)
+	case m.Request != nil:
+		return v.open(ctx, m.Request, false)
+	}
+	return v.look(ctx, false)
+}
+
+// rest leaves a cluster alone.
+func (v *visit) rest(ctx context.Context) {
+	v.mind.close(ctx)
+	if v.custom == nil {
+		v.gauges.forget(v.key)
+		v.minds.forget(v.key)
+		return
+	}
+	v.report.paused = v.custom.Spec.Paused
+}
+
+// bereaved makes sure that a custom resource is gone, and that its kind is not.
+func (v *visit) bereaved(ctx context.Context) (time.Duration, error) {
+	if v.charge.Record == nil || v.charge.Record.Annotations[v1alpha1.AnnotationCustom] == "" {
+		return 0, nil
+	}
+	if v.mind.gone.IsZero() {
+		v.mind.gone = time.Now()
+	}
+	if left := goneFor - time.Since(v.mind.gone); left > 0 {
+		return left, nil
+	}
+	served, err := v.Served(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if !served {
+		v.charge.Served = false
+		return 0, nil
+	}
+	if err := v.read(ctx, v.Fresh); err != nil {
+		return 0, err
+	}
+	return 0, nil
+}
+
+// write makes the record say whose the cluster is, or what counts from now on.
+func (v *visit) write(ctx context.Context, m ops.Move) error {
+	c := v.charge.Record.DeepCopy()
+	if m.Link {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[v1alpha1.AnnotationCustom] = string(v.custom.UID)
+	}
+	if m.Inherit {
+		ops.Inherit(v.custom.Spec, c)
+	}
+	err := v.Store.UpdateCluster(ctx, c)
+	if errors.Is(err, kube.ErrConflict) {
+		return nil // read again
+	}
+	return err
+}
