@@ -3,9 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,8 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -256,148 +252,5 @@ func compareGolden(t *testing.T, name, text string) {
 	}
 	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), text); diff != "" {
 		t.Errorf("%s differs (-want +got), -update accepts it:\n%s", path, diff)
-	}
-}
-
-// world does what the plan predicts.
-type world struct {
-	b       *bench
-	mode    kube.DryRun
-	wanted  *v1alpha1.DatabaseCluster
-	key     client.ObjectKey
-	facts   kube.Facts
-	view    engine.View
-	changed chan struct{}
-	// raised are alarms that stand.
-	raised []engine.Alarm
-	// before is called before each step; an error fails it.
-	before func(ops.Step) error
-}
-
-func (w *world) Observe(ctx context.Context) (ops.State, error) {
-	s := ops.State{Now: noon, Kube: w.facts, View: w.view}
-	c, err := w.b.store(w.mode).GetCluster(ctx, w.key.Namespace, w.key.Name)
-	if errors.Is(err, kube.ErrNotFound) {
-		c, err = nil, nil
-	}
-	s.Cluster = c
-	if err != nil || c == nil || len(w.facts.Members) == 0 {
-		return s, err
-	}
-	n := ops.Predict(fakeEngine{}, s, ops.Step{Action: ops.ActionWait})
-	for i := range n.View.Members {
-		m := &n.View.Members[i]
-		m.DataBytes = 3 << 20
-		for _, a := range w.raised {
-			if a.Member == m.Name {
-				m.Alarms = append(m.Alarms, a.Name)
-			}
-		}
-	}
-	n.View.Alarms = w.raised
-	for i := range n.Kube.Members {
-		n.Kube.Members[i].Pod.Node, n.Kube.Members[i].Volume.Capacity = "node-"+itoa(int64(i%2+1)), resource.MustParse("1Gi")
-	}
-	return n, ctx.Err()
-}
-
-func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(int64, int64)) (ops.Result, error) {
-	if w.mode == kube.DryRunClient {
-		return ops.Result{}, engine.ErrReadOnly
-	}
-	if w.mode == kube.DryRunServer {
-		return ops.Result{}, nil
-	}
-	w.b.wrote(string(step.Action))
-	if w.before != nil {
-		if err := w.before(step); err != nil {
-			return ops.Result{}, err
-		}
-	}
-	n := ops.Predict(fakeEngine{}, s, step)
-	w.facts, w.view = n.Kube, n.View
-	store := w.b.store(w.mode)
-	if n.Cluster == nil {
-		return ops.Result{}, store.DeleteCluster(ctx, s.Cluster)
-	}
-	c, err := store.GetCluster(ctx, w.key.Namespace, w.key.Name)
-	if err != nil {
-		return ops.Result{}, err
-	}
-	c.Status = n.Cluster.Status
-	var facts map[string]string
-	if n.Operation != nil {
-		facts = n.Operation.Status.Facts
-	}
-	return ops.Result{Facts: facts}, store.UpdateCluster(ctx, c)
-}
-
-func (w *world) Save(ctx context.Context, op *v1alpha1.Operation) error {
-	return w.b.store(w.mode).UpdateOperation(ctx, op)
-}
-func (w *world) Changed() <-chan struct{} { return w.changed }
-func (w *world) Close() error             { return nil }
-
-// fakeVerifier is ready in its second turn.
-type fakeVerifier struct {
-	b     *bench
-	turns int
-}
-
-func (v *fakeVerifier) Turn(ctx context.Context, r repository.Repository, id string, _ func(int64, int64)) error {
-	v.b.wrote("verify " + id)
-	if v.turns++; v.turns < 2 {
-		return fmt.Errorf("the throw-away member starts: %w", engine.ErrNotReady)
-	}
-	if v.b.verifyErr != nil {
-		return v.b.verifyErr
-	}
-	return r.MarkVerified(ctx, id, repository.Verification{Time: noon, Version: "3.5.9", Tool: "v1.2.3"})
-}
-func (v *fakeVerifier) Close() error { return nil }
-
-type lease struct{}
-
-func (lease) Check(context.Context) error   { return nil }
-func (lease) Lost() <-chan struct{}         { return nil }
-func (lease) Release(context.Context) error { return nil }
-
-func (lease) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}
-
-// fakePods has pods with logs, and remembers what was executed.
-type fakePods struct {
-	items []corev1.Pod
-	logs  map[string]string
-	argv  []string
-}
-
-func (p *fakePods) List(context.Context, string, string) ([]corev1.Pod, error) { return p.items, nil }
-func (p *fakePods) Namespaces(context.Context) ([]string, error) {
-	return []string{"shop", "stage"}, nil
-}
-func (p *fakePods) Logs(_ context.Context, _, pod string, _ corev1.PodLogOptions) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader(p.logs[pod])), nil
-}
-
-func (p *fakePods) Exec(_ context.Context, _, _ string, argv []string, _ Streams, _ bool) error {
-	p.argv = argv
-	return nil
-}
-
-func (p *fakePods) add(cluster string, members ...string) {
-	for _, m := range members {
-		var pod corev1.Pod
-		pod.Namespace, pod.Name = "shop", v1alpha1.PodName(m)
-		pod.Labels = map[string]string{v1alpha1.LabelCluster: cluster, v1alpha1.LabelMember: m}
-		pod.Status.Phase = corev1.PodRunning
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		p.items = append(p.items, pod)
 	}
 }
