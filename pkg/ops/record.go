@@ -85,13 +85,15 @@ func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
 	return ride(ctx, func() error { return l.World.Save(ctx, op) }, kube.ErrConflict)
 }
 
-// ride repeats a write until the API server takes it, unless the error is final.
+// ride repeats a write until the API server takes it, unless the error is
+// final, or it said that it will not have what is written.
 func ride(ctx context.Context, write func() error, final ...error) error {
 	began, pause := time.Now(), firstBackoff
 	for {
 		err := write()
 		over := func(f error) bool { return errors.Is(err, f) }
-		if err == nil || !transient(err) || slices.ContainsFunc(final, over) || time.Since(began) > outageDeadline {
+		_, denied := kube.Denied(err)
+		if err == nil || denied || !transient(err) || slices.ContainsFunc(final, over) || time.Since(began) > outageDeadline {
 			return err
 		}
 		timer := time.NewTimer(pause)
