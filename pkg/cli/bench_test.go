@@ -24,6 +24,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -131,7 +132,7 @@ type result struct {
 func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	f := newFactory(Config{
 		Program: "kubectl-dbop", Args: args, Build: Build{Version: "v1.2.3", Commit: "abc", Date: "today"},
-		Engines: []engine.Engine{fakeEngine{}}, Signals: b.signals,
+		Engines: []engine.Engine{opstest.Engine{}}, Signals: b.signals,
 		Getenv: func(k string) string { return b.env[k] }, Now: func() time.Time { return noon },
 		Streams: Streams{In: b.in, Out: stdout, Err: stderr, InTTY: b.tty, Size: func() (int, int) { return 80, 24 }},
 	})

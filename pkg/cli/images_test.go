@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
 func TestImages(t *testing.T) {
@@ -29,7 +30,7 @@ func TestImagesAreThoseThatArePulled(t *testing.T) {
 		}
 		f := b.factory(&strings.Builder{}, &strings.Builder{}, nil)
 		want := map[string]bool{f.helperImage("", nil): true}
-		for _, release := range (fakeEngine{}).Catalog().Releases {
+		for _, release := range (opstest.Engine{}).Catalog().Releases {
 			want[engine.Mirrored(release.Image, "mirror.local")] = true
 		}
 		for _, i := range got.Items {

@@ -92,7 +92,7 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 	v.report.saw(e, s, "")
 	o, err := ops.Heal(e, s, nil)
 	if o == nil && err == nil {
-		if ops.Assess(e, s).Level == ops.Healthy {
+		if c.Spec.Stopped || ops.Assess(e, s).Level == ops.Healthy {
 			return idleEvery, nil
 		}
 		return sickEvery, nil

@@ -108,11 +108,7 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 			v.mind.close(ctx)
 			return 0, err
 		}
-		again, lookErr := v.look(ctx, true)
-		if v.mind.session != nil {
-			return again, lookErr // what can't be wanted does not keep it from being mended
-		}
-		return 0, errors.Join(err, lookErr)
+		return v.nevertheless(ctx, err)
 	}
 	if v.mind.session != nil && (!m.Continue || m.Back) {
 		v.mind.close(ctx)
@@ -128,9 +124,23 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 	case m.Continue:
 		return v.open(ctx, nil, m.Back)
 	case m.Request != nil:
-		return v.open(ctx, m.Request, false)
+		again, err := v.open(ctx, m.Request, false)
+		if err != nil && v.mind.session == nil {
+			return v.nevertheless(ctx, err)
+		}
+		return again, err
 	}
 	return v.look(ctx, false)
+}
+
+// nevertheless looks at a cluster of which something is wanted that can't be:
+// that does not keep it from being seen, nor from being mended.
+func (v *visit) nevertheless(ctx context.Context, refused error) (time.Duration, error) {
+	again, err := v.look(ctx, true)
+	if v.mind.session != nil {
+		return again, err
+	}
+	return 0, errors.Join(refused, err)
 }
 
 // rest leaves a cluster alone.

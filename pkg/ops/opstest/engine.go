@@ -1,4 +1,5 @@
-package cli
+// Package opstest has a database for tests of whoever drives operations.
+package opstest
 
 import (
 	"fmt"
@@ -11,63 +12,65 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// fakeEngine is a database with simple rules.
-type fakeEngine struct{ engine.Engine }
+// Engine is "fakedb", a database with simple rules: an odd number of members
+// unless insisted, one minor at a time upwards, nothing back to 3.4, no option
+// "colour". Who is reachable is healthy. What it lacks panics.
+type Engine struct{ engine.Engine }
 
-func (fakeEngine) Name() string { return "fakedb" }
+func (Engine) Name() string { return "fakedb" }
 
-func (fakeEngine) Capabilities() engine.Capabilities {
+func (Engine) Capabilities() engine.Capabilities {
 	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, Users: true, MaxMembers: 7, OddMembers: true}
 }
 
-func (fakeEngine) Catalog() engine.Catalog {
+func (Engine) Catalog() engine.Catalog {
 	return engine.Catalog{Default: "3.6.2", Releases: []engine.Release{
 		{Version: "3.5.9", Image: "example.org/fakedb:3.5.9"}, {Version: "3.6.2", Image: "example.org/fakedb:3.6.2"}, {Version: "3.7.0", Image: "example.org/fakedb:3.7.0"}}}
 }
 
-func (fakeEngine) CheckCreate(s v1alpha1.DatabaseClusterSpec, force bool) error {
+func (Engine) CheckCreate(s v1alpha1.DatabaseClusterSpec, force bool) error {
 	if s.Members%2 == 0 && !force {
 		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members tolerate no more than %d", s.Members, s.Members-1), Hint: "choose an odd number, or insist with --force"}
 	}
 	return nil
 }
-func (fakeEngine) CheckAdd(engine.View) error              { return nil }
-func (fakeEngine) CheckRemove(engine.View, string) error   { return nil }
-func (fakeEngine) CheckUpgraded(engine.View, string) error { return nil }
-func (fakeEngine) Preparation(engine.View, string) string  { return "" }
-func (fakeEngine) CheckRollback(engine.View, string) error { return nil }
-func (fakeEngine) Options(c *v1alpha1.DatabaseCluster, _ string) (map[string]string, error) {
+func (Engine) CheckAdd(engine.View) error              { return nil }
+func (Engine) CheckRemove(engine.View, string) error   { return nil }
+func (Engine) CheckUpgraded(engine.View, string) error { return nil }
+func (Engine) Preparation(engine.View, string) string  { return "" }
+func (Engine) CheckRollback(engine.View, string) error { return nil }
+func (Engine) Options(c *v1alpha1.DatabaseCluster, _ string) (map[string]string, error) {
 	return c.Spec.Config, nil
 }
 
-func (fakeEngine) CheckDowngrade(_ engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
+func (Engine) CheckDowngrade(_ engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
 	if strings.HasPrefix(target, "3.4") {
 		return &engine.Refusal{Check: "downgrade", Reason: "nothing goes back to " + target, Hint: "kubectl dbop restore"}
 	}
 	return nil
 }
 
-func (fakeEngine) CheckLowered(v engine.View, _ string) error {
+func (Engine) CheckLowered(v engine.View, _ string) error {
 	if v.Downgrade == "" {
 		return fmt.Errorf("nothing was announced: %w", engine.ErrNotReady)
 	}
 	return nil
 }
 
-func (fakeEngine) CheckSettings(_ engine.View, spec v1alpha1.DatabaseClusterSpec, _ bool) error {
+func (Engine) CheckSettings(_ engine.View, spec v1alpha1.DatabaseClusterSpec, _ bool) error {
 	if _, ok := spec.Config["colour"]; ok {
 		return &engine.Refusal{Check: "config", Reason: `option "colour" is not known to fakedb`, Hint: "did you mean color?"}
 	}
 	return nil
 }
-func (fakeEngine) ListOptions(string) ([]engine.Option, error) {
+func (Engine) ListOptions(string) ([]engine.Option, error) {
 	return []engine.Option{
 		{Name: "color", Kind: "enum", Allowed: "red, green", Default: "red", Restart: true},
 		{Name: "data-dir", Restart: true, Managed: "data stays on the member's own volume"},
 		{Name: "speed", Kind: "integer", Allowed: "1 to 9", Default: "5", Restart: true},
 	}, nil
 }
-func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
+func (Engine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
 	for _, m := range v.Members {
 		if strings.HasPrefix(m.Version, "3.5") && strings.HasPrefix(target, "3.7") {
 			return &engine.Refusal{Check: "skipped-minor", Reason: m.Name + " runs " + m.Version + ": one minor at a time", Hint: "upgrade to 3.6 first"}
@@ -76,13 +79,13 @@ func (fakeEngine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, ta
 	return nil
 }
 
-func (fakeEngine) SpaceOption() string { return "room" }
-func (fakeEngine) Advise(_ *v1alpha1.DatabaseCluster, _, alarm string) (engine.Advice, bool) {
+func (Engine) SpaceOption() string { return "room" }
+func (Engine) Advise(_ *v1alpha1.DatabaseCluster, _, alarm string) (engine.Advice, bool) {
 	return engine.Advice{Meaning: "it is full", Remedy: []string{"empty it"}}, alarm == "FULL"
 }
 
 // Horizon, for an engine that is always at revision 1000.
-func (fakeEngine) Horizon(_ engine.View, revision, keep int64) (int64, error) {
+func (Engine) Horizon(_ engine.View, revision, keep int64) (int64, error) {
 	if revision > 1000 {
 		return 0, &engine.Refusal{Check: "revision", Reason: "still to come", Hint: "choose another"}
 	}
@@ -91,7 +94,7 @@ func (fakeEngine) Horizon(_ engine.View, revision, keep int64) (int64, error) {
 	}
 	return 1000 - keep, nil
 }
-func (fakeEngine) Forgotten(int64) string { return "who reads older ones is turned away" }
+func (Engine) Forgotten(int64) string { return "who reads older ones is turned away" }
 
 // whole takes any bytes for a whole snapshot.
 type whole struct{}
@@ -99,16 +102,16 @@ type whole struct{}
 func (whole) Write(p []byte) (int, error) { return len(p), nil }
 func (whole) Close() error                { return nil }
 
-func (fakeEngine) CheckStream() io.WriteCloser { return whole{} }
+func (Engine) CheckStream() io.WriteCloser { return whole{} }
 
-func (fakeEngine) CheckRestore(from, target string) error {
+func (Engine) CheckRestore(from, target string) error {
 	if target < from {
 		return &engine.Refusal{Check: "older", Reason: target + " can't load a backup of " + from, Hint: "choose " + from}
 	}
 	return nil
 }
 
-func (fakeEngine) Health(v engine.View, name string) error {
+func (Engine) Health(v engine.View, name string) error {
 	m := v.Member(name)
 	if !m.Reachable {
 		return fmt.Errorf("%s does not answer", name)
@@ -116,7 +119,7 @@ func (fakeEngine) Health(v engine.View, name string) error {
 	return nil
 }
 
-func (fakeEngine) Tolerates(v engine.View) int {
+func (Engine) Tolerates(v engine.View) int {
 	voters, well := len(v.Voters()), 0
 	for _, r := range v.Voters() {
 		if v.Member(r.Name).Reachable {
@@ -126,7 +129,7 @@ func (fakeEngine) Tolerates(v engine.View) int {
 	return well - (voters/2 + 1)
 }
 
-func (fakeEngine) Successor(v engine.View, except ...string) string {
+func (Engine) Successor(v engine.View, except ...string) string {
 	for _, r := range v.Voters() {
 		if !strings.Contains(strings.Join(except, " ")+" ", r.Name+" ") {
 			return r.Name
@@ -135,22 +138,22 @@ func (fakeEngine) Successor(v engine.View, except ...string) string {
 	return ""
 }
 
-func (fakeEngine) Victim(v engine.View) string {
+func (Engine) Victim(v engine.View) string {
 	voters := v.Voters()
 	return voters[len(voters)-1].Name
 }
 
-func (fakeEngine) Source(v engine.View, _ bool) string {
+func (Engine) Source(v engine.View, _ bool) string {
 	for _, r := range v.Voters() {
 		return r.Name
 	}
 	return ""
 }
 
-func (fakeEngine) Compare(a, b engine.Position) (int, bool) {
+func (Engine) Compare(a, b engine.Position) (int, bool) {
 	return strings.Compare(string(a), string(b)), true
 }
 
-func (fakeEngine) Recognize(corev1.PodSpec) (engine.Trace, bool)      { return engine.Trace{}, false }
-func (fakeEngine) Appraise([]engine.Trace, engine.View) []engine.Risk { return nil }
-func (fakeEngine) Spell(engine.Position) []engine.Reading             { return nil }
+func (Engine) Recognize(corev1.PodSpec) (engine.Trace, bool)      { return engine.Trace{}, false }
+func (Engine) Appraise([]engine.Trace, engine.View) []engine.Risk { return nil }
+func (Engine) Spell(engine.Position) []engine.Reading             { return nil }

@@ -1,0 +1,243 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+)
+
+// bench is an operator over a fake API server and a database that does what
+// plans predict. It belongs into a bubble of synctest: waiting costs nothing.
+type bench struct {
+	t      *testing.T
+	key    types.NamespacedName
+	api    client.WithWatch
+	store  kube.Store
+	events *events.FakeRecorder
+	r      *Reconciler
+	world  *world
+	// lockErr is why the cluster's lease can't be had; served is whether its kind exists.
+	lockErr error
+	served  bool
+
+	mu     sync.Mutex
+	writes []string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, key: types.NamespacedName{Namespace: "shop", Name: "db"}, events: events.NewFakeRecorder(1000), served: true}
+	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.DatabaseCluster{}).Build(), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			b.wrote("create " + o.GetName())
+			return c.Create(ctx, o, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			b.wrote("update " + o.GetName())
+			return c.Update(ctx, o, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			b.wrote(sub + " " + o.GetName())
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+	})
+	b.store = kube.NewConfigMapStore(kube.Wrap(b.api, kube.Options{}))
+	b.world = &world{b: b}
+	b.begin()
+	return b
+}
+
+// begin starts an operator that remembers nothing.
+func (b *bench) begin() {
+	b.r = &Reconciler{
+		Custom: b.api, Fresh: b.api, Store: b.store, Events: b.events, Engines: []engine.Engine{opstest.Engine{}}, gauges: newGauges(),
+		Served: func(context.Context) (bool, error) { return b.served, nil },
+		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
+			return &ops.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
+				World: func(string, string) ops.ClosableWorld { return b.world },
+				Lock: func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+					return lease{}, b.lockErr
+				}}
+		},
+	}
+}
+
+func (b *bench) wrote(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.writes = append(b.writes, what)
+}
+
+// custom makes the custom resource of three members.
+func (b *bench) custom(change func(*v1alpha1.DatabaseCluster)) {
+	b.t.Helper()
+	c := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "fakedb", Version: "3.6.2", Members: 3}}
+	c.Namespace, c.Name, c.UID, c.Generation = b.key.Namespace, b.key.Name, "one", 1
+	if change != nil {
+		change(c)
+	}
+	if err := b.api.Create(b.t.Context(), c); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// edit changes what is wanted.
+func (b *bench) edit(change func(*v1alpha1.DatabaseClusterSpec)) {
+	b.t.Helper()
+	c := b.get()
+	change(&c.Spec)
+	c.Generation++
+	if err := b.api.Update(b.t.Context(), c); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) get() *v1alpha1.DatabaseCluster {
+	b.t.Helper()
+	c := &v1alpha1.DatabaseCluster{}
+	if err := b.api.Get(b.t.Context(), b.key, c); err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// once reconciles one time.
+func (b *bench) once() time.Duration {
+	b.t.Helper()
+	r, err := b.r.Reconcile(b.t.Context(), reconcile.Request{NamespacedName: b.key})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r.RequeueAfter
+}
+
+// settle reconciles as often as is asked for, until the operator wants to be
+// left alone for that long, or for ever.
+func (b *bench) settle(enough time.Duration) {
+	b.t.Helper()
+	for range 200 {
+		again := b.once()
+		if again == 0 || again >= enough {
+			return
+		}
+		time.Sleep(again)
+	}
+	b.t.Fatal("it never rests")
+}
+
+// is compares the three conditions, Ready, Reconciling and Stalled, with their reasons.
+func (b *bench) is(want ...string) {
+	b.t.Helper()
+	var got []string
+	for _, kind := range []string{conditionReady, conditionReconciling, conditionStalled} {
+		c := meta.FindStatusCondition(b.get().Status.Conditions, kind)
+		if c == nil {
+			got = append(got, "none")
+			continue
+		}
+		got = append(got, string(c.Status)+" "+c.Reason)
+	}
+	if strings.Join(got, ", ") != strings.Join(want, ", ") {
+		b.t.Errorf("conditions %q, want %q (%s)", got, want, b.message(conditionStalled))
+	}
+}
+
+func (b *bench) message(condition string) string {
+	if c := meta.FindStatusCondition(b.get().Status.Conditions, condition); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+// verbs are the operations on record, oldest first, with their phases.
+func (b *bench) verbs() string {
+	b.t.Helper()
+	records, err := b.store.ListOperations(b.t.Context(), b.key.Namespace, b.key.Name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out []string
+	for _, o := range slices.Backward(records) {
+		out = append(out, string(o.Spec.Verb)+" "+string(o.Status.Phase))
+	}
+	return strings.Join(out, ", ")
+}
+
+// world does what plans predict.
+type world struct {
+	b     *bench
+	facts kube.Facts
+	view  engine.View
+	steps []string
+	// before is asked before each step; an error fails it.
+	before func(ops.Step) error
+}
+
+func (w *world) Observe(ctx context.Context) (ops.State, error) {
+	s := ops.State{Now: time.Now(), Kube: w.facts, View: w.view}
+	c, err := w.b.store.GetCluster(ctx, w.b.key.Namespace, w.b.key.Name)
+	if errors.Is(err, kube.ErrNotFound) {
+		return s, nil
+	}
+	s.Cluster = c
+	if err != nil || len(w.facts.Members) == 0 {
+		return s, err
+	}
+	return ops.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait}), nil
+}
+
+func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(int64, int64)) (ops.Result, error) {
+	if w.before != nil {
+		if err := w.before(step); err != nil {
+			return ops.Result{}, err
+		}
+	}
+	w.steps = append(w.steps, step.ID)
+	n := ops.Predict(opstest.Engine{}, s, step)
+	w.facts, w.view = n.Kube, n.View
+	if n.Cluster == nil {
+		return ops.Result{}, w.b.store.DeleteCluster(ctx, s.Cluster)
+	}
+	c, err := w.b.store.GetCluster(ctx, w.b.key.Namespace, w.b.key.Name)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	c.Status = n.Cluster.Status
+	return ops.Result{}, w.b.store.UpdateCluster(ctx, c)
+}
+
+func (w *world) Save(ctx context.Context, op *v1alpha1.Operation) error {
+	return w.b.store.UpdateOperation(ctx, op)
+}
+func (w *world) Changed() <-chan struct{} { return nil }
+func (w *world) Close() error             { return nil }
+
+// lease is never lost.
+type lease struct{}
+
+func (lease) Check(context.Context) error                { return nil }
+func (lease) Lost() <-chan struct{}                      { return nil }
+func (lease) Release(context.Context) error              { return nil }
+func (lease) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }

@@ -1,0 +1,205 @@
+package operator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// founded is an operator whose cluster of three is well.
+func founded(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.custom(nil)
+	b.settle(idleEvery)
+	b.is("True Healthy", "False Settled", "False NotStalled")
+	return b
+}
+
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]func(*testing.T){
+		"makes what is asked for": func(t *testing.T) {
+			b := founded(t)
+			st := b.get().Status
+			if st.Ready != "3/3" || st.ObservedGeneration != 1 || st.Summary != "healthy" || b.verbs() != "create Succeeded" {
+				t.Errorf("status %+v after %s", st, b.verbs())
+			}
+			c, err := b.store.GetCluster(t.Context(), "shop", "db")
+			if err != nil || c.Annotations[v1alpha1.AnnotationCustom] != "one" {
+				t.Errorf("the record is not linked: %v, %v", c, err)
+			}
+		},
+		"writes nothing while all is well": func(t *testing.T) {
+			b := founded(t)
+			b.writes = nil
+			for range 5 {
+				time.Sleep(idleEvery)
+				b.settle(idleEvery)
+			}
+			if len(b.writes) > 0 {
+				t.Errorf("it wrote %v", b.writes)
+			}
+		},
+		"never writes what is wanted": func(t *testing.T) {
+			b := newBench(t)
+			b.custom(nil)
+			before := b.get().Spec
+			b.settle(idleEvery)
+			if !equality.Semantic.DeepEqual(before, b.get().Spec) {
+				t.Errorf("the spec became %+v", b.get().Spec)
+			}
+		},
+		"follows edits, one operation after the other": func(t *testing.T) {
+			b := founded(t)
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members, s.Stopped = 5, false })
+			b.settle(idleEvery)
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped = true })
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded, stop Succeeded" {
+				t.Error(got)
+			}
+			if st := b.get().Status; st.ObservedGeneration != 3 || st.Summary != "stopped" {
+				t.Errorf("status %+v", st)
+			}
+		},
+		"goes on where another one died": func(t *testing.T) {
+			b := founded(t)
+			founding := len(b.world.steps)
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
+			for range 200 {
+				b.begin()
+				if again := b.once(); again >= idleEvery {
+					break
+				}
+				time.Sleep(lookPause)
+			}
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded" {
+				t.Error(got)
+			}
+			once := map[string]bool{}
+			for _, step := range b.world.steps[founding:] {
+				if once[step] {
+					t.Errorf("%s was done twice: %v", step, b.world.steps)
+				}
+				once[step] = true
+			}
+		},
+		"says what can't be, and recovers when it is corrected": func(t *testing.T) {
+			b := founded(t)
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"colour": "red"} })
+			b.settle(lastDelay)
+			b.is("Unknown NotAsWanted", "False Settled", "True Config")
+			if m := b.message(conditionStalled); !strings.Contains(m, "did you mean color?") {
+				t.Errorf("it says %q", m)
+			}
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Config = nil })
+			b.settle(idleEvery)
+			b.is("True Healthy", "False Settled", "False NotStalled")
+		},
+		"backs off from a step that fails": func(t *testing.T) {
+			b := founded(t)
+			b.world.before = func(s ops.Step) error {
+				return &ops.Error{Kind: ops.NeedsHuman, Check: "disk", Message: "the disk is full", Hint: "make room"}
+			}
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
+			var tries, last = 0, time.Duration(0)
+			for began := time.Now(); time.Since(began) < time.Hour; tries++ {
+				last = b.once()
+				time.Sleep(max(last, time.Millisecond))
+			}
+			if tries > 100 || last != lastDelay {
+				t.Errorf("%d tries in an hour, the last pause %s", tries, last)
+			}
+			b.is("Unknown NotAsWanted", "False Settled", "True Disk")
+			b.world.before = nil
+			time.Sleep(lastDelay)
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded" {
+				t.Error(got)
+			}
+		},
+		"waits for whoever holds the lease": func(t *testing.T) {
+			b := founded(t)
+			b.lockErr = errors.New("ada has it")
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
+			b.once()
+			if steps := len(b.world.steps); b.verbs() != "create Succeeded" || steps == 0 {
+				t.Errorf("it acted: %s", b.verbs())
+			}
+			b.lockErr = nil
+			time.Sleep(lastDelay)
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded" {
+				t.Error(got)
+			}
+		},
+		"leaves a paused cluster alone": func(t *testing.T) {
+			b := founded(t)
+			steps := len(b.world.steps)
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Paused, s.Members = true, 5 })
+			b.settle(idleEvery)
+			if len(b.world.steps) != steps || b.get().Status.Summary != "paused" {
+				t.Errorf("summary %q, steps %v", b.get().Status.Summary, b.world.steps[steps:])
+			}
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Paused = false })
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded" {
+				t.Error(got)
+			}
+		},
+		"takes no cluster of the command line's": func(t *testing.T) {
+			b := founded(t)
+			c, err := b.store.GetCluster(t.Context(), "shop", "db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(c.Annotations, v1alpha1.AnnotationCustom)
+			if err := b.store.UpdateCluster(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			b.begin()
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
+			b.once()
+			if m := b.message(conditionStalled); b.verbs() != "create Succeeded" || !strings.Contains(m, "operator adopt db") {
+				t.Errorf("%s; it says %q", b.verbs(), m)
+			}
+		},
+		"ends a cluster whose object was deleted": func(t *testing.T) {
+			b := founded(t)
+			if err := b.api.Delete(t.Context(), b.get()); err != nil {
+				t.Fatal(err)
+			}
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, delete Succeeded" {
+				t.Error(got)
+			}
+			if _, err := b.store.GetCluster(t.Context(), "shop", "db"); err == nil {
+				t.Error("its record is still there")
+			}
+		},
+		"ends nothing when its kind goes": func(t *testing.T) {
+			b := founded(t)
+			b.served = false
+			if err := b.api.Delete(t.Context(), b.get()); err != nil {
+				t.Fatal(err)
+			}
+			for range 5 {
+				b.once()
+				time.Sleep(goneFor)
+			}
+			if got := b.verbs(); got != "create Succeeded" {
+				t.Error(got)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
+}
