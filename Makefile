@@ -38,6 +38,10 @@ install: build ## Install the plugin to $(PREFIX)/bin
 demo: build cluster-up ## Set everything up and run the main job on a real Kubernetes with real etcd
 	hack/demo.sh
 
+.PHONY: demo-operator
+demo-operator: build cluster-up ## The same with an operator: from a manifest to its deletion
+	hack/demo-operator.sh
+
 .PHONY: test
 test: ## Set everything up and pass every test, end to end included
 	hack/test.sh

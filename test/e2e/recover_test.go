@@ -204,7 +204,7 @@ func TestRecoverFromBackup(t *testing.T) {
 	for name, lose := range map[string]func(*scene){
 		"all lost": func(s *scene) { s.lose(s.members("my-db")...) },
 		"the last is damaged": func(s *scene) {
-			s.lose("my-db-1", "my-db-2")
+			s.loseMajority("my-db")
 			damage(s, s.dataFile("my-db-3"))
 			r := s.try("recover", "my-db", "--confirm", "my-db")
 			s.judge(r, 1, "no data that is left can be used", "--method backup")
