@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestJudgeCopies(t *testing.T) {
 			}
 			continue
 		}
-		e, ok := err.(*Error) //nolint:errorlint // it is made here
+		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Kind != c.kind || !strings.Contains(e.Message, c.says) || !strings.Contains(e.Hint, c.hint) {
 			t.Errorf("%s: %+v", name, err)
 		}

@@ -71,8 +71,8 @@ func (p planner) staysBelow(left string, outdated []string) bool {
 // it would put an end to, by what was observed for it.
 func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 	old := p.Supersedes
-	if old == nil || p.Request.Operation.Verb != v1alpha1.VerbReplaceMember {
-		return nil
+	if old == nil || !p.replacesIn(old) {
+		return nil // it gives way to whatever comes
 	}
 	s := p.State.clone()
 	s.Cluster, s.Operation = c.DeepCopy(), old.DeepCopy()

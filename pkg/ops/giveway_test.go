@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,10 @@ func TestReplacementTakesOver(t *testing.T) {
 		{name: "not before it is stepped back from", member: "db-3", refused: "step back first", state: upgrading(3, []string{"db-2"}, func(s *State) { s.without("db-3") })},
 		{name: "it goes on by itself", member: "db-4", refused: "continue it first", state: upgrading(5, []string{"db-2"}, func(s *State) { s.without("db-4"); cancelling(s) })},
 		{name: "a member that is well", member: "db-1", refused: "continue it first", state: upgrading(3, []string{"db-2"}, func(s *State) { s.without("db-3"); cancelling(s) })},
+		{name: "a clearing of alarms that halted", member: "db-3", version: "1.1.0", state: upgrading(3, nil, func(s *State) {
+			s.without("db-3")
+			s.Operation.Spec.Verb, s.Operation.Status.Phase, s.Cluster.Spec.Version = v1alpha1.VerbClearAlarms, v1alpha1.PhasePaused, "1.1.0"
+		})},
 		{name: "what does not restart members", member: "db-3", refused: "continue it: kubectl dbop resume", state: upgrading(3, []string{"db-2"}, func(s *State) {
 			s.without("db-3")
 			s.Operation.Spec.Verb = v1alpha1.VerbDefrag
@@ -65,7 +70,7 @@ func TestReplacementTakesOver(t *testing.T) {
 				r.World = func(string, string) ClosableWorld { return shelved{newIdeal(s), sh} }
 				p, err := r.Prepare(context.Background(), "shop", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbReplaceMember, Member: row.member}})
 				if row.refused != "" {
-					e, ok := err.(*Error) //nolint:errorlint // the very type
+					e, ok := errors.AsType[*Error](err)
 					if !ok || e.Kind != Busy || !strings.Contains(e.Hint, row.refused) {
 						t.Errorf("got %+v", err)
 					}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -172,7 +173,7 @@ func TestUndoRefuses(t *testing.T) {
 				row.cluster(c)
 			}
 			u, err := Undo(c, row.records)
-			e, ok := err.(*Error) //nolint:errorlint // the very type
+			e, ok := errors.AsType[*Error](err)
 			if !ok || e.Kind != row.kind || !strings.Contains(e.Message, row.says) || !strings.Contains(e.Hint, row.hint) || e.Hint == "" {
 				t.Errorf("got %+v, %+v", u, err)
 			}

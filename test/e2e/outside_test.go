@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -66,7 +67,11 @@ func (in inspection) says(subject, words string) bool {
 // changes meanwhile.
 func (s *scene) frozen(do func()) {
 	s.Helper()
-	before := s.versions()
+	var before string
+	s.ok(harness.Until(s.ctx, podWithin, "the namespace to be still", func(ctx context.Context) error {
+		before = s.versions()
+		return s.unchanged(ctx, func() bool { return s.versions() == before })
+	}))
 	do()
 	if after := s.versions(); after != before {
 		s.Errorf("objects changed:\n%s\nbefore:\n%s", after, before)
