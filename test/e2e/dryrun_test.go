@@ -74,11 +74,11 @@ const quietFor = 3 * time.Second
 // still reports whether no controller has anything left to write.
 func (s *scene) still(ctx context.Context) error {
 	before := s.snapshot()
-	return s.unchanged(ctx, func() bool { return maps.Equal(before, s.snapshot()) })
+	return s.settled(ctx, func() bool { return maps.Equal(before, s.snapshot()) })
 }
 
-// unchanged asks once more after a while in which a controller would have written.
-func (s *scene) unchanged(ctx context.Context, same func() bool) error {
+// settled asks once more after a while in which a controller would have written.
+func (s *scene) settled(ctx context.Context, same func() bool) error {
 	select {
 	case <-time.After(quietFor):
 	case <-ctx.Done():

@@ -70,7 +70,7 @@ func (s *scene) frozen(do func()) {
 	var before string
 	s.ok(harness.Until(s.ctx, podWithin, "the namespace to be still", func(ctx context.Context) error {
 		before = s.versions()
-		return s.unchanged(ctx, func() bool { return s.versions() == before })
+		return s.settled(ctx, func() bool { return s.versions() == before })
 	}))
 	do()
 	if after := s.versions(); after != before {
