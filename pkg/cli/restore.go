@@ -152,6 +152,9 @@ func restoreInPlace(ctx context.Context, f *Factory, cmd *cobra.Command, flags *
 			q := question{what: "Restore " + name + " in place from " + m.ID, typed: name, cluster: p.State.Cluster,
 				kept: []string{"the old volumes"},
 				lost: []string{fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.age(m.FinishedAt))}}
+			if t.cluster.Spec.Auth.Enabled && t.cluster.Spec.TLS.Disabled {
+				q.lost = append(q.lost, "the logins of clients, which must connect anew")
+			}
 			if flags.skipBackup {
 				return q, nil
 			}
