@@ -11,7 +11,7 @@ fi
 ns=dbop-demo-$$
 times=$(mktemp)
 
-dbop() { "$DBOP_BIN" "$@" -n "$ns"; }
+dbop() { "$DBOP_BIN" -n "$ns" "$@"; }
 k() { kubectl -n "$ns" "$@"; }
 
 # step TITLE COMMAND... runs a command and notes how long it took.
