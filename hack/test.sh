@@ -66,6 +66,7 @@ summary() {
 	echo
 	grep -hE '^(ok|FAIL)[[:space:]]' "$logs"/*.log || true
 	printf 'tests passed: %s, failed: %s, skipped: %s\n' "$(count PASS)" "$(count FAIL)" "$(count SKIP)"
+	grep -hB1 -E '^ *--- SKIP:' "$logs"/*.log | grep -v '^--$' || true # each with its reason
 }
 
 count() { cat "$logs"/*.log | grep -cE "^ *--- $1:" || true; }
@@ -98,6 +99,9 @@ if phase build make build "$root/bin/cluster"; then
 		phase lint make lint &
 		lint=$!
 		phase e2e hack/e2e.sh || failures=1
+		# These ask a real API server, and skip where none is named, as in unit.
+		phase kube env DBOP_E2E_KUBECONFIG="${DBOP_E2E_KUBECONFIG:-/var/lib/dbop-cluster/kubeconfig}" \
+			go test -count=1 -v -run TestRealCluster ./pkg/kube || failures=1
 		beside $lint || failures=1
 	else
 		failures=1

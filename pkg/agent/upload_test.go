@@ -208,7 +208,7 @@ func TestStall(t *testing.T) {
 // A file that is larger than all the memory must pass.
 func TestMemoryStaysSmall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 256 MiB")
+		t.Skip("-short: it writes 256 MiB")
 	}
 	const size = 256 << 20
 	dial, _, _ := serving(t, time.Minute)

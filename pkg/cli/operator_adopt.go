@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -50,7 +49,7 @@ func newHandover(f *Factory, verbed string, move func(handover, context.Context,
 		if all == (len(args) == 1) {
 			return misuse("name one cluster, or all of the namespace with --all")
 		}
-		targets, err := handoverTargets(cmd.Context(), f, args)
+		targets, err := f.targets(cmd.Context(), args, false)
 		if err != nil {
 			return err
 		}
@@ -76,33 +75,4 @@ func newHandover(f *Factory, verbed string, move func(handover, context.Context,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "All clusters of the namespace.")
 	return cmd
-}
-
-// handoverTargets are the named cluster, or all of the namespace.
-func handoverTargets(ctx context.Context, f *Factory, args []string) ([]*target, error) {
-	if len(args) == 1 {
-		t, err := f.target(ctx, args)
-		return []*target{t}, err
-	}
-	namespace, err := f.namespace()
-	if err != nil {
-		return nil, err
-	}
-	store, err := f.newStore(kube.DryRunClient)
-	if err != nil {
-		return nil, err
-	}
-	clusters, err := store.ListClusters(ctx, namespace, "")
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*target, 0, len(clusters))
-	for i := range clusters {
-		e, err := f.engineNamed(clusters[i].Spec.Engine)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, &target{namespace: namespace, cluster: &clusters[i], engine: e, store: store})
-	}
-	return out, nil
 }

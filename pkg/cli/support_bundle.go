@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/bundle"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 func newSupportBundle(f *Factory) *cobra.Command {
@@ -50,7 +48,7 @@ file is overwritten.`,
 }
 
 func runSupportBundle(ctx context.Context, f *Factory, args []string, all bool, file string, tail int64) error {
-	targets, err := f.bundled(ctx, args, all)
+	targets, err := f.targets(ctx, args, all)
 	if err != nil {
 		return err
 	}
@@ -73,42 +71,6 @@ func runSupportBundle(ctx context.Context, f *Factory, args []string, all bool, 
 	f.note("look into it before you hand it on: tar -xzf %s", file)
 	_, err = fmt.Fprintln(f.Streams.Out, file)
 	return err
-}
-
-// bundled are the clusters to gather: the one that is named, else all of the
-// namespace or of all namespaces.
-func (f *Factory) bundled(ctx context.Context, args []string, all bool) ([]*target, error) {
-	if len(args) > 0 {
-		t, err := f.target(ctx, args)
-		return []*target{t}, err
-	}
-	namespace, err := f.namespace()
-	if err != nil {
-		return nil, err
-	}
-	if all {
-		namespace = metav1.NamespaceAll
-	}
-	store, err := f.newStore(kube.DryRunClient)
-	if err != nil {
-		return nil, err
-	}
-	clusters, err := store.ListClusters(ctx, namespace, "")
-	if err != nil {
-		return nil, err
-	}
-	var out []*target
-	for i := range clusters {
-		e, err := f.engineNamed(clusters[i].Spec.Engine)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, &target{namespace: clusters[i].Namespace, cluster: &clusters[i], engine: e, store: store})
-	}
-	if len(out) == 0 {
-		_, err = only(ctx, store, namespace)
-	}
-	return out, err
 }
 
 // logSelector picks the pods of a cluster, helpers included.

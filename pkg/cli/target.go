@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -49,6 +51,42 @@ func (f *Factory) target(ctx context.Context, args []string) (*target, error) {
 	}
 	t.engine, err = f.engineNamed(t.cluster.Spec.Engine)
 	return t, err
+}
+
+// targets are the clusters meant: the one that is named, else all of the
+// namespace or of all namespaces. None at all is an error.
+func (f *Factory) targets(ctx context.Context, args []string, all bool) ([]*target, error) {
+	if len(args) > 0 {
+		t, err := f.target(ctx, args)
+		return []*target{t}, err
+	}
+	namespace, err := f.namespace()
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		namespace = metav1.NamespaceAll
+	}
+	store, err := f.newStore(kube.DryRunClient)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := store.ListClusters(ctx, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	var out []*target
+	for i := range clusters {
+		e, err := f.engineNamed(clusters[i].Spec.Engine)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &target{namespace: clusters[i].Namespace, cluster: &clusters[i], engine: e, store: store})
+	}
+	if len(out) == 0 {
+		_, err = only(ctx, store, namespace)
+	}
+	return out, err
 }
 
 // only is the cluster meant when none is named.

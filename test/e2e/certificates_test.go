@@ -64,20 +64,7 @@ func TestCertificatesRanOut(t *testing.T) {
 	s := newScene(t, "ranout", "my-db")
 	s.create("my-db", "3.6", "3")
 	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
-	for _, secret := range []string{"my-db-admin-tls", "my-db-client-tls", "my-db-1-tls", "my-db-2-tls", "my-db-3-tls"} {
-		s.expire("my-db", secret)
-	}
-	pods := s.site.Client.CoreV1().Pods(s.ns)
-	for _, pod := range []string{"my-db-1-0", "my-db-2-0", "my-db-3-0"} {
-		s.ok(pods.Delete(s.ctx, pod, metav1.DeleteOptions{}))
-	}
-	s.ok(harness.Until(s.ctx, time.Minute, "the cluster to be down", func(context.Context) error {
-		r := s.try("diagnose", "my-db")
-		if r.Code != 2 || !strings.Contains(r.Stdout, "ran out") || !strings.Contains(r.Stdout, "do:   kubectl dbop certificates rotate my-db") {
-			return fmt.Errorf("diagnose says\n%s", r)
-		}
-		return nil
-	}))
+	s.runsOut("kubectl dbop certificates rotate my-db")
 	if r := s.try("certificates", "show", "my-db"); r.Code != 1 || strings.Count(r.Stdout, "FAIL") != 5 {
 		t.Errorf("show does not tell:\n%s", r)
 	}
@@ -97,18 +84,10 @@ func TestCertificatesRanOut(t *testing.T) {
 	s.liveCertificates("my-db", "served")
 }
 
-// TestCertificatesRanOutInFlight lets them run out while a change of size is
-// half done and its tool is dead: the same command renews them, and goes on.
-func TestCertificatesRanOutInFlight(t *testing.T) {
-	if !torture() {
-		t.Skip("only in the long form")
-	}
-	s := newScene(t, "ranout", "my-db")
-	s.create("my-db", "3.6", "3")
-	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
-	if r := s.with(s.mortal("after:register-member"), "scale", "my-db", "--members", "5"); !r.Killed() {
-		t.Fatalf("expected it to die once the first was registered:\n%s", r)
-	}
+// runsOut ends every certificate of my-db's three members, restarts them, and
+// waits until diagnose names the remedy.
+func (s *scene) runsOut(remedy string) {
+	s.Helper()
 	for _, secret := range []string{"my-db-admin-tls", "my-db-client-tls", "my-db-1-tls", "my-db-2-tls", "my-db-3-tls"} {
 		s.expire("my-db", secret)
 	}
@@ -118,11 +97,26 @@ func TestCertificatesRanOutInFlight(t *testing.T) {
 	}
 	s.ok(harness.Until(s.ctx, time.Minute, "diagnose to tell what to do", func(context.Context) error {
 		r := s.try("diagnose", "my-db")
-		if r.Code != 2 || !strings.Contains(r.Stdout, "ran out") || !strings.Contains(r.Stdout, "do:   kubectl dbop resume my-db") {
+		if r.Code != 2 || !strings.Contains(r.Stdout, "ran out") || !strings.Contains(r.Stdout, "do:   "+remedy) {
 			return fmt.Errorf("diagnose says\n%s", r)
 		}
 		return nil
 	}))
+}
+
+// TestCertificatesRanOutInFlight lets them run out while a change of size is
+// half done and its tool is dead: the same command renews them, and goes on.
+func TestCertificatesRanOutInFlight(t *testing.T) {
+	if !torture() {
+		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables have it in every run")
+	}
+	s := newScene(t, "ranout", "my-db")
+	s.create("my-db", "3.6", "3")
+	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
+	if r := s.with(s.mortal("after:register-member"), "scale", "my-db", "--members", "5"); !r.Killed() {
+		t.Fatalf("expected it to die once the first was registered:\n%s", r)
+	}
+	s.runsOut("kubectl dbop resume my-db")
 	s.must("scale", "my-db", "--members", "5")
 	s.becomes("my-db", 5)
 	kept, err := harness.ReadAll(s.ctx, s.dial("my-db"), "kept/")
