@@ -150,9 +150,7 @@ func (x *trouble) heal(node string) {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		}) {
+		if !nodeReady(*n) {
 			return errors.New("it is not")
 		}
 		return nil
@@ -167,4 +165,10 @@ func (x *trouble) mend(args ...string) {
 	if err := harness.Until(ctx, mendWithin, strings.Join(args, " "), func(ctx context.Context) error { return x.machine.Cluster(ctx, args...) }); err != nil {
 		x.Error(err)
 	}
+}
+
+func nodeReady(n corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }

@@ -78,7 +78,7 @@ func controllerManager(at site.Site) process.Spec {
 		"--authorization-kubeconfig="+KubeconfigOf(at, "controller-manager"),
 		"--bind-address="+site.Host, "--tls-cert-file="+at.PKI("controller-manager.crt"),
 		"--tls-private-key-file="+at.PKI("controller-manager.key"),
-		"--leader-elect=false", "--use-service-account-credentials", "--profiling=false",
+		"--leader-elect=false", "--profiling=false",
 		"--allocate-node-cidrs=false", "--service-cluster-ip-range="+site.ServiceCIDR,
 		"--root-ca-file="+at.PKI("ca.crt"), "--service-account-private-key-file="+at.PKI("sa.key"),
 		"--cluster-signing-cert-file="+at.PKI("ca.crt"), "--cluster-signing-key-file="+at.PKI("ca.key"),

@@ -23,22 +23,29 @@ var certificates = map[string]pki.Subject{
 		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + site.Domain,
 	}},
 	"aggregator":         {User: "kube-aggregator"},
-	"apiserver-client":   {User: "kube-apiserver-client", Groups: []string{"system:masters"}},
+	"apiserver-client":   {User: "kube-apiserver-client", Groups: []string{masters}},
 	"controller-manager": {User: "kube-controller-manager", IPs: []string{site.Host}},
 	"scheduler":          {User: "kube-scheduler", IPs: []string{site.Host}},
 }
 
-// users have a kubeconfig each, in the config directory.
+// masters is the group that may do everything without a look at any role.
+const masters = "system:masters"
+
+// users have a kubeconfig each, in the config directory. Those that clusters
+// can't do without for a while are masters: an API server that was just
+// restarted answers before it has read the roles, and refuses. Elsewhere a
+// load balancer asks first whether it is ready; here the watches of all
+// controllers and of DNS would back off from it, for minutes in all.
 var users = map[string]pki.Subject{
-	"controller-manager": {User: "system:kube-controller-manager"},
-	"scheduler":          {User: "system:kube-scheduler"},
-	"proxy":              {User: "system:kube-proxy"},
-	"coredns":            {User: "dbop:coredns"},
+	"controller-manager": {User: "system:kube-controller-manager", Groups: []string{masters}},
+	"scheduler":          {User: "system:kube-scheduler", Groups: []string{masters}},
+	"proxy":              {User: "system:kube-proxy", Groups: []string{masters}},
+	"coredns":            {User: "dbop:coredns", Groups: []string{masters}},
 	"provisioner":        {User: "dbop:provisioner"},
 }
 
 // admin may do everything, in every namespace.
-var admin = pki.Subject{User: "dbop:admin", Groups: []string{"system:masters"}}
+var admin = pki.Subject{User: "dbop:admin", Groups: []string{masters}}
 
 // Prepare makes the authority and, with it, every certificate, key and
 // kubeconfig of the control plane.
