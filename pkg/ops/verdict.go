@@ -65,6 +65,8 @@ type assessment struct {
 	sick     []string
 	// lost are those of the sick that have no volume any more.
 	lost []string
+	// unseen are silent nodes whose members answer all the same.
+	unseen []string
 	// renew are the commands that certificates ask for.
 	renew []string
 }
@@ -100,7 +102,12 @@ func (a *assessment) members() {
 			continue
 		}
 		if p := firstProblem(facts.Pod.Problem, facts.Volume.Problem); p != nil {
-			a.sick = append(a.sick, name)
+			if p.Kind == kube.ProblemNode && a.e.Health(a.s.View, name) == nil {
+				// Kubernetes lost sight of the node. The member says itself how it is.
+				a.unseen = append(a.unseen, facts.Pod.Node)
+			} else {
+				a.sick = append(a.sick, name)
+			}
 			a.problem("%s: %s: %s", name, p.Kind, p.Message)
 			continue
 		}
@@ -226,6 +233,9 @@ func (a *assessment) commands() []string {
 	next = append(next, a.renew...)
 	if len(a.sick) > 0 {
 		next = append(next, "kubectl dbop logs "+name, "kubectl describe pod "+v1alpha1.PodName(a.sick[0]))
+	}
+	if len(a.sick) == 0 && len(a.unseen) > 0 {
+		next = append(next, "kubectl describe node "+a.unseen[0])
 	}
 	if len(next) > 0 {
 		return next

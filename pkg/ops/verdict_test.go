@@ -73,6 +73,13 @@ func TestAssess(t *testing.T) {
 		{name: "no cluster", change: func(s *State) { s.Cluster = nil }, level: Down, headline: "no such cluster"},
 		{name: "one member down", change: func(s *State) { s.View.Members[2].Reachable = false },
 			level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated", problem: "db-3 does not answer", next: "kubectl dbop logs db"},
+		{name: "a member answers from a silent node", change: func(s *State) {
+			s.Kube.Members[2].Pod = kube.Pod{Node: "n3", Problem: &kube.Problem{Kind: kube.ProblemNode, Message: "n3 is not ready"}}
+		}, level: Degraded, headline: "3 of 3 members are healthy, 1 more failure is tolerated", problem: "n3 is not ready", next: "kubectl describe node n3"},
+		{name: "a member is silent with its node", change: func(s *State) {
+			s.View.Members[2].Reachable = false
+			s.Kube.Members[2].Pod = kube.Pod{Node: "n3", Problem: &kube.Problem{Kind: kube.ProblemNode, Message: "n3 is not ready"}}
+		}, level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated", problem: "n3 is not ready", next: "kubectl dbop logs db"},
 		{name: "no quorum", change: func(s *State) {
 			s.View.Quorum, s.View.Roster = false, nil
 			s.View.Members[1].Reachable, s.View.Members[2].Reachable = false, false
