@@ -3,14 +3,14 @@ package etcd
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/boltfile"
 )
 
 // Lengths of the keys in bucket "key": main revision, '_', sub revision, and
@@ -21,64 +21,119 @@ const (
 	tombstoneMark   = 't'
 )
 
-// readFacts reads what etcd keeps in its buckets (server/storage/schema).
-func readFacts(tx *bolt.Tx) (engine.SnapshotFacts, error) {
-	keys := tx.Bucket([]byte("key"))
-	meta := tx.Bucket([]byte("meta"))
-	if keys == nil || meta == nil {
-		return engine.SnapshotFacts{}, fmt.Errorf("the database has no buckets of etcd: %w", engine.ErrNotSnapshot)
-	}
-	found, err := readKeys(keys, meta)
-	if err != nil {
-		return engine.SnapshotFacts{}, err
-	}
-	members, err := readMembers(tx.Bucket([]byte("members")))
-	if err != nil {
-		return engine.SnapshotFacts{}, err
-	}
-	facts := engine.SnapshotFacts{
-		Fingerprint: found,
-		// Written from 3.6 on.
-		Schema:  string(meta.Get([]byte("storageVersion"))),
-		Members: members,
-	}
-	if auth := tx.Bucket([]byte("auth")); auth != nil {
-		enabled := auth.Get([]byte("authEnabled"))
-		facts.Auth = len(enabled) == 1 && enabled[0] == 1
-	}
-	return facts, nil
+// contents is what etcd keeps in its buckets (server/storage/schema), as the
+// walk through a file meets it.
+type contents struct {
+	buckets map[string]bool
+	// met and sum are of the key space, latest is its last change or compaction.
+	met    *keySet
+	sum    *digest
+	latest int64
+	// applied is the last entry of the log that is in the file.
+	applied uint64
+	facts   engine.SnapshotFacts
 }
 
-// readKeys walks the history once, from its end: the first change of a key
-// that it meets is the key's last. Of the keys that it met it remembers 128
-// random bits each, so that a history of millions fits into little memory.
-func readKeys(keys, meta *bolt.Bucket) (engine.Fingerprint, error) {
-	var latest int64
-	met, sum := newKeySet(), newDigest()
-	history := keys.Cursor()
-	for k, v := history.Last(); k != nil; k, v = history.Prev() {
-		main, deleted, err := parseRevision(k)
-		if err != nil {
-			return engine.Fingerprint{}, err
+// readContents walks through a database once and checks all of it.
+func readContents(path string) (c *contents, err error) {
+	file, err := boltfile.Open(path)
+	if err != nil {
+		return nil, notSnapshot(err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	c = &contents{buckets: map[string]bool{}, met: newKeySet(), sum: newDigest()}
+	if err := file.Walk(c.enter); err != nil {
+		return nil, notSnapshot(err)
+	}
+	if !c.buckets["key"] || !c.buckets["meta"] {
+		return nil, fmt.Errorf("the database has no buckets of etcd: %w", engine.ErrNotSnapshot)
+	}
+	slices.Sort(c.facts.Members)
+	c.facts.Fingerprint = c.sum.fingerprint(c.latest)
+	return c, nil
+}
+
+func notSnapshot(err error) error {
+	if errors.Is(err, boltfile.ErrDamaged) {
+		return fmt.Errorf("%w: %w", engine.ErrNotSnapshot, err)
+	}
+	return err
+}
+
+// enter implements boltfile.Visitor.
+func (c *contents) enter(bucket string) func(key, value []byte) error {
+	c.buckets[bucket] = true
+	switch bucket {
+	case "key":
+		return c.change
+	case "meta":
+		return c.meta
+	case "members":
+		return c.member
+	case "auth":
+		return c.auth
+	}
+	return nil
+}
+
+// change hears the history from its end: the first change of a key that it
+// meets is the key's last. Of the keys that it met it remembers 128 random
+// bits each, so that a history of millions fits into little memory.
+func (c *contents) change(key, value []byte) error {
+	main, deleted, err := parseRevision(key)
+	if err != nil {
+		return err
+	}
+	c.latest = max(c.latest, main)
+	p, err := parsePair(value)
+	if err != nil {
+		return fmt.Errorf("decode the key at revision %d: %w", main, err)
+	}
+	// A change without a key is the mark that a restore with a raised revision leaves.
+	if len(p.key) > 0 && c.met.add(p.key) && !deleted && p.lease == 0 {
+		c.sum.add(p.key, p.value)
+	}
+	return nil
+}
+
+func (c *contents) meta(key, value []byte) error {
+	switch string(key) {
+	case "finishedCompactRev", "scheduledCompactRev":
+		// A compaction removes deletions, perhaps the last change: the server then
+		// continues from the compacted revision (mvcc.store.restore).
+		if main, _, err := parseRevision(value); err == nil {
+			c.latest = max(c.latest, main)
 		}
-		latest = max(latest, main)
-		p, err := parsePair(v)
-		if err != nil {
-			return engine.Fingerprint{}, fmt.Errorf("decode the key at revision %d: %w", main, err)
-		}
-		// A change without a key is the mark that a restore with a raised revision leaves.
-		if len(p.key) > 0 && met.add(p.key) && !deleted && p.lease == 0 {
-			sum.add(p.key, p.value)
+	case "storageVersion":
+		// Written from 3.6 on.
+		c.facts.Schema = string(value)
+	case "consistent_index":
+		if len(value) == 8 {
+			c.applied = binary.BigEndian.Uint64(value)
 		}
 	}
-	// A compaction removes deletions, perhaps the last change: the server then
-	// continues from the compacted revision (mvcc.store.restore).
-	for _, name := range []string{"finishedCompactRev", "scheduledCompactRev"} {
-		if main, _, err := parseRevision(meta.Get([]byte(name))); err == nil {
-			latest = max(latest, main)
-		}
+	return nil
+}
+
+// member reads a member's name; one that had not started has none.
+func (c *contents) member(_, value []byte) error {
+	var m struct {
+		Name string `json:"name"`
 	}
-	return sum.fingerprint(latest), nil
+	if err := json.Unmarshal(value, &m); err != nil {
+		return fmt.Errorf("decode a member: %w: %w", engine.ErrNotSnapshot, err)
+	}
+	if m.Name != "" {
+		c.facts.Members = append(c.facts.Members, m.Name)
+	}
+	return nil
+}
+
+func (c *contents) auth(key, value []byte) error {
+	if string(key) == "authEnabled" {
+		c.facts.Auth = len(value) == 1 && value[0] == 1
+	}
+	return nil
 }
 
 // keySet remembers which keys were met, by two hashes with random seeds: that
@@ -112,26 +167,4 @@ func parseRevision(k []byte) (main int64, deleted bool, err error) {
 		return 0, false, fmt.Errorf("revision %d is too high: %w", unsigned, engine.ErrNotSnapshot)
 	}
 	return int64(unsigned), deleted, nil
-}
-
-// readMembers reads the names of the members; one that had not started has none.
-func readMembers(members *bolt.Bucket) ([]string, error) {
-	if members == nil {
-		return nil, nil
-	}
-	var names []string
-	err := members.ForEach(func(_, v []byte) error {
-		var m struct {
-			Name string `json:"name"`
-		}
-		if err := json.Unmarshal(v, &m); err != nil {
-			return fmt.Errorf("decode a member: %w: %w", engine.ErrNotSnapshot, err)
-		}
-		if m.Name != "" {
-			names = append(names, m.Name)
-		}
-		return nil
-	})
-	slices.Sort(names)
-	return names, err
 }

@@ -2,13 +2,10 @@ package etcd
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -26,8 +23,9 @@ func (*Engine) Examine(dir string) engine.Remains {
 		r.Summary = fmt.Sprintf("log ends at term %d, index %d; known to be decided: %d", end.term, end.index, end.commit)
 	}
 	file := filepath.Join(dir, "member", "snap", "db")
-	facts, applied, failed := readDatabase(file)
+	found, failed := readContents(file)
 	if failed == nil {
+		facts, applied := found.facts, found.applied
 		r.Revision, r.Keys = facts.Revision, facts.Keys
 		if info, err := os.Stat(file); err == nil {
 			r.Bytes = info.Size()
@@ -45,37 +43,6 @@ func (*Engine) Examine(dir string) engine.Remains {
 	}
 	r.Intact = err == nil
 	return r
-}
-
-// readDatabase checks a data file as a backup is checked, page by page, and
-// reads which entry of the log was applied to it last. One after the other:
-// bbolt checks pages in a goroutine of its own, where a panic ends the process,
-// and most damage shows before.
-func readDatabase(path string) (facts engine.SnapshotFacts, applied uint64, err error) {
-	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		return facts, 0, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, read := range []func(*bolt.Tx) error{
-		func(tx *bolt.Tx) error { return checkSize(tx, path) },
-		func(tx *bolt.Tx) (err error) {
-			facts, err = readFacts(tx)
-			return err
-		},
-		consistent,
-		func(tx *bolt.Tx) error {
-			if b := tx.Bucket([]byte("meta")).Get([]byte("consistent_index")); len(b) == 8 {
-				applied = binary.BigEndian.Uint64(b)
-			}
-			return nil
-		},
-	} {
-		if err := guarded(db, read); err != nil {
-			return facts, 0, err
-		}
-	}
-	return facts, applied, nil
 }
 
 // CompareRemains implements engine.Salvager: the later term of the last entry
