@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
 )
@@ -20,31 +22,37 @@ const receiverURL = "http://agent"
 // the data directory is in place. Errors match ErrOccupied, ErrLoading,
 // ErrVolumeFull, ErrCommand and repository.ErrDamaged; an error of r, which
 // is never read after Load returned, comes back as it is. report, which may be
-// nil, hears the bytes sent so far.
+// nil, hears the bytes sent so far. The answer describes what was loaded, if
+// the receiver was asked to; else it is empty, as it is where the load had been
+// done before.
 //
 // If the answer is lost the load may have succeeded: then the receiver's
 // process has ended well. Otherwise a repeat with a fresh r does no harm.
-func Load(ctx context.Context, dial func(context.Context) (net.Conn, error), r io.Reader, size int64, sha256 string, report func(int64)) error {
+func Load(ctx context.Context, dial func(context.Context) (net.Conn, error), r io.Reader, size int64, sha256 string, report func(int64)) (engine.Imprint, error) {
 	counter := repository.Counter{Report: report}
 	body := &lentReader{source: counter.Reader(r)}
 	client := wire.NewClient(dial)
 	defer client.CloseIdleConnections()
-	err := put(ctx, client, body, size, sha256)
+	status, err := put(ctx, client, body, size, sha256)
 	// The transport may still read after an early answer, and r is borrowed.
 	_ = body.Close()
 	if err != nil && body.failure != nil {
 		err = body.failure
 	}
 	if err != nil {
-		return fmt.Errorf("load a backup of %d bytes into a member (%d sent): %w", size, counter.Total(), err)
+		return engine.Imprint{}, fmt.Errorf("load a backup of %d bytes into a member (%d sent): %w", size, counter.Total(), err)
 	}
-	return nil
+	if status.Imprint == nil {
+		return engine.Imprint{}, nil
+	}
+	return *status.Imprint, nil
 }
 
-func put(ctx context.Context, client *http.Client, body io.ReadCloser, size int64, sha256 string) error {
+func put(ctx context.Context, client *http.Client, body io.ReadCloser, size int64, sha256 string) (Status, error) {
+	var status Status
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, receiverURL+pathSnapshot, body)
 	if err != nil {
-		return err
+		return status, err
 	}
 	req.ContentLength = size
 	req.Header.Set(headerSHA256, sha256)
@@ -52,13 +60,13 @@ func put(ctx context.Context, client *http.Client, body io.ReadCloser, size int6
 	req.Header.Set("Expect", "100-continue")
 	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return status, err
 	}
 	if err := loadFaults().Check(resp); err != nil {
-		return err
+		return status, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	return errors.Join(err, resp.Body.Close())
+	err = json.NewDecoder(resp.Body).Decode(&status)
+	return status, errors.Join(err, resp.Body.Close())
 }
 
 // Ready makes one attempt to reach a receiver, or a repository's server.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -98,7 +99,13 @@ func hashOf(data []byte) string {
 
 func deliver(t *testing.T, dial dialer, data []byte) error {
 	t.Helper()
-	return Load(t.Context(), dial, bytes.NewReader(data), int64(len(data)), hashOf(data), nil)
+	return load(t, dial, bytes.NewReader(data), int64(len(data)), hashOf(data))
+}
+
+func load(t *testing.T, dial dialer, r io.Reader, size int64, sum string) error {
+	t.Helper()
+	_, err := Load(context.WithoutCancel(t.Context()), dial, r, size, sum, nil)
+	return err
 }
 
 func volume(t *testing.T, o LoadOptions) []string {
@@ -116,15 +123,20 @@ func volume(t *testing.T, o LoadOptions) []string {
 
 func TestLoad(t *testing.T) {
 	o := options(t, "copy")
+	imprint := engine.Imprint{Fingerprint: engine.Fingerprint{Keys: 7, Hash: "h"}, Mark: "m"}
+	o.Imprint = func(dir string) (engine.Imprint, error) {
+		_, err := os.Stat(filepath.Join(dir, "db"))
+		return imprint, err
+	}
 	dial, ended := receiving(t, newReceiver(o))
 	if err := Ready(t.Context(), dial); err != nil {
 		t.Errorf("Ready: %v", err)
 	}
 	data := bytes.Repeat([]byte("snapshot"), 1<<18)
 	var sent int64
-	err := Load(t.Context(), dial, bytes.NewReader(data), int64(len(data)), hashOf(data), func(n int64) { sent = n })
-	if err != nil || sent != int64(len(data)) {
-		t.Fatalf("%d bytes, %v", sent, err)
+	got, err := Load(t.Context(), dial, bytes.NewReader(data), int64(len(data)), hashOf(data), func(n int64) { sent = n })
+	if err != nil || sent != int64(len(data)) || got != imprint {
+		t.Fatalf("%d bytes, %+v, %v", sent, got, err)
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("receiver: %v", err)
@@ -160,29 +172,35 @@ func TestFailedLoadCanBeRepeated(t *testing.T) {
 		words string
 	}{
 		"command fails": {"fail", func(d dialer) error {
-			return Load(t.Context(), d, bytes.NewReader(data), 8, hashOf(data), nil)
+			return load(t, d, bytes.NewReader(data), 8, hashOf(data))
 		}, ErrCommand, "wrong smell"},
 		"command makes nothing": {"nothing", func(d dialer) error {
-			return Load(t.Context(), d, bytes.NewReader(data), 8, hashOf(data), nil)
+			return load(t, d, bytes.NewReader(data), 8, hashOf(data))
 		}, ErrCommand, "made nothing"},
+		"what it makes can't be read": {"unreadable", func(d dialer) error {
+			return load(t, d, bytes.NewReader(data), 8, hashOf(data))
+		}, ErrCommand, "no database"},
 		"other bytes": {"copy", func(d dialer) error {
-			return Load(t.Context(), d, strings.NewReader("snapshit"), 8, hashOf(data), nil)
+			return load(t, d, strings.NewReader("snapshit"), 8, hashOf(data))
 		}, repository.ErrDamaged, hashOf(data)},
 		"source breaks": {"copy", func(d dialer) error {
-			return Load(t.Context(), d, short(repository.ErrDamaged), 8, hashOf(data), nil)
+			return load(t, d, short(repository.ErrDamaged), 8, hashOf(data))
 		}, repository.ErrDamaged, ""},
 		"source ends early": {"copy", func(d dialer) error {
-			return Load(t.Context(), d, strings.NewReader("snap"), 8, hashOf(data), nil)
+			return load(t, d, strings.NewReader("snap"), 8, hashOf(data))
 		}, nil, ""},
 		"no size": {"copy", func(d dialer) error {
-			return Load(t.Context(), d, bytes.NewReader(data), 0, hashOf(data), nil)
+			return load(t, d, bytes.NewReader(data), 0, hashOf(data))
 		}, repository.ErrRequest, "Content-Length"},
 		"no hash": {"copy", func(d dialer) error {
-			return Load(t.Context(), d, bytes.NewReader(data), 8, "", nil)
+			return load(t, d, bytes.NewReader(data), 8, "")
 		}, repository.ErrRequest, "Dbop-Sha256"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, test.mode)
+			if test.mode == "unreadable" {
+				o.Imprint = func(string) (engine.Imprint, error) { return engine.Imprint{}, errors.New("no database") }
+			}
 			r := newReceiver(o)
 			dial, ended := receiving(t, r)
 			err := test.send(dial)
@@ -226,7 +244,7 @@ func TestSecondLoadIsRefused(t *testing.T) {
 	data := []byte("snapshot")
 	source, feed := io.Pipe()
 	first := make(chan error, 1)
-	go func() { first <- Load(context.Background(), dial, source, 8, hashOf(data), nil) }()
+	go func() { first <- load(t, dial, source, 8, hashOf(data)) }()
 	if _, err := feed.Write(data[:4]); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
@@ -23,6 +24,7 @@ type receiver struct {
 	target  target
 	command []string
 	finish  func(dataDir string) error
+	imprint func(dataDir string) (engine.Imprint, error)
 	margin  int64
 	output  io.Writer
 	free    func(path string) (int64, error)
@@ -95,6 +97,9 @@ func (r *receiver) load(ctx context.Context, body *patient, size int64, sum stri
 	if err == nil && r.finish != nil {
 		err = r.finish(r.target.out())
 	}
+	if err == nil && r.imprint != nil {
+		err = r.describe()
+	}
 	if err == nil {
 		err = r.target.publish()
 	}
@@ -108,6 +113,16 @@ func (r *receiver) load(ctx context.Context, body *patient, size int64, sum stri
 	if err := r.target.clear(); err != nil {
 		_, _ = fmt.Fprintln(r.output, err)
 	}
+	return nil
+}
+
+// describe reads what the command made, all of it, before it is put in place.
+func (r *receiver) describe() error {
+	i, err := r.imprint(r.target.out())
+	if err != nil {
+		return fmt.Errorf("%w: what it made can't be read: %w", ErrCommand, err)
+	}
+	r.status.change(func(s *Status) { s.Imprint = &i })
 	return nil
 }
 

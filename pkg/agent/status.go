@@ -1,6 +1,10 @@
 package agent
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
 
 // State is how far a receiver is.
 type State string
@@ -22,6 +26,8 @@ type Status struct {
 	Size     int64 `json:"size"`
 	// Problem is why the last load failed.
 	Problem string `json:"problem,omitempty"`
+	// Imprint describes what was loaded, where that was asked for.
+	Imprint *engine.Imprint `json:"imprint,omitempty"`
 }
 
 // board is a Status that one goroutine writes and many read.

@@ -50,7 +50,7 @@ func newAgentServe(f *Factory) *cobra.Command {
 
 func newAgentLoad(f *Factory) *cobra.Command {
 	o := agent.LoadOptions{Output: f.Streams.Err}
-	var unlock string
+	var unlock, imprint string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
 		Short: "Receive a backup and make a data directory of it",
@@ -74,6 +74,17 @@ func newAgentLoad(f *Factory) *cobra.Command {
 				}
 				o.Finish = u.Unlock
 			}
+			if imprint != "" {
+				e, err := f.engineNamed(imprint)
+				if err != nil {
+					return err
+				}
+				i, ok := e.(engine.Imprinter)
+				if !ok {
+					return misuse("data of %s can't be described", imprint)
+				}
+				o.Imprint = i.Imprint
+			}
 			return o.Run(cmd.Context())
 		},
 	}
@@ -81,6 +92,7 @@ func newAgentLoad(f *Factory) *cobra.Command {
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
 	cmd.Flags().StringVar(&unlock, "unlock", "", "Engine whose data is to demand no credentials, for copies that nobody else reaches.")
+	cmd.Flags().StringVar(&imprint, "imprint", "", "Engine that describes the finished data, for the answer.")
 	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
 	return cmd
 }

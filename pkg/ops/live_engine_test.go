@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -105,6 +106,12 @@ func (d *database) last() *session {
 	return d.sessions[len(d.sessions)-1]
 }
 
+// Imprint reads what LoadCommand made.
+func (d *database) Imprint(dir string) (engine.Imprint, error) {
+	facts, err := d.opened(filepath.Join(dir, "db"))
+	return engine.Imprint{Fingerprint: facts.Fingerprint, Mark: "mark"}, err
+}
+
 // session notes what it is asked.
 type session struct {
 	access engine.Access
@@ -117,6 +124,7 @@ type session struct {
 	err         error
 	content     string
 	fingerprint engine.Fingerprint
+	mark        string
 	silent      bool
 	shows       engine.Presented
 	copies      []engine.Copy
@@ -185,6 +193,10 @@ func (s *session) Snapshot(_ context.Context, from string, w io.Writer, report f
 
 func (s *session) Fingerprint(_ context.Context, m string) (engine.Fingerprint, error) {
 	return s.fingerprint, s.did("fingerprint %s", m)
+}
+
+func (s *session) Attest(_ context.Context, m, mark string) (bool, error) {
+	return s.mark == mark, s.did("attest %s", m)
 }
 
 func (s *session) Close() error { s.closed = true; return nil }

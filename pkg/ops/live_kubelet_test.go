@@ -102,7 +102,11 @@ func (b *bench) load(pod string, argv []string, volume string) <-chan error {
 		b.t.Fatalf("it listens on %q", flags["--listen"])
 	}
 	return b.listen(pod, 8601, func(ctx context.Context, l net.Listener) error {
-		return agent.Receive(ctx, l, agent.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"], Command: rest[1:], Margin: 1})
+		o := agent.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"], Command: rest[1:], Margin: 1}
+		if flags["--imprint"] == "stub" {
+			o.Imprint = b.database.Imprint
+		}
+		return agent.Receive(ctx, l, o)
 	})
 }
 

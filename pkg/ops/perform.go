@@ -124,28 +124,6 @@ func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) 
 	return l.Store.UpdateCluster(ctx, c)
 }
 
-// recordFormed fixes the identity. A restored founder must first serve what
-// the backup held.
-func (l *Live) recordFormed(ctx context.Context, s State) error {
-	f := s.formation()
-	if s.Cluster.Spec.RestoreFrom != nil && f.ExpectedHash != "" {
-		session, err := l.connect(ctx, s.Cluster)
-		if err != nil {
-			return err
-		}
-		got, err := session.Fingerprint(ctx, f.Members[0])
-		if err != nil {
-			return fmt.Errorf("compare the restored data of %s: %w", f.Members[0], err)
-		}
-		if got.Keys != f.ExpectedKeys || got.Hash != f.ExpectedHash {
-			return &Error{Kind: NeedsHuman, Check: "restored-data",
-				Message: fmt.Sprintf("%s serves %d keys (%.12s), the backup held %d (%.12s)", f.Members[0], got.Keys, got.Hash, f.ExpectedKeys, f.ExpectedHash),
-				Hint:    "did a client write already? otherwise delete this cluster and restore another backup: kubectl dbop backup list"}
-		}
-	}
-	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.ClusterID = s.View.ClusterIDs[0] })
-}
-
 // notGone is the answer while something that was told to go is still there.
 func notGone(what string) error { return fmt.Errorf("%s is still going: %w", what, engine.ErrNotReady) }
 

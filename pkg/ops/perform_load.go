@@ -41,8 +41,9 @@ func (l *Live) load(ctx context.Context, s State, member string, report func(int
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return l.Dialer.DialLoopback(ctx, l.Namespace, helper.Name, loadPort)
 	}
+	var loaded engine.Imprint
 	if !helper.Done {
-		if err := l.stream(ctx, repo, m, dial, report); err != nil {
+		if loaded, err = l.stream(ctx, repo, m, dial, report); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,11 @@ func (l *Live) load(ctx context.Context, s State, member string, report func(int
 	}
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 		f := c.Status.Formation
-		f.Loaded, f.ExpectedKeys, f.ExpectedHash = true, m.Facts.Keys, m.Facts.Hash
+		f.Loaded, f.ExpectedKeys, f.ExpectedHash, f.ExpectedMark = true, m.Facts.Keys, m.Facts.Hash, ""
+		// If the answer was lost, or speaks of other data, all keys are compared.
+		if loaded.Keys == m.Facts.Keys && loaded.Hash == m.Facts.Hash {
+			f.ExpectedMark = loaded.Mark
+		}
 	})
 }
 
@@ -90,19 +95,20 @@ func (l *Live) helper(ctx context.Context, s State, name string, create func() e
 }
 
 // stream sends the backup's bytes to a loader.
-func (l *Live) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) error {
+func (l *Live) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.Imprint, error) {
 	if agent.Ready(ctx, dial) != nil {
-		return fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
+		return engine.Imprint{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
 	}
 	r, _, err := repo.Reader(ctx, m.ID)
 	if err != nil {
-		return err // it names the backup and what is wrong with it
+		return engine.Imprint{}, err // it names the backup and what is wrong with it
 	}
 	defer closing(r)
-	if err := agent.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) }); err != nil {
-		return fmt.Errorf("load backup %s: %w", m.ID, err)
+	loaded, err := agent.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) })
+	if err != nil {
+		return engine.Imprint{}, fmt.Errorf("load backup %s: %w", m.ID, err)
 	}
-	return nil
+	return loaded, nil
 }
 
 // createLoader makes volume and loader pod of a restored founder.
@@ -118,19 +124,20 @@ func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, me
 	if err != nil {
 		return err
 	}
+	var imprint []string
+	if _, ok := l.Engine.(engine.Imprinter); ok {
+		imprint = []string{"--imprint", l.Engine.Name()}
+	}
 	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: kube.PurposeLoad,
 		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		Command: append([]string{kube.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, false)...)})
+		Command: append([]string{kube.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, imprint...)...)})
 }
 
-// loadArgs are the arguments of the agent that loads into DataDir. unlocked
-// data demands no credentials.
-func (l *Live) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision, unlocked bool) []string {
+// loadArgs are the arguments of the agent that loads into DataDir, after which
+// it does what further flags ask for.
+func (l *Live) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision bool, further ...string) []string {
 	token := c.Status.Formation.Token
 	args := []string{"agent", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token}
-	if unlocked {
-		args = append(args, "--unlock", l.Engine.Name())
-	}
-	args = append(args, "--")
+	args = append(append(args, further...), "--")
 	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: agent.FileToken, DataDir: agent.OutToken, KeepRevision: keepRevision})...)
 }

@@ -87,7 +87,7 @@ func TestLoadFillsTheFoundersVolume(t *testing.T) {
 		t.Error("the loader stays")
 	}
 	f := b.cluster().Status.Formation
-	if diff := cmp.Diff(&v1alpha1.Formation{Token: "t", Members: []string{"db-1"}, Loaded: true, ExpectedKeys: 15, ExpectedHash: "hash"}, f); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.Formation{Token: "t", Members: []string{"db-1"}, Loaded: true, ExpectedKeys: 15, ExpectedHash: "hash", ExpectedMark: "mark"}, f); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
 	}
 }

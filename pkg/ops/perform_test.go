@@ -73,17 +73,22 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		restored bool
 		hash     string
+		mark     string
 		got      engine.Fingerprint
 		err      error
-		asked    bool
+		asked    string
 		kind     Kind
 	}{
-		"a new cluster":                  {false, "", engine.Fingerprint{}, nil, false, ""},
-		"the same data":                  {true, "h", expected, nil, true, ""},
-		"a backup without a hash":        {true, "", engine.Fingerprint{}, nil, false, ""},
-		"a key more":                     {true, "h", engine.Fingerprint{Keys: 4, Hash: "h"}, nil, true, NeedsHuman},
-		"other values":                   {true, "h", engine.Fingerprint{Keys: 3, Hash: "x"}, nil, true, NeedsHuman},
-		"a founder that does not answer": {true, "h", expected, errStub, true, Failed},
+		"a new cluster":                  {false, "", "", engine.Fingerprint{}, nil, "", ""},
+		"the same data":                  {true, "h", "", expected, nil, "fingerprint db-1", ""},
+		"a backup without a hash":        {true, "", "m", engine.Fingerprint{}, nil, "", ""},
+		"a key more":                     {true, "h", "", engine.Fingerprint{Keys: 4, Hash: "h"}, nil, "fingerprint db-1", NeedsHuman},
+		"other values":                   {true, "h", "", engine.Fingerprint{Keys: 3, Hash: "x"}, nil, "fingerprint db-1", NeedsHuman},
+		"a founder that does not answer": {true, "h", "", expected, errStub, "fingerprint db-1", Failed},
+		"the mark of what was loaded":    {true, "h", "m", engine.Fingerprint{}, nil, "attest db-1", ""},
+		"another mark, the same data":    {true, "h", "n", expected, nil, "attest db-1 fingerprint db-1", ""},
+		"another mark, other data":       {true, "h", "n", engine.Fingerprint{Keys: 3, Hash: "x"}, nil, "attest db-1 fingerprint db-1", NeedsHuman},
+		"no answer about the mark":       {true, "h", "m", expected, errStub, "attest db-1", Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -92,9 +97,11 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 			if c.restored {
 				cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b1"}
 			}
-			cluster.Status.Formation.ExpectedKeys, cluster.Status.Formation.ExpectedHash = 3, c.hash
+			f := cluster.Status.Formation
+			f.ExpectedKeys, f.ExpectedHash, f.ExpectedMark = 3, c.hash, c.mark
 			b.must(b.store().UpdateCluster(t.Context(), cluster))
 			b.database.model.fingerprint, b.database.model.err = c.got, c.err
+			b.database.model.mark = "m"
 			l := b.live()
 			s := b.observe(l)
 			s.View.ClusterIDs = []string{"cid"}
@@ -105,8 +112,12 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 			if id := b.cluster().Status.Formation.ClusterID; (id == "cid") != (c.kind == "") {
 				t.Errorf("recorded %q", id)
 			}
-			if asked := len(b.database.sessions) > 0; asked != c.asked {
-				t.Errorf("asked: %v", asked)
+			asked := ""
+			if len(b.database.sessions) > 0 {
+				asked = strings.Join(b.database.last().calls, " ")
+			}
+			if asked != c.asked {
+				t.Errorf("asked: %q, want %q", asked, c.asked)
 			}
 			if c.kind == NeedsHuman && !strings.Contains(err.Error(), "the backup held 3 (h)") {
 				t.Errorf("the message does not compare: %v", err)

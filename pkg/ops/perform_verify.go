@@ -63,7 +63,7 @@ func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Reposi
 		dial := func(ctx context.Context) (net.Conn, error) {
 			return l.Dialer.DialLoopback(ctx, l.Namespace, pod, loadPort)
 		}
-		if err := l.stream(ctx, repo, m, dial, report); err != nil {
+		if _, err := l.stream(ctx, repo, m, dial, report); err != nil {
 			return err
 		}
 		return fmt.Errorf("the restored member is starting: %w", engine.ErrNotReady)
@@ -108,10 +108,13 @@ func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseC
 	if err != nil {
 		return err
 	}
-	_, unlockable := l.Engine.(engine.Unlocker)
+	var unlock []string
+	if _, ok := l.Engine.(engine.Unlocker); ok && locked {
+		unlock = []string{"--unlock", l.Engine.Name()}
+	}
 	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: kube.PurposeVerify,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, Then: &pod.Container,
-		Command: append([]string{kube.InstalledBinary}, l.loadArgs(t, t.Name, pod, true, locked && unlockable)...)})
+		Command: append([]string{kube.InstalledBinary}, l.loadArgs(t, t.Name, pod, true, unlock...)...)})
 }
 
 // compare asks the restored member for its fingerprint.

@@ -223,6 +223,9 @@ type Formation struct {
 	// with what the founding member serves.
 	ExpectedKeys int64  `json:"expectedKeys,omitempty"`
 	ExpectedHash string `json:"expectedHash,omitempty"`
+	// ExpectedMark is what the founding member may be asked instead of reading
+	// all its keys: it was taken of its data when that was seen to be the backup's.
+	ExpectedMark string `json:"expectedMark,omitempty"`
 	// Epoch counts in-place restores.
 	Epoch int32 `json:"epoch,omitempty"`
 }

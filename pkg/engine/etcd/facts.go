@@ -22,35 +22,41 @@ const (
 )
 
 // contents is what etcd keeps in its buckets (server/storage/schema), as the
-// walk through a file meets it.
+// walk through a file meets it: from its end, so that "meta" comes before "key".
 type contents struct {
 	buckets map[string]bool
-	// met and sum are of the key space, latest is its last change or compaction.
-	met    *keySet
-	sum    *digest
-	latest int64
+	// met and sum are of the key space, compacted is how far its history is
+	// dropped, or about to be, latest its last change or that.
+	met               *keySet
+	sum               *digest
+	compacted, latest int64
+	// history, if set, hashes it.
+	history *historyHash
 	// applied is the last entry of the log that is in the file.
 	applied uint64
 	facts   engine.SnapshotFacts
 }
 
-// readContents walks through a database once and checks all of it.
-func readContents(path string) (c *contents, err error) {
+func newContents() *contents {
+	return &contents{buckets: map[string]bool{}, met: newKeySet(), sum: newDigest()}
+}
+
+// read walks through a database once and checks all of it.
+func (c *contents) read(path string) (err error) {
 	file, err := boltfile.Open(path)
 	if err != nil {
-		return nil, notSnapshot(err)
+		return notSnapshot(err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	c = &contents{buckets: map[string]bool{}, met: newKeySet(), sum: newDigest()}
 	if err := file.Walk(c.enter); err != nil {
-		return nil, notSnapshot(err)
+		return notSnapshot(err)
 	}
 	if !c.buckets["key"] || !c.buckets["meta"] {
-		return nil, fmt.Errorf("the database has no buckets of etcd: %w", engine.ErrNotSnapshot)
+		return fmt.Errorf("the database has no buckets of etcd: %w", engine.ErrNotSnapshot)
 	}
 	slices.Sort(c.facts.Members)
 	c.facts.Fingerprint = c.sum.fingerprint(c.latest)
-	return c, nil
+	return nil
 }
 
 func notSnapshot(err error) error {
@@ -89,9 +95,13 @@ func (c *contents) change(key, value []byte) error {
 	if err != nil {
 		return fmt.Errorf("decode the key at revision %d: %w", main, err)
 	}
+	lives := c.met.add(p.key) && !deleted
 	// A change without a key is the mark that a restore with a raised revision leaves.
-	if len(p.key) > 0 && c.met.add(p.key) && !deleted && p.lease == 0 {
+	if lives && len(p.key) > 0 && p.lease == 0 {
 		c.sum.add(p.key, p.value)
+	}
+	if c.history != nil {
+		c.history.change(key, value, main > c.compacted, lives)
 	}
 	return nil
 }
@@ -102,6 +112,7 @@ func (c *contents) meta(key, value []byte) error {
 		// A compaction removes deletions, perhaps the last change: the server then
 		// continues from the compacted revision (mvcc.store.restore).
 		if main, _, err := parseRevision(value); err == nil {
+			c.compacted = max(c.compacted, main)
 			c.latest = max(c.latest, main)
 		}
 	case "storageVersion":

@@ -18,8 +18,8 @@ func (*Engine) OpenSnapshot(path string, checked bool) (engine.SnapshotFacts, er
 			return engine.SnapshotFacts{}, fmt.Errorf("open snapshot %s: %w", path, err)
 		}
 	}
-	found, err := readContents(path)
-	if err != nil {
+	found := newContents()
+	if err := found.read(path); err != nil {
 		return engine.SnapshotFacts{}, fmt.Errorf("open snapshot %s: %w", path, err)
 	}
 	return found.facts, nil

@@ -23,7 +23,8 @@ func (*Engine) Examine(dir string) engine.Remains {
 		r.Summary = fmt.Sprintf("log ends at term %d, index %d; known to be decided: %d", end.term, end.index, end.commit)
 	}
 	file := filepath.Join(dir, "member", "snap", "db")
-	found, failed := readContents(file)
+	found := newContents()
+	failed := found.read(file)
 	if failed == nil {
 		facts, applied := found.facts, found.applied
 		r.Revision, r.Keys = facts.Revision, facts.Keys

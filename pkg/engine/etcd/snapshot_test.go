@@ -172,8 +172,13 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 	if out, err := load(); err == nil || !bytes.Contains(out, []byte("not empty")) {
 		f.t.Errorf("loading twice: %v\n%s", err, out)
 	}
+	imprint, err := New().Imprint(r.members[seed].data)
+	if err != nil || imprint.Keys != want.Keys || imprint.Hash != want.Hash || imprint.Mark == "" {
+		f.t.Errorf("imprint %+v, %v, want %+v", imprint, err, want)
+	}
 	r.start(series, seed, true, seed)
 	r.healthy(seed)
+	r.attests(seed, imprint.Mark)
 	if !keepRevision {
 		want.Revision += 1_000_000_000
 	}
@@ -194,6 +199,21 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 	}
 	if diff := cmp.Diff(got, again.Fingerprint); diff != "" {
 		f.t.Errorf("snapshot of the restored server (-server +snapshot):\n%s", diff)
+	}
+}
+
+// attests asks the member for what was loaded into it, and for something else.
+func (f *fleet) attests(member, mark string) {
+	f.t.Helper()
+	if yes, err := f.session.Attest(f.t.Context(), member, mark); err != nil || !yes {
+		f.t.Errorf("the member does not stand by %s: %v", mark, err)
+	}
+	other := mark[:len(mark)-1] + "0"
+	if other == mark {
+		other = mark[:len(mark)-1] + "1"
+	}
+	if yes, err := f.session.Attest(f.t.Context(), member, other); err != nil || yes {
+		f.t.Errorf("the member stands by %s, which is not %s: %v", other, mark, err)
 	}
 }
 
