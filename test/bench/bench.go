@@ -48,6 +48,7 @@ func measures() []measure {
 		{"list", measureList},
 		{"backup", measureBackup},
 		{"restore", measureRestore},
+		{"fleet", measureFleet},
 	}
 }
 
