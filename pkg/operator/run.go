@@ -165,7 +165,7 @@ func cacheOptions(namespaces []string) cache.Options {
 	ours, err := labels.NewRequirement(v1alpha1.LabelCluster, "exists", nil)
 	if err == nil { // a constant that fits
 		for _, kind := range watchedKinds() {
-			o.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*ours)}
+			o.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*ours), Transform: onlyWhose}
 		}
 	}
 	if len(namespaces) > 0 {
@@ -175,6 +175,18 @@ func cacheOptions(namespaces []string) cache.Options {
 		}
 	}
 	return o
+}
+
+// onlyWhose keeps of an object that only wakes somebody whose it is. There are
+// a dozen for each cluster.
+func onlyWhose(o any) (any, error) {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil
+	}
+	m.ObjectMeta = metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		Labels: map[string]string{v1alpha1.LabelCluster: m.Labels[v1alpha1.LabelCluster]}}
+	return m, nil
 }
 
 func alive(*http.Request) error { return nil }
