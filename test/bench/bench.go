@@ -16,7 +16,7 @@ const (
 	measureWithin = 15 * time.Minute
 	// fleetWithin is for thousands of clusters, and time in which nothing happens.
 	fleetWithin = 90 * time.Minute
-	clearWithin   = 3 * time.Minute
+	clearWithin = 3 * time.Minute
 	// commandWithin bounds one command.
 	commandWithin = 4 * time.Minute
 )
