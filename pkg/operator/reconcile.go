@@ -18,12 +18,14 @@ import (
 
 // When an operator comes back without being woken.
 const (
-	idleEvery  = 5 * time.Minute  // a cluster that is well: only its members know who leads; see spread
-	sickEvery  = 10 * time.Second // one that is not, and for which nothing can be done
-	busyEvery  = 3 * time.Second  // one that somebody else acts on
-	lookPause  = 2 * time.Second  // at least between two looks, however often pods change
-	goneFor    = 5 * time.Second  // before a missing custom resource counts as deleted
-	lookWithin = 30 * time.Second // one look
+	idleEvery  = 5 * time.Minute     // a cluster that is well: only its members know who leads
+	idlePace   = time.Second * 3 / 5 // between two such, of whichever cluster: with more than 500 it takes longer to come round
+	idleMost   = 30 * time.Minute    // but never longer
+	sickEvery  = 10 * time.Second    // one that is not, and for which nothing can be done
+	busyEvery  = 3 * time.Second     // one that somebody else acts on
+	lookPause  = 2 * time.Second     // at least between two looks, however often pods change
+	goneFor    = 5 * time.Second     // before a missing custom resource counts as deleted
+	lookWithin = 30 * time.Second    // one look
 )
 
 // What comes first when many are due. An operation that began goes before one
@@ -67,10 +69,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // priority is that of the next visit, unless something wakes it before.
 func (v *visit) priority() int {
-	if v.mind.session != nil {
+	switch {
+	case v.mind.session != nil:
 		return underWay
+	case v.well:
+		return unhurried
 	}
-	return unhurried
+	return 0
 }
 
 func (r *Reconciler) closeAll(ctx context.Context) {

@@ -250,6 +250,17 @@ func TestIdleVisitsSpread(t *testing.T) {
 	}
 }
 
+// TestIdleCostIsBounded: what an operator spends on clusters that are well does
+// not grow with their number, as far as none is left alone for too long.
+func TestIdleCostIsBounded(t *testing.T) {
+	t.Parallel()
+	for clusters, want := range map[int]time.Duration{1: idleEvery, 500: idleEvery, 1000: 10 * time.Minute, 5000: idleMost} {
+		if got := idle(clusters); got != want {
+			t.Errorf("%d clusters: again after %s, want %s", clusters, got, want)
+		}
+	}
+}
+
 // TestOnlyWhoseIsKept: what an operator keeps of pods and records is who is to be woken.
 func TestOnlyWhoseIsKept(t *testing.T) {
 	t.Parallel()

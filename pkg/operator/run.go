@@ -11,6 +11,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -71,8 +73,15 @@ type Config struct {
 	Boundary func(when string, step ops.Step)
 }
 
+// sweepAt is by how many per cent the heap may grow before it is swept. An
+// operator is idle nearly always: memory is worth more than a little work.
+const sweepAt = 50
+
 // Run operates clusters until ctx ends.
 func Run(ctx context.Context, c Config) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(sweepAt)
+	}
 	log := logr.FromSlogHandler(slog.NewJSONHandler(c.Log, nil))
 	ctrllog.SetLogger(log)
 	klog.SetLogger(log)

@@ -96,7 +96,8 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 	o, err := ops.Heal(e, s, nil)
 	if o == nil && err == nil {
 		if c.Spec.Stopped || ops.Assess(e, s).Level == ops.Healthy {
-			return spread(v.key, idleEvery), nil
+			v.well = true
+			return spread(v.key, idle(v.minds.count())), nil
 		}
 		return sickEvery, nil
 	}
@@ -108,6 +109,12 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 		return 0, err
 	}
 	return v.open(ctx, &ops.Request{Operation: *o}, false)
+}
+
+// idle is after how long a cluster that is well is looked at again, for an
+// operator of so many: what it spends on looking does not grow with them.
+func idle(clusters int) time.Duration {
+	return min(max(idleEvery, time.Duration(clusters)*idlePace), idleMost)
 }
 
 // spread is a duration up to a quarter longer, of each cluster its own: those

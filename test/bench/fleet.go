@@ -78,7 +78,10 @@ func (b *bench) fleet(ctx context.Context, s *sizing) (err error) {
 		return err
 	}
 	defer clusters.Close()
-	return errors.Join(b.founding(ctx, s, plane, clusters), b.standing(ctx, s, plane, clusters))
+	if err := b.founding(ctx, s, plane, clusters); err != nil {
+		return err
+	}
+	return b.standing(ctx, s, plane, clusters)
 }
 
 // founding creates all at once.

@@ -78,7 +78,7 @@ func Start(ctx context.Context, dir, components string) (*Plane, error) {
 			"--service-account-signing-key-file="+p.at("sa.key"), "--service-cluster-ip-range=10.64.0.0/12",
 			// Whoever would make the accounts of pods is not there.
 			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none",
-			"--audit-policy-file="+p.at("audit.yaml"), "--audit-log-path="+p.AuditLog()),
+			"--audit-policy-file="+p.at("audit.yaml"), "--audit-log-path="+p.AuditLog(), "--audit-log-maxsize=100000"),
 	)
 	if err != nil {
 		return nil, errors.Join(err, p.Stop())
