@@ -226,6 +226,7 @@ func TestWhatBeganComesFirst(t *testing.T) {
 			t.Errorf("an operation that began has priority %d, a new one 0", got)
 		}
 		b.settle(idleEvery)
+		time.Sleep(lookPause)
 		if got := visit(); got >= 0 {
 			t.Errorf("a cluster that is well has priority %d, what was asked for 0", got)
 		}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -163,8 +164,8 @@ func (p *Plane) ready(ctx context.Context) error {
 // Stop ends both processes, the API server first.
 func (p *Plane) Stop() error {
 	var all []error
-	for i := len(p.processes) - 1; i >= 0; i-- {
-		all = append(all, end(p.processes[i], syscall.SIGTERM))
+	for _, cmd := range slices.Backward(p.processes) {
+		all = append(all, end(cmd, syscall.SIGTERM))
 	}
 	p.processes = nil
 	return errors.Join(all...)
