@@ -22,6 +22,8 @@ import (
 const (
 	tunnelDeadline = 30 * time.Second
 	streamDeadline = 2 * time.Second
+	// firstDeadline is for an address that may be of a pod that is gone.
+	firstDeadline = time.Second
 )
 
 // Tunnel is a connection to one pod that carries many streams.
@@ -67,8 +69,20 @@ func inCluster(c *Client) bool {
 
 // DialPod connects to a port of a pod.
 func (d *Dialer) DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
+	return d.DialPodAt(ctx, namespace, pod, "", port)
+}
+
+// DialPodAt is DialPod for a pod of which the address was just seen: where
+// that leads to nobody, the pod may have another by now, which is looked up.
+func (d *Dialer) DialPodAt(ctx context.Context, namespace, pod, address string, port int) (net.Conn, error) {
 	if !d.direct {
 		return d.DialLoopback(ctx, namespace, pod, port)
+	}
+	if address != "" {
+		first := net.Dialer{Timeout: firstDeadline}
+		if conn, err := first.DialContext(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port))); err == nil {
+			return conn, nil
+		}
 	}
 	p := &corev1.Pod{}
 	if err := d.client.api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, p); err != nil {

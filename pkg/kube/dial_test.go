@@ -6,10 +6,13 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
@@ -196,4 +199,33 @@ func TestDialEndsWithItsContextButNotForOthers(t *testing.T) {
 			t.Errorf("%d tunnels, want the one that was being opened", len(f.opened))
 		}
 	})
+}
+
+// TestDialerTriesTheSeenAddressFirst: a pod that was just looked at is not
+// looked up again, unless nobody answers where it was.
+func TestDialerTriesTheSeenAddressFirst(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	port := listener.Addr().(*net.TCPAddr).Port
+	for seen, want := range map[string]int64{"127.0.0.1": 0, "127.0.0.2": 1, "": 1} {
+		var asked atomic.Int64
+		p := testPod(func(p *corev1.Pod) { p.Status.PodIP = "127.0.0.1" })
+		c, _ := newFake(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			asked.Add(1)
+			return c.Get(ctx, key, o, opts...)
+		}}, p)
+		d := NewDialer(c, nil)
+		d.direct = true
+		conn, err := d.DialPodAt(t.Context(), p.Namespace, p.Name, seen, port)
+		if err != nil {
+			t.Fatalf("seen at %q: %v", seen, err)
+		}
+		_ = conn.Close()
+		if asked.Load() != want {
+			t.Errorf("seen at %q: looked up %d times, want %d", seen, asked.Load(), want)
+		}
+	}
 }

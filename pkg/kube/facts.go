@@ -31,7 +31,7 @@ type Facts struct {
 	// Helpers are the tool's own pods for this cluster, by name.
 	Helpers []Helper `json:"helpers,omitempty"`
 	// Foreign lists objects, as kind/name, that bear a name of ours but not our
-	// labels. It is looked for until the cluster formed; later every write
+	// labels. It is looked for before anything is made; later every write
 	// checks by itself, see ErrForeign.
 	Foreign []string `json:"foreign,omitempty"`
 }

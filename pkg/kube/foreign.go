@@ -1,48 +1,76 @@
 package kube
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
+	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// foreign lists what bears one of the cluster's names but belongs to somebody
-// else: applying over it would take it away from its owner.
-func (s *snapshot) foreign(c *v1alpha1.DatabaseCluster) []string {
-	services := []string{v1alpha1.HeadlessService(c.Name), v1alpha1.ClientService(c.Name)}
-	var secrets, members []string
-	for n := 1; n <= int(c.Spec.Members); n++ {
-		members = append(members, v1alpha1.MemberName(c.Name, n))
-	}
-	if !c.Spec.TLS.Disabled {
-		secrets = []string{v1alpha1.CASecret(c.Name), v1alpha1.AdminSecret(c.Name), v1alpha1.ClientSecret(c.Name)}
-		for _, m := range members {
-			secrets = append(secrets, v1alpha1.MemberSecret(m))
-		}
-	}
+// strangers lists what bears one of the cluster's names but belongs to somebody
+// else: applying over it would take it away from its owner. It asks for each
+// name by itself: a list of a whole namespace costs as much as the namespace
+// holds, and a hundred clusters that are made at once would each ask for it.
+func (c *Client) strangers(ctx context.Context, cluster *v1alpha1.DatabaseCluster) ([]string, error) {
+	var mu sync.Mutex
 	var out []string
-	note := func(kind string, o metav1.Object, names []string) {
-		if slices.Contains(names, o.GetName()) && o.GetLabels()[v1alpha1.LabelCluster] != c.Name {
-			out = append(out, kind+"/"+o.GetName())
-		}
+	var asks []func(context.Context) error
+	for _, o := range taken(cluster) {
+		asks = append(asks, func(ctx context.Context) error {
+			found, err := c.peek(ctx, o)
+			if errors.Is(err, ErrNotFound) {
+				return nil
+			}
+			if err == nil && found.Labels[v1alpha1.LabelCluster] != cluster.Name {
+				mu.Lock()
+				defer mu.Unlock()
+				out = append(out, strings.ToLower(found.Kind)+"/"+found.Name)
+			}
+			return err
+		})
 	}
-	for i := range s.services.Items {
-		note("service", &s.services.Items[i], services)
-	}
-	for i := range s.secrets.Items {
-		note("secret", &s.secrets.Items[i], secrets)
-	}
-	for i := range s.workloads.Items {
-		note("statefulset", &s.workloads.Items[i], members)
-	}
-	for i := range s.claims.Items {
-		note("persistentvolumeclaim", &s.claims.Items[i], members)
-	}
-	for i := range s.budgets.Items {
-		note("poddisruptionbudget", &s.budgets.Items[i], []string{budgetName(c.Name)})
-	}
+	err := together(ctx, asks...)
 	slices.Sort(out)
+	return out, err
+}
+
+// taken are the objects that a cluster is about to make, by kind and name.
+func taken(c *v1alpha1.DatabaseCluster) []client.Object {
+	var out []client.Object
+	note := func(o client.Object, name string) {
+		o.SetNamespace(c.Namespace)
+		o.SetName(name)
+		out = append(out, o)
+	}
+	note(&corev1.Service{}, v1alpha1.HeadlessService(c.Name))
+	note(&corev1.Service{}, v1alpha1.ClientService(c.Name))
+	note(&policyv1.PodDisruptionBudget{}, budgetName(c.Name))
+	for n := 1; n <= int(c.Spec.Members); n++ {
+		note(&appsv1.StatefulSet{}, v1alpha1.MemberName(c.Name, n))
+		note(&corev1.PersistentVolumeClaim{}, v1alpha1.VolumeName(v1alpha1.MemberName(c.Name, n)))
+	}
+	if c.Spec.TLS.Disabled {
+		return out
+	}
+	for _, name := range []string{v1alpha1.CASecret(c.Name), v1alpha1.AdminSecret(c.Name), v1alpha1.ClientSecret(c.Name)} {
+		note(&corev1.Secret{}, name)
+	}
+	for n := 1; n <= int(c.Spec.Members); n++ {
+		note(&corev1.Secret{}, v1alpha1.MemberSecret(v1alpha1.MemberName(c.Name, n)))
+	}
 	return out
+}
+
+// begun reports whether something was made for the cluster already. Volumes
+// don't count: they outlive one.
+func (s *snapshot) begun() bool {
+	return len(s.workloads.Items)+len(s.services.Items)+len(s.budgets.Items)+len(s.secrets.Items) > 0
 }

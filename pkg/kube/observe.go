@@ -29,26 +29,23 @@ type snapshot struct {
 // Facts reads what exists for a cluster: five requests, made at once, and one
 // more for each member whose volume or pod is overdue. Secrets are looked for
 // only until the cluster has formed: afterwards whoever misses one says so
-// when it is used, and no reader needs the right to list them. It writes nothing.
+// when it is used, and no reader needs the right to list them. What bears its
+// names without its labels is looked for before anything is made; later every
+// write checks by itself. It writes nothing.
 func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (Facts, error) {
 	s := &snapshot{}
 	s.secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	ours := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}}
-	named := ours
-	if founding(cluster) {
-		// What bears our names without our labels shows only in the whole namespace.
-		named = ours[:1]
-	}
-	certificates := func(ctx context.Context) error { return c.api.List(ctx, &s.secrets, named...) }
+	certificates := func(ctx context.Context) error { return c.api.List(ctx, &s.secrets, ours...) }
 	if !founding(cluster) {
 		certificates = func(context.Context) error { return nil }
 	}
 	err := together(ctx,
 		func(ctx context.Context) error { return c.api.List(ctx, &s.pods, ours...) },
-		func(ctx context.Context) error { return c.api.List(ctx, &s.workloads, named...) },
-		func(ctx context.Context) error { return c.api.List(ctx, &s.claims, named...) },
-		func(ctx context.Context) error { return c.api.List(ctx, &s.services, named...) },
-		func(ctx context.Context) error { return c.api.List(ctx, &s.budgets, named...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.workloads, ours...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.claims, ours...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.services, ours...) },
+		func(ctx context.Context) error { return c.api.List(ctx, &s.budgets, ours...) },
 		certificates,
 	)
 	if err != nil {
@@ -56,6 +53,11 @@ func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (
 	}
 	now := c.Now()
 	facts := s.facts(cluster, now)
+	if founding(cluster) && !s.begun() {
+		if facts.Foreign, err = c.strangers(ctx, cluster); err != nil {
+			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
+		}
+	}
 	for _, name := range s.overdue(facts, now) {
 		if err := c.addEvents(ctx, cluster, s, &facts, name); err != nil {
 			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)

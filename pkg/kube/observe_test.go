@@ -125,6 +125,51 @@ func TestFactsWithoutRights(t *testing.T) {
 	}
 }
 
+// TestFactsListsNoWholeNamespace: what a look costs does not grow with what
+// else is in the namespace, also before the cluster formed.
+func TestFactsListsNoWholeNamespace(t *testing.T) {
+	c, _ := newFake(t, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		var o client.ListOptions
+		o.ApplyOptions(opts)
+		if o.LabelSelector == nil || o.LabelSelector.Empty() {
+			t.Errorf("%T of a whole namespace", list)
+		}
+		return c.List(ctx, list, opts...)
+	}})
+	founding := testCluster()
+	founding.Status.Formation.ClusterID = ""
+	if _, err := c.Facts(t.Context(), founding); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFactsLooksForForeignersOnce: as soon as something of the cluster exists,
+// writes check by themselves. A volume that an earlier cluster left is no beginning.
+func TestFactsLooksForForeignersOnce(t *testing.T) {
+	services, _ := BuildServices(testCluster(), []corev1.ServicePort{{Name: "client", Port: 2379}})
+	for name, made := range map[string]client.Object{"a service": services, "a volume": BuildVolume(testCluster(), "db-2")} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			c, _ := newFake(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				asked.Add(1)
+				return c.Get(ctx, key, o, opts...)
+			}}, made)
+			founding := testCluster()
+			founding.Status.Formation.ClusterID = ""
+			if _, err := c.Facts(t.Context(), founding); err != nil {
+				t.Fatal(err)
+			}
+			want := int64(0)
+			if name == "a volume" {
+				want = 15 // 2 services, a budget, 3 workloads, 3 volumes, 6 secrets
+			}
+			if asked.Load() != want {
+				t.Errorf("asked for %d objects by name, want %d", asked.Load(), want)
+			}
+		})
+	}
+}
+
 func TestFactsNoticesForeignersWhileFounding(t *testing.T) {
 	objects := []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-client"}},

@@ -29,7 +29,6 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 		}
 	}
 	slices.SortFunc(f.Helpers, func(a, b Helper) int { return cmp.Compare(a.Name, b.Name) })
-	f.Foreign = s.foreign(c)
 	return f
 }
 

@@ -85,6 +85,12 @@ func (s *minds) of(key types.NamespacedName) *mind {
 	return m
 }
 
+func (s *minds) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all)
+}
+
 func (s *minds) forget(key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -17,12 +18,23 @@ import (
 
 // When an operator comes back without being woken.
 const (
-	idleEvery  = 5 * time.Minute  // a cluster that is well: only its members know who leads
-	sickEvery  = 10 * time.Second // one that is not, and for which nothing can be done
-	busyEvery  = 3 * time.Second  // one that somebody else acts on
-	lookPause  = 2 * time.Second  // at least between two looks, however often pods change
-	goneFor    = 5 * time.Second  // before a missing custom resource counts as deleted
-	lookWithin = 30 * time.Second // one look
+	idleEvery  = 5 * time.Minute     // a cluster that is well: only its members know who leads
+	idlePace   = time.Second * 3 / 5 // between two such, of whichever cluster: with more than 500 it takes longer to come round
+	idleMost   = 30 * time.Minute    // but never longer
+	sickEvery  = 10 * time.Second    // one that is not, and for which nothing can be done
+	busyEvery  = 3 * time.Second     // one that somebody else acts on
+	lookPause  = 2 * time.Second     // at least between two looks, however often pods change
+	goneFor    = 5 * time.Second     // before a missing custom resource counts as deleted
+	lookWithin = 30 * time.Second    // one look
+)
+
+// What comes first when many are due. An operation that began goes before one
+// that did not: the fewer are under way at a time, the fewer leases have to be
+// kept and waits looked after. A look at a cluster that nobody asked for comes
+// last, as what was there when the operator began does.
+const (
+	underWay  = 10
+	unhurried = handler.LowPriority
 )
 
 // Reconciler looks after custom resources: one step at a time, each decided in package ops.
@@ -52,7 +64,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		v.mind.close(ctx)
 		err = nil // it is the end, and no failure
 	}
-	return reconcile.Result{RequeueAfter: again}, err
+	return reconcile.Result{RequeueAfter: again, Priority: new(v.priority())}, err
+}
+
+// priority is that of the next visit, unless something wakes it before.
+func (v *visit) priority() int {
+	switch {
+	case v.mind.session != nil:
+		return underWay
+	case v.well:
+		return unhurried
+	}
+	return 0
 }
 
 func (r *Reconciler) closeAll(ctx context.Context) {

@@ -2,12 +2,16 @@ package operator
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
@@ -201,5 +205,77 @@ func TestReconcile(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
+}
+
+// TestWhatBeganComesFirst: a visit to an operation under way goes before those
+// to clusters of which nothing is wanted, and before what was asked for anew.
+func TestWhatBeganComesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.custom(nil)
+		visit := func() int {
+			r, err := b.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: b.key})
+			if err != nil || r.Priority == nil {
+				t.Fatalf("priority %v, %v", r.Priority, err)
+			}
+			return *r.Priority
+		}
+		if got := visit(); got <= 0 {
+			t.Errorf("an operation that began has priority %d, a new one 0", got)
+		}
+		b.settle(idleEvery)
+		time.Sleep(lookPause)
+		if got := visit(); got >= 0 {
+			t.Errorf("a cluster that is well has priority %d, what was asked for 0", got)
+		}
+	})
+}
+
+// TestIdleVisitsSpread: clusters that were looked at together are not due together.
+func TestIdleVisitsSpread(t *testing.T) {
+	t.Parallel()
+	due := map[time.Duration]int{}
+	for i := range 1000 {
+		d := spread(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("db-%d", i)}, idleEvery)
+		if d < idleEvery || d > idleEvery*5/4 {
+			t.Fatalf("due after %s", d)
+		}
+		due[d.Truncate(time.Second)]++
+	}
+	for at, n := range due {
+		if n > 40 {
+			t.Errorf("%d clusters are due within the second after %s", n, at)
+		}
+	}
+}
+
+// TestIdleCostIsBounded: what an operator spends on clusters that are well does
+// not grow with their number, as far as none is left alone for too long.
+func TestIdleCostIsBounded(t *testing.T) {
+	t.Parallel()
+	for clusters, want := range map[int]time.Duration{1: idleEvery, 500: idleEvery, 1000: 10 * time.Minute, 5000: idleMost} {
+		if got := idle(clusters); got != want {
+			t.Errorf("%d clusters: again after %s, want %s", clusters, got, want)
+		}
+	}
+}
+
+// TestOnlyWhoseIsKept: what an operator keeps of pods and records is who is to be woken.
+func TestOnlyWhoseIsKept(t *testing.T) {
+	t.Parallel()
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-0", UID: "one", ResourceVersion: "7",
+		Labels: map[string]string{v1alpha1.LabelCluster: "db", "other": "x"}, Annotations: map[string]string{"long": "text"}}}
+	kept, err := onlyWhose(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := kept.(*metav1.PartialObjectMetadata)
+	if got := clusterOf(t.Context(), m); len(got) != 1 || got[0].Name != "db" || m.ResourceVersion != "7" {
+		t.Errorf("wakes %v", got)
+	}
+	if len(m.Annotations) > 0 || len(m.Labels) != 1 {
+		t.Errorf("kept %v %v", m.Labels, m.Annotations)
 	}
 }

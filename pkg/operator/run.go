@@ -11,6 +11,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -71,8 +73,15 @@ type Config struct {
 	Boundary func(when string, step ops.Step)
 }
 
+// sweepAt is by how many per cent the heap may grow before it is swept. An
+// operator is idle nearly always: memory is worth more than a little work.
+const sweepAt = 50
+
 // Run operates clusters until ctx ends.
 func Run(ctx context.Context, c Config) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(sweepAt)
+	}
 	log := logr.FromSlogHandler(slog.NewJSONHandler(c.Log, nil))
 	ctrllog.SetLogger(log)
 	klog.SetLogger(log)
@@ -165,7 +174,7 @@ func cacheOptions(namespaces []string) cache.Options {
 	ours, err := labels.NewRequirement(v1alpha1.LabelCluster, "exists", nil)
 	if err == nil { // a constant that fits
 		for _, kind := range watchedKinds() {
-			o.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*ours)}
+			o.ByObject[kind] = cache.ByObject{Label: labels.NewSelector().Add(*ours), Transform: onlyWhose}
 		}
 	}
 	if len(namespaces) > 0 {
@@ -175,6 +184,18 @@ func cacheOptions(namespaces []string) cache.Options {
 		}
 	}
 	return o
+}
+
+// onlyWhose keeps of an object that only wakes somebody whose it is. There are
+// a dozen for each cluster.
+func onlyWhose(o any) (any, error) {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil
+	}
+	m.ObjectMeta = metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		Labels: map[string]string{v1alpha1.LabelCluster: m.Labels[v1alpha1.LabelCluster]}}
+	return m, nil
 }
 
 func alive(*http.Request) error { return nil }

@@ -3,7 +3,10 @@ package operator
 import (
 	"context"
 	"crypto/rand"
+	"hash/fnv"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -93,7 +96,8 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 	o, err := ops.Heal(e, s, nil)
 	if o == nil && err == nil {
 		if c.Spec.Stopped || ops.Assess(e, s).Level == ops.Healthy {
-			return idleEvery, nil
+			v.well = true
+			return spread(v.key, idle(v.minds.count())), nil
 		}
 		return sickEvery, nil
 	}
@@ -105,6 +109,21 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 		return 0, err
 	}
 	return v.open(ctx, &ops.Request{Operation: *o}, false)
+}
+
+// idle is after how long a cluster that is well is looked at again, for an
+// operator of so many: what it spends on looking does not grow with them.
+func idle(clusters int) time.Duration {
+	return min(max(idleEvery, time.Duration(clusters)*idlePace), idleMost)
+}
+
+// spread is a duration up to a quarter longer, of each cluster its own: those
+// that an operator looked at together when it began are not due together for ever.
+func spread(key types.NamespacedName, about time.Duration) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key.String())) // never fails
+	const parts = 1000
+	return about + about/4*time.Duration(h.Sum32()%parts)/parts
 }
 
 func (v *visit) observe(ctx context.Context, e engine.Engine) (ops.State, error) {

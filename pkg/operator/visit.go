@@ -23,6 +23,8 @@ type visit struct {
 	custom *v1alpha1.DatabaseCluster
 	charge ops.Charge
 	report sheet
+	// well is a cluster of which nothing is wanted and which lacks nothing.
+	well bool
 }
 
 // pay reads, asks what comes next, and does it.

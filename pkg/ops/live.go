@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -44,8 +45,10 @@ type Live struct {
 	// certificates says that operations ask for all of them, heedExpiry that
 	// they do as soon as one is met that ran out.
 	certificates, heedExpiry bool
-	watch                    func() <-chan struct{}
-	cancel                   context.CancelFunc
+	// seen is where pods were when they were looked at last, by name.
+	seen   atomic.Pointer[map[string]string]
+	watch  func() <-chan struct{}
+	cancel context.CancelFunc
 }
 
 var _ ClosableWorld = (*Live)(nil)
@@ -97,6 +100,7 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 	if s.Kube, err = l.Client.Facts(ctx, c); err != nil {
 		return s, fmt.Errorf("look at what exists for cluster %s: %w", l.Name, err)
 	}
+	l.remember(s.Kube)
 	if err := l.certificateFacts(ctx, &s, c); err != nil {
 		return s, err
 	}
@@ -205,8 +209,26 @@ func (l *Live) access(c *v1alpha1.DatabaseCluster, config *tls.Config) engine.Ac
 	}
 	return engine.Access{Cluster: c, TLS: config, Credentials: l.passwords(secrets...),
 		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
-			return l.Dialer.DialPod(ctx, c.Namespace, pod, port)
+			return l.Dialer.DialPodAt(ctx, c.Namespace, pod, l.address(pod), port)
 		}}
+}
+
+// remember keeps where pods are: a member is dialled right after.
+func (l *Live) remember(f kube.Facts) {
+	at := map[string]string{}
+	for _, m := range f.Members {
+		at[v1alpha1.PodName(m.Name)] = m.Pod.IP
+	}
+	l.seen.Store(&at)
+}
+
+// address is where a pod was when it was looked at last; "" if that is not known.
+func (l *Live) address(pod string) string {
+	at := l.seen.Load()
+	if at == nil {
+		return ""
+	}
+	return (*at)[pod]
 }
 
 // image returns the image of a version for this cluster.

@@ -57,6 +57,23 @@ const (
 	firstBackoff   = 200 * time.Millisecond
 )
 
+// A driver of many clusters looks at what is waited for after every quarter of
+// the time that it took so far, but after maxPoll at the latest: what
+// Kubernetes knows wakes it anyway, and the longer members keep to themselves
+// what only they know, the less does a moment more count.
+const (
+	patientPart = 4
+	maxPoll     = 2 * time.Second
+)
+
+// poll is how long to pause in a wait that has gone on for so long.
+func (l *Loop) poll(waited time.Duration) time.Duration {
+	if l.Rest == nil {
+		return l.Poll
+	}
+	return max(l.Poll, min(waited/patientPart, maxPoll))
+}
+
 // Run repeats turns until the operation is done, blocked, stopped or out of
 // time. On success the record says Succeeded (or Cancelled); otherwise it
 // stays, with the reason, for whoever continues.

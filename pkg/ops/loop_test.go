@@ -337,3 +337,19 @@ func TestLoopStepsBack(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestPollGrows: who has one cluster looks at a steady pace, who has many looks
+// less often the longer a wait goes on.
+func TestPollGrows(t *testing.T) {
+	t.Parallel()
+	one := &Loop{Poll: 250 * time.Millisecond}
+	many := &Loop{Poll: 250 * time.Millisecond, Rest: func(time.Duration) {}}
+	for waited, want := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, 4 * time.Second: time.Second, time.Hour: maxPoll} {
+		if got := one.poll(waited); got != 250*time.Millisecond {
+			t.Errorf("one cluster, after %s: %s", waited, got)
+		}
+		if got := many.poll(waited); got != want {
+			t.Errorf("many clusters, after %s: %s, want %s", waited, got, want)
+		}
+	}
+}

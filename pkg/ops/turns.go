@@ -130,7 +130,7 @@ func (t *turns) wait(ctx context.Context, step Step, why string) error {
 			Message: fmt.Sprintf("waited %s for: %s; still: %s", step.Deadline, step.Title, why),
 			Hint:    "kubectl dbop status shows what each member says; the same command continues"}
 	}
-	return t.pauseFor(ctx, t.loop.Poll)
+	return t.pauseFor(ctx, t.loop.poll(time.Since(e.since)))
 }
 
 // perform journals the step and does it.

@@ -14,7 +14,9 @@ import (
 const (
 	// measureWithin bounds one measure, clearWithin what it leaves behind.
 	measureWithin = 15 * time.Minute
-	clearWithin   = 3 * time.Minute
+	// fleetWithin is for thousands of clusters, and time in which nothing happens.
+	fleetWithin = 90 * time.Minute
+	clearWithin = 3 * time.Minute
 	// commandWithin bounds one command.
 	commandWithin = 4 * time.Minute
 )
@@ -48,6 +50,7 @@ func measures() []measure {
 		{"list", measureList},
 		{"backup", measureBackup},
 		{"restore", measureRestore},
+		{"fleet", measureFleet},
 	}
 }
 
@@ -80,7 +83,11 @@ func (b *bench) all(ctx context.Context) bool {
 			continue
 		}
 		fmt.Printf("== %s (load average %s)\n", m.name, load())
-		within, cancel := context.WithTimeout(ctx, measureWithin)
+		bound := measureWithin
+		if m.name == "fleet" {
+			bound = fleetWithin
+		}
+		within, cancel := context.WithTimeout(ctx, bound)
 		if err := m.take(within, b); err != nil {
 			failed = true
 			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", m.name, err)

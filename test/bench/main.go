@@ -16,7 +16,7 @@ import (
 )
 
 // benchWithin bounds the whole run.
-const benchWithin = 40 * time.Minute
+const benchWithin = 2 * time.Hour
 
 // settings are what the command line chooses.
 type settings struct {
@@ -24,7 +24,11 @@ type settings struct {
 	repeats int
 	sizeMiB int
 	only    string
-	out     string
+	// clusters are the sizes of fleets, edits how many changes are timed in each, idleFor how long it is left alone.
+	clusters string
+	edits    int
+	idleFor  time.Duration
+	out      string
 }
 
 func main() {
@@ -37,6 +41,9 @@ func run() int {
 	flag.IntVar(&set.repeats, "repeats", 3, "how often everything else on a cluster runs")
 	flag.IntVar(&set.sizeMiB, "size", 256, "MiB of values in the keyspace that is backed up")
 	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+strings.Join(names(), ","))
+	flag.StringVar(&set.clusters, "clusters", "100,1000", "how many clusters the operator looks after, smallest first")
+	flag.IntVar(&set.edits, "edits", 100, "how many edits of such clusters are timed")
+	flag.DurationVar(&set.idleFor, "idle", 390*time.Second, "how long the operator is left alone; each of its clusters is due once in 5 to 6.25 minutes")
 	flag.StringVar(&set.out, "out", "docs/bench.json", "file for the results; empty for none")
 	flag.Parse()
 	for n := range strings.SplitSeq(set.only, ",") {

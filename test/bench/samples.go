@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -30,4 +31,13 @@ func (s samples) spread(unit string) string {
 		return "no run"
 	}
 	return fmt.Sprintf("median %.3g %s, %.3g to %.3g, n=%d", s.median(), unit, slices.Min(s), slices.Max(s), len(s))
+}
+
+// quantile is the smallest that so large a part of all does not exceed.
+func (s samples) quantile(part float64) float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(s))
+	return sorted[max(0, int(math.Ceil(part*float64(len(sorted))))-1)]
 }
