@@ -67,6 +67,19 @@ $(TOOLS)/golangci-lint: hack/versions.env
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	@touch $@
 
+.PHONY: release-check
+release-check: $(TOOLS)/goreleaser $(TOOLS)/helm $(CLUSTER) ## Make a release without publishing it, and look at everything in it
+	@$(CLUSTER) build kubectl
+	hack/release/check.sh
+
+$(TOOLS)/goreleaser: hack/versions.env
+	GOBIN=$(TOOLS) go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	@touch $@
+
+$(TOOLS)/helm: hack/versions.env
+	GOBIN=$(TOOLS) go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION)
+	@touch $@
+
 .PHONY: generate
 generate: ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference
 	go run sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION) object crd:maxDescLen=200 output:crd:dir=deploy/crd paths=./pkg/api/v1alpha1/...
