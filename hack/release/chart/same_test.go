@@ -37,7 +37,7 @@ rules: [{verbs: [get]}]
 		"a field too few": {"rules: [{verbs: [get]}]", "", "ClusterRole op is not the same: .rules"},
 		"a field more":    {"[{verbs: [get]}]", "[{verbs: [get], resources: [pods]}]", ".rules[0].resources"},
 		"another shape":   {"[{verbs: [get]}]", "{verbs: [get]}", "ClusterRole op is not the same: .rules"},
-		"a label":         {"app: x", "app: y", ".metadata.labels.app"},
+		"a label":         {"app: x", "app: z", ".metadata.labels.app"},
 		"an object less":  {"kind: ClusterRole", "kind: Role", "ClusterRole op is not in the chart"},
 		"an object more":  {"kind: ClusterRole", "kind: Role", "Role op is in the chart alone"},
 		"one twice":       {"kind: ClusterRole\nmetadata: {name: op}", "kind: Deployment\nmetadata: {name: op, namespace: dbop-system}", "there twice"},
