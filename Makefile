@@ -48,7 +48,7 @@ test: ## Set everything up and pass every test, end to end included
 
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/...
+	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/...
 
 .PHONY: e2e
 e2e: build cluster-up ## Tests on the real cluster
@@ -79,6 +79,10 @@ $(TOOLS)/goreleaser: hack/versions.env
 $(TOOLS)/helm: hack/versions.env
 	GOBIN=$(TOOLS) go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION)
 	@touch $@
+
+.PHONY: picture
+picture: build cluster-up ## Make the picture in the README anew, from a real run
+	hack/picture.sh
 
 .PHONY: generate
 generate: ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference
