@@ -48,7 +48,7 @@ test: ## Set everything up and pass every test, end to end included
 
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/...
+	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/...
 
 .PHONY: e2e
 e2e: build cluster-up ## Tests on the real cluster
@@ -66,6 +66,23 @@ lint: $(TOOLS)/golangci-lint ## Static checks, import rules included
 $(TOOLS)/golangci-lint: hack/versions.env
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	@touch $@
+
+.PHONY: release-check
+release-check: $(TOOLS)/goreleaser $(TOOLS)/helm $(CLUSTER) ## Make a release without publishing it, and look at everything in it
+	@$(CLUSTER) build kubectl
+	hack/release/check.sh
+
+$(TOOLS)/goreleaser: hack/versions.env
+	GOBIN=$(TOOLS) go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	@touch $@
+
+$(TOOLS)/helm: hack/versions.env
+	GOBIN=$(TOOLS) go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION)
+	@touch $@
+
+.PHONY: picture
+picture: build cluster-up ## Make the picture in the README anew, from a real run
+	hack/picture.sh
 
 .PHONY: generate
 generate: ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference

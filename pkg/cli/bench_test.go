@@ -55,7 +55,9 @@ type bench struct {
 	// evidence is everything that exists.
 	evidence kube.Evidence
 	// site is what a namespace offers.
-	site    kube.Preflight
+	site kube.Preflight
+	// operator is the image of an operator, "" for none.
+	operator string
 	connect func() error
 	mu      sync.Mutex
 }
@@ -171,6 +173,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	f.serverVersion = func() (*version.Info, error) {
 		return &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}, nil
 	}
+	f.newInstaller = func(kube.DryRun) (installer, error) { return fakeInstaller{image: b.operator}, nil }
 	f.whoami = func(context.Context) string { return "ada" }
 	f.newKeys = func(string, *v1alpha1.DatabaseCluster, engine.Engine) (keys, error) { return fakeKeys{}, nil }
 	f.preflight = func(context.Context, string, string) (kube.Preflight, error) { return b.site, nil }

@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func newReference() *cobra.Command {
+func newReference(f *Factory) *cobra.Command {
 	var dir string
+	var manual bool
 	cmd := &cobra.Command{
 		Use:    "reference --dir DIR",
-		Short:  "Write the reference of all commands as Markdown",
-		Long:   "Write the reference of all commands as Markdown, one page each. It is part of the build.",
+		Short:  "Write the reference of all commands",
+		Long:   "Write the reference of all commands, one page each, as Markdown or as manual pages. It is part of the build.",
 		Hidden: true,
 		Example: `  # Write the reference
   kubectl dbop reference --dir docs/reference`,
@@ -26,10 +27,14 @@ func newReference() *cobra.Command {
 			if dir == "" {
 				return misuse("--dir is required")
 			}
+			if manual {
+				return writeManual(cmd.Root(), dir, f.Build.Version)
+			}
 			return writeReference(cmd.Root(), dir)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "Directory to write to; pages of commands that are gone are removed.")
+	cmd.Flags().BoolVar(&manual, "man", false, "Write manual pages of section 1.")
 	return cmd
 }
 

@@ -125,7 +125,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unch
 	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform), newScale(f, perform), newSwitchover(f, perform))
 	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform), newRecover(f, perform))
 	add(root, groupDiagnostics, newDiagnose(f), newInspect(f), newCheck(f), newPlan(f), newResume(f), newCancel(f), newUndo(f, perform), newHistory(f), newLogs(f), newSupportBundle(f))
-	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newAgent(f), newReference())
+	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newAgent(f), newReference(f))
 	completeGlobals(f, root)
 	return root
 }

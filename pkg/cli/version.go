@@ -1,13 +1,20 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	semver "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/dbop-dev/kubectl-dbop/deploy"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // builtFor is the minor of Kubernetes whose client libraries are built in.
@@ -15,8 +22,17 @@ const builtFor = 37
 
 // versionSheet is what version says, for machines.
 type versionSheet struct {
-	Client clientVersion `json:"client"`
-	Server *version.Info `json:"server,omitempty"`
+	Client   clientVersion    `json:"client"`
+	Operator *operatorVersion `json:"operator,omitempty"`
+	Server   *version.Info    `json:"server,omitempty"`
+}
+
+// operatorVersion is what a Deployment says; nil if there is none to be seen.
+type operatorVersion struct {
+	Namespace string `json:"namespace"`
+	Image     string `json:"image"`
+	// Version is the tag of the image, "" for one that is named by its digest alone.
+	Version string `json:"version,omitempty"`
 }
 
 type clientVersion struct {
@@ -30,46 +46,89 @@ type clientVersion struct {
 func newVersion(f *Factory) *cobra.Command {
 	out := newOutput()
 	var clientOnly bool
+	var namespace string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of this tool and of the server",
-		Long:  "Print the versions of this tool and of the server. With --client it needs no cluster.",
+		Short: "Print the versions of this tool, of an operator and of the server",
+		Long: `Print the versions of this tool, of an operator and of the server, and warn where they are too far apart.
+With --client it needs no cluster. An operator that you may not see is left out.`,
 		Example: `  # Print the version of this tool only
   kubectl dbop version --client`,
 		Args:              arguments(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := out.check(); err != nil {
 				return err
 			}
-			return runVersion(f, out, clientOnly)
+			sheet := newVersionSheet(f)
+			if clientOnly {
+				return printVersion(f, out, sheet)
+			}
+			server, err := f.serverVersion()
+			if err == nil {
+				sheet.Server, sheet.Operator = server, f.operatorVersion(cmd.Context(), namespace)
+			}
+			return errors.Join(printVersion(f, out, sheet), err)
 		},
 	}
 	out.addTo(cmd)
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "Print the version of this tool only.")
+	cmd.Flags().StringVar(&namespace, "operator-namespace", deploy.Namespace, "Namespace of the operator.")
 	return cmd
 }
 
-func runVersion(f *Factory, out *output, clientOnly bool) error {
-	sheet := newVersionSheet(f)
-	var failed error
-	if !clientOnly {
-		sheet.Server, failed = f.serverVersion()
-	}
+func printVersion(f *Factory, out *output, sheet versionSheet) error {
 	if !out.human() {
-		if err := out.print(f.Streams.Out, "Version", sheet); err != nil {
-			return err
-		}
-		return failed
+		return out.print(f.Streams.Out, "Version", sheet)
 	}
 	fmt.Fprintf(f.Streams.Out, "Client Version: %s\n", sheet.Client.Version)
-	if sheet.Server != nil {
-		fmt.Fprintf(f.Streams.Out, "Server Version: %s\n", sheet.Server.GitVersion)
-		if warning := skew(*sheet.Server); warning != "" {
+	warn := func(warning string) {
+		if warning != "" {
 			f.note("%s %s", f.errPalette().yellow("warning:"), warning)
 		}
 	}
-	return failed
+	if o := sheet.Operator; o != nil {
+		fmt.Fprintf(f.Streams.Out, "Operator Version: %s\n", cmp.Or(o.Version, o.Image))
+		warn(operatorSkew(sheet.Client.Version, o.Version))
+	}
+	if sheet.Server != nil {
+		fmt.Fprintf(f.Streams.Out, "Server Version: %s\n", sheet.Server.GitVersion)
+		warn(skew(*sheet.Server))
+	}
+	return nil
+}
+
+// operatorVersion looks for an operator. Most people may not look into its
+// namespace, and for them there is none.
+func (f *Factory) operatorVersion(ctx context.Context, namespace string) *operatorVersion {
+	client, err := f.newInstaller(kube.DryRunClient)
+	if err != nil {
+		return nil
+	}
+	_, _, image, err := client.Rollout(ctx, namespace, deploy.Name)
+	if err != nil || image == "" {
+		return nil
+	}
+	o := &operatorVersion{Namespace: namespace, Image: image}
+	name, _, _ := strings.Cut(image, "@")
+	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
+		o.Version = name[at+1:]
+	}
+	return o
+}
+
+// operatorSkew warns where records and requests of one may be unknown to the
+// other: at another minor. What is no version, such as a build, is not judged.
+func operatorSkew(client, operator string) string {
+	ours, errOurs := semver.ParseGeneric(client)
+	theirs, errTheirs := semver.ParseGeneric(operator)
+	if errOurs != nil || errTheirs != nil || ours.Major() == theirs.Major() && ours.Minor() == theirs.Minor() {
+		return ""
+	}
+	if ours.LessThan(theirs) {
+		return fmt.Sprintf("the operator is %s and this tool %s: install the tool of the operator's minor", operator, client)
+	}
+	return fmt.Sprintf("the operator is %s and this tool %s: %s operator install brings the operator to this version; no database restarts", operator, client, displayName)
 }
 
 // newVersionSheet knows the client only.

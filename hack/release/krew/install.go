@@ -34,7 +34,7 @@ func Install(p Platform, archive, dir string) error {
 		return fmt.Errorf("install %s: %w", archive, err)
 	}
 	defer func() { _ = os.RemoveAll(packed) }()
-	if err := unpack(archive, packed); err != nil {
+	if err := Unpack(archive, packed); err != nil {
 		return fmt.Errorf("unpack %s: %w", archive, err)
 	}
 	files := p.Files
@@ -110,7 +110,8 @@ func write(name string, content io.Reader, mode os.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-func unpack(archive, dir string) error {
+// Unpack unpacks a .tar.gz or a .zip, and refuses one that leads out of dir.
+func Unpack(archive, dir string) error {
 	if strings.HasSuffix(archive, ".zip") {
 		return unzip(archive, dir)
 	}

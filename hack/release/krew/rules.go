@@ -29,8 +29,8 @@ func Check(m Manifest, file string) error {
 	if !nameFits(m.Metadata.Name) {
 		wrong("%q can't be a plugin's name", m.Metadata.Name)
 	}
-	if !semver().MatchString(m.Spec.Version) {
-		wrong("version %q is not semver with a leading v", m.Spec.Version)
+	if err := CheckVersion(m.Spec.Version); err != nil {
+		problems = append(problems, err)
 	}
 	switch short := m.Spec.ShortDescription; {
 	case short == "" || strings.ContainsAny(short, "\r\n"):
@@ -65,8 +65,13 @@ func nameFits(name string) bool {
 	return regexp.MustCompile(`^[\w-]+$`).MatchString(name) && !slices.Contains(reserved, strings.ToUpper(name))
 }
 
-func semver() *regexp.Regexp {
-	return regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+// CheckVersion refuses what is no version of a release. A tag becomes the
+// version of the program and of its image.
+func CheckVersion(version string) error {
+	if !regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(version) {
+		return fmt.Errorf("version %q is not semver with a leading v, such as v1.2.3", version)
+	}
+	return nil
 }
 
 func checkPlatform(p Platform) error {
