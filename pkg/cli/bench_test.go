@@ -57,6 +57,8 @@ type bench struct {
 	// site is what a namespace offers.
 	site    kube.Preflight
 	connect func() error
+	// door leads to a member.
+	door func(member string) (doorway, error)
 	mu      sync.Mutex
 }
 
@@ -165,6 +167,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	}
 	f.evidence = func(context.Context, string, string) kube.Evidence { return b.evidence }
 	f.newPods = func() (pods, error) { return b.pods, nil }
+	f.newDoorway = b.doorway
 	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
 		return repository.NewDirectory(at.Path)
 	}
