@@ -59,7 +59,7 @@ type bench struct {
 	connect func() error
 	// door leads to a member.
 	door func(member string) (doorway, error)
-	mu      sync.Mutex
+	mu   sync.Mutex
 }
 
 func newBench(t *testing.T) *bench {

@@ -104,4 +104,6 @@ func TestConnectInAPod(t *testing.T) {
 	}
 }
 
-func (b *bench) doorway(_ context.Context, _ *target, member string) (doorway, error) { return b.door(member) }
+func (b *bench) doorway(_ context.Context, _ *target, member string) (doorway, error) {
+	return b.door(member)
+}

@@ -109,7 +109,7 @@ func (d *Doorway) lead(ctx context.Context, near net.Conn) error {
 	defer func() { _ = near.Close() }()
 	protocols, err := admit(ctx, near)
 	if err != nil {
-		return nil //nolint:nilerr // a stranger, or a program that changed its mind: not the far end's failure
+		return nil // a stranger, or a program that changed its mind: not the far end's failure
 	}
 	far, err := d.reach(ctx, protocols)
 	if err != nil {
