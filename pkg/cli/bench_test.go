@@ -59,7 +59,9 @@ type bench struct {
 	// operator is the image of an operator, "" for none.
 	operator string
 	connect func() error
-	mu      sync.Mutex
+	// door leads to a member.
+	door func(member string) (doorway, error)
+	mu   sync.Mutex
 }
 
 func newBench(t *testing.T) *bench {
@@ -167,6 +169,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	}
 	f.evidence = func(context.Context, string, string) kube.Evidence { return b.evidence }
 	f.newPods = func() (pods, error) { return b.pods, nil }
+	f.newDoorway = b.doorway
 	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
 		return repository.NewDirectory(at.Path)
 	}

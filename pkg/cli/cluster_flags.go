@@ -16,6 +16,7 @@ type clusterFlags struct {
 	cpu, memory             string
 	image, registry, helper string
 	noTLS, requireSpread    bool
+	auth                    bool
 	caSecret                string
 	config                  map[string]string
 	repository              string
@@ -65,7 +66,7 @@ func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.Da
 	out.Spec = v1alpha1.DatabaseClusterSpec{
 		Engine: e.Name(), Version: version, Members: c.members, Image: c.image, Config: c.config,
 		Registry: f.either(c.registry, envRegistry), HelperImage: f.either(c.helper, envHelperImage),
-		TLS: v1alpha1.TLS{Disabled: c.noTLS, CASecret: c.caSecret},
+		TLS: v1alpha1.TLS{Disabled: c.noTLS, CASecret: c.caSecret}, Auth: v1alpha1.Auth{Enabled: c.auth},
 	}
 	if c.repository != "" {
 		at, err := f.location(c.repository, nil)

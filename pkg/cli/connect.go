@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 func newConnect(f *Factory) *cobra.Command {
@@ -16,9 +16,11 @@ func newConnect(f *Factory) *cobra.Command {
 	var noExec bool
 	cmd := &cobra.Command{
 		Use:   "connect NAME [-- ARGS...]",
-		Short: "Run the database's own client in a member",
-		Long: `Run the database's own client in a member, for a person: etcdctl for etcd. What follows -- is given to it;
-without anything it shows the members.`,
+		Short: "Run the database's own client",
+		Long: `Run the database's own client, for a person: etcdctl for etcd. What follows -- is given to it; without anything
+it shows the members. It runs in a member's pod. Where clients must log in it can't: then the program of this
+machine is run, and reaches the member through a port that is open only to it, and only until it ends. It is the
+administrator there, and no password or key of the cluster is in its arguments or in a file.`,
 		Example: `  # Show the member list as etcdctl sees it
   kubectl dbop connect my-db
 
@@ -36,7 +38,7 @@ without anything it shows the members.`,
 			return runConnect(cmd.Context(), f, args[0], member, args[1:], noExec)
 		},
 	}
-	cmd.Flags().StringVar(&member, "member", "", "Member to run in; the first one that runs if not set.")
+	cmd.Flags().StringVar(&member, "member", "", "Member to reach; the first one that runs if not set.")
 	cmd.Flags().BoolVar(&noExec, "no-exec", false, "Print the command line instead of running it.")
 	_ = cmd.RegisterFlagCompletionFunc("member", completeMemberFlag(f))
 	return cmd
@@ -47,37 +49,46 @@ func runConnect(ctx context.Context, f *Factory, name, member string, args []str
 	if err != nil {
 		return err
 	}
-	if t.cluster.Spec.Auth.Enabled {
-		f.note("note: clients of %s must log in, and a client in a member's pod can't; %s credentials show %s names what one elsewhere needs", name, displayName, name)
-	}
-	argv, err := clientCommand(t.cluster, args)
-	if err != nil {
-		return err
+	program, ok := t.engine.(engine.ClientProgram)
+	if !ok {
+		return &engine.Refusal{Check: "connect", Reason: "no client program is known for engine " + t.engine.Name()}
 	}
 	reader, err := f.newPods()
 	if err != nil {
 		return err
 	}
-	found, err := reader.List(ctx, t.namespace, v1alpha1.LabelCluster+"="+name+","+v1alpha1.LabelMember)
+	pod, member, err := runningMember(ctx, reader, t, member)
 	if err != nil {
 		return err
 	}
-	var pod string
+	switch {
+	case ops.NeedsDoorway(t.cluster) && noExec:
+		return printDoorway(f, t, program, pod, args)
+	case ops.NeedsDoorway(t.cluster):
+		return f.throughDoorway(ctx, t, program, member, args)
+	}
+	argv := program.InPod(t.cluster, args)
+	if noExec {
+		_, err := fmt.Fprintf(f.Streams.Out, "kubectl exec -it -n %s %s -- %s\n", t.namespace, pod, words(argv))
+		return err
+	}
+	return reader.Exec(ctx, t.namespace, pod, argv, f.Streams, f.Streams.InTTY && f.Streams.OutTTY)
+}
+
+// runningMember finds the pod of the member, or of the first that runs.
+func runningMember(ctx context.Context, reader pods, t *target, member string) (pod, name string, err error) {
+	found, err := reader.List(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember)
+	if err != nil {
+		return "", "", err
+	}
 	var members []string
 	for _, p := range found {
 		m := p.Labels[v1alpha1.LabelMember]
 		members = append(members, m)
-		if (member == "" && pod == "" && p.Status.Phase == "Running") || (member != "" && m == member) {
-			pod = p.Name
+		if (member == "" && p.Status.Phase == "Running") || (member != "" && m == member) {
+			return p.Name, m, nil
 		}
 	}
-	if pod == "" {
-		return &engine.Refusal{Check: "member", Reason: fmt.Sprintf("no member of %s to connect to: %q is not among %s", name, member, orNone(members)),
-			Hint: displayName + " status " + name}
-	}
-	if noExec {
-		_, err := fmt.Fprintf(f.Streams.Out, "kubectl exec -it -n %s %s -- %s\n", t.namespace, pod, strings.Join(argv, " "))
-		return err
-	}
-	return reader.Exec(ctx, t.namespace, pod, argv, f.Streams, f.Streams.InTTY && f.Streams.OutTTY)
+	return "", "", &engine.Refusal{Check: "member", Reason: fmt.Sprintf("no member of %s to connect to: %q is not among %s", t.cluster.Name, member, orNone(members)),
+		Hint: displayName + " status " + t.cluster.Name}
 }

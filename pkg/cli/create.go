@@ -36,7 +36,10 @@ nothing to a cluster that is as asked already.`,
   kubectl dbop create my-db --engine etcd
 
   # Choose version and size, spread over three nodes
-  kubectl dbop create my-db --engine etcd --version 3.6 --members 3 --storage 8Gi --require-spread`,
+  kubectl dbop create my-db --engine etcd --version 3.6 --members 3 --storage 8Gi --require-spread
+
+  # Let nobody in who does not log in
+  kubectl dbop create my-db --engine etcd --auth`,
 		Args:              arguments(1, 1, "the NAME of the new cluster"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +62,7 @@ nothing to a cluster that is as asked already.`,
 	c.addTo(cmd, shortTimeout, false)
 	cmd.Flags().StringVar(&flags.engine, "engine", "", "Database product, see 'kubectl dbop engines'.")
 	cmd.Flags().Int32Var(&flags.members, "members", 3, "Number of members.")
+	cmd.Flags().BoolVar(&flags.auth, "auth", false, "Demand from the beginning that clients log in, see 'kubectl dbop auth'.")
 	cmd.Flags().StringVar(&flags.repository, "repository", "", "Default repository of this cluster's backups, such as dir:/backups or pvc:claim.")
 	flags.addTo(f, cmd)
 	completeEngines(f, cmd)

@@ -64,6 +64,8 @@ type Factory struct {
 	newStore  func(kube.DryRun) (kube.Store, error)
 	newRunner func(runnerOptions) (*runner, error)
 	newPods   func() (pods, error)
+	// newDoorway opens a way into a member for a program of this machine.
+	newDoorway func(ctx context.Context, t *target, member string) (doorway, error)
 	// newVerifier works on the cluster that is wanted, which may be gone.
 	newVerifier func(runnerOptions) (verifier, error)
 	// newOutsider finds a database that something else made.
@@ -90,6 +92,7 @@ func newFactory(c Config) *Factory {
 	f.newStore = live.store
 	f.newRunner = live.runner
 	f.newPods = live.pods
+	f.newDoorway = live.doorway
 	f.newVerifier = live.verifier
 	f.newOutsider = live.outsider
 	f.evidence = live.evidence
@@ -165,14 +168,19 @@ func (f *Factory) note(format string, args ...any) {
 
 // commandLine is what repeats this command.
 func (f *Factory) commandLine() string {
-	words := []string{displayName}
-	for _, a := range f.Args {
+	return strings.TrimSuffix(displayName+" "+words(f.Args), " ")
+}
+
+// words writes arguments as a shell reads them.
+func words(args []string) string {
+	var out []string
+	for _, a := range args {
 		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?`#~!") {
 			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
 		}
-		words = append(words, a)
+		out = append(out, a)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(out, " ")
 }
 
 // defaultDirectory is the repository of those who name none.

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // livePods implements pods on a real cluster.
@@ -32,6 +34,16 @@ func (l *live) pods() (pods, error) {
 		return nil, fmt.Errorf("make a client for pods: %w", err)
 	}
 	return &livePods{config: config, core: core}, nil
+}
+
+// doorway opens a way into one member.
+func (l *live) doorway(ctx context.Context, t *target, member string) (doorway, error) {
+	config, err := l.liveConfig(runnerOptions{engine: t.engine})
+	if err != nil {
+		return nil, err
+	}
+	config.Namespace, config.Name = t.namespace, t.cluster.Name
+	return ops.OpenDoorway(ctx, config, t.cluster, member)
 }
 
 // List implements pods.

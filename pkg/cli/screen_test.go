@@ -110,16 +110,3 @@ func TestLogsAreMergedByTime(t *testing.T) {
 		t.Errorf("%s%s", r.out, r.err)
 	}
 }
-
-func TestConnectPrintsTheCommandLine(t *testing.T) {
-	argv, err := clientCommand(&v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "etcd"}}, []string{"get", "k"})
-	want := "etcdctl --endpoints=https://localhost:2379 --cacert=/etc/etcd/tls/ca.crt --cert=/etc/etcd/tls/tls.crt --key=/etc/etcd/tls/tls.key get k"
-	if err != nil || strings.Join(argv, " ") != want {
-		t.Errorf("%v, %v", argv, err)
-	}
-	b := newBench(t)
-	b.cluster("my-db")
-	if r := b.run("connect", "my-db"); r.code != ExitRefused {
-		t.Errorf("exit %d\n%s", r.code, r.err)
-	}
-}

@@ -21,6 +21,9 @@ func (p planner) authentication() *Decision {
 		if !p.s.Cluster.Spec.Auth.Enabled {
 			return nil
 		}
+		if p.s.verb() == v1alpha1.VerbCreate && p.fresh() && p.s.View.Auth() == engine.AuthOn {
+			return nil // created by an earlier operation, which proved it
+		}
 	default:
 		return nil
 	}
@@ -38,8 +41,7 @@ func (p planner) enableAuth() *Decision {
 		return nil
 	}
 	if p.s.fact(v1alpha1.FactCredentials) == "" {
-		return do(Step{ID: "create-credentials", Action: ActionCredentials, Risk: RiskNone, Deadline: stepDeadline,
-			Title: "Generate passwords", Reason: "each is kept in a secret of its own", Touches: passwordSecrets(p.s.Cluster, p.users()...)})
+		return p.credentials(eachOfItsOwn)
 	}
 	for _, u := range p.users() {
 		if p.s.fact(factUser(u.Name)) == "" {
@@ -52,6 +54,15 @@ func (p planner) enableAuth() *Decision {
 	}
 	return do(Step{ID: "prove-auth", Action: ActionProveAuth, Risk: RiskNone, Deadline: stepDeadline,
 		Title: "Prove that the administrator and the applications may, and nobody without a name"})
+}
+
+const eachOfItsOwn = "each is kept in a secret of its own"
+
+// credentials writes the passwords down. A cluster that is founded with
+// authentication gets them before its first member.
+func (p planner) credentials(reason string) *Decision {
+	return do(Step{ID: "create-credentials", Action: ActionCredentials, Risk: RiskNone, Deadline: stepDeadline,
+		Title: "Generate passwords", Reason: reason, Touches: passwordSecrets(p.s.Cluster, p.users()...)})
 }
 
 func (p planner) disableAuth() *Decision {

@@ -84,6 +84,10 @@ func TestAuthentication(t *testing.T) {
 			asked(v1alpha1.VerbRestore, engine.AuthOff, wantsAuth), append(makesAll, "enable-auth", "prove-auth"), ""},
 		"a restored cluster that is proved": {
 			asked(v1alpha1.VerbRestore, engine.AuthOn, wantsAuth, known(v1alpha1.FactProved)), nil, ""},
+		"created, and created once more": {
+			asked(v1alpha1.VerbCreate, engine.AuthOn, wantsAuth), nil, ""},
+		"created once more, after somebody turned it off": {
+			asked(v1alpha1.VerbCreate, engine.AuthOff, wantsAuth), append(makesAll, "enable-auth", "prove-auth"), ""},
 		"no other verb turns it on": {
 			asked(v1alpha1.VerbRestart, engine.AuthOff, wantsAuth), nil, ""},
 	} {
@@ -91,6 +95,22 @@ func TestAuthentication(t *testing.T) {
 			t.Parallel()
 			expectPlan(t, c.state, c.want, c.block)
 		})
+	}
+}
+
+// TestCreateWithAuth: the passwords are written down before the first member
+// starts, and the cluster counts as created once nobody gets in without a name.
+func TestCreateWithAuth(t *testing.T) {
+	t.Parallel()
+	s := wanted(3)
+	s.Operation = operation(v1alpha1.VerbCreate)
+	wantsAuth(&s)
+	expectPlan(t, s, []string{"create-certificates", "create-credentials", "create-services", "start-members/db-1,db-2,db-3", "wait/formed", "record-formation",
+		"seal-members", "ensure-user/root", "ensure-user/client", "enable-auth", "prove-auth", "set-budget"}, "")
+	plainText(&s)
+	s.setFact(v1alpha1.FactCredentials)
+	if d := Decide(stub{}, s); decision(d) != "create-services" {
+		t.Errorf("passwords are there already, and next is %s", decision(d))
 	}
 }
 

@@ -29,6 +29,9 @@ func (p planner) founding() *Decision {
 			Title:   "Create a certificate authority and client certificates",
 			Touches: []string{"secret/" + v1alpha1.CASecret(p.s.Cluster.Name), "secret/" + v1alpha1.AdminSecret(p.s.Cluster.Name), "secret/" + v1alpha1.ClientSecret(p.s.Cluster.Name)}})
 	}
+	if p.s.verb() == v1alpha1.VerbCreate && p.s.Cluster.Spec.Auth.Enabled && p.s.fact(v1alpha1.FactCredentials) == "" {
+		return p.credentials("whoever waits for one to mount it need not wait for the cluster; " + eachOfItsOwn)
+	}
 	if !p.s.Kube.Services {
 		return do(Step{ID: "create-services", Action: ActionServices, Risk: RiskNone, Deadline: stepDeadline,
 			Title:   "Create the services",

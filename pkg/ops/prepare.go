@@ -153,6 +153,10 @@ func (r *Runner) cluster(ctx context.Context, namespace string, p *Prepared) (*v
 // half-made or made cluster is continued, anything else is refused.
 func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *Prepared) error {
 	w := p.Request.Cluster.Spec
+	if w.Auth.Enabled && !found.Spec.Auth.Enabled && p.Request.Operation.Verb == v1alpha1.VerbCreate {
+		return &Error{Kind: Refused, Check: "exists", Message: fmt.Sprintf("cluster %s exists already, and its clients need not log in", found.Name),
+			Hint: "kubectl dbop auth enable " + found.Name + " demands it; or choose another name"}
+	}
 	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members && sameSource(found.Spec.RestoreFrom, w.RestoreFrom) {
 		return nil
 	}

@@ -230,6 +230,11 @@ func TestRunnerRefuses(t *testing.T) {
 				return nil, &kube.HeldError{Cluster: "db", Holder: "eve@far"}
 			}
 		}, Busy, "lease"},
+		{"created with authentication, and it is there without", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: func() *v1alpha1.DatabaseCluster {
+			c := wanted(3).Cluster
+			c.Spec.Auth.Enabled = true
+			return c
+		}()}, nil, Refused, "exists"},
 		{"name taken", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: wanted(5).Cluster}, nil, Refused, "exists"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

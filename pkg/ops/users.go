@@ -94,17 +94,24 @@ func factRotated(name string) string { return "rotated-" + name }
 func checkUsers(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
 	switch o.Verb {
 	case v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser, v1alpha1.VerbRotateCredentials:
+	case v1alpha1.VerbCreate:
+		if !c.Spec.Auth.Enabled {
+			return nil
+		}
 	default:
 		return nil
 	}
 	if !e.Capabilities().Users {
 		return &engine.Refusal{Check: "users", Reason: "clients of " + e.Name() + " can't be made to log in by this tool"}
 	}
+	if o.Verb == v1alpha1.VerbCreate {
+		return checkNames(c.Spec.Auth.Users)
+	}
 	if o.User == nil {
 		return nil
 	}
 	name := o.User.Name
-	own := name == v1alpha1.AdminUser || name == v1alpha1.ApplicationUser
+	own := ownUser(name)
 	listed := slices.ContainsFunc(c.Spec.Auth.Users, func(u v1alpha1.DatabaseUser) bool { return u.Name == name })
 	refuse := func(hint, reason string, args ...any) error {
 		return &engine.Refusal{Check: "user", Reason: fmt.Sprintf(reason, args...), Hint: hint}
@@ -116,7 +123,7 @@ func checkUsers(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseC
 		case own:
 			return refuse("choose another name", "%s is made by auth enable, and is not made otherwise", name)
 		case !nameOfUser.MatchString(name):
-			return refuse("lower case letters, digits and dashes, such as billing-2", "%q can't be the name of a user: a secret is named after it", name)
+			return unfitName(name)
 		}
 		for _, u := range c.Spec.Auth.Users {
 			if u.Name == name && u != *o.User {
@@ -133,6 +140,29 @@ func checkUsers(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseC
 	case v1alpha1.VerbRotateCredentials:
 		if !own && !listed {
 			return refuse(list, "%s was not made by this tool", name)
+		}
+	}
+	return nil
+}
+
+// ownUser reports whether every cluster where clients log in has that user.
+func ownUser(name string) bool {
+	return name == v1alpha1.AdminUser || name == v1alpha1.ApplicationUser
+}
+
+func unfitName(name string) error {
+	return &engine.Refusal{Check: "user", Reason: fmt.Sprintf("%q can't be the name of a user: a secret is named after it", name),
+		Hint: "lower case letters, digits and dashes, such as billing-2"}
+}
+
+// checkNames judges the users that a cluster is founded with, which a manifest lists.
+func checkNames(users []v1alpha1.DatabaseUser) error {
+	for _, u := range users {
+		if !nameOfUser.MatchString(u.Name) {
+			return unfitName(u.Name)
+		}
+		if ownUser(u.Name) {
+			return &engine.Refusal{Check: "user", Reason: u.Name + " is there without being listed", Hint: "leave it out of spec.auth.users"}
 		}
 	}
 	return nil

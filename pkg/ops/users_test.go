@@ -95,9 +95,26 @@ func TestCheckUser(t *testing.T) {
 			t.Errorf("%s %+v: %v, want %q", c.verb, c.user, err, c.refuse)
 		}
 	}
-	err := check(noUsers{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbEnableAuth}}, cluster)
-	if err == nil || !strings.Contains(err.Error(), "stub") {
-		t.Errorf("an engine without users: %v", err)
+	locked := cluster.DeepCopy()
+	locked.Spec.Auth.Enabled = true
+	for verb, c := range map[v1alpha1.Verb]*v1alpha1.DatabaseCluster{v1alpha1.VerbEnableAuth: cluster, v1alpha1.VerbCreate: locked} {
+		err := check(noUsers{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: verb}}, c)
+		if err == nil || !strings.Contains(err.Error(), "stub") {
+			t.Errorf("%s of an engine without users: %v", verb, err)
+		}
+	}
+}
+
+// TestCreateNamesUsers: a manifest lists users before anything is there to refuse them.
+func TestCreateNamesUsers(t *testing.T) {
+	t.Parallel()
+	for user, refused := range map[string]bool{"app": false, "root": true, "client": true, "App": true, "a.2": true} {
+		s := wanted(1)
+		wantsAuth(&s)
+		listed(user)(&s)
+		if err := check(stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: s.Cluster}, s.Cluster); (err != nil) != refused {
+			t.Errorf("%s: %v", user, err)
+		}
 	}
 }
 

@@ -4,6 +4,9 @@ package e2e
 
 import (
 	"context"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +30,7 @@ func TestAuthUnderLoad(t *testing.T) {
 	l := s.underLoad("my-db", seed(t))
 	l.do("auth", "enable", "my-db", "--yes")
 	s.demands("my-db", "on")
+	s.connects("my-db")
 	s.ok(harness.FillKeys(s.ctx, l.db, "kept/", 500, 64))
 	l.do("scale", "my-db", "--members", "5")
 	l.do("remove-member", "my-db", s.leader("my-db"), "--yes")
@@ -64,6 +68,7 @@ func TestAuthByPassword(t *testing.T) {
 	s.must("auth", "enable", "my-db", "--yes")
 	s.demands("my-db", "on")
 	s.turnedAway(stranger)
+	s.connects("my-db")
 	s.must("scale", "my-db", "--members", "3")
 	s.must("credentials", "rotate", "my-db", "app")
 	again := s.dialAs("my-db", "app")
@@ -105,6 +110,26 @@ func (s *scene) dialAs(name, user string) *harness.Etcd {
 	s.Cleanup(func() { _ = db.Close() })
 	db.Patience = loginPatience
 	return db
+}
+
+// connects is root through the client program of this machine, and asks that
+// nothing is left of it.
+func (s *scene) connects(name string) {
+	s.Helper()
+	cli, left := s.cli, s.TempDir()
+	cli.Env = maps.Clone(cli.Env)
+	cli.Env["PATH"], cli.Env["TMPDIR"] = filepath.Dir(s.site.Tool("etcdctl", "3.6").Path), left
+	s.says(s.with(cli, "connect", name, "--", "user", "list"), "client", "root")
+	if r := s.with(cli, "connect", name, "--", "get", "k", "--unknown"); r.Code == 0 {
+		s.Errorf("etcdctl failed, and connect did not:\n%s", r)
+	}
+	files, err := os.ReadDir(left)
+	s.ok(err)
+	if len(files) > 0 {
+		s.Errorf("connect left %v behind", files)
+	}
+	cli.Env["PATH"] = left
+	s.judge(s.with(cli, "connect", name), 1, "etcdctl has to run on this machine", "--no-exec")
 }
 
 // demands asks every member whether clients must log in.

@@ -49,7 +49,7 @@ func deadlies() []deadly {
 	wantMembers := func(n int) func(*scene) {
 		return func(s *scene) { s.healthy("my-db", n); s.settledVolumes("my-db", n) }
 	}
-	createArgs := []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage", storage}
+	createArgs := []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage", storage, "--auth"}
 	purge := func(name string) func(*scene) {
 		return func(s *scene) {
 			s.must("delete", name, "--purge", "--skip-backup", "--yes")
@@ -60,7 +60,7 @@ func deadlies() []deadly {
 		return func(s *scene) []string { return append(more, s.someBackup()) }
 	}
 	return append(newerDeadlies(wantMembers), []deadly{
-		{name: "create", arm: fixed(createArgs...), check: wantMembers(3), reset: purge("my-db"), quiet: true},
+		{name: "create", arm: fixed(createArgs...), check: func(s *scene) { wantMembers(3)(s); s.demands("my-db", "on") }, reset: purge("my-db"), quiet: true},
 		{name: "add-member", version: "3.6", members: "3", arm: fixed("add-member", "my-db"), check: wantMembers(4),
 			reset: func(s *scene) { s.must("remove-member", "my-db", "my-db-4", "--yes") }},
 		{name: "remove-member", version: "3.6", members: "3", arm: func(s *scene) []string {

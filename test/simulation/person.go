@@ -190,13 +190,12 @@ func (p *person) rival(run, resume func(context.Context, *ops.Runner) error) {
 	<-done
 }
 
-// create makes the command that creates a cluster.
-func (p *person) create(name, version string, members int) command {
+// create makes the command that creates a cluster, where clients must log in or not.
+func (p *person) create(name, version string, members int, locked bool) command {
 	return func() ops.Request {
-		return ops.Request{
-			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate, Waive: []string{"size"}},
-			Cluster:   p.cluster(name, version, members, members),
-		}
+		c := p.cluster(name, version, members, members)
+		c.Spec.Auth.Enabled = locked
+		return ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate, Waive: []string{"size"}}, Cluster: c}
 	}
 }
 

@@ -27,7 +27,7 @@ func bereaved(t *testing.T, seed uint64, decide decider) (broken, trace string, 
 		p := &person{world: w, rng: rng, decide: decide, careful: true}
 		size := []int{1, 3, 3, 5}[rng.IntN(4)]
 		err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
-			_, err := r.Run(ctx, Namespace, p.create("a", "3.6.16", size)())
+			_, err := r.Run(ctx, Namespace, p.create("a", "3.6.16", size, false)())
 			return err
 		})
 		if err == nil {

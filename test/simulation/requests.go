@@ -14,7 +14,7 @@ func pick[T any](p *person, of []T) T { return of[p.rng.IntN(len(of))] }
 func (p *person) next() command {
 	names := p.world.recordedNames()
 	if len(names) == 0 || (len(names) < 2 && p.rng.Float64() < 0.05) {
-		return p.create(pick(p, []string{"a", "b"}), pick(p, p.versions()), pick(p, []int{1, 3, 3, 3, 5, 2}))
+		return p.create(pick(p, []string{"a", "b"}), pick(p, p.versions()), pick(p, []int{1, 3, 3, 3, 5, 2}), p.rng.Float64() < 0.25)
 	}
 	name := pick(p, names)
 	unlock := p.world.lock()

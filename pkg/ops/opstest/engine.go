@@ -50,6 +50,22 @@ func (Engine) CheckDowngrade(_ engine.View, _ v1alpha1.DatabaseClusterSpec, targ
 	return nil
 }
 
+func (Engine) InPod(_ *v1alpha1.DatabaseCluster, args []string) []string {
+	return append([]string{"fakectl"}, args...)
+}
+
+func (Engine) OnMachine(args []string, at engine.Doorway) engine.Program {
+	p := engine.Program{Args: append([]string{"fakectl"}, args...), Env: []string{"FAKECTL_AT=" + at.Address, "FAKECTL_CA=" + at.CAFile, "FAKECTL_PASSWORD="}}
+	if at.Credentials != nil {
+		p.Env[2] += at.Credentials.Password
+	}
+	return p
+}
+
+func (Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
+	return []corev1.ServicePort{{Name: "client", Port: 2000}}
+}
+
 func (Engine) CheckLowered(v engine.View, _ string) error {
 	if v.Downgrade == "" {
 		return fmt.Errorf("nothing was announced: %w", engine.ErrNotReady)

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// doorway is a way into a member that ends with the command.
+type doorway interface {
+	At() engine.Doorway
+	// Err is why the member could last not be reached.
+	Err() error
+	Close() error
+}
+
+// throughDoorway runs the client program of this machine.
+func (f *Factory) throughDoorway(ctx context.Context, t *target, program engine.ClientProgram, member string, args []string) (err error) {
+	name := program.OnMachine(nil, engine.Doorway{}).Args[0]
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return &ops.Error{Kind: ops.Failed, Check: "client-program", Err: err,
+			Message: fmt.Sprintf("clients of %s must log in, for which %s has to run on this machine, and it is not in PATH", t.cluster.Name, name),
+			Hint:    fmt.Sprintf("install %s; or see how to do it by hand: %s connect %s --no-exec", name, displayName, t.cluster.Name)}
+	}
+	door, err := f.newDoorway(ctx, t, member)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, door.Close()) }()
+	run := program.OnMachine(args, door.At())
+	cmd := exec.CommandContext(ctx, path, run.Args[1:]...) // #nosec G204 -- what the person asked for
+	cmd.Env = changed(os.Environ(), run.Env)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.Streams.In, f.Streams.Out, f.Streams.Err
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("run %s: %w", path, err)
+	}
+	defer f.gently(func() { _ = cmd.Process.Signal(os.Interrupt) })()
+	return f.programCode(cmd.Wait(), door)
+}
+
+// changed is an environment after changes, of which those without a value take
+// a variable away: some programs complain of empty ones.
+func changed(environment, changes []string) []string {
+	for _, c := range changes {
+		name, value, _ := strings.Cut(c, "=")
+		environment = slices.DeleteFunc(environment, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		if value != "" {
+			environment = append(environment, c)
+		}
+	}
+	return environment
+}
+
+// programCode makes the exit code of the program our own; it has said why,
+// except for what it can't know.
+func (f *Factory) programCode(err error, door doorway) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return err
+	}
+	if why := door.Err(); why != nil {
+		f.note("note: %v", why)
+	}
+	if code := exit.ExitCode(); code > 0 {
+		return &outcome{code}
+	}
+	return errInterrupted
+}
+
+// printDoorway says how to do the same with kubectl, which keeps secrets out of it.
+func printDoorway(f *Factory, t *target, program engine.ClientProgram, pod string, args []string) error {
+	at, err := ops.DoorwayByHand(t.engine, t.cluster)
+	if err != nil {
+		return err
+	}
+	run := program.OnMachine(args, at)
+	line := append(changed(nil, run.Env), words(run.Args))
+	_, port, _ := strings.Cut(at.Address, ":")
+	fmt.Fprintf(f.Streams.Out, "kubectl port-forward -n %s pod/%s %s\n%s\n", t.namespace, pod, port, strings.Join(line, " "))
+	if t.cluster.Spec.TLS.Disabled {
+		f.note("the password is in secret %s", v1alpha1.PasswordSecret(t.cluster.Name, v1alpha1.AdminUser))
+	} else {
+		f.note("the files are in secret %s", v1alpha1.AdminSecret(t.cluster.Name))
+	}
+	return nil
+}
