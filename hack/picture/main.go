@@ -53,7 +53,7 @@ func draw(in io.Reader, out io.Writer) error {
 func spans(line string) string {
 	var out strings.Builder
 	style, left := "", widest
-	for _, piece := range strings.Split(line, "\x1b[") {
+	for piece := range strings.SplitSeq(line, "\x1b[") {
 		if code, rest, found := strings.Cut(piece, "m"); found && isCode(code) {
 			style, piece = styleOf(code), rest
 		}
@@ -78,7 +78,7 @@ func isCode(s string) bool { return strings.Trim(s, "0123456789;") == "" }
 // styleOf knows the few sequences that this project prints.
 func styleOf(code string) string {
 	var out []string
-	for _, c := range strings.Split(code, ";") {
+	for c := range strings.SplitSeq(code, ";") {
 		switch c {
 		case "1":
 			out = append(out, `font-weight="bold"`)

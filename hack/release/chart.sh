@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Renders the Helm chart (a packed one, or deploy/chart) and holds it against
+# Renders the Helm chart (that of a release, or deploy/chart packed) and holds it against
 # what 'kubectl dbop operator install' applies, in both modes.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../environment.sh"
 
-chart=$(realpath "${1:-deploy/chart}") helm=$root/bin/tools/helm
+chart=${1:-} helm=$root/bin/tools/helm
 work=$(mktemp -d "${TMPDIR:-/tmp}/dbop-chart.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export HELM_CACHE_HOME=$work/cache HELM_CONFIG_HOME=$work/config HELM_DATA_HOME=$work/data
 go build -o "$work/release" ./hack/release
 go build -o "$work/tool" ./cmd/kubectl-dbop
+if [ -z "$chart" ]; then
+	"$work/release" chart --version v0.0.0 --created 2026-01-01T00:00:00Z --out "$work" deploy/chart
+	chart=$work/dbop-operator-0.0.0.tgz
+fi
 
 image=registry.example.com/kubectl-dbop:v9
 values=(--set image.repository=registry.example.com/kubectl-dbop --set image.tag=v9)

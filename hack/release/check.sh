@@ -73,8 +73,8 @@ seeded() { rm -rf "$work/bad" && cp -a "$work/one" "$work/bad"; }
 say "faults"
 seeded
 manifest=$work/bad/dist/dbop.yaml
-sed -i '0,/sha256: .*/s//sha256: 0000000000000000000000000000000000000000000000000000000000000000/' "$manifest"
-fault "a wrong sha256" "the krew manifest says sha256 0000" check "$work/bad" "$manifest"
+sed -i '0,/sha256: .*/s//sha256: ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff/' "$manifest"
+fault "a wrong sha256" "the krew manifest says sha256 ffff" check "$work/bad" "$manifest"
 
 seeded
 archive=$(basename "$work/bad"/dist/*_linux_amd64.tar.gz)

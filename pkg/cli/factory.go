@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -116,6 +117,9 @@ func (f *Factory) restConfig() (*rest.Config, error) {
 	// machine, and the failure to connect would hide what is wrong.
 	raw, err := f.flags.ToRawKubeConfigLoader().RawConfig()
 	if err == nil && len(raw.Clusters) == 0 && *f.flags.APIServer == "" && strings.HasSuffix(config.Host, "localhost:8080") {
+		if len(raw.Contexts) > 0 {
+			return nil, kube.ExplainConfig(errors.New("it names no cluster"))
+		}
 		return nil, kube.ExplainConfig(clientcmd.ErrEmptyConfig)
 	}
 	config.UserAgent = kube.UserAgent(f.Build.Version, f.Build.Commit)

@@ -29,7 +29,7 @@ func TestGettingStarted(t *testing.T) {
 	if len(blocks) == 0 {
 		t.Fatal("there is no block to run")
 	}
-	said := ""
+	var said strings.Builder
 	for _, block := range blocks {
 		for line := range strings.Lines(block[1]) {
 			r, err := shell.Run(s.ctx, "-c", line)
@@ -37,8 +37,8 @@ func TestGettingStarted(t *testing.T) {
 			if r.Code != 0 {
 				t.Fatal(r)
 			}
-			said += r.Stdout
+			said.WriteString(r.Stdout)
 		}
 	}
-	s.says(harness.Result{Stdout: said}, "HEALTHY", "hello", "3.7")
+	s.says(harness.Result{Stdout: said.String()}, "HEALTHY", "hello", "3.7")
 }

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dbop-dev/kubectl-dbop/hack/release/krew"
 	"sigs.k8s.io/yaml"
+
+	"github.com/dbop-dev/kubectl-dbop/hack/release/krew"
 )
 
 // The files that lie beside what goreleaser lists.

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// alone runs a command line without a fake: what it meets is what the test put there.
+func alone(t *testing.T, program string, args ...string) result {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := run(t.Context(), newFactory(Config{Program: program, Args: args, Build: Build{Version: "v1.2.3"}, Getenv: os.Getenv,
+		Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &err}}))
+	return result{out: out.String(), err: err.String(), code: code}
+}
+
+// TestKubeconfigs: whatever is wrong with it, one line says what, another what to do, and nobody waits.
+func TestKubeconfigs(t *testing.T) {
+	const users, good = "users: [{name: u, user: {}}]\n", "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+	for name, c := range map[string]struct {
+		config string
+		args   []string
+		want   string
+	}{
+		"not YAML":            {config: "{{{", want: "the kubeconfig can't be used"},
+		"a context unknown":   {config: good + users + "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]", args: []string{"--context", "nope"}, want: "the context is not in the kubeconfig"},
+		"a cluster missing":   {config: good + users, want: "the kubeconfig can't be used"},
+		"a file missing":      {config: good + users + "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /nonexistent}}]", want: "/nonexistent"},
+		"an address unheard":  {config: good + users + "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]", want: "can't be reached"},
+		"a proxy not there":   {config: good + users + "clusters: [{name: c, cluster: {server: 'https://203.0.113.1', proxy-url: 'http://127.0.0.1:1'}}]", want: "proxyconnect"},
+		"a proxy ill-written": {config: good + users + "clusters: [{name: c, cluster: {server: 'https://203.0.113.1', proxy-url: 'nonsense://x'}}]", want: "nonsense"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "kubeconfig")
+			if err := os.WriteFile(path, []byte(c.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("KUBECONFIG", path)
+			r := alone(t, "kubectl-dbop", append([]string{"list", "--request-timeout", "5s"}, c.args...)...)
+			if r.code != ExitFailed || !strings.Contains(r.err, c.want) || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") || strings.Count(r.err, "\n") != 2 {
+				t.Errorf("exit %d, %q, want %q", r.code, r.err, c.want)
+			}
+			if r := alone(t, "kubectl-dbop", "version", "--client"); r.code != ExitDone || r.err != "" {
+				t.Errorf("version --client: exit %d, %s", r.code, r.err)
+			}
+		})
+	}
+}
+
+// TestNoHome: a service account or a container may have none.
+func TestNoHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("KUBECONFIG", "")
+	for _, args := range [][]string{{"version", "--client"}, {"--help"}, {"completion", "bash"}, {"engines"}} {
+		if r := alone(t, "kubectl-dbop", args...); r.code != ExitDone || r.err != "" {
+			t.Errorf("%v: exit %d, %s", args, r.code, r.err)
+		}
+	}
+}
+
+// TestNowhereToWrite: on a read-only file system, or in a home that is none,
+// only what has to write fails, and names the place.
+func TestNowhereToWrite(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	b.env["HOME"] = "/proc/nowhere"
+	if r := b.run("status", "my-db"); r.code == ExitUsage || strings.Contains(r.err, "/proc/nowhere") {
+		t.Errorf("a look wants to write: exit %d, %s", r.code, r.err)
+	}
+	at, err := b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil).location("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := repository.NewDirectory(at.Path); err == nil {
+		if err := d.Prepare(); err == nil || !strings.Contains(err.Error(), "/proc/nowhere/.local/share/kubectl-dbop") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestProgramNames: whatever the file is called, help says what a person types;
+// only kubectl's name for the completer means something.
+func TestProgramNames(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/dev/null")
+	for _, program := range []string{"kubectl-dbop", "/opt/dbop", `kubectl-dbop.exe`, "oc-dbop", ""} {
+		r := alone(t, program, "upgrade", "--help")
+		if r.code != ExitDone || !strings.Contains(r.out, "\n  kubectl dbop upgrade ") {
+			t.Errorf("%q: exit %d, %s", program, r.code, r.out)
+		}
+	}
+	for _, program := range []string{"kubectl_complete-dbop", "/usr/local/bin/kubectl_complete-dbop", "kubectl_complete-dbop.exe"} {
+		if r := alone(t, program, "upgr"); !strings.HasPrefix(r.out, "upgrade\t") || !strings.Contains(r.out, "\n:4\n") {
+			t.Errorf("%q: %s", program, r.out)
+		}
+	}
+}
+
+// TestPathsOfWindows: a drive letter is no scheme that anybody has to guess.
+func TestPathsOfWindows(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	r := b.run("backup", "my-db", "--repository", `C:\backups`)
+	if r.code != ExitUsage || !strings.Contains(r.err, "dir:") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}
