@@ -112,7 +112,7 @@ func TestJudgeLine(t *testing.T) {
 		"plan upgrade my-db --version 3.7": "",
 		"plan VERB":                        "",
 		"upgrad my-db":                     "no such command",
-		"upgrade my-db --versions 3.7":      "unknown flag",
+		"upgrade my-db --versions 3.7":     "unknown flag",
 		"upgrade my-db other --version 3":  "too many",
 		"backup":                           "",
 	} {
