@@ -48,14 +48,17 @@ func measureFleet(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// fleet measures one number of clusters, on an API server of its own.
+// fleet measures one number of clusters, on an API server of its own. Its
+// directory stays if that fails, or if nothing but creating was to be measured.
 func (b *bench) fleet(ctx context.Context, s *sizing) (err error) {
-	dir, err := os.MkdirTemp("", "dbop-fleet-")
-	if err != nil {
-		return fmt.Errorf("make a directory: %w", err)
+	dir := b.fleetDir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "dbop-fleet-"); err != nil {
+			return fmt.Errorf("make a directory: %w", err)
+		}
 	}
 	defer func() {
-		if err == nil {
+		if err == nil && b.idleFor > 0 {
 			err = os.RemoveAll(dir)
 		}
 	}()
@@ -78,8 +81,15 @@ func (b *bench) fleet(ctx context.Context, s *sizing) (err error) {
 		return err
 	}
 	defer clusters.Close()
-	if err := b.founding(ctx, s, plane, clusters); err != nil {
+	if b.fleetDir != "" {
+		if err := nodes.Settle(ctx, 3*s.clusters); err != nil {
+			return err
+		}
+	} else if err := b.founding(ctx, s, plane, clusters); err != nil {
 		return err
+	}
+	if b.idleFor == 0 {
+		return nil
 	}
 	return b.standing(ctx, s, plane, clusters)
 }
@@ -137,8 +147,10 @@ func (b *bench) standing(ctx context.Context, s *sizing, plane *fleet.Plane, clu
 		if err := b.idle(ctx, s, o, audit); err != nil {
 			return err
 		}
-		for i := range min(b.edits, s.clusters) {
-			took, err := clusters.Edit(ctx, fleet.Name(i*s.clusters/b.edits), strconv.Itoa(20000+i))
+		edits := min(b.edits, s.clusters)
+		fresh := int(time.Now().Unix() % 100000) // an earlier run may have edited them too
+		for i := range edits {
+			took, err := clusters.Edit(ctx, fleet.Name(i*s.clusters/edits), strconv.Itoa(10000+fresh+i))
 			if err != nil {
 				return err
 			}
@@ -234,21 +246,14 @@ func (r *rows) fleet(all []*sizing) {
 			}
 			r.judged(name+measure, value, unit, bar, baseline)
 		}
-		judged("API writes of an idle operator, leases aside", float64(s.idleWrites)/s.idle.Minutes(), "writes/min", 0,
-			fmt.Sprintf("over %.0f s; %.0f requests/min in all", s.idle.Seconds(), s.idleRequests))
-		judged("resident memory of an idle operator", s.resident, "MB", 100, fmt.Sprintf("at most %.1f MB since its start", s.most))
-		if s.clusters >= many {
-			judged("processor of an idle operator", 100*s.idleCPU.Seconds()/s.idle.Seconds(), "% of a core", 2,
-				fmt.Sprintf("over %.0f s; %.0f requests/min", s.idle.Seconds(), s.idleRequests))
+		if s.idle > 0 {
+			s.standing(judged)
 		}
-		judged("start of the operator until it has looked at each", s.cold.Seconds(), "s", 30,
-			fmt.Sprintf("%.1f s of its own processor time; %.1f requests each", s.coldCPU.Seconds(), s.coldRequests))
+		if s.created == 0 {
+			continue
+		}
 		r.plain(name+"created at once until all are ready", s.created.Seconds(), "s", "3 members with TLS each, pods start at once")
 		r.plain(name+"requests of the operator until ready, leases aside", s.requests, "requests each", fmt.Sprintf("and %.1f for leases", s.renewals))
-		if len(s.edits) > 0 {
-			judged("one edit to the first step written down, median", s.edits.median(), "s", 1, s.edits.spread("s"))
-			judged("one edit to the first step written down, p99", s.edits.quantile(0.99), "s", 3, s.edits.spread("s"))
-		}
 		if i == 0 {
 			continue
 		}
@@ -256,5 +261,22 @@ func (r *rows) fleet(all []*sizing) {
 		judged(fmt.Sprintf("created at once ÷ %d at once, time", first.clusters), s.created.Seconds()/first.created.Seconds(), "ratio", 12,
 			fmt.Sprintf("%.1f s ÷ %.1f s", s.created.Seconds(), first.created.Seconds()))
 		r.plain(fmt.Sprintf("%srequests each ÷ those of %d at once", name, first.clusters), s.requests/first.requests, "ratio", fmt.Sprintf("%.1f ÷ %.1f", s.requests, first.requests))
+	}
+}
+
+// standing adds what an operator of clusters that are well showed.
+func (s *sizing) standing(judged func(measure string, value float64, unit string, bar float64, baseline string)) {
+	judged("API writes of an idle operator, leases aside", float64(s.idleWrites)/s.idle.Minutes(), "writes/min", 0,
+		fmt.Sprintf("over %.0f s; %.0f requests/min in all", s.idle.Seconds(), s.idleRequests))
+	judged("resident memory of an idle operator", s.resident, "MB", 100, fmt.Sprintf("at most %.1f MB since its start", s.most))
+	if s.clusters >= many {
+		judged("processor of an idle operator", 100*s.idleCPU.Seconds()/s.idle.Seconds(), "% of a core", 2,
+			fmt.Sprintf("over %.0f s; %.0f requests/min", s.idle.Seconds(), s.idleRequests))
+	}
+	judged("start of the operator until it has looked at each", s.cold.Seconds(), "s", 30,
+		fmt.Sprintf("%.1f s of its own processor time; %.1f requests each", s.coldCPU.Seconds(), s.coldRequests))
+	if len(s.edits) > 0 {
+		judged("one edit to the first step written down, median", s.edits.median(), "s", 1, s.edits.spread("s"))
+		judged("one edit to the first step written down, p99", s.edits.quantile(0.99), "s", 3, s.edits.spread("s"))
 	}
 }

@@ -94,6 +94,21 @@ func (d *databases) end(host string) {
 	}
 }
 
+// running is how many members run, and runs whether one does.
+func (d *databases) running() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, m := range d.members {
+		if m.running {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *databases) runs(host string) bool { return d.shows(host) != nil }
+
 // shows is the certificate of a member that runs.
 func (d *databases) shows(host string) *tls.Certificate {
 	d.mu.Lock()

@@ -84,6 +84,18 @@ func (n *Nodes) Stop() error {
 	return n.server.http.Close()
 }
 
+// Settle waits until so many members run: those of a fleet that was left behind start again.
+func (n *Nodes) Settle(ctx context.Context, members int) error {
+	for n.databases.running() < members {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %d members, %d run: %w", members, n.databases.running(), context.Cause(ctx))
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
+}
+
 func (n *Nodes) changed(o any) {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
@@ -141,7 +153,7 @@ func (n *Nodes) tend(ctx context.Context, key cache.ObjectName) error {
 		return nil
 	case pod == nil:
 		return n.create(ctx, set)
-	case pod.Status.Phase != corev1.PodRunning:
+	case pod.Status.Phase != corev1.PodRunning || !n.databases.runs(hostOfPod(pod)):
 		return n.start(ctx, pod.DeepCopy())
 	}
 	return nil
@@ -186,7 +198,7 @@ func (n *Nodes) start(ctx context.Context, p *corev1.Pod) error {
 	_, version, _ := strings.Cut(c.Image, ":v")
 	n.databases.begin(hostOfPod(p), version, c.Args, certificate)
 	now, yes := metav1.Now(), true
-	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: Address, PodIPs: []corev1.PodIP{{IP: Address}}, HostIP: Address, StartTime: &now,
+	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: n.server.address, PodIPs: []corev1.PodIP{{IP: n.server.address}}, HostIP: n.server.address, StartTime: &now,
 		ContainerStatuses: []corev1.ContainerStatus{{Name: c.Name, Image: c.Image, Ready: true, Started: &yes, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}}}
 	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})

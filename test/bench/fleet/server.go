@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +19,12 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Address is where all simulated members listen. Each client says by TLS
-// which one it means. It is not the loopback that others use, for the port is etcd's own.
+// All simulated members listen at one address; each client says by TLS which
+// one it means. It is not the loopback that others use, for the port is
+// etcd's own, and another one for each fleet that runs.
 const (
-	Address    = "127.64.0.1"
+	network    = "127.64.0."
+	networks   = 9
 	clientPort = "2379"
 )
 
@@ -32,6 +35,7 @@ type server struct {
 
 	databases *databases
 	http      *http.Server
+	address   string
 }
 
 // serve answers until Close.
@@ -55,12 +59,16 @@ func serve(d *databases) (*server, error) {
 				}
 				return nil, errUnknown
 			}}}
-	listener, err := net.Listen("tcp", net.JoinHostPort(Address, clientPort))
-	if err != nil {
-		return nil, fmt.Errorf("listen for members: %w", err)
+	var err error
+	for i := range networks {
+		s.address = network + strconv.Itoa(i+1)
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", net.JoinHostPort(s.address, clientPort)); err == nil {
+			go func() { _ = s.http.ServeTLS(listener, "", "") }()
+			return s, nil
+		}
 	}
-	go func() { _ = s.http.ServeTLS(listener, "", "") }()
-	return s, nil
+	return nil, fmt.Errorf("listen for members: %w", err)
 }
 
 // plain answers what etcd answers over HTTP alone.
