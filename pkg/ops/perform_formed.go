@@ -28,8 +28,8 @@ func (l *Live) recordFormed(ctx context.Context, s State) error {
 func servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Formation) error {
 	founder := f.Members[0]
 	if a, ok := session.(engine.Attester); ok && f.ExpectedMark != "" {
-		if yes, err := a.Attest(ctx, founder, f.ExpectedMark); err != nil || yes {
-			return err
+		if yes, err := a.Attest(ctx, founder, f.ExpectedMark); err == nil && yes {
+			return nil
 		}
 	}
 	got, err := session.Fingerprint(ctx, founder)

@@ -88,7 +88,7 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 		"the mark of what was loaded":    {true, "h", "m", engine.Fingerprint{}, nil, "attest db-1", ""},
 		"another mark, the same data":    {true, "h", "n", expected, nil, "attest db-1 fingerprint db-1", ""},
 		"another mark, other data":       {true, "h", "n", engine.Fingerprint{Keys: 3, Hash: "x"}, nil, "attest db-1 fingerprint db-1", NeedsHuman},
-		"no answer about the mark":       {true, "h", "m", expected, errStub, "attest db-1", Failed},
+		"no answer about the mark":       {true, "h", "m", expected, errStub, "attest db-1 fingerprint db-1", Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
