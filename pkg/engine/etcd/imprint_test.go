@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,8 +19,8 @@ func TestHistoryHash(t *testing.T) {
 	t.Parallel()
 	pieces := [][]byte{[]byte("one"), nil, {0, 0, 0}, bytes.Repeat([]byte("long "), 5000), []byte("last")}
 	h := &historyHash{}
-	for i := len(pieces) - 1; i >= 0; i-- {
-		h.prepend(pieces[i][:len(pieces[i])/2], pieces[i][len(pieces[i])/2:])
+	for _, p := range slices.Backward(pieces) {
+		h.prepend(p[:len(p)/2], p[len(p)/2:])
 	}
 	whole := append([]byte("key"), bytes.Join(pieces, nil)...)
 	if got, want := h.sum(), crc32.Checksum(whole, crc32.MakeTable(crc32.Castagnoli)); got != want || h.sum() != want {
