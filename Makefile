@@ -72,6 +72,12 @@ release-check: $(TOOLS)/goreleaser $(TOOLS)/helm $(CLUSTER) ## Make a release wi
 	@$(CLUSTER) build kubectl
 	hack/release/check.sh
 
+.PHONY: release
+release: $(TOOLS)/goreleaser ## Make the release of the tag at hand: signs, pushes the image, drafts. For the workflow
+	$(TOOLS)/goreleaser release --clean
+	bin/release/release manifest --out dist/dbop.yaml
+	bin/release/release check dist/dbop.yaml
+
 $(TOOLS)/goreleaser: hack/versions.env
 	GOBIN=$(TOOLS) go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 	@touch $@

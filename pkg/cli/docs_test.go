@@ -20,7 +20,7 @@ func pages(t *testing.T) []page {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	var out []page
-	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/chart/templates/NOTES.txt", "krew/*.yaml", "hack/k9s/*.yaml"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/chart/templates/NOTES.txt", "krew/*.yaml"} {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
