@@ -90,6 +90,15 @@ func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 	return e
 }
 
+// Interrupted is the command that asks again for what this request puts an end
+// to; "" if that was nothing, or was not wanted any more.
+func (p *Prepared) Interrupted() string {
+	if old := p.Supersedes; old != nil && p.replacesIn(old) && old.Status.Phase != v1alpha1.PhaseCancelling {
+		return old.Spec.Command
+	}
+	return ""
+}
+
 // replacesIn reports whether the request is to replace a member that may have
 // been lost in the middle of an operation which restarts members.
 func (p *Prepared) replacesIn(active *v1alpha1.Operation) bool {
