@@ -58,7 +58,7 @@ type bench struct {
 	site kube.Preflight
 	// operator is the image of an operator, "" for none.
 	operator string
-	connect func() error
+	connect  func() error
 	// door leads to a member.
 	door func(member string) (doorway, error)
 	mu   sync.Mutex

@@ -71,6 +71,12 @@ func (p planner) staysBelow(left string, outdated []string) bool {
 // it would put an end to, by what was observed for it.
 func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 	old := p.Supersedes
+	if old != nil && p.succeedsIn(old) {
+		if p.State.AuthorityOver() {
+			return nil
+		}
+		return inFlight(old)
+	}
 	if old == nil || !p.replacesIn(old) {
 		return nil // it gives way to whatever comes
 	}
@@ -97,6 +103,19 @@ func (p *Prepared) Interrupted() string {
 		return old.Spec.Command
 	}
 	return ""
+}
+
+// succeedsIn reports whether the request is to replace an authority that may
+// have run out in the middle of an operation on a cluster that had formed.
+func (p *Prepared) succeedsIn(active *v1alpha1.Operation) bool {
+	if o := p.Request.Operation; o.Verb != v1alpha1.VerbRotateCertificates || o.Rotation != v1alpha1.RotateAtOnce {
+		return false
+	}
+	switch active.Spec.Verb {
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbRecover, v1alpha1.VerbDelete:
+		return false
+	}
+	return true
 }
 
 // replacesIn reports whether the request is to replace a member that may have
