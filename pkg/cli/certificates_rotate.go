@@ -23,7 +23,8 @@ With --ca the authority that signs them is replaced, in two halves, so that no c
                 NAME-client-tls, then holds both authorities and a certificate of the new one. --ca alone is this.
   --ca=finish   Once every application has read that secret again: members get certificates of the new
                 authority, the old one is dropped, and members restart one by one.
-  --ca=at-once  Both without a stop, where no application would miss it.
+  --ca=at-once  Both without a stop, where no application would miss it; and the way out where the
+                authority ran out: then all members restart together, without asking for a quorum.
   --ca=abandon  Instead of finish: the old authority alone signs and is trusted again.
 
 Between the halves the cluster is free for other operations.`,
@@ -80,6 +81,11 @@ func rotationQuestion(r v1alpha1.Rotation) func(*ops.Prepared) (question, error)
 		q := question{what: "Rotate the authority of " + c.Name, cluster: c,
 			lost: []string{"the way in for applications that have not read secret " + v1alpha1.ClientSecret(c.Name) + " since both authorities are in it"},
 			kept: []string{"all data, and a majority at every moment"}}
+		if r == v1alpha1.RotateAtOnce && p.State.AuthorityOver() {
+			q.what, q.typed = "Replace the authority of "+c.Name+", which ran out, and restart all members together", c.Name
+			q.lost = []string{"the way in for every application, until it has read secret " + v1alpha1.ClientSecret(c.Name) + " again", "service, until a majority has started again"}
+			q.kept = []string{"all data"}
+		}
 		if r == v1alpha1.RotateAbandon {
 			q.what = "Give up the new authority of " + c.Name
 			q.lost = []string{"the way in for applications that go on with a certificate of the new authority"}

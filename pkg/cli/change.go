@@ -70,6 +70,7 @@ func (c *change) addTo(cmd *cobra.Command, timeout time.Duration, asks bool) {
 	if c.mode == planOnly {
 		c.out = newOutput()
 		c.out.addTo(cmd)
+		c.without(cmd, asks)
 		return
 	}
 	c.out.addTo(cmd)
@@ -82,6 +83,24 @@ func (c *change) addTo(cmd *cobra.Command, timeout time.Duration, asks bool) {
 	}
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(progressModes(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// without takes the flags that say how a change is carried out, and does
+// nothing with them: a plan is asked for by the line that would do it.
+func (c *change) without(cmd *cobra.Command, asks bool) {
+	flags := cmd.Flags()
+	names := []string{"dry-run", "progress", "error-unchanged"}
+	flags.String("dry-run", "", "")
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.String("progress", "", "")
+	flags.Bool("error-unchanged", false, "")
+	if asks {
+		names = append(names, "yes")
+		flags.BoolP("yes", "y", false, "")
+	}
+	for _, name := range names {
+		_ = flags.MarkHidden(name)
+	}
 }
 
 // check judges the common flags before anything is read.

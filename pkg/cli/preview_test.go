@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -105,6 +106,21 @@ func TestDryRunNeverPrompts(t *testing.T) {
 	b.cluster("my-db")
 	if r := b.run("delete", "my-db", "--purge", "--dry-run=client"); r.code != ExitDone {
 		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+}
+
+// TestPlanTakesTheFlagsOfTheCommand: whoever has the line that changes something
+// puts plan before it.
+func TestPlanTakesTheFlagsOfTheCommand(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"delete", "my-db", "--purge", "--yes"}, {"delete", "my-db", "-y"}, {"stop", "my-db", "--yes"}} {
+		plan := append([]string{"plan"}, args...)
+		bare := b.run(slices.DeleteFunc(slices.Clone(plan), func(a string) bool { return a == "--yes" || a == "-y" })...)
+		r := b.run(append(plan, "--progress=none", "--error-unchanged", "--dry-run")...)
+		if r.code != ExitDone || r.out != bare.out || len(b.writes) > 0 {
+			t.Errorf("%v: exit %d, wrote %v\n%s%s", plan, r.code, b.writes, r.out, r.err)
+		}
 	}
 }
 

@@ -192,7 +192,7 @@ func (f *Factory) recoverFrom(ctx context.Context, t *target, flags *recoverFlag
 	if err != nil {
 		return m, err
 	}
-	if err := wholeBackup(ctx, r, m, t.engine); err != nil {
+	if err := ops.WholeBackup(ctx, r, m, t.engine); err != nil {
 		return m, err
 	}
 	if err := t.engine.CheckRestore(m.Version, t.cluster.Spec.Version); err != nil {

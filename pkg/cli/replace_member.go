@@ -29,9 +29,16 @@ come back: if it never will, kubectl delete node says so to Kubernetes.`,
 			in.request.Operation.Member = args[1]
 			in.request.Operation.Waive = waived(map[string]bool{"evidence": force})
 			in.verbed = "mended: " + args[1] + " replaced"
+			again := ""
 			in.ask = func(p *ops.Prepared) (question, error) {
+				again = p.Interrupted()
 				return question{what: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
 					lost: []string{"what is left on the volume of " + args[1]}, kept: []string{"the copies of the other members"}}, nil
+			}
+			in.settled = func(in *intent, _ *v1alpha1.Operation) {
+				if again != "" {
+					in.next = again
+				}
 			}
 			return c.run(cmd.Context(), in)
 		},

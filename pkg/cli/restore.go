@@ -73,7 +73,7 @@ func restoreIntent(ctx context.Context, f *Factory, cmd *cobra.Command, flags *r
 	url := r.URL()
 	e, err := f.engineNamed(m.Engine)
 	if err == nil {
-		err = wholeBackup(ctx, r, m, e)
+		err = ops.WholeBackup(ctx, r, m, e)
 	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		return intent{}, err

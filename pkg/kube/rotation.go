@@ -1,7 +1,10 @@
 package kube
 
 import (
+	"bytes"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,13 +28,14 @@ func (c *Client) CertificateFacts(ctx context.Context, cluster *v1alpha1.Databas
 	}
 	trust := &Trust{Problem: "secret " + v1alpha1.CASecret(cluster.Name) + " is gone"}
 	var leaves []Certificate
+	var current []byte
 	for i := range l.Items {
 		s := &l.Items[i]
 		switch {
 		case !belongs(s, cluster) || s.DeletionTimestamp != nil:
 		case s.Name == v1alpha1.CASecret(cluster.Name):
 			t := trustFacts(s)
-			trust = &t
+			trust, current = &t, s.Data[corev1.TLSCertKey]
 		case s.Type == corev1.SecretTypeTLS:
 			leaves = append(leaves, certificateFacts(cluster, s))
 		}
@@ -45,8 +49,13 @@ func (c *Client) CertificateFacts(ctx context.Context, cluster *v1alpha1.Databas
 	case err != nil:
 		return nil, nil, err
 	default:
-		given := authorityOf(parseCertificates(p.certificate)[0])
-		trust.Given = &given
+		given := parseCertificates(p.certificate)[0]
+		if sameKey(current, given) {
+			trust.GivenProblem = fmt.Sprintf("secret %s/%s holds a new certificate for the key that signs already: nobody could tell which of the two signed what", cluster.Namespace, cluster.Spec.TLS.CASecret)
+			break
+		}
+		a := authorityOf(given)
+		trust.Given = &a
 	}
 	return trust, leaves, nil
 }
@@ -184,8 +193,15 @@ func (c *Client) foundingAuthority(ctx context.Context, cluster *v1alpha1.Databa
 	return newAuthority(cluster.Namespace+"/"+cluster.Name, c.Now())
 }
 
+// sameKey reports whether an authority is another one than the present, with the same key.
+func sameKey(current []byte, a *x509.Certificate) bool {
+	all := parseCertificates(current)
+	return len(all) > 0 && !all[0].Equal(a) && bytes.Equal(all[0].RawSubjectPublicKeyInfo, a.RawSubjectPublicKeyInfo)
+}
+
 // givenAuthority reads and judges the person's own authority; its secret is
-// never changed.
+// never changed. What stands behind its certificate is the chain up to whom it
+// is from, as cert-manager writes it: who was signed by those is not to get in.
 func (c *Client) givenAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (keyPair, error) {
 	s := &corev1.Secret{}
 	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Spec.TLS.CASecret}, s); err != nil {
@@ -195,6 +211,8 @@ func (c *Client) givenAuthority(ctx context.Context, cluster *v1alpha1.DatabaseC
 	if err := judgeAuthority(p, c.Now()); err != nil {
 		return keyPair{}, fmt.Errorf("secret %s/%s: %w: %w", s.Namespace, s.Name, ErrAuthority, err)
 	}
+	first, _ := pem.Decode(p.certificate)
+	p.certificate = pem.EncodeToMemory(&pem.Block{Type: first.Type, Bytes: first.Bytes})
 	return p, nil
 }
 

@@ -1,9 +1,15 @@
 package kube
 
 import (
+	"crypto/ecdsa"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
+	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -227,6 +233,58 @@ func TestGivenAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	if trust, _ = looked(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "do not match") {
+		t.Errorf("trust %+v", trust)
+	}
+}
+
+// TestGivenAuthorityWithAChain: a secret as cert-manager writes it holds, behind
+// the certificate, whom it is from.
+func TestGivenAuthorityWithAChain(t *testing.T) {
+	now := time.Now()
+	upper, err := newAuthority("everybody in this company", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := parseAuthority(upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(90 * 24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	own, err := sign(template, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.certificate = slices.Concat(own.certificate, upper.certificate)
+	mine := given(t, "mine", own)
+	mine.Data["ca.crt"] = upper.certificate
+	c, api := newFake(t, interceptor.Funcs{}, mine)
+	cluster := testCluster()
+	cluster.Spec.TLS.CASecret = "mine"
+	if err := c.EnsureCertificates(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves := looked(t, c, cluster)
+	l := leaves["db-client-tls"]
+	if trust.Current.Subject != "CN=etcd" || *trust.Given != trust.Current || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
+		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
+	}
+	// It was renewed, and kept its key.
+	signer, err := parseKey(func() []byte { b, _ := pem.Decode(own.key); return b.Bytes }())
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.SerialNumber, template.NotAfter = big.NewInt(42), now.Add(180*24*time.Hour)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, signer.(*ecdsa.PrivateKey).Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := secret(t, api, "mine")
+	s.Data["tls.crt"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "the key that signs already") {
 		t.Errorf("trust %+v", trust)
 	}
 }

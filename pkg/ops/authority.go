@@ -52,6 +52,8 @@ func (p planner) aim() signing {
 func (p planner) rotateAuthority(trust kube.Trust) *Decision {
 	over := trust.Current.Fingerprint != p.s.Operation.Spec.Authority
 	switch aim := p.aim(); {
+	case !over && p.over(trust.Current.NotAfter):
+		return p.succeed(trust)
 	case over && aim != newSigns:
 		return block(&Error{Kind: Refused, Check: "rotation", Message: "the old authority is gone already: nothing is left to go back to",
 			Hint: "finish it: kubectl dbop resume " + p.s.Cluster.Name})
@@ -88,9 +90,12 @@ func (p planner) trustBoth(trust kube.Trust, aim signing) *Decision {
 	if d := p.renewMembers(true, signedByOther(*trust.Next), true); d != nil {
 		return d
 	}
+	return p.promote(trust, "from here on clients that did not read their secret again are turned away")
+}
+
+func (p planner) promote(trust kube.Trust, reason string) *Decision {
 	return do(Step{ID: "promote-authority", Action: ActionPromoteCA, Risk: RiskIrreversible, Deadline: stepDeadline,
-		Title:  "Let the new authority take over: " + trust.Next.Subject,
-		Reason: "from here on clients that did not read their secret again are turned away", Touches: []string{"secret/" + v1alpha1.CASecret(p.s.Cluster.Name)}})
+		Title: "Let the new authority take over: " + trust.Next.Subject, Reason: reason, Touches: []string{"secret/" + v1alpha1.CASecret(p.s.Cluster.Name)}})
 }
 
 // begin puts a new authority beside the one that signs. Everybody will restart
@@ -104,6 +109,10 @@ func (p planner) begin() *Decision {
 			return p.gate("healthy", err, name)
 		}
 	}
+	return p.addAuthority()
+}
+
+func (p planner) addAuthority() *Decision {
 	title := "Make a new authority beside the old one"
 	if own := p.s.Cluster.Spec.TLS.CASecret; own != "" {
 		given := p.s.Kube.Trust.Given
@@ -138,7 +147,13 @@ func (p planner) withdraw(trust kube.Trust) *Decision {
 
 // dropOld leaves the one authority that signs, everywhere.
 func (p planner) dropOld(trust kube.Trust) *Decision {
+	if d := p.resign(trust); d != nil {
+		return d
+	}
 	if d := p.distribute(trust, "Let everybody trust "+trust.Current.Subject+" alone"); d != nil {
+		return d
+	}
+	if d := p.together(); d != nil {
 		return d
 	}
 	return p.loaded(trust)

@@ -74,6 +74,9 @@ func (p planner) identity() *Decision {
 	if p.s.verb() == v1alpha1.VerbDelete {
 		return nil
 	}
+	if p.s.Cluster.Status.Formation == nil {
+		return block(noFounding(p.s.Cluster))
+	}
 	if len(p.s.View.ClusterIDs) > 1 {
 		return block(&Error{Kind: NeedsHuman, Check: "split",
 			Message: fmt.Sprintf("the members of %s belong to different database clusters (%v): this is a split, and going on could lose data", p.s.Cluster.Name, p.s.View.ClusterIDs),
@@ -89,6 +92,13 @@ func (p planner) identity() *Decision {
 		}
 	}
 	return nil
+}
+
+// noFounding is the refusal to act on a record that somebody damaged: without
+// the token nobody knows which objects are the cluster's.
+func noFounding(c *v1alpha1.DatabaseCluster) *Error {
+	return &Error{Kind: NeedsHuman, Check: "record", Message: fmt.Sprintf("the record of %s in configmap %s does not say how it was founded", c.Name, v1alpha1.Record(c.Name)),
+		Hint: fmt.Sprintf("put the configmap back from a copy; or give the cluster up and keep its volumes: kubectl dbop delete %s --skip-backup", c.Name)}
 }
 
 // budget keeps the disruption budget at the quorum of the larger of now and

@@ -173,6 +173,17 @@ func TestDecideIdentity(t *testing.T) {
 			s.Kube.Foreign = []string{"service/db"}
 			return s
 		}, "blocked Refused foreign-objects"},
+		{"nobody knows how it was founded", func() State { s := well(3); s.Cluster.Status.Formation = nil; return s }, "blocked NeedsHuman record"},
+		{"nobody knows how it was founded, and it goes", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbDelete), false)
+			s.Cluster.Status.Formation, s.Operation.Spec.Waive = nil, []string{"backup"}
+			return s
+		}, "stop-members"},
+		{"nobody knows how it was founded, and it is to be restored in place", func() State {
+			s := well(3).doing(operation(v1alpha1.VerbRestore), false)
+			s.Cluster.Status.Formation, s.Operation.Spec.InPlace = nil, true
+			return s
+		}, "blocked NeedsHuman record"},
 		{"a split", func() State { s := well(3); s.View.ClusterIDs = []string{"id", "other"}; return s }, "blocked NeedsHuman split"},
 		{"another cluster's data", func() State { s := well(3); s.View.ClusterIDs = []string{"other"}; return s }, "blocked NeedsHuman cluster-id"},
 		{"a split can be deleted", func() State {

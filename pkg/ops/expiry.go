@@ -65,7 +65,10 @@ func (s State) expiries() []Expiry {
 // renewal is the command that ends them.
 func renewal(cluster string, all []Expiry) string {
 	command := "kubectl dbop certificates rotate " + cluster
-	if slices.ContainsFunc(all, func(e Expiry) bool { return e.Authority }) {
+	switch {
+	case slices.ContainsFunc(all, func(e Expiry) bool { return e.Authority && e.Over }):
+		command += " --ca=at-once"
+	case slices.ContainsFunc(all, func(e Expiry) bool { return e.Authority }):
 		command += " --ca"
 	}
 	return command

@@ -33,11 +33,12 @@ func TestExpiryIsTold(t *testing.T) {
 		problem  string
 		next     string
 	}{
-		"far away":           {state: certified(3), severity: OK},
-		"the tool's, soon":   {state: in(29*day, admin), severity: Warn, problem: "the certificate in db-admin-tls runs out on 2030-01-31", next: "kubectl dbop certificates rotate db"},
-		"a month is enough":  {state: in(31*day, admin), severity: OK},
-		"a member's, over":   {state: in(-time.Second, member), severity: Fail, problem: "the certificate that db-2 serves ran out on 2030-01-02", next: "kubectl dbop certificates rotate db"},
-		"the authority soon": {state: in(3*day, ca), severity: Warn, problem: "the authority CN=shop/db runs out", next: "kubectl dbop certificates rotate db --ca"},
+		"far away":            {state: certified(3), severity: OK},
+		"the tool's, soon":    {state: in(29*day, admin), severity: Warn, problem: "the certificate in db-admin-tls runs out on 2030-01-31", next: "kubectl dbop certificates rotate db"},
+		"a month is enough":   {state: in(31*day, admin), severity: OK},
+		"a member's, over":    {state: in(-time.Second, member), severity: Fail, problem: "the certificate that db-2 serves ran out on 2030-01-02", next: "kubectl dbop certificates rotate db"},
+		"the authority, over": {state: in(-time.Second, ca), severity: Fail, problem: "the authority CN=shop/db ran out", next: "kubectl dbop certificates rotate db --ca=at-once"},
+		"the authority soon":  {state: in(3*day, ca), severity: Warn, problem: "the authority CN=shop/db runs out", next: "kubectl dbop certificates rotate db --ca"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

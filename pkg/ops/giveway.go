@@ -71,6 +71,12 @@ func (p planner) staysBelow(left string, outdated []string) bool {
 // it would put an end to, by what was observed for it.
 func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 	old := p.Supersedes
+	if old != nil && p.succeedsIn(old) {
+		if p.State.AuthorityOver() {
+			return nil
+		}
+		return inFlight(old)
+	}
 	if old == nil || !p.replacesIn(old) {
 		return nil // it gives way to whatever comes
 	}
@@ -88,6 +94,28 @@ func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 		e.Hint = fmt.Sprintf("step back first: kubectl dbop cancel %s; a replacement takes over where that does not go on for want of the member", old.Spec.Cluster)
 	}
 	return e
+}
+
+// Interrupted is the command that asks again for what this request puts an end
+// to; "" if that was nothing, or was not wanted any more.
+func (p *Prepared) Interrupted() string {
+	if old := p.Supersedes; old != nil && p.replacesIn(old) && old.Status.Phase != v1alpha1.PhaseCancelling {
+		return old.Spec.Command
+	}
+	return ""
+}
+
+// succeedsIn reports whether the request is to replace an authority that may
+// have run out in the middle of an operation on a cluster that had formed.
+func (p *Prepared) succeedsIn(active *v1alpha1.Operation) bool {
+	if o := p.Request.Operation; o.Verb != v1alpha1.VerbRotateCertificates || o.Rotation != v1alpha1.RotateAtOnce {
+		return false
+	}
+	switch active.Spec.Verb {
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbRecover, v1alpha1.VerbDelete:
+		return false
+	}
+	return true
 }
 
 // replacesIn reports whether the request is to replace a member that may have

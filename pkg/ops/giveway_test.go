@@ -86,3 +86,29 @@ func TestReplacementTakesOver(t *testing.T) {
 		})
 	}
 }
+
+// TestInterrupted: whoever replaced a member in the middle of an upgrade is told
+// how to ask for the upgrade again.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		verb, by v1alpha1.Verb
+		phase    v1alpha1.Phase
+		want     string
+	}{
+		{v1alpha1.VerbUpgrade, v1alpha1.VerbReplaceMember, v1alpha1.PhasePaused, "kubectl dbop again"},
+		{v1alpha1.VerbUpgrade, v1alpha1.VerbReplaceMember, v1alpha1.PhaseCancelling, ""},
+		{v1alpha1.VerbUpgrade, v1alpha1.VerbDelete, v1alpha1.PhasePaused, ""},
+		{v1alpha1.VerbClearAlarms, v1alpha1.VerbReplaceMember, v1alpha1.PhasePaused, ""},
+	} {
+		old := operation(c.verb)
+		old.Status.Phase, old.Spec.Command = c.phase, "kubectl dbop again"
+		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Verb: c.by}}, Supersedes: old}
+		if got := p.Interrupted(); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	if got := (&Prepared{}).Interrupted(); got != "" {
+		t.Errorf("nothing was superseded: %q", got)
+	}
+}

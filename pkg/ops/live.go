@@ -174,6 +174,9 @@ func silence(m kube.Member) string {
 func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine.Session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if c.Status.Formation == nil {
+		return nil, noFounding(c)
+	}
 	token := c.Status.Formation.Token
 	if l.session != nil && l.token == token {
 		return l.session, nil

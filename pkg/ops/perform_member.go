@@ -98,9 +98,9 @@ func (l *Live) defragment(ctx context.Context, s State, member string) (Result, 
 // restart deletes the pod that the record names, or else the one that was
 // seen.
 func (l *Live) restart(ctx context.Context, s State, member string) error {
-	uid := s.Operation.Spec.Pods[member]
-	if s.Operation.Spec.Pods == nil {
-		uid = s.Kube.Member(member).Pod.UID
+	uid := s.Kube.Member(member).Pod.UID
+	if s.Operation.Spec.Verb == v1alpha1.VerbRestart {
+		uid = s.Operation.Spec.Pods[member]
 	}
 	return l.renewPod(ctx, s, member, uid)
 }

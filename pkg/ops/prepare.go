@@ -181,7 +181,7 @@ func (p *Prepared) meet(active *v1alpha1.Operation) error {
 	case same(active, p.Request.Operation) && !yields(active):
 		p.Continues = active
 		return nil
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), yields(active):
+	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), p.succeedsIn(active), yields(active):
 		p.Supersedes = active
 		return nil
 	}

@@ -211,15 +211,13 @@ func pin(e engine.Engine, o *v1alpha1.OperationSpec, s State) error {
 			o.Leader = l.Name
 		}
 	case v1alpha1.VerbRestart:
-		o.Pods = map[string]string{}
-		for _, m := range s.Kube.Members {
-			if m.Pod.Exists && s.ours(m) {
-				o.Pods[m.Name] = m.Pod.UID
-			}
-		}
+		o.Pods = podsOf(s)
 	case v1alpha1.VerbRotateCertificates:
 		if s.Kube.Trust != nil {
 			o.Authority = s.Kube.Trust.Current.Fingerprint
+		}
+		if o.Rotation == v1alpha1.RotateAtOnce && s.AuthorityOver() {
+			o.Pods = podsOf(s)
 		}
 		if o.Rotation == v1alpha1.RotateLeaves {
 			o.Certificates = map[string]string{}
@@ -235,4 +233,15 @@ func pin(e engine.Engine, o *v1alpha1.OperationSpec, s State) error {
 		o.MemberID = entry.ID
 	}
 	return nil
+}
+
+// podsOf are the UIDs, by member, of the cluster's pods.
+func podsOf(s State) map[string]string {
+	out := map[string]string{}
+	for _, m := range s.Kube.Members {
+		if m.Pod.Exists && s.ours(m) {
+			out[m.Name] = m.Pod.UID
+		}
+	}
+	return out
 }

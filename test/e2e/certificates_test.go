@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -13,6 +14,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +137,11 @@ func TestCertificatesOfAnOwnAuthority(t *testing.T) {
 	s.refused(4, []string{"corporate", "not found"}, args...)
 	s.giveAuthority("corporate", "corporate one", false)
 	s.must(args...)
+	files, err := s.site.ClientFiles(s.ctx, s.ns, "my-db")
+	s.ok(err)
+	if n := bytes.Count(files["ca.crt"], []byte("BEGIN CERTIFICATE")); n != 1 {
+		t.Errorf("%d authorities are trusted: those above the one that was given must not be", n)
+	}
 	s.refused(4, []string{"signs already"}, "certificates", "rotate", "my-db", "--ca", "--allow-downtime")
 	s.giveAuthority("corporate", "corporate two", true)
 	s.must("certificates", "rotate", "my-db", "--ca", "--allow-downtime")
@@ -227,19 +234,32 @@ func (s *scene) pair(secret *corev1.Secret) (*x509.Certificate, *ecdsa.PrivateKe
 	return certificate, key.(*ecdsa.PrivateKey)
 }
 
-// giveAuthority puts an authority of the person's into a secret.
+// giveAuthority makes, or replaces, a secret with an authority as cert-manager
+// writes one: its chain behind it, and the root as ca.crt.
 func (s *scene) giveAuthority(name, subject string, replace bool) {
 	s.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	s.ok(err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: subject}, IsCA: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour), BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	s.ok(err)
+	signed := func(subject string, by *x509.Certificate, with *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, []byte) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		s.ok(err)
+		template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: subject}, IsCA: true,
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour), BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		if by == nil {
+			by, with = template, key
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, by, key.Public(), with)
+		s.ok(err)
+		out, err := x509.ParseCertificate(der)
+		s.ok(err)
+		return out, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	}
+	root, rootKey, rootPEM := signed("the company", nil, nil)
+	issuer, issuerKey, issuerPEM := signed("the company's issuer", root, rootKey)
+	_, key, own := signed(subject, issuer, issuerKey)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	s.ok(err)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
-		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})}}
+		"tls.crt": slices.Concat(own, issuerPEM), "ca.crt": rootPEM,
+		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})}}
 	secrets := s.site.Client.CoreV1().Secrets(s.ns)
 	if replace {
 		_, err = secrets.Update(s.ctx, secret, metav1.UpdateOptions{})

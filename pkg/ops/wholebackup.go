@@ -1,4 +1,4 @@
-package cli
+package ops
 
 import (
 	"context"
@@ -6,13 +6,12 @@ import (
 	"io"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// wholeBackup reads a backup to its end before anything is touched for its
+// WholeBackup reads a backup to its end before anything is touched for its
 // sake: a restore must not stop a database for data that can't replace it.
-func wholeBackup(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
+func WholeBackup(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
 	data, _, err := r.Reader(ctx, m.ID)
 	if err == nil {
 		check := e.CheckStream()
@@ -25,6 +24,6 @@ func wholeBackup(ctx context.Context, r repository.Repository, m repository.Mani
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return &ops.Error{Kind: ops.Refused, Check: "backup", Message: "backup " + m.ID + " can't be restored, nothing was touched",
-		Hint: "choose another one: " + displayName + " backup list --repository " + r.URL(), Err: err}
+	return &Error{Kind: Refused, Check: "backup", Message: "backup " + m.ID + " can't be restored, nothing was touched",
+		Hint: "choose another one: " + "kubectl dbop backup list --repository " + r.URL(), Err: err}
 }

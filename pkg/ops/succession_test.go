@@ -1,0 +1,107 @@
+package ops
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// ranOut is a cluster whose authority, and so every certificate, ran out:
+// nobody dials anybody, and the tool is turned away too.
+func ranOut(t testing.TB, r v1alpha1.Rotation, change func(*State)) State {
+	t.Helper()
+	s := certified(3)
+	over := now().Add(-time.Hour)
+	trust := *s.Kube.Trust
+	trust.Current.NotAfter = over
+	s.Kube.Trust = &trust
+	for i := range s.Kube.Leaves {
+		s.Kube.Leaves[i].NotAfter = over
+	}
+	for i := range s.View.Members {
+		s.Kube.Members[i].Pod.UID = "old"
+		s.View.Members[i].Certificate = &engine.Presented{NotAfter: over}
+		s.View.Members[i].Reachable = false
+	}
+	s.noQuorum()
+	s.Operation = operation(v1alpha1.VerbRotateCertificates)
+	s.Operation.Spec.Rotation = r
+	if err := pin(stub{}, &s.Operation.Spec, s); err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func TestAuthorityRanOut(t *testing.T) {
+	t.Parallel()
+	way := []string{"add-authority", "promote-authority", "renew-certificate/db-admin-tls", "renew-certificate/db-client-tls",
+		"renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls", "distribute-trust",
+		"restart-member/db-1", "restart-member/db-2", "restart-member/db-3", "wait/quorum"}
+	promoted := func(s *State) {
+		s.authorities(ActionAddCA)
+		s.authorities(ActionPromoteCA)
+	}
+	for name, c := range map[string]struct {
+		state State
+		want  []string
+		block string
+	}{
+		"a new one, everything by it, all together": {state: ranOut(t, v1alpha1.RotateAtOnce, nil), want: way},
+		"begun in time, finished too late":          {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *State) { s.authorities(ActionAddCA) }), want: way[1:]},
+		"continued after it took over":              {state: ranOut(t, v1alpha1.RotateAtOnce, promoted), want: way[2:]},
+		"continued after one was restarted": {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *State) {
+			promoted(s)
+			s.Kube.Members[0].Pod.UID = "new"
+			s.View.Members[0].Certificate = &engine.Presented{Accepts: []string{s.Kube.Trust.Current.Subject}}
+		}), want: append(append([]string{}, way[2:8]...), way[9:]...)},
+		"not in halves":    {state: ranOut(t, v1alpha1.RotateBegin, nil), block: "ran out on"},
+		"nothing to go on": {state: ranOut(t, v1alpha1.RotateFinish, nil), block: "ran out on"},
+		"no way back":      {state: ranOut(t, v1alpha1.RotateAtOnce, cancelled), block: "nothing to go back to"},
+		"an own one that is no better": {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *State) {
+			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.GivenProblem = "corporate", "secret shop/corporate: the authority ran out"
+		}), block: "shop/corporate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan := MakePlan(stub{}, c.state)
+			if got := strings.Join(ids(plan), " "); got != strings.Join(c.want, " ") {
+				t.Errorf("got  %s\nwant %s", got, strings.Join(c.want, " "))
+			}
+			if (plan.Blocked == nil) != (c.block == "") || (plan.Blocked != nil && !strings.Contains(plan.Blocked.Message, c.block)) {
+				t.Errorf("blocked %+v, want %q", plan.Blocked, c.block)
+			}
+		})
+	}
+}
+
+// TestAuthorityRanOutInFlight: whatever is in flight gives way, but only then.
+func TestAuthorityRanOutInFlight(t *testing.T) {
+	t.Parallel()
+	over, well := ranOut(t, v1alpha1.RotateAtOnce, nil), rotating(t, v1alpha1.RotateAtOnce, 3, nil)
+	for _, c := range []struct {
+		active   v1alpha1.Verb
+		rotation v1alpha1.Rotation
+		state    State
+		yields   bool
+	}{
+		{v1alpha1.VerbUpgrade, v1alpha1.RotateAtOnce, over, true},
+		{v1alpha1.VerbUpgrade, v1alpha1.RotateAtOnce, well, false},
+		{v1alpha1.VerbUpgrade, v1alpha1.RotateBegin, over, false},
+		{v1alpha1.VerbRestore, v1alpha1.RotateAtOnce, over, false},
+	} {
+		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRotateCertificates, Rotation: c.rotation}}, State: c.state}
+		err := p.meet(operation(c.active))
+		if err == nil {
+			err = new(Runner).mayGiveWay(p, c.state.Cluster)
+		}
+		if (err == nil) != c.yields {
+			t.Errorf("%s meets %s: %v", c.rotation, c.active, err)
+		}
+	}
+}
