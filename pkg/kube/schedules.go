@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -75,6 +76,11 @@ func (c *Client) ScheduleFacts(ctx context.Context, cluster *v1alpha1.DatabaseCl
 				return nil, fmt.Errorf("look at the schedule of %s: %w", cluster.Name, err)
 			}
 			exists = err == nil && belongs(found, cluster) && found.DeletionTimestamp == nil
+			if exists && name == "Role" {
+				if exists, err = c.scheduleMay(ctx, cluster); err != nil {
+					return nil, err
+				}
+			}
 		}
 		list := &out.Missing
 		if exists {
@@ -83,6 +89,15 @@ func (c *Client) ScheduleFacts(ctx context.Context, cluster *v1alpha1.DatabaseCl
 		*list = append(*list, kind.GetObjectKind().GroupVersionKind().Kind)
 	}
 	return out, nil
+}
+
+// scheduleMay reports whether the Role grants what a backup takes, no less and no more.
+func (c *Client) scheduleMay(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (bool, error) {
+	role := &rbacv1.Role{}
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.Schedule(cluster.Name)}, role); err != nil && !errors.Is(err, ErrNotFound) {
+		return false, fmt.Errorf("look at the rights of the schedule of %s: %w", cluster.Name, err)
+	}
+	return equality.Semantic.DeepEqual(role.Rules, scheduleRules(cluster)), nil
 }
 
 func (s *Schedule) read(job *batchv1.CronJob) {

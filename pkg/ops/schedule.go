@@ -242,9 +242,9 @@ func (s State) Scheduled() *Schedule {
 	out.Next = &next
 	last := s.lastBackedUp()
 	switch missed := due.Next(latest(last, have.Since)); {
-	case have.Running:
+	case have.Running && !have.LastBegun.After(missed):
 		return out
-	case have.LastBegun.After(last):
+	case !have.Running && have.LastBegun.After(last):
 		return tell("Failed", "the scheduled backup of %s failed: kubectl logs -l %s=%s,%s=%s shows why", stamped(have.LastBegun),
 			v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, kube.PurposeBackup)
 	case missed.Add(scheduleGrace).Before(s.Now):
