@@ -84,7 +84,9 @@ func TestScheduleFacts(t *testing.T) {
 			want: func(s *Schedule) bool { return s.Suspended && s.Policy.Schedule == "1 1 1 1 1" }},
 		"a run that ended": {change: func(j *batchv1.CronJob, _ *rbacv1.Role) {
 			j.Status.LastScheduleTime, j.Status.LastSuccessfulTime = &begun, &ended
-		}, want: func(s *Schedule) bool { return s.LastBegun.Equal(begun.Time) && s.LastDone.Equal(ended.Time) && !s.Running }},
+		}, want: func(s *Schedule) bool {
+			return s.LastBegun.Equal(begun.Time) && s.LastDone.Equal(ended.Time) && !s.Running
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
