@@ -122,7 +122,7 @@ func checkExample(t *testing.T, cmd *cobra.Command) {
 		if !ok {
 			continue
 		}
-		found, args, err := cmd.Root().Find(words(rest))
+		found, args, err := cmd.Root().Find(shellWords(rest))
 		if err != nil || found != cmd && !cmd.HasSubCommands() {
 			t.Errorf("%q finds %q, %v", line, found.CommandPath(), err)
 			continue
@@ -139,8 +139,8 @@ func checkExample(t *testing.T, cmd *cobra.Command) {
 	}
 }
 
-// words splits a line as a shell does, quotes and no more.
-func words(line string) []string {
+// shellWords splits a line as a shell does, quotes and no more.
+func shellWords(line string) []string {
 	var out []string
 	for i, part := range strings.Split(line, `"`) {
 		if i%2 == 1 {
