@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // schedules name time zones, and images hold none
 
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // logins of cloud providers
 

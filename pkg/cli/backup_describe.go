@@ -77,11 +77,20 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 		{"Members", orNone(m.Facts.Members)},
 		{"Users in data", auth},
 		{"Verified", verified},
+		{"Taken by", takenBy(m)},
 		{"Operation", m.Operation},
 		{"Made by", m.Tool},
 	} {
 		fmt.Fprintf(w, "%-14s %s\n", line[0]+":", strings.TrimSpace(line[1]))
 	}
+}
+
+// takenBy says whether the retention of a schedule may delete it.
+func takenBy(m repository.Manifest) string {
+	if m.Scheduled {
+		return "a schedule, which deletes it in its time"
+	}
+	return "hand, or an operation: it stays until it is deleted"
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -41,6 +41,9 @@ func (w *world) Observe(ctx context.Context) (ops.State, error) {
 		c, err = nil, nil
 	}
 	s.Cluster = c
+	if s.Kube.Schedule == nil {
+		s.Kube.Schedule = &kube.Schedule{Missing: []string{"ServiceAccount", "Role", "RoleBinding", "CronJob"}}
+	}
 	if err != nil || c == nil || len(w.facts.Members) == 0 {
 		return s, err
 	}

@@ -69,14 +69,14 @@ func commandLines(text string) []string {
 		for _, end := range []string{" # ", "  #", " | ", " > ", " >", " && ", " 2>", ";", " (", "$(", "...", "{{"} {
 			line, _, _ = strings.Cut(line, end)
 		}
-		out = append(out, strings.TrimSpace(strings.NewReplacer("[", "", "]", "", "'", "", `"`, "").Replace(line)))
+		out = append(out, strings.TrimSpace(strings.NewReplacer("[", "", "]", "", "'", "").Replace(line)))
 	}
 	return out
 }
 
 // judgeLine says what is wrong with the words after the program's name.
 func judgeLine(root *cobra.Command, line string) string {
-	words := strings.Fields(line)
+	words := shellWords(line)
 	// Words that stand for one of many, as in 'plan VERB'.
 	if slices.ContainsFunc(words, func(w string) bool { return w == "VERB" || w == "COMMAND" || w == "…" }) {
 		return ""
@@ -108,13 +108,14 @@ func judgeLine(root *cobra.Command, line string) string {
 func TestJudgeLine(t *testing.T) {
 	b := newBench(t)
 	for line, want := range map[string]string{
-		"upgrade my-db --version 3.7":      "",
-		"plan upgrade my-db --version 3.7": "",
-		"plan VERB":                        "",
-		"upgrad my-db":                     "no such command",
-		"upgrade my-db --versions 3.7":     "unknown flag",
-		"upgrade my-db other --version 3":  "too many",
-		"backup":                           "",
+		"upgrade my-db --version 3.7":       "",
+		"plan upgrade my-db --version 3.7":  "",
+		"plan VERB":                         "",
+		`backup schedule my-db "0 2 * * *"`: "",
+		"upgrad my-db":                      "no such command",
+		"upgrade my-db --versions 3.7":      "unknown flag",
+		"upgrade my-db other --version 3":   "too many",
+		"backup":                            "",
 	} {
 		got := judgeLine(newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)), line)
 		if want == "" && got != "" || !strings.Contains(got, want) {

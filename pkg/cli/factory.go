@@ -231,6 +231,15 @@ func (f *Factory) location(flag string, c *v1alpha1.DatabaseCluster) (repository
 	return at.Within(base), nil
 }
 
+// mounted are the repositories that are mounted into the pod that this runs in.
+func (f *Factory) mounted() map[string]string {
+	url, dir, ok := strings.Cut(f.Getenv(kube.EnvMounted), "=")
+	if !ok {
+		return nil
+	}
+	return map[string]string{url: dir}
+}
+
 // helperImage is the image of this tool for a helper pod: the flag, what the
 // cluster says, the environment, the one that belongs to this build.
 func (f *Factory) helperImage(flag string, c *v1alpha1.DatabaseCluster) string {

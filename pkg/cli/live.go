@@ -47,7 +47,7 @@ func (l *live) liveConfig(o runnerOptions) (ops.LiveConfig, error) {
 	if err != nil {
 		return ops.LiveConfig{}, err
 	}
-	return ops.LiveConfig{Client: c, Store: kube.NewMirroredStore(c), Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.engine, Wanted: o.wanted,
+	return ops.LiveConfig{Client: c, Mounted: l.f.mounted(), Store: kube.NewMirroredStore(c), Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.engine, Wanted: o.wanted,
 		Tool: l.f.Build.Version, HelperImage: l.f.helperImage("", nil), ReadOnly: o.dryRun != kube.DryRunNone}, nil
 }
 
@@ -81,7 +81,7 @@ func (l *live) repository(ctx context.Context, namespace string, at repository.L
 	if err != nil {
 		return nil, err
 	}
-	repositories := &ops.Repositories{Client: c, Dialer: kube.NewDialer(c, portforward.New(c)), Image: image}
+	repositories := &ops.Repositories{Client: c, Dialer: kube.NewDialer(c, portforward.New(c)), Image: image, Mounted: l.f.mounted()}
 	return repositories.Open(ctx, namespace, at.String())
 }
 

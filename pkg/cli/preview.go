@@ -109,6 +109,8 @@ func unrehearsed(step ops.Step) string {
 		return "the database has no dry run"
 	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionSalvage, ops.ActionExamine:
 		return "it moves data"
+	case ops.ActionPrune:
+		return "a repository has no dry run"
 	case ops.ActionRecordFormed, ops.ActionNewEpoch:
 		return "it depends on what the members say"
 	}

@@ -24,6 +24,7 @@ type statusSheet struct {
 	Members            []memberStatus            `json:"members"`
 	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
+	Schedule           *ops.Schedule             `json:"schedule,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
 }
 
@@ -54,7 +55,7 @@ type operationStatus struct {
 func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	c := s.Cluster
 	out := statusSheet{Verdict: ops.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine, Version: c.Spec.Version,
-		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup}
+		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: s.Scheduled()}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
 		m := memberStatus{Member: s.View.Member(name)}
@@ -150,6 +151,9 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 	}
 	fmt.Fprintf(w, "\nNewest backup:          %s\n", backupText(s.LastBackup, now))
 	fmt.Fprintf(w, "Newest verified backup: %s\n", backupText(s.LastVerifiedBackup, now))
+	if s.Schedule != nil {
+		fmt.Fprintf(w, "Scheduled backups:      %s; next: %s\n", s.Schedule.State(), nextText(s.Schedule, now))
+	}
 	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
 	for i, n := range s.Verdict.Next {
 		title := "Next:"

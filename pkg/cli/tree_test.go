@@ -122,7 +122,7 @@ func checkExample(t *testing.T, cmd *cobra.Command) {
 		if !ok {
 			continue
 		}
-		found, args, err := cmd.Root().Find(strings.Fields(rest))
+		found, args, err := cmd.Root().Find(shellWords(rest))
 		if err != nil || found != cmd && !cmd.HasSubCommands() {
 			t.Errorf("%q finds %q, %v", line, found.CommandPath(), err)
 			continue
@@ -137,6 +137,19 @@ func checkExample(t *testing.T, cmd *cobra.Command) {
 	if lines == 0 {
 		t.Error("no example")
 	}
+}
+
+// shellWords splits a line as a shell does, quotes and no more.
+func shellWords(line string) []string {
+	var out []string
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			out = append(out, part)
+			continue
+		}
+		out = append(out, strings.Fields(part)...)
+	}
+	return out
 }
 
 func TestCommandsAreGrouped(t *testing.T) {
@@ -178,7 +191,7 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 }
 
 func changingCommands() [][]string {
-	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"},
+	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"}, {"backup", "schedule"},
 		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
 		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }

@@ -15,6 +15,10 @@ const (
 	// AnnotationCertificate is the certificate, by its fingerprint, that a pod
 	// was last told of; it makes the kubelet look.
 	AnnotationCertificate = "dbop.dev/certificate"
+	// AnnotationPolicy is what a schedule's CronJob carries out, as JSON, and
+	// AnnotationSince when that was asked for.
+	AnnotationPolicy = "dbop.dev/backup-policy"
+	AnnotationSince  = "dbop.dev/since"
 	// AnnotationProcess describes the process that holds a lease.
 	AnnotationProcess = "dbop.dev/process"
 	// AnnotationOperation says what the holder of a lease does.

@@ -57,9 +57,12 @@ func (c *Client) DeleteMemberCertificate(ctx context.Context, namespace, member 
 }
 
 // DeleteClusterObjects deletes everything of a cluster but its volumes and
-// records: workloads and helper pods that are left, services, the budget,
-// secrets. Interrupted, a repeat deletes the rest.
+// records: what begins backups, workloads and helper pods that are left,
+// services, the budget, secrets. Interrupted, a repeat deletes the rest.
 func (c *Client) DeleteClusterObjects(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	if err := c.deleteCronJob(ctx, cluster); err != nil {
+		return err
+	}
 	for _, gvk := range []schema.GroupVersionKind{
 		policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
 		appsv1.SchemeGroupVersion.WithKind("StatefulSet"),

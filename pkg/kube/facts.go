@@ -28,6 +28,8 @@ type Facts struct {
 	Services bool `json:"services"`
 	// Budget is minAvailable of the disruption budget; nil if there is none.
 	Budget *int32 `json:"budget,omitempty"`
+	// Schedule is what exists of the schedule of backups; nil if nobody looked.
+	Schedule *Schedule `json:"schedule,omitempty"`
 	// Helpers are the tool's own pods for this cluster, by name.
 	Helpers []Helper `json:"helpers,omitempty"`
 	// Foreign lists objects, as kind/name, that bear a name of ours but not our

@@ -34,6 +34,7 @@ func Rights() []Right {
 			{"apps", []string{"statefulsets"}, []string{"get", "list"}},
 			{"policy", []string{"poddisruptionbudgets"}, []string{"get", "list"}},
 			{"coordination.k8s.io", []string{"leases"}, []string{"get"}},
+			{"batch", []string{"cronjobs"}, []string{"get"}},
 			{"", []string{"secrets"}, []string{"get", "list"}},
 			{"", []string{"pods/portforward"}, []string{"get", "create"}},
 		}},
@@ -49,6 +50,7 @@ func Rights() []Right {
 			{"", []string{"secrets"}, []string{"update"}},
 			{"apps", []string{"statefulsets"}, []string{"create", "patch", "update", "delete"}},
 			{"policy", []string{"poddisruptionbudgets"}, []string{"create", "patch", "delete"}},
+			{"batch", []string{"cronjobs"}, []string{"patch", "delete"}},
 		}},
 	}
 	var out []Right

@@ -60,7 +60,7 @@ func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sh
 		return
 	}
 	g.healthy.WithLabelValues(at...).Set(float64(s.healthy))
-	g.serving.WithLabelValues(at...).Set(truth(s.verdict.Level == ops.Healthy))
+	g.serving.WithLabelValues(at...).Set(truth(s.verdict.Database == ops.Healthy))
 	g.leads.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "cluster": key.Name})
 	if c.Status.Primary != "" {
 		g.leads.WithLabelValues(key.Namespace, key.Name, c.Status.Primary).Set(1)

@@ -159,6 +159,7 @@ func watchedKinds() []*metav1.PartialObjectMetadata {
 	for _, gvk := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
 		{Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+		{Group: "batch", Version: "v1", Kind: "CronJob"},
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	} {
 		o := &metav1.PartialObjectMetadata{}

@@ -22,6 +22,9 @@ const (
 	conditionReady       = "Ready"
 	conditionReconciling = "Reconciling"
 	conditionStalled     = "Stalled"
+	// conditionBackup is true while scheduled backups are taken when they are due;
+	// without a schedule there is none. It says nothing about the database.
+	conditionBackup = "BackupHealthy"
 )
 
 // maxMessage bounds the message of a condition.
@@ -146,6 +149,7 @@ func (s *sheet) fill(c *v1alpha1.DatabaseCluster) {
 	}
 	st.Summary = s.summary(st.Summary)
 	s.conditions(c)
+	s.backups(c)
 }
 
 func (s *sheet) operation() *v1alpha1.Operation {
@@ -171,7 +175,7 @@ func (s *sheet) summary(before string) string {
 	case s.state != nil && s.state.Cluster.Spec.Stopped:
 		return "stopped"
 	case s.state != nil:
-		return string(s.verdict.Level)
+		return string(s.verdict.Database)
 	}
 	return before
 }
@@ -208,13 +212,32 @@ func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 	case s.state == nil && (stalled || meta.FindStatusCondition(c.Status.Conditions, conditionReady) == nil):
 		set(conditionReady, metav1.ConditionUnknown, "NotSeen", "it was not looked at yet")
 	case s.state == nil:
-	case s.verdict.Level != ops.Healthy:
-		set(conditionReady, metav1.ConditionFalse, strings.ToUpper(string(s.verdict.Level[:1]))+string(s.verdict.Level[1:]), s.sentence())
+	case s.verdict.Database != ops.Healthy:
+		set(conditionReady, metav1.ConditionFalse, strings.ToUpper(string(s.verdict.Database[:1]))+string(s.verdict.Database[1:]), s.sentence())
 	case reconciling || stalled:
 		set(conditionReady, metav1.ConditionUnknown, "NotAsWanted", s.verdict.Headline+"; it is not as wanted yet")
 	default:
 		set(conditionReady, metav1.ConditionTrue, "Healthy", s.verdict.Headline)
 	}
+}
+
+// backups tells how scheduled backups go, where that was looked at.
+func (s *sheet) backups(c *v1alpha1.DatabaseCluster) {
+	if s.state == nil {
+		return
+	}
+	b := s.state.Scheduled()
+	if b == nil {
+		if s.state.Cluster.Spec.Backup.Schedule == "" {
+			meta.RemoveStatusCondition(&c.Status.Conditions, conditionBackup)
+		}
+		return
+	}
+	condition := metav1.Condition{Type: conditionBackup, Status: metav1.ConditionTrue, Reason: "UpToDate", ObservedGeneration: c.Generation}
+	if b.Problem != "" {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, b.Reason, clip(b.Problem)
+	}
+	meta.SetStatusCondition(&c.Status.Conditions, condition)
 }
 
 // sentence is the verdict with what is wrong.

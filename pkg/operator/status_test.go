@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -21,10 +22,42 @@ func custom() *v1alpha1.DatabaseCluster {
 
 // seen is a look at two members.
 func seen(level ops.Level) *sheet {
-	return &sheet{verdict: ops.Verdict{Level: level, Headline: "so it is"}, healthy: 2, state: &ops.State{Cluster: custom(), View: engine.View{
+	return &sheet{verdict: ops.Verdict{Level: level, Database: level, Headline: "so it is"}, healthy: 2, state: &ops.State{Cluster: custom(), View: engine.View{
 		Roster: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
 		Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true, Serving: true},
 			{Name: "db-2", Version: "1.1.0", Role: engine.RoleFollower, Reachable: true, Serving: true}}}}}
+}
+
+// TestBackupCondition: backups that are missing turn a condition of their own,
+// and nothing that is said of the database.
+func TestBackupCondition(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 5, 12, 0, 0, 0, time.UTC)
+	c, s := custom(), seen(ops.Healthy)
+	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 2 * * *"}
+	s.state.Now, s.state.Cluster.Spec.Backup = now, policy
+	s.state.Kube.Schedule = &kube.Schedule{Policy: policy, Since: now.Add(-time.Hour)}
+	is := func(want string) {
+		t.Helper()
+		s.fill(c)
+		got := ""
+		if b := meta.FindStatusCondition(c.Status.Conditions, conditionBackup); b != nil {
+			got = string(b.Status) + " " + b.Reason
+			if b.ObservedGeneration != 7 || (b.Message == "") != (b.Status == "True") {
+				t.Errorf("%+v", b)
+			}
+		}
+		if got != want || !meta.IsStatusConditionTrue(c.Status.Conditions, conditionReady) || meta.IsStatusConditionTrue(c.Status.Conditions, conditionStalled) {
+			t.Errorf("%q, want %q: %+v", got, want, c.Status.Conditions)
+		}
+	}
+	is("True UpToDate")
+	s.state.Kube.Schedule.Since = now.Add(-72 * time.Hour)
+	is("False Overdue")
+	s.state.Kube.Schedule = nil // nobody could look
+	is("False Overdue")
+	s.state.Cluster.Spec.Backup = v1alpha1.BackupPolicy{}
+	is("")
 }
 
 func TestConditions(t *testing.T) {

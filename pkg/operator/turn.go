@@ -95,7 +95,7 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 	v.report.saw(e, s, "")
 	o, err := ops.Heal(e, s, nil)
 	if o == nil && err == nil {
-		if c.Spec.Stopped || ops.Assess(e, s).Level == ops.Healthy {
+		if c.Spec.Stopped || ops.Assess(e, s).Database == ops.Healthy {
 			v.well = true
 			return spread(v.key, idle(v.minds.count())), nil
 		}

@@ -15,7 +15,20 @@ func (p planner) backup() *Decision {
 	if p.s.cancelling() {
 		return &Decision{Done: true}
 	}
-	return p.backupFirst(false, p.s.Operation.Spec.Verify)
+	if d := p.backupFirst(false, p.s.Operation.Spec.Verify); d != nil {
+		return d
+	}
+	return p.retention()
+}
+
+// retention deletes what a schedule does not keep, once there is a newer one.
+func (p planner) retention() *Decision {
+	o := p.s.Operation.Spec
+	if !o.Scheduled || o.Keep < 1 || p.s.fact(v1alpha1.FactPruned) != "" {
+		return nil
+	}
+	return do(Step{ID: "prune-backups", Action: ActionPrune, Risk: RiskIrreversible, Deadline: streamDeadline,
+		Title: fmt.Sprintf("Keep the newest %d scheduled backups in %s, and the newest verified one", o.Keep, o.Repository)})
 }
 
 // backupFirst makes, and if asked verifies, the backup of the operation in

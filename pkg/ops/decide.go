@@ -20,6 +20,7 @@ func Decide(e engine.Engine, s State) Decision {
 	for _, family := range []func() *Decision{
 		p.paused,
 		p.identity,
+		p.apart,
 		p.renewal,
 		p.deletion,
 		p.restoreInPlace,
@@ -43,6 +44,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.downgrade,
 		p.mayResize,
 		p.budget,
+		p.scheduling,
 		p.size,
 		p.switchover,
 		p.restart,

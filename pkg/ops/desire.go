@@ -55,6 +55,8 @@ func Desire(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) (*v1
 		if want.Auth.Enabled {
 			o.Verb = v1alpha1.VerbEnableAuth
 		}
+	case !sameSchedule(want.Backup, have.Backup):
+		o.Verb, o.Policy = v1alpha1.VerbSchedule, new(want.Backup)
 	case user != nil:
 		o.Verb, o.User = v1alpha1.VerbDeleteUser, user
 		if slices.Contains(want.Auth.Users, *user) {
@@ -150,6 +152,12 @@ func userDifference(want, have []v1alpha1.DatabaseUser) *v1alpha1.DatabaseUser {
 	return nil
 }
 
+// sameSchedule reports whether nothing has to be made or removed to get from
+// one policy to the other: where none asks for backups, only their place counts.
+func sameSchedule(want, have v1alpha1.BackupPolicy) bool {
+	return want == have || want.Schedule == "" && have.Schedule == ""
+}
+
 // keep names where the backup goes that an operation takes first. An operator
 // has no directory that outlives its pod.
 func keep(o *v1alpha1.OperationSpec, want v1alpha1.DatabaseClusterSpec) error {
@@ -189,7 +197,10 @@ func Inherit(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) boo
 	before := c.Spec.DeepCopy()
 	c.Spec.Registry, c.Spec.HelperImage, c.Spec.AntiAffinity = want.Registry, want.HelperImage, want.AntiAffinity
 	c.Spec.TLS.CASecret = want.TLS.CASecret
-	c.Spec.Backup, c.Spec.Paused, c.Spec.DeletionPolicy, c.Spec.Waive = want.Backup, want.Paused, want.DeletionPolicy, slices.Clone(want.Waive)
+	c.Spec.Paused, c.Spec.DeletionPolicy, c.Spec.Waive = want.Paused, want.DeletionPolicy, slices.Clone(want.Waive)
+	if sameSchedule(want.Backup, c.Spec.Backup) {
+		c.Spec.Backup = want.Backup
+	}
 	return !equality.Semantic.DeepEqual(before, &c.Spec)
 }
 

@@ -50,6 +50,9 @@ func TestDesire(t *testing.T) {
 		{name: "another image", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Image = "mine" }, refused: "image"},
 		{name: "stop before anything else", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped, s.Members = true, 5 }, want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbStop}},
 		{name: "logins", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = true }, want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbEnableAuth}},
+		{name: "another repository", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Backup.Repository = "pvc:other" }},
+		{name: "a schedule", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Backup = nightly() },
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule, Policy: new(nightly())}},
 		{name: "a user", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Users = []v1alpha1.DatabaseUser{app} },
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreateUser, User: &app}},
 	} {

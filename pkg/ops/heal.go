@@ -35,6 +35,10 @@ func Heal(e engine.Engine, s State, history []v1alpha1.Operation) (*v1alpha1.Ope
 		o.Verb = v1alpha1.VerbStart
 		return o, nil
 	}
+	if d := (planner{e: e, s: s}).scheduling(); d != nil {
+		o.Verb, o.Policy = v1alpha1.VerbSchedule, new(s.Cluster.Spec.Backup)
+		return o, nil
+	}
 	if name := s.beyondRepair(e); name != "" {
 		o.Verb, o.Member = v1alpha1.VerbReplaceMember, name
 		return o, withinBudget(s, history, name)

@@ -25,6 +25,16 @@ func (u *Undoing) invert() error {
 		return u.invertStop()
 	case v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth:
 		return u.invertAuth()
+	case v1alpha1.VerbSchedule:
+		if of.FromPolicy == nil {
+			return u.unrecorded("which schedule there was")
+		}
+		o.Verb, o.Policy = v1alpha1.VerbSchedule, of.FromPolicy
+		u.Title = "take no scheduled backups any more"
+		if of.FromPolicy.Schedule != "" {
+			u.Title = "back up at " + describeSchedule(*of.FromPolicy) + " again"
+		}
+		return nil
 	case v1alpha1.VerbSwitchover:
 		if of.Leader == "" {
 			return u.unrecorded("who led before")

@@ -24,6 +24,9 @@ func (p planner) stopping() *Decision {
 		}
 	}
 	if len(names) == 0 {
+		if d := p.scheduling(); d != nil {
+			return d
+		}
 		return &Decision{Done: true}
 	}
 	if d := p.lingering(names); d != nil {

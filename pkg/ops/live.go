@@ -28,6 +28,9 @@ type LiveConfig struct {
 	Tool string
 	// HelperImage runs the tool's own pods where the cluster does not name one.
 	HelperImage string
+	// Mounted are the repositories whose claims are mounted into this very pod,
+	// by URL, as directories.
+	Mounted map[string]string
 	// ReadOnly refuses every change of a database: the dry run.
 	ReadOnly bool
 }
@@ -45,6 +48,8 @@ type Live struct {
 	// certificates says that operations ask for all of them, heedExpiry that
 	// they do as soon as one is met that ran out.
 	certificates, heedExpiry bool
+	// schedules says that operations ask for all that takes backups unasked.
+	schedules bool
 	// seen is where pods were when they were looked at last, by name.
 	seen   atomic.Pointer[map[string]string]
 	watch  func() <-chan struct{}
@@ -102,6 +107,9 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 	}
 	l.remember(s.Kube)
 	if err := l.certificateFacts(ctx, &s, c); err != nil {
+		return s, err
+	}
+	if err := l.scheduleFacts(ctx, &s, c); err != nil {
 		return s, err
 	}
 	s.Now = l.Client.Now()

@@ -16,7 +16,7 @@ import (
 // the session refuse or rehearse what would change; only what moves data is
 // turned down here, because repositories know no dry run.
 func (l *Live) Perform(ctx context.Context, s State, step Step, report func(bytes, total int64)) (Result, error) {
-	if l.ReadOnly && step.streams() {
+	if l.ReadOnly && (step.streams() || step.Action == ActionPrune) {
 		return Result{}, engine.ErrReadOnly
 	}
 	switch step.Action {
@@ -65,6 +65,12 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return l.backup(ctx, s, step, report)
 	case ActionVerify:
 		return l.verify(ctx, s, step, report)
+	case ActionPrune:
+		return l.prune(ctx, s)
+	case ActionSchedule:
+		return Result{}, l.schedule(ctx, s)
+	case ActionUnschedule:
+		return Result{}, l.Client.DeleteSchedule(ctx, s.Cluster)
 	case ActionLoad:
 		return Result{}, l.load(ctx, s, step.member(), report)
 	case ActionCredentials, ActionEnsureUser, ActionDeleteUser, ActionRotate, ActionDropOld, ActionEnableAuth, ActionDisableAuth, ActionProveAuth:

@@ -48,6 +48,7 @@ func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1a
 		return fmt.Errorf("stream %s: %w", source.Name, err)
 	}
 	m.Format, m.ID, m.Operation, m.Tool = 1, op.Spec.Backup, op.Name, l.Tool
+	m.Scheduled = op.Spec.Scheduled
 	m.Engine, m.Cluster, m.Namespace, m.Version = l.Engine.Name(), l.Name, l.Namespace, source.Version
 	m.FinishedAt = l.Client.Now()
 	// Snapshot checked the stream.
@@ -69,7 +70,7 @@ func (l *Live) backedUp(ctx context.Context, op *v1alpha1.Operation) (Result, er
 
 // repositories opens this cluster's repositories.
 func (l *Live) repositories(c *v1alpha1.DatabaseCluster) *Repositories {
-	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c)}
+	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted}
 }
 
 // closing closes what was only read, or was committed before.

@@ -26,6 +26,9 @@ func attend(w World, verb v1alpha1.Verb, inFlight bool) {
 	if verb == v1alpha1.VerbRotateCertificates {
 		LookAtCertificates(w)
 	}
+	if l, ok := w.(interface{ LookAtSchedule() }); ok && verb == v1alpha1.VerbSchedule {
+		l.LookAtSchedule()
+	}
 	if l, ok := w.(*Live); ok && inFlight {
 		l.mu.Lock()
 		defer l.mu.Unlock()

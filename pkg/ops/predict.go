@@ -108,6 +108,10 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.setFact(v1alpha1.FactBackup)
 	case ActionVerify:
 		n.setFact(v1alpha1.FactVerified)
+	case ActionPrune:
+		n.setFact(v1alpha1.FactPruned)
+	case ActionSchedule, ActionUnschedule:
+		n.rescheduled()
 	case ActionStop, ActionFence:
 		n.stopped(step.Members)
 	case ActionForgetPods:
@@ -146,6 +150,7 @@ func (s State) clone() State {
 	s.Operation = s.Operation.DeepCopy()
 	s.Kube.Members = slices.Clone(s.Kube.Members)
 	s.Kube.Leaves = slices.Clone(s.Kube.Leaves)
+	s.Kube.Schedule = s.Kube.Schedule.Clone()
 	s.View.Members = slices.Clone(s.View.Members)
 	s.View.Roster = slices.Clone(s.View.Roster)
 	s.View.ClusterIDs = slices.Clone(s.View.ClusterIDs)

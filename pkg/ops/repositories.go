@@ -21,6 +21,9 @@ type Repositories struct {
 	Dialer *kube.Dialer
 	// Image runs the helper pod.
 	Image string
+	// Mounted are directories of this very pod, by the URLs of the claims that
+	// are mounted there: these need no helper.
+	Mounted map[string]string
 }
 
 // helperDeadline bounds the start of a helper pod.
@@ -46,6 +49,9 @@ func (r *Repositories) Open(ctx context.Context, namespace, url string) (reposit
 	}
 	if err != nil {
 		return nil, &Error{Kind: Refused, Check: "repository", Message: fmt.Sprintf("%q is no repository", url), Hint: "name one as dir:/path or pvc:claim", Err: err}
+	}
+	if dir, ok := r.Mounted[at.String()]; ok {
+		return repository.NewDirectory(dir)
 	}
 	return r.openClaim(ctx, namespace, url, at)
 }

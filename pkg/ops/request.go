@@ -46,6 +46,11 @@ func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 		c.Spec.Stopped = !back
 	case v1alpha1.VerbStart:
 		c.Spec.Stopped = back
+	case v1alpha1.VerbSchedule:
+		c.Spec.Backup = *o.Policy
+		if back {
+			c.Spec.Backup = *o.FromPolicy
+		}
 	case v1alpha1.VerbEnableAuth:
 		c.Spec.Auth.Enabled = !back
 	case v1alpha1.VerbDisableAuth:
@@ -87,6 +92,8 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 		return o.InPlace == r.InPlace && (o.Source == nil) == (r.Source == nil) && (o.Source == nil || *o.Source == *r.Source)
 	case v1alpha1.VerbBackup:
 		return o.Repository == r.Repository
+	case v1alpha1.VerbSchedule:
+		return *o.Policy == *r.Policy
 	case v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser, v1alpha1.VerbRotateCredentials:
 		return o.DropOld == r.DropOld && (o.User == nil) == (r.User == nil) && (o.User == nil || o.User.Name == r.User.Name)
 	case v1alpha1.VerbRotateCertificates:
@@ -114,6 +121,8 @@ func complete(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
 		o.FromSettings = v1alpha1.SettingsOf(&c.Spec)
 		o.Settings = o.FromSettings.With(o.Change)
+	case v1alpha1.VerbSchedule:
+		o.FromPolicy = new(c.Spec.Backup)
 	case v1alpha1.VerbStop, v1alpha1.VerbStart:
 		o.FromStopped = new(c.Spec.Stopped)
 	case v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth:
@@ -137,6 +146,9 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 			return err
 		}
 		if r.Cluster != nil {
+			if err := checkPolicy(r.Cluster.Spec.Backup); err != nil {
+				return err
+			}
 			return e.CheckCreate(r.Cluster.Spec, slices.Contains(o.Waive, "size"))
 		}
 	case v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
@@ -146,6 +158,8 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 		}
 	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
 		return checkSettings(e, o, c)
+	case v1alpha1.VerbSchedule:
+		return checkPolicy(*o.Policy)
 	case v1alpha1.VerbCompact:
 		return checkHistory(e)
 	case v1alpha1.VerbClearAlarms:

@@ -131,7 +131,7 @@ func redirect(op *v1alpha1.Operation, cancel bool) error {
 // cancellable says which operations have a way back.
 func cancellable(op *v1alpha1.Operation) error {
 	switch op.Spec.Verb {
-	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade, v1alpha1.VerbBackup,
+	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade, v1alpha1.VerbBackup, v1alpha1.VerbSchedule,
 		v1alpha1.VerbRestart, v1alpha1.VerbSwitchover, v1alpha1.VerbStop, v1alpha1.VerbStart, v1alpha1.VerbDefrag, v1alpha1.VerbCompact, v1alpha1.VerbClearAlarms,
 		v1alpha1.VerbConfigure, v1alpha1.VerbResize,
 		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials, v1alpha1.VerbRotateCertificates:

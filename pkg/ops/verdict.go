@@ -24,6 +24,8 @@ const (
 // Verdict is the judgement of a State for people and for conditions.
 type Verdict struct {
 	Level Level `json:"level"`
+	// Database is how it is regardless of backups that are missing.
+	Database Level `json:"-"`
 	// Headline is one sentence without a full stop.
 	Headline string `json:"headline"`
 	// Problems are what is wrong, worst first, one sentence each.
@@ -39,10 +41,10 @@ const fullDisk = 0.85
 // of a member.
 func Assess(e engine.Engine, s State) Verdict {
 	if s.Cluster == nil {
-		return Verdict{Level: Down, Headline: "there is no such cluster"}
+		return Verdict{Level: Down, Database: Down, Headline: "there is no such cluster"}
 	}
 	if s.Cluster.Spec.Stopped && s.Operation == nil {
-		return Verdict{Level: Down, Headline: "it is stopped as asked for, and its volumes are kept", Next: []string{"kubectl dbop start " + s.Cluster.Name}}
+		return Verdict{Level: Down, Database: Down, Headline: "it is stopped as asked for, and its volumes are kept", Next: []string{"kubectl dbop start " + s.Cluster.Name}}
 	}
 	a := assessment{e: e, s: s}
 	a.identity()
@@ -53,6 +55,14 @@ func Assess(e engine.Engine, s State) Verdict {
 	a.authentication()
 	v := Verdict{Problems: a.problems, Next: a.commands()}
 	v.Level, v.Headline = a.level()
+	v.Database = v.Level
+	if b := s.Scheduled(); b != nil && b.Problem != "" {
+		v.Problems = append(v.Problems, b.Problem)
+		v.Next = append([]string{"kubectl dbop backup " + s.Cluster.Name}, v.Next...)
+		if v.Level == Healthy {
+			v.Level = Degraded
+		}
+	}
 	return v
 }
 

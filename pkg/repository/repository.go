@@ -52,6 +52,8 @@ type Manifest struct {
 	// repeat of the same operation may overwrite, nobody else.
 	Operation string `json:"operation"`
 	Tool      string `json:"tool"`
+	// Scheduled: the retention of a schedule may delete it.
+	Scheduled bool `json:"scheduled,omitempty"`
 	// StartedAt and FinishedAt of the stream.
 	StartedAt  time.Time `json:"startedAt"`
 	FinishedAt time.Time `json:"finishedAt"`

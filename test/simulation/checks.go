@@ -165,6 +165,8 @@ func (w *World) ended(o *v1alpha1.Operation) {
 		if _, ok := w.backups[o.Spec.Backup]; !ok && o.Status.Phase == v1alpha1.PhaseSucceeded {
 			w.violate("%s succeeded without a backup", o.Name)
 		}
+	case o.Spec.Verb == v1alpha1.VerbSchedule:
+		w.timed(o, c)
 	case c == nil:
 		w.violate("%s ended and its cluster is gone", o.Name)
 	default:

@@ -1,5 +1,7 @@
 package simulation
 
+import "time"
+
 // data is a data directory: whose history it holds and how far.
 type data struct {
 	// id is the member's identity in the group.
@@ -29,6 +31,10 @@ type backup struct {
 	version   string
 	token     string
 	access    access
+	// Of which cluster, when, whether retention may delete it, and whether it was restored once.
+	cluster             string
+	at                  time.Time
+	scheduled, verified bool
 }
 
 // restored is the data that a backup is turned into.

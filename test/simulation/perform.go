@@ -82,6 +82,12 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.backup(ctx, st, step)
 	case ops.ActionVerify:
 		return s.verify(ctx, st)
+	case ops.ActionPrune:
+		return s.prune(ctx, st)
+	case ops.ActionSchedule:
+		return ops.Result{}, s.applySchedule(ctx, st)
+	case ops.ActionUnschedule:
+		return ops.Result{}, s.deleteSchedule(ctx)
 	case ops.ActionLoad:
 		return ops.Result{}, s.load(ctx, st, step.Members[0])
 	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:

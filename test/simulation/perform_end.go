@@ -154,7 +154,8 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 			return errNoLeader
 		}
 		d := slot.pod.process.data
-		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version, token: d.group.token, access: d.group.access.clone()}
+		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version, token: d.group.token, access: d.group.access.clone(),
+			cluster: s.cluster, at: w.now, scheduled: op.Spec.Scheduled}
 		d.group.safe = min(b.index,
 			// a follower's copy is as old as its log: that is what was asked for
 			d.group.acked)
@@ -178,9 +179,12 @@ func (s *site) verify(ctx context.Context, st ops.State) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	err := s.actor.call(ctx, "compare", func() error {
-		if _, ok := s.actor.world.backups[st.Operation.Spec.Backup]; !ok {
+		b, ok := s.actor.world.backups[st.Operation.Spec.Backup]
+		if !ok {
 			return errors.New("no such backup")
 		}
+		b.verified = true
+		s.actor.world.backups[st.Operation.Spec.Backup] = b
 		return nil
 	})
 	return ops.Result{Facts: map[string]string{v1alpha1.FactVerified: st.Operation.Spec.Backup}}, err

@@ -35,7 +35,9 @@ func (p *person) next() command {
 			return ops.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(47); {
+	switch x := p.rng.IntN(51); {
+	case x > 46:
+		return p.timing(name, c, one)
 	case x > 44:
 		return func() ops.Request { return p.clearing(name) }
 	case x == 39:

@@ -18,6 +18,8 @@ type site struct {
 	cluster string
 	// certificates are looked at only where an operation is about them.
 	certificates bool
+	// schedule is looked at where one is wanted, or where an operation is about it.
+	schedule bool
 }
 
 var _ ops.ClosableWorld = (*site)(nil)
@@ -51,6 +53,9 @@ func (s *site) Observe(ctx context.Context) (ops.State, error) {
 		st.Kube, st.Now = a.world.facts(s.cluster), a.world.now
 		if s.certificates {
 			st.Kube.Trust, st.Kube.Leaves = a.world.certificateFacts(s.cluster)
+		}
+		if s.schedule || st.Cluster != nil && st.Cluster.Spec.Backup.Schedule != "" {
+			st.Kube.Schedule = a.world.scheduleFacts(s.cluster, s.schedule)
 		}
 		return nil
 	})

@@ -55,6 +55,8 @@ type Mischief struct {
 type objects struct {
 	certificates, services bool
 	budget                 *int32
+	// schedule takes backups; by kind, what it consists of.
+	schedule map[string]scheduled
 	// secrets of users, by user.
 	secrets map[string]*secret
 	// leaves are certificates, by secret; nil before there is an authority.

@@ -85,7 +85,7 @@ type DatabaseClusterSpec struct {
 	// different nodes.
 	// +kubebuilder:validation:Enum=Preferred;Required
 	AntiAffinity string `json:"antiAffinity,omitempty"`
-	// Backup names the default repository.
+	// Backup names the default repository, and says when backups are taken.
 	Backup BackupPolicy `json:"backup,omitempty"`
 	// RestoreFrom makes the first member from a backup. Immutable.
 	RestoreFrom *RestoreSource `json:"restoreFrom,omitempty"`
@@ -157,10 +157,30 @@ type DatabaseUser struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// BackupPolicy is where backups go unless a command says otherwise.
+// BackupPolicy is where backups go unless a command says otherwise, and when
+// they are taken unasked.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && self.repository.startsWith('pvc:')",message="scheduled backups go to a claim: repository must be \"pvc:CLAIM\" or \"pvc:CLAIM/PATH\"",fieldPath=".repository",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !has(self.timeZone) && !has(self.keep)",message="timeZone and keep are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
 type BackupPolicy struct {
 	// Repository is a repository URL: "dir:/path" or "pvc:claim-name[/path]".
+	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
+	// Schedule is when backups are taken, as cron writes it: "0 2 * * *". A
+	// CronJob takes them, with an operator or without.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Schedule string `json:"schedule,omitempty"`
+	// TimeZone of the schedule, for example "Europe/Berlin"; that of the
+	// controller manager by default, which mostly is UTC.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+	// Keep is how many scheduled backups stay; older ones are deleted after each
+	// run. Without it all stay. Those taken by hand always do, and so does the
+	// newest verified one.
+	// +kubebuilder:validation:Minimum=1
+	Keep int32 `json:"keep,omitempty"`
 }
 
 // RestoreSource is the backup that a cluster begins from.

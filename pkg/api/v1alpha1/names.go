@@ -18,7 +18,7 @@ const (
 	LabelEngine = "dbop.dev/engine"
 	// LabelPhase is an operation's phase.
 	LabelPhase = "dbop.dev/phase"
-	// LabelPurpose marks helper pods: "load", "verify" or "repository".
+	// LabelPurpose marks helper pods: "load", "verify", "repository" and so on.
 	LabelPurpose = "dbop.dev/purpose"
 	// AnnotationCustom is the UID of the custom resource that a record belongs
 	// to, on the record; without it the command line alone has a say.
@@ -91,6 +91,10 @@ func PasswordSecret(cluster, user string) string {
 	}
 	return cluster + "-user-" + user
 }
+
+// Schedule is the name of the CronJob that takes a cluster's backups, and of
+// the service account, role and binding that it does so with.
+func Schedule(cluster string) string { return cluster + "-backup" }
 
 // Record is the name of the ConfigMap and of the Lease of a cluster.
 func Record(cluster string) string { return cluster + ".dbop" }

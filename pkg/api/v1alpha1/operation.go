@@ -18,6 +18,7 @@ const (
 	VerbUpgrade      Verb = "upgrade"
 	VerbDowngrade    Verb = "downgrade"
 	VerbBackup       Verb = "backup"
+	VerbSchedule     Verb = "backup-schedule"
 	VerbVerify       Verb = "verify"
 	VerbRestore      Verb = "restore"
 	VerbDelete       Verb = "delete"
@@ -144,7 +145,8 @@ type OperationSpec struct {
 	FromMembers int32  `json:"fromMembers,omitempty"`
 	FromVersion string `json:"fromVersion,omitempty"`
 	// Image and FromImage are the wanted image of an upgrade or downgrade, where the cluster
-	// does not take the catalog's, and the one before.
+	// does not take the catalog's, and the one before; of backup-schedule the image
+	// of this tool that is to take backups, where that matters to who asks.
 	Image     string `json:"image,omitempty"`
 	FromImage string `json:"fromImage,omitempty"`
 	// FromStopped and FromAuth are whether the cluster was wanted stopped, and
@@ -162,6 +164,13 @@ type OperationSpec struct {
 	Source *BackupSource `json:"source,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.
 	Verify bool `json:"verify,omitempty"`
+	// Scheduled marks the backup as one that a schedule's retention may delete,
+	// and Keep is how many of these stay; 0 for all.
+	Scheduled bool  `json:"scheduled,omitempty"`
+	Keep      int32 `json:"keep,omitempty"`
+	// Policy is what backup-schedule was asked for, FromPolicy what was before.
+	Policy     *BackupPolicy `json:"policy,omitempty"`
+	FromPolicy *BackupPolicy `json:"fromPolicy,omitempty"`
 	// Waive lists the safety checks, by name, that the person gave up.
 	Waive []string `json:"waive,omitempty"`
 	// User is who user-create, user-delete and credentials-rotate are about; for
@@ -259,6 +268,8 @@ const (
 	FactBackup = "backup"
 	// FactVerified is set to the identifier once that backup was restored and compared.
 	FactVerified = "verified"
+	// FactPruned is set to the number of backups that retention deleted.
+	FactPruned = "pruned"
 	// FactPrepared is set to the target version once the members are ready for it.
 	FactPrepared = "prepared"
 	// FactCredentials is set once the secrets with passwords exist.

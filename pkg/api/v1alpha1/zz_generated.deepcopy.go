@@ -358,6 +358,16 @@ func (in *OperationSpec) DeepCopyInto(out *OperationSpec) {
 		*out = new(BackupSource)
 		**out = **in
 	}
+	if in.Policy != nil {
+		in, out := &in.Policy, &out.Policy
+		*out = new(BackupPolicy)
+		**out = **in
+	}
+	if in.FromPolicy != nil {
+		in, out := &in.FromPolicy, &out.FromPolicy
+		*out = new(BackupPolicy)
+		**out = **in
+	}
 	if in.Waive != nil {
 		in, out := &in.Waive, &out.Waive
 		*out = make([]string, len(*in))

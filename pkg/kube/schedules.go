@@ -1,0 +1,179 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// Schedule is what exists of a cluster's schedule.
+type Schedule struct {
+	// Missing are the kinds of its objects that don't exist, Present those that
+	// do. If only the CronJob was looked at the others count as it does.
+	Missing []string `json:"missing,omitempty"`
+	Present []string `json:"present,omitempty"`
+	// Policy that the CronJob carries out, and since when.
+	Policy v1alpha1.BackupPolicy `json:"policy,omitzero"`
+	Since  time.Time             `json:"since,omitzero"`
+	// Image of this tool that takes the backups.
+	Image     string `json:"image,omitempty"`
+	Suspended bool   `json:"suspended,omitempty"`
+	// Custom is true if it may look at the cluster's custom resource.
+	Custom bool `json:"custom,omitempty"`
+	// Running is true while a run is under way. LastBegun is when the last one
+	// was due that was begun, LastDone when the last one ended well.
+	Running   bool      `json:"running,omitempty"`
+	LastBegun time.Time `json:"lastBegun,omitzero"`
+	LastDone  time.Time `json:"lastDone,omitzero"`
+}
+
+// Exists reports whether anything begins backups.
+func (s *Schedule) Exists() bool { return s != nil && s.Policy.Schedule != "" }
+
+// Clone copies it; nil of nil.
+func (s *Schedule) Clone() *Schedule {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.Missing, out.Present = slices.Clone(s.Missing), slices.Clone(s.Present)
+	return &out
+}
+
+// ScheduleFacts reads the CronJob, and whether what it acts with exists if
+// parts is set. nil if it may not be read, where parts is not set: whoever
+// changes a schedule needs that right, and who looks at a cluster does not.
+func (c *Client) ScheduleFacts(ctx context.Context, cluster *v1alpha1.DatabaseCluster, parts bool) (*Schedule, error) {
+	out, job := &Schedule{}, &batchv1.CronJob{}
+	err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.Schedule(cluster.Name)}, job)
+	if _, ok := errors.AsType[*ForbiddenError](err); ok && !parts {
+		return nil, nil
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("look at the schedule of %s: %w", cluster.Name, err)
+	}
+	there := err == nil && belongs(job, cluster) && job.DeletionTimestamp == nil
+	if there {
+		out.read(job)
+	}
+	for _, kind := range scheduleKinds(cluster) {
+		exists := there
+		if name := kind.GetObjectKind().GroupVersionKind().Kind; parts && name != "CronJob" {
+			found, err := c.peek(ctx, kind)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return nil, fmt.Errorf("look at the schedule of %s: %w", cluster.Name, err)
+			}
+			exists = err == nil && belongs(found, cluster) && found.DeletionTimestamp == nil
+			if exists && name == "Role" {
+				if exists, err = c.scheduleMay(ctx, cluster); err != nil {
+					return nil, err
+				}
+			}
+		}
+		list := &out.Missing
+		if exists {
+			list = &out.Present
+		}
+		*list = append(*list, kind.GetObjectKind().GroupVersionKind().Kind)
+	}
+	return out, nil
+}
+
+// scheduleMay reports whether the Role grants what a backup takes, no less and no more.
+func (c *Client) scheduleMay(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (bool, error) {
+	role := &rbacv1.Role{}
+	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.Schedule(cluster.Name)}, role); err != nil && !errors.Is(err, ErrNotFound) {
+		return false, fmt.Errorf("look at the rights of the schedule of %s: %w", cluster.Name, err)
+	}
+	return equality.Semantic.DeepEqual(role.Rules, scheduleRules(cluster)), nil
+}
+
+func (s *Schedule) read(job *batchv1.CronJob) {
+	// Who wrote something else there finds it put right.
+	_ = json.Unmarshal([]byte(job.Annotations[AnnotationPolicy]), &s.Policy)
+	s.Policy.Schedule, s.Policy.TimeZone = job.Spec.Schedule, ""
+	if job.Spec.TimeZone != nil {
+		s.Policy.TimeZone = *job.Spec.TimeZone
+	}
+	s.Since = job.CreationTimestamp.Time
+	if since, err := time.Parse(time.RFC3339, job.Annotations[AnnotationSince]); err == nil {
+		s.Since = since
+	}
+	if containers := job.Spec.JobTemplate.Spec.Template.Spec.Containers; len(containers) > 0 {
+		s.Image = containers[0].Image
+	}
+	s.Suspended, s.Running = job.Spec.Suspend != nil && *job.Spec.Suspend, len(job.Status.Active) > 0
+	s.Custom = job.Annotations[v1alpha1.AnnotationCustom] != ""
+	if t := job.Status.LastScheduleTime; t != nil {
+		s.LastBegun = t.Time
+	}
+	if t := job.Status.LastSuccessfulTime; t != nil {
+		s.LastDone = t.Time
+	}
+}
+
+// scheduleKinds are the objects of a schedule by name alone, in the order in
+// which they are made.
+func scheduleKinds(cluster *v1alpha1.DatabaseCluster) []client.Object {
+	meta := metav1.ObjectMeta{Name: v1alpha1.Schedule(cluster.Name), Namespace: cluster.Namespace}
+	kind := func(version, kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: version, Kind: kind} }
+	rbac := rbacv1.SchemeGroupVersion.String()
+	return []client.Object{
+		&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta},
+		&rbacv1.Role{TypeMeta: kind(rbac, "Role"), ObjectMeta: meta},
+		&rbacv1.RoleBinding{TypeMeta: kind(rbac, "RoleBinding"), ObjectMeta: meta},
+		&batchv1.CronJob{TypeMeta: kind("batch/v1", "CronJob"), ObjectMeta: meta},
+	}
+}
+
+// ApplySchedule makes or changes what takes a cluster's backups; with alone
+// set the CronJob alone, which takes fewer rights. The CronJob comes last: no
+// run begins before it may do its work. A repeat changes nothing.
+func (c *Client) ApplySchedule(ctx context.Context, in ScheduleInput, alone bool) error {
+	objects, err := BuildSchedule(in)
+	if err != nil {
+		return err
+	}
+	if alone {
+		objects = objects[scheduleParts-1:]
+	}
+	for _, o := range objects {
+		if err := c.apply(ctx, in.Cluster.Name, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteSchedule removes what takes a cluster's backups, the CronJob first,
+// and with it what runs. A repeat does nothing.
+func (c *Client) DeleteSchedule(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	objects := scheduleKinds(cluster)
+	for i := range objects {
+		if err := c.deleteOurs(ctx, cluster.Name, objects[len(objects)-1-i], client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteCronJob removes what begins backups, for a cluster that goes: the rest
+// goes with the cluster's record.
+func (c *Client) deleteCronJob(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	if cluster.Spec.Backup.Schedule == "" {
+		return nil
+	}
+	return c.deleteOurs(ctx, cluster.Name, scheduleKinds(cluster)[scheduleParts-1], client.PropagationPolicy(metav1.DeletePropagationBackground))
+}

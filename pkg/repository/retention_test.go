@@ -1,0 +1,59 @@
+package repository
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSurplus(t *testing.T) {
+	t.Parallel()
+	// Newest first, as a listing is: by name, made by a schedule (s) or by hand
+	// (h), and restored once (v).
+	listing := func(words ...string) []Manifest {
+		var out []Manifest
+		for i, w := range words {
+			at := time.Unix(int64(1000-i), 0)
+			m := Manifest{ID: w, Cluster: "db", Namespace: "ns", StartedAt: at, FinishedAt: at, Scheduled: w[0] == 's'}
+			if w[len(w)-1] == 'v' {
+				m.Verified = &Verification{Time: at}
+			}
+			out = append(out, m)
+		}
+		return out
+	}
+	other := func(cluster, namespace string) []Manifest {
+		all := listing("s1", "s2", "s3")
+		for i := range all {
+			all[i].Cluster, all[i].Namespace = cluster, namespace
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		all  []Manifest
+		keep int
+		want []string
+	}{
+		"all stay":                        {listing("s1", "s2", "s3"), 0, nil},
+		"as many as are to stay":          {listing("s1", "s2", "s3"), 3, nil},
+		"the oldest go":                   {listing("s1", "s2", "s3", "s4"), 2, []string{"s3", "s4"}},
+		"by hand stays and counts not":    {listing("h1", "s2", "h3", "s4", "h5"), 1, []string{"s4"}},
+		"the newest verified stays":       {listing("s1", "s2", "s3v", "s4v"), 1, []string{"s2", "s4v"}},
+		"a newer one by hand is verified": {listing("s1", "h2v", "s3v", "s4"), 1, []string{"s3v", "s4"}},
+		"of another cluster":              {other("db-2", "ns"), 1, nil},
+		"of another namespace":            {other("db", "elsewhere"), 1, nil},
+		"nothing there":                   {nil, 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, m := range Surplus(c.all, "db", "ns", c.keep) {
+				got = append(got, m.ID)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
