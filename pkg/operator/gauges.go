@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// gauges are the metrics of an operator, by cluster.
+// gauges are the metrics of an operator, by cluster; nil counts nothing.
 type gauges struct {
 	wanted, healthy, serving, operating, backup, verified *prometheus.GaugeVec
 	leads                                                 *prometheus.GaugeVec
@@ -53,6 +53,9 @@ func (g *gauges) register(r prometheus.Registerer) error {
 
 // set writes what a visit found out.
 func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sheet) {
+	if g == nil {
+		return
+	}
 	at := []string{key.Namespace, key.Name}
 	g.wanted.WithLabelValues(at...).Set(float64(c.Spec.Members))
 	g.operating.WithLabelValues(at...).Set(truth(c.Status.Operation != ""))
@@ -75,12 +78,18 @@ func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sh
 
 // forget drops a cluster that is no more.
 func (g *gauges) forget(key types.NamespacedName) {
+	if g == nil {
+		return
+	}
 	for _, v := range g.vectors() {
 		v.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "cluster": key.Name})
 	}
 }
 
 func (g *gauges) step(s ops.Step, took time.Duration, err error) {
+	if g == nil {
+		return
+	}
 	result := "done"
 	if err != nil {
 		result = "failed"
