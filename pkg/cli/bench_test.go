@@ -58,10 +58,14 @@ type bench struct {
 	site kube.Preflight
 	// operator is the image of an operator, "" for none.
 	operator string
-	connect func() error
+	connect  func() error
 	// door leads to a member.
 	door func(member string) (doorway, error)
-	mu   sync.Mutex
+	// installer is where an operator is installed; nil for nowhere.
+	installer *fakeSite
+	// customs are custom resources; nil for a server that has none.
+	customs ops.Customs
+	mu      sync.Mutex
 }
 
 func newBench(t *testing.T) *bench {
@@ -170,6 +174,11 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	f.evidence = func(context.Context, string, string) kube.Evidence { return b.evidence }
 	f.newPods = func() (pods, error) { return b.pods, nil }
 	f.newDoorway = b.doorway
+	f.newHandover = func(engine.Engine) (handover, ops.Customs, error) { return nil, b.customs, nil }
+	f.newInstaller = func(mode kube.DryRun) (installer, error) {
+		b.installer.mode = mode
+		return b.installer, nil
+	}
 	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
 		return repository.NewDirectory(at.Path)
 	}

@@ -25,6 +25,7 @@ type statusSheet struct {
 	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
+	Custom             *customStatus             `json:"custom,omitempty"`
 }
 
 // memberStatus is one row.
@@ -151,6 +152,9 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 	fmt.Fprintf(w, "\nNewest backup:          %s\n", backupText(s.LastBackup, now))
 	fmt.Fprintf(w, "Newest verified backup: %s\n", backupText(s.LastVerifiedBackup, now))
 	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	if s.Custom != nil {
+		fmt.Fprintf(w, "Custom resource:        %s\n", s.Custom.text())
+	}
 	for i, n := range s.Verdict.Next {
 		title := "Next:"
 		if i > 0 {

@@ -65,6 +65,7 @@ func (v *visit) turn(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if done {
+		v.narrator().over(s.Operation())
 		v.mind.close(ctx)
 		v.mind.looked = time.Time{}
 		return time.Millisecond, nil
