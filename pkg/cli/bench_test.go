@@ -176,6 +176,9 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	f.newDoorway = b.doorway
 	f.newHandover = func(engine.Engine) (handover, ops.Customs, error) { return nil, b.customs, nil }
 	f.newInstaller = func(mode kube.DryRun) (installer, error) {
+		if b.installer == nil {
+			return &fakeSite{image: b.operator}, nil
+		}
 		b.installer.mode = mode
 		return b.installer, nil
 	}
@@ -185,7 +188,6 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	f.serverVersion = func() (*version.Info, error) {
 		return &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}, nil
 	}
-	f.newInstaller = func(kube.DryRun) (installer, error) { return fakeInstaller{image: b.operator}, nil }
 	f.whoami = func(context.Context) string { return "ada" }
 	f.newKeys = func(string, *v1alpha1.DatabaseCluster, engine.Engine) (keys, error) { return fakeKeys{}, nil }
 	f.preflight = func(context.Context, string, string) (kube.Preflight, error) { return b.site, nil }

@@ -16,6 +16,8 @@ type fakeSite struct {
 	objects map[string]*unstructured.Unstructured
 	mode    kube.DryRun
 	applied []string
+	// image is that of an operator whose objects don't matter.
+	image string
 }
 
 func manifestName(u *unstructured.Unstructured) string {
@@ -43,7 +45,10 @@ func (s *fakeSite) DeleteManifest(_ context.Context, u *unstructured.Unstructure
 }
 
 func (s *fakeSite) Rollout(context.Context, string, string) (ready, wanted int64, image string, err error) {
-	return 2, 2, "", nil
+	if s.image == "" && len(s.objects) == 0 {
+		return 0, 0, "", kube.ErrNotFound
+	}
+	return 2, 2, s.image, nil
 }
 
 func TestOperatorUpgrade(t *testing.T) {

@@ -11,18 +11,6 @@ import (
 )
 
 // fakeInstaller is a cluster with an operator of that image, or with none.
-type fakeInstaller struct{ image string }
-
-func (fakeInstaller) ApplyManifest(context.Context, *unstructured.Unstructured) error  { return nil }
-func (fakeInstaller) DeleteManifest(context.Context, *unstructured.Unstructured) error { return nil }
-
-func (i fakeInstaller) Rollout(context.Context, string, string) (int64, int64, string, error) {
-	if i.image == "" {
-		return 0, 0, "", kube.ErrNotFound
-	}
-	return 2, 2, i.image, nil
-}
-
 func TestVersionOfTheOperator(t *testing.T) {
 	for name, c := range map[string]struct{ image, line, warning string }{
 		"none":             {},

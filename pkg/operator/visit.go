@@ -128,9 +128,9 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 	case m.Continue && v.mind.session != nil:
 		return v.turn(ctx)
 	case m.Continue:
-		return v.open(ctx, nil, m.Back)
+		return v.open(ctx, nil)
 	case m.Request != nil:
-		again, err := v.open(ctx, m.Request, false)
+		again, err := v.open(ctx, m.Request)
 		if err != nil && v.mind.session == nil {
 			return v.nevertheless(ctx, err)
 		}

@@ -24,11 +24,14 @@ import (
 const namespaceGoneWithin = time.Minute
 
 // wanted makes a custom resource of an etcd cluster in some namespace.
-func (c *custom) wanted(namespace, name string, members int32) {
+func (c *custom) wanted(namespace, name string, members int32, changes ...func(*v1alpha1.DatabaseClusterSpec)) {
 	c.Helper()
 	o := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "etcd", Version: "3.6.16", Members: members, Registry: c.site.Env["DBOP_REGISTRY"],
 		Storage: v1alpha1.Storage{Size: resource.MustParse(storage)}}}
 	o.Name, o.Namespace = name, namespace
+	for _, change := range changes {
+		change(&o.Spec)
+	}
 	c.ok(harness.Until(c.ctx, readyWithin, "the kind to be served", func(ctx context.Context) error { return c.api.Create(ctx, o) }))
 }
 
@@ -162,16 +165,15 @@ func TestOperatorTurnsDown(t *testing.T) {
 	c.stalled("taken", "configmap taken.dbop", "databasecluster taken", "operator adopt taken")
 	s.healthy("taken", 1)
 
-	// A namespace that has no room, and an authority that does not exist.
+	// An authority that does not exist, then a namespace that has no room.
+	c.wanted(s.ns, "my-db", 1, func(spec *v1alpha1.DatabaseClusterSpec) { spec.TLS.CASecret = "nobodys" })
+	c.stalled("my-db", "nobodys")
 	quota := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePersistentVolumeClaims: resource.MustParse("1")}}}
 	quota.Name = "none-left"
 	_, err := s.site.Client.CoreV1().ResourceQuotas(s.ns).Create(s.ctx, quota, metav1.CreateOptions{})
 	s.ok(err)
-	c.wanted(s.ns, "my-db", 1)
-	c.stalled("my-db", "quota")
-	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.TLS.CASecret = "nobodys" }))
-	s.ok(s.site.Client.CoreV1().ResourceQuotas(s.ns).Delete(s.ctx, quota.Name, metav1.DeleteOptions{}))
-	c.stalled("my-db", "nobodys")
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.TLS.CASecret = "" }))
+	c.stalled("my-db", "quota")
+	s.ok(s.site.Client.CoreV1().ResourceQuotas(s.ns).Delete(s.ctx, quota.Name, metav1.DeleteOptions{}))
 	c.ready("my-db", 1)
 }

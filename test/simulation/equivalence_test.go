@@ -164,7 +164,7 @@ func (p *person) ask(command v1alpha1.OperationSpec) error {
 		err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
 			req := ops.Request{Operation: command}
 			req.Operation.Backup = p.backupID()
-			s, err := r.Open(ctx, Namespace, only, &req, false)
+			s, err := r.Open(ctx, Namespace, only, &req, nil)
 			if err != nil {
 				return err
 			}
