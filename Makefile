@@ -19,6 +19,8 @@ TOOLS := $(BIN)/tools
 # The image in deploy/install.yaml: that of the next release.
 OPERATOR_IMAGE := ghcr.io/dbop-dev/kubectl-dbop:v0.1.0
 PREFIX ?= /usr/local
+# See deploy/README.md.
+SCORE_IGNORES := container-image-pull-policy,container-ephemeral-storage-request-and-limit,deployment-has-host-podantiaffinity
 
 .PHONY: help
 help: ## Print this help
@@ -62,6 +64,15 @@ torture: build cluster-up ## Every kill at every step boundary, and the long sim
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Static checks, import rules included
 	$(TOOLS)/golangci-lint run ./...
+
+.PHONY: check-deploy
+check-deploy: $(TOOLS)/kube-score ## Judge the manifests; what is ignored is explained in deploy/README.md
+	$(TOOLS)/kube-score score --ignore-container-cpu-limit --ignore-test $(SCORE_IGNORES) --output-format ci deploy/install.yaml deploy/rbac/*.yaml
+	go test ./deploy
+
+$(TOOLS)/kube-score: hack/versions.env
+	GOBIN=$(TOOLS) go install github.com/zegl/kube-score/cmd/kube-score@$(KUBE_SCORE_VERSION)
+	@touch $@
 
 $(TOOLS)/golangci-lint: hack/versions.env
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)

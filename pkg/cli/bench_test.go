@@ -61,7 +61,11 @@ type bench struct {
 	connect  func() error
 	// door leads to a member.
 	door func(member string) (doorway, error)
-	mu   sync.Mutex
+	// installer is where an operator is installed; nil for nowhere.
+	installer *fakeSite
+	// customs are custom resources; nil for a server that has none.
+	customs ops.Customs
+	mu      sync.Mutex
 }
 
 func newBench(t *testing.T) *bench {
@@ -170,13 +174,20 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	f.evidence = func(context.Context, string, string) kube.Evidence { return b.evidence }
 	f.newPods = func() (pods, error) { return b.pods, nil }
 	f.newDoorway = b.doorway
+	f.newHandover = func(engine.Engine) (handover, ops.Customs, error) { return nil, b.customs, nil }
+	f.newInstaller = func(mode kube.DryRun) (installer, error) {
+		if b.installer == nil {
+			return &fakeSite{image: b.operator}, nil
+		}
+		b.installer.mode = mode
+		return b.installer, nil
+	}
 	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
 		return repository.NewDirectory(at.Path)
 	}
 	f.serverVersion = func() (*version.Info, error) {
 		return &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}, nil
 	}
-	f.newInstaller = func(kube.DryRun) (installer, error) { return fakeInstaller{image: b.operator}, nil }
 	f.whoami = func(context.Context) string { return "ada" }
 	f.newKeys = func(string, *v1alpha1.DatabaseCluster, engine.Engine) (keys, error) { return fakeKeys{}, nil }
 	f.preflight = func(context.Context, string, string) (kube.Preflight, error) { return b.site, nil }

@@ -18,6 +18,7 @@ import (
 
 // installer puts an operator into the cluster, and takes it out.
 type installer interface {
+	GetManifest(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	ApplyManifest(ctx context.Context, u *unstructured.Unstructured) error
 	DeleteManifest(ctx context.Context, u *unstructured.Unstructured) error
 	Rollout(ctx context.Context, namespace, name string) (ready, wanted int64, image string, err error)
@@ -114,7 +115,7 @@ func (i *installation) install(ctx context.Context) error {
 		fmt.Fprintln(i.f.Streams.Out, "operator installed (server dry run)")
 		return nil
 	}
-	return i.ready(ctx, client)
+	return i.ready(ctx, client, "installed")
 }
 
 // print writes manifests as they would be applied.
@@ -133,13 +134,13 @@ func (i *installation) print(objects []*unstructured.Unstructured) error {
 }
 
 // ready waits for the pods.
-func (i *installation) ready(ctx context.Context, client installer) error {
+func (i *installation) ready(ctx context.Context, client installer, verbed string) error {
 	ctx, cancel := context.WithTimeout(ctx, i.timeout)
 	defer cancel()
 	for {
 		ready, wanted, _, err := client.Rollout(ctx, i.options.Namespace, deploy.Name)
 		if err == nil && ready == wanted {
-			fmt.Fprintf(i.f.Streams.Out, "operator installed\n")
+			fmt.Fprintf(i.f.Streams.Out, "operator %s\n", verbed)
 			i.f.note("next: kubectl apply -f a DatabaseCluster, or %s operator adopt NAME", displayName)
 			return nil
 		}
@@ -148,7 +149,7 @@ func (i *installation) ready(ctx context.Context, client installer) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return &ops.Error{Kind: ops.TimedOut, Message: fmt.Sprintf("the operator is installed, and %d of %d pods are ready", ready, wanted), Err: err,
+			return &ops.Error{Kind: ops.TimedOut, Message: fmt.Sprintf("the operator is %s, and %d of %d pods are ready", verbed, ready, wanted), Err: err,
 				Hint: "kubectl describe pods -n " + i.options.Namespace + "; the same command waits again"}
 		}
 	}

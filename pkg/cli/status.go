@@ -67,6 +67,7 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 		if err != nil {
 			return err
 		}
+		sheet.Custom = f.operated(ctx, t)
 		if err := show(f, out, sheet, watch); err != nil {
 			return err
 		}

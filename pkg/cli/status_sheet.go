@@ -26,6 +26,7 @@ type statusSheet struct {
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
 	Schedule           *ops.Schedule             `json:"schedule,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
+	Custom             *customStatus             `json:"custom,omitempty"`
 }
 
 // memberStatus is one row.
@@ -155,6 +156,9 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 		fmt.Fprintf(w, "Scheduled backups:      %s; next: %s\n", s.Schedule.State(), nextText(s.Schedule, now))
 	}
 	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	if s.Custom != nil {
+		fmt.Fprintf(w, "Custom resource:        %s\n", s.Custom.text())
+	}
 	for i, n := range s.Verdict.Next {
 		title := "Next:"
 		if i > 0 {

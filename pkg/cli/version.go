@@ -128,7 +128,7 @@ func operatorSkew(client, operator string) string {
 	if ours.LessThan(theirs) {
 		return fmt.Sprintf("the operator is %s and this tool %s: install the tool of the operator's minor", operator, client)
 	}
-	return fmt.Sprintf("the operator is %s and this tool %s: %s operator install brings the operator to this version; no database restarts", operator, client, displayName)
+	return fmt.Sprintf("the operator is %s and this tool %s: %s operator upgrade brings the operator to this version; no database restarts", operator, client, displayName)
 }
 
 // newVersionSheet knows the client only.

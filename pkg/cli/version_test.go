@@ -1,36 +1,18 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
-
-// fakeInstaller is a cluster with an operator of that image, or with none.
-type fakeInstaller struct{ image string }
-
-func (fakeInstaller) ApplyManifest(context.Context, *unstructured.Unstructured) error  { return nil }
-func (fakeInstaller) DeleteManifest(context.Context, *unstructured.Unstructured) error { return nil }
-
-func (i fakeInstaller) Rollout(context.Context, string, string) (int64, int64, string, error) {
-	if i.image == "" {
-		return 0, 0, "", kube.ErrNotFound
-	}
-	return 2, 2, i.image, nil
-}
 
 func TestVersionOfTheOperator(t *testing.T) {
 	for name, c := range map[string]struct{ image, line, warning string }{
 		"none":             {},
 		"the same":         {"ghcr.io/dbop-dev/kubectl-dbop:v1.2.3", "Operator Version: v1.2.3\n", ""},
 		"another patch":    {"registry:5000/x/kubectl-dbop:v1.2.9", "Operator Version: v1.2.9\n", ""},
-		"older":            {"ghcr.io/dbop-dev/kubectl-dbop:v1.1.0", "Operator Version: v1.1.0\n", "operator install brings the operator"},
+		"older":            {"ghcr.io/dbop-dev/kubectl-dbop:v1.1.0", "Operator Version: v1.1.0\n", "operator upgrade brings the operator"},
 		"newer":            {"ghcr.io/dbop-dev/kubectl-dbop:v1.10.0", "Operator Version: v1.10.0\n", "install the tool of the operator's minor"},
-		"a tag and digest": {"registry:5000/kubectl-dbop:v1.1.0@sha256:00", "Operator Version: v1.1.0\n", "operator install"},
+		"a tag and digest": {"registry:5000/kubectl-dbop:v1.1.0@sha256:00", "Operator Version: v1.1.0\n", "operator upgrade"},
 		"a digest":         {"registry:5000/kubectl-dbop@sha256:00", "Operator Version: registry:5000/kubectl-dbop@sha256:00\n", ""},
 		"a build":          {"dbop.test/kubectl-dbop:dev", "Operator Version: dev\n", ""},
 	} {

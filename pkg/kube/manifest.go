@@ -15,6 +15,13 @@ func (c *Client) ApplyManifest(ctx context.Context, u *unstructured.Unstructured
 	return c.api.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership)
 }
 
+// GetManifest reads the object of that kind and name.
+func (c *Client) GetManifest(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	out := &unstructured.Unstructured{}
+	out.SetGroupVersionKind(u.GroupVersionKind())
+	return out, c.api.Get(ctx, client.ObjectKeyFromObject(u), out)
+}
+
 // DeleteManifest deletes an object, if it is there.
 func (c *Client) DeleteManifest(ctx context.Context, u *unstructured.Unstructured) error {
 	return ignoreGone(c.api.Delete(ctx, u.DeepCopy()))

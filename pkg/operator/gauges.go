@@ -12,10 +12,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// gauges are the metrics of an operator, by cluster.
+// gauges are the metrics of an operator, by cluster; nil counts nothing.
 type gauges struct {
 	wanted, healthy, serving, operating, backup, verified *prometheus.GaugeVec
-	leads                                                 *prometheus.GaugeVec
+	roles                                                 *prometheus.GaugeVec
 	steps                                                 *prometheus.HistogramVec
 }
 
@@ -30,14 +30,14 @@ func newGauges() *gauges {
 		operating: gauge("operation_running", "1 while an operation is in flight."),
 		backup:    gauge("last_backup_timestamp_seconds", "When the newest backup was made."),
 		verified:  gauge("last_verified_backup_timestamp_seconds", "When the newest backup that was restored and compared was made."),
-		leads:     gauge("member_leads", "1 for the member that leads.", "member"),
+		roles:     gauge("member_role", "1 for each member, with the role that it has.", "member", "role"),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "dbop", Name: "step_seconds", Help: "How long steps took.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 3, 10)}, []string{"action", "result"}),
 	}
 }
 
 func (g *gauges) vectors() []*prometheus.GaugeVec {
-	return []*prometheus.GaugeVec{g.wanted, g.healthy, g.serving, g.operating, g.backup, g.verified, g.leads}
+	return []*prometheus.GaugeVec{g.wanted, g.healthy, g.serving, g.operating, g.backup, g.verified, g.roles}
 }
 
 func (g *gauges) register(r prometheus.Registerer) error {
@@ -53,6 +53,9 @@ func (g *gauges) register(r prometheus.Registerer) error {
 
 // set writes what a visit found out.
 func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sheet) {
+	if g == nil {
+		return
+	}
 	at := []string{key.Namespace, key.Name}
 	g.wanted.WithLabelValues(at...).Set(float64(c.Spec.Members))
 	g.operating.WithLabelValues(at...).Set(truth(c.Status.Operation != ""))
@@ -61,9 +64,9 @@ func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sh
 	}
 	g.healthy.WithLabelValues(at...).Set(float64(s.healthy))
 	g.serving.WithLabelValues(at...).Set(truth(s.verdict.Database == ops.Healthy))
-	g.leads.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "cluster": key.Name})
-	if c.Status.Primary != "" {
-		g.leads.WithLabelValues(key.Namespace, key.Name, c.Status.Primary).Set(1)
+	g.roles.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "cluster": key.Name})
+	for _, m := range s.state.View.Members {
+		g.roles.WithLabelValues(key.Namespace, key.Name, m.Name, string(m.Role)).Set(1)
 	}
 	if b := c.Status.LastBackup; b != nil {
 		g.backup.WithLabelValues(at...).Set(float64(b.Time.Unix()))
@@ -75,12 +78,18 @@ func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sh
 
 // forget drops a cluster that is no more.
 func (g *gauges) forget(key types.NamespacedName) {
+	if g == nil {
+		return
+	}
 	for _, v := range g.vectors() {
 		v.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "cluster": key.Name})
 	}
 }
 
 func (g *gauges) step(s ops.Step, took time.Duration, err error) {
+	if g == nil {
+		return
+	}
 	result := "done"
 	if err != nil {
 		result = "failed"

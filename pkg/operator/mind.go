@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +16,8 @@ import (
 const (
 	firstDelay = time.Second
 	lastDelay  = 2 * time.Minute
+	// stirredDelay is the longest pause while its pods or volumes change.
+	stirredDelay = 10 * time.Second
 )
 
 // mind is what an operator remembers of one cluster between two reconciles.
@@ -30,6 +33,10 @@ type mind struct {
 	gone time.Time
 	// looked is when the cluster was last looked at without an operation.
 	looked time.Time
+	// stirred is set when pods or volumes change: what could not be done may be possible now.
+	stirred atomic.Bool
+	// failed is when it failed last.
+	failed time.Time
 }
 
 // fail says when to try again.
@@ -42,16 +49,22 @@ func (m *mind) fail(now time.Time, about string) time.Duration {
 		delay = min(firstDelay<<m.failures, lastDelay)
 	}
 	m.failures++
-	m.until = now.Add(delay)
+	m.until, m.failed = now.Add(delay), now
+	m.stirred.Store(false) // by the try itself, perhaps
 	return delay
 }
 
-// waits is how long a cluster is still left alone; 0 if what it was about changed.
+// waits is how long a cluster is still left alone; 0 if what it was about
+// changed. Where pods or volumes changed that is not long.
 func (m *mind) waits(now time.Time, about string) time.Duration {
 	if m.about != about {
 		return 0
 	}
-	return max(0, m.until.Sub(now))
+	until := m.until
+	if soon := m.failed.Add(stirredDelay); m.stirred.Load() && soon.Before(until) {
+		until = soon
+	}
+	return max(0, until.Sub(now))
 }
 
 // well forgets failures.
@@ -89,6 +102,15 @@ func (s *minds) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.all)
+}
+
+// stir notes that pods or volumes of a cluster changed.
+func (s *minds) stir(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.all[key]; m != nil {
+		m.stirred.Store(true)
+	}
 }
 
 func (s *minds) forget(key types.NamespacedName) {

@@ -34,6 +34,17 @@ func TestMindBacksOff(t *testing.T) {
 	if delay := m.fail(now, "other"); delay != firstDelay {
 		t.Errorf("the first failure of something new waits %s", delay)
 	}
+	for range 20 {
+		m.fail(now, "other")
+	}
+	m.stirred.Store(true)
+	if wait := m.waits(now, "other"); wait != stirredDelay {
+		t.Errorf("its pods changed, and it waits %s", wait)
+	}
+	m.fail(now, "other")
+	if wait := m.waits(now, "other"); wait != lastDelay {
+		t.Errorf("it failed again, and waits %s", wait)
+	}
 	m.well()
 	if m.waits(now, "other") != 0 {
 		t.Error("a cluster that is well waits")

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -49,6 +51,12 @@ func (n *narrator) Planned(p ops.Plan) {
 	}
 	n.log.Info("planned", "verb", p.Verb, "steps", titles)
 	n.event(corev1.EventTypeNormal, "Planned", p.Verb, p.Verb+": "+strings.Join(titles, "; "))
+}
+
+// over tells how an operation ended.
+func (n *narrator) over(o *v1alpha1.Operation) {
+	n.log.Info("over", "verb", o.Spec.Verb, "phase", o.Status.Phase, "requestedBy", o.Spec.RequestedBy)
+	n.event(corev1.EventTypeNormal, string(o.Status.Phase), string(o.Spec.Verb), fmt.Sprintf("%s, asked for by %s", o.Spec.Verb, o.Spec.RequestedBy))
 }
 
 // Started implements ops.Reporter.

@@ -52,8 +52,9 @@ type Reconciler struct {
 	// Operator is the heartbeat lease, for status.
 	Operator string
 
-	gauges *gauges
-	minds  minds
+	gauges   *gauges
+	minds    minds
+	returned *returned
 }
 
 // Reconcile takes one step for one cluster.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,10 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
 // founded is an operator whose cluster of three is well.
@@ -94,6 +98,29 @@ func TestReconcile(t *testing.T) {
 					t.Errorf("%s was done twice: %v", step, b.world.steps)
 				}
 				once[step] = true
+			}
+		},
+		"steps nothing back for what a cache does not know yet": func(t *testing.T) {
+			b := founded(t)
+			before := b.get()
+			asking := ops.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 5, RequestedBy: "ada"}}
+			s, err := b.r.Runner(opstest.Engine{}, nil, ops.Silent{}).Open(t.Context(), "shop", "db", &asking, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.edit(func(spec *v1alpha1.DatabaseClusterSpec) { spec.Members = 5 })
+			if err := s.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+				before.DeepCopyInto(o.(*v1alpha1.DatabaseCluster))
+				return nil
+			}})
+			b.once()
+			b.r.Custom = b.api
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded" {
+				t.Error(got)
 			}
 		},
 		"says what can't be, and recovers when it is corrected": func(t *testing.T) {

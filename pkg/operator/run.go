@@ -26,6 +26,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -132,7 +133,11 @@ func Run(ctx context.Context, c Config) error {
 				}}
 		},
 	}
-	if err := r.setup(m, c.Workers); err != nil {
+	r.returned = &returned{served: served, api: m.GetAPIReader(), namespaces: c.Watched, wake: make(chan event.GenericEvent)}
+	if len(c.Watched) == 0 {
+		r.returned.namespaces = []string{""}
+	}
+	if err := errors.Join(m.Add(r.returned), r.setup(m, c.Workers)); err != nil {
 		return err
 	}
 	log.Info("operating", "version", c.Tool, "namespaces", c.Watched)

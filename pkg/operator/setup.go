@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -22,14 +23,28 @@ import (
 func (r *Reconciler) setup(m manager.Manager, workers int) error {
 	b := builder.ControllerManagedBy(m).Named("databasecluster").
 		For(&v1alpha1.DatabaseCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(source.Channel(r.returned.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers})
 	for _, kind := range watchedKinds() {
-		b = b.WatchesMetadata(kind, handler.EnqueueRequestsFromMapFunc(clusterOf))
+		wakes := clusterOf
+		if kind.Kind != "ConfigMap" { // records are written by us
+			wakes = r.stirred
+		}
+		b = b.WatchesMetadata(kind, handler.EnqueueRequestsFromMapFunc(wakes))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("watch clusters: %w", err)
 	}
 	return nil
+}
+
+// stirred is clusterOf for what a cluster consists of.
+func (r *Reconciler) stirred(ctx context.Context, o client.Object) []reconcile.Request {
+	out := clusterOf(ctx, o)
+	for _, req := range out {
+		r.minds.stir(req.NamespacedName)
+	}
+	return out
 }
 
 // clusterOf is the cluster that an object belongs to.

@@ -13,8 +13,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// open takes the lease, and the first turn.
-func (v *visit) open(ctx context.Context, req *ops.Request, back bool) (time.Duration, error) {
+// open takes the lease, and the first turn. Whether what is in flight is to be
+// stepped back counts as it is then: who just asked for it has the lease until
+// the custom resource says so too.
+func (v *visit) open(ctx context.Context, req *ops.Request) (time.Duration, error) {
 	e, err := v.engineOf(req)
 	if err != nil {
 		return 0, err
@@ -26,7 +28,12 @@ func (v *visit) open(ctx context.Context, req *ops.Request, back bool) (time.Dur
 			return 0, err
 		}
 	}
-	s, err := v.Runner(e, wanted, v.narrator()).Open(ctx, v.key.Namespace, v.key.Name, req, back)
+	s, err := v.Runner(e, wanted, v.narrator()).Open(ctx, v.key.Namespace, v.key.Name, req, func(op *v1alpha1.Operation) (bool, error) {
+		if err := v.read(ctx, v.Fresh); err != nil || v.custom == nil {
+			return false, err
+		}
+		return ops.Withdrawn(v.custom.Spec, op), nil
+	})
 	switch ops.KindOf(err) {
 	case ops.Busy:
 		v.report.busy(err)
@@ -65,6 +72,7 @@ func (v *visit) turn(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if done {
+		v.narrator().over(s.Operation())
 		v.mind.close(ctx)
 		v.mind.looked = time.Time{}
 		return time.Millisecond, nil
@@ -108,7 +116,7 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 	if o, err = ops.Heal(e, s, history); err != nil {
 		return 0, err
 	}
-	return v.open(ctx, &ops.Request{Operation: *o}, false)
+	return v.open(ctx, &ops.Request{Operation: *o})
 }
 
 // idle is after how long a cluster that is well is looked at again, for an

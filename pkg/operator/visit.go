@@ -29,7 +29,11 @@ type visit struct {
 
 // pay reads, asks what comes next, and does it.
 func (v *visit) pay(ctx context.Context) (time.Duration, error) {
-	if err := v.read(ctx, v.Custom); err != nil {
+	from := client.Reader(v.Custom)
+	if v.returned.stale(time.Now()) {
+		from = v.Fresh
+	}
+	if err := v.read(ctx, from); err != nil {
 		return 0, err
 	}
 	about := v.about()
@@ -98,8 +102,8 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 		v.mind.gone = time.Time{}
 	}
 	m, err := ops.Govern(v.charge)
-	if m.Request != nil && v.mind.session == nil && v.charge.Custom != nil {
-		// What is new is decided on the newest there is, not on a cache.
+	if (m.Request != nil || m.Link) && v.mind.session == nil && v.charge.Custom != nil {
+		// What is new, and whose a cluster is, is decided on the newest there is, not on a cache.
 		if err := v.read(ctx, v.Fresh); err != nil {
 			return 0, err
 		}
@@ -124,9 +128,9 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 	case m.Continue && v.mind.session != nil:
 		return v.turn(ctx)
 	case m.Continue:
-		return v.open(ctx, nil, m.Back)
+		return v.open(ctx, nil)
 	case m.Request != nil:
-		again, err := v.open(ctx, m.Request, false)
+		again, err := v.open(ctx, m.Request)
 		if err != nil && v.mind.session == nil {
 			return v.nevertheless(ctx, err)
 		}

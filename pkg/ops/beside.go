@@ -30,7 +30,7 @@ func (b *Beside) Run(ctx context.Context, namespace string, req Request) (*v1alp
 	if !alive {
 		return b.Runner.Run(ctx, namespace, req)
 	}
-	s, err := b.Open(ctx, namespace, req.Operation.Cluster, &req, false)
+	s, err := b.Open(ctx, namespace, req.Operation.Cluster, &req, nil)
 	if err != nil {
 		return nil, err
 	}

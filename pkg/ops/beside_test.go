@@ -38,7 +38,7 @@ func TestBesideHasTheOperatorAct(t *testing.T) {
 		b, h := beside(sh, r, true)
 		go func() {
 			time.Sleep(5 * time.Second)
-			s, err := r.Open(context.Background(), "shop", "db", nil, false)
+			s, err := r.Open(context.Background(), "shop", "db", nil, nil)
 			if err == nil {
 				err = drive(context.Background(), s)
 			}

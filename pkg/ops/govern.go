@@ -59,7 +59,10 @@ func Govern(g Charge) (Move, error) {
 	case g.Record == nil && g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete:
 		return Move{Continue: true}, nil // of an earlier cluster of this name
 	case g.Record == nil:
-		return conceive(g.Custom)
+		c := &v1alpha1.DatabaseCluster{Spec: *g.Custom.Spec.DeepCopy()}
+		c.Name, c.Namespace = g.Custom.Name, g.Custom.Namespace
+		c.Annotations = map[string]string{v1alpha1.AnnotationCustom: string(g.Custom.UID)}
+		return conceive(c), nil
 	}
 	switch owner := g.Record.Annotations[v1alpha1.AnnotationCustom]; {
 	case owner == "":
@@ -84,6 +87,11 @@ func Govern(g Charge) (Move, error) {
 	if g.Custom.Spec.Paused {
 		return Move{}, nil
 	}
+	if f := g.Record.Status.Formation; f == nil || f.ClusterID == "" {
+		// Whoever wrote the cluster down died before the operation. What was
+		// edited since follows once there is a cluster.
+		return conceive(g.Record.DeepCopy()), nil
+	}
 	o, err := Desire(g.Custom.Spec, g.Record)
 	if err != nil || o == nil {
 		return Move{}, err
@@ -91,13 +99,10 @@ func Govern(g Charge) (Move, error) {
 	return Move{Request: &Request{Operation: *o}}, nil
 }
 
-// conceive asks for the cluster that an object describes.
-func conceive(custom *v1alpha1.DatabaseCluster) (Move, error) {
-	c := &v1alpha1.DatabaseCluster{Spec: *custom.Spec.DeepCopy()}
-	c.Name, c.Namespace = custom.Name, custom.Namespace
-	c.Annotations = map[string]string{v1alpha1.AnnotationCustom: string(custom.UID)}
+// conceive asks for a cluster that is not there yet.
+func conceive(c *v1alpha1.DatabaseCluster) Move {
 	if c.Spec.Paused {
-		return Move{Rest: true}, nil
+		return Move{Rest: true}
 	}
 	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbCreate, RequestedBy: DesiredBy, Members: c.Spec.Members, Version: c.Spec.Version}
 	if slices.Contains(c.Spec.Waive, "size") {
@@ -107,7 +112,7 @@ func conceive(custom *v1alpha1.DatabaseCluster) (Move, error) {
 		o.Verb, o.KeepRevision = v1alpha1.VerbRestore, from.KeepRevision
 		o.Source = &v1alpha1.BackupSource{Repository: from.Repository, Backup: from.Backup, Auth: c.Spec.Auth.Enabled, RootSecret: from.RootSecret}
 	}
-	return Move{Request: &Request{Operation: o, Cluster: c}}, nil
+	return Move{Request: &Request{Operation: o, Cluster: c}}
 }
 
 // bereaved ends a cluster whose custom resource was deleted, as was said when

@@ -66,6 +66,13 @@ func TestGovern(t *testing.T) {
 		{"a new object, restored", func(g *Charge) {
 			g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}
 		}, "restore "},
+		{"written down, and whoever did so died", func(g *Charge) { g.Record.Status.Formation.ClusterID = "" }, "create "},
+		{"written down, whoever did so died, and edited", func(g *Charge) {
+			g.Record.Status.Formation.ClusterID, g.Custom.Spec.Members = "", 5
+		}, "create "},
+		{"written down, whoever did so died, and paused", func(g *Charge) {
+			g.Record.Status.Formation.ClusterID, g.Custom.Spec.Paused, g.Record.Spec.Paused = "", true, true
+		}, "look "},
 		{"a new object, paused", func(g *Charge) { g.Record, g.Custom.Spec.Paused = nil, true }, "rest "},
 		{"a new object while the former cluster of its name goes", func(g *Charge) { g.Record, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
 		{"a name that the command line took", func(g *Charge) { g.Record.Annotations = nil }, "rest refused by name-taken"},

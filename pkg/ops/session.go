@@ -22,8 +22,10 @@ type Session struct {
 }
 
 // Open takes the lease and writes the request down, or, for nil, takes up the
-// record in flight as it stands; back has it stepped back.
-func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *Request, back bool) (*Session, error) {
+// record in flight as it stands. Back, if set, says whether that is to be
+// stepped back; it is asked under the lease, when nobody else is writing down
+// what they want.
+func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *Request, back func(*v1alpha1.Operation) (bool, error)) (*Session, error) {
 	lease, err := r.Lock(ctx, namespace, cluster, func(string, time.Duration) {})
 	if err != nil {
 		return nil, busy(err)
@@ -68,7 +70,7 @@ func (r *Runner) begin(ctx context.Context, namespace string, req Request, lease
 }
 
 // takeUp continues the record in flight. One that steps back goes on doing so.
-func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back bool, lease kube.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back func(*v1alpha1.Operation) (bool, error), lease kube.Lease) (*v1alpha1.Operation, error) {
 	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
 	if err != nil {
 		return nil, err
@@ -76,14 +78,20 @@ func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back boo
 	if op == nil {
 		return nil, &Error{Kind: Unchanged, Message: "no operation of " + cluster + " is in flight"}
 	}
-	if op.Status.Phase != v1alpha1.PhaseCancelling {
-		op.Status.Phase = v1alpha1.PhaseRunning
+	turned := false
+	if back != nil {
+		if turned, err = back(op); err != nil {
+			return nil, err
+		}
 	}
-	if back {
+	switch {
+	case turned:
 		if err := cancellable(op); err != nil {
 			return nil, err
 		}
 		op.Status.Phase = v1alpha1.PhaseCancelling
+	case op.Status.Phase != v1alpha1.PhaseCancelling:
+		op.Status.Phase = v1alpha1.PhaseRunning
 	}
 	return op, r.continueRecord(ctx, op, lease)
 }

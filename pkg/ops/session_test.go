@@ -53,7 +53,7 @@ func TestSessionTakesTheStepsOfTheLoop(t *testing.T) {
 					var err error
 					if bySession {
 						var session *Session
-						if session, err = runner.Open(t.Context(), "shop", "db", nil, false); err == nil {
+						if session, err = runner.Open(t.Context(), "shop", "db", nil, nil); err == nil {
 							err = drive(t.Context(), session)
 						}
 					} else {
@@ -82,24 +82,24 @@ func TestSessionOpens(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
 		ctx := context.Background()
-		if _, err := r.Open(ctx, "shop", "db", nil, false); KindOf(err) != Unchanged {
+		if _, err := r.Open(ctx, "shop", "db", nil, nil); KindOf(err) != Unchanged {
 			t.Errorf("nothing in flight: %v", err)
 		}
 		request := scale(5)
-		s, err := r.Open(ctx, "shop", "db", &request, false)
+		s, err := r.Open(ctx, "shop", "db", &request, nil)
 		if err != nil || sh.cluster.Spec.Members != 5 || len(sh.operations) != 1 {
 			t.Fatalf("%v, %d members wanted, %d records", err, sh.cluster.Spec.Members, len(sh.operations))
 		}
 		// The process dies here; the next one takes up the record, and steps it back.
 		_ = s.Close(ctx)
-		if s, err = r.Open(ctx, "shop", "db", nil, true); err != nil {
+		if s, err = r.Open(ctx, "shop", "db", nil, func(*v1alpha1.Operation) (bool, error) { return true, nil }); err != nil {
 			t.Fatal(err)
 		}
 		if err := drive(ctx, s); err != nil || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelled || sh.cluster.Spec.Members != 3 {
 			t.Errorf("%v, %s, %d members wanted", err, sh.operations[0].Status.Phase, sh.cluster.Spec.Members)
 		}
 		sh.operations = append(sh.operations, operation(v1alpha1.VerbDelete))
-		if _, err := r.Open(ctx, "shop", "db", nil, true); KindOf(err) != Refused {
+		if _, err := r.Open(ctx, "shop", "db", nil, func(*v1alpha1.Operation) (bool, error) { return true, nil }); KindOf(err) != Refused {
 			t.Errorf("a deletion has no way back: %v", err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestSessionAgrees(t *testing.T) {
 		request := scale(3)
 		sh.cluster.Spec.Members = 5
 		r.World = func(string, string) ClosableWorld { return shelved{newIdeal(well(3)), sh} }
-		_, err := r.Open(context.Background(), "shop", "db", &request, false)
+		_, err := r.Open(context.Background(), "shop", "db", &request, nil)
 		if KindOf(err) != Unchanged || sh.cluster.Spec.Members != 3 || len(sh.operations) != 0 {
 			t.Errorf("%v, %d members wanted, %d records", err, sh.cluster.Spec.Members, len(sh.operations))
 		}
@@ -132,7 +132,7 @@ func TestSessionNeverSleeps(t *testing.T) {
 		w := newIdeal(s)
 		w.calm = -1
 		w.perform = func(Step) error { return engine.ErrNotReady }
-		session, err := newRunner(sh, w).Open(t.Context(), "shop", "db", nil, false)
+		session, err := newRunner(sh, w).Open(t.Context(), "shop", "db", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestSessionEndsWithItsLease(t *testing.T) {
 		s.Operation.ResourceVersion = "1"
 		sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1, fuse: 1 << 30}
 		w := newIdeal(s)
-		session, err := newRunner(sh, w).Open(t.Context(), "shop", "db", nil, false)
+		session, err := newRunner(sh, w).Open(t.Context(), "shop", "db", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -114,4 +117,61 @@ func (s *scene) foundBack(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// TestOperatorOutlivesServer: the API server restarts while an operator works,
+// and the definition of its kind goes and comes back. It takes custom resources
+// of all tests along, so nothing runs beside it.
+func TestOperatorOutlivesServer(t *testing.T) {
+	s := newLoneScene(t, "opapi", "my-db")
+	machine, err := s.site.Machine()
+	if errors.Is(err, harness.ErrNoMachine) {
+		t.Skip(err)
+	}
+	s.ok(err)
+	s.definitions()
+	s.create("my-db", "3.6", "1")
+	s.must("operator", "adopt", "my-db")
+	c := s.custom()
+	op := s.operating("")
+	s.ok(untilSaid(s.ctx, op, "Starting workers"))
+	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Members = 3 }))
+	s.ok(untilSaid(s.ctx, op, `"step began","logger":"cluster","namespace":"`+s.ns+`","name":"my-db","step":"register-member`))
+	s.ok(machine.Cluster(s.ctx, "component", "restart", "kube-apiserver", "--away", "1s"))
+	back := time.Now()
+	s.ok(harness.Until(s.ctx, foundBackWithin, "Kubernetes to find back", s.foundBack))
+	c.ready("my-db", 3)
+	t.Logf("ready %s after the API server was back", time.Since(back).Round(100*time.Millisecond))
+	if r := s.must("history", "my-db"); strings.Count(r.Stdout, "scale") != 1 {
+		t.Errorf("one wish became several operations:\n%s", r)
+	}
+
+	// The kind goes, and every custom resource with it: no database notices.
+	kubectl := func(args ...string) {
+		r, err := s.site.Kubectl(s.home).Run(s.ctx, args...)
+		s.ok(err)
+		if r.Code != 0 {
+			t.Fatal(r)
+		}
+	}
+	pods := s.databasePods("my-db")
+	kubectl("delete", "crd", "databaseclusters.dbop.dev", "--wait=true")
+	s.must("operator", "release", "my-db")
+	s.must("configure", "my-db", "--set", "auto-compaction-retention=2h", "--dry-run=server")
+	if after := s.databasePods("my-db"); !maps.Equal(pods, after) {
+		t.Errorf("pods before the kind went %v, after %v", pods, after)
+	}
+	s.healthy("my-db", 3)
+
+	// It comes back, and the operator finds out by itself.
+	s.definitions()
+	s.must("operator", "adopt", "my-db")
+	back = time.Now()
+	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Members = 1 }))
+	c.ready("my-db", 1)
+	t.Logf("an edit came true %s after the kind was back", time.Since(back).Round(100*time.Millisecond))
+	s.ok(op.Signal(os.Interrupt))
+	if r, err := op.Wait(); err != nil || r.Code != 0 {
+		t.Errorf("told to stop: %v\n%s", err, r)
+	}
 }

@@ -2,6 +2,10 @@
 // the command line and the operator run, over random worlds with random faults,
 // in virtual time, and checks after every effect what must never happen.
 //
+// Two worlds of the same wishes, one of which comes true by commands and the
+// other by the operator's reconciler, have to see the same steps and the same
+// end; with an operator that dies and storms, the same end.
+//
 // Modelled, of Kubernetes: volumes, workloads, pods that take their time to
 // come and go, image and provisioning problems, lost and emptied volumes, an
 // API that is slow, fails before or after its effect and is read object by

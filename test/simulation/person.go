@@ -40,6 +40,11 @@ const timeout = 40 * time.Minute
 // attempt runs one command in a process of its own and returns how it ended;
 // errDead if it was killed.
 func (p *person) attempt(run func(context.Context, *ops.Runner) error) error {
+	return p.launch(func(ctx context.Context, a *actor) error { return run(ctx, a.runner(p.decide)) })
+}
+
+// launch starts a process and returns how it ended; errDead if it was killed.
+func (p *person) launch(run func(context.Context, *actor) error) error {
 	a := p.process()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -53,7 +58,7 @@ func (p *person) attempt(run func(context.Context, *ops.Runner) error) error {
 				done <- errDead
 			}
 		}()
-		done <- run(ctx, a.runner(p.decide))
+		done <- run(ctx, a)
 	}()
 	if !p.careful && p.rng.Float64() < 0.1 {
 		timer := time.AfterFunc(time.Duration(p.rng.Int64N(int64(time.Minute))), func() { close(a.stop) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -18,7 +19,7 @@ func (p *person) turnwise() bool {
 
 // takeTurns carries out a request, or what is in flight, as a reconciler does.
 func takeTurns(ctx context.Context, r *ops.Runner, name string, req *ops.Request, back bool) error {
-	s, err := r.Open(ctx, Namespace, name, req, back)
+	s, err := r.Open(ctx, Namespace, name, req, func(*v1alpha1.Operation) (bool, error) { return back, nil })
 	if err != nil {
 		return err
 	}

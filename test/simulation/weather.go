@@ -17,12 +17,20 @@ type weather struct {
 	missingTil time.Time
 	// losses is how many volumes may still be lost.
 	losses int
+	// spacious: no quota is used up.
+	spacious bool
 }
 
 // Storm sets how bad the weather is.
 func (w *World) Storm(chance, failures float64, losses int) {
 	defer w.lock()()
 	w.weather.storm, w.weather.failures, w.weather.losses = chance, failures, losses
+}
+
+// spacious keeps quotas from being used up until the weather changes.
+func (w *World) spacious() {
+	defer w.lock()()
+	w.weather.spacious = true
 }
 
 // Calm ends all faults and everything that passes by itself.
@@ -77,7 +85,7 @@ func (w *World) blow() {
 		w.weather.missing, w.weather.missingTil = s.pod.template.version, w.now.Add(w.between(5*time.Second, 90*time.Second))
 	case what == 6 && w.weather.losses > 0:
 		w.lose(s)
-	case what == 8:
+	case what == 8 && !w.weather.spacious:
 		w.cram()
 	default:
 		w.topple()

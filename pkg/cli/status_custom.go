@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// customStatus is the custom resource that a cluster is under, and who
+// operates it; "" if nobody does.
+type customStatus struct {
+	Name     string `json:"name"`
+	Operator string `json:"operator,omitempty"`
+	Alive    bool   `json:"alive"`
+	// Unknown says why it could not be found out.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// operated asks who operates a cluster; nil for one of the command line's.
+func (f *Factory) operated(ctx context.Context, t *target) *customStatus {
+	if t.cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
+		return nil
+	}
+	out := &customStatus{Name: t.cluster.Name}
+	_, customs, err := f.newHandover(t.engine)
+	if err == nil {
+		var custom *v1alpha1.DatabaseCluster
+		if custom, err = customs.GetCustom(ctx, t.namespace, t.cluster.Name); err == nil {
+			out.Operator = custom.Status.Operator
+			out.Alive, err = customs.OperatorAlive(ctx, t.namespace, t.cluster.Name)
+		}
+	}
+	if err != nil {
+		out.Unknown = err.Error()
+	}
+	return out
+}
+
+func (c *customStatus) text() string {
+	out := "databasecluster/" + c.Name
+	switch {
+	case c.Unknown != "":
+		return out + ", whose operator is unknown: " + c.Unknown
+	case c.Operator == "":
+		return out + ", which no operator has taken notice of"
+	case !c.Alive:
+		return out + ", whose operator " + c.Operator + " is not alive; commands act themselves"
+	}
+	return out + ", operated by " + c.Operator
+}

@@ -1,0 +1,90 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+// TestOperatorUpgraded: an operator of the previous commit, which looks after
+// clusters, gives way to this one. No pod of a database restarts.
+func TestOperatorUpgraded(t *testing.T) {
+	s := newScene(t, "opup")
+	machine, err := s.site.Machine()
+	if err != nil {
+		t.Skip(err)
+	}
+	n := 2
+	if torture() {
+		n = 10
+	}
+	former := s.former(machine)
+	old := s.cli
+	old.Path, old.Env = former.path, maps.Clone(s.cli.Env)
+	old.Env["DBOP_HELPER_IMAGE"] = former.image
+	place := []string{"--operator-namespace", s.ns}
+	if r := s.with(old, append([]string{"operator", "install", "--watch", s.ns}, place...)...); r.Code != 0 {
+		t.Fatal(r)
+	}
+	c := s.custom()
+	for i := range n {
+		c.wanted(s.ns, fmt.Sprintf("db%d", i), 1)
+	}
+	pods := map[string]string{}
+	for i := range n {
+		c.ready(fmt.Sprintf("db%d", i), 1)
+		maps.Copy(pods, s.databasePods(fmt.Sprintf("db%d", i)))
+	}
+
+	r := s.must(append([]string{"operator", "upgrade", "--dry-run=client"}, place...)...)
+	s.tells(r, "deployment/dbop-operator changes", "No pod of a database restarts")
+	s.must(append([]string{"operator", "upgrade"}, place...)...)
+	if r := s.must(append([]string{"operator", "upgrade"}, place...)...); r.Stdout != "operator unchanged\n" {
+		t.Errorf("the second time it says:\n%s", r)
+	}
+	// It is this one that acts now, and it restarts what it is asked to, alone.
+	s.must("restart", "db0", "--allow-downtime")
+	after := map[string]string{}
+	for i := range n {
+		c.ready(fmt.Sprintf("db%d", i), 1)
+		maps.Copy(after, s.databasePods(fmt.Sprintf("db%d", i)))
+	}
+	for pod, uid := range pods {
+		if asked := pod == "db0-1-0"; asked == (after[pod] == uid) {
+			t.Errorf("pod %s was %s and is %s", pod, uid, after[pod])
+		}
+	}
+}
+
+// formerTool is the tool of the previous commit, with its image.
+type formerTool struct{ path, image string }
+
+// former builds the previous commit, if this is a repository that has one.
+func (s *scene) former(machine *harness.Machine) formerTool {
+	s.Helper()
+	dir := filepath.Join(s.home, "former")
+	run := func(program, at string, args ...string) harness.Result {
+		r, err := harness.Command{Path: s.site.Tool(program, "").Path, Dir: at, Env: map[string]string{"GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0"}}.Run(s.ctx, args...)
+		s.ok(err)
+		return r
+	}
+	if r := run("git", s.site.Root, "archive", "--output", dir+".tar", "HEAD~1"); r.Code != 0 {
+		s.Skipf("the previous commit is not here, as in a shallow clone:\n%s", r)
+	}
+	s.ok(os.Mkdir(dir, 0o700))
+	if r := run("tar", dir, "-xf", dir+".tar"); r.Code != 0 {
+		s.Fatal(r)
+	}
+	out := formerTool{path: filepath.Join(s.home, "former-dbop"), image: s.site.Env["DBOP_HELPER_IMAGE"] + "-former"}
+	if r := run("go", dir, "build", "-ldflags", "-s -w", "-o", out.path, "./cmd/kubectl-dbop"); r.Code != 0 {
+		s.Fatalf("the previous commit does not build:\n%s", r)
+	}
+	s.ok(machine.Cluster(s.ctx, "image", "--binary", out.path, "--name", out.image))
+	return out
+}
