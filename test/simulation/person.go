@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -28,6 +29,8 @@ type person struct {
 	careful, recovering bool
 	commands            int
 	processes           int
+	// others are people who do something meanwhile.
+	others sync.WaitGroup
 }
 
 // command makes the request of one command line. A repeat is made anew, as a
@@ -163,7 +166,7 @@ func (p *person) insist(c command) {
 func (p *person) pause(name string) {
 	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 6)), decide: p.decide} //nolint:gosec // reproducible on purpose
 	delay := time.Duration(p.rng.Int64N(int64(20 * time.Second)))
-	go func() {
+	p.others.Go(func() {
 		time.Sleep(delay)
 		err := other.attempt(func(ctx context.Context, r *ops.Runner) error {
 			_, err := ops.SetPaused(ctx, r.Store, Namespace, name, true)
@@ -174,7 +177,7 @@ func (p *person) pause(name string) {
 			p.world.tally["paused"]++
 			unlock()
 		}
-	}()
+	})
 }
 
 // rival runs the same or a continuing command at the same time, from elsewhere.

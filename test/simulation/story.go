@@ -15,6 +15,7 @@ import (
 func (w *World) Live(seed uint64, decide func(engine.Engine, ops.State) ops.Decision) {
 	rng := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // reproducible on purpose
 	p := &person{world: w, rng: rng, decide: decide}
+	defer p.others.Wait()
 	switch rng.IntN(4) {
 	case 0:
 		p.careful = rng.IntN(2) == 0
