@@ -3,6 +3,7 @@ package kube
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -147,7 +148,7 @@ func scheduleArgs(in ScheduleInput) []string {
 	args := []string{"backup", in.Cluster.Name, "--namespace", in.Cluster.Namespace, "--repository", in.Policy.Repository,
 		"--scheduled", "--wait-for-turn", schedulePatient.String(), "--timeout", scheduleTry.String(), "--progress", "plain"}
 	if in.Policy.Keep > 0 {
-		args = append(args, "--keep", fmt.Sprint(in.Policy.Keep))
+		args = append(args, "--keep", strconv.Itoa(int(in.Policy.Keep)))
 	}
 	return args
 }

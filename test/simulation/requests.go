@@ -37,7 +37,7 @@ func (p *person) next() command {
 	}
 	switch x := p.rng.IntN(51); {
 	case x > 46:
-		return p.timing(name, c, one)
+		return p.timing(c, one)
 	case x > 44:
 		return func() ops.Request { return p.clearing(name) }
 	case x == 39:

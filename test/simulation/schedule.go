@@ -181,7 +181,7 @@ func (w *World) timed(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 }
 
 // timing draws a command about scheduled backups, or what a CronJob would type.
-func (p *person) timing(name string, c *v1alpha1.DatabaseCluster, one func(func(*v1alpha1.OperationSpec)) command) command {
+func (p *person) timing(c *v1alpha1.DatabaseCluster, one func(func(*v1alpha1.OperationSpec)) command) command {
 	if p.rng.IntN(2) == 0 {
 		keep, verify := int32(p.rng.IntN(3)), p.rng.IntN(3) == 0 //nolint:gosec // a small number
 		return one(func(s *v1alpha1.OperationSpec) {
