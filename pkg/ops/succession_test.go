@@ -60,6 +60,7 @@ func TestAuthorityRanOut(t *testing.T) {
 			s.Kube.Members[0].Pod.UID = "new"
 			s.View.Members[0].Certificate = &engine.Presented{Accepts: []string{s.Kube.Trust.Current.Subject}}
 		}), want: append(append([]string{}, way[2:8]...), way[9:]...)},
+		"not leaves, which it can't sign any more": {state: ranOut(t, v1alpha1.RotateLeaves, nil), block: "ran out on"},
 		"not in halves":    {state: ranOut(t, v1alpha1.RotateBegin, nil), block: "ran out on"},
 		"nothing to go on": {state: ranOut(t, v1alpha1.RotateFinish, nil), block: "ran out on"},
 		"no way back":      {state: ranOut(t, v1alpha1.RotateAtOnce, cancelled), block: "nothing to go back to"},
