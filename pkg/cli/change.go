@@ -89,9 +89,7 @@ func (c *change) addTo(cmd *cobra.Command, timeout time.Duration, asks bool) {
 // nothing with them: a plan is asked for by the line that would do it.
 func (c *change) without(cmd *cobra.Command, asks bool) {
 	flags := cmd.Flags()
-	names := []string{"dry-run", "progress", "error-unchanged"}
-	flags.String("dry-run", "", "")
-	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	names := []string{"progress", "error-unchanged"}
 	flags.String("progress", "", "")
 	flags.Bool("error-unchanged", false, "")
 	if asks {

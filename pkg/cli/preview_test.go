@@ -118,7 +118,7 @@ func TestPlanTakesTheFlagsOfTheCommand(t *testing.T) {
 	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"delete", "my-db", "--purge", "--yes"}, {"delete", "my-db", "-y"}, {"stop", "my-db", "--yes"}} {
 		plan := append([]string{"plan"}, args...)
 		bare := b.run(slices.DeleteFunc(slices.Clone(plan), func(a string) bool { return a == "--yes" || a == "-y" })...)
-		r := b.run(append(plan, "--progress=none", "--error-unchanged", "--dry-run")...)
+		r := b.run(append(plan, "--progress=none", "--error-unchanged")...)
 		if r.code != ExitDone || r.out != bare.out || len(b.writes) > 0 {
 			t.Errorf("%v: exit %d, wrote %v\n%s%s", plan, r.code, b.writes, r.out, r.err)
 		}

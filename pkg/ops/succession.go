@@ -41,11 +41,9 @@ func (p planner) resign(trust kube.Trust) *Decision {
 }
 
 // together restarts all members that ran under an authority that ran out: those
-// that trust it and those that trust its successor turn each other away.
+// that trust it and those that trust its successor turn each other away, also
+// once a majority is back. Their pods were written down for that case alone.
 func (p planner) together() *Decision {
-	if p.s.View.Quorum {
-		return nil
-	}
 	for _, name := range p.certified() {
 		pod := p.s.Kube.Member(name).Pod
 		if uid := p.s.Operation.Spec.Pods[name]; uid == "" || !pod.Exists || pod.UID != uid {

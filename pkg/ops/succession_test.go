@@ -60,6 +60,19 @@ func TestAuthorityRanOut(t *testing.T) {
 			s.Kube.Members[0].Pod.UID = "new"
 			s.View.Members[0].Certificate = &engine.Presented{Accepts: []string{s.Kube.Trust.Current.Subject}}
 		}), want: append(append([]string{}, way[2:8]...), way[9:]...)},
+		"the last one, once the others are a majority": {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *State) {
+			promoted(s)
+			s.settle()
+			for i := range s.Kube.Leaves {
+				s.Kube.Leaves[i].Signer = s.Kube.Trust.Current.Fingerprint
+			}
+			s.authorities(ActionTrust)
+			for i := range s.View.Members {
+				s.reloaded(s.View.Members[i].Name)
+			}
+			s.Kube.Members[0].Pod.UID, s.Kube.Members[1].Pod.UID = "new", "new"
+			s.View.Quorum, s.View.Members[2].Reachable, s.View.Members[2].Certificate = true, false, nil
+		}), want: []string{"restart-member/db-3", "wait/healthy"}},
 		"not leaves, which it can't sign any more": {state: ranOut(t, v1alpha1.RotateLeaves, nil), block: "ran out on"},
 		"not in halves":    {state: ranOut(t, v1alpha1.RotateBegin, nil), block: "ran out on"},
 		"nothing to go on": {state: ranOut(t, v1alpha1.RotateFinish, nil), block: "ran out on"},
