@@ -82,7 +82,7 @@ func (s *scene) former(machine *harness.Machine) formerTool {
 		s.Fatal(r)
 	}
 	out := formerTool{path: filepath.Join(s.home, "former-dbop"), image: s.site.Env["DBOP_HELPER_IMAGE"] + "-former"}
-	if r := run("go", dir, "build", "-ldflags", "-s -w", "-o", out.path, "./cmd/kubectl-dbop"); r.Code != 0 {
+	if r := run("go", dir, "build", "-trimpath", "-ldflags", "-s -w", "-o", out.path, "./cmd/kubectl-dbop"); r.Code != 0 {
 		s.Fatalf("the previous commit does not build:\n%s", r)
 	}
 	s.ok(machine.Cluster(s.ctx, "image", "--binary", out.path, "--name", out.image))
