@@ -85,7 +85,7 @@ func (s *scene) former(machine *harness.Machine) formerTool {
 	if r := run("tar", dir, "-xf", dir+".tar"); r.Code != 0 {
 		s.Fatal(r)
 	}
-	out := formerTool{path: filepath.Join(s.home, "former-dbop"), image: s.site.Env["DBOP_HELPER_IMAGE"] + "-former"}
+	out := formerTool{path: filepath.Join(s.home, "former-bin", "kubectl-dbop"), image: s.site.Env["DBOP_HELPER_IMAGE"] + "-former"}
 	if r := run("go", dir, "build", "-trimpath", "-ldflags", "-s -w", "-o", out.path, "./cmd/kubectl-dbop"); r.Code != 0 {
 		s.Fatalf("the previous commit does not build:\n%s", r)
 	}
