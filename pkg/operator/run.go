@@ -45,9 +45,9 @@ const HeartbeatLease = "kubectl-dbop-operator"
 // The leader's lease and those of clusters are short enough that whoever takes
 // over from a killed leader acts within 20 s: one of each has to expire.
 const (
-	leaderDuration  = 9 * time.Second
-	leaderRenewal   = 7 * time.Second
-	leaderRetry     = 2 * time.Second
+	leaderDuration  = 8 * time.Second
+	leaderRenewal   = 6 * time.Second
+	leaderRetry     = time.Second
 	clusterDuration = 6 * time.Second
 	pollEvery       = 250 * time.Millisecond
 )
