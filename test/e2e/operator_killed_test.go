@@ -41,7 +41,7 @@ func edits() []edit {
 	return []edit{
 		{"scale up", []string{"scale", "my-db", "--members", "3"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 3 }, members(3)},
 		{"configure", []string{"configure", "my-db", "--set", "snapshot-count=20000", "--allow-downtime"},
-			func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"snapshot-count": "20000"} }, func(s *scene) { s.runsWith("my-db", "snapshot-count") }},
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"snapshot-count": "20000"} }, func(s *scene) { s.runsWith("my-db", "snapshot-count=20000") }},
 		{"resize", []string{"resize", "my-db", "--storage", "1Gi", "--allow-downtime"},
 			func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("1Gi") }, members(3)},
 		{"restart", []string{"restart", "my-db", "--allow-downtime"}, nil, members(3)},
