@@ -35,6 +35,7 @@ type edit struct {
 // edits are wishes, each to a cluster as the one before left it.
 func edits() []edit {
 	members := func(n int) func(*scene) { return func(s *scene) { s.healthy("my-db", n) } }
+	all := func(s *scene) { s.healthy("my-db", int(s.custom().get("my-db").Spec.Members)) }
 	version := func(v string) func(*v1alpha1.DatabaseClusterSpec) {
 		return func(s *v1alpha1.DatabaseClusterSpec) { s.Version = v }
 	}
@@ -44,8 +45,8 @@ func edits() []edit {
 			func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"snapshot-count": "20000"} }, func(s *scene) { s.runsWith("my-db", "snapshot-count=20000") }},
 		{"resize", []string{"resize", "my-db", "--storage", "1Gi", "--allow-downtime"},
 			func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("1Gi") }, members(3)},
-		{"restart", []string{"restart", "my-db", "--allow-downtime"}, nil, members(3)},
-		{"switchover", []string{"switchover", "my-db"}, nil, members(3)},
+		{"restart", []string{"restart", "my-db", "--allow-downtime"}, nil, all},
+		{"switchover", []string{"switchover", "my-db"}, nil, all},
 		{"rotate certificates", []string{"certificates", "rotate", "my-db"}, nil, func(s *scene) { s.liveCertificates("my-db", "served") }},
 		{"upgrade", []string{"upgrade", "my-db", "--version", "3.7.3", "--skip-backup", "--allow-downtime"}, version("3.7.3"), func(s *scene) { s.runs("my-db", "3.7") }},
 		{"downgrade", []string{"downgrade", "my-db", "--version", "3.6.16", "--skip-backup", "--allow-downtime"}, version("3.6.16"), func(s *scene) { s.runs("my-db", "3.6") }},
