@@ -40,7 +40,7 @@ func TestDecideDowngrade(t *testing.T) {
 			s.Operation.Status.Facts, s.Operation.Spec.Waive = nil, []string{"backup"}
 		}), "announce-downgrade"},
 		{"then announced", downgrading(3, nil, before), "announce-downgrade"},
-		{"again, if somebody took it back before anybody moved", downgrading(3, nil, func(s *State) { s.View.Downgrade = "" }), "announce-downgrade"},
+		{"again, if somebody took it back before anybody moved, once that is over", downgrading(3, nil, func(s *State) { s.View.Downgrade = "" }), "wait/may-downgrade"},
 		{"waits for the protocol", downgrading(3, nil, func(s *State) { s.speaks("1.1", "1.1") }), "wait/lowered"},
 		{"waits for the data of the last", downgrading(3, nil, func(s *State) { s.View.Members[2].Schema = "1.1" }), "wait/lowered"},
 		{"a follower first", downgrading(3, nil, same), "downgrade-member/db-2"},
@@ -73,6 +73,11 @@ func TestDecideDowngrade(t *testing.T) {
 			before(s)
 			s.Operation.Status.Journal, s.Cluster.Spec.Version = nil, "0.9.0"
 		}), "blocked Refused skipped-minor"},
+		{"the last step up is not over: waited out", downgrading(3, nil, func(s *State) {
+			before(s)
+			s.Operation.Status.Journal = nil
+			s.View.Members[2].Schema = "1.0"
+		}), "wait/may-downgrade"},
 		{"one member", downgrading(1, nil, before), "blocked Refused downtime"},
 		{"one member, accepted", downgrading(1, nil, func(s *State) { before(s); s.Operation.Spec.Waive = []string{"downtime"} }), "announce-downgrade"},
 		{"never under another verb", downgrading(3, nil, func(s *State) { s.Operation.Spec.Verb = v1alpha1.VerbScale }), "done"},

@@ -44,6 +44,10 @@ func roads() []road {
 		{name: "remove-leader", state: one(v1alpha1.VerbRemoveMember, 3, func(s *State) { s.Cluster.Spec.Members, s.Operation.Spec.Member = 2, "db-1" })},
 		{name: "upgrade", state: one(v1alpha1.VerbUpgrade, 3, func(s *State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.2.0", "1.2.0" })},
 		{name: "downgrade", state: one(v1alpha1.VerbDowngrade, 3, func(s *State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.0.0", "1.0.0" })},
+		{name: "downgrade-early", state: one(v1alpha1.VerbDowngrade, 3, func(s *State) {
+			s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.0.0", "1.0.0"
+			s.View.Members[1].Schema = "1.0"
+		})},
 		{name: "downgrade-cancelled", state: one(v1alpha1.VerbDowngrade, 3, func(s *State) {
 			s.Operation.Status.Phase, s.View.Downgrade = v1alpha1.PhaseCancelling, "1.0.0"
 			s.runs("db-2", "1.0.0")

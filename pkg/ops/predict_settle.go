@@ -78,9 +78,9 @@ func (s *State) settleRoster() {
 // settleVersion lets protocol and data format follow once all members are of
 // one version, or a downgrade was announced, which is over when all have moved.
 func (s *State) settleVersion() {
-	follow := s.Cluster.Spec.Version
-	if s.View.Downgrade != "" {
-		follow = s.View.Downgrade
+	follow := s.View.Downgrade
+	if follow == "" && len(s.View.Members) > 0 {
+		follow = s.View.Members[0].Version
 	}
 	all := true
 	for _, m := range s.View.Members {

@@ -107,6 +107,11 @@ func (s stub) CheckDowngrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, targ
 	if target == "0.9.0" {
 		return &engine.Refusal{Check: "skipped-minor", Reason: "too far"}
 	}
+	for _, m := range v.Members {
+		if v.Downgrade == "" && m.Schema != "" && minor(m.Schema) != minor(m.Version) {
+			return fmt.Errorf("%s writes %s still: %w", m.Name, m.Schema, engine.ErrNotReady)
+		}
+	}
 	return s.CheckAdd(v)
 }
 

@@ -2,10 +2,13 @@ package ops
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
@@ -39,18 +42,20 @@ const (
 
 // gate turns an objection into a refusal as long as the request is only
 // considered, and into a wait with a reason once it is written down: what was
-// fit a moment ago, and is not between two leaders, will be again.
+// fit a moment ago, and is not between two leaders, will be again. An
+// objection that wraps engine.ErrNotReady ends by itself, so it is waited out
+// by a new request too.
 func (p planner) gate(id string, objection error, members ...string) *Decision {
 	if objection == nil {
 		return nil
 	}
-	if p.fresh() && !p.writtenDown() {
+	if p.fresh() && !p.writtenDown() && !errors.Is(objection, engine.ErrNotReady) {
 		e := refused(objection)
 		e.Check = cmp.Or(e.Check, id)
 		e.Hint = cmp.Or(e.Hint, "kubectl dbop diagnose "+p.s.Cluster.Name+" says what to do about it")
 		return block(e)
 	}
-	return p.await(id, objection.Error(), members...)
+	return p.await(id, strings.TrimSuffix(objection.Error(), ": "+engine.ErrNotReady.Error()), members...)
 }
 
 // await is a wait step, unless one of the members has a problem that waiting won't mend.

@@ -25,10 +25,10 @@ func (*Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, ta
 			return refuse("members-healthy", command("status", v), "%v; every member must be healthy before one restarts", err)
 		}
 	}
-	if err := checkSteps(v, to, checkStepUp); err != nil {
+	if err := stable(v, "an upgrade would never end"); err != nil {
 		return err
 	}
-	if err := stable(v, "an upgrade would never end"); err != nil {
+	if err := checkSteps(v, to, checkStepUp); err != nil {
 		return err
 	}
 	return lint(spec.Config, to)
@@ -112,16 +112,15 @@ func checkStepUp(v engine.View, m engine.Member, from, to version) error {
 	return finished(v, m, from.line())
 }
 
-// finished refuses a step while the one before it is incomplete: members run
-// the series, but the cluster still speaks, or the data still has, the older one.
+// finished asks to wait while the step before is incomplete: members run the
+// series, but the cluster still speaks, or the data still has, the older one.
+// The leader raises both by itself within seconds, of a new cluster too.
 func finished(v engine.View, m engine.Member, l line) error {
 	if m.Protocol != "" && !l.speaks(m.Protocol) {
-		return refuse("unfinished-upgrade", command("status", v),
-			"member %s runs %s and the cluster still speaks %s; the earlier upgrade is not complete", m.Name, m.Version, m.Protocol)
+		return fmt.Errorf("member %s runs %s and the cluster still speaks %s; the earlier step is not complete: %w", m.Name, m.Version, m.Protocol, engine.ErrNotReady)
 	}
 	if m.Schema != "" && !l.speaks(m.Schema) {
-		return refuse("unfinished-upgrade", command("status", v),
-			"member %s runs %s and its data still has the format of %s; the earlier upgrade is not complete", m.Name, m.Version, m.Schema)
+		return fmt.Errorf("member %s runs %s and its data still has the format of %s; the earlier step is not complete: %w", m.Name, m.Version, m.Schema, engine.ErrNotReady)
 	}
 	return nil
 }

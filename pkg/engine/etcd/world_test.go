@@ -87,6 +87,9 @@ func applying(n int, position engine.Position) func(*engine.View) {
 	return member(n, func(m *engine.Member) { m.Position = position })
 }
 
+// notYet stands for the check of an objection that ends by itself.
+const notYet = "not yet"
+
 // expect compares a rule's answer with a check's name and words of its
 // reason; no check means that nothing may be refused.
 func expect(t *testing.T, err error, check, reason string) {
@@ -94,6 +97,12 @@ func expect(t *testing.T, err error, check, reason string) {
 	if check == "" {
 		if err != nil {
 			t.Errorf("refused: %v", err)
+		}
+		return
+	}
+	if check == notYet {
+		if !errors.Is(err, engine.ErrNotReady) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("got %v, want to be told to wait, with %q", err, reason)
 		}
 		return
 	}
