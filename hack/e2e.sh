@@ -2,7 +2,8 @@
 # The tests on a real cluster. Arguments go to go test, for example:
 #   hack/e2e.sh -run 'TestUpgrade'
 # DBOP_TORTURE=all kills the tool at every step boundary instead of at a seeded
-# selection, and writes docs/reliability.md. DBOP_SEED repeats a selection.
+# selection, and writes docs/reliability.md. DBOP_SEED chooses another
+# selection; DBOP_SEED=any draws one, and says which.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 

@@ -55,7 +55,7 @@ func (p planner) gate(id string, objection error, members ...string) *Decision {
 		e.Hint = cmp.Or(e.Hint, "kubectl dbop diagnose "+p.s.Cluster.Name+" says what to do about it")
 		return block(e)
 	}
-	return p.await(id, strings.TrimSuffix(objection.Error(), ": "+engine.ErrNotReady.Error()), members...)
+	return p.await(id, objection.Error(), members...)
 }
 
 // await is a wait step, unless one of the members has a problem that waiting won't mend.
@@ -77,6 +77,7 @@ func (p planner) await(id, why string, members ...string) *Decision {
 			}
 		}
 	}
+	why = strings.TrimSuffix(why, ": "+engine.ErrNotReady.Error())
 	return &Decision{Why: why, Step: &Step{ID: "wait/" + id, Action: ActionWait, Members: members,
 		Title: "Wait until " + waitTitle(id, members), Reason: why, Risk: RiskNone, Deadline: waitDeadline}}
 }

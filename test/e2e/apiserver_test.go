@@ -140,7 +140,7 @@ func TestOperatorOutlivesServer(t *testing.T) {
 	s.ok(machine.Cluster(s.ctx, "component", "restart", "kube-apiserver", "--away", "1s"))
 	back := time.Now()
 	s.ok(harness.Until(s.ctx, foundBackWithin, "Kubernetes to find back", s.foundBack))
-	c.ready("my-db", 3)
+	c.readyBy(foundBackWithin, "my-db", 3) // its pods are made by controllers that back off
 	t.Logf("ready %s after the API server was back", time.Since(back).Round(100*time.Millisecond))
 	if r := s.must("history", "my-db"); strings.Count(r.Stdout, "scale") != 1 {
 		t.Errorf("one wish became several operations:\n%s", r)

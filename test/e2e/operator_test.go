@@ -59,8 +59,14 @@ func (c *custom) patch(name string, change func(*v1alpha1.DatabaseClusterSpec)) 
 // ready waits as kubectl wait does, and then asks etcd itself.
 func (c *custom) ready(name string, members int) {
 	c.Helper()
+	c.readyBy(readyWithin, name, members)
+}
+
+// readyBy is ready with a bound of its own.
+func (c *custom) readyBy(bound time.Duration, name string, members int) {
+	c.Helper()
 	began := time.Now()
-	c.ok(harness.Until(c.ctx, readyWithin, name+" to be ready", func(context.Context) error {
+	c.ok(harness.Until(c.ctx, bound, name+" to be ready", func(context.Context) error {
 		o := &v1alpha1.DatabaseCluster{}
 		if err := c.api.Get(c.ctx, client.ObjectKey{Namespace: c.ns, Name: name}, o); err != nil {
 			return err // the API server may be away
