@@ -78,7 +78,7 @@ func checkStepDown(v engine.View, m engine.Member, from, to version) error {
 	if v.Downgrade != "" {
 		return nil
 	}
-	return finished(v, m, from.line())
+	return finished(m, from.line())
 }
 
 // CheckLowered implements engine.Rules. A binary of the older series starts

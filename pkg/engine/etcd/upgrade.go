@@ -109,13 +109,13 @@ func checkStepUp(v engine.View, m engine.Member, from, to version) error {
 		return refuse("version-floor", upgradeTo(to.line().String()),
 			"%s is older than %s: %s (%s)", to, s.target.at, s.target.reason, s.target.link)
 	}
-	return finished(v, m, from.line())
+	return finished(m, from.line())
 }
 
 // finished asks to wait while the step before is incomplete: members run the
 // series, but the cluster still speaks, or the data still has, the older one.
 // The leader raises both by itself within seconds, of a new cluster too.
-func finished(v engine.View, m engine.Member, l line) error {
+func finished(m engine.Member, l line) error {
 	if m.Protocol != "" && !l.speaks(m.Protocol) {
 		return fmt.Errorf("member %s runs %s and the cluster still speaks %s; the earlier step is not complete: %w", m.Name, m.Version, m.Protocol, engine.ErrNotReady)
 	}
