@@ -94,7 +94,7 @@ func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.Datab
 	if err != nil {
 		return ops.Site{}, err
 	}
-	s := ops.Site{HelperImage: f.helperImage("", cluster), Repository: ops.RepositorySite{URL: at.String()}}
+	s := ops.Site{Plugins: plugins(f.Getenv("PATH")), HelperImage: f.helperImage("", cluster), Repository: ops.RepositorySite{URL: at.String()}}
 	if at.Kind == repository.KindDirectory {
 		s.Repository.Local = true
 		d, err := repository.NewDirectory(at.Path)

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -47,7 +49,7 @@ func TestTTYReporter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		story(newTTYReporter(&b, palette{}, func() int { return 60 }))
-		screen := replay(b.String())
+		screen := replay(b.String(), 200)
 		compareGolden(t, "reporter_tty", screen)
 		for line := range strings.Lines(b.String()) {
 			if n := len([]rune(strings.TrimSpace(line))); n > 70 {
@@ -57,20 +59,50 @@ func TestTTYReporter(t *testing.T) {
 	})
 }
 
-// replay is what a terminal shows in the end.
-func replay(text string) string {
-	var lines []string
+// TestNarrowTerminals: what is drawn anew never wraps, or rows of it would stay.
+func TestNarrowTerminals(t *testing.T) {
+	for _, width := range []int{40, 20, 5, 3, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var wide, narrow bytes.Buffer
+			story(newTTYReporter(&wide, palette{}, func() int { return 200 }))
+			story(newTTYReporter(&narrow, palette{}, func() int { return width }))
+			var want strings.Builder
+			for line := range strings.Lines(replay(wide.String(), 200)) {
+				want.WriteString(wrapped(strings.TrimSuffix(line, "\n"), width))
+			}
+			if diff := cmp.Diff(want.String(), replay(narrow.String(), width)); diff != "" {
+				t.Errorf("%d columns: %s", width, diff)
+			}
+		})
+	}
+}
+
+// wrapped breaks a line as a terminal of that width does.
+func wrapped(line string, width int) string {
+	var b strings.Builder
+	for runes := []rune(line); ; runes = runes[width:] {
+		if len(runes) <= width {
+			return b.String() + string(runes) + "\n"
+		}
+		b.WriteString(string(runes[:width]) + "\n")
+	}
+}
+
+// replay is what a terminal of that width shows in the end, row by row.
+func replay(text string, width int) string {
+	var rows []string
 	for line := range strings.Lines(text) {
 		for strings.HasPrefix(line, "\x1b[") {
 			up := int(line[2] - '0')
-			lines = lines[:len(lines)-up]
+			rows = rows[:len(rows)-up]
 			line = strings.TrimPrefix(line[4:], "\x1b[J")
 		}
 		if line != "" {
-			lines = append(lines, line)
+			rows = append(rows, strings.SplitAfter(strings.TrimSuffix(wrapped(strings.TrimSuffix(line, "\n"), width), "\n"), "\n")...)
+			rows[len(rows)-1] += "\n"
 		}
 	}
-	return strings.Join(lines, "")
+	return strings.Join(rows, "")
 }
 
 func TestJSONReporter(t *testing.T) {

@@ -119,13 +119,18 @@ func bar(s stream) string {
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "] "
 }
 
-// cut shortens a line to a terminal's width.
+// cut shortens a line to a terminal's width. A line that wrapped would take
+// two rows, and only one of them would be erased.
 func cut(line string, width int) string {
 	runes := []rune(line)
-	if len(runes) <= width || width < 4 {
+	switch {
+	case len(runes) <= width:
 		return line
+	case width < 4:
+		return string(runes[:max(width, 1)])
+	default:
+		return string(runes[:width-3]) + "..."
 	}
-	return string(runes[:width-3]) + "..."
 }
 
 // above writes a line that stays, and draws the rest anew below it.

@@ -18,6 +18,9 @@ type Site struct {
 	Hint        string `json:"hint,omitempty"`
 	// Skew says what is wrong with the pair of client and server, "" for nothing.
 	Skew string `json:"skew,omitempty"`
+	// Plugins are the programs on the PATH that kubectl takes for this one, in
+	// the order in which it finds them.
+	Plugins []string `json:"plugins,omitempty"`
 	// User as the API server names them, "" if it does not.
 	User string `json:"user,omitempty"`
 	// Kube is nil if the API server did not answer.
@@ -44,6 +47,7 @@ const littleSpace = 1 << 30
 // What fails would fail the first command; what is only warned of may do.
 func Check(s Site) []Finding {
 	c := &siteCheck{s: s}
+	c.plugins()
 	c.server()
 	if s.Kube != nil {
 		c.namespace()
@@ -63,6 +67,16 @@ type siteCheck struct {
 }
 
 func (c *siteCheck) add(f Finding) { c.all = append(c.all, f) }
+
+// plugins warns of a program that another one hides: kubectl runs the first.
+func (c *siteCheck) plugins() {
+	if len(c.s.Plugins) < 2 {
+		return
+	}
+	c.add(Finding{Severity: Warn, Subject: "plugin", What: fmt.Sprintf("kubectl finds %d programs of this name and runs %s", len(c.s.Plugins), c.s.Plugins[0]),
+		Evidence: []string{"hidden: " + strings.Join(c.s.Plugins[1:], ", ")},
+		Remedy:   []string{"remove the others, or put the one that you want first on the PATH; kubectl plugin list shows them"}})
+}
 
 func (c *siteCheck) server() {
 	f := Finding{Severity: OK, Subject: "API server", What: "answers, version " + c.s.Server}

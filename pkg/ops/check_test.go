@@ -31,6 +31,7 @@ func TestCheck(t *testing.T) {
 		says     string
 	}{
 		{"no server", func(s *Site) { s.Kube, s.Unreachable, s.Hint = nil, "connection refused", "kubectl cluster-info" }, Fail, "API server", "connection refused | kubectl cluster-info"},
+		{"plugins of one name", func(s *Site) { s.Plugins = []string{"/a/kubectl-dbop", "/b/kubectl-dbop"} }, Warn, "plugin", "hidden: /b/kubectl-dbop | remove the others"},
 		{"skew", func(s *Site) { s.Skew = "too old" }, Warn, "API server", "too old"},
 		{"no namespace", func(s *Site) { s.Kube.Namespace.Exists = false }, Fail, "namespace", "kubectl create namespace shop"},
 		{"namespace going", func(s *Site) { s.Kube.Namespace.Terminating = true }, Fail, "namespace", "being deleted"},
