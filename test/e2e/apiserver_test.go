@@ -163,8 +163,11 @@ func TestOperatorOutlivesServer(t *testing.T) {
 	}
 	s.healthy("my-db", 3)
 
-	// It comes back, and the operator finds out by itself.
+	// It comes back, as an older one, and the operator finds out by itself.
 	s.definitions()
+	kubectl("patch", "crd", "databaseclusters.dbop.dev", "--type=json", "--patch", `[`+
+		`{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/summary"},`+
+		`{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/waive"}]`)
 	s.must("operator", "adopt", "my-db")
 	back = time.Now()
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Members = 1 }))

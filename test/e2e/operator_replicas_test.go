@@ -176,4 +176,17 @@ func TestOperatorTurnsDown(t *testing.T) {
 	c.stalled("my-db", "quota")
 	s.ok(s.site.Client.CoreV1().ResourceQuotas(s.ns).Delete(s.ctx, quota.Name, metav1.DeleteOptions{}))
 	c.ready("my-db", 1)
+
+	// Two people edit, the second while the wish of the first comes true.
+	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) {
+		spec.Waive, spec.Config = []string{"downtime"}, map[string]string{"snapshot-count": "20000"}
+	}))
+	s.ok(untilSaid(s.ctx, op, `"step":"roll-member/my-db-1"`))
+	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Config["auto-compaction-retention"] = "2h" }))
+	c.ready("my-db", 1)
+	s.runsWith("my-db", "snapshot-count=20000")
+	s.runsWith("my-db", "auto-compaction-retention=2h")
+	if r := s.must("history", "my-db"); strings.Count(r.Stdout, "configure") != 2 {
+		t.Errorf("two wishes became:\n%s", r)
+	}
 }
