@@ -57,6 +57,8 @@ func TestAuthorityIssues(t *testing.T) {
 		{"member serves loopback", member, "127.0.0.1", x509.ExtKeyUsageServerAuth, noon, true},
 		{"member serves IPv6 loopback", member, "::1", x509.ExtKeyUsageServerAuth, noon, true},
 		{"member dials a peer", member, "", x509.ExtKeyUsageClientAuth, noon, true},
+		{"member shows whose member it is", member, "db-client.shop.svc", x509.ExtKeyUsageClientAuth, noon, true},
+		{"client is no member", client, "db-client.shop.svc", x509.ExtKeyUsageClientAuth, noon, false},
 		{"member is not another", member, "db-2-0.db.shop.svc", x509.ExtKeyUsageServerAuth, noon, false},
 		{"a node's clock is behind", member, "", x509.ExtKeyUsageServerAuth, noon.Add(-50 * time.Minute), true},
 		{"not yet", member, "", x509.ExtKeyUsageServerAuth, noon.Add(-2 * time.Hour), false},

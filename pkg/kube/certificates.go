@@ -68,7 +68,7 @@ func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
 	return []string{
 		v1alpha1.MemberHost(c.Name, c.Namespace, member),
 		v1alpha1.PodName(member) + "." + v1alpha1.HeadlessService(c.Name),
-		service, service + "." + c.Namespace, service + "." + c.Namespace + ".svc",
+		service, service + "." + c.Namespace, v1alpha1.ClientHost(c.Name, c.Namespace),
 		"localhost", "127.0.0.1", "::1",
 	}
 }

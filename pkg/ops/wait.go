@@ -16,9 +16,9 @@ import (
 // and first scheduling look like failures; 15 s is what a user is promised.
 const patience = 8 * time.Second
 
-// How long a member may crash before a person is told: a joiner whose own
-// name is not in DNS yet is turned away by its peers and exits, and the
-// kubelet's second and third try come 10 and 20 s apart.
+// How long a member may crash before a person is told: a joiner that is not
+// let in at once exits, and the kubelet's second and third try come 10 and
+// 20 s apart.
 const crashPatience = 45 * time.Second
 
 // patienceFor says how long a problem may last.

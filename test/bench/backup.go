@@ -97,7 +97,7 @@ func (b *bench) etcdctl(ctx context.Context, ns string) (harness.Command, func()
 			return harness.Command{}, nil, fmt.Errorf("write the client certificate: %w", err)
 		}
 	}
-	address, stop, err := b.site.Forward(ctx, ns, v1alpha1.PodName(v1alpha1.MemberName("big", 1)))
+	address, stop, err := b.site.Forward(ctx, ns, v1alpha1.PodName(v1alpha1.MemberName("big", 1)), "2379")
 	if err != nil {
 		return harness.Command{}, nil, err
 	}

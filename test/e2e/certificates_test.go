@@ -8,12 +8,14 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +144,7 @@ func TestCertificatesOfAnOwnAuthority(t *testing.T) {
 	if n := bytes.Count(files["ca.crt"], []byte("BEGIN CERTIFICATE")); n != 1 {
 		t.Errorf("%d authorities are trusted: those above the one that was given must not be", n)
 	}
+	s.onlyMembersArePeers("my-db-1")
 	s.refused(4, []string{"signs already"}, "certificates", "rotate", "my-db", "--ca", "--allow-downtime")
 	s.giveAuthority("corporate", "corporate two", true)
 	s.must("certificates", "rotate", "my-db", "--ca", "--allow-downtime")
@@ -153,6 +156,34 @@ func TestCertificatesOfAnOwnAuthority(t *testing.T) {
 	s.healthy("my-db", 1)
 	if r := s.must("certificates", "show", "my-db", "-o", "wide"); strings.Contains(r.Stdout, "corporate one") || !strings.Contains(r.Stdout, "CN=corporate two") {
 		t.Errorf("it is not signed by the second authority:\n%s", r)
+	}
+}
+
+// onlyMembersArePeers knocks at a member's peer port from an address that no
+// name stands for: its own certificate opens, those of users do not.
+func (s *scene) onlyMembersArePeers(member string) {
+	s.Helper()
+	address, end, err := s.site.Forward(s.ctx, s.ns, member+"-0", "2380")
+	s.ok(err)
+	defer end()
+	for secret, opens := range map[string]bool{member + "-tls": true, "my-db-admin-tls": false, "my-db-client-tls": false} {
+		data, err := s.site.Client.CoreV1().Secrets(s.ns).Get(s.ctx, secret, metav1.GetOptions{})
+		s.ok(err)
+		pair, err := tls.X509KeyPair(data.Data["tls.crt"], data.Data["tls.key"])
+		s.ok(err)
+		trust := x509.NewCertPool()
+		trust.AppendCertsFromPEM(data.Data["ca.crt"])
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, Certificates: []tls.Certificate{pair}, ServerName: "localhost", MinVersion: tls.VersionTLS12}}
+		request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "https://"+address+"/members", http.NoBody)
+		s.ok(err)
+		response, err := transport.RoundTrip(request)
+		if err == nil {
+			s.ok(response.Body.Close())
+		}
+		if (err == nil) != opens {
+			s.Errorf("%s knocks as a peer: %v", secret, err)
+		}
+		transport.CloseIdleConnections()
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *scene) etcdctl(args ...string) harness.Result {
 	for name, content := range files {
 		s.ok(os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
-	address, end, err := s.site.Forward(s.ctx, s.ns, "my-db-1-0")
+	address, end, err := s.site.Forward(s.ctx, s.ns, "my-db-1-0", "2379")
 	s.ok(err)
 	defer end()
 	ctl := s.site.Tool("etcdctl", "3.6")

@@ -63,7 +63,7 @@ func (s *Site) DialEtcd(ctx context.Context, namespace, cluster string) (*Etcd, 
 func (s *Site) DialEtcdAs(ctx context.Context, namespace, cluster, user string) (*Etcd, error) {
 	e := &Etcd{site: s, cluster: cluster, ns: namespace, scheme: "https", stop: make(chan struct{}), at: map[string]string{}}
 	if !s.Local {
-		e.tunnels = newTunnels(s.Tool("kubectl", ""), namespace)
+		e.tunnels = newTunnels(s.Tool("kubectl", ""), namespace, clientPort)
 	}
 	config, err := s.clientTLS(ctx, namespace, cluster)
 	if err != nil {

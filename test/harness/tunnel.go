@@ -15,6 +15,7 @@ import (
 type tunnels struct {
 	kubectl   Command
 	namespace string
+	port      string
 	mu        sync.Mutex
 	open      map[string]*tunnel
 }
@@ -25,14 +26,14 @@ type tunnel struct {
 	ended   chan struct{}
 }
 
-func newTunnels(kubectl Command, namespace string) *tunnels {
-	return &tunnels{kubectl: kubectl, namespace: namespace, open: map[string]*tunnel{}}
+func newTunnels(kubectl Command, namespace, port string) *tunnels {
+	return &tunnels{kubectl: kubectl, namespace: namespace, port: port, open: map[string]*tunnel{}}
 }
 
-// Forward is a kubectl port-forward to a pod's client port, as a person without
-// a way into the pod network uses it. It returns its local address and its end.
-func (s *Site) Forward(ctx context.Context, namespace, pod string) (string, func(), error) {
-	t := newTunnels(s.Tool("kubectl", ""), namespace)
+// Forward is a kubectl port-forward to a port of a pod, as a person without a
+// way into the pod network uses it. It returns its local address and its end.
+func (s *Site) Forward(ctx context.Context, namespace, pod, port string) (string, func(), error) {
+	t := newTunnels(s.Tool("kubectl", ""), namespace, port)
 	address, err := t.address(ctx, pod, pod)
 	return address, t.close, err
 }
@@ -58,7 +59,7 @@ func (t *tunnels) address(ctx context.Context, pod, uid string) (string, error) 
 }
 
 func (t *tunnels) dig(ctx context.Context, pod string) (*tunnel, error) {
-	args := []string{"port-forward", "-n", t.namespace, "pod/" + pod, "--address", "127.0.0.1", ":" + clientPort}
+	args := []string{"port-forward", "-n", t.namespace, "pod/" + pod, "--address", "127.0.0.1", ":" + t.port}
 	cmd := exec.Command(t.kubectl.Path, args...) // #nosec G204 -- outlives the call, ended by close
 	cmd.Env = environment(t.kubectl.Env)
 	out, err := cmd.StdoutPipe()

@@ -59,6 +59,12 @@ func HeadlessService(cluster string) string { return cluster }
 // ClientService is where clients go.
 func ClientService(cluster string) string { return cluster + "-client" }
 
+// ClientHost is the DNS name of the client service, without the cluster domain.
+// Every member's certificate holds it, and nobody else's.
+func ClientHost(cluster, namespace string) string {
+	return fmt.Sprintf("%s.%s.svc", ClientService(cluster), namespace)
+}
+
 // MemberHost is the member's DNS name, without the cluster domain: it is not
 // always cluster.local, and a pod's search path completes it.
 func MemberHost(cluster, namespace, member string) string {

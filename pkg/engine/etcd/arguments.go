@@ -46,7 +46,7 @@ func arguments(in engine.PodInput, v version) ([]string, error) {
 	}
 	args := identity(in)
 	if !in.Cluster.Spec.TLS.Disabled {
-		args = append(args, certificates()...)
+		args = append(args, certificates(in.Cluster, v)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(free)) {
 		args = append(args, "--"+name+"="+free[name])
@@ -83,10 +83,13 @@ func identity(in engine.PodInput) []string {
 	}
 }
 
-// certificates are the same for clients and peers. Peers are told apart by
-// their SANs, which etcd verifies against the address they come from;
-// --peer-cert-allowed-cn would turn that off.
-func certificates() []string {
+// certificates are the same for clients and peers. Who is a peer, its
+// certificate alone says: it holds the name of the cluster's service, which
+// that of a user or of another cluster does not. Left to itself etcd would look
+// up the names in it and compare addresses, and turn away a joiner that DNS
+// does not know yet, or a member that it knows by an old address
+// (https://etcd.io/docs/v3.6/op-guide/security/, notes for TLS authentication).
+func certificates(c *v1alpha1.DatabaseCluster, v version) []string {
 	var args []string
 	for _, side := range []string{"", "peer-"} {
 		args = append(args,
@@ -96,7 +99,11 @@ func certificates() []string {
 			"--"+side+"client-cert-auth=true",
 		)
 	}
-	return args
+	skip := "--peer-skip-client-san-verification=true"
+	if v.line().less(schemaLine) {
+		skip = "--experimental-peer-skip-client-san-verification=true"
+	}
+	return append(args, "--peer-cert-allowed-hostname="+v1alpha1.ClientHost(c.Name, c.Namespace), skip)
 }
 
 // Options implements engine.Renderer.
