@@ -77,9 +77,14 @@ func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Reposi
 	return l.Client.DeleteHelper(ctx, l.Namespace, pod)
 }
 
-// throwAway is the cluster of one member that serves the restored copy.
+// throwAway is the cluster of one member that serves the restored copy. Every
+// cluster has one of its own: two may verify the same backup at once.
 func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) *v1alpha1.DatabaseCluster {
-	sum := sha256.Sum256([]byte(m.ID))
+	of := m.ID
+	if like != nil {
+		of = like.Name + "/" + m.ID
+	}
+	sum := sha256.Sum256([]byte(of))
 	t := &v1alpha1.DatabaseCluster{}
 	t.Name, t.Namespace = "verify-"+hex.EncodeToString(sum[:4]), l.Namespace
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1, TLS: v1alpha1.TLS{Disabled: true}}

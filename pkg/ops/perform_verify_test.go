@@ -162,3 +162,19 @@ func TestVerifyEndsAfterACrash(t *testing.T) {
 		}
 	}
 }
+
+// TestThrowAwayMembersAreToldApart: two clusters may verify one backup at once.
+func TestThrowAwayMembersAreToldApart(t *testing.T) {
+	b, repo := verifying(t, nil)
+	m, err := repo.Get(t.Context(), backupID)
+	b.must(err)
+	one, other := b.cluster(), b.cluster().DeepCopy()
+	other.Name = "other"
+	names := map[string]bool{}
+	for _, like := range []*v1alpha1.DatabaseCluster{one, other, nil, one} {
+		names[b.live().throwAway(like, m).Name] = true
+	}
+	if len(names) != 3 {
+		t.Errorf("three who verify have the members %v", names)
+	}
+}
