@@ -60,7 +60,7 @@ spec:
   storage: {size: 512Mi}
   registry: "${DBOP_REGISTRY:-}"
   deletionPolicy: Purge
-  backup: {repository: "pvc:backups"}
+  backup: {repository: "pvc:backups", schedule: "0 3 * * *", timeZone: Etc/UTC, keep: 3}
 $4
 EOF
 }
@@ -71,6 +71,23 @@ create() {
 }
 
 apply() { cluster "$@" | kubectl apply -f -; }
+
+# again applies the same manifest once more: nothing may differ.
+again() {
+	cluster "$@" | kubectl diff -f -
+	[[ $(apply "$@") == *" unchanged" ]]
+}
+
+# scheduled has the CronJob do now what it does each night.
+scheduled() {
+	until_true 60 "the CronJob" k get cronjob my-db-backup
+	k create job --from=cronjob/my-db-backup my-db-backup-now
+	k wait --for=condition=Complete --timeout=180s job/my-db-backup-now
+	until_true 60 "status to tell of it" told
+	k get dbc my-db -o jsonpath='{.status.conditions[?(@.type=="BackupHealthy")].message}{"\n"}'
+}
+
+told() { k get dbc my-db -o jsonpath='{.status.conditions[?(@.type=="BackupHealthy")].status}' | grep True; }
 
 lose() {
 	k delete pvc "$1" --wait=false
@@ -117,10 +134,12 @@ EOF
 step "install the operator" "$DBOP_BIN" operator install --operator-namespace "$ns" --watch "$ns"
 step "three members from a manifest" create my-db 3.6.16 3 ""
 dbop connect my-db -- put greeting hello
+step "the same manifest again, and kubectl diff" again my-db 3.6.16 3 ""
 step "a member loses pod and volume, and is replaced" lose my-db-2
 step "kubectl scale to five members" scale 5
 step "kubectl patch: version 3.7.3, after a backup" patch '{"spec":{"version":"3.7.3"}}'
 step "kubectl patch: volumes of 768Mi" patch '{"spec":{"storage":{"size":"768Mi"}}}'
+step "the nightly backup, now" scheduled
 step "a backup on demand, restored and compared" verified
 step "a second cluster from it" restored
 step "delete both" gone
