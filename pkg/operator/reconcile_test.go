@@ -78,6 +78,28 @@ func TestReconcile(t *testing.T) {
 				t.Errorf("status %+v", st)
 			}
 		},
+		"is not ready while what was edited meanwhile is still to come": func(t *testing.T) {
+			b := founded(t)
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
+			b.once()
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped = true })
+			for range 200 {
+				again := b.once()
+				c := b.get()
+				for _, o := range c.Status.Conditions {
+					if o.Type == conditionReady && o.Status == metav1.ConditionTrue && o.ObservedGeneration == c.Generation && !strings.Contains(b.verbs(), "stop") {
+						t.Fatalf("ready as generation %d after %s", c.Generation, b.verbs())
+					}
+				}
+				if again >= idleEvery {
+					break
+				}
+				time.Sleep(lookPause)
+			}
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded, stop Succeeded" {
+				t.Error(got)
+			}
+		},
 		"goes on where another one died": func(t *testing.T) {
 			b := founded(t)
 			founding := len(b.world.steps)

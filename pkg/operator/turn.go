@@ -75,6 +75,8 @@ func (v *visit) turn(ctx context.Context) (time.Duration, error) {
 		v.narrator().over(s.Operation())
 		v.mind.close(ctx)
 		v.mind.looked = time.Time{}
+		// Whether more is wanted by now nobody has asked yet: the next visit tells.
+		v.report.skip = true
 		return time.Millisecond, nil
 	}
 	return max(again, time.Millisecond), nil
