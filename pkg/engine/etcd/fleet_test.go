@@ -100,6 +100,7 @@ func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fle
 			peer: freePort(t), client: freePort(t), metrics: freePort(t), data: filepath.Join(f.dir, member),
 		}
 	}
+	hosts = append(hosts, v1alpha1.ClientHost(f.cluster.Name, f.cluster.Namespace))
 	f.hosts = hosts
 	f.issuer = issue(t, f.dir, hosts)
 	f.tls = f.issuer.client("root")
