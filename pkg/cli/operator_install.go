@@ -176,7 +176,7 @@ the kinds go too, and with them all custom resources; databases go on even then.
 	}
 	i.addTo(cmd)
 	i.addDryRun(cmd)
-	cmd.Flags().BoolVar(&kinds, "definitions", false, "Take the definition of DatabaseCluster away too, and all objects of it.")
+	cmd.Flags().BoolVar(&kinds, "definitions", false, "Take the definitions of DatabaseCluster and DatabaseBackup away too, and all objects of them.")
 	return cmd
 }
 

@@ -112,12 +112,21 @@ func Run(ctx context.Context, c Config) error {
 	if err := gauges.register(metrics.Registry); err != nil {
 		return err
 	}
-	served, err := newServed(config, m.GetHTTPClient())
+	served, err := newServed(config, m.GetHTTPClient(), v1alpha1.KindDatabaseCluster)
+	if err != nil {
+		return err
+	}
+	backups, err := newServed(config, m.GetHTTPClient(), v1alpha1.KindDatabaseBackup)
+	if err != nil {
+		return err
+	}
+	backupsServed, err := backups(ctx)
 	if err != nil {
 		return err
 	}
 	r := &Reconciler{
-		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
+		BackupsServed: backupsServed,
+		Custom:        m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
 		Engines: c.Engines, Served: served, Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
 			live := ops.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,

@@ -32,6 +32,9 @@ func (r *Reconciler) setup(m manager.Manager, workers int) error {
 		}
 		b = b.WatchesMetadata(kind, handler.EnqueueRequestsFromMapFunc(wakes))
 	}
+	if r.BackupsServed {
+		b = b.Watches(&v1alpha1.DatabaseBackup{}, handler.EnqueueRequestsFromMapFunc(askedOf), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("watch clusters: %w", err)
 	}
@@ -45,6 +48,15 @@ func (r *Reconciler) stirred(ctx context.Context, o client.Object) []reconcile.R
 		r.minds.stir(req.NamespacedName)
 	}
 	return out
+}
+
+// askedOf is the cluster that an object asks a backup of.
+func askedOf(_ context.Context, o client.Object) []reconcile.Request {
+	b, ok := o.(*v1alpha1.DatabaseBackup)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.Cluster}}}
 }
 
 // clusterOf is the cluster that an object belongs to.

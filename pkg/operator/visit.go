@@ -25,6 +25,8 @@ type visit struct {
 	report sheet
 	// well is a cluster of which nothing is wanted and which lacks nothing.
 	well bool
+	// asked are the objects that ask for backups and got no last answer yet.
+	asked []asked
 }
 
 // pay reads, asks what comes next, and does it.
@@ -51,6 +53,9 @@ func (v *visit) pay(ctx context.Context) (time.Duration, error) {
 		again = v.mind.fail(time.Now(), v.about())
 		v.fail(err)
 	}
+	if later := v.answer(ctx); later > 0 && (again == 0 || later < again) {
+		again = later
+	}
 	if err := v.publish(ctx); err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
@@ -72,7 +77,7 @@ func (v *visit) read(ctx context.Context, from client.Reader) error {
 	v.charge = ops.Charge{Custom: c, Served: true}
 	if s := v.mind.session; s != nil && s.Seen().Cluster != nil {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
-		return nil
+		return v.askedFor(ctx, from)
 	}
 	if v.charge.Record, err = v.Store.GetCluster(ctx, v.key.Namespace, v.key.Name); err != nil && !errors.Is(err, kube.ErrNotFound) {
 		return err
@@ -80,7 +85,7 @@ func (v *visit) read(ctx context.Context, from client.Reader) error {
 	if v.charge.Active, err = v.Store.ActiveOperation(ctx, v.key.Namespace, v.key.Name); err != nil {
 		return err
 	}
-	return nil
+	return v.askedFor(ctx, from)
 }
 
 // about is what a failure is about: as long as that is the same, trying again is in no hurry.
@@ -131,6 +136,11 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 		return v.open(ctx, nil)
 	case m.Request != nil:
 		again, err := v.open(ctx, m.Request)
+		if err != nil && v.mind.session == nil && m.Asked != "" {
+			// Of no consequence for the cluster: what else is wanted goes on.
+			v.mind.turnDown(types.UID(m.Asked), err)
+			return time.Millisecond, nil
+		}
 		if err != nil && v.mind.session == nil {
 			return v.nevertheless(ctx, err)
 		}

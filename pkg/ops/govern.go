@@ -24,6 +24,11 @@ type Charge struct {
 	Record *v1alpha1.DatabaseCluster
 	// Active is the operation in flight; nil if there is none.
 	Active *v1alpha1.Operation
+	// Backups are the objects that ask for a backup of this cluster and got no
+	// answer yet, oldest first.
+	Backups []v1alpha1.DatabaseBackup
+	// Orphan: the object that asked for the operation in flight is gone.
+	Orphan bool
 	// Served is true while custom resources of this kind can be made: that one is
 	// gone means nothing where its whole kind is being taken away.
 	Served bool
@@ -40,6 +45,8 @@ type Move struct {
 	Link bool
 	// Inherit writes what is wanted without an operation into the record.
 	Inherit bool
+	// Asked is the object that Request is for, by its UID; "" if it is for the cluster.
+	Asked string
 	// Rest: nothing is to be done, nor looked at.
 	Rest bool
 }
@@ -79,7 +86,7 @@ func Govern(g Charge) (Move, error) {
 	case g.Custom.Spec.Paused:
 		return Move{Rest: true}, nil
 	default:
-		return Move{Continue: true, Back: Withdrawn(g.Custom.Spec, o)}, nil
+		return Move{Continue: true, Back: Withdrawn(g.Custom.Spec, o) || g.Orphan && o.Status.Phase != v1alpha1.PhaseCancelling}, nil
 	}
 	if Inherit(g.Custom.Spec, g.Record.DeepCopy()) {
 		return Move{Inherit: true}, nil
@@ -91,6 +98,10 @@ func Govern(g Charge) (Move, error) {
 		// Whoever wrote the cluster down died before the operation. What was
 		// edited since follows once there is a cluster.
 		return conceive(g.Record.DeepCopy()), nil
+	}
+	if len(g.Backups) > 0 {
+		// Before what is wanted changes: it costs nothing, and may be wanted for that.
+		return Move{Request: Asked(g.Backups[0], g.Record), Asked: string(g.Backups[0].UID)}, nil
 	}
 	o, err := Desire(g.Custom.Spec, g.Record)
 	if err != nil || o == nil {

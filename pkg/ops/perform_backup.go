@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,7 +25,7 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 	}
 	defer closing(repo)
 	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
-		return l.backedUp(ctx, op)
+		return l.backedUp(ctx, op, measured(have))
 	}
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
@@ -33,7 +35,11 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 	if err := l.streamTo(ctx, repo, op, session, source, repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report); err != nil {
 		return Result{}, err
 	}
-	return l.backedUp(ctx, op)
+	have, err := repo.Get(ctx, op.Spec.Backup)
+	if err != nil {
+		return Result{}, fmt.Errorf("read what backup %s holds: %w", op.Spec.Backup, err)
+	}
+	return l.backedUp(ctx, op, measured(have))
 }
 
 // streamTo makes the operation's backup of one member; m says whose it is.
@@ -60,12 +66,23 @@ func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1a
 }
 
 // backedUp notes the newest backup on the cluster, for status.
-func (l *Live) backedUp(ctx context.Context, op *v1alpha1.Operation) (Result, error) {
+func (l *Live) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[string]string) (Result, error) {
 	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup, Time: metav1.NewTime(l.Client.Now())}
 	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
 		return Result{}, fmt.Errorf("note the backup on the cluster: %w", err)
 	}
-	return Result{Facts: map[string]string{v1alpha1.FactBackup: op.Spec.Backup}}, nil
+	return Result{Facts: merged(map[string]string{v1alpha1.FactBackup: op.Spec.Backup}, facts)}, nil
+}
+
+// measured is what the record of an operation says of its backup.
+func measured(m repository.Manifest) map[string]string {
+	return map[string]string{v1alpha1.FactBytes: strconv.FormatInt(m.Bytes, 10), v1alpha1.FactRevision: strconv.FormatInt(m.Facts.Revision, 10)}
+}
+
+// merged adds more to facts.
+func merged(facts, more map[string]string) map[string]string {
+	maps.Copy(facts, more)
+	return facts
 }
 
 // repositories opens this cluster's repositories.

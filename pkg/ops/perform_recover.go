@@ -117,7 +117,7 @@ func (l *Live) salvage(ctx context.Context, s State, member string, report func(
 	if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
 		return Result{}, fmt.Errorf("remove helper pod %s: %w", pod, err)
 	}
-	return l.backedUp(ctx, op)
+	return l.backedUp(ctx, op, nil)
 }
 
 // notSalvaged is the end of a pod that could not serve the copy. The next try

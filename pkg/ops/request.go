@@ -91,7 +91,7 @@ func same(op *v1alpha1.Operation, r v1alpha1.OperationSpec) bool {
 	case v1alpha1.VerbRestore:
 		return o.InPlace == r.InPlace && (o.Source == nil) == (r.Source == nil) && (o.Source == nil || *o.Source == *r.Source)
 	case v1alpha1.VerbBackup:
-		return o.Repository == r.Repository
+		return o.Repository == r.Repository && (o.Object == r.Object || r.Object == "")
 	case v1alpha1.VerbSchedule:
 		return *o.Policy == *r.Policy
 	case v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser, v1alpha1.VerbRotateCredentials:
@@ -158,6 +158,8 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 		}
 	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
 		return checkSettings(e, o, c)
+	case v1alpha1.VerbBackup:
+		return checkAsked(o)
 	case v1alpha1.VerbSchedule:
 		return checkPolicy(*o.Policy)
 	case v1alpha1.VerbCompact:

@@ -168,6 +168,8 @@ type OperationSpec struct {
 	// and Keep is how many of these stay; 0 for all.
 	Scheduled bool  `json:"scheduled,omitempty"`
 	Keep      int32 `json:"keep,omitempty"`
+	// Object is the UID of the DatabaseBackup that asks for this; "" for none.
+	Object string `json:"object,omitempty"`
 	// Policy is what backup-schedule was asked for, FromPolicy what was before.
 	Policy     *BackupPolicy `json:"policy,omitempty"`
 	FromPolicy *BackupPolicy `json:"fromPolicy,omitempty"`
@@ -268,6 +270,9 @@ const (
 	FactBackup = "backup"
 	// FactVerified is set to the identifier once that backup was restored and compared.
 	FactVerified = "verified"
+	// FactBytes and FactRevision are the size of that backup, and how far it reaches.
+	FactBytes    = "backup-bytes"
+	FactRevision = "backup-revision"
 	// FactPruned is set to the number of backups that retention deleted.
 	FactPruned = "pruned"
 	// FactPrepared is set to the target version once the members are ready for it.

@@ -11,12 +11,15 @@ func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "dbop.dev", Version: "v1alpha1"}
 }
 
-// KindDatabaseCluster is the kind that an operator serves.
-const KindDatabaseCluster = "DatabaseCluster"
+// The kinds that an operator serves.
+const (
+	KindDatabaseCluster = "DatabaseCluster"
+	KindDatabaseBackup  = "DatabaseBackup"
+)
 
 // AddToScheme registers what is served as custom resources.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion(), &DatabaseCluster{}, &DatabaseClusterList{})
+	s.AddKnownTypes(GroupVersion(), &DatabaseCluster{}, &DatabaseClusterList{}, &DatabaseBackup{}, &DatabaseBackupList{})
 	metav1.AddToGroupVersion(s, GroupVersion())
 	return nil
 }
