@@ -30,8 +30,9 @@ type Gap struct {
 	Err  error
 }
 
-// Evidence reads everything that bears the cluster's label, the events about
-// it, its lease, and what is known of its nodes. Nothing that fails keeps the
+// Evidence reads everything that bears the cluster's label, the custom resource
+// that it is under and what asks for backups of it, the events about it, its
+// lease, and what is known of its nodes. Nothing that fails keeps the
 // rest from being read.
 func (c *Client) Evidence(ctx context.Context, namespace, cluster string) Evidence {
 	e := Evidence{}
@@ -51,8 +52,30 @@ func (c *Client) Evidence(ctx context.Context, namespace, cluster string) Eviden
 	case ignoreGone(err) != nil:
 		e.Missing = append(e.Missing, Gap{"lease " + v1alpha1.Record(cluster), err})
 	}
+	c.customs(ctx, &e, namespace, cluster)
 	c.nodes(ctx, &e)
 	return e
+}
+
+// customs reads the custom resources of a cluster whose record says that it is
+// under one: everywhere else there may be no such kinds.
+func (c *Client) customs(ctx context.Context, e *Evidence, namespace, cluster string) {
+	if !slices.ContainsFunc(e.Objects, func(o client.Object) bool {
+		m, ok := o.(*corev1.ConfigMap)
+		return ok && m.Name == v1alpha1.Record(cluster) && m.Annotations[v1alpha1.AnnotationCustom] != ""
+	}) {
+		return
+	}
+	switch custom, err := c.GetCustom(ctx, namespace, cluster); {
+	case err == nil:
+		c.keep(e, custom)
+	case ignoreGone(err) != nil:
+		e.Missing = append(e.Missing, Gap{"databasecluster " + cluster, err})
+	}
+	c.gather(ctx, e, &v1alpha1.DatabaseBackupList{}, func(o client.Object) bool {
+		b, ok := o.(*v1alpha1.DatabaseBackup)
+		return ok && b.Spec.Cluster == cluster
+	}, client.InNamespace(namespace))
 }
 
 // concerns reports whether a name is the cluster's, a member's, or a pod's or helper's of it.

@@ -50,7 +50,9 @@ func newMapper() meta.RESTMapper {
 	m.Add(storagev1.SchemeGroupVersion.WithKind("StorageClass"), meta.RESTScopeRoot)
 	m.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)
 	m.Add(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"), meta.RESTScopeRoot)
-	m.Add(v1alpha1.GroupVersion().WithKind(v1alpha1.KindDatabaseCluster), meta.RESTScopeNamespace)
+	for _, kind := range []string{v1alpha1.KindDatabaseCluster, v1alpha1.KindDatabaseBackup} {
+		m.Add(v1alpha1.GroupVersion().WithKind(kind), meta.RESTScopeNamespace)
+	}
 	// What an operator is installed with, and schedules.
 	m.Add(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), meta.RESTScopeNamespace)
 	m.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)

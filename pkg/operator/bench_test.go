@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,8 @@ type bench struct {
 
 	mu     sync.Mutex
 	writes []string
+	// lists is how many requests asked for a list.
+	lists int
 }
 
 func newBench(t *testing.T) *bench {
@@ -49,10 +52,14 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, key: types.NamespacedName{Namespace: "shop", Name: "db"}, events: events.NewFakeRecorder(1000), served: true}
-	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.DatabaseCluster{}).Build(), interceptor.Funcs{
+	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.DatabaseCluster{}, &v1alpha1.DatabaseBackup{}).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			b.wrote("create " + o.GetName())
 			return c.Create(ctx, o, opts...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			b.lists++
+			return c.List(ctx, l, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			b.wrote("update " + o.GetName())
@@ -81,7 +88,9 @@ func (b *bench) begin() {
 					return lease{}, b.lockErr
 				}}
 		},
+		offered: &offered{},
 	}
+	b.r.offered.yes.Store(true)
 }
 
 func (b *bench) wrote(what string) {
@@ -217,15 +226,19 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 	w.steps = append(w.steps, step.ID)
 	n := ops.Predict(opstest.Engine{}, s, step)
 	w.facts, w.view = n.Kube, n.View
+	done := ops.Result{}
+	if s.Operation != nil && n.Operation != nil {
+		done.Facts = maps.Clone(n.Operation.Status.Facts)
+	}
 	if n.Cluster == nil {
-		return ops.Result{}, w.b.store.DeleteCluster(ctx, s.Cluster)
+		return done, w.b.store.DeleteCluster(ctx, s.Cluster)
 	}
 	c, err := w.b.store.GetCluster(ctx, w.b.key.Namespace, w.b.key.Name)
 	if err != nil {
-		return ops.Result{}, err
+		return done, err
 	}
 	c.Status = n.Cluster.Status
-	return ops.Result{}, w.b.store.UpdateCluster(ctx, c)
+	return done, w.b.store.UpdateCluster(ctx, c)
 }
 
 func (w *world) Save(ctx context.Context, op *v1alpha1.Operation) error {

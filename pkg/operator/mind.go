@@ -31,31 +31,14 @@ type mind struct {
 	until    time.Time
 	// gone is since when the custom resource is missing.
 	gone time.Time
-	// refused are the objects whose request for a backup was turned down, by UID.
-	refused map[types.UID]refusal
+	// askers are the objects that ask for a backup, by UID.
+	askers map[types.UID]asker
 	// looked is when the cluster was last looked at without an operation.
 	looked time.Time
 	// stirred is set when pods or volumes change: what could not be done may be possible now.
 	stirred atomic.Bool
 	// failed is when it failed last.
 	failed time.Time
-}
-
-// refusal is why a backup is not taken, and when that is tried again.
-type refusal struct {
-	err   error
-	until time.Time
-}
-
-// refusedFor is how long a request that was turned down is left alone.
-const refusedFor = 30 * time.Second
-
-// turnDown remembers why a backup is not taken.
-func (m *mind) turnDown(uid types.UID, err error) {
-	if m.refused == nil {
-		m.refused = map[types.UID]refusal{}
-	}
-	m.refused[uid] = refusal{err: err, until: time.Now().Add(refusedFor)}
 }
 
 // fail says when to try again.

@@ -49,15 +49,13 @@ type Reconciler struct {
 	Engines []engine.Engine
 	// Served says whether custom resources can be made at all.
 	Served func(context.Context) (bool, error)
-	// BackupsServed: objects that ask for backups can be made; an operator may be
-	// newer than the definitions.
-	BackupsServed bool
 	// Operator is the heartbeat lease, for status.
 	Operator string
 
 	gauges   *gauges
 	minds    minds
 	returned *returned
+	offered  *offered
 }
 
 // Reconcile takes one step for one cluster.

@@ -112,21 +112,12 @@ func Run(ctx context.Context, c Config) error {
 	if err := gauges.register(metrics.Registry); err != nil {
 		return err
 	}
-	served, err := newServed(config, m.GetHTTPClient(), v1alpha1.KindDatabaseCluster)
-	if err != nil {
-		return err
-	}
-	backups, err := newServed(config, m.GetHTTPClient(), v1alpha1.KindDatabaseBackup)
-	if err != nil {
-		return err
-	}
-	backupsServed, err := backups(ctx)
+	served, err := newServed(config, m.GetHTTPClient())
 	if err != nil {
 		return err
 	}
 	r := &Reconciler{
-		BackupsServed: backupsServed,
-		Custom:        m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
+		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
 		Engines: c.Engines, Served: served, Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
 			live := ops.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
@@ -142,11 +133,13 @@ func Run(ctx context.Context, c Config) error {
 				}}
 		},
 	}
-	r.returned = &returned{served: served, api: m.GetAPIReader(), namespaces: c.Watched, wake: make(chan event.GenericEvent)}
-	if len(c.Watched) == 0 {
-		r.returned.namespaces = []string{""}
+	namespaces := c.Watched
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
 	}
-	if err := errors.Join(m.Add(r.returned), r.setup(m, c.Workers)); err != nil {
+	r.returned = &returned{served: served, api: m.GetAPIReader(), namespaces: namespaces, wake: make(chan event.GenericEvent)}
+	r.offered = &offered{api: m.GetAPIReader(), namespaces: namespaces}
+	if err := errors.Join(m.Add(r.returned), r.setup(m, c.Workers), m.Add(r.offered)); err != nil {
 		return err
 	}
 	log.Info("operating", "version", c.Tool, "namespaces", c.Watched)

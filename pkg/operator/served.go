@@ -13,10 +13,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// newServed asks the API server whether custom resources of a kind can be made. While
+// newServed asks the API server whether custom resources can be made. While
 // their definition is being deleted, and takes all of them along, they can't:
 // a deletion of that kind says nothing about a single cluster.
-func newServed(config *rest.Config, h *http.Client, kind string) (func(context.Context) (bool, error), error) {
+func newServed(config *rest.Config, h *http.Client) (func(context.Context) (bool, error), error) {
 	c, err := discovery.NewDiscoveryClientForConfigAndClient(config, h)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
@@ -30,7 +30,7 @@ func newServed(config *rest.Config, h *http.Client, kind string) (func(context.C
 			return false, fmt.Errorf("ask whether custom resources are served: %w", err)
 		}
 		for _, r := range list.APIResources {
-			if r.Kind == kind && slices.Contains(r.Verbs, "create") {
+			if r.Kind == v1alpha1.KindDatabaseCluster && slices.Contains(r.Verbs, "create") {
 				return true, nil
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -32,11 +33,16 @@ func (r *Reconciler) setup(m manager.Manager, workers int) error {
 		}
 		b = b.WatchesMetadata(kind, handler.EnqueueRequestsFromMapFunc(wakes))
 	}
-	if r.BackupsServed {
-		b = b.Watches(&v1alpha1.DatabaseBackup{}, handler.EnqueueRequestsFromMapFunc(askedOf), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
-	}
-	if err := b.Complete(r); err != nil {
+	c, err := b.Build(r)
+	if err != nil {
 		return fmt.Errorf("watch clusters: %w", err)
+	}
+	r.offered.fill = func(ctx context.Context) error {
+		_, err := m.GetCache().GetInformer(ctx, &v1alpha1.DatabaseBackup{})
+		return err
+	}
+	r.offered.wake = func() error {
+		return c.Watch(source.Kind(m.GetCache(), &v1alpha1.DatabaseBackup{}, handler.TypedEnqueueRequestsFromMapFunc(askedOf), unanswered()))
 	}
 	return nil
 }
@@ -51,12 +57,20 @@ func (r *Reconciler) stirred(ctx context.Context, o client.Object) []reconcile.R
 }
 
 // askedOf is the cluster that an object asks a backup of.
-func askedOf(_ context.Context, o client.Object) []reconcile.Request {
-	b, ok := o.(*v1alpha1.DatabaseBackup)
-	if !ok {
-		return nil
-	}
+func askedOf(_ context.Context, b *v1alpha1.DatabaseBackup) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.Cluster}}}
+}
+
+// unanswered lets objects wake somebody that come or go and have no last
+// answer yet. Their status is written by us.
+func unanswered() predicate.TypedPredicate[*v1alpha1.DatabaseBackup] {
+	return predicate.TypedFuncs[*v1alpha1.DatabaseBackup]{
+		CreateFunc: func(e event.TypedCreateEvent[*v1alpha1.DatabaseBackup]) bool { return !answered(e.Object) },
+		UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.DatabaseBackup]) bool {
+			return !answered(e.ObjectNew) && e.ObjectOld.Generation != e.ObjectNew.Generation
+		},
+		DeleteFunc: func(e event.TypedDeleteEvent[*v1alpha1.DatabaseBackup]) bool { return !answered(e.Object) },
+	}
 }
 
 // clusterOf is the cluster that an object belongs to.

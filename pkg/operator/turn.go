@@ -29,10 +29,10 @@ func (v *visit) open(ctx context.Context, req *ops.Request) (time.Duration, erro
 		}
 	}
 	s, err := v.Runner(e, wanted, v.narrator()).Open(ctx, v.key.Namespace, v.key.Name, req, func(op *v1alpha1.Operation) (bool, error) {
-		if err := v.read(ctx, v.Fresh); err != nil || v.custom == nil {
+		if err := v.read(ctx, true); err != nil || v.custom == nil {
 			return false, err
 		}
-		return ops.Withdrawn(v.custom.Spec, op), nil
+		return ops.Withdrawn(v.custom.Spec, op) || v.charge.Orphan && op.Status.Phase != v1alpha1.PhaseCancelling, nil
 	})
 	switch ops.KindOf(err) {
 	case ops.Busy:

@@ -27,15 +27,13 @@ type visit struct {
 	well bool
 	// asked are the objects that ask for backups and got no last answer yet.
 	asked []asked
+	// turnedDown: one of them just was, which says nothing about the cluster.
+	turnedDown bool
 }
 
 // pay reads, asks what comes next, and does it.
 func (v *visit) pay(ctx context.Context) (time.Duration, error) {
-	from := client.Reader(v.Custom)
-	if v.returned.stale(time.Now()) {
-		from = v.Fresh
-	}
-	if err := v.read(ctx, from); err != nil {
+	if err := v.read(ctx, v.returned.stale(time.Now())); err != nil {
 		return 0, err
 	}
 	about := v.about()
@@ -46,6 +44,7 @@ func (v *visit) pay(ctx context.Context) (time.Duration, error) {
 	switch {
 	case ctx.Err() != nil:
 		return 0, err
+	case err == nil && v.turnedDown:
 	case err == nil:
 		v.mind.well()
 	default:
@@ -62,9 +61,14 @@ func (v *visit) pay(ctx context.Context) (time.Duration, error) {
 	return again, nil
 }
 
-// read gathers what is decided upon. While an operation is in the works its
-// session knows the record.
-func (v *visit) read(ctx context.Context, from client.Reader) error {
+// read gathers what is decided upon, custom resources from the cache unless
+// they are to be fresh. While an operation is in the works its session knows
+// the record.
+func (v *visit) read(ctx context.Context, fresh bool) error {
+	from := client.Reader(v.Custom)
+	if fresh {
+		from = v.Fresh
+	}
 	c := &v1alpha1.DatabaseCluster{}
 	err := from.Get(ctx, v.key, c)
 	switch {
@@ -77,7 +81,7 @@ func (v *visit) read(ctx context.Context, from client.Reader) error {
 	v.charge = ops.Charge{Custom: c, Served: true}
 	if s := v.mind.session; s != nil && s.Seen().Cluster != nil {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
-		return v.askedFor(ctx, from)
+		return v.askedFor(ctx, fresh)
 	}
 	if v.charge.Record, err = v.Store.GetCluster(ctx, v.key.Namespace, v.key.Name); err != nil && !errors.Is(err, kube.ErrNotFound) {
 		return err
@@ -85,7 +89,7 @@ func (v *visit) read(ctx context.Context, from client.Reader) error {
 	if v.charge.Active, err = v.Store.ActiveOperation(ctx, v.key.Namespace, v.key.Name); err != nil {
 		return err
 	}
-	return v.askedFor(ctx, from)
+	return v.askedFor(ctx, fresh)
 }
 
 // about is what a failure is about: as long as that is the same, trying again is in no hurry.
@@ -94,7 +98,7 @@ func (v *visit) about() string {
 	if v.custom != nil {
 		out = fmt.Sprintf("%s %d", v.custom.UID, v.custom.Generation)
 	}
-	return out
+	return out + v.asks()
 }
 
 // move does what Govern says.
@@ -109,7 +113,7 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 	m, err := ops.Govern(v.charge)
 	if (m.Request != nil || m.Link) && v.mind.session == nil && v.charge.Custom != nil {
 		// What is new, and whose a cluster is, is decided on the newest there is, not on a cache.
-		if err := v.read(ctx, v.Fresh); err != nil {
+		if err := v.read(ctx, true); err != nil {
 			return 0, err
 		}
 		m, err = ops.Govern(v.charge)
@@ -134,13 +138,10 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 		return v.turn(ctx)
 	case m.Continue:
 		return v.open(ctx, nil)
+	case m.Asked != "":
+		return v.begin(ctx, m)
 	case m.Request != nil:
 		again, err := v.open(ctx, m.Request)
-		if err != nil && v.mind.session == nil && m.Asked != "" {
-			// Of no consequence for the cluster: what else is wanted goes on.
-			v.mind.turnDown(types.UID(m.Asked), err)
-			return time.Millisecond, nil
-		}
 		if err != nil && v.mind.session == nil {
 			return v.nevertheless(ctx, err)
 		}
@@ -189,7 +190,7 @@ func (v *visit) bereaved(ctx context.Context) (time.Duration, error) {
 		v.charge.Served = false
 		return 0, nil
 	}
-	if err := v.read(ctx, v.Fresh); err != nil {
+	if err := v.read(ctx, true); err != nil {
 		return 0, err
 	}
 	return 0, nil

@@ -101,7 +101,7 @@ func Govern(g Charge) (Move, error) {
 	}
 	if len(g.Backups) > 0 {
 		// Before what is wanted changes: it costs nothing, and may be wanted for that.
-		return Move{Request: Asked(g.Backups[0], g.Record), Asked: string(g.Backups[0].UID)}, nil
+		return Move{Request: Asked(g.Backups[0], g.Custom), Asked: string(g.Backups[0].UID)}, nil
 	}
 	o, err := Desire(g.Custom.Spec, g.Record)
 	if err != nil || o == nil {

@@ -32,26 +32,24 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 		return Result{}, err
 	}
 	source := s.View.Member(step.member())
-	if err := l.streamTo(ctx, repo, op, session, source, repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report); err != nil {
+	made, err := l.streamTo(ctx, repo, op, session, source, repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report)
+	if err != nil {
 		return Result{}, err
 	}
-	have, err := repo.Get(ctx, op.Spec.Backup)
-	if err != nil {
-		return Result{}, fmt.Errorf("read what backup %s holds: %w", op.Spec.Backup, err)
-	}
-	return l.backedUp(ctx, op, measured(have))
+	return l.backedUp(ctx, op, measured(made))
 }
 
-// streamTo makes the operation's backup of one member; m says whose it is.
-func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, m repository.Manifest, report func(int64, int64)) error {
+// streamTo makes the operation's backup of one member; m says whose it is, and
+// what is returned also what it holds.
+func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, m repository.Manifest, report func(int64, int64)) (repository.Manifest, error) {
 	w, err := repo.Writer(ctx, op.Spec.Backup, op.Name)
 	if err != nil {
-		return err
+		return m, err
 	}
 	defer func() { _ = w.Abort() }()
 	m.StartedAt = l.Client.Now()
 	if err := session.Snapshot(ctx, source.Name, w, func(n int64) { report(n, source.DataBytes) }); err != nil {
-		return fmt.Errorf("stream %s: %w", source.Name, err)
+		return m, fmt.Errorf("stream %s: %w", source.Name, err)
 	}
 	m.Format, m.ID, m.Operation, m.Tool = 1, op.Spec.Backup, op.Name, l.Tool
 	m.Scheduled = op.Spec.Scheduled
@@ -59,10 +57,11 @@ func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1a
 	m.FinishedAt = l.Client.Now()
 	// Snapshot checked the stream.
 	open := func(path string) (engine.SnapshotFacts, error) { return l.Engine.OpenSnapshot(path, true) }
-	if _, err := w.Commit(ctx, m, open); err != nil {
-		return fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
+	made, err := w.Commit(ctx, m, open)
+	if err != nil {
+		return m, fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
 	}
-	return nil
+	return made, nil
 }
 
 // backedUp notes the newest backup on the cluster, for status.
@@ -71,18 +70,14 @@ func (l *Live) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[s
 	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
 		return Result{}, fmt.Errorf("note the backup on the cluster: %w", err)
 	}
-	return Result{Facts: merged(map[string]string{v1alpha1.FactBackup: op.Spec.Backup}, facts)}, nil
+	done := map[string]string{v1alpha1.FactBackup: op.Spec.Backup}
+	maps.Copy(done, facts)
+	return Result{Facts: done}, nil
 }
 
 // measured is what the record of an operation says of its backup.
 func measured(m repository.Manifest) map[string]string {
 	return map[string]string{v1alpha1.FactBytes: strconv.FormatInt(m.Bytes, 10), v1alpha1.FactRevision: strconv.FormatInt(m.Facts.Revision, 10)}
-}
-
-// merged adds more to facts.
-func merged(facts, more map[string]string) map[string]string {
-	maps.Copy(facts, more)
-	return facts
 }
 
 // repositories opens this cluster's repositories.

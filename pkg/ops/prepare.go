@@ -54,6 +54,9 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 		if err := r.stillLast(ctx, namespace, *o, cluster); err != nil {
 			return nil, err
 		}
+		if err := r.onceOnly(ctx, namespace, *o); err != nil {
+			return nil, err
+		}
 		complete(o, cluster)
 		if err := check(r.Engine, p.Request, cluster); err != nil {
 			return nil, refused(err)
