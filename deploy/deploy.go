@@ -38,7 +38,8 @@ type Options struct {
 // Manifests are the objects of an installation, in the order in which they are applied.
 func Manifests(o Options) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
-	for _, name := range []string{"crd/dbop.dev_databaseclusters.yaml", "crd/dbop.dev_databasebackups.yaml", "operator/namespace.yaml", "operator/people.yaml", "operator/rights.yaml", "operator/operator.yaml"} {
+	for _, name := range []string{"crd/dbop.dev_databaseclusters.yaml", "crd/dbop.dev_databasebackups.yaml",
+		"operator/namespace.yaml", "operator/people.yaml", "operator/rights.yaml", "operator/operator.yaml"} {
 		objects, err := read(name)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,8 @@ package deploy
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,12 +56,28 @@ func TestDeployment(t *testing.T) {
 	t.Error("there is no deployment")
 }
 
-// TestDefinitionsAreSmall: a plain kubectl apply keeps the whole object in an annotation.
-func TestDefinitionsAreSmall(t *testing.T) {
+// TestDefinitions: each of them is installed, and small, as a plain kubectl apply keeps the whole object in an annotation.
+func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 10
-	info, err := os.Stat("crd/dbop.dev_databaseclusters.yaml")
-	if err != nil || info.Size() > limit {
-		t.Errorf("%v, %d bytes", err, info.Size())
+	all, err := filepath.Glob("crd/*.yaml")
+	if err != nil || len(all) == 0 {
+		t.Fatal(err)
+	}
+	objects, err := Manifests(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		raw, err := os.ReadFile(path)
+		if err != nil || len(raw) > limit {
+			t.Errorf("%s: %v, %d bytes", path, err, len(raw))
+		}
+		group, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".yaml"), "_")
+		if !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool {
+			return o.GetKind() == "CustomResourceDefinition" && o.GetName() == plural+"."+group
+		}) {
+			t.Errorf("%s is not installed", path)
+		}
 	}
 }

@@ -21,6 +21,17 @@ func charge() Charge {
 	return Charge{Custom: custom, Record: record, Served: true}
 }
 
+// asking are two objects that ask for a backup, the older one first.
+func asking() []v1alpha1.DatabaseBackup {
+	var out []v1alpha1.DatabaseBackup
+	for _, name := range []string{"first", "second"} {
+		b := v1alpha1.DatabaseBackup{Spec: v1alpha1.DatabaseBackupSpec{Cluster: "db"}}
+		b.Name, b.UID = name, types.UID("uid-of-"+name)
+		out = append(out, b)
+	}
+	return out
+}
+
 // told is a move in a word.
 func told(m Move, err error) string {
 	out := "look "
@@ -94,6 +105,26 @@ func TestGovern(t *testing.T) {
 			g.Active, g.Custom.Spec.Paused, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true, true
 		}, "rest "},
 		{"the end of a pause", func(g *Charge) { g.Active, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true }, "inherit "},
+		{"an object that asks for a backup", func(g *Charge) { g.Backups = asking() }, "backup "},
+		{"one, and a difference", func(g *Charge) { g.Backups, g.Custom.Spec.Members = asking(), 5 }, "backup "},
+		{"one, and a difference that can't be", func(g *Charge) { g.Backups, g.Custom.Spec.TLS.Disabled = asking(), true }, "backup "},
+		{"one, and what counts at once", func(g *Charge) { g.Backups, g.Custom.Spec.Registry = asking(), "mirror" }, "inherit "},
+		{"one, and an operation in flight", func(g *Charge) { g.Backups, g.Active = asking(), running(v1alpha1.VerbRestart) }, "continue "},
+		{"one, and a pause", func(g *Charge) { g.Backups, g.Custom.Spec.Paused, g.Record.Spec.Paused = asking(), true, true }, "look "},
+		{"one, of a cluster that has not formed", func(g *Charge) { g.Backups, g.Record.Status.Formation.ClusterID = asking(), "" }, "create "},
+		{"one, of a cluster that is to be", func(g *Charge) { g.Backups, g.Record = asking(), nil }, "create "},
+		{"one, of a cluster that is going", func(g *Charge) { g.Backups, g.Custom.DeletionTimestamp = asking(), &metav1.Time{Time: now()} }, "rest "},
+		{"one, of a cluster that was deleted", func(g *Charge) { g.Backups, g.Custom = asking(), nil }, "delete "},
+		{"one, of a cluster of the command line", func(g *Charge) { g.Backups, g.Custom, g.Record.Annotations = asking(), nil, nil }, "rest "},
+		{"one, of a name that the command line took", func(g *Charge) { g.Backups, g.Record.Annotations = asking(), nil }, "rest refused by name-taken"},
+		{"a backup whose object is gone", func(g *Charge) { g.Active, g.Orphan = running(v1alpha1.VerbBackup), true }, "continue back "},
+		{"a backup whose object is gone, given up already", func(g *Charge) {
+			g.Active, g.Orphan = running(v1alpha1.VerbBackup), true
+			g.Active.Status.Phase = v1alpha1.PhaseCancelling
+		}, "continue "},
+		{"a backup whose object is gone, in a pause", func(g *Charge) {
+			g.Active, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = running(v1alpha1.VerbBackup), true, true, true
+		}, "rest "},
 		{"deleted", func(g *Charge) { g.Custom = nil }, "delete "},
 		{"deleted, and it goes already", func(g *Charge) { g.Custom, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
 		{"deleted while something else went on", func(g *Charge) { g.Custom, g.Active = nil, running(v1alpha1.VerbScale) }, "delete "},

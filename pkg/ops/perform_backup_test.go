@@ -52,7 +52,7 @@ func TestBackupExplainsItself(t *testing.T) {
 	var sent, total int64
 	r, err := l.Perform(t.Context(), b.observe(l), backupStep(), func(n, of int64) { sent, total = n, of })
 	b.must(err)
-	if r.Facts[v1alpha1.FactBackup] != backupID || sent != 15 || total != 100 {
+	if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactRevision] != "7" || sent != 15 || total != 100 {
 		t.Errorf("facts %v, reported %d of %d", r.Facts, sent, total)
 	}
 	m, err := repo.Get(t.Context(), backupID)
@@ -86,7 +86,7 @@ func TestBackupIsNotTakenTwice(t *testing.T) {
 			b.must(err)
 			r, err := b.perform(backupStep())
 			b.must(err)
-			if r.Facts[v1alpha1.FactBackup] != backupID || b.cluster().Status.LastBackup == nil {
+			if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactRevision] != "7" || b.cluster().Status.LastBackup == nil {
 				t.Errorf("facts %v, noted %+v", r.Facts, b.cluster().Status.LastBackup)
 			}
 			again, err := repo.Get(t.Context(), backupID)
