@@ -102,12 +102,19 @@ scale() { k scale dbc/my-db "--replicas=$1" && ready my-db "$1"; }
 
 patch() { k patch dbc my-db --type merge -p "$1" && ready my-db 5; }
 
-verified() { dbop backup my-db --verify; }
+verified() {
+	k apply -f - <<EOF
+apiVersion: dbop.dev/v1alpha1
+kind: DatabaseBackup
+metadata: {name: my-backup}
+spec: {cluster: my-db, verify: true}
+EOF
+	k wait --for=condition=Ready --timeout=180s dbb/my-backup
+	k get dbb my-backup
+}
 
 restored() {
-	local id
-	id=$(dbop backup list --repository pvc:backups -o name | tail -n 1)
-	create my-copy 3.7.3 1 "  restoreFrom: {repository: \"pvc:backups\", backup: ${id#*/}}"
+	create my-copy 3.7.3 1 "  restoreFrom: {repository: \"pvc:backups\", backup: $(k get dbb my-backup -o jsonpath='{.status.backup}')}"
 	[ "$(dbop connect my-copy -- get --print-value-only greeting)" = hello ]
 }
 
@@ -140,7 +147,7 @@ step "kubectl scale to five members" scale 5
 step "kubectl patch: version 3.7.3, after a backup" patch '{"spec":{"version":"3.7.3"}}'
 step "kubectl patch: volumes of 768Mi" patch '{"spec":{"storage":{"size":"768Mi"}}}'
 step "the nightly backup, now" scheduled
-step "a backup on demand, restored and compared" verified
+step "a DatabaseBackup: taken, restored and compared" verified
 step "a second cluster from it" restored
 step "delete both" gone
 

@@ -14,7 +14,7 @@ import (
 
 // offeredEvery is how often an operator looks whether it may read objects that
 // ask for backups, as long as it may not.
-const offeredEvery = 10 * time.Second
+const offeredEvery = 5 * time.Second
 
 // offered has objects that ask for backups be looked after once there can be
 // any. Until then an operator does without them: its definitions or its rights

@@ -106,6 +106,8 @@ func TestOperator(t *testing.T) {
 	}))
 	c.ready("my-db", 3)
 
+	c.backsUp()
+
 	// A wish that can't be is told, and correcting it is enough.
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Version = "3.7.3" }))
 	s.ok(harness.Until(s.ctx, readyWithin, "the wish to be turned down", func(context.Context) error {
