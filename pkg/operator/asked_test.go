@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
@@ -46,6 +48,18 @@ func (b *bench) asked(name string) *v1alpha1.DatabaseBackup {
 		b.t.Fatal(err)
 	}
 	return o
+}
+
+// until reconciles until these operations are on record.
+func (b *bench) until(verbs string) {
+	b.t.Helper()
+	for range 200 {
+		if b.verbs() == verbs {
+			return
+		}
+		b.once()
+	}
+	b.t.Fatalf("%s, want %s", b.verbs(), verbs)
 }
 
 // answers compares the summary of an object, its conditions and what the one
@@ -187,7 +201,7 @@ func TestAsked(t *testing.T) {
 			b.once()
 			b.answers("one", pending, "waits for operation db.dbop-op-")
 			lists, turns := b.lists, 0
-			for ; b.verbs() == "create Succeeded, scale Running"; turns++ {
+			for ; b.verbs() == "create Succeeded, scale Running" && turns < 200; turns++ {
 				time.Sleep(b.once())
 			}
 			if lists = b.lists - lists; turns < 3 || lists > 3*turns {
@@ -249,9 +263,7 @@ func TestAsked(t *testing.T) {
 		"is given up when its object goes": func(t *testing.T) {
 			b := repository(t)
 			b.ask("one", nil)
-			for b.verbs() != "create Succeeded, backup Running" {
-				b.once()
-			}
+			b.until("create Succeeded, backup Running")
 			if err := b.api.Delete(t.Context(), b.asked("one")); err != nil {
 				t.Fatal(err)
 			}
@@ -260,6 +272,53 @@ func TestAsked(t *testing.T) {
 				t.Error(got)
 			}
 			b.is("True Healthy", "False Settled", "False NotStalled")
+		},
+		"is neither begun nor given up by what a cache believes": func(t *testing.T) {
+			b := repository(t)
+			b.ask("one", nil)
+			there := &v1alpha1.DatabaseBackupList{Items: []v1alpha1.DatabaseBackup{*b.asked("one")}}
+			believes := func(l *v1alpha1.DatabaseBackupList) {
+				b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, o client.ObjectList, _ ...client.ListOption) error {
+					l.DeepCopyInto(o.(*v1alpha1.DatabaseBackupList))
+					return nil
+				}})
+			}
+			if err := b.api.Delete(t.Context(), b.asked("one")); err != nil {
+				t.Fatal(err)
+			}
+			believes(there)
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded" {
+				t.Errorf("it was begun: %s", got)
+			}
+			b.r.Custom = b.api
+			b.ask("two", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })
+			b.until("create Succeeded, backup Running")
+			believes(&v1alpha1.DatabaseBackupList{})
+			b.settle(idleEvery)
+			b.r.Custom = b.api
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, backup Succeeded" {
+				t.Errorf("it was given up: %s", got)
+			}
+			b.answers("two", "verified, True Verified, False Settled, False NotStalled", "")
+		},
+		"has its last answer written once, whatever a cache believes": func(t *testing.T) {
+			b := repository(t)
+			b.ask("one", nil)
+			there := &v1alpha1.DatabaseBackupList{Items: []v1alpha1.DatabaseBackup{*b.asked("one")}}
+			b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, o client.ObjectList, _ ...client.ListOption) error {
+				there.DeepCopyInto(o.(*v1alpha1.DatabaseBackupList))
+				return nil
+			}})
+			b.settle(idleEvery)
+			b.answers("one", taken, "")
+			b.writes = nil
+			time.Sleep(lookPause)
+			b.settle(idleEvery)
+			if len(b.writes) > 0 {
+				t.Errorf("it wrote %v", b.writes)
+			}
 		},
 		"is given up when its object goes while it fails": func(t *testing.T) {
 			b := repository(t)
@@ -278,9 +337,7 @@ func TestAsked(t *testing.T) {
 		"says that somebody gave it up": func(t *testing.T) {
 			b := repository(t)
 			b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })
-			for b.verbs() != "create Succeeded, backup Running" {
-				b.once()
-			}
+			b.until("create Succeeded, backup Running")
 			op, err := b.store.ActiveOperation(t.Context(), "shop", "db")
 			if err != nil {
 				t.Fatal(err)
