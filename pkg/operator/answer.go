@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,8 +104,8 @@ func ended(op *v1alpha1.Operation) *metav1.Time {
 
 // whenDone is when the step that begins so was done last.
 func whenDone(op *v1alpha1.Operation, step string) *metav1.Time {
-	for i := len(op.Status.Journal) - 1; i >= 0; i-- {
-		if e := op.Status.Journal[i]; strings.HasPrefix(e.Step, step) && e.FinishedAt != nil && e.Error == "" {
+	for _, e := range slices.Backward(op.Status.Journal) {
+		if strings.HasPrefix(e.Step, step) && e.FinishedAt != nil && e.Error == "" {
 			return e.FinishedAt
 		}
 	}

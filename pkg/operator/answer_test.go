@@ -18,6 +18,15 @@ func at(minute int) *metav1.Time {
 	return &t
 }
 
+// inWords is the summary of an answer, and its conditions.
+func inWords(st v1alpha1.DatabaseBackupStatus) string {
+	out := []string{st.Summary}
+	for _, c := range st.Conditions {
+		out = append(out, string(c.Status)+" "+c.Reason)
+	}
+	return strings.Join(out, ", ")
+}
+
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	done := func(steps ...string) (out []v1alpha1.JournalEntry) {
@@ -85,9 +94,8 @@ func TestAnswer(t *testing.T) {
 			o.Generation = 3
 			a := newAnswer(o)
 			row.tell(a)
-			got := a.status.Summary
+			got := inWords(a.status)
 			for _, c := range a.status.Conditions {
-				got += ", " + string(c.Status) + " " + c.Reason
 				if c.ObservedGeneration != 3 {
 					t.Errorf("%+v", c)
 				}

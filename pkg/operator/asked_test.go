@@ -67,11 +67,7 @@ func (b *bench) until(verbs string) {
 func (b *bench) answers(name, want, says string) {
 	b.t.Helper()
 	o := b.asked(name)
-	got, message := o.Status.Summary, ""
-	for _, c := range o.Status.Conditions {
-		got += ", " + string(c.Status) + " " + c.Reason
-		message += c.Message
-	}
+	got, message := inWords(o.Status), newAnswer(o).message()
 	if got != want || !strings.Contains(message, says) {
 		b.t.Errorf("%s: %q, want %q; it says %q", name, got, want, message)
 	}

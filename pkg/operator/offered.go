@@ -35,12 +35,15 @@ func (o *offered) now() bool { return o != nil && o.yes.Load() }
 // Start implements manager.Runnable.
 func (o *offered) Start(ctx context.Context) error {
 	for told := ""; ; {
-		err := o.look(ctx)
-		if err == nil || ctx.Err() != nil {
+		why := ""
+		if err := o.look(ctx); err != nil {
+			why = err.Error()
+		}
+		if why == "" || ctx.Err() != nil {
 			return nil
 		}
-		if err.Error() != told {
-			told = err.Error()
+		if why != told {
+			told = why
 			ctrllog.Log.Info("DatabaseBackups are not looked after", "why", told, "hint", "kubectl dbop operator upgrade brings definitions and rights of this version")
 		}
 		timer := time.NewTimer(offeredEvery)
