@@ -35,15 +35,12 @@ func (o *offered) now() bool { return o != nil && o.yes.Load() }
 // Start implements manager.Runnable.
 func (o *offered) Start(ctx context.Context) error {
 	for told := ""; ; {
-		why := ""
-		if err := o.look(ctx); err != nil {
-			why = err.Error()
-		}
-		if why == "" || ctx.Err() != nil {
+		err := o.look(ctx)
+		if err == nil {
 			return nil
 		}
-		if why != told {
-			told = why
+		if err.Error() != told {
+			told = err.Error()
 			ctrllog.Log.Info("DatabaseBackups are not looked after", "why", told, "hint", "kubectl dbop operator upgrade brings definitions and rights of this version")
 		}
 		timer := time.NewTimer(offeredEvery)
