@@ -36,7 +36,7 @@ func (c *custom) backsUp() {
 	began := time.Now()
 	c.kubectl("created", "apply", "-f", file)
 	c.kubectl("condition met", "wait", "--for=condition=Stalled", "dbb/nowhere", "--timeout=60s")
-	c.kubectl("names a repository; set spec.backup.repository", "get", "dbb", "nowhere", "-o", "yaml")
+	c.kubectl("names a repository; set spec.backup.repository", "get", "dbb", "nowhere", "-o", "json")
 	c.kubectl("condition met", "wait", "--for=condition=Ready", "dbb/once", "--timeout=120s")
 	c.Logf("taken, restored and compared after %s", time.Since(began).Round(100*time.Millisecond))
 	c.kubectl("verified", "get", "dbb", "once")
