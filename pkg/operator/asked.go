@@ -117,7 +117,7 @@ func (v *visit) begin(ctx context.Context, m ops.Move) (time.Duration, error) {
 		return again, err
 	}
 	v.mind.turnDown(uid, err, time.Now())
-	v.turnedDown = true
+	v.turnedDown, v.report.skip = true, true
 	return time.Millisecond, nil
 }
 
