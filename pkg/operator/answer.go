@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,12 +84,12 @@ func (a *answer) tell(op *v1alpha1.Operation) {
 	case !op.Active():
 		st.EndedAt = ended(op)
 		why := "its operation was given up"
-		if op.Status.Message != "" {
-			why += ": " + op.Status.Message
+		if reason := cmp.Or(op.Status.Message, lastError(op)); reason != "" {
+			why += ": " + reason
 		}
 		a.is(summaryCancelled, "False"+missing, "False Settled", "True Cancelled", why+"; make another object for another backup")
 	case phase == v1alpha1.PhasePaused:
-		a.is(summaryStalled, "Unknown"+missing, "False Settled", "True Operation", "operation "+op.Name+" came to a halt: "+op.Status.Message+"; it is tried again, until this object is deleted")
+		a.is(summaryStalled, "Unknown"+missing, "False Settled", "True Operation", "operation "+op.Name+" came to a halt: "+op.Status.Message+"; it is tried again for a while; to give it up delete this object")
 	default:
 		a.is(summaryRunning, "Unknown"+missing, "True Operation", "False NotStalled", "operation "+op.Name)
 	}
@@ -100,6 +101,16 @@ func ended(op *v1alpha1.Operation) *metav1.Time {
 		return op.Status.FinishedAt
 	}
 	return &op.Status.StartedAt
+}
+
+// lastError is what the last step of an operation that failed said.
+func lastError(op *v1alpha1.Operation) string {
+	for _, e := range slices.Backward(op.Status.Journal) {
+		if e.Error != "" {
+			return e.Error
+		}
+	}
+	return ""
 }
 
 // whenDone is when the step that begins so was done last.

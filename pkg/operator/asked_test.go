@@ -328,7 +328,7 @@ func TestAsked(t *testing.T) {
 			b.world.before = func(s ops.Step) error { return &ops.Error{Kind: ops.NeedsHuman, Message: "the disk is full"} }
 			b.ask("one", nil)
 			b.settle(lastDelay)
-			b.answers("one", "stalled, Unknown NotTaken, False Settled, True Operation", "the disk is full; it is tried again, until this object is deleted")
+			b.answers("one", "stalled, Unknown NotTaken, False Settled, True Operation", "the disk is full; it is tried again for a while; to give it up delete this object")
 			if err := b.api.Delete(t.Context(), b.asked("one")); err != nil {
 				t.Fatal(err)
 			}
@@ -336,6 +336,30 @@ func TestAsked(t *testing.T) {
 			if got := b.verbs(); got != "create Succeeded, backup Cancelled" {
 				t.Error(got)
 			}
+		},
+		"is given up when it keeps its cluster for too long": func(t *testing.T) {
+			b := repository(t)
+			b.world.before = func(s ops.Step) error {
+				if s.Action != ops.ActionBackup {
+					return nil
+				}
+				return &ops.Error{Kind: ops.NeedsHuman, Message: "the disk is full"}
+			}
+			b.ask("one", nil)
+			b.once()
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
+			for began := time.Now(); time.Since(began) < 9*time.Minute; {
+				time.Sleep(max(b.once(), time.Millisecond))
+			}
+			if got := b.verbs(); got != "create Succeeded, backup Paused" {
+				t.Error(got)
+			}
+			time.Sleep(2 * time.Minute)
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded, backup Cancelled, scale Succeeded" {
+				t.Error(got)
+			}
+			b.answers("one", "cancelled, False NotTaken, False Settled, True Cancelled", "its operation was given up: the disk is full; make another object")
 		},
 		"says that somebody gave it up": func(t *testing.T) {
 			b := repository(t)

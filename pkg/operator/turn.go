@@ -32,7 +32,8 @@ func (v *visit) open(ctx context.Context, req *ops.Request) (time.Duration, erro
 		if err := v.read(ctx, true); err != nil || v.custom == nil {
 			return false, err
 		}
-		return ops.Withdrawn(v.custom.Spec, op) || v.charge.Orphan && op.Status.Phase != v1alpha1.PhaseCancelling, nil
+		v.charge.Active = op
+		return v.charge.Back(), nil
 	})
 	switch ops.KindOf(err) {
 	case ops.Busy:

@@ -78,7 +78,7 @@ func (v *visit) read(ctx context.Context, fresh bool) error {
 		return fmt.Errorf("read databasecluster %s: %w", v.key, err)
 	}
 	v.custom = c
-	v.charge = ops.Charge{Custom: c, Served: true}
+	v.charge = ops.Charge{Custom: c, Served: true, Now: time.Now()}
 	if s := v.mind.session; s != nil && s.Seen().Cluster != nil {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
 		return v.askedFor(ctx, fresh)

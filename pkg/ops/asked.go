@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
+
+// askedPatience is how long a backup that an object asked for may keep its
+// cluster, once it came to a halt.
+const askedPatience = 10 * time.Minute
 
 // Asked is the very operation that 'kubectl dbop backup' asks for, asked for
 // by an object. It goes where backups of the cluster are wanted, unless the

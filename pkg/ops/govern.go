@@ -29,6 +29,8 @@ type Charge struct {
 	Backups []v1alpha1.DatabaseBackup
 	// Orphan: the object that asked for the operation in flight is gone.
 	Orphan bool
+	// Now tells how long something has been at a halt.
+	Now time.Time
 	// Served is true while custom resources of this kind can be made: that one is
 	// gone means nothing where its whole kind is being taken away.
 	Served bool
@@ -86,7 +88,7 @@ func Govern(g Charge) (Move, error) {
 	case g.Custom.Spec.Paused:
 		return Move{Rest: true}, nil
 	default:
-		return Move{Continue: true, Back: Withdrawn(g.Custom.Spec, o) || g.Orphan && o.Status.Phase != v1alpha1.PhaseCancelling}, nil
+		return Move{Continue: true, Back: g.Back()}, nil
 	}
 	if Inherit(g.Custom.Spec, g.Record.DeepCopy()) {
 		return Move{Inherit: true}, nil
@@ -108,6 +110,17 @@ func Govern(g Charge) (Move, error) {
 		return Move{}, err
 	}
 	return Move{Request: &Request{Operation: *o}}, nil
+}
+
+// Back reports whether the operation in flight is to be stepped back: a person
+// does not want any more what it is about, the object that asked for it is
+// gone, or it keeps the cluster for too long from what else may be needed.
+func (g Charge) Back() bool {
+	o := g.Active
+	if o.Spec.Object == "" || o.Status.Phase == v1alpha1.PhaseCancelling {
+		return Withdrawn(g.Custom.Spec, o)
+	}
+	return g.Orphan || o.Status.Phase == v1alpha1.PhasePaused && g.Now.Sub(o.Status.StartedAt.Time) > askedPatience
 }
 
 // conceive asks for a cluster that is not there yet.

@@ -32,6 +32,17 @@ func asking() []v1alpha1.DatabaseBackup {
 	return out
 }
 
+// of is an operation that an object asked for, halted one that came to a halt.
+func of(op *v1alpha1.Operation) *v1alpha1.Operation {
+	op.Spec.Object = "uid-of-first"
+	return op
+}
+
+func halted(op *v1alpha1.Operation) *v1alpha1.Operation {
+	op.Status.Phase, op.Status.StartedAt = v1alpha1.PhasePaused, metav1.NewTime(now())
+	return of(op)
+}
+
 // told is a move in a word.
 func told(m Move, err error) string {
 	out := "look "
@@ -117,13 +128,27 @@ func TestGovern(t *testing.T) {
 		{"one, of a cluster that was deleted", func(g *Charge) { g.Backups, g.Custom = asking(), nil }, "delete "},
 		{"one, of a cluster of the command line", func(g *Charge) { g.Backups, g.Custom, g.Record.Annotations = asking(), nil, nil }, "rest "},
 		{"one, of a name that the command line took", func(g *Charge) { g.Backups, g.Record.Annotations = asking(), nil }, "rest refused by name-taken"},
-		{"a backup whose object is gone", func(g *Charge) { g.Active, g.Orphan = running(v1alpha1.VerbBackup), true }, "continue back "},
+		{"a backup whose object is gone", func(g *Charge) { g.Active, g.Orphan = of(running(v1alpha1.VerbBackup)), true }, "continue back "},
 		{"a backup whose object is gone, given up already", func(g *Charge) {
-			g.Active, g.Orphan = running(v1alpha1.VerbBackup), true
+			g.Active, g.Orphan = of(running(v1alpha1.VerbBackup)), true
 			g.Active.Status.Phase = v1alpha1.PhaseCancelling
 		}, "continue "},
+		{"a backup that came to a halt", func(g *Charge) {
+			g.Active, g.Now = halted(running(v1alpha1.VerbBackup)), now().Add(askedPatience)
+		}, "continue "},
+		{"a backup that came to a halt long ago", func(g *Charge) {
+			g.Active, g.Now = halted(running(v1alpha1.VerbBackup)), now().Add(askedPatience+time.Second)
+		}, "continue back "},
+		{"a long backup", func(g *Charge) {
+			g.Active, g.Now = halted(running(v1alpha1.VerbBackup)), now().Add(24*time.Hour)
+			g.Active.Status.Phase = v1alpha1.PhaseRunning
+		}, "continue "},
+		{"a person's backup that came to a halt long ago", func(g *Charge) {
+			g.Active, g.Now = halted(running(v1alpha1.VerbBackup)), now().Add(24*time.Hour)
+			g.Active.Spec.Object = ""
+		}, "continue "},
 		{"a backup whose object is gone, in a pause", func(g *Charge) {
-			g.Active, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = running(v1alpha1.VerbBackup), true, true, true
+			g.Active, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = of(running(v1alpha1.VerbBackup)), true, true, true
 		}, "rest "},
 		{"deleted", func(g *Charge) { g.Custom = nil }, "delete "},
 		{"deleted, and it goes already", func(g *Charge) { g.Custom, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
