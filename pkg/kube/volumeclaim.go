@@ -1,8 +1,11 @@
 package kube
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -30,4 +33,9 @@ func token(c *v1alpha1.DatabaseCluster) string {
 		return ""
 	}
 	return c.Status.Formation.Token
+}
+
+// FindClaim looks for a claim; ErrNotFound if there is none of that name.
+func (c *Client) FindClaim(ctx context.Context, namespace, name string) error {
+	return c.api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &corev1.PersistentVolumeClaim{})
 }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -37,6 +39,22 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 		return Result{}, err
 	}
 	return l.backedUp(ctx, op, measured(made))
+}
+
+// rehearseBackup refuses a claim that is not there before a pod waits for it,
+// and the cluster for the pod. Of operations that take a backup first it is
+// that step which tells. Whoever may not look leaves it at that.
+func (l *Live) rehearseBackup(ctx context.Context, s State) error {
+	o := s.Operation.Spec
+	at, err := repository.ParseLocation(o.Repository)
+	if o.Verb != v1alpha1.VerbBackup || err != nil || at.Kind != repository.KindClaim || l.Mounted[at.String()] != "" {
+		return nil
+	}
+	if err := l.Client.FindClaim(ctx, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
+		return &Error{Kind: Refused, Check: "claim", Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace, o.Repository),
+			Hint: "make that claim, or name another repository", Err: err}
+	}
+	return nil
 }
 
 // streamTo makes the operation's backup of one member; m says whose it is, and
