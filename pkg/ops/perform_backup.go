@@ -47,10 +47,10 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 func (l *Live) rehearseBackup(ctx context.Context, s State) error {
 	o := s.Operation.Spec
 	at, err := repository.ParseLocation(o.Repository)
-	if o.Verb != v1alpha1.VerbBackup || err != nil || at.Kind != repository.KindClaim || l.Mounted[at.String()] != "" {
-		return nil
+	if err == nil && o.Verb == v1alpha1.VerbBackup && at.Kind == repository.KindClaim && l.Mounted[at.String()] == "" {
+		err = l.Client.FindClaim(ctx, l.Namespace, at.Claim)
 	}
-	if err := l.Client.FindClaim(ctx, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
+	if errors.Is(err, kube.ErrNotFound) {
 		return &Error{Kind: Refused, Check: "claim", Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace, o.Repository),
 			Hint: "make that claim, or name another repository", Err: err}
 	}
