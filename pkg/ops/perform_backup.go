@@ -52,7 +52,7 @@ func (l *Live) rehearseBackup(ctx context.Context, s State) error {
 	}
 	if errors.Is(err, kube.ErrNotFound) {
 		return &Error{Kind: Refused, Check: "claim", Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace, o.Repository),
-			Hint: "make that claim, or name another repository", Err: err}
+			Hint: "make that claim, or name another repository"}
 	}
 	return nil
 }
