@@ -154,7 +154,7 @@ func crashingImage(x *trouble) {
 	p := x.begin("upgrade", "my-db", "--version", "3.6", "--image", "dbop.test/etcd-development/etcd:v3.5.35", "--skip-backup")
 	before := x.pods()
 	r := x.ends(p, 1)
-	x.judge(r, 1, "feature-gates", "kubectl dbop cancel my-db")
+	x.judge(r, 1, "flag provided but not defined", "kubectl dbop cancel my-db")
 	moved := 0
 	for name, uid := range x.pods() {
 		if before[name] != uid {
