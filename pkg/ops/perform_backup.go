@@ -42,8 +42,8 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 }
 
 // rehearseBackup refuses a claim that is not there before a pod waits for it,
-// and the cluster for the pod. Of operations that take a backup first it is
-// that step which tells. Whoever may not look leaves it at that.
+// and the cluster for the pod. A deletion is not held up by what it would only
+// do first: there it is that step which tells. Whoever may not look leaves it at that.
 func (l *Live) rehearseBackup(ctx context.Context, s State) error {
 	o := s.Operation.Spec
 	at, err := repository.ParseLocation(o.Repository)

@@ -175,7 +175,8 @@ func TestBackupNeedsItsClaim(t *testing.T) {
 		"there is none":                     {v1alpha1.VerbBackup, "", "", true},
 		"there is one":                      {v1alpha1.VerbBackup, "backups", "", false},
 		"it is mounted here":                {v1alpha1.VerbBackup, "", "pvc:backups", false},
-		"there is none, before an upgrade":  {v1alpha1.VerbUpgrade, "", "", false},
+		"there is none, before an upgrade":  {v1alpha1.VerbUpgrade, "", "", true},
+		"there is none, before a deletion":  {v1alpha1.VerbDelete, "", "", false},
 		"there is none, but of other names": {v1alpha1.VerbBackup, "backup", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func (l *Live) helper(ctx context.Context, s State, name string, create func() e
 			}
 			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name, cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
 		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > patience:
-			return h, helperStuck(h)
+			return h, helperStuck(l.Namespace, h)
 		default:
 			return h, nil
 		}

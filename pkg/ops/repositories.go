@@ -95,7 +95,7 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 		case err != nil:
 			return err
 		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > patience:
-			return helperStuck(h)
+			return helperStuck(namespace, h)
 		case h.Failed || h.Done:
 			return &Error{Kind: NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),
 				Hint: "check that the claim can be written by a user who is not root"}
@@ -113,10 +113,17 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 	}
 }
 
-func helperStuck(h kube.Helper) *Error {
+// helperStuck is told of a pod that is gone by the time a person reads it.
+func helperStuck(namespace string, h kube.Helper) *Error {
+	hint := "kubectl get events -n " + namespace + " says more; then repeat the command"
+	switch h.Problem.Kind {
+	case kube.ProblemImage:
+		hint = "the helper runs this tool's own image; name one that your nodes can pull with --helper-image or --registry"
+	case kube.ProblemUnschedulable, kube.ProblemVolume:
+		hint = "make the claim that it names, or room for one small pod where that claim can be mounted; then repeat the command"
+	}
 	return &Error{Kind: NeedsHuman, Check: string(h.Problem.Kind),
-		Message: fmt.Sprintf("helper pod %s: %s: %s", h.Name, h.Problem.Kind, h.Problem.Message),
-		Hint:    "the helper runs this tool's own image; name one that your nodes can pull with --helper-image or --registry"}
+		Message: fmt.Sprintf("helper pod %s: %s: %s", h.Name, h.Problem.Kind, h.Problem.Message), Hint: hint}
 }
 
 // claimed is a repository in a claim, with the pod that serves it.

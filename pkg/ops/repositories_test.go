@@ -114,6 +114,21 @@ func TestOpenClaimSaysWhyItNeverWill(t *testing.T) {
 	}
 }
 
+// TestHelperStuck: the advice is about what is in the way, not always about images.
+func TestHelperStuck(t *testing.T) {
+	for kind, hint := range map[kube.ProblemKind]string{
+		kube.ProblemImage:         "--helper-image",
+		kube.ProblemUnschedulable: "make the claim that it names",
+		kube.ProblemVolume:        "make the claim that it names",
+		kube.ProblemForbidden:     "kubectl get events -n shop",
+	} {
+		err := helperStuck("shop", kube.Helper{Name: "dbop-repository-1", Problem: &kube.Problem{Kind: kind, Message: "the reason"}})
+		if !strings.Contains(err.Hint, hint) || !strings.Contains(err.Message, "dbop-repository-1: "+string(kind)+": the reason") {
+			t.Errorf("%s: %s; %s", kind, err.Message, err.Hint)
+		}
+	}
+}
+
 // TestOpenClaimCleansUpAfterAFailedRequest: the answer was lost, the pod is there.
 func TestOpenClaimCleansUpAfterAFailedRequest(t *testing.T) {
 	b := newBench(t)
