@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -42,10 +43,17 @@ func (r *Reconciler) setup(m manager.Manager, workers int) error {
 		return err
 	}
 	r.offered.wake = func() error {
-		return c.Watch(source.Kind(m.GetCache(), &v1alpha1.DatabaseBackup{}, handler.TypedEnqueueRequestsFromMapFunc(askedOf), unanswered()))
+		return c.Watch(legible{source.Kind(m.GetCache(), &v1alpha1.DatabaseBackup{}, handler.TypedEnqueueRequestsFromMapFunc(askedOf), unanswered())})
 	}
 	return nil
 }
+
+// legible is a source that has a name in the log. One that is watched after
+// the start is logged as it is, and functions in it can't be written as JSON.
+type legible struct{ source.SyncingSource }
+
+// LogValue implements slog.LogValuer.
+func (s legible) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(s.SyncingSource)) }
 
 // stirred is clusterOf for what a cluster consists of.
 func (r *Reconciler) stirred(ctx context.Context, o client.Object) []reconcile.Request {

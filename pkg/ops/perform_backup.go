@@ -47,7 +47,7 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 func (l *Live) rehearseBackup(ctx context.Context, s State) error {
 	o := s.Operation.Spec
 	at, err := repository.ParseLocation(o.Repository)
-	if err == nil && o.Verb == v1alpha1.VerbBackup && at.Kind == repository.KindClaim && l.Mounted[at.String()] == "" {
+	if err == nil && o.Verb != v1alpha1.VerbDelete && at.Kind == repository.KindClaim && l.Mounted[at.String()] == "" {
 		err = l.Client.FindClaim(ctx, l.Namespace, at.Claim)
 	}
 	if errors.Is(err, kube.ErrNotFound) {
