@@ -18,14 +18,14 @@ import (
 
 // When an operator comes back without being woken.
 const (
-	idleEvery  = 5 * time.Minute  // a cluster that is well: only its members know who leads
-	idlePace   = time.Second      // between two such, of whichever cluster: with more than 300 it takes longer to come round
-	idleMost   = 30 * time.Minute // but never longer
-	sickEvery  = 10 * time.Second // one that is not, and for which nothing can be done
-	busyEvery  = 3 * time.Second  // one that somebody else acts on
-	lookPause  = 2 * time.Second  // at least between two looks, however often pods change
-	goneFor    = 5 * time.Second  // before a missing custom resource counts as deleted
-	lookWithin = 30 * time.Second // one look
+	idleEvery  = 5 * time.Minute         // a cluster that is well: only its members know who leads
+	idlePace   = 1500 * time.Millisecond // between two such, of whichever cluster: with more than 200 it takes longer to come round
+	idleMost   = 30 * time.Minute        // but never longer
+	sickEvery  = 10 * time.Second        // one that is not, and for which nothing can be done
+	busyEvery  = 3 * time.Second         // one that somebody else acts on
+	lookPause  = 2 * time.Second         // at least between two looks, however often pods change
+	goneFor    = 5 * time.Second         // before a missing custom resource counts as deleted
+	lookWithin = 30 * time.Second        // one look
 )
 
 // What comes first when many are due. An operation that began goes before one

@@ -44,7 +44,7 @@ func run() int {
 	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+strings.Join(names(), ","))
 	flag.StringVar(&set.clusters, "clusters", "100,1000", "how many clusters the operator looks after, smallest first")
 	flag.IntVar(&set.edits, "edits", 100, "how many edits of such clusters are timed")
-	flag.DurationVar(&set.idleFor, "idle", 21*time.Minute, "how long the operator is left alone with 1,000 clusters or more; each of them is due once in 17 to 21 minutes; 0: only create them, and leave them there")
+	flag.DurationVar(&set.idleFor, "idle", 32*time.Minute, "how long the operator is left alone with 1,000 clusters or more; each of them is due once in 25 to 31 minutes; 0: only create them, and leave them there")
 	flag.StringVar(&set.fleetDir, "fleet", "", "directory of a fleet that an earlier run left behind: its clusters are not created again")
 	flag.StringVar(&set.out, "out", "docs/bench.json", "file for the results; empty for none")
 	flag.Parse()
