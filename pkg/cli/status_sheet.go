@@ -27,6 +27,8 @@ type statusSheet struct {
 	Schedule           *ops.Schedule             `json:"schedule,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
 	Custom             *customStatus             `json:"custom,omitempty"`
+	// Drifted are the members whose template this program would render otherwise.
+	Drifted []string `json:"drifted,omitempty"`
 }
 
 // memberStatus is one row.
@@ -69,6 +71,9 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 			m.Lag = lag(e, m.Position, leader.Position)
 		}
 		out.Members = append(out.Members, m)
+	}
+	if s.Operation == nil {
+		out.Drifted = s.Drifted()
 	}
 	if op := s.Operation; op != nil {
 		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, By: op.Spec.RequestedBy,
@@ -156,6 +161,9 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 		fmt.Fprintf(w, "Scheduled backups:      %s; next: %s\n", s.Schedule.State(), nextText(s.Schedule, now))
 	}
 	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	if len(s.Drifted) > 0 {
+		fmt.Fprintf(w, "Rendered otherwise:     %s; kubectl dbop restart %s renders them as this version does\n", strings.Join(s.Drifted, ", "), s.Name)
+	}
 	if s.Custom != nil {
 		fmt.Fprintf(w, "Custom resource:        %s\n", s.Custom.text())
 	}

@@ -8,6 +8,8 @@ const (
 	AnnotationVersion = "dbop.dev/version"
 	// AnnotationSettings is the digest of the settings that a pod runs with, on workload, template and pod.
 	AnnotationSettings = "dbop.dev/settings"
+	// AnnotationRendering is the digest of what a pod was rendered from, on workload, template and pod.
+	AnnotationRendering = "dbop.dev/rendering"
 	// AnnotationBootstrap is "true" while a workload's template could found a cluster.
 	AnnotationBootstrap = "dbop.dev/bootstrap"
 	// AnnotationRenderer is the version of the tool that rendered a workload.

@@ -74,6 +74,8 @@ type Workload struct {
 	// Settings is the digest of the settings in its template, "" if the tool
 	// that rendered it knew none.
 	Settings string `json:"settings,omitempty"`
+	// Rendering is the digest of its template, "" if the tool that rendered it kept none.
+	Rendering string `json:"rendering,omitempty"`
 	// Token of the formation it belongs to.
 	Token string `json:"token,omitempty"`
 	// Renderer is the version of the tool that rendered its template.
@@ -87,14 +89,15 @@ type Pod struct {
 	Ready       bool `json:"ready"`
 	Terminating bool `json:"terminating"`
 	// UID guards a deletion against hitting the successor.
-	UID      string    `json:"uid,omitempty"`
-	Image    string    `json:"image,omitempty"`
-	Version  string    `json:"version,omitempty"`
-	Settings string    `json:"settings,omitempty"`
-	Node     string    `json:"node,omitempty"`
-	IP       string    `json:"ip,omitempty"`
-	Restarts int32     `json:"restarts"`
-	Created  time.Time `json:"created"`
+	UID       string    `json:"uid,omitempty"`
+	Image     string    `json:"image,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	Settings  string    `json:"settings,omitempty"`
+	Rendering string    `json:"rendering,omitempty"`
+	Node      string    `json:"node,omitempty"`
+	IP        string    `json:"ip,omitempty"`
+	Restarts  int32     `json:"restarts"`
+	Created   time.Time `json:"created"`
 	// Started is since when its database's process runs; zero while it doesn't.
 	Started time.Time `json:"started,omitzero"`
 	Problem *Problem  `json:"problem,omitempty"`

@@ -13,7 +13,8 @@ import (
 func podFacts(p *corev1.Pod, now time.Time) Pod {
 	f := Pod{
 		Exists: true, Terminating: p.DeletionTimestamp != nil, UID: string(p.UID), Version: p.Annotations[AnnotationVersion], Settings: p.Annotations[AnnotationSettings],
-		Node: p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.Time,
+		Rendering: p.Annotations[AnnotationRendering],
+		Node:      p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.Time,
 		Ready: conditionIs(p, corev1.PodReady, corev1.ConditionTrue), Problem: podProblem(p, now),
 	}
 	if len(p.Spec.Containers) > 0 {
@@ -46,7 +47,7 @@ func helperFacts(p *corev1.Pod, now time.Time) Helper {
 func workloadFacts(w *appsv1.StatefulSet) Workload {
 	f := Workload{
 		Exists: true, Terminating: w.DeletionTimestamp != nil, Bootstrap: w.Annotations[AnnotationBootstrap] == "true",
-		Version: w.Annotations[AnnotationVersion], Settings: w.Annotations[AnnotationSettings], Token: w.Annotations[AnnotationToken], Renderer: w.Annotations[AnnotationRenderer],
+		Version: w.Annotations[AnnotationVersion], Settings: w.Annotations[AnnotationSettings], Token: w.Annotations[AnnotationToken], Renderer: w.Annotations[AnnotationRenderer], Rendering: w.Annotations[AnnotationRendering],
 	}
 	f.Idle = w.Spec.Replicas != nil && *w.Spec.Replicas == 0
 	if c := w.Spec.Template.Spec.Containers; len(c) > 0 {

@@ -21,6 +21,8 @@ type WorkloadInput struct {
 	Version string
 	// Settings is the digest of what decides how the process behaves.
 	Settings string
+	// Rendering is the digest of what every member of the cluster is rendered from; none is written for "".
+	Rendering string
 	// Bootstrap says that the rendered pod could found a cluster.
 	Bootstrap bool
 	// Renderer is the version of this tool.
@@ -38,14 +40,17 @@ func BuildWorkload(in WorkloadInput) *appsv1.StatefulSet {
 	selector := maps.Clone(memberSelector(in.Cluster.Name))
 	selector[v1alpha1.LabelMember] = in.Member
 	l[labelVersion] = in.Version
+	made := map[string]string{AnnotationVersion: in.Version, AnnotationSettings: in.Settings}
+	if in.Rendering != "" {
+		made[AnnotationRendering] = in.Rendering
+	}
+	about := maps.Clone(made)
+	maps.Copy(about, map[string]string{AnnotationToken: token(in.Cluster), AnnotationBootstrap: strconv.FormatBool(in.Bootstrap), AnnotationRenderer: in.Renderer})
 	return &appsv1.StatefulSet{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: in.Member, Namespace: in.Cluster.Namespace, Labels: l, OwnerReferences: owned(in.Cluster),
-			Annotations: map[string]string{
-				AnnotationVersion: in.Version, AnnotationSettings: in.Settings, AnnotationToken: token(in.Cluster),
-				AnnotationBootstrap: strconv.FormatBool(in.Bootstrap), AnnotationRenderer: in.Renderer,
-			},
+			Annotations: about,
 		},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: &one, ServiceName: v1alpha1.HeadlessService(in.Cluster.Name), RevisionHistoryLimit: &history,
@@ -53,7 +58,7 @@ func BuildWorkload(in WorkloadInput) *appsv1.StatefulSet {
 			UpdateStrategy:      appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 			Selector:            &metav1.LabelSelector{MatchLabels: selector},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(l), Annotations: map[string]string{AnnotationVersion: in.Version, AnnotationSettings: in.Settings}},
+				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(l), Annotations: made},
 				Spec:       memberPod(in),
 			},
 		},

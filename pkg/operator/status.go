@@ -25,6 +25,9 @@ const (
 	// conditionBackup is true while scheduled backups are taken when they are due;
 	// without a schedule there is none. It says nothing about the database.
 	conditionBackup = "BackupHealthy"
+	// conditionDrifted is true while members are not as this version renders
+	// them, which only a person's request changes; otherwise there is none.
+	conditionDrifted = "Drifted"
 )
 
 // maxMessage bounds the message of a condition.
@@ -150,6 +153,7 @@ func (s *sheet) fill(c *v1alpha1.DatabaseCluster) {
 	st.Summary = s.summary(st.Summary)
 	s.conditions(c)
 	s.backups(c)
+	s.drifted(c)
 }
 
 func (s *sheet) operation() *v1alpha1.Operation {
@@ -238,6 +242,20 @@ func (s *sheet) backups(c *v1alpha1.DatabaseCluster) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, b.Reason, clip(b.Problem)
 	}
 	meta.SetStatusCondition(&c.Status.Conditions, condition)
+}
+
+// drifted tells of members that another version rendered, where that was looked at.
+func (s *sheet) drifted(c *v1alpha1.DatabaseCluster) {
+	if s.state == nil || s.operation() != nil {
+		return
+	}
+	names := s.state.Drifted()
+	if len(names) == 0 {
+		meta.RemoveStatusCondition(&c.Status.Conditions, conditionDrifted)
+		return
+	}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: conditionDrifted, Status: metav1.ConditionTrue, Reason: "RenderedOtherwise", ObservedGeneration: c.Generation,
+		Message: clip(strings.Join(names, ", ") + ": not as this version renders them; kubectl dbop restart " + c.Name + " changes that")})
 }
 
 // sentence is the verdict with what is wrong.

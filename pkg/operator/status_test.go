@@ -60,6 +60,33 @@ func TestBackupCondition(t *testing.T) {
 	is("")
 }
 
+// TestDriftedCondition: members that another version rendered turn a condition
+// of their own, which goes with them; the database is as ready as before.
+func TestDriftedCondition(t *testing.T) {
+	t.Parallel()
+	c, s := custom(), seen(ops.Healthy)
+	workload := kube.Workload{Exists: true, Version: "1.1.0", Rendering: "old"}
+	s.state.Kube.Members = []kube.Member{{Name: "db-1", Workload: workload}, {Name: "db-2", Workload: workload}}
+	is := func(want string) {
+		t.Helper()
+		s.fill(c)
+		got := ""
+		if d := meta.FindStatusCondition(c.Status.Conditions, conditionDrifted); d != nil {
+			got = string(d.Status) + " " + d.Reason + ": " + d.Message
+		}
+		if got != want || !meta.IsStatusConditionTrue(c.Status.Conditions, conditionReady) {
+			t.Errorf("%q, want %q: %+v", got, want, c.Status.Conditions)
+		}
+	}
+	is("")
+	s.state.Rendering = "new"
+	is("True RenderedOtherwise: db-1, db-2: not as this version renders them; kubectl dbop restart db changes that")
+	s.state.Kube.Members[0].Workload.Rendering = "new"
+	is("True RenderedOtherwise: db-2: not as this version renders them; kubectl dbop restart db changes that")
+	s.state.Kube.Members[1].Workload.Rendering = "new"
+	is("")
+}
+
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	running := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale}, Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning}}

@@ -114,6 +114,7 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 	}
 	s.Now = l.Client.Now()
 	if s.Cluster != nil {
+		s.Rendering = l.rendering(s.Cluster)
 		if s.View, err = l.view(ctx, s); err != nil {
 			return s, err
 		}

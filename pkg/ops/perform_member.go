@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -47,7 +48,8 @@ func (l *Live) applyWorkload(ctx context.Context, s State, member string) (kube.
 	if err != nil {
 		return kube.Applied{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
-	applied, err := l.Client.ApplyWorkload(ctx, kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: in.Bootstrap, Renderer: l.Tool})
+	applied, err := l.Client.ApplyWorkload(ctx, kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: in.Bootstrap,
+		Renderer: l.Tool, Rendering: l.rendering(c)})
 	if err != nil {
 		return kube.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
 	}
@@ -96,13 +98,31 @@ func (l *Live) defragment(ctx context.Context, s State, member string) (Result, 
 }
 
 // restart deletes the pod that the record names, or else the one that was
-// seen.
+// seen. Who asks for a restart also gets the template of this program.
 func (l *Live) restart(ctx context.Context, s State, member string) error {
 	uid := s.Kube.Member(member).Pod.UID
 	if s.Operation.Spec.Verb == v1alpha1.VerbRestart {
 		uid = s.Operation.Spec.Pods[member]
+		if slices.Contains(s.Drifted(), member) {
+			if err := l.renderAnew(ctx, s, member); err != nil {
+				return err
+			}
+		}
 	}
 	return l.renewPod(ctx, s, member, uid)
+}
+
+// renderAnew applies a template that the workload's controller must have seen
+// before a pod is deleted: one made from the old template would restart twice.
+func (l *Live) renderAnew(ctx context.Context, s State, member string) error {
+	applied, err := l.applyWorkload(ctx, s, member)
+	if err != nil {
+		return err
+	}
+	if !applied.Observed {
+		return fmt.Errorf("the workload controller has not seen the new template of %s: %w", member, engine.ErrNotReady)
+	}
+	return nil
 }
 
 // renewPod deletes exactly that pod; its workload makes another.
@@ -113,16 +133,11 @@ func (l *Live) renewPod(ctx context.Context, s State, member, uid string) error 
 	return nil
 }
 
-// renew gives a member its new template, then restarts its pod once the
-// workload's controller has seen it: a pod made from the old template would
-// restart twice. done says of a pod that it was made from the new one.
+// renew gives a member its new template, then restarts its pod. done says of a
+// pod that it was made from the new one.
 func (l *Live) renew(ctx context.Context, s State, member string, done func(kube.Pod) bool) error {
-	applied, err := l.applyWorkload(ctx, s, member)
-	if err != nil {
+	if err := l.renderAnew(ctx, s, member); err != nil {
 		return err
-	}
-	if !applied.Observed {
-		return fmt.Errorf("the workload controller has not seen the new template of %s: %w", member, engine.ErrNotReady)
 	}
 	pod := s.Kube.Member(member).Pod
 	if !pod.Exists || done(pod) {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -21,9 +22,18 @@ func (p planner) restart() *Decision {
 	if d := p.mayRestart(); d != nil {
 		return d
 	}
+	drifted := p.s.Drifted()
+	if d := p.mayRender(drifted); d != nil {
+		return d
+	}
 	return p.inTurn(old, "the leader restarts last", func(next string, risk Risk) Step {
-		return Step{ID: "restart-member/" + next, Action: ActionRestart, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
+		step := Step{ID: "restart-member/" + next, Action: ActionRestart, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
 			Title: "Restart " + next, Touches: []string{"pod/" + v1alpha1.PodName(next)}}
+		if slices.Contains(drifted, next) {
+			step.Reason = "its template is renewed: this version renders it differently"
+			step.Touches = append(statefulSets([]string{next}), step.Touches...)
+		}
+		return step
 	})
 }
 

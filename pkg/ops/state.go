@@ -24,6 +24,8 @@ type State struct {
 	Operation *v1alpha1.Operation `json:"operation,omitempty"`
 	Kube      kube.Facts          `json:"kube"`
 	View      engine.View         `json:"view"`
+	// Rendering is the digest of the template that this program gives to members; "" where that is not known.
+	Rendering string `json:"rendering,omitempty"`
 }
 
 // formation returns what is recorded of the founding; never nil.

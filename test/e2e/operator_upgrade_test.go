@@ -3,12 +3,15 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
@@ -61,6 +64,31 @@ func TestOperatorUpgraded(t *testing.T) {
 			t.Errorf("pod %s was %s and is %s", pod, uid, after[pod])
 		}
 	}
+	c.driftsUntilAsked(pods)
+}
+
+// driftsUntilAsked: what another version rendered is told, and stays until a restart is asked for.
+func (c *custom) driftsUntilAsked(pods map[string]string) {
+	c.Helper()
+	c.kubectl("annotated", "annotate", "statefulset", "db1-1", "dbop.dev/rendering=of-another-version", "--overwrite")
+	c.kubectl("condition met", "wait", "--for=condition=Drifted", "dbc/db1", "--timeout=60s")
+	c.says(c.must("status", "db1"), "Rendered otherwise:     db1-1; kubectl dbop restart db1")
+	c.says(c.must("plan", "restart", "db1", "--allow-downtime"), "its template is renewed: this version renders it differently")
+	c.ready("db1", 1)
+	if now := c.databasePods("db1"); now["db1-1-0"] != pods["db1-1-0"] {
+		c.Errorf("a pod restarted unasked: %v", now)
+	}
+	c.must("restart", "db1", "--allow-downtime")
+	c.ready("db1", 1)
+	if r := c.must("status", "db1"); strings.Contains(r.Stdout, "Rendered otherwise") {
+		c.Errorf("it is not as this version renders it:\n%s", r)
+	}
+	c.ok(harness.Until(c.ctx, readyWithin, "db1 to be told no more", func(context.Context) error {
+		if d := meta.FindStatusCondition(c.get("db1").Status.Conditions, "Drifted"); d != nil {
+			return fmt.Errorf("it is: %s", d.Message)
+		}
+		return nil
+	}))
 }
 
 // formerTool is the tool of the previous commit, with its image.
