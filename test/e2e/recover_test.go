@@ -46,15 +46,27 @@ func (s *scene) lose(members ...string) {
 	}
 }
 
+// lostFor is how long a cluster is down without a break once its majority is lost.
+const lostFor = 4 * time.Second
+
 // loseMajority loses the volumes of the first two of three members.
 func (s *scene) loseMajority(name string) {
 	s.Helper()
 	s.healthy(name, 3)
 	s.lose(s.members(name)[:2]...)
-	// A container outlives its pod's object for a moment, and still votes.
+	// A container outlives its pod's object for a moment, and still votes: it may
+	// even make another its leader once more.
+	var since time.Time
 	s.ok(harness.Until(s.ctx, time.Minute, "the majority to be lost", func(context.Context) error {
 		if r := s.try("status", name); r.Code != 2 {
+			since = time.Time{}
 			return fmt.Errorf("it still serves: exit code %d", r.Code)
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if down := time.Since(since); down < lostFor {
+			return fmt.Errorf("it is down for %s only", down)
 		}
 		return nil
 	}))
