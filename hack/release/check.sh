@@ -45,19 +45,21 @@ say "installed as krew does, and run by kubectl"
 here=$(go env GOOS)_$(go env GOARCH)
 tar -xzf "$work/one"/dist/kubectl-dbop_*_"$here".tar.gz -C "$work/krew/bin" --strip-components=1 completions/kubectl_complete-dbop
 chmod +x "$work/krew/bin/kubectl_complete-dbop"
+# What is looked for with grep is read to its end: grep -q would leave at the
+# first match, and who still writes fail by SIGPIPE.
 # person runs kubectl as somebody who has just that plugin, and no cluster.
 person() { env -i HOME="$work/home" PATH="$work/krew/bin:$(dirname "$kubectl"):/usr/bin:/bin" "$kubectl" "$@"; }
 version=$(sed -n 's/^  version: //p' "$work/one/dist/dbop.yaml")
 [ "$(person dbop version --client)" = "Client Version: $version" ] || die "kubectl dbop version --client is not $version"
-person dbop --help | grep -q '^Usage:' || die "kubectl dbop --help prints no usage"
-person plugin list | grep -q "^$work/krew/bin/kubectl-dbop$" || die "kubectl plugin list does not show it"
-person __complete dbop upgr | grep -q '^upgrade' || die "kubectl does not complete 'dbop upgr'"
+person dbop --help | grep >/dev/null '^Usage:' || die "kubectl dbop --help prints no usage"
+person plugin list | grep >/dev/null "^$work/krew/bin/kubectl-dbop$" || die "kubectl plugin list does not show it"
+person __complete dbop upgr | grep >/dev/null '^upgrade' || die "kubectl does not complete 'dbop upgr'"
 
 if command -v dpkg-deb >/dev/null; then
 	say "the package of this machine"
 	dpkg-deb -x "$work/one"/dist/kubectl-dbop_*_"$here".deb "$work/deb"
 	[ "$("$work/deb/usr/bin/kubectl-dbop" version --client)" = "Client Version: $version" ] || die "what the package installs is not $version"
-	"$work/deb/usr/bin/kubectl_complete-dbop" upgr | grep -q '^upgrade' || die "the package does not complete"
+	"$work/deb/usr/bin/kubectl_complete-dbop" upgr | grep >/dev/null '^upgrade' || die "the package does not complete"
 	for file in bash-completion/completions/kubectl-dbop zsh/site-functions/_kubectl-dbop fish/vendor_completions.d/kubectl-dbop.fish \
 		man/man1/kubectl-dbop.1 man/man1/kubectl-dbop-upgrade.1 doc/kubectl-dbop/copyright; do
 		[ -s "$work/deb/usr/share/$file" ] || [ -s "$work/deb/usr/share/$file.gz" ] || die "the package has no $file"
