@@ -1,15 +1,19 @@
 package kube
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -161,4 +165,47 @@ func trustFacts(s *corev1.Secret) Trust {
 		t.Problem = "the authority can't sign: " + err.Error()
 	}
 	return t
+}
+
+// CertificateFacts reads all certificates of a cluster: one request.
+func (c *Client) CertificateFacts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*Trust, []Certificate, error) {
+	if cluster.Spec.TLS.Disabled {
+		return nil, nil, nil
+	}
+	l := &corev1.SecretList{}
+	if err := c.api.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
+		return nil, nil, err
+	}
+	trust := &Trust{Problem: "secret " + v1alpha1.CASecret(cluster.Name) + " is gone"}
+	var leaves []Certificate
+	var current []byte
+	for i := range l.Items {
+		s := &l.Items[i]
+		switch {
+		case !belongs(s, cluster) || s.DeletionTimestamp != nil:
+		case s.Name == v1alpha1.CASecret(cluster.Name):
+			t := trustFacts(s)
+			trust, current = &t, s.Data[corev1.TLSCertKey]
+		case s.Type == corev1.SecretTypeTLS:
+			leaves = append(leaves, certificateFacts(cluster, s))
+		}
+	}
+	if cluster.Spec.TLS.CASecret == "" {
+		return trust, leaves, nil
+	}
+	switch p, err := c.givenAuthority(ctx, cluster); {
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrAuthority):
+		trust.GivenProblem = err.Error()
+	case err != nil:
+		return nil, nil, err
+	default:
+		given := parseCertificates(p.certificate)[0]
+		if sameKey(current, given) {
+			trust.GivenProblem = fmt.Sprintf("secret %s/%s holds a new certificate for the key that signs already: nobody could tell which of the two signed what", cluster.Namespace, cluster.Spec.TLS.CASecret)
+			break
+		}
+		a := authorityOf(given)
+		trust.Given = &a
+	}
+	return trust, leaves, nil
 }

@@ -53,11 +53,9 @@ func (s State) Drifted() []string {
 }
 
 // mayRender judges settings that members would get with another template:
-// defaults of another version, which nobody asked for by name.
+// defaults of another version, which nobody asked for by name. It is asked
+// before each restart: another version may have begun the operation.
 func (p planner) mayRender(members []string) *Decision {
-	if p.began(ActionRestart) {
-		return nil
-	}
 	want := p.s.settings(p.e)
 	for _, name := range members {
 		if p.s.Kube.Member(name).Workload.Settings == want {
@@ -68,18 +66,4 @@ func (p planner) mayRender(members []string) *Decision {
 		}
 	}
 	return nil
-}
-
-// rendering is the digest of what this program would render now; "" where that
-// is nothing, which is told elsewhere.
-func (l *Live) rendering(c *v1alpha1.DatabaseCluster) string {
-	image, err := l.image(c, c.Spec.Version)
-	if err != nil {
-		return ""
-	}
-	digest, err := RenderingDigest(l.Engine, c, image)
-	if err != nil {
-		return ""
-	}
-	return digest
 }

@@ -255,6 +255,20 @@ func (l *Live) image(c *v1alpha1.DatabaseCluster, version string) (string, error
 	return engine.Mirrored(release.Image, c.Spec.Registry), nil
 }
 
+// rendering is the digest of what this program would render now; "" where that
+// is nothing, which is told elsewhere.
+func (l *Live) rendering(c *v1alpha1.DatabaseCluster) string {
+	image, err := l.image(c, c.Spec.Version)
+	if err != nil {
+		return ""
+	}
+	digest, err := RenderingDigest(l.Engine, c, image)
+	if err != nil {
+		return ""
+	}
+	return digest
+}
+
 // helperImage returns the image of this tool for this cluster.
 func (l *Live) helperImage(c *v1alpha1.DatabaseCluster) string {
 	if c.Spec.HelperImage != "" {

@@ -81,11 +81,13 @@ func deeds() map[string]deed {
 		}, Step{Action: ActionRoll, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 2},
 		"restart": {func(b *bench) {
 			formed(b)
-			b.op = operation(v1alpha1.VerbRestart)
-			p := &corev1.Pod{}
-			b.exists(p, "db-2-0")
-			b.op.Spec.Pods = map[string]string{"db-2": string(p.UID)}
+			b.asksRestart("db-2")
 		}, Step{Action: ActionRestart, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 1},
+		"restart what another version rendered": {func(b *bench) {
+			formed(b)
+			b.asksRestart("db-2")
+			b.renderedElsewhere("db-2")
+		}, Step{Action: ActionRestart, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 2},
 		"revive": {formed, Step{Action: ActionRevive, Members: []string{"db-2"}}, nil, []string{"Pod/db-2-0"}, 1},
 		"renew certificate": {func(b *bench) {
 			b.rotating(v1alpha1.RotateLeaves)

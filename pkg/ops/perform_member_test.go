@@ -101,6 +101,10 @@ func TestRenewalWaitsForTheWorkloadsController(t *testing.T) {
 		change func(*v1alpha1.DatabaseCluster)
 		done   func(renewed, other kube.Member) bool
 	}{
+		ActionRestart: {func(*v1alpha1.DatabaseCluster) {},
+			func(renewed, other kube.Member) bool {
+				return renewed.Pod.Rendering == renewed.Workload.Rendering && renewed.Workload.Rendering != other.Workload.Rendering
+			}},
 		ActionUpgrade: {func(c *v1alpha1.DatabaseCluster) { c.Spec.Version = "1.2.0" },
 			func(renewed, other kube.Member) bool {
 				return renewed.Pod.Version == "1.2.0" && other.Workload.Version == "1.1.0"
@@ -117,6 +121,10 @@ func TestRenewalWaitsForTheWorkloadsController(t *testing.T) {
 			cluster := b.cluster()
 			c.change(cluster)
 			b.must(b.store().UpdateCluster(t.Context(), cluster))
+			if action == ActionRestart {
+				b.renderedElsewhere("db-1", "db-2")
+				b.asksRestart("db-2")
+			}
 			b.server.lazy = true
 			step := Step{Action: action, Members: []string{"db-2"}}
 			for range 2 {
