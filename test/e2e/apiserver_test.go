@@ -133,7 +133,7 @@ func TestOperatorOutlivesServer(t *testing.T) {
 	s.create("my-db", "3.6", "1")
 	s.must("operator", "adopt", "my-db")
 	c := s.custom()
-	op := s.operating("")
+	op := s.operating()
 	s.ok(untilSaid(s.ctx, op, "Starting workers"))
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Members = 3 }))
 	s.ok(untilSaid(s.ctx, op, `"step":"register-member/`))

@@ -246,11 +246,11 @@ func (d deadly) die(s *scene, results *ledger, title string, args, points []stri
 	}
 }
 
-// mortal is the tool that dies at a boundary.
-func (s *scene) mortal(point string) harness.Command {
+// mortal is the tool that dies at the first of the boundaries that it reaches.
+func (s *scene) mortal(points ...string) harness.Command {
 	cli := s.cli
 	cli.Env = maps.Clone(cli.Env)
-	cli.Env["DBOP_TEST_DIE_AT"] = point
+	cli.Env["DBOP_TEST_DIE_AT"] = strings.Join(points, " ")
 	return cli
 }
 

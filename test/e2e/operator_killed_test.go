@@ -112,26 +112,31 @@ func (s *scene) definitions() {
 	}))
 }
 
-// operating is the operator as a process of this machine.
-func (s *scene) operating(point string) *harness.Process {
+// operating is the operator as a process of this machine, which dies at the
+// first of the points that it reaches.
+func (s *scene) operating(points ...string) *harness.Process {
 	s.Helper()
-	return s.begin(s.mortal(point), "operator", "run", "--watch", s.ns, "--lease-namespace", s.ns, "--metrics-address", "0", "--health-address", "0")
+	return s.begin(s.mortal(points...), "operator", "run", "--watch", s.ns, "--lease-namespace", s.ns, "--metrics-address", "0", "--health-address", "0")
 }
 
-// die has the wish carried out by operators of which each dies at the next
-// boundary, few of them or, for 0, all; the last one ends it.
+// die has the wish carried out by operators of which each dies at the first
+// boundary where none died yet, few of them or, for 0, at every boundary that
+// is reached; the last one ends it.
 func (e edit) die(s *scene, choose *rand.Rand, few int) {
 	s.Helper()
-	// An operator that is to die within a step of one try would not die at all.
-	points := slices.DeleteFunc(boundaries(s.plan(e.plan...)), func(p string) bool {
-		return strings.HasPrefix(p, "within:restart-member") || strings.HasPrefix(p, "within:renew-certificate")
-	})
+	points := boundaries(s.plan(e.plan...))
 	if few > 0 {
-		points = []string{points[choose.IntN(len(points))]}
+		points = points[choose.IntN(len(points)):]
 	}
 	known := strings.Count(s.must("history", "my-db").Stdout, "\n")
+	over := func(context.Context) error {
+		if r := s.try("history", "my-db"); strings.Count(r.Stdout, "\n") != known+1 || strings.Contains(r.Stdout, "Running") || strings.Contains(r.Stdout, "Paused") {
+			return fmt.Errorf("of %d operations before:\n%s", known-1, r.Stdout)
+		}
+		return nil
+	}
 	c := s.custom()
-	op := s.operating(points[0])
+	op := s.operating(points...)
 	s.ok(untilSaid(s.ctx, op, "Starting workers"))
 	var asking *harness.Process
 	if e.change == nil {
@@ -140,17 +145,31 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) {
 	} else {
 		s.ok(c.patch("my-db", e.change))
 	}
-	for i := range points {
+	deaths := 0
+	for {
+		s.ok(harness.Until(s.ctx, readyWithin, e.name+" to end, or the operator", func(ctx context.Context) error {
+			if op.Ended() {
+				return nil
+			}
+			return over(ctx)
+		}))
+		if !op.Ended() {
+			break
+		}
 		r, err := op.Wait()
 		s.ok(err)
-		if !r.Killed() {
-			s.Fatalf("%s: the operator was to die at %s:\n%s", e.name, points[i], r)
+		_, point, _ := strings.Cut(r.Stderr, "dying at ")
+		point, _, _ = strings.Cut(point, "\n")
+		i := slices.Index(points, point)
+		if !r.Killed() || i < 0 {
+			s.Fatalf("%s: the operator was to die at one of %v:\n%s", e.name, points, r)
 		}
-		died, next := time.Now(), ""
-		if i+1 < len(points) {
-			next = points[i+1]
+		points = slices.Delete(points, i, i+1)
+		if deaths++; deaths == few {
+			points = nil
 		}
-		op = s.operating(next)
+		died := time.Now()
+		op = s.operating(points...)
 		s.ok(harness.Until(s.ctx, takenOverWithin, "somebody to go on", func(context.Context) error {
 			// The first word of a new operator about the cluster, or its last.
 			for _, word := range []string{`"step":`, `"msg":"planned"`, `"msg":"over"`} {
@@ -160,14 +179,12 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) {
 			}
 			return fmt.Errorf("it says:\n%s", op.Stderr())
 		}))
-		s.Logf("%s: died at %s, taken over after %s", e.name, points[i], time.Since(died).Round(100*time.Millisecond))
+		s.Logf("%s: died at %s, taken over after %s", e.name, point, time.Since(died).Round(100*time.Millisecond))
 	}
-	s.ok(harness.Until(s.ctx, readyWithin, e.name+" to end", func(context.Context) error {
-		if r := s.try("history", "my-db"); strings.Count(r.Stdout, "\n") != known+1 || strings.Contains(r.Stdout, "Running") || strings.Contains(r.Stdout, "Paused") {
-			return fmt.Errorf("of %d operations before:\n%s", known-1, r.Stdout)
-		}
-		return nil
-	}))
+	s.Logf("%s: %d deaths, never at %v", e.name, deaths, points)
+	if deaths == 0 {
+		s.Errorf("%s: no operator died", e.name)
+	}
 	if asking != nil {
 		if r, err := asking.Wait(); err != nil || r.Code != 0 {
 			s.Errorf("%s: the command that asked for it: %v\n%s", e.name, err, r)

@@ -156,7 +156,7 @@ func TestOperatorTurnsDown(t *testing.T) {
 	s := newScene(t, "opbad", "my-db", "taken")
 	s.definitions()
 	c := s.custom()
-	op := s.operating("")
+	op := s.operating()
 	s.ok(untilSaid(s.ctx, op, "Starting workers"))
 
 	// A name that the command line took: both are named, nothing is touched.

@@ -70,15 +70,17 @@ type Process struct {
 	args           []string
 	stdout, stderr lockedBuffer
 	began          time.Time
+	done           chan struct{}
+	err            error
 }
 
 // killDelay is how long a program may take to end after it was interrupted
 // because the context is over.
 const killDelay = 5 * time.Second
 
-// Start starts the program. The caller must Wait.
+// Start starts the program, which ends no later than the context.
 func (c Command) Start(ctx context.Context, args ...string) (*Process, error) {
-	p := &Process{ctx: ctx, args: append([]string{filepath.Base(c.Path)}, args...), began: time.Now()}
+	p := &Process{ctx: ctx, args: append([]string{filepath.Base(c.Path)}, args...), began: time.Now(), done: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, c.Path, args...) // #nosec G204 -- the harness runs what it is told
 	p.cmd.Dir = c.Dir
 	p.cmd.Env = environment(c.Env)
@@ -91,6 +93,10 @@ func (c Command) Start(ctx context.Context, args ...string) (*Process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
+	go func() {
+		defer close(p.done)
+		p.err = p.cmd.Wait()
+	}()
 	return p, nil
 }
 
@@ -103,9 +109,20 @@ func (p *Process) Stdout() string { return p.stdout.String() }
 // Stderr is what was printed to standard error so far.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
+// Ended reports whether the program has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Wait returns when the program has ended.
 func (p *Process) Wait() (Result, error) {
-	err := p.cmd.Wait()
+	<-p.done
+	err := p.err
 	r := Result{Args: p.args, Stdout: p.stdout.String(), Stderr: p.stderr.String(), Began: p.began, Duration: time.Since(p.began)}
 	if state := p.cmd.ProcessState; state != nil {
 		r.Code = state.ExitCode()
