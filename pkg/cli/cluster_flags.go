@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,7 +20,7 @@ type clusterFlags struct {
 	image, registry, helper string
 	noTLS, requireSpread    bool
 	auth                    bool
-	caSecret                string
+	caSecret, issuer        string
 	config                  map[string]string
 	repository              string
 	force                   bool
@@ -36,6 +39,7 @@ func (c *clusterFlags) addTo(f *Factory, cmd *cobra.Command) {
 	flags.StringVar(&c.helper, "helper-image", "", "Image of this tool for its helper pods (environment: "+envHelperImage+").")
 	flags.BoolVar(&c.noTLS, "no-tls", false, "Serve clients and peers in plain text.")
 	flags.StringVar(&c.caSecret, "ca-secret", "", "Secret of type kubernetes.io/tls with an authority of your own that signs all certificates.")
+	flags.StringVar(&c.issuer, "issuer", "", "Issuer of cert-manager that signs an authority for this cluster: NAME, or KIND/NAME as in ClusterIssuer/corporate.")
 	flags.StringToStringVar(&c.config, "config", nil, "Option of the database as NAME=VALUE; may be repeated.")
 	flags.BoolVar(&c.requireSpread, "require-spread", false, "Never run two members on one node; wait for nodes instead.")
 	flags.BoolVar(&c.force, "force", false, "Accept a number of members that adds cost but no safety.")
@@ -45,8 +49,9 @@ func (c *clusterFlags) addTo(f *Factory, cmd *cobra.Command) {
 // cluster builds the wanted cluster. Versions become full, numbers are parsed;
 // whether any of it is wise is the engine's business.
 func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.DatabaseCluster, error) {
-	if c.noTLS && c.caSecret != "" {
-		return nil, misuse("--no-tls and --ca-secret exclude each other")
+	secured, err := c.tls()
+	if err != nil {
+		return nil, err
 	}
 	e, err := f.engineNamed(c.engine)
 	if err != nil {
@@ -66,7 +71,7 @@ func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.Da
 	out.Spec = v1alpha1.DatabaseClusterSpec{
 		Engine: e.Name(), Version: version, Members: c.members, Image: c.image, Config: c.config,
 		Registry: f.either(c.registry, envRegistry), HelperImage: f.either(c.helper, envHelperImage),
-		TLS: v1alpha1.TLS{Disabled: c.noTLS, CASecret: c.caSecret}, Auth: v1alpha1.Auth{Enabled: c.auth},
+		TLS: secured, Auth: v1alpha1.Auth{Enabled: c.auth},
 	}
 	if c.repository != "" {
 		at, err := f.location(c.repository, nil)
@@ -86,6 +91,26 @@ func (c *clusterFlags) cluster(f *Factory, namespace, name string) (*v1alpha1.Da
 	}
 	out.Spec.Resources, err = c.resources()
 	return out, err
+}
+
+// tls is how the cluster is to be secured.
+func (c *clusterFlags) tls() (v1alpha1.TLS, error) {
+	out := v1alpha1.TLS{Disabled: c.noTLS, CASecret: c.caSecret}
+	if c.issuer != "" {
+		kind, name, ok := strings.Cut(c.issuer, "/")
+		if !ok {
+			kind, name = "Issuer", c.issuer
+		}
+		kind, group, _ := strings.Cut(kind, ".")
+		if kind == "" || name == "" || strings.Contains(name, "/") {
+			return out, misuse("--issuer=%s is no issuer; write it like corporate, ClusterIssuer/corporate or KIND.GROUP/NAME", c.issuer)
+		}
+		out.Issuer = &v1alpha1.Issuer{Name: name, Kind: kind, Group: cmp.Or(group, "cert-manager.io")}
+	}
+	if (c.noTLS && (c.caSecret != "" || c.issuer != "")) || (c.caSecret != "" && c.issuer != "") {
+		return out, misuse("--no-tls, --ca-secret and --issuer exclude each other")
+	}
+	return out, nil
 }
 
 // resources keeps memory certain by asking for what is the limit; a CPU limit

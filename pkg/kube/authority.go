@@ -160,12 +160,15 @@ func sign(template *x509.Certificate, by *authority) (keyPair, error) {
 	if err != nil {
 		return keyPair{}, fmt.Errorf("sign the certificate of %s: %w", template.Subject.CommonName, err)
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
+	private, err := encodeKey(key)
+	return keyPair{certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: private}, err
+}
+
+// encodeKey writes a key as parseKey reads it.
+func encodeKey(key any) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return keyPair{}, errors.New("the new key can't be written")
+		return nil, errors.New("the new key can't be written")
 	}
-	return keyPair{
-		certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
-	}, nil
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }

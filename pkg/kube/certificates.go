@@ -27,7 +27,8 @@ const (
 
 // EnsureCertificates makes authority, administrator's and applications'
 // certificate where they are missing. What exists is never replaced; a crash
-// leaves some, and a repeat makes the rest.
+// leaves some, and a repeat makes the rest. ErrIssuing (wrapped) asks for
+// another try.
 func (c *Client) EnsureCertificates(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
 	if cluster.Spec.TLS.Disabled {
 		return nil
@@ -123,7 +124,7 @@ func (c *Client) ensureAuthority(ctx context.Context, cluster *v1alpha1.Database
 		return nil, fmt.Errorf("read the authority in secret %s/%s: %w", cluster.Namespace, name, err)
 	}
 	a.bundle = s.Data[caKey]
-	return a, nil
+	return a, c.forgetRequest(ctx, cluster)
 }
 
 func (c *Client) ensureLeaf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, labels map[string]string, a *authority, issue func(now time.Time) (keyPair, error)) error {
@@ -152,6 +153,9 @@ func (c *Client) ensureSecret(ctx context.Context, cluster *v1alpha1.DatabaseClu
 	err := c.api.Get(ctx, key, s)
 	if errors.Is(err, ErrNotFound) {
 		data, merr := make()
+		if errors.Is(merr, ErrIssuing) {
+			return nil, merr
+		}
 		if merr != nil {
 			return nil, fmt.Errorf("make the contents of secret %s/%s: %w", cluster.Namespace, name, merr)
 		}

@@ -17,8 +17,10 @@ var (
 	ErrDryRun = errors.New("dry run: nothing is written")
 	// ErrForeign: an object of that name exists and is not this cluster's.
 	ErrForeign = errors.New("the name is taken by an object that is not this cluster's")
-	// ErrAuthority: a person's authority can't be used.
+	// ErrAuthority: a person's or an issuer's authority can't be used.
 	ErrAuthority = errors.New("no authority to sign with")
+	// ErrIssuing: an issuer was asked for an authority and has not answered yet.
+	ErrIssuing = errors.New("not issued yet")
 	// ErrTimeout: the API server did not answer in time.
 	ErrTimeout = errors.New("the API server did not answer in time")
 )

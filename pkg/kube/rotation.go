@@ -105,9 +105,9 @@ func (c *Client) authoritySecret(ctx context.Context, cluster *v1alpha1.Database
 	return s, nil
 }
 
-// AddAuthority puts a second authority beside the one of that fingerprint: one
-// of the person's, where the cluster names it, else a new one. One that is
-// there already stays.
+// AddAuthority puts a second authority beside the one of that fingerprint: the
+// person's or the issuer's, where the cluster names one, else a new one. One
+// that is there already stays. ErrIssuing (wrapped) asks for another try.
 func (c *Client) AddAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster, current string) error {
 	s, err := c.authoritySecret(ctx, cluster)
 	if err != nil {
@@ -124,10 +124,13 @@ func (c *Client) AddAuthority(ctx context.Context, cluster *v1alpha1.DatabaseClu
 	if err != nil {
 		return err
 	}
-	return c.rewrite(ctx, s, func(d map[string][]byte) {
+	if err := c.rewrite(ctx, s, func(d map[string][]byte) {
 		d[nextCertificateKey], d[nextPrivateKeyKey] = p.certificate, p.key
 		d[caKey] = slices.Concat(d[corev1.TLSCertKey], p.certificate)
-	})
+	}); err != nil {
+		return err
+	}
+	return c.forgetRequest(ctx, cluster)
 }
 
 // nextAuthority finds or makes the one that follows.
@@ -139,15 +142,24 @@ func (c *Client) nextAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCl
 	if len(all) == 0 {
 		return keyPair{}, fmt.Errorf("secret %s/%s holds no certificate", s.Namespace, s.Name)
 	}
-	return newAuthority(successorName(all[0].Subject.CommonName), c.Now())
+	name := successorName(all[0].Subject.CommonName)
+	if cluster.Spec.TLS.Issuer != nil {
+		return c.issuedAuthority(ctx, cluster, name, all[0].PublicKey)
+	}
+	return newAuthority(name, c.Now())
 }
 
-// foundingAuthority is a person's, where the cluster names one, else a new one.
+// foundingAuthority is a person's or an issuer's, where the cluster names one,
+// else a new one.
 func (c *Client) foundingAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (keyPair, error) {
 	if cluster.Spec.TLS.CASecret != "" {
 		return c.givenAuthority(ctx, cluster)
 	}
-	return newAuthority(cluster.Namespace+"/"+cluster.Name, c.Now())
+	name := cluster.Namespace + "/" + cluster.Name
+	if cluster.Spec.TLS.Issuer != nil {
+		return c.issuedAuthority(ctx, cluster, name, nil)
+	}
+	return newAuthority(name, c.Now())
 }
 
 // sameKey reports whether an authority is another one than the present, with the same key.
@@ -168,9 +180,17 @@ func (c *Client) givenAuthority(ctx context.Context, cluster *v1alpha1.DatabaseC
 	if err := judgeAuthority(p, c.Now()); err != nil {
 		return keyPair{}, fmt.Errorf("secret %s/%s: %w: %w", s.Namespace, s.Name, ErrAuthority, err)
 	}
-	first, _ := pem.Decode(p.certificate)
-	p.certificate = pem.EncodeToMemory(&pem.Block{Type: first.Type, Bytes: first.Bytes})
+	p.certificate = firstCertificate(p.certificate)
 	return p, nil
+}
+
+// firstCertificate drops what stands behind the first of a chain.
+func firstCertificate(chain []byte) []byte {
+	first, _ := pem.Decode(chain)
+	if first == nil {
+		return nil
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: first.Type, Bytes: first.Bytes})
 }
 
 // PromoteAuthority lets the second authority, of that fingerprint, take the

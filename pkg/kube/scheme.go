@@ -53,6 +53,7 @@ func newMapper() meta.RESTMapper {
 	for _, kind := range []string{v1alpha1.KindDatabaseCluster, v1alpha1.KindDatabaseBackup} {
 		m.Add(v1alpha1.GroupVersion().WithKind(kind), meta.RESTScopeNamespace)
 	}
+	m.Add(certificateRequestKind(), meta.RESTScopeNamespace)
 	// What an operator is installed with, and schedules.
 	m.Add(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), meta.RESTScopeNamespace)
 	m.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)

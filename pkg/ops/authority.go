@@ -113,7 +113,10 @@ func (p planner) begin() *Decision {
 }
 
 func (p planner) addAuthority() *Decision {
-	title := "Make a new authority beside the old one"
+	title, deadline := "Make a new authority beside the old one", stepDeadline
+	if i := p.s.Cluster.Spec.TLS.Issuer; i != nil {
+		title, deadline = fmt.Sprintf("Have %s sign a new authority beside the old one", i), waitDeadline
+	}
 	if own := p.s.Cluster.Spec.TLS.CASecret; own != "" {
 		given := p.s.Kube.Trust.Given
 		switch {
@@ -125,7 +128,7 @@ func (p planner) addAuthority() *Decision {
 		}
 		title = fmt.Sprintf("Put the authority in %s beside the old one", own)
 	}
-	return do(Step{ID: "add-authority", Action: ActionAddCA, Risk: RiskNone, Deadline: stepDeadline, Title: title,
+	return do(Step{ID: "add-authority", Action: ActionAddCA, Risk: RiskNone, Deadline: deadline, Title: title,
 		Reason: "it signs nothing yet", Touches: []string{"secret/" + v1alpha1.CASecret(p.s.Cluster.Name)}})
 }
 

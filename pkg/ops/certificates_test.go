@@ -197,6 +197,16 @@ func TestRotateAuthority(t *testing.T) {
 	}
 }
 
+func TestIssuerSignsTheNextAuthority(t *testing.T) {
+	t.Parallel()
+	s := rotating(t, v1alpha1.RotateBegin, 3, nil)
+	s.Cluster.Spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
+	d := Decide(stub{}, s)
+	if d.Step == nil || d.Step.Action != ActionAddCA || d.Step.Title != "Have Issuer corporate sign a new authority beside the old one" || d.Step.Deadline != waitDeadline {
+		t.Errorf("decided %+v", d)
+	}
+}
+
 func TestFoundingJudgesThePersonsAuthority(t *testing.T) {
 	t.Parallel()
 	s := wanted(3)

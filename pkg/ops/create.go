@@ -25,8 +25,11 @@ func (p planner) founding() *Decision {
 			return block(&Error{Kind: Refused, Check: "authority", Message: t.GivenProblem,
 				Hint: "put certificate and key of an authority into secret " + p.s.Cluster.Spec.TLS.CASecret + " (kubectl create secret tls); then repeat the command"})
 		}
-		return do(Step{ID: "create-certificates", Action: ActionCertificates, Risk: RiskNone, Deadline: stepDeadline,
-			Title:   "Create a certificate authority and client certificates",
+		title, deadline := "Create a certificate authority and client certificates", stepDeadline
+		if i := p.s.Cluster.Spec.TLS.Issuer; i != nil {
+			title, deadline = fmt.Sprintf("Have %s sign a certificate authority, and create client certificates", i), waitDeadline
+		}
+		return do(Step{ID: "create-certificates", Action: ActionCertificates, Risk: RiskNone, Deadline: deadline, Title: title,
 			Touches: []string{"secret/" + v1alpha1.CASecret(p.s.Cluster.Name), "secret/" + v1alpha1.AdminSecret(p.s.Cluster.Name), "secret/" + v1alpha1.ClientSecret(p.s.Cluster.Name)}})
 	}
 	if p.s.verb() == v1alpha1.VerbCreate && p.s.Cluster.Spec.Auth.Enabled && p.s.fact(v1alpha1.FactCredentials) == "" {

@@ -196,7 +196,7 @@ func older(a, b string) bool {
 func Inherit(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) bool {
 	before := c.Spec.DeepCopy()
 	c.Spec.Registry, c.Spec.HelperImage, c.Spec.AntiAffinity = want.Registry, want.HelperImage, want.AntiAffinity
-	c.Spec.TLS.CASecret = want.TLS.CASecret
+	c.Spec.TLS.CASecret, c.Spec.TLS.Issuer = want.TLS.CASecret, want.TLS.Issuer.DeepCopy()
 	c.Spec.Paused, c.Spec.DeletionPolicy, c.Spec.Waive = want.Paused, want.DeletionPolicy, slices.Clone(want.Waive)
 	if sameSchedule(want.Backup, c.Spec.Backup) {
 		c.Spec.Backup = want.Backup

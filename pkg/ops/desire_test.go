@@ -97,7 +97,8 @@ func TestInherit(t *testing.T) {
 		t.Error("nothing differs")
 	}
 	spec.Paused, spec.Members, spec.Backup.Repository = true, 5, "pvc:backups"
-	if !Inherit(spec, c) || !c.Spec.Paused || c.Spec.Backup.Repository != "pvc:backups" {
+	spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
+	if !Inherit(spec, c) || !c.Spec.Paused || c.Spec.Backup.Repository != "pvc:backups" || *c.Spec.TLS.Issuer != *spec.TLS.Issuer {
 		t.Errorf("not inherited: %+v", c.Spec)
 	}
 	if c.Spec.Members != 3 {

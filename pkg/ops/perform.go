@@ -21,7 +21,7 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 	}
 	switch step.Action {
 	case ActionCertificates:
-		return Result{}, l.Client.EnsureCertificates(ctx, s.Cluster)
+		return Result{}, issuing(s.Cluster, l.Client.EnsureCertificates(ctx, s.Cluster))
 	case ActionServices:
 		return Result{}, l.Client.ApplyServices(ctx, s.Cluster, l.Engine.Ports(s.Cluster))
 	case ActionBudget:

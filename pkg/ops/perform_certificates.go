@@ -2,8 +2,10 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -146,11 +148,24 @@ func (l *Live) served(ctx context.Context, s State, member, fingerprint string) 
 	return nil
 }
 
+// issuing has an issuer waited for that has not answered yet, and a person
+// called for one that can't be had.
+func issuing(c *v1alpha1.DatabaseCluster, err error) error {
+	switch {
+	case errors.Is(err, kube.ErrIssuing):
+		return fmt.Errorf("%w: %w", err, engine.ErrNotReady)
+	case errors.Is(err, kube.ErrAuthority) && c.Spec.TLS.Issuer != nil:
+		return &Error{Kind: NeedsHuman, Check: "authority", Message: "no authority was issued", Err: err,
+			Hint: fmt.Sprintf("kubectl describe %s -n %s shows what it can sign; the same command asks again", strings.ToLower(c.Spec.TLS.Issuer.String()), c.Namespace)}
+	}
+	return err
+}
+
 // authority changes which authorities there are, or hands their bundle out.
 func (l *Live) authority(ctx context.Context, s State, action Action) error {
 	switch action {
 	case ActionAddCA:
-		return l.Client.AddAuthority(ctx, s.Cluster, s.Operation.Spec.Authority)
+		return issuing(s.Cluster, l.Client.AddAuthority(ctx, s.Cluster, s.Operation.Spec.Authority))
 	case ActionPromoteCA:
 		if s.Kube.Trust == nil || s.Kube.Trust.Next == nil {
 			return nil

@@ -2,6 +2,8 @@ package ops
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +94,45 @@ func TestAPersonsAuthorityIsLookedAtBeforeFounding(t *testing.T) {
 	}
 	if _, err := b.perform(Step{Action: ActionCertificates}); !errors.Is(err, kube.ErrNotFound) {
 		t.Errorf("it goes on without it: %v", err)
+	}
+}
+
+// TestAnIssuerIsWaitedFor: its silence asks for patience, its refusal for a person.
+func TestAnIssuerIsWaitedFor(t *testing.T) {
+	own, from := &v1alpha1.DatabaseCluster{}, &v1alpha1.DatabaseCluster{}
+	from.Namespace, from.Spec.TLS.Issuer = "shop", &v1alpha1.Issuer{Name: "corporate", Kind: "ClusterIssuer"}
+	for name, c := range map[string]struct {
+		cluster *v1alpha1.DatabaseCluster
+		err     error
+		kind    Kind
+		hint    string
+	}{
+		"issued":                     {from, nil, "", ""},
+		"silent":                     {from, fmt.Errorf("nobody looked: %w", kube.ErrIssuing), NotYet, ""},
+		"refused":                    {from, fmt.Errorf("denied: %w", kube.ErrAuthority), NeedsHuman, "kubectl describe clusterissuer corporate -n shop"},
+		"a person's can't be used":   {own, fmt.Errorf("ran out: %w", kube.ErrAuthority), Failed, ""},
+		"the API server is far away": {from, kube.ErrTimeout, Failed, ""},
+	} {
+		err := issuing(c.cluster, c.err)
+		if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || (err != nil && KindOf(err) != c.kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if e, ok := errors.AsType[*Error](err); ok != (c.hint != "") || (ok && !strings.Contains(e.Hint, c.hint)) {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+// TestFoundingWithAnIssuer: who signs is said, and has longer than we would need.
+func TestFoundingWithAnIssuer(t *testing.T) {
+	b := newBench(t)
+	c := b.founded(1, "")
+	c.Spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
+	b.must(b.store().UpdateCluster(t.Context(), c))
+	s := b.observe(b.live())
+	d := Decide(stub{}, s)
+	if d.Step == nil || d.Step.Title != "Have Issuer corporate sign a certificate authority, and create client certificates" || d.Step.Deadline != waitDeadline {
+		t.Fatalf("decided %+v", d)
 	}
 }
 

@@ -158,6 +158,9 @@ func (c *custom) rules() {
 		{"spec.version", "should match", func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.6" }},
 		{"spec.engine", "supported values", func(s *v1alpha1.DatabaseClusterSpec) { s.Engine = "other" }},
 		{"spec.tls", "settled when it is created", func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.Disabled = true }},
+		{"spec.tls.issuer", "either an issuer or a secret", func(s *v1alpha1.DatabaseClusterSpec) {
+			s.TLS.CASecret, s.TLS.Issuer = "mine", &v1alpha1.Issuer{Name: "corporate"}
+		}},
 		{"spec.restoreFrom", "restored when it is created", func(s *v1alpha1.DatabaseClusterSpec) {
 			s.RestoreFrom = &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}
 		}},

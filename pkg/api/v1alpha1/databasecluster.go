@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,6 +133,8 @@ type Storage struct {
 }
 
 // TLS of a cluster. The zero value is TLS on, with a CA of its own.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.issuer) || !has(self.caSecret) || self.caSecret == ”",message="name either an issuer or a secret with an authority",fieldPath=".issuer",reason=FieldValueInvalid
 type TLS struct {
 	// Disabled serves peers and clients in plain text.
 	Disabled bool `json:"disabled,omitempty"`
@@ -138,7 +142,26 @@ type TLS struct {
 	// person's. It is read when the cluster is created and when the authority
 	// is rotated, and never changed.
 	CASecret string `json:"caSecret,omitempty"`
+	// Issuer of cert-manager that signs an authority for this cluster alone. It
+	// is asked when the cluster is created and when the authority is rotated.
+	Issuer *Issuer `json:"issuer,omitempty"`
 }
+
+// Issuer names an issuer of cert-manager.
+type Issuer struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Kind is Issuer, of the cluster's namespace, if not set.
+	// +kubebuilder:default=Issuer
+	Kind string `json:"kind,omitempty"`
+	// Group is that of cert-manager itself if not set; other issuers have their own.
+	// +kubebuilder:default=cert-manager.io
+	Group string `json:"group,omitempty"`
+}
+
+// String is kind and name, as a person says it.
+func (i Issuer) String() string { return cmp.Or(i.Kind, "Issuer") + " " + i.Name }
 
 // Auth of a cluster's clients.
 type Auth struct {

@@ -74,6 +74,10 @@ func MemberHost(cluster, namespace, member string) string {
 // CASecret holds the certificate authority with its key.
 func CASecret(cluster string) string { return cluster + "-ca" }
 
+// CARequest is the request to an issuer for an authority, and the secret that
+// holds its key meanwhile.
+func CARequest(cluster string) string { return cluster + "-ca-request" }
+
 // AdminSecret holds the tool's own client certificate.
 func AdminSecret(cluster string) string { return cluster + "-admin-tls" }
 

@@ -1,0 +1,183 @@
+package kube
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// certificateRequestKind is what cert-manager is asked with: an API that has
+// been stable since its version 1.0, https://cert-manager.io/docs/usage/certificaterequest.
+func certificateRequestKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "CertificateRequest"}
+}
+
+// issuedAuthority has the cluster's issuer sign an authority for this cluster
+// alone. Its key is made here and kept in a secret until the answer is there,
+// so cert-manager never sees it, and whoever continues after a crash asks the
+// same. ErrIssuing (wrapped, with what the issuer says) asks for another try.
+// After a refusal, ErrAuthority, the next try asks anew. What is left of a
+// request that was answered before is of the present key, and goes first.
+func (c *Client) issuedAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster, subject string, present crypto.PublicKey) (keyPair, error) {
+	key, err := c.requestKey(ctx, cluster)
+	if err != nil {
+		return keyPair{}, err
+	}
+	if public, ok := key.Public().(*ecdsa.PublicKey); present != nil && ok && public.Equal(present) {
+		if err := c.forgetRequest(ctx, cluster); err != nil {
+			return keyPair{}, err
+		}
+		return keyPair{}, fmt.Errorf("the request before was answered: %w", ErrIssuing)
+	}
+	request, err := c.ensureRequest(ctx, cluster, subject, key)
+	if err != nil {
+		return keyPair{}, err
+	}
+	chain, err := answer(request)
+	if errors.Is(err, ErrIssuing) {
+		return keyPair{}, err
+	}
+	p := keyPair{certificate: firstCertificate(chain)}
+	if err == nil {
+		if p.key, err = encodeKey(key); err == nil {
+			err = judgeAuthority(p, c.Now())
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%s of namespace %s: %w: %w", cluster.Spec.TLS.Issuer, cluster.Namespace, ErrAuthority, err)
+		return keyPair{}, errors.Join(err, c.forgetRequest(ctx, cluster))
+	}
+	return p, nil
+}
+
+// requestKey is the key that waits for its certificate, made first if there is none.
+func (c *Client) requestKey(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*ecdsa.PrivateKey, error) {
+	name := v1alpha1.CARequest(cluster.Name)
+	s, err := c.ensureSecret(ctx, cluster, name, corev1.SecretTypeOpaque, objectLabels(cluster, componentDatabase), func() (map[string][]byte, error) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, fmt.Errorf("generate a key: %w", err)
+		}
+		text, err := encodeKey(key)
+		return map[string][]byte{corev1.TLSPrivateKeyKey: text}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(s.Data[corev1.TLSPrivateKeyKey])
+	if block != nil {
+		if any, err := parseKey(block.Bytes); err == nil {
+			if key, ok := any.(*ecdsa.PrivateKey); ok {
+				return key, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("secret %s/%s holds no key; delete it: %w", cluster.Namespace, name, ErrForeign)
+}
+
+// ensureRequest reads the request, or makes it.
+func (c *Client) ensureRequest(ctx context.Context, cluster *v1alpha1.DatabaseCluster, subject string, key crypto.Signer) (*unstructured.Unstructured, error) {
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: subject}}, key)
+	if err != nil {
+		return nil, fmt.Errorf("write the request of an authority: %w", err)
+	}
+	o := certificateRequest(cluster)
+	o.SetLabels(objectLabels(cluster, componentDatabase))
+	o.SetOwnerReferences(owned(cluster))
+	issuer := cluster.Spec.TLS.Issuer
+	o.Object["spec"] = map[string]any{
+		"request":  base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})),
+		"isCA":     true,
+		"usages":   []any{"cert sign", "crl sign"},
+		"duration": authorityLife.String(),
+		"issuerRef": map[string]any{
+			"name": issuer.Name, "kind": cmp.Or(issuer.Kind, "Issuer"), "group": cmp.Or(issuer.Group, certificateRequestKind().Group),
+		},
+	}
+	found := certificateRequest(cluster)
+	err = c.api.Get(ctx, client.ObjectKeyFromObject(found), found)
+	if errors.Is(err, ErrNotFound) {
+		err, found = c.api.Create(ctx, o), o
+	}
+	switch {
+	case errors.Is(err, ErrExists):
+		return nil, fmt.Errorf("somebody else asks for the same: %w", ErrIssuing)
+	case meta.IsNoMatchError(err), errors.Is(err, ErrNotFound):
+		return nil, fmt.Errorf("ask %s: %w: this Kubernetes has no cert-manager (kubectl get crd certificaterequests.cert-manager.io)", issuer, ErrAuthority)
+	case err != nil:
+		return nil, err
+	case found.GetLabels()[v1alpha1.LabelCluster] != cluster.Name:
+		return nil, c.foreign("create", found)
+	case !belongs(found, cluster) || found.GetDeletionTimestamp() != nil:
+		return nil, fmt.Errorf("the request of an earlier cluster of that name is about to be collected: %w", ErrIssuing)
+	}
+	return found, nil
+}
+
+// answer is the chain of certificates that was issued, or why there is none.
+func answer(request *unstructured.Unstructured) ([]byte, error) {
+	said := "nobody has looked at it yet (is cert-manager running?)"
+	conditions, _, _ := unstructured.NestedSlice(request.Object, "status", "conditions")
+	for _, each := range conditions {
+		condition, ok := each.(map[string]any)
+		if !ok {
+			continue
+		}
+		kind, status, reason, message := condition["type"], condition["status"], condition["reason"], condition["message"]
+		switch {
+		case (kind == "Denied" || kind == "InvalidRequest") && status == "True", kind == "Ready" && (reason == "Failed" || reason == "Denied"):
+			return nil, fmt.Errorf("it refused: %v", message)
+		case kind == "Ready" && status == "True":
+			text, _, _ := unstructured.NestedString(request.Object, "status", "certificate")
+			chain, err := base64.StdEncoding.DecodeString(text)
+			if err != nil || len(bytes.TrimSpace(chain)) == 0 {
+				return nil, errors.New("it says that it issued, and there is no certificate")
+			}
+			return chain, nil
+		case kind == "Ready" && message != nil:
+			said = fmt.Sprint(message)
+		}
+	}
+	return nil, fmt.Errorf("certificaterequest %s: %s: %w", request.GetName(), said, ErrIssuing)
+}
+
+// forgetRequest removes what was asked for, once it is there or refused.
+func (c *Client) forgetRequest(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	if cluster.Spec.TLS.Issuer == nil {
+		return nil
+	}
+	s := &corev1.Secret{}
+	s.Name, s.Namespace = v1alpha1.CARequest(cluster.Name), cluster.Namespace
+	for _, o := range []client.Object{certificateRequest(cluster), s} {
+		if err := c.api.Delete(ctx, o); ignoreGone(err) != nil && !meta.IsNoMatchError(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func certificateRequest(cluster *v1alpha1.DatabaseCluster) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(certificateRequestKind())
+	o.SetName(v1alpha1.CARequest(cluster.Name))
+	o.SetNamespace(cluster.Namespace)
+	return o
+}
