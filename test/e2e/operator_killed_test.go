@@ -80,8 +80,10 @@ func TestOperatorKilled(t *testing.T) {
 		// One wish that a cluster of one member can have, and one boundary of it.
 		wishes, few = []edit{wishes[[]int{0, 0, 0, 1, 3, 5, 8}[choose.IntN(7)]]}, 1
 	}
+	results := &ledger{seed: seed}
+	t.Cleanup(func() { results.write(t) })
 	for i, e := range wishes {
-		e.die(s, choose, few)
+		results.add(e.die(s, choose, few))
 		if i == 0 && e.name == "scale up" {
 			after := s.databasePods("my-db")
 			maps.DeleteFunc(after, func(name, _ string) bool { return before[name] == "" })
@@ -122,7 +124,7 @@ func (s *scene) operating(points ...string) *harness.Process {
 // die has the wish carried out by operators of which each dies at the first
 // boundary where none died yet, few of them or, for 0, at every boundary that
 // is reached; the last one ends it.
-func (e edit) die(s *scene, choose *rand.Rand, few int) {
+func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 	s.Helper()
 	points := boundaries(s.plan(e.plan...))
 	if few > 0 {
@@ -145,7 +147,7 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) {
 	} else {
 		s.ok(c.patch("my-db", e.change))
 	}
-	deaths := 0
+	deaths, longest := 0, time.Duration(0)
 	for {
 		s.ok(harness.Until(s.ctx, readyWithin, e.name+" to end, or the operator", func(ctx context.Context) error {
 			if op.Ended() {
@@ -179,6 +181,7 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) {
 			}
 			return fmt.Errorf("it says:\n%s", op.Stderr())
 		}))
+		longest = max(longest, time.Since(died))
 		s.Logf("%s: died at %s, taken over after %s", e.name, point, time.Since(died).Round(100*time.Millisecond))
 	}
 	s.Logf("%s: %d deaths, never at %v", e.name, deaths, points)
@@ -195,6 +198,11 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) {
 	if r, err := op.Wait(); err != nil || r.Code != 0 {
 		s.Errorf("told to stop: %v\n%s", err, r)
 	}
+	result := fmt.Sprintf("ok, taken over within %.1f s", longest.Seconds())
+	if s.Failed() {
+		result = "FAILED"
+	}
+	return row{verb: "operators that die", where: fmt.Sprintf("%s, at %d boundaries in turn", e.name, deaths), runs: deaths + 1, result: result, gap: -1}
 }
 
 // noticed waits until the operator has taken notice, so that a command knows of it.
