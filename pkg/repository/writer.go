@@ -104,14 +104,22 @@ func (w *directoryWriter) commit(ctx context.Context, m Manifest, open func(path
 	if err != nil {
 		return m, err
 	}
-	if err := w.seal(ctx); err != nil {
+	if err := w.flush(ctx); err != nil {
 		return m, err
 	}
-	// Before the data takes its final name: what the engine can't read never
-	// replaces a good backup.
-	if m.Facts, err = open(w.repo.partPath(w.id)); err != nil {
+	// The engine reads what the kernel holds while the disk takes it in. Both
+	// come before the data takes its final name: what is not durable, or can't
+	// be read, never replaces a good backup.
+	durable := make(chan error, 1)
+	go func() { durable <- w.seal() }()
+	facts, err := open(w.repo.partPath(w.id))
+	if err := <-durable; err != nil {
+		return m, err
+	}
+	if err != nil {
 		return m, fmt.Errorf("open what was written: %w", err)
 	}
+	m.Facts = facts
 	if err := ctx.Err(); err != nil {
 		return m, err
 	}
@@ -142,15 +150,20 @@ func (w *directoryWriter) complete(m Manifest) (Manifest, error) {
 	return m, nil
 }
 
+// flush hands all bytes to the kernel.
+func (w *directoryWriter) flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return w.repo.explain(err, "make the data durable")
+	}
+	if err := w.buffer.Flush(); err != nil {
+		return w.repo.explain(err, "write the data")
+	}
+	return nil
+}
+
 // seal makes the data durable under its temporary name.
-func (w *directoryWriter) seal(ctx context.Context) error {
-	err := ctx.Err()
-	if err == nil {
-		err = w.buffer.Flush()
-	}
-	if err == nil {
-		err = w.file.Sync()
-	}
+func (w *directoryWriter) seal() error {
+	err := w.file.Sync()
 	if err == nil {
 		err = w.file.Close()
 		w.file = nil

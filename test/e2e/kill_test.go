@@ -200,7 +200,7 @@ func (d deadly) stage(t *testing.T) *scene {
 	return s
 }
 
-// die runs the command and dies at each point in turn, then runs it to its end.
+// die runs the command and dies at each point that it reaches, then runs it to its end.
 func (d deadly) die(s *scene, results *ledger, title string, args, points []string) {
 	s.Helper()
 	row := row{verb: d.name, where: title, result: "FAILED", gap: -1}
@@ -212,29 +212,30 @@ func (d deadly) die(s *scene, results *ledger, title string, args, points []stri
 		w = harness.StartWriter(s.ctx, db, fmt.Sprintf("load-%d/", time.Now().UnixNano()), killRate)
 		defer w.Stop()
 	}
-	began := time.Now()
-	for i, point := range slices.Concat(points, []string{""}) {
-		r := s.with(s.mortal(point), args...)
+	began, left := time.Now(), slices.Clone(points)
+	for {
+		r := s.with(s.mortal(left...), args...)
 		row.runs++
 		// What the verb was armed with, such as the loss of a member, may need a
 		// moment to settle. Once it began, nothing may refuse to continue it.
-		for i == 0 && r.Code == 4 && time.Since(began) < settledWithin {
+		for len(left) == len(points) && r.Code == 4 && time.Since(began) < settledWithin {
 			s.Logf("%s: refused at first: %s", d.name, lastLines(r.Stderr, 2))
-			r = s.with(s.mortal(point), args...)
+			r = s.with(s.mortal(left...), args...)
 			row.runs++
 		}
-		if point != "" && r.Killed() {
-			s.Logf("%s: died at %s after %s", d.name, point, r.Duration.Round(100*time.Millisecond))
+		if i := slices.Index(left, diedAt(r)); i >= 0 {
+			s.Logf("%s: died at %s after %s", d.name, left[i], r.Duration.Round(100*time.Millisecond))
+			left = slices.Delete(left, i, i+1)
 			continue
 		}
 		if r.Code != 0 {
 			s.Fatalf("after a kill at %s the same command does not come to its end:\n%s", title, r)
 		}
-		if point != "" {
-			s.Logf("%s: did not come past %s", d.name, point)
-			row.where += " (the last not reached)"
-		}
 		break
+	}
+	if len(left) > 0 {
+		s.Logf("%s: did not come past %v", d.name, left)
+		row.where += fmt.Sprintf(" (%d not reached)", len(left))
 	}
 	if w != nil {
 		row.gap = w.LongestGap(began, time.Now())
@@ -244,6 +245,16 @@ func (d deadly) die(s *scene, results *ledger, title string, args, points []stri
 	if !s.Failed() {
 		row.result = "ok"
 	}
+}
+
+// diedAt is the boundary at which the tool killed itself, "" for none.
+func diedAt(r harness.Result) string {
+	_, point, _ := strings.Cut(r.Stderr, "dying at ")
+	point, _, _ = strings.Cut(point, "\n")
+	if !r.Killed() {
+		return ""
+	}
+	return point
 }
 
 // mortal is the tool that dies at the first of the boundaries that it reaches.
