@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -46,7 +47,9 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 			if err != nil {
 				return err
 			}
-			if _, err := ops.SetPaused(cmd.Context(), store, t.namespace, t.cluster.Name, true); err != nil {
+			who := f.signed(cmd.Context(), v1alpha1.OperationSpec{})
+			pause := &v1alpha1.Pause{By: who.RequestedBy, From: who.RequestedFrom, At: metav1.NewTime(f.Now())}
+			if _, err := ops.SetPaused(cmd.Context(), store, t.namespace, t.cluster.Name, pause); err != nil {
 				return err
 			}
 			return c.report(cmd.Context(), in, nil, t.cluster)

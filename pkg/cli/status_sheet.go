@@ -27,6 +27,9 @@ type statusSheet struct {
 	Schedule           *ops.Schedule             `json:"schedule,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
 	Custom             *customStatus             `json:"custom,omitempty"`
+	// Paused says that nobody acts on the cluster, and who asked for that.
+	Paused bool            `json:"paused,omitempty"`
+	Pause  *v1alpha1.Pause `json:"pause,omitempty"`
 	// Drifted are the members whose template this program would render otherwise.
 	Drifted []string `json:"drifted,omitempty"`
 }
@@ -58,7 +61,8 @@ type operationStatus struct {
 func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	c := s.Cluster
 	out := statusSheet{Verdict: ops.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine, Version: c.Spec.Version,
-		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: s.Scheduled()}
+		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: s.Scheduled(),
+		Paused: c.Spec.Paused, Pause: c.Status.Pause}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
 		m := memberStatus{Member: s.View.Member(name)}
@@ -161,6 +165,9 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 		fmt.Fprintf(w, "Scheduled backups:      %s; next: %s\n", s.Schedule.State(), nextText(s.Schedule, now))
 	}
 	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	if s.Paused {
+		fmt.Fprintf(w, "Paused:                 %s; nobody acts on it until kubectl dbop resume %s\n", pauseText(s.Pause, now), s.Name)
+	}
 	if len(s.Drifted) > 0 {
 		fmt.Fprintf(w, "Rendered otherwise:     %s; kubectl dbop restart %s renders them as this version does\n", strings.Join(s.Drifted, ", "), s.Name)
 	}
@@ -175,6 +182,14 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 		fmt.Fprintf(w, "%-23s %s\n", title, n)
 	}
 	return nil
+}
+
+// pauseText says who paused a cluster, and how long ago.
+func pauseText(p *v1alpha1.Pause, now time.Time) string {
+	if p == nil {
+		return "by an edit"
+	}
+	return fmt.Sprintf("by %s@%s, %s ago", orUnknown(p.By), orUnknown(p.From), age(now, p.At.Time))
 }
 
 func (s statusSheet) table(wide bool) *table {

@@ -30,8 +30,9 @@ const (
 
 // What comes first when many are due. An operation that began goes before one
 // that did not: the fewer are under way at a time, the fewer leases have to be
-// kept and waits looked after. A look at a cluster that nobody asked for comes
-// last, as what was there when the operator began does.
+// kept and waits looked after. How one ended is told before another begins. A
+// look at a cluster that nobody asked for comes last, as what was there when
+// the operator began does.
 const (
 	underWay  = 10
 	unhurried = handler.LowPriority
@@ -72,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // priority is that of the next visit, unless something wakes it before.
 func (v *visit) priority() int {
 	switch {
-	case v.mind.session != nil:
+	case v.mind.session != nil, v.over:
 		return underWay
 	case v.well:
 		return unhurried

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -258,7 +259,8 @@ func TestReconcile(t *testing.T) {
 }
 
 // TestWhatBeganComesFirst: a visit to an operation under way goes before those
-// to clusters of which nothing is wanted, and before what was asked for anew.
+// to clusters of which nothing is wanted, and before what was asked for anew;
+// so does the one that tells how it ended.
 func TestWhatBeganComesFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -273,6 +275,16 @@ func TestWhatBeganComesFirst(t *testing.T) {
 		}
 		if got := visit(); got <= 0 {
 			t.Errorf("an operation that began has priority %d, a new one 0", got)
+		}
+		for range 100 {
+			got := visit()
+			if meta.IsStatusConditionTrue(b.get().Status.Conditions, conditionReady) {
+				break
+			}
+			if got <= 0 {
+				t.Fatalf("before it is told to be ready, it has priority %d", got)
+			}
+			time.Sleep(time.Second)
 		}
 		b.settle(idleEvery)
 		time.Sleep(lookPause)

@@ -77,7 +77,7 @@ func (v *visit) turn(ctx context.Context) (time.Duration, error) {
 		v.mind.close(ctx)
 		v.mind.looked = time.Time{}
 		// Whether more is wanted by now nobody has asked yet: the next visit tells.
-		v.report.skip = true
+		v.report.skip, v.over = true, true
 		return time.Millisecond, nil
 	}
 	return max(again, time.Millisecond), nil

@@ -23,6 +23,8 @@ type visit struct {
 	custom *v1alpha1.DatabaseCluster
 	charge ops.Charge
 	report sheet
+	// over is an operation that just ended: the next visit tells how things are.
+	over bool
 	// well is a cluster of which nothing is wanted and which lacks nothing.
 	well bool
 	// asked are the objects that ask for backups and got no last answer yet.

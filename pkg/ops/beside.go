@@ -51,7 +51,7 @@ func (b *Beside) Resume(ctx context.Context, namespace, cluster string, cancel b
 	if !alive {
 		return b.Runner.Resume(ctx, namespace, cluster, cancel)
 	}
-	lifted, err := SetPaused(ctx, b.Store, namespace, cluster, false)
+	lifted, err := SetPaused(ctx, b.Store, namespace, cluster, nil)
 	if err != nil {
 		return nil, err
 	}

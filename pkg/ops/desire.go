@@ -197,6 +197,9 @@ func Inherit(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) boo
 	before := c.Spec.DeepCopy()
 	c.Spec.Registry, c.Spec.HelperImage, c.Spec.AntiAffinity = want.Registry, want.HelperImage, want.AntiAffinity
 	c.Spec.TLS.CASecret, c.Spec.TLS.Issuer = want.TLS.CASecret, want.TLS.Issuer.DeepCopy()
+	if c.Spec.Paused != want.Paused {
+		c.Status.Pause = nil // by an edit, which names nobody
+	}
 	c.Spec.Paused, c.Spec.DeletionPolicy, c.Spec.Waive = want.Paused, want.DeletionPolicy, slices.Clone(want.Waive)
 	if sameSchedule(want.Backup, c.Spec.Backup) {
 		c.Spec.Backup = want.Backup

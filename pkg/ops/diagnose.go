@@ -115,7 +115,7 @@ const quiet = 10 * time.Minute
 func (d *diagnosis) operation() {
 	const subject = "operation"
 	if d.s.Cluster.Spec.Paused {
-		d.add(Finding{Severity: Warn, Subject: subject, What: "the cluster is paused: nothing acts on it", Evidence: []string{"spec.paused is true"}})
+		d.add(Finding{Severity: Warn, Subject: subject, What: "the cluster is paused: nothing acts on it", Evidence: []string{pausedBy(d.s.Cluster) + " asked for it"}})
 	}
 	op := d.s.Operation
 	if op == nil {

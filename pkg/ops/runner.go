@@ -91,7 +91,7 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 		return nil, busy(err)
 	}
 	defer func() { _ = lease.Release(context.WithoutCancel(ctx)) }()
-	lifted, err := SetPaused(ctx, r.Store, namespace, cluster, false)
+	lifted, err := SetPaused(ctx, r.Store, namespace, cluster, nil)
 	if err != nil && !errors.Is(err, kube.ErrNotFound) {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func TestAuthorityFromAnIssuer(t *testing.T) {
 func (s *scene) certManager() *harness.Process {
 	s.Helper()
 	source := filepath.Join(s.site.Root, "test", "certmanager")
-	program := filepath.Join(s.home, "certmanager")
+	program := filepath.Join(s.site.Root, "bin", "certmanager")
 	run := func(args ...string) string {
 		s.Helper()
 		c := exec.CommandContext(s.ctx, "go", args...) // #nosec G204 -- arguments of this file

@@ -169,7 +169,7 @@ func (p *person) pause(name string) {
 	p.others.Go(func() {
 		time.Sleep(delay)
 		err := other.attempt(func(ctx context.Context, r *ops.Runner) error {
-			_, err := ops.SetPaused(ctx, r.Store, Namespace, name, true)
+			_, err := ops.SetPaused(ctx, r.Store, Namespace, name, &v1alpha1.Pause{By: "somebody"})
 			return err
 		})
 		if err == nil {

@@ -245,9 +245,18 @@ type DatabaseClusterStatus struct {
 	Operation string `json:"operation,omitempty"`
 	// Operator that looks after this cluster, as the namespace and name of its heartbeat lease.
 	Operator string `json:"operator,omitempty"`
+	// Pause says who paused the cluster with a command.
+	Pause *Pause `json:"pause,omitempty"`
 	// LastBackup and LastVerifiedBackup are the newest ones known to this tool.
 	LastBackup         *BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *BackupReference `json:"lastVerifiedBackup,omitempty"`
+}
+
+// Pause says who asked that nobody acts on a cluster, from which host, and when.
+type Pause struct {
+	By   string      `json:"by,omitempty"`
+	From string      `json:"from,omitempty"`
+	At   metav1.Time `json:"at"`
 }
 
 // Formation is written before the first member starts. Until ClusterID is set
