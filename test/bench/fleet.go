@@ -23,6 +23,8 @@ type sizing struct {
 	cold, coldCPU  time.Duration
 	coldRequests   float64
 	resident, most float64
+	// grown is the memory after creating all, and the most until then.
+	grown, grownMost float64
 	// idle is over that long.
 	idle, idleCPU time.Duration
 	idleWrites    int
@@ -123,8 +125,8 @@ func (b *bench) founding(ctx context.Context, s *sizing, plane *fleet.Plane, clu
 		if err != nil {
 			return err
 		}
-		now, most, err := o.Resident()
-		fmt.Printf("   created in %.1f s, %.1f s of processor time; %.1f MB resident, %.1f at most; requests: %s\n", s.created.Seconds(), cpu.Seconds(), now, most, requests)
+		s.grown, s.grownMost, err = o.Resident()
+		fmt.Printf("   created in %.1f s, %.1f s of processor time; %.1f MB resident, %.1f at most; requests: %s\n", s.created.Seconds(), cpu.Seconds(), s.grown, s.grownMost, requests)
 		return err
 	}(), o.Stop())
 }
@@ -253,6 +255,7 @@ func (r *rows) fleet(all []*sizing) {
 			continue
 		}
 		r.plain(name+"created at once until all are ready", s.created.Seconds(), "s", "3 members with TLS each, pods start at once")
+		r.plain(name+"resident memory of the operator that created them at once", s.grown, "MB", fmt.Sprintf("at most %.1f MB until then", s.grownMost))
 		r.plain(name+"requests of the operator until ready, leases aside", s.requests, "requests each", fmt.Sprintf("and %.1f for leases", s.renewals))
 		if i == 0 {
 			continue
