@@ -134,7 +134,7 @@ type Storage struct {
 
 // TLS of a cluster. The zero value is TLS on, with a CA of its own.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.issuer) || !has(self.caSecret) || self.caSecret == ”",message="name either an issuer or a secret with an authority",fieldPath=".issuer",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="!has(self.issuer) || !has(self.caSecret) || size(self.caSecret) == 0",message="name either an issuer or a secret with an authority",fieldPath=".issuer",reason=FieldValueInvalid
 type TLS struct {
 	// Disabled serves peers and clients in plain text.
 	Disabled bool `json:"disabled,omitempty"`
