@@ -101,13 +101,18 @@ $(TOOLS)/helm: hack/versions.env
 picture: build cluster-up ## Make the picture in the README anew, from a real run
 	hack/picture.sh
 
+.PHONY: vulnerabilities
+vulnerabilities: ## Known vulnerabilities of what is called; asks vuln.go.dev
+	go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
+
 .PHONY: generate
-generate: ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference
+generate: ## Regenerate what is generated: deep copies, custom resource definitions, the CLI reference, the modules in docs
 	go run sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION) object crd:maxDescLen=200 output:crd:dir=deploy/crd paths=./pkg/api/v1alpha1/...
 	rm -f deploy/crd/_.yaml # of kinds that no API serves
 	$(MAKE) build # it embeds what was made so far
 	$(BIN)/kubectl-dbop reference --dir docs/reference
 	$(BIN)/kubectl-dbop operator install --dry-run=client --image $(OPERATOR_IMAGE) > deploy/install.yaml
+	GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./cmd/kubectl-dbop | LC_ALL=C sort -u > docs/modules.txt
 
 .PHONY: bench
 bench: build cluster-up ## Measure against the alternatives, as ratios

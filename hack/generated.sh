@@ -3,7 +3,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
-made=(pkg/api deploy docs/reference)
+made=(pkg/api deploy docs/reference docs/modules.txt)
 state() { git status --porcelain -- "${made[@]}"; git diff -- "${made[@]}"; }
 before=$(state)
 make generate

@@ -84,8 +84,8 @@ func (c *Client) requestKey(ctx context.Context, cluster *v1alpha1.DatabaseClust
 	}
 	block, _ := pem.Decode(s.Data[corev1.TLSPrivateKeyKey])
 	if block != nil {
-		if any, err := parseKey(block.Bytes); err == nil {
-			if key, ok := any.(*ecdsa.PrivateKey); ok {
+		if parsed, err := parseKey(block.Bytes); err == nil {
+			if key, ok := parsed.(*ecdsa.PrivateKey); ok {
 				return key, nil
 			}
 		}
