@@ -152,8 +152,23 @@ func unasked(t *testing.T, api client.Client) {
 }
 
 // TestIssuedAuthoritySurvivesCrashes dies at every write of a founding and of
-// a rotation in turn; whoever continues comes to the same end.
+// a rotation in turn, one that ends and one that is given up; whoever continues
+// comes to the same end, with nothing left of the requests.
 func TestIssuedAuthoritySurvivesCrashes(t *testing.T) {
+	t.Run("to its end", func(t *testing.T) {
+		dyingAtEach(t, func(c *Client, cluster *v1alpha1.DatabaseCluster, trust Trust) error {
+			return c.PromoteAuthority(t.Context(), cluster, trust.Next.Fingerprint)
+		})
+	})
+	t.Run("given up", func(t *testing.T) {
+		dyingAtEach(t, func(c *Client, cluster *v1alpha1.DatabaseCluster, _ Trust) error {
+			return c.DropAuthority(t.Context(), cluster)
+		})
+	})
+}
+
+func dyingAtEach(t *testing.T, end func(*Client, *v1alpha1.DatabaseCluster, Trust) error) {
+	t.Helper()
 	died := errors.New("died")
 	for at := 1; ; at++ {
 		left := at
@@ -194,12 +209,20 @@ func TestIssuedAuthoritySurvivesCrashes(t *testing.T) {
 		}
 		until(func() error { return c.EnsureCertificates(t.Context(), cluster) })
 		trust, _ := looked(t, c, cluster)
-		until(func() error { return c.AddAuthority(t.Context(), cluster, trust.Current.Fingerprint) })
+		// Whoever continues does not add what is there already.
+		until(func() error {
+			if trust, _ = looked(t, c, cluster); trust.Next != nil {
+				return nil
+			}
+			return c.AddAuthority(t.Context(), cluster, trust.Current.Fingerprint)
+		})
 		if trust, _ = looked(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" || trust.Next.Fingerprint == trust.Current.Fingerprint {
 			t.Errorf("died at write %d: trust %+v", at, trust)
 		}
+		until(func() error { return end(c, cluster, trust) })
+		unasked(t, api)
 		if left > 0 {
-			if at < 8 {
+			if at < 12 {
 				t.Errorf("only %d writes", at-1)
 			}
 			return

@@ -206,6 +206,10 @@ func (c *Client) PromoteAuthority(ctx context.Context, cluster *v1alpha1.Databas
 	case t.Next == nil || t.Next.Fingerprint != next:
 		return fmt.Errorf("the authorities in secret %s/%s are others by now: %w", s.Namespace, s.Name, ErrConflict)
 	}
+	// A crash right after it was added left the request that it came from.
+	if err := c.forgetRequest(ctx, cluster); err != nil {
+		return err
+	}
 	return c.rewrite(ctx, s, func(d map[string][]byte) {
 		d[corev1.TLSCertKey], d[corev1.TLSPrivateKeyKey] = d[nextCertificateKey], d[nextPrivateKeyKey]
 		d[caKey] = d[nextCertificateKey]
@@ -222,6 +226,10 @@ func (c *Client) DropAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCl
 	}
 	if trustFacts(s).Next == nil {
 		return nil
+	}
+	// What a crash left of its request would be taken for an answer by the next rotation.
+	if err := c.forgetRequest(ctx, cluster); err != nil {
+		return err
 	}
 	return c.rewrite(ctx, s, func(d map[string][]byte) {
 		d[caKey] = d[corev1.TLSCertKey]

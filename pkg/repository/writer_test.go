@@ -104,6 +104,35 @@ func (f *fullStream) Write(p []byte) (int, error) {
 
 func (f *fullStream) Sync() error { return &os.PathError{Op: "sync", Err: syscall.ENOSPC} }
 
+// TestDataThatDoesNotLast: the disk fails after all was written and could be
+// read. The manifest alone would last, and the backup before it stays.
+func TestDataThatDoesNotLast(t *testing.T) {
+	d := testDirectory(t)
+	testPut(t, d, "op", "good")
+	d.files = forgetfulFiles{}
+	if err := store(d, "op", "bad"); !errors.Is(err, syscall.EIO) {
+		t.Errorf("%v", err)
+	}
+	if got, err := content(t, d); err != nil || got != "good" {
+		t.Errorf("there is %q, %v", got, err)
+	}
+}
+
+// forgetfulFiles is a disk that loses data, and keeps manifests.
+type forgetfulFiles struct{ osFiles }
+
+func (f forgetfulFiles) create(path string) (stream, error) {
+	s, err := f.osFiles.create(path)
+	if strings.Contains(path, dataSuffix) {
+		return forgetfulStream{s}, err
+	}
+	return s, err
+}
+
+type forgetfulStream struct{ stream }
+
+func (forgetfulStream) Sync() error { return &os.PathError{Op: "sync", Err: syscall.EIO} }
+
 // Data without a manifest would take room that nobody sees.
 func TestFailedManifestLeavesNoData(t *testing.T) {
 	d := testDirectory(t)

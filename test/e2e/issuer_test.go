@@ -80,16 +80,12 @@ func TestAuthorityFromAnIssuer(t *testing.T) {
 	s.liveCertificates("my-db", "served")
 
 	s.apply(certificate)
-	if r := s.kubectl("wait", "--for=condition=Ready", "certificate/second-authority", "--timeout=1m"); r.Code != 0 {
-		t.Fatal(r, manager.Stderr())
-	}
+	s.mustKubectl("wait", "--for=condition=Ready", "certificate/second-authority", "--timeout=1m")
 	s.create("second", "3.6", "1", "--ca-secret", "second-authority")
 	before := s.signedBy("second", "everybody in this company")
 	// What `cmctl renew` does.
-	if r := s.kubectl("patch", "certificate", "second-authority", "--subresource=status", "--type=json", "-p",
-		`[{"op": "add", "path": "/status/conditions/-", "value": {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "by hand", "lastTransitionTime": "`+metav1.Now().UTC().Format(time.RFC3339)+`"}}]`); r.Code != 0 {
-		t.Fatal(r)
-	}
+	s.mustKubectl("patch", "certificate", "second-authority", "--subresource=status", "--type=json", "-p",
+		`[{"op": "add", "path": "/status/conditions/-", "value": {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "by hand", "lastTransitionTime": "`+metav1.Now().UTC().Format(time.RFC3339)+`"}}]`)
 	s.ok(harness.Until(s.ctx, time.Minute, "cert-manager to renew the authority", func(ctx context.Context) error {
 		secret, err := s.site.Client.CoreV1().Secrets(s.ns).Get(ctx, "second-authority", metav1.GetOptions{})
 		if err == nil && strings.HasPrefix(string(secret.Data["tls.crt"]), before) {
@@ -122,12 +118,8 @@ func (s *scene) certManager() *harness.Process {
 	run("build", "-o", program, ".")
 	definitions := filepath.Join(run("list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager"), "deploy", "crds")
 	for _, kind := range []string{"issuers", "clusterissuers", "certificates", "certificaterequests"} {
-		if r := s.kubectl("apply", "--server-side", "-f", filepath.Join(definitions, "cert-manager.io_"+kind+".yaml")); r.Code != 0 {
-			s.Fatal(r)
-		}
-		if r := s.kubectl("wait", "--for=condition=Established", "crd/"+kind+".cert-manager.io", "--timeout=1m"); r.Code != 0 {
-			s.Fatal(r)
-		}
+		s.mustKubectl("apply", "--server-side", "-f", filepath.Join(definitions, "cert-manager.io_"+kind+".yaml"))
+		s.mustKubectl("wait", "--for=condition=Established", "crd/"+kind+".cert-manager.io", "--timeout=1m")
 	}
 	c := harness.Command{Path: program, Dir: s.home, Env: map[string]string{"KUBECONFIG": s.site.Kubeconfig}}
 	p, err := c.Start(s.ctx, s.ns)
@@ -160,19 +152,10 @@ func (s *scene) signedBy(cluster, name string) string {
 	return string(files["ca.crt"])
 }
 
-func (s *scene) kubectl(args ...string) harness.Result {
-	s.Helper()
-	r, err := s.site.Kubectl(s.home).Run(s.ctx, append([]string{"-n", s.ns}, args...)...)
-	s.ok(err)
-	return r
-}
-
 // apply has kubectl apply a manifest.
 func (s *scene) apply(manifest string) {
 	s.Helper()
 	file := filepath.Join(s.home, fmt.Sprintf("manifest-%d.yaml", time.Now().UnixNano()))
 	s.ok(os.WriteFile(file, []byte(manifest), 0o600))
-	if r := s.kubectl("apply", "-f", file); r.Code != 0 {
-		s.Fatal(r)
-	}
+	s.mustKubectl("apply", "-f", file)
 }

@@ -59,8 +59,7 @@ func (c *custom) backsUp() {
 // kubectl runs it in the namespace and asks for a word in what it says.
 func (c *custom) kubectl(want string, args ...string) {
 	c.Helper()
-	r, err := c.site.Kubectl(c.home).Run(c.ctx, inNamespace(c.ns, args)...)
-	c.ok(err)
+	r := c.scene.kubectl(args...)
 	if !strings.Contains(r.Stdout+r.Stderr, want) {
 		c.Fatalf("expected %q:\n%s", want, r)
 	}

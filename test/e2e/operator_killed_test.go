@@ -103,11 +103,7 @@ func TestOperatorKilled(t *testing.T) {
 // definitions makes sure that custom resources are served.
 func (s *scene) definitions() {
 	s.Helper()
-	r, err := s.site.Kubectl(s.home).Run(s.ctx, "apply", "--server-side", "--force-conflicts", "-f", s.site.Root+"/deploy/crd")
-	s.ok(err)
-	if r.Code != 0 {
-		s.Fatal(r)
-	}
+	s.mustKubectl("apply", "--server-side", "--force-conflicts", "-f", s.site.Root+"/deploy/crd")
 	s.ok(harness.Until(s.ctx, readyWithin, "the kind to be served", func(context.Context) error {
 		_, err := s.site.Client.Discovery().ServerResourcesForGroupVersion(v1alpha1.GroupVersion().String())
 		return err
@@ -165,10 +161,10 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 		if i < 0 {
 			s.Fatalf("%s: the operator was to die at one of %v:\n%s", e.name, points, r)
 		}
-		points = slices.Delete(points, i, i+1)
 		if deaths++; deaths == few {
-			points = nil
+			points = points[:i] // and go on to the end
 		}
+		points = slices.DeleteFunc(points, func(p string) bool { return p == point })
 		died := time.Now()
 		op = s.operating(points...)
 		s.ok(harness.Until(s.ctx, takenOverWithin, "somebody to go on", func(context.Context) error {
@@ -184,8 +180,10 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 		s.Logf("%s: died at %s, taken over after %s", e.name, point, time.Since(died).Round(100*time.Millisecond))
 	}
 	s.Logf("%s: %d deaths, never at %v", e.name, deaths, points)
-	if deaths == 0 {
-		s.Errorf("%s: no operator died", e.name)
+	// Only within and after a step nobody may be met: it is done when that is
+	// seen, and may take one try. Before it somebody always is.
+	if deaths == 0 || slices.ContainsFunc(points, func(p string) bool { return strings.HasPrefix(p, "before:") }) {
+		s.Errorf("%s: %d operators died, none at %v", e.name, deaths, points)
 	}
 	if asking != nil {
 		if r, err := asking.Wait(); err != nil || r.Code != 0 {

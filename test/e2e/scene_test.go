@@ -165,6 +165,22 @@ func (s *scene) dial(name string) *harness.Etcd {
 	return db
 }
 
+// kubectl runs kubectl in the test's namespace.
+func (s *scene) kubectl(args ...string) harness.Result {
+	s.Helper()
+	r, err := s.site.Kubectl(s.home).Run(s.ctx, inNamespace(s.ns, args)...)
+	s.ok(err)
+	return r
+}
+
+// mustKubectl ends the test if kubectl fails.
+func (s *scene) mustKubectl(args ...string) {
+	s.Helper()
+	if r := s.kubectl(args...); r.Code != 0 {
+		s.Fatal(r)
+	}
+}
+
 // ok ends the test on an error.
 func (s *scene) ok(err error) {
 	s.Helper()
