@@ -71,6 +71,7 @@ func Placed(deployment *unstructured.Unstructured) Options {
 			if namespace, ok := strings.CutPrefix(a, "--watch="); ok {
 				o.Watched = append(o.Watched, namespace)
 			}
+			o.ClusterIssuers = o.ClusterIssuers || a == allowClusterIssuers
 		}
 	}
 	return o

@@ -38,7 +38,7 @@ func TestDifferences(t *testing.T) {
 func TestPlaced(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{
-		{Namespace: "elsewhere", Image: "registry/tool:1", Replicas: 3, Watched: []string{"bank", "shop"}},
+		{Namespace: "elsewhere", Image: "registry/tool:1", Replicas: 3, Watched: []string{"bank", "shop"}, ClusterIssuers: true},
 		{Namespace: Namespace, Image: "registry/tool:1", Replicas: 1},
 	} {
 		objects, err := Manifests(o)

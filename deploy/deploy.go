@@ -22,7 +22,12 @@ var files embed.FS
 const (
 	Namespace = "dbop-system"
 	Name      = "dbop-operator"
+	// definition names the role that reads the definition of DatabaseCluster alone.
+	definition = "dbop-operator-definition"
 )
+
+// allowClusterIssuers is the argument of the operator for Options.ClusterIssuers.
+const allowClusterIssuers = "--allow-cluster-issuers"
 
 // Options of an installation.
 type Options struct {
@@ -31,6 +36,8 @@ type Options struct {
 	// Watched are the namespaces that it looks after, all for none: then it has
 	// rights in these alone.
 	Watched []string
+	// ClusterIssuers lets custom resources name issuers that are not of their namespace.
+	ClusterIssuers bool
 	// Replicas of the operator.
 	Replicas int64
 }
@@ -48,7 +55,7 @@ func Manifests(o Options) ([]*unstructured.Unstructured, error) {
 	}
 	var limited []*unstructured.Unstructured
 	for _, u := range out {
-		if len(o.Watched) > 0 && (u.GetKind() == "ClusterRole" || u.GetKind() == "ClusterRoleBinding") {
+		if len(o.Watched) > 0 && u.GetName() != definition && (u.GetKind() == "ClusterRole" || u.GetKind() == "ClusterRoleBinding") {
 			limited = append(limited, o.limit(u)...)
 			continue
 		}
@@ -100,6 +107,9 @@ func (o Options) limit(u *unstructured.Unstructured) []*unstructured.Unstructure
 
 // place puts an object where this installation is.
 func (o Options) place(u *unstructured.Unstructured) error {
+	if err := o.apart(u); err != nil {
+		return err
+	}
 	switch {
 	case u.GetKind() == "Namespace":
 		u.SetName(o.Namespace)
@@ -129,10 +139,26 @@ func (o Options) place(u *unstructured.Unstructured) error {
 	for _, namespace := range slices.Sorted(slices.Values(o.Watched)) {
 		args = append(args, "--watch="+namespace)
 	}
+	if o.ClusterIssuers {
+		args = append(args, allowClusterIssuers)
+	}
 	c["args"], c["image"] = args, o.Image
 	c["env"] = []any{map[string]any{"name": "DBOP_HELPER_IMAGE", "value": o.Image}}
 	return errors.Join(unstructured.SetNestedSlice(u.Object, containers, "spec", "template", "spec", "containers"),
 		unstructured.SetNestedField(u.Object, o.Replicas, "spec", "replicas"))
+}
+
+// apart gives an installation elsewhere a role in the whole cluster of its own,
+// so that the removal of one takes no right from another.
+func (o Options) apart(u *unstructured.Unstructured) error {
+	if u.GetName() != definition || o.Namespace == Namespace {
+		return nil
+	}
+	u.SetName(definition + "-" + o.Namespace)
+	if u.GetKind() != "ClusterRoleBinding" {
+		return nil
+	}
+	return unstructured.SetNestedField(u.Object, u.GetName(), "roleRef", "name")
 }
 
 var errContainers = errors.New("it has not exactly one container")

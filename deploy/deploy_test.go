@@ -1,6 +1,8 @@
 package deploy
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +20,7 @@ func TestManifestsStayWhereTheyBelong(t *testing.T) {
 	}
 	rights := map[string]bool{}
 	for _, o := range objects {
-		if strings.HasPrefix(o.GetKind(), "ClusterRole") {
+		if strings.HasPrefix(o.GetKind(), "ClusterRole") && o.GetName() != "dbop-operator-definition-elsewhere" {
 			t.Errorf("%s %s gives rights in the whole cluster", o.GetKind(), o.GetName())
 		}
 		if o.GetKind() == "Role" && o.GetName() == Name {
@@ -31,6 +33,37 @@ func TestManifestsStayWhereTheyBelong(t *testing.T) {
 	}
 	if len(rights) != 2 || !rights["shop"] || !rights["bank"] {
 		t.Errorf("rights in %v", rights)
+	}
+}
+
+// TestDefinitionIsReadByName: the only right in the whole cluster that an operator
+// of some namespaces has is to read one definition.
+func TestDefinitionIsReadByName(t *testing.T) {
+	t.Parallel()
+	objects, err := Manifests(Options{Namespace: "elsewhere", Watched: []string{"shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, o := range objects {
+		if !strings.HasPrefix(o.GetKind(), "ClusterRole") {
+			continue
+		}
+		raw, err := json.Marshal(map[string]any{"rules": o.Object["rules"], "roleRef": o.Object["roleRef"], "subjects": o.Object["subjects"]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[o.GetKind()+" "+o.GetName()] = string(raw)
+	}
+	name := "dbop-operator-definition-elsewhere"
+	want := map[string]string{
+		"ClusterRole " + name: `{"roleRef":null,"rules":[{"apiGroups":["apiextensions.k8s.io"],"resourceNames":["databaseclusters.dbop.dev"],` +
+			`"resources":["customresourcedefinitions"],"verbs":["get"]}],"subjects":null}`,
+		"ClusterRoleBinding " + name: `{"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"` + name + `"},"rules":null,` +
+			`"subjects":[{"kind":"ServiceAccount","name":"dbop-operator","namespace":"elsewhere"}]}`,
+	}
+	if !maps.Equal(found, want) {
+		t.Errorf("%v", found)
 	}
 }
 

@@ -123,7 +123,7 @@ gone() { k delete dbc --all && until_true 180 "both to go" none_left; }
 none_left() { [ -z "$(k get pods -l app.kubernetes.io/component=database -o name)" ]; }
 
 clean() {
-	"$DBOP_BIN" operator uninstall --operator-namespace "$ns" --watch "$ns" >/dev/null 2>&1 || true
+	"$DBOP_BIN" operator uninstall --yes --operator-namespace "$ns" --watch "$ns" >/dev/null 2>&1 || true
 	kubectl delete namespace "$ns" --wait=false >/dev/null 2>&1 || true
 	rm -f "$times"
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,7 +20,7 @@ type catalog struct{ repo *repository.Directory }
 
 func (c catalog) route(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+repository.PathHealth, healthy)
-	mux.HandleFunc("GET "+repository.PathSpace, c.space)
+	mux.HandleFunc("POST "+repository.PathProbe, c.probe)
 	mux.HandleFunc("GET "+repository.PathBackups, c.list)
 	mux.HandleFunc("GET "+repository.PathBackups+"/{id}", c.get)
 	mux.HandleFunc("DELETE "+repository.PathBackups+"/{id}", c.delete)
@@ -31,35 +30,24 @@ func (c catalog) route(mux *http.ServeMux) {
 
 func healthy(w http.ResponseWriter, _ *http.Request) { wire.Answer(w, http.StatusOK, struct{}{}) }
 
-func (c catalog) space(w http.ResponseWriter, r *http.Request) {
-	free, err := c.repo.Space(r.Context())
-	reply(w, repository.SpaceReply{Free: free}, err)
+func (c catalog) probe(w http.ResponseWriter, r *http.Request) {
+	free, err := c.repo.Probe(r.Context())
+	reply(w, repository.ProbeReply{Free: free}, err)
 }
 
 func (c catalog) list(w http.ResponseWriter, r *http.Request) {
 	list, err := c.repo.List(r.Context(), r.URL.Query().Get("cluster"))
 	listing := repository.Listing{Manifests: list}
-	for _, broken := range parts(err) {
-		if !errors.Is(broken, repository.ErrDamaged) && !errors.Is(broken, repository.ErrFormat) {
-			repository.Faults().Refuse(w, err)
-			return
-		}
-		fault, _ := repository.Faults().Pack(broken)
-		listing.Broken = append(listing.Broken, fault)
+	broken, err := repository.SplitDamaged(err)
+	if err != nil {
+		repository.Faults().Refuse(w, err)
+		return
+	}
+	for _, d := range broken {
+		fault, _ := repository.Faults().Pack(d)
+		listing.Broken = append(listing.Broken, repository.BrokenReply{ID: d.ID, Fault: *fault})
 	}
 	wire.Answer(w, http.StatusOK, listing)
-}
-
-// parts takes a joined error apart, so that each keeps its type on the wire.
-func parts(err error) []error {
-	if err == nil {
-		return nil
-	}
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }
 
 func (c catalog) get(w http.ResponseWriter, r *http.Request) {

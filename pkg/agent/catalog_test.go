@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -31,15 +30,6 @@ func post(t *testing.T, dial dialer, path string, in, out any) {
 	}
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestParts(t *testing.T) {
-	a, b := errors.New("a"), errors.New("b")
-	for want, err := range map[int]error{0: nil, 1: a, 2: errors.Join(a, b)} {
-		if got := parts(err); len(got) != want {
-			t.Errorf("%v: %v", err, got)
-		}
 	}
 }
 

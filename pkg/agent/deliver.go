@@ -65,7 +65,7 @@ func put(ctx context.Context, client *http.Client, body io.ReadCloser, size int6
 	if err := loadFaults().Check(resp); err != nil {
 		return status, err
 	}
-	err = json.NewDecoder(resp.Body).Decode(&status)
+	err = json.NewDecoder(io.LimitReader(resp.Body, maxRequest)).Decode(&status)
 	return status, errors.Join(err, resp.Body.Close())
 }
 

@@ -35,7 +35,7 @@ func TestServe(t *testing.T) {
 	if err := errors.Join(repo.Ready(t.Context()), Ready(t.Context(), dial)); err != nil {
 		t.Fatal(err)
 	}
-	if free, err := repo.Space(t.Context()); err != nil || free <= 0 {
+	if free, err := repo.Probe(t.Context()); err != nil || free <= 0 {
 		t.Errorf("%d bytes free, %v", free, err)
 	}
 	if list, err := repo.List(t.Context(), ""); err != nil || len(list) != 0 {

@@ -17,7 +17,7 @@ func newAgent(f *Factory) *cobra.Command {
 		Args:   cobra.ArbitraryArgs,
 		RunE:   parentOnly,
 	}
-	cmd.AddCommand(newAgentServe(f), newAgentLoad(f), newAgentInstall(), newAgentExamine(f), newAgentCopy())
+	cmd.AddCommand(newAgentServe(f), newAgentLoad(f), newAgentInstall(), newAgentExamine(f), newAgentCopy(), newAgentMeasure())
 	return cmd
 }
 
@@ -49,7 +49,7 @@ func newAgentServe(f *Factory) *cobra.Command {
 }
 
 func newAgentLoad(f *Factory) *cobra.Command {
-	o := agent.LoadOptions{Output: f.Streams.Err}
+	o := agent.LoadOptions{Output: f.verbatim}
 	var unlock, imprint string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",

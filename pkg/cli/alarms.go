@@ -78,7 +78,7 @@ func newAlarmsList(f *Factory) *cobra.Command {
 		Long: `List the alarms that stand, member by member, and how much data each member has and may have. Alarms that stand
 against a member that is no more are listed too: they count as much as the others. Nothing is changed.
 
-Exit codes: 0 none stands, 1 some do, 2 no member answers.`,
+Exit codes: 0 none stands, 10 some do, 11 no member answers.`,
 		Example: `  # List the alarms of my-db
   kubectl dbop alarms list my-db`,
 		Args:              arguments(0, 1, "NAME"),
@@ -112,12 +112,12 @@ func runAlarmsList(ctx context.Context, f *Factory, out *output, args []string, 
 	if err := sheet.show(f, out); err != nil {
 		return err
 	}
-	return verdictCode(ops.Verdict{Level: found.Level})
+	return verdictCode(found.Level)
 }
 
 func (s alarmSheet) show(f *Factory, out *output) error {
 	if !out.human() {
-		return out.print(f.Streams.Out, "ClusterAlarms", s)
+		return out.print(f.results(), "ClusterAlarms", s)
 	}
 	rows := newTable("MEMBER", "ALARMS", "DB-SIZE", "IN-USE", "QUOTA")
 	for _, m := range s.Members {

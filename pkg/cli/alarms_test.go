@@ -24,7 +24,7 @@ func TestAlarmsList(t *testing.T) {
 	b.golden("alarms_list", b.run("alarms", "list", "my-db"))
 	r := b.run("alarms", "list", "my-db", "-o", "json")
 	var sheet alarmSheet
-	if err := json.Unmarshal([]byte(r.out), &sheet); err != nil || r.code != exitDegraded || len(sheet.Alarms) != 2 || len(sheet.Members) != 3 || strings.Contains(r.err, "next:") {
+	if err := json.Unmarshal([]byte(r.out), &sheet); err != nil || r.code != ExitDegraded || len(sheet.Alarms) != 2 || len(sheet.Members) != 3 || strings.Contains(r.err, "next:") {
 		t.Errorf("exit %d, %v\n%s%s", r.code, err, r.out, r.err)
 	}
 	if len(b.writes) > 0 {

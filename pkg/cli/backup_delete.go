@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -15,7 +17,7 @@ func newBackupDelete(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a backup",
-		Long:  "Delete a backup from its repository, for good.",
+		Long:  "Delete a backup from its repository, for good. A damaged one can be deleted, too.",
 		Example: `  # Delete a backup of the default repository
   kubectl dbop backup delete my-db-20261121T101500Z-0a1b`,
 		Args:              arguments(1, 1, "the ID of the backup"),
@@ -33,11 +35,20 @@ func newBackupDelete(f *Factory) *cobra.Command {
 }
 
 func runBackupDelete(ctx context.Context, f *Factory, c *change, repo, id string) error {
-	r, m, err := f.findBackup(ctx, repo, id, "")
-	if err != nil {
+	r, m, err := f.lookUpBackup(ctx, repo, id, "")
+	if r == nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	damaged := errors.Is(err, repository.ErrDamaged)
+	if err != nil && !damaged {
+		return &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()), Hint: displayName + " backup list --repository " + r.URL(), Err: err}
+	}
+	q := backupQuestion(r.URL(), m, f.age(m.FinishedAt))
+	if damaged {
+		m.ID = id
+		q = question{what: "Delete backup " + id + " from " + r.URL(), lost: []string{"a damaged backup: " + err.Error()}}
+	}
 	namespace, err := f.namespace()
 	if err != nil {
 		return err
@@ -45,7 +56,7 @@ func runBackupDelete(ctx context.Context, f *Factory, c *change, repo, id string
 	in := intent{namespace: namespace, subject: "backup/" + id, verbed: "deleted"}
 	if c.dryRun == dryRunNone {
 		if !c.yes {
-			if err := f.confirm(ctx, in, backupQuestion(r.URL(), m, f.age(m.FinishedAt))); err != nil {
+			if err := f.confirm(ctx, in, q); err != nil {
 				return err
 			}
 		}

@@ -59,7 +59,10 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 		auth = "yes: clients need credentials after a restore"
 	}
 	from := m.Member + ", cluster ID " + m.ClusterID
-	if m.Origin != "" {
+	switch {
+	case m.Member == "":
+		from = m.Origin
+	case m.Origin != "":
 		from += "; " + m.Origin
 	}
 	for _, line := range [][2]string{

@@ -63,6 +63,22 @@ func clusterOf(id string) string {
 // findBackup opens the repository and reads one manifest. A wrong identifier
 // is refused before anything is opened.
 func (f *Factory) findBackup(ctx context.Context, flag, id, image string) (repository.Repository, repository.Manifest, error) {
+	r, m, err := f.lookUpBackup(ctx, flag, id, image)
+	if r == nil || err == nil {
+		return r, m, err
+	}
+	_ = r.Close()
+	hint := displayName + " backup list --repository " + r.URL() + " shows the others"
+	if errors.Is(err, repository.ErrDamaged) {
+		hint += "; " + displayName + " backup delete " + id + " --repository " + r.URL() + " deletes this one"
+	}
+	return nil, m, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()), Hint: hint, Err: err}
+}
+
+// lookUpBackup is findBackup for a backup whose manifest may be damaged: the
+// repository is open, also if err is about the manifest.
+func (f *Factory) lookUpBackup(ctx context.Context, flag, id, image string) (repository.Repository, repository.Manifest, error) {
+	id = strings.TrimPrefix(id, "backup/")
 	if err := repository.CheckID(id); err != nil {
 		return nil, repository.Manifest{}, &usageError{text: err.Error(), hint: displayName + " backup list"}
 	}
@@ -71,10 +87,5 @@ func (f *Factory) findBackup(ctx context.Context, flag, id, image string) (repos
 		return nil, repository.Manifest{}, err
 	}
 	m, err := r.Get(ctx, id)
-	if err != nil {
-		_ = r.Close()
-		return nil, m, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()),
-			Hint: displayName + " backup list --repository " + r.URL(), Err: err}
-	}
-	return r, m, nil
+	return r, m, err
 }

@@ -2,9 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -14,8 +19,10 @@ func newBackupList(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [NAME]",
 		Short: "List the backups of a repository",
-		Long:  "List the backups of a repository, newest first: those of one cluster, or of all. The cluster need not exist any more.",
-		Example: `  # List the backups of my-db in the default repository
+		Long: `List the backups of one cluster, or of all, newest first. Without --repository they are those in the cluster's
+repository; without NAME, those in the repositories of all clusters of the namespace and in your default one. The
+cluster need not exist any more. A backup whose manifest can't be read is listed as DAMAGED.`,
+		Example: `  # List the backups of my-db in its repository
   kubectl dbop backup list my-db
 
   # List everything in a directory
@@ -38,49 +45,175 @@ func newBackupList(f *Factory) *cobra.Command {
 	return cmd
 }
 
+// backupList is what list says, for machines.
+type backupList struct {
+	Items   []listedBackup  `json:"items"`
+	Damaged []damagedBackup `json:"damaged,omitempty"`
+	// repositories are those that were listed.
+	repositories []string
+}
+
+type listedBackup struct {
+	repository.Manifest `json:",inline"`
+
+	Repository string `json:"repository"`
+}
+
+type damagedBackup struct {
+	ID         string `json:"id"`
+	Repository string `json:"repository"`
+	Reason     string `json:"reason"`
+	// state is what the table says of it.
+	state string
+}
+
 func runBackupList(ctx context.Context, f *Factory, out *output, repo, name string) error {
-	r, err := f.openRepository(ctx, repo, name, "")
+	urls := []string{repo}
+	if repo == "" && name == "" {
+		var err error
+		if urls, err = f.allRepositories(ctx); err != nil {
+			return err
+		}
+	}
+	found := backupList{Items: []listedBackup{}}
+	var failed []error
+	for i, url := range urls {
+		err := found.add(ctx, f, url, name)
+		if i > 0 && errors.Is(err, fs.ErrNotExist) {
+			continue // nobody backed up to the default repository yet
+		}
+		failed = append(failed, err)
+	}
+	slices.SortStableFunc(found.Items, func(a, b listedBackup) int { return b.StartedAt.Compare(a.StartedAt) })
+	if err := found.show(f, out); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
+}
+
+// allRepositories are those of all clusters of the namespace, and the default
+// one last. Where no API server answers, only the default one is known.
+func (f *Factory) allRepositories(ctx context.Context) ([]string, error) {
+	var urls []string
+	add := func(url string) {
+		if !slices.Contains(urls, url) {
+			urls = append(urls, url)
+		}
+	}
+	namespace, err := f.namespace()
+	if err == nil {
+		var store kube.Store
+		if store, err = f.newStore(kube.DryRunClient); err == nil {
+			clusters, listErr := store.ListClusters(ctx, namespace, "")
+			for i := range clusters {
+				if url := clusters[i].Spec.Backup.Repository; url != "" {
+					add(url)
+				}
+			}
+			err = listErr
+		}
+	}
+	if err != nil {
+		f.note("The clusters of the namespace could not be listed, only the default repository is: %v", err)
+	}
+	at, err := f.location("", nil)
+	if err != nil {
+		return nil, err
+	}
+	add(at.String())
+	return urls, nil
+}
+
+// add lists one repository.
+func (l *backupList) add(ctx context.Context, f *Factory, url, name string) error {
+	r, err := f.openRepository(ctx, url, name, "")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	backups, err := r.List(ctx, name)
+	damaged, err := repository.SplitDamaged(err)
 	if err != nil {
 		return err
 	}
+	l.repositories = append(l.repositories, r.URL())
+	for _, m := range backups {
+		l.Items = append(l.Items, listedBackup{Manifest: m, Repository: r.URL()})
+	}
+	for _, d := range damaged {
+		state := "UNREADABLE"
+		if errors.Is(d, repository.ErrDamaged) {
+			state = "DAMAGED"
+		}
+		l.Damaged = append(l.Damaged, damagedBackup{ID: d.ID, Repository: r.URL(), Reason: d.Error(), state: state})
+	}
+	return nil
+}
+
+func (l *backupList) show(f *Factory, out *output) error {
+	if !out.human() {
+		return out.print(f.Streams.Out, "BackupList", l)
+	}
+	for _, url := range l.repositories {
+		f.note("Repository: %s", url)
+	}
+	for _, d := range l.Damaged {
+		f.note("%s: %s: %s", d.state, d.ID, d.Reason)
+		if d.state == "DAMAGED" {
+			f.note("  %s backup delete %s --repository %s deletes it", displayName, d.ID, d.Repository)
+		}
+	}
 	switch {
-	case !out.human():
-		return out.print(f.Streams.Out, "BackupList", list[repository.Manifest]{Items: backups})
-	case len(backups) == 0:
-		f.note("No backups found in %s.", r.URL())
+	case len(l.Items)+len(l.Damaged) == 0:
+		if len(l.repositories) > 0 {
+			f.note("No backups found.")
+		}
 		return nil
 	case out.name():
-		for _, b := range backups {
-			if _, err := f.Streams.Out.Write([]byte("backup/" + b.ID + "\n")); err != nil {
-				return err
-			}
+		for _, b := range l.Items {
+			fmt.Fprintln(f.Streams.Out, "backup/"+b.ID)
+		}
+		for _, d := range l.Damaged {
+			fmt.Fprintln(f.Streams.Out, "backup/"+d.ID)
 		}
 		return nil
 	}
-	return backupTable(f, backups, out.wide()).print(f.Streams.Out, "")
+	return l.table(f, out.wide()).print(f.Streams.Out, "")
 }
 
-func backupTable(f *Factory, backups []repository.Manifest, wide bool) *table {
+func (l *backupList) table(f *Factory, wide bool) *table {
 	columns := []string{"NAME", "CLUSTER", "ENGINE", "VERSION", "SIZE", "VERIFIED"}
+	several := len(l.repositories) > 1
+	if several {
+		columns = append(columns, "REPOSITORY")
+	}
 	if wide {
 		columns = append(columns, "NAMESPACE", "REVISION", "KEYS", "MEMBER", "SHA256")
 	}
 	t := newTable(append(columns, "AGE")...)
-	for _, b := range backups {
+	for _, b := range l.Items {
 		verified := "no"
 		if b.Verified != nil {
 			verified = f.age(b.Verified.Time)
 		}
 		row := []string{b.ID, b.Cluster, b.Engine, b.Version, size(b.Bytes), verified}
+		if several {
+			row = append(row, b.Repository)
+		}
 		if wide {
 			row = append(row, b.Namespace, itoa(b.Facts.Revision), itoa(b.Facts.Keys), b.Member, b.SHA256)
 		}
 		t.row(append(row, f.age(b.FinishedAt))...)
+	}
+	for _, d := range l.Damaged {
+		row := []string{d.ID, clusterOf(d.ID), unknown, unknown, unknown, d.state}
+		if several {
+			row = append(row, d.Repository)
+		}
+		for len(row) < len(columns)+1 {
+			row = append(row, unknown)
+		}
+		t.row(row...)
 	}
 	return t
 }

@@ -52,7 +52,9 @@ func backupOutside(ctx context.Context, f *Factory, c *change, flags *outsideFla
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	m, err := c.streamOutside(ctx, o, r, plan, id)
+	m, err := c.stream(ctx, plan, func(ctx context.Context, report func(n, total int64)) (repository.Manifest, error) {
+		return o.Backup(ctx, r, id, report)
+	})
 	if err != nil {
 		return err
 	}
@@ -69,8 +71,9 @@ func backupOutside(ctx context.Context, f *Factory, c *change, flags *outsideFla
 	return c.report(ctx, in, nil, nil)
 }
 
-// streamOutside reports as the step of an operation does.
-func (c *change) streamOutside(ctx context.Context, o outsider, r repository.Repository, plan ops.Plan, id string) (repository.Manifest, error) {
+// stream makes a backup outside of an operation, and reports as a step of one does.
+func (c *change) stream(ctx context.Context, plan ops.Plan,
+	work func(ctx context.Context, report func(n, total int64)) (repository.Manifest, error)) (repository.Manifest, error) {
 	reporter := c.f.newReporter(c.progress)
 	defer reporter.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -79,7 +82,7 @@ func (c *change) streamOutside(ctx context.Context, o outsider, r repository.Rep
 	step, began := plan.Steps[0], time.Now()
 	reporter.Planned(plan)
 	reporter.Started(step)
-	m, err := o.Backup(ctx, r, id, func(n, total int64) { reporter.Progress(step, n, total) })
+	m, err := work(ctx, func(n, total int64) { reporter.Progress(step, n, total) })
 	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
 		err = errInterrupted
 	}

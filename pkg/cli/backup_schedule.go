@@ -105,7 +105,7 @@ type scheduleSheet struct {
 	LastBackup *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 }
 
-// showSchedule exits with 1 if a backup is missing that should be there.
+// showSchedule exits with ExitDegraded if a backup is missing that should be there.
 func showSchedule(ctx context.Context, f *Factory, out *output, t *target) error {
 	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
 	if err != nil {
@@ -113,7 +113,7 @@ func showSchedule(ctx context.Context, f *Factory, out *output, t *target) error
 	}
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
-	s, err := observe(ctx, t, world, lookWithin)
+	s, err := f.observe(ctx, t, world, lookWithin)
 	if err != nil {
 		return err
 	}
@@ -122,16 +122,16 @@ func showSchedule(ctx context.Context, f *Factory, out *output, t *target) error
 	case out.name():
 		fmt.Fprintln(f.Streams.Out, "cronjob/"+v1alpha1.Schedule(t.cluster.Name))
 	case !out.human():
-		err = out.print(f.Streams.Out, "BackupSchedule", sheet)
+		err = out.print(f.results(), "BackupSchedule", sheet)
 	case s.Cluster.Spec.Backup.Schedule == "":
 		f.note("%s has no schedule of backups.", t.cluster.Name)
 	case sheet.Schedule == nil:
 		f.note("%s is to be backed up at %q; whether it is could not be looked at: the right to get cronjobs is missing.", t.cluster.Name, s.Cluster.Spec.Backup.Schedule)
 	default:
-		sheet.print(f.Streams.Out, f.Now())
+		sheet.print(f.results(), f.Now())
 	}
 	if err == nil && sheet.Schedule != nil && sheet.Schedule.Problem != "" {
-		return &outcome{exitDegraded}
+		return &outcome{ExitDegraded}
 	}
 	return err
 }

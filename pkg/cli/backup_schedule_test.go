@@ -61,7 +61,7 @@ func TestBackupWaitsItsTurn(t *testing.T) {
 	b.lockErr = &kube.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
 	began := time.Now()
 	r := b.run("backup", "my-db", "--scheduled", "--keep", "3", "--wait-for-turn", "300ms", "--progress", "none")
-	if r.code != ExitRefused || !strings.Contains(r.err, "waiting: ") || time.Since(began) < 300*time.Millisecond {
+	if r.code != ExitBusy || !strings.Contains(r.err, "waiting: ") || time.Since(began) < 300*time.Millisecond {
 		t.Errorf("exit %d after %s\n%s", r.code, time.Since(began), r.err)
 	}
 	if r := b.run("backup", "my-db", "--keep", "3"); r.code != ExitUsage || !strings.Contains(r.err, "--scheduled") {

@@ -59,13 +59,18 @@ type bench struct {
 	// operator is the image of an operator, "" for none.
 	operator string
 	connect  func() error
+	// held says who works on the clusters.
+	held    kube.Holding
+	heldErr error
 	// door leads to a member.
 	door func(member string) (doorway, error)
 	// installer is where an operator is installed; nil for nowhere.
 	installer *fakeSite
 	// customs are custom resources; nil for a server that has none.
 	customs ops.Customs
-	mu      sync.Mutex
+	// handover replaces what adopts and releases clusters.
+	handover func(engine.Engine) (handover, ops.Customs, error)
+	mu       sync.Mutex
 }
 
 func newBench(t *testing.T) *bench {
@@ -171,10 +176,17 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 		b.outsider.config = c
 		return b.outsider, nil
 	}
+	f.holding = func(context.Context, string, string) (kube.Holding, error) { return b.held, b.heldErr }
 	f.evidence = func(context.Context, string, string) kube.Evidence { return b.evidence }
+	f.kept = func(ctx context.Context, namespace, cluster string) (kube.Kept, error) {
+		return kube.Wrap(b.api, kube.Options{}).Kept(ctx, namespace, cluster)
+	}
 	f.newPods = func() (pods, error) { return b.pods, nil }
 	f.newDoorway = b.doorway
 	f.newHandover = func(engine.Engine) (handover, ops.Customs, error) { return nil, b.customs, nil }
+	if b.handover != nil {
+		f.newHandover = b.handover
+	}
 	f.newInstaller = func(mode kube.DryRun) (installer, error) {
 		if b.installer == nil {
 			return &fakeSite{image: b.operator}, nil

@@ -37,7 +37,7 @@ type world struct {
 func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	s := ops.State{Now: noon, Kube: w.facts, View: w.view}
 	c, err := w.b.store(w.mode).GetCluster(ctx, w.key.Namespace, w.key.Name)
-	if errors.Is(err, kube.ErrNotFound) {
+	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrDamaged) && w.wanted != nil {
 		c, err = nil, nil
 	}
 	s.Cluster = c

@@ -46,7 +46,7 @@ func newCertificatesShow(f *Factory) *cobra.Command {
 serves it already. A certificate is WARN in its last 30 days, and FAIL once it ran out or can't be used.
 Keys are never shown.
 
-Exit codes: 0 all are well or have 30 days left at least, 1 one ran out or can't be used.`,
+Exit codes: 0 all are well or have 30 days left at least, 10 one ran out or can't be used.`,
 		Example: `  # Show the certificates of my-db
   kubectl dbop certificates show my-db
 
@@ -78,7 +78,7 @@ func runCertificatesShow(ctx context.Context, f *Factory, out *output, args []st
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
 	ops.LookAtCertificates(world)
-	s, err := observe(ctx, t, world, timeout)
+	s, err := f.observe(ctx, t, world, timeout)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func runCertificatesShow(ctx context.Context, f *Factory, out *output, args []st
 	}
 	for _, row := range sheet.Certificates {
 		if row.Severity == ops.Fail {
-			return &outcome{exitFindings}
+			return &outcome{ExitDegraded}
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func TestCertificates(t *testing.T) {
 		t.Fatalf("wrote %v", b.writes)
 	}
 	b.world.facts.Leaves[0].NotAfter = noon.Add(-time.Hour)
-	if r := b.run("certificates", "show"); r.code != exitFindings || !strings.Contains(r.out, "FAIL    my-db-admin-tls") {
+	if r := b.run("certificates", "show"); r.code != ExitDegraded || !strings.Contains(r.out, "FAIL    my-db-admin-tls") {
 		t.Errorf("one that ran out: exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }

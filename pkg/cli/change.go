@@ -126,11 +126,18 @@ func (c *change) begin(ctx context.Context, verb v1alpha1.Verb, args []string) (
 		return nil, intent{}, err
 	}
 	t, err := c.f.target(ctx, args)
+	if err != nil && verb == v1alpha1.VerbRepair {
+		t, err = c.f.lost(ctx, args, err)
+	}
 	if err != nil {
 		return nil, intent{}, err
 	}
-	return t, intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: c.f.operation(ctx, verb, t.cluster.Name)},
-		subject: t.subject(), next: displayName + " status " + t.cluster.Name}, nil
+	in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: c.f.operation(ctx, verb, t.cluster.Name)},
+		subject: t.subject(), next: displayName + " status " + t.cluster.Name}
+	if t.lost {
+		in.request.Cluster = t.cluster
+	}
+	return t, in, nil
 }
 
 // run carries out an intent, or shows what it would come to.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
@@ -28,10 +29,10 @@ func newCheck(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [NAME]",
 		Short: "Check whether a namespace is ready for a cluster",
-		Long: `Check whether a namespace is ready for a cluster: the API server, rights, storage, Pod Security, quotas and
-the place of backups. With NAME that cluster is diagnosed, too. Nothing is changed.
+		Long: `Check whether a namespace is ready for a cluster: the API server, rights, storage, Pod Security, quotas,
+limit ranges and the place of backups. With NAME that cluster is diagnosed, too. Nothing is changed.
 
-Exit codes: 0 nothing failed, 1 something failed.`,
+Exit codes: 0 nothing failed, 10 something failed.`,
 		Example: `  # Check the present namespace before the first cluster
   kubectl dbop check
 
@@ -83,7 +84,7 @@ func runCheck(ctx context.Context, f *Factory, out *output, args []string, repo 
 		return err
 	}
 	if sheet.failed() {
-		return &outcome{ExitFailed}
+		return &outcome{ExitDegraded}
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.Datab
 		if err != nil {
 			return ops.Site{}, err
 		}
-		if s.Repository.Free, err = d.Probe(); err != nil {
+		if s.Repository.Free, err = d.Probe(ctx); err != nil {
 			s.Repository.Problem = err.Error()
 		}
 	}
@@ -116,7 +117,10 @@ func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.Datab
 	if err != nil {
 		return ops.Site{}, err
 	}
-	s.Kube, s.User = &found, f.whoami(ctx)
+	s.Kube, s.User, s.Member = &found, f.whoami(ctx), ops.MemberSite{Storage: resource.MustParse(defaultStorage)}
+	if cluster != nil {
+		s.Member = ops.MemberSite{Cluster: cluster.Name, Resources: cluster.Spec.Resources, Storage: cluster.Spec.Storage.Size}
+	}
 	return s, nil
 }
 
@@ -126,14 +130,14 @@ func (s checkSheet) failed() bool {
 
 func (s checkSheet) show(f *Factory, out *output) error {
 	if !out.human() {
-		return out.print(f.Streams.Out, "Check", s)
+		return out.print(f.results(), "Check", s)
 	}
 	all := s.Findings
 	if s.Cluster != nil {
 		all = slices.Concat(all, s.Cluster.Findings)
 	}
 	paint := f.outPalette()
-	printFindings(f.Streams.Out, paint, all, out.wide())
+	printFindings(f.results(), paint, all, out.wide())
 	_, err := fmt.Fprintf(f.Streams.Out, "\n%s\n", tally(all))
 	return err
 }

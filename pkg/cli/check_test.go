@@ -39,7 +39,7 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 	b.site.Classes = kube.Classes{Unknown: "you may not list storageclasses.storage.k8s.io"}
 	b.site.Missing = []kube.Right{{Verb: "create", Group: "apps", Resource: "statefulsets", Role: "dbop-operate"}, {Verb: "create", Resource: "secrets", Role: "dbop-operate"}}
 	b.golden("check", b.checked("--repository", "pvc:backups"))
-	if r := b.checked("-o", "json"); r.code != ExitFailed || !strings.Contains(r.out, `"kind": "Check"`) || !strings.Contains(r.out, `"severity": "FAIL"`) {
+	if r := b.checked("-o", "json"); r.code != ExitDegraded || !strings.Contains(r.out, `"kind": "Check"`) || !strings.Contains(r.out, `"severity": "FAIL"`) {
 		t.Errorf("exit %d\n%s", r.code, r.out)
 	}
 	if len(b.writes) > 0 {
@@ -54,7 +54,7 @@ func TestCheckDiagnosesTheNamedCluster(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	b.world.facts.Foreign = []string{"service/my-db"}
-	if r := b.checked("my-db"); r.code != ExitFailed {
+	if r := b.checked("my-db"); r.code != ExitDegraded {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
@@ -64,7 +64,7 @@ func TestCheckWithoutAServer(t *testing.T) {
 	r := b.checkedOn(func() (*version.Info, error) {
 		return nil, &kube.UnreachableError{Server: "https://k8s", Err: errors.New("connection refused")}
 	}, "my-db")
-	if r.code != ExitFailed || !strings.Contains(r.out, "can't be reached") || !strings.Contains(r.out, "do:   check the address") || strings.Contains(r.out, "rights") {
+	if r.code != ExitDegraded || !strings.Contains(r.out, "can't be reached") || !strings.Contains(r.out, "do:   check the address") || strings.Contains(r.out, "rights") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
@@ -79,7 +79,7 @@ func TestCheckLeavesNothingInTheRepository(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left %v, %v", entries, err)
 	}
-	if r := b.checked("--repository", "dir:"+filepath.Join(b.dir, "kubeconfig")); r.code != ExitFailed || !strings.Contains(r.out, "is not a directory") {
+	if r := b.checked("--repository", "dir:"+filepath.Join(b.dir, "kubeconfig")); r.code != ExitDegraded || !strings.Contains(r.out, "is not a directory") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }

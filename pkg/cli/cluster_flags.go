@@ -26,11 +26,14 @@ type clusterFlags struct {
 	force                   bool
 }
 
+// defaultStorage is the size of a member's volume if nothing was said.
+const defaultStorage = "1Gi"
+
 // addTo defines the flags that create and restore share.
 func (c *clusterFlags) addTo(f *Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.version, "version", c.version, "Version of the database, such as 3.6 (its newest patch) or 3.6.16.")
-	flags.StringVar(&c.storage, "storage", "1Gi", "Size of each member's volume, such as 10Gi.")
+	flags.StringVar(&c.storage, "storage", defaultStorage, "Size of each member's volume, such as 10Gi.")
 	flags.StringVar(&c.storageClass, "storage-class", "", "Storage class of the volumes; the cluster's default class if not set.")
 	flags.StringVar(&c.cpu, "cpu", "", "CPU request of each member, such as 500m.")
 	flags.StringVar(&c.memory, "memory", "", "Memory request and limit of each member, such as 1Gi.")

@@ -1,6 +1,11 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
 
 // palette paints text, or leaves it alone.
 type palette struct{ on bool }
@@ -36,3 +41,16 @@ func (p palette) faint(s string) string  { return p.paint(2, s) }
 func (p palette) red(s string) string    { return p.paint(31, s) }
 func (p palette) green(s string) string  { return p.paint(32, s) }
 func (p palette) yellow(s string) string { return p.paint(33, s) }
+
+// level is a verdict's level as it stands at the top of a screen.
+func (p palette) level(l ops.Level) string {
+	text := strings.ToUpper(string(l))
+	switch l {
+	case ops.Healthy:
+		return p.green(text)
+	case ops.Degraded:
+		return p.yellow(text)
+	default:
+		return p.red(text)
+	}
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // A suggestion that is late or too long helps nobody.
@@ -62,7 +64,7 @@ func clusterNames(ctx context.Context, f *Factory) ([]string, error) {
 		return nil, err
 	}
 	clusters, err := store.ListClusters(ctx, namespace, "")
-	if err != nil {
+	if err != nil && !errors.Is(err, kube.ErrDamaged) {
 		return nil, err
 	}
 	names := make([]string, len(clusters))
@@ -122,12 +124,16 @@ func completeBackups(f *Factory, repo *string) completion {
 		}
 		defer func() { _ = r.Close() }()
 		backups, err := r.List(ctx, "")
+		damaged, err := repository.SplitDamaged(err)
 		if err != nil {
 			return nil, err
 		}
 		var out []string
 		for _, b := range backups {
 			out = append(out, b.ID)
+		}
+		for _, d := range damaged {
+			out = append(out, d.ID)
 		}
 		return out, nil
 	})

@@ -89,6 +89,6 @@ func runningMember(ctx context.Context, reader pods, t *target, member string) (
 			return p.Name, m, nil
 		}
 	}
-	return "", "", &engine.Refusal{Check: "member", Reason: fmt.Sprintf("no member of %s to connect to: %q is not among %s", t.cluster.Name, member, orNone(members)),
+	return "", "", &engine.Refusal{Check: "member", Unknown: member != "", Reason: fmt.Sprintf("no member of %s to connect to: %q is not among %s", t.cluster.Name, member, orNone(members)),
 		Hint: displayName + " status " + t.cluster.Name}
 }

@@ -27,6 +27,7 @@ func checkName(name string) error {
 func newCreate(f *Factory, m mode) *cobra.Command {
 	c := newChange(f, m)
 	flags := &clusterFlags{}
+	var fromVolumes, discard bool
 	cmd := &cobra.Command{
 		Use:   "create NAME --engine ENGINE",
 		Short: "Create a database cluster",
@@ -39,12 +40,18 @@ nothing to a cluster that is as asked already.`,
   kubectl dbop create my-db --engine etcd --version 3.6 --members 3 --storage 8Gi --require-spread
 
   # Let nobody in who does not log in
-  kubectl dbop create my-db --engine etcd --auth`,
+  kubectl dbop create my-db --engine etcd --auth
+
+  # Start a cluster again that was deleted and whose volumes were kept
+  kubectl dbop create my-db --from-volumes`,
 		Args:              arguments(1, 1, "the NAME of the new cluster"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err
+			}
+			if fromVolumes {
+				return c.fromVolumes(cmd, args)
 			}
 			if flags.engine == "" {
 				return &usageError{text: "--engine is required", hint: displayName + " engines lists what there is"}
@@ -56,10 +63,17 @@ nothing to a cluster that is as asked already.`,
 			if err != nil {
 				return err
 			}
+			if discard {
+				in.request.Operation.Purge = true
+				in.ask = func(p *ops.Prepared) (question, error) { return discardQuestion(args[0], p), nil }
+			}
 			return c.run(cmd.Context(), in)
 		},
 	}
-	c.addTo(cmd, shortTimeout, false)
+	c.addTo(cmd, shortTimeout, true)
+	cmd.Flags().BoolVar(&fromVolumes, "from-volumes", false, "Start the members of an earlier cluster of this name again, on the volumes that it left.")
+	cmd.Flags().BoolVar(&discard, "discard-volumes", false, "Delete the volumes that an earlier cluster of this name left, with all data in them.")
+	cmd.MarkFlagsMutuallyExclusive("from-volumes", "discard-volumes")
 	cmd.Flags().StringVar(&flags.engine, "engine", "", "Database product, see 'kubectl dbop engines'.")
 	cmd.Flags().Int32Var(&flags.members, "members", 3, "Number of members.")
 	cmd.Flags().BoolVar(&flags.auth, "auth", false, "Demand from the beginning that clients log in, see 'kubectl dbop auth'.")
@@ -92,4 +106,41 @@ func createIntent(ctx context.Context, f *Factory, flags *clusterFlags, name str
 	}
 	return intent{namespace: namespace, engine: e, request: ops.Request{Operation: spec, Cluster: cluster},
 		subject: e.Name() + "/" + name, verbed: "created", next: displayName + " status " + name}, nil
+}
+
+// fromVolumes starts an earlier cluster again on its volumes: what it is comes
+// from them, so no other flag may say it.
+func (c *change) fromVolumes(cmd *cobra.Command, args []string) error {
+	for _, flag := range []string{"engine", "version", "members", "storage", "storage-class", "auth", "image"} {
+		if cmd.Flags().Changed(flag) {
+			return misuse("--from-volumes starts the cluster as it was: --%s can't be given with it", flag)
+		}
+	}
+	ctx := cmd.Context()
+	_, err := c.f.target(ctx, args)
+	if err == nil {
+		return &ops.Error{Kind: ops.Refused, Check: "exists", Message: "cluster " + args[0] + " exists already",
+			Hint: displayName + " status " + args[0] + "; a member that is stopped starts with: " + displayName + " start " + args[0]}
+	}
+	t, err := c.f.lost(ctx, args, err)
+	if err != nil {
+		return err
+	}
+	in := intent{namespace: t.namespace, engine: t.engine, subject: t.subject(), verbed: "created from its volumes", next: displayName + " status " + args[0],
+		request: ops.Request{Operation: c.f.operation(ctx, v1alpha1.VerbRepair, args[0]), Cluster: t.cluster}}
+	return c.run(ctx, in)
+}
+
+// discardQuestion tells which volumes will be gone for good.
+func discardQuestion(name string, p *ops.Prepared) question {
+	q := question{what: "Create cluster " + name + " and delete what an earlier one left", typed: name}
+	for _, step := range p.Plan.Steps {
+		if step.Action == ops.ActionDeleteVolume {
+			q.lost = append(q.lost, step.Touches...)
+		}
+	}
+	if len(q.lost) == 0 {
+		q.typed, q.lost = "", []string{"nothing: there are no such volumes"}
+	}
+	return q
 }

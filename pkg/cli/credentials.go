@@ -151,7 +151,7 @@ func runCredentialsShow(ctx context.Context, f *Factory, out *output, args []str
 			return err
 		}
 		if one.Secret == "" && len(args) > 1 {
-			return &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("there is no secret of a user %s of %s", u, t.cluster.Name), Hint: displayName + " user list " + t.cluster.Name, Err: kube.ErrNotFound}
+			return &ops.Error{Kind: ops.Refused, Check: "user", Unknown: true, Message: fmt.Sprintf("there is no secret of a user %s of %s", u, t.cluster.Name), Hint: displayName + " user list " + t.cluster.Name, Err: kube.ErrNotFound}
 		}
 		found = append(found, one)
 	}

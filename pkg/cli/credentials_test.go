@@ -38,7 +38,7 @@ func TestCredentialsShow(t *testing.T) {
 		"client    <none>               <none>       <none>        my-db-client-tls\n" +
 		"billing   my-db-user-billing   billing.2    billing       <none>\n"
 	r := b.run("credentials", "show", "my-db")
-	if r.out != shown || !strings.Contains(r.err, "kubectl dbop auth enable my-db") {
+	if r.out != shown || !strings.Contains(r.err, "kubectl dbop -n shop auth enable my-db") {
 		t.Errorf("%s%s", r.out, r.err)
 	}
 	for _, args := range [][]string{{"credentials", "show", "my-db"}, {"credentials", "show", "my-db", "-o", "json"}} {
@@ -50,7 +50,7 @@ func TestCredentialsShow(t *testing.T) {
 	if !strings.Contains(r.out, "s3cret-billing") || strings.Contains(r.out, "s3cret-root") || strings.Contains(r.err, "s3cret") {
 		t.Errorf("revealed:\n%s%s", r.out, r.err)
 	}
-	if r := b.run("credentials", "show", "my-db", "nobody"); r.code != ExitFailed || !strings.Contains(r.err, "kubectl dbop user list my-db") {
+	if r := b.run("credentials", "show", "my-db", "nobody"); r.code != ExitUsage || !strings.Contains(r.err, "kubectl dbop -n shop user list my-db") {
 		t.Errorf("nobody: exit %d\n%s", r.code, r.err)
 	}
 }
@@ -84,7 +84,7 @@ func TestAuthAsks(t *testing.T) {
 		{[]string{"credentials", "rotate", "my-db", "--drop-old", "--yes"}, ExitDone, ""},
 		{[]string{"auth", "disable", "my-db"}, ExitUsage, "repeat with --yes"},
 		{[]string{"auth", "disable", "my-db", "--yes"}, ExitDone, ""},
-		{[]string{"user", "delete", "my-db", "nobody", "--yes"}, ExitRefused, "not made by this tool"},
+		{[]string{"user", "delete", "my-db", "nobody", "--yes"}, ExitUsage, "not made by this tool"},
 	} {
 		if r := b.run(c.args...); r.code != c.code || !strings.Contains(r.err, c.says) {
 			t.Errorf("%v: exit %d, want %d\n%s%s", c.args, r.code, c.code, r.out, r.err)

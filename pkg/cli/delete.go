@@ -27,6 +27,7 @@ half-made cluster too, and ends an operation that is in flight.`,
 		Args:              arguments(1, 1, "the NAME of the cluster"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = []string{bareName(args[0])}
 			if err := c.check(); err != nil {
 				return err
 			}
@@ -43,7 +44,7 @@ half-made cluster too, and ends an operation that is in flight.`,
 			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, subject: t.subject(), verbed: "deleted",
 				ask: func(p *ops.Prepared) (question, error) { return deletionQuestion(args[0], spec, p), nil }}
 			if !purge {
-				in.next = "kubectl get pvc -l " + v1alpha1.LabelCluster + "=" + args[0] + " -n " + t.namespace + " lists the kept volumes"
+				in.next = displayName + " create " + t.cluster.Name + " --from-volumes starts its members again on the volumes that are kept"
 			}
 			return c.run(cmd.Context(), in)
 		},

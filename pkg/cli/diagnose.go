@@ -11,12 +11,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// The exit codes of diagnose, besides 0.
-const (
-	exitFindings = 1
-	exitNoServe  = 2
-)
-
 // diagnosisSheet is what diagnose says, for machines.
 type diagnosisSheet struct {
 	Namespace     string `json:"namespace"`
@@ -35,7 +29,7 @@ func newDiagnose(f *Factory) *cobra.Command {
 at. Every finding is OK, WARN or FAIL, with what it rests on and what to do. A lost quorum is called transient
 or permanent. Nothing is changed.
 
-Exit codes: 0 nothing failed, 1 something failed and the cluster serves, 2 the cluster does not serve.`,
+The verdict and the exit code are those of status: 0 healthy, 10 degraded, 11 down.`,
 		Example: `  # Examine the only cluster of the namespace
   kubectl dbop diagnose
 
@@ -68,13 +62,7 @@ func runDiagnose(ctx context.Context, f *Factory, out *output, args []string, ti
 	if err := sheet.show(f, out); err != nil {
 		return err
 	}
-	switch {
-	case !d.Serves:
-		return &outcome{exitNoServe}
-	case ops.Count(d.Findings, ops.Fail) > 0:
-		return &outcome{exitFindings}
-	}
-	return nil
+	return verdictCode(d.Level)
 }
 
 // diagnose looks once and examines what was seen.
@@ -94,19 +82,17 @@ func (f *Factory) look(ctx context.Context, t *target, timeout time.Duration) (o
 	}
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
-	return observe(ctx, t, world, timeout)
+	ops.LookAtAll(world)
+	return f.observe(ctx, t, world, timeout)
 }
 
 func (s diagnosisSheet) show(f *Factory, out *output) error {
 	if !out.human() {
-		return out.print(f.Streams.Out, "ClusterDiagnosis", s)
+		return out.print(f.results(), "ClusterDiagnosis", s)
 	}
 	paint := f.outPalette()
-	head := paint.green("SERVES")
-	if !s.Serves {
-		head = paint.red("DOES NOT SERVE")
-	}
+	head := paint.level(s.Level)
 	fmt.Fprintf(f.Streams.Out, "%s  %s/%s in namespace %s: %s\n\n", head, s.Engine, s.Name, s.Namespace, tally(s.Findings))
-	printFindings(f.Streams.Out, paint, s.Findings, out.wide())
+	printFindings(f.results(), paint, s.Findings, out.wide())
 	return nil
 }

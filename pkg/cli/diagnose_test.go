@@ -17,15 +17,15 @@ func TestDiagnoseTellsByExitCode(t *testing.T) {
 		t.Errorf("it wrote: %v", b.writes)
 	}
 	b.world.facts.Members[1].Volume = kube.Volume{}
-	if r := b.run("diagnose"); r.code != exitFindings || !strings.Contains(r.out, "do:   kubectl dbop replace-member my-db my-db-2") {
+	if r := b.run("diagnose"); r.code != ExitDegraded || !strings.Contains(r.out, "do:   kubectl dbop -n shop replace-member my-db my-db-2") {
 		t.Errorf("exit %d\n%s", r.code, r.out)
 	}
 	b.world.facts = kube.Facts{}
 	b.world.view.Quorum = false
-	if r := b.run("diagnose"); r.code != exitNoServe || !strings.Contains(r.out, "lost, permanent") {
+	if r := b.run("diagnose"); r.code != ExitDown || !strings.Contains(r.out, "lost, permanent") {
 		t.Errorf("exit %d\n%s", r.code, r.out)
 	}
-	if r := b.run("diagnose", "nope"); r.code != ExitFailed || !strings.Contains(r.err, "not found") {
+	if r := b.run("diagnose", "nope"); r.code != ExitNotFound || !strings.Contains(r.err, "not found") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 }

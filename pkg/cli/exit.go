@@ -4,18 +4,28 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// The exit codes. They tell the outcome of the work, not of the request.
-// status has two of its own: 1 degraded, 2 down; and so has diagnose, see there.
+// The exit codes; docs/conventions.md tells what they mean.
 const (
 	ExitDone        = 0
 	ExitFailed      = 1
 	ExitUsage       = 2
 	ExitUnchanged   = 3
 	ExitRefused     = 4
+	ExitBusy        = 5
+	ExitNotFound    = 6
+	ExitForbidden   = 7
+	ExitUnreachable = 8
+	ExitNeedsHuman  = 9
+	ExitDegraded    = 10
+	ExitDown        = 11
 	ExitTimedOut    = 124
 	ExitInterrupted = 130
 )
@@ -44,18 +54,63 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errInterrupted):
 		return ExitInterrupted
 	case errors.Is(err, kube.ErrHeld):
-		return ExitRefused
+		return ExitBusy
+	case mistyped(err):
+		return ExitUsage
 	}
 	switch ops.KindOf(err) {
-	case ops.Refused, ops.Busy:
+	case ops.Refused:
 		return ExitRefused
+	case ops.Busy:
+		return ExitBusy
+	case ops.NeedsHuman:
+		return ExitNeedsHuman
 	case ops.TimedOut:
 		return ExitTimedOut
 	case ops.Interrupted:
 		return ExitInterrupted
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	return failureCode(err)
+}
+
+// failureCode tells apart what no attempt was made for.
+func failureCode(err error) int {
+	failed, _ := errors.AsType[*ops.Error](err)
+	_, unreachable := errors.AsType[*kube.UnreachableError](err)
+	_, unconfigured := errors.AsType[*kube.ConfigError](err)
+	_, forbidden := errors.AsType[*kube.ForbiddenError](err)
+	_, denied := kube.Denied(err)
+	switch {
+	case failed != nil && failed.Check == checkNotFound, errors.Is(err, repository.ErrNotFound):
+		return ExitNotFound
+	case forbidden && !denied, apierrors.IsUnauthorized(err):
+		return ExitForbidden
+	case unreachable, unconfigured, errors.Is(err, kube.ErrTimeout):
+		return ExitUnreachable
+	case errors.Is(err, context.DeadlineExceeded):
 		return ExitTimedOut
 	}
 	return ExitFailed
+}
+
+// checkNotFound marks the error about a thing that a person named and that does not exist.
+const checkNotFound = "not-found"
+
+// mistyped reports whether the command names an engine, version, member or user that is not known.
+func mistyped(err error) bool {
+	failed, _ := errors.AsType[*ops.Error](err)
+	refusal, _ := errors.AsType[*engine.Refusal](err)
+	return failed != nil && failed.Unknown || refusal != nil && refusal.Unknown
+}
+
+// verdictCode is the exit code of a command that judges a cluster.
+func verdictCode(level ops.Level) error {
+	switch level {
+	case ops.Healthy:
+		return nil
+	case ops.Degraded:
+		return &outcome{ExitDegraded}
+	default:
+		return &outcome{ExitDown}
+	}
 }

@@ -6,16 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 func TestExitDone(t *testing.T) {
@@ -25,10 +29,10 @@ func TestExitDone(t *testing.T) {
 	}
 }
 
-func TestExitFailed(t *testing.T) {
+func TestExitNotFound(t *testing.T) {
 	b := newBench(t)
 	r := b.run("scale", "nope", "--members", "3")
-	if r.code != ExitFailed || !strings.Contains(r.err, "error: cluster nope not found in namespace shop\nhint: ") {
+	if r.code != ExitNotFound || !strings.Contains(r.err, "error: cluster nope not found in namespace shop\nhint: ") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 }
@@ -40,7 +44,7 @@ func TestExitUsage(t *testing.T) {
 		{"scale", "my-db"}, {"upgrade", "my-db"}, {"list", "--nope"}, {"list", "my-db"}, {"list", "-o", "xml"}, {"list", "my-db", "-A"},
 		{"backup", "describe", "../../etc"}, {"create", "a", "--engine", "fakedb", "--storage", "many"}, {"create", "a", "--engine", "fakedb", "--dry-run=maybe"},
 		{"create", "a", "--engine", "fakedb", "--progress=loud"}, {"list", "--color=pink"}, {"plan", "nonsense"}, {"backup", "x", "--to", "/a", "--repository", "dir:/b"},
-		{"connect", "my-db", "get"}, {"completion", "cmd"}, {"scale", "x", "--members", "3", "--timeout", "0s"},
+		{"connect", "my-db", "get"}, {"completion", "cmd"}, {"help", "nonsense"}, {"help", "backup", "nonsense"}, {"help", "create", "more"}, {"scale", "x", "--members", "3", "--timeout", "0s"},
 	} {
 		r := b.run(args...)
 		if r.code != ExitUsage || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "usage: kubectl dbop") {
@@ -68,7 +72,6 @@ func TestExitRefused(t *testing.T) {
 	b.cluster("my-db")
 	for _, args := range [][]string{
 		{"scale", "my-db", "--members", "4"}, {"scale", "my-db", "--members", "9"}, {"create", "even", "--engine", "fakedb", "--members", "2"},
-		{"create", "a", "--engine", "oracle"}, {"create", "a", "--engine", "fakedb", "--version", "9.9"},
 		{"create", "my-db", "--engine", "fakedb", "--version", "3.6"}, {"upgrade", "my-db", "--version", "3.7"},
 	} {
 		r := b.run(append(args, "--progress", "none")...)
@@ -78,7 +81,7 @@ func TestExitRefused(t *testing.T) {
 	}
 	b.lockErr = &kube.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
 	r := b.run("scale", "my-db", "--members", "5")
-	if r.code != ExitRefused || !strings.Contains(r.err, "bob@laptop") {
+	if r.code != ExitBusy || !strings.Contains(r.err, "bob@laptop") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 }
@@ -130,9 +133,64 @@ func TestSecondSignalLeavesAtOnce(t *testing.T) {
 	}
 }
 
-func TestNeedsHumanIsAFailure(t *testing.T) {
-	if code := exitCode(t.Context(), &ops.Error{Kind: ops.NeedsHuman}); code != ExitFailed {
-		t.Errorf("exit %d", code)
+// TestExitUnknown: what does not exist in any cluster is a mistake of who typed it.
+func TestExitUnknown(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	for _, args := range [][]string{
+		{"create", "a", "--engine", "oracle"}, {"create", "a", "--engine", "fakedb", "--version", "9.9"},
+		{"remove-member", "my-db", "my-db-9", "--yes"}, {"user", "delete", "my-db", "nobody", "--yes"}, {"credentials", "show", "my-db", "nobody"},
+	} {
+		if r := b.run(args...); r.code != ExitUsage || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") {
+			t.Errorf("%v: exit %d\n%s", args, r.code, r.err)
+		}
+	}
+}
+
+// TestExitCodesOfErrors: what Kubernetes or the database answered tells by its code.
+func TestExitCodesOfErrors(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
+	for _, row := range []struct {
+		code int
+		err  error
+	}{
+		{ExitFailed, errors.New("plain")},
+		{ExitFailed, &ops.Error{Kind: ops.Failed, Message: "secrets", Err: kube.ErrNotFound}},
+		{ExitFailed, &kube.ForbiddenError{Denied: "a quota", Err: forbidden}},
+		{ExitNotFound, &ops.Error{Kind: ops.Failed, Err: repository.ErrNotFound}},
+		{ExitForbidden, &kube.ForbiddenError{Err: forbidden}},
+		{ExitForbidden, apierrors.NewUnauthorized("no")},
+		{ExitUnreachable, &kube.UnreachableError{Server: "x", Err: errors.New("refused")}},
+		{ExitUnreachable, &kube.ConfigError{Reason: "none"}},
+		{ExitUnreachable, kube.ErrTimeout},
+		{ExitNeedsHuman, &ops.Error{Kind: ops.NeedsHuman}},
+		{ExitBusy, &ops.Error{Kind: ops.Busy}},
+		{ExitTimedOut, context.DeadlineExceeded},
+	} {
+		if code := exitCode(t.Context(), fmt.Errorf("wrapped: %w", row.err)); code != row.code {
+			t.Errorf("%v: exit %d, want %d", row.err, code, row.code)
+		}
+	}
+}
+
+// TestExitCodesAreDocumented: the table names the codes that there are, and no others.
+func TestExitCodesAreDocumented(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/conventions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(string(raw), -1) {
+		got = append(got, m[1])
+	}
+	var want []string
+	for _, code := range []int{ExitDone, ExitFailed, ExitUsage, ExitUnchanged, ExitRefused, ExitBusy, ExitNotFound, ExitForbidden, ExitUnreachable,
+		ExitNeedsHuman, ExitDegraded, ExitDown, ExitTimedOut, ExitInterrupted} {
+		want = append(want, strconv.Itoa(code))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/conventions.md (-want +got):\n%s", diff)
 	}
 }
 
@@ -171,7 +229,7 @@ func TestResumeAndCancel(t *testing.T) {
 			t.Fatalf("exit %d\n%s", r.code, r.err)
 		}
 		b.world.before = nil
-		if r := b.run("upgrade", "my-db", "--version", "3.6"); r.code != ExitRefused || !strings.Contains(r.err, "resume my-db") {
+		if r := b.run("upgrade", "my-db", "--version", "3.6"); r.code != ExitBusy || !strings.Contains(r.err, "resume my-db") {
 			t.Errorf("another operation in between: exit %d\n%s", r.code, r.err)
 		}
 		if r := b.run(verb, "--dry-run"); r.code != ExitDone || !strings.Contains(r.out, "(dry run)") || !strings.Contains(r.err, map[string]string{"resume": "Register my-db-5", "cancel": "Withdraw learner"}[verb]) {

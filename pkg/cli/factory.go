@@ -58,9 +58,13 @@ type Factory struct {
 	Config
 	interruption
 
-	flags  *genericclioptions.ConfigFlags
+	flags *genericclioptions.ConfigFlags
+	// asked is the command that runs, as it is recorded.
+	asked  string
 	color  string
 	random io.Reader
+	// verbatim is standard error for what others wrote, such as a log.
+	verbatim io.Writer
 
 	newStore  func(kube.DryRun) (kube.Store, error)
 	newRunner func(runnerOptions) (*runner, error)
@@ -71,8 +75,12 @@ type Factory struct {
 	newVerifier func(runnerOptions) (verifier, error)
 	// newOutsider finds a database that something else made.
 	newOutsider func(context.Context, ops.OutsiderConfig) (outsider, error)
+	// holding says who works on a cluster.
+	holding func(ctx context.Context, namespace, cluster string) (kube.Holding, error)
 	// evidence is everything that exists of a cluster.
 	evidence func(ctx context.Context, namespace, cluster string) kube.Evidence
+	// kept is what is there of a cluster besides its record.
+	kept func(ctx context.Context, namespace, cluster string) (kube.Kept, error)
 	// newRepository opens a repository; image runs the helper pod where one is needed.
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	// newKeys reads users and passwords.
@@ -87,8 +95,9 @@ type Factory struct {
 
 // newFactory makes a factory for a real cluster.
 func newFactory(c Config) *Factory {
-	c.Streams.Err = &lockedWriter{w: c.Streams.Err}
 	f := &Factory{Config: c, flags: genericclioptions.NewConfigFlags(true), random: rand.Reader}
+	f.verbatim = &lockedWriter{w: c.Streams.Err}
+	f.Streams.Err = advice{f.verbatim, f.complete}
 	live := &live{f: f, config: sync.OnceValues(f.restConfig)}
 	f.newStore = live.store
 	f.newRunner = live.runner
@@ -96,7 +105,9 @@ func newFactory(c Config) *Factory {
 	f.newDoorway = live.doorway
 	f.newVerifier = live.verifier
 	f.newOutsider = live.outsider
+	f.holding = live.holding
 	f.evidence = live.evidence
+	f.kept = live.kept
 	f.newRepository = live.repository
 	f.newKeys = live.keys
 	f.newInstaller = live.installer
@@ -157,7 +168,7 @@ func (f *Factory) engineNamed(name string) (engine.Engine, error) {
 		names = append(names, e.Name())
 	}
 	slices.Sort(names)
-	return nil, &engine.Refusal{Check: "engine", Reason: fmt.Sprintf("engine %q is not known", name),
+	return nil, &engine.Refusal{Check: "engine", Unknown: true, Reason: fmt.Sprintf("engine %q is not known", name),
 		Hint: "choose one of: " + strings.Join(names, ", ")}
 }
 
@@ -168,23 +179,6 @@ func (f *Factory) outPalette() palette { return newPalette(f.color, f.Streams.Ou
 // note says something to the person, never to a program.
 func (f *Factory) note(format string, args ...any) {
 	fmt.Fprintf(f.Streams.Err, format+"\n", args...)
-}
-
-// commandLine is what repeats this command.
-func (f *Factory) commandLine() string {
-	return strings.TrimSuffix(displayName+" "+words(f.Args), " ")
-}
-
-// words writes arguments as a shell reads them.
-func words(args []string) string {
-	var out []string
-	for _, a := range args {
-		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?`#~!") {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		out = append(out, a)
-	}
-	return strings.Join(out, " ")
 }
 
 // defaultDirectory is the repository of those who name none.

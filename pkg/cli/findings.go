@@ -17,7 +17,7 @@ func printFindings(w io.Writer, paint palette, all []ops.Finding, wide bool) {
 	}
 	indent := strings.Repeat(" ", len(ops.Fail)+2)
 	for _, f := range all {
-		fmt.Fprintf(w, "%s  %-*s  %s\n", severity(paint, f.Severity), width, f.Subject, oneLine(f.What))
+		fmt.Fprintf(w, "%s  %-*s  %s\n", severity(paint, f.Severity), width, ops.Printable(f.Subject), oneLine(f.What))
 		if wide || f.Severity != ops.OK {
 			for _, e := range f.Evidence {
 				fmt.Fprintf(w, "%s%s\n", indent, paint.faint("seen: "+oneLine(e)))
@@ -44,5 +44,5 @@ func severity(paint palette, s ops.Severity) string {
 
 // tally counts the findings in words.
 func tally(all []ops.Finding) string {
-	return fmt.Sprintf("%d failed, %d warnings, %d well", ops.Count(all, ops.Fail), ops.Count(all, ops.Warn), ops.Count(all, ops.OK))
+	return fmt.Sprintf("%d failed, %s, %d well", ops.Count(all, ops.Fail), plural(ops.Count(all, ops.Warn), "warning"), ops.Count(all, ops.OK))
 }

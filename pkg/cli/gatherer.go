@@ -84,7 +84,7 @@ func (g *gatherer) judgements(ctx context.Context, dir string, t *target) {
 	}
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
-	s, err := observe(ctx, t, world, lookWithin)
+	s, err := g.f.observe(ctx, t, world, lookWithin)
 	if err != nil {
 		g.archive.Missing(dir+": state", err)
 		return
@@ -126,6 +126,9 @@ func (g *gatherer) logs(ctx context.Context, dir string, t *target) {
 	}
 }
 
+// maxLog bounds what one log adds to the bundle.
+const maxLog = 64 << 20
+
 func (g *gatherer) log(ctx context.Context, reader pods, dir string, p corev1.Pod, container string, previous bool) {
 	name := path.Join(dir, "logs", p.Name, container)
 	if previous {
@@ -141,7 +144,10 @@ func (g *gatherer) log(ctx context.Context, reader pods, dir string, p corev1.Po
 		return
 	}
 	defer func() { _ = log.Close() }()
-	text, err := io.ReadAll(log)
+	text, err := io.ReadAll(io.LimitReader(log, maxLog))
+	if err == nil && len(text) == maxLog {
+		err = fmt.Errorf("longer than %d bytes", maxLog)
+	}
 	if err != nil {
 		// What was read until then may be what matters.
 		g.archive.Missing(name, fmt.Errorf("cut off: %w", err))

@@ -72,5 +72,6 @@ func hintOf(err error) string {
 	return ""
 }
 
-// oneLine keeps what others wrote over several lines from breaking the format.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine keeps what others wrote over several lines, or with control
+// characters, from breaking the format.
+func oneLine(s string) string { return ops.Printable(strings.Join(strings.Fields(s), " ")) }

@@ -36,7 +36,7 @@ func newHistory(f *Factory) *cobra.Command {
 			}
 			name := ""
 			if len(args) > 0 {
-				name = args[0]
+				name = bareName(args[0])
 			}
 			if all && name != "" {
 				return misuse("a NAME and --all-namespaces exclude each other")
@@ -81,22 +81,49 @@ func runHistory(ctx context.Context, f *Factory, out *output, name string, all b
 		}
 		return nil
 	}
-	return historyTable(f.Now(), records, all, out.wide()).print(f.Streams.Out, "")
+	return historyTable(f.Now(), records, f.holders(ctx, store, records), all, out.wide()).print(f.Streams.Out, "")
 }
 
-func historyTable(now time.Time, records []v1alpha1.Operation, all, wide bool) *table {
+// holders says who works on the clusters of the operations that did not end,
+// by namespace/name. It leaves out what could not be looked at, and what an
+// operator takes up by itself.
+func (f *Factory) holders(ctx context.Context, store kube.Store, records []v1alpha1.Operation) map[string]string {
+	out := map[string]string{}
+	for _, o := range records {
+		if !o.Active() {
+			continue
+		}
+		if c, err := store.GetCluster(ctx, o.Namespace, o.Spec.Cluster); err == nil && c.Annotations[v1alpha1.AnnotationCustom] != "" {
+			continue
+		}
+		if h, err := f.holding(ctx, o.Namespace, o.Spec.Cluster); err == nil {
+			out[o.Namespace+"/"+o.Spec.Cluster] = h.Holder
+		}
+	}
+	return out
+}
+
+func historyTable(now time.Time, records []v1alpha1.Operation, holders map[string]string, all, wide bool) *table {
 	columns := []string{"NAME", "CLUSTER", "VERB", "PHASE", "STEPS", "TOOK"}
 	if wide {
-		columns = append(columns, "BY", "FROM", "BACKUP")
+		columns = append(columns, "BY", "FROM", "HELD-BY", "BACKUP")
 	}
 	if all {
 		columns = append([]string{"NAMESPACE"}, columns...)
 	}
 	t := newTable(append(columns, "AGE")...)
 	for _, o := range records {
-		row := []string{o.Name, o.Spec.Cluster, string(o.Spec.Verb), string(o.Status.Phase), strconv.Itoa(len(o.Status.Journal)), took(o)}
+		phase := string(o.Status.Phase)
+		holder, known := holders[o.Namespace+"/"+o.Spec.Cluster]
+		if o.Active() && o.Status.Phase != v1alpha1.PhasePaused && known && holder == "" {
+			phase = phaseStopped
+		}
+		if !o.Active() {
+			holder = ""
+		}
+		row := []string{o.Name, o.Spec.Cluster, string(o.Spec.Verb), phase, strconv.Itoa(len(o.Status.Journal)), took(o)}
 		if wide {
-			row = append(row, o.Spec.RequestedBy, o.Spec.RequestedFrom, o.Status.Facts[v1alpha1.FactBackup])
+			row = append(row, o.Spec.RequestedBy, o.Spec.RequestedFrom, holder, o.Status.Facts[v1alpha1.FactBackup])
 		}
 		if all {
 			row = append([]string{o.Namespace}, row...)

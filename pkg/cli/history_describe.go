@@ -47,7 +47,7 @@ func runHistoryDescribe(ctx context.Context, f *Factory, out *output, name strin
 	}
 	o, err := store.GetOperation(ctx, namespace, name)
 	if errors.Is(err, kube.ErrNotFound) {
-		return &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("operation %s not found in namespace %s", name, namespace), Hint: displayName + " history"}
+		return &ops.Error{Kind: ops.Failed, Check: checkNotFound, Message: fmt.Sprintf("operation %s not found in namespace %s", name, namespace), Hint: displayName + " history"}
 	}
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func describeOperation(w io.Writer, o v1alpha1.Operation, now time.Time) {
 		if e.FinishedAt != nil {
 			result = span(e.FinishedAt.Sub(e.StartedAt.Time))
 		}
-		fmt.Fprintf(w, "%3d. %s  (%s)\n", i+1, e.Title, result)
+		fmt.Fprintf(w, "%3d. %s  (%s)\n", i+1, oneLine(e.Title), result)
 		if e.Error != "" {
 			fmt.Fprintf(w, "     %s\n", oneLine(e.Error))
 		}

@@ -22,7 +22,7 @@ func newInspect(f *Factory) *cobra.Command {
 this tool's: its members by their own word, their versions, and what is dangerous about it. How to speak to it is
 told by flags, or guessed from its pods; what was guessed is said. Nothing is ever written.
 
-Exit codes: 0 nothing failed, 1 something failed, 2 no majority answered.`,
+Exit codes: 0 nothing failed, 10 something failed, 11 no majority answered.`,
 		Example: `  # Look at the StatefulSet of a chart
   kubectl dbop inspect my-etcd
 
@@ -66,18 +66,18 @@ func runInspect(ctx context.Context, f *Factory, out *output, flags *outsideFlag
 	}
 	switch {
 	case !in.Quorum:
-		return &outcome{exitNoServe}
+		return &outcome{ExitDown}
 	case ops.Count(in.Findings, ops.Fail) > 0:
-		return &outcome{exitFindings}
+		return &outcome{ExitDegraded}
 	}
 	return nil
 }
 
 func showInspection(f *Factory, out *output, in ops.Inspection) error {
 	if !out.human() {
-		return out.print(f.Streams.Out, "Inspection", in)
+		return out.print(f.results(), "Inspection", in)
 	}
-	w, paint := f.Streams.Out, f.outPalette()
+	w, paint := f.results(), f.outPalette()
 	secure, auth := "off", in.Auth
 	if in.TLS {
 		secure = "on"

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -10,79 +13,156 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
+// listing is what list is asked for.
+type listing struct {
+	f                          *Factory
+	out                        *output
+	namespace, selector        string
+	watch, noHealth, noHeaders bool
+}
+
 func newList(f *Factory) *cobra.Command {
-	out := newOutput(formatWide, formatName)
+	l := listing{f: f, out: newOutput(formatWide, formatName)}
 	var all bool
-	var selector string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List database clusters",
-		Long:  "List database clusters. READY counts pods; what the members themselves say is told by 'kubectl dbop status'.",
+		Long: `List database clusters. READY counts pods. STATE is what the members say themselves: those of all clusters are asked
+at once, each for at most 3 seconds; --no-health asks none.`,
 		Example: `  # List the clusters of the current namespace
   kubectl dbop list
 
   # List all clusters with image and newest backup
-  kubectl dbop list -A -o wide`,
+  kubectl dbop list -A -o wide
+
+  # Follow them until Ctrl-C
+  kubectl dbop list -w`,
 		Args:              arguments(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := out.check(); err != nil {
+			if err := l.out.check(); err != nil {
 				return err
 			}
-			namespace, err := f.namespace()
-			if err != nil {
+			var err error
+			if l.namespace, err = f.namespace(); err != nil {
 				return err
 			}
 			if all {
-				namespace = metav1.NamespaceAll
+				l.namespace = metav1.NamespaceAll
 			}
-			return runList(cmd.Context(), f, out, namespace, selector)
+			return l.run(cmd.Context())
 		},
 	}
-	out.addTo(cmd)
+	l.out.addTo(cmd)
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the clusters of all namespaces.")
-	cmd.Flags().StringVarP(&selector, "selector", "l", "", "Label selector, such as dbop.dev/engine=etcd.")
+	cmd.Flags().StringVarP(&l.selector, "selector", "l", "", "Label selector, such as dbop.dev/engine=etcd.")
+	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "List again every 2 seconds until interrupted.")
+	cmd.Flags().BoolVar(&l.noHealth, "no-health", false, "Don't ask the members; there is no column STATE then.")
+	cmd.Flags().BoolVar(&l.noHeaders, "no-headers", false, "Leave out the titles of the columns.")
 	return cmd
 }
 
-func runList(ctx context.Context, f *Factory, out *output, namespace, selector string) error {
-	store, err := f.newStore(kube.DryRunClient)
+func (l *listing) run(ctx context.Context) error {
+	store, err := l.f.newStore(kube.DryRunClient)
 	if err != nil {
 		return err
 	}
-	clusters, err := store.ListClusters(ctx, namespace, selector)
-	if err != nil {
-		return err
-	}
-	if !out.human() {
-		items := make([]v1alpha1.DatabaseCluster, len(clusters))
-		for i, c := range clusters {
-			c.APIVersion, c.Kind = outputVersion, kindCluster
-			items[i] = c
+	for {
+		clusters, err := store.ListClusters(ctx, l.namespace, l.selector)
+		if err != nil && !errors.Is(err, kube.ErrDamaged) {
+			return err
 		}
-		return out.print(f.Streams.Out, kindCluster+"List", list[v1alpha1.DatabaseCluster]{Items: items})
-	}
-	if len(clusters) == 0 {
-		f.noResources(namespace)
-		return nil
-	}
-	if out.name() {
-		for _, c := range clusters {
-			fmt.Fprintf(f.Streams.Out, "%s/%s\n", c.Spec.Engine, c.Name)
+		// One record that can't be read hides no other; what names it comes last.
+		if err := errors.Join(l.show(ctx, clusters), err); err != nil || !l.watch {
+			return err
 		}
-		return nil
+		select {
+		case <-ctx.Done():
+			return &outcome{ExitInterrupted}
+		case <-time.After(watchEvery):
+		}
 	}
-	ready, err := readyPods(ctx, f, namespace)
-	if err != nil {
-		return err
-	}
-	return clusterTable(f, clusters, ready, namespace == metav1.NamespaceAll, out.wide()).print(f.Streams.Out, "")
 }
 
-func clusterTable(f *Factory, clusters []v1alpha1.DatabaseCluster, ready map[string]int, all, wide bool) *table {
-	columns := []string{"NAME", "ENGINE", "VERSION", "READY", "STATE"}
+// listed is one cluster of a list, for machines.
+type listed struct {
+	v1alpha1.DatabaseCluster `json:",inline"`
+	// Ready counts pods, State is how the cluster is in one word.
+	Ready int    `json:"ready"`
+	State string `json:"state,omitempty"`
+}
+
+func (l *listing) show(ctx context.Context, clusters []v1alpha1.DatabaseCluster) error {
+	if l.out.name() {
+		for _, c := range clusters {
+			fmt.Fprintf(l.f.Streams.Out, "%s/%s\n", c.Spec.Engine, c.Name)
+		}
+	}
+	if len(clusters) == 0 && l.out.human() {
+		l.f.noResources(l.namespace)
+	}
+	if l.out.human() && (l.out.name() || len(clusters) == 0) {
+		return nil
+	}
+	pods, err := memberPods(ctx, l.f, l.namespace)
+	if err != nil {
+		return err
+	}
+	states, err := l.states(ctx, clusters, pods)
+	if err != nil {
+		return err
+	}
+	if !l.out.human() {
+		items := make([]listed, len(clusters))
+		for i, c := range clusters {
+			c.APIVersion, c.Kind = outputVersion, kindCluster
+			items[i] = listed{DatabaseCluster: c, Ready: pods[c.Namespace+"/"+c.Name].ready}
+			if states != nil {
+				items[i].State = states[i]
+			}
+		}
+		return l.out.print(l.f.Streams.Out, kindCluster+"List", list[listed]{Items: items})
+	}
+	t := clusterTable(l.f, clusters, pods, states, l.namespace == metav1.NamespaceAll, l.out.wide())
+	t.headless = l.noHeaders
+	return l.f.redraw(l.watch, func(w io.Writer) error { return t.print(w, "") })
+}
+
+// states says how each cluster is; nil if nobody is to be asked.
+func (l *listing) states(ctx context.Context, clusters []v1alpha1.DatabaseCluster, pods map[string]podCount) ([]string, error) {
+	if l.noHealth {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, allLooksWithin)
+	defer cancel()
+	// Where nothing runs there is nobody to ask.
+	looks, err := l.f.looks(ctx, clusters, oneLookWithin, func(c *v1alpha1.DatabaseCluster) bool { return pods[c.Namespace+"/"+c.Name].running > 0 })
+	if err != nil {
+		return nil, err
+	}
+	states := make([]string, len(looks))
+	for i, look := range looks {
+		states[i] = look.state()
+		if look.err != nil {
+			l.f.note("the state of %s is not known: %s", look.target.subject(), oneLine(look.err.Error()))
+		}
+		if look.sheet != nil && look.sheet.Custom != nil && look.sheet.Custom.Missing {
+			name := look.target.cluster.Name
+			l.f.note("%s", ops.InNamespace("databasecluster "+name+" is missing, and no operator acts on its cluster: kubectl dbop status "+name, look.target.namespace))
+		}
+	}
+	return states, nil
+}
+
+// clusterTable has no column STATE without states.
+func clusterTable(f *Factory, clusters []v1alpha1.DatabaseCluster, pods map[string]podCount, states []string, all, wide bool) *table {
+	columns := []string{"NAME", "ENGINE", "VERSION", "READY"}
+	if states != nil {
+		columns = append(columns, "STATE")
+	}
 	if wide {
 		columns = append(columns, "BACKUP-AGE", "VERIFIED-AGE", "IMAGE")
 	}
@@ -91,12 +171,11 @@ func clusterTable(f *Factory, clusters []v1alpha1.DatabaseCluster, ready map[str
 		columns = append([]string{"NAMESPACE"}, columns...)
 	}
 	t := newTable(columns...)
-	for _, c := range clusters {
-		state := "Forming"
-		if c.Status.Formation != nil && c.Status.Formation.ClusterID != "" {
-			state = "Formed"
+	for i, c := range clusters {
+		row := []string{c.Name, c.Spec.Engine, c.Spec.Version, fmt.Sprintf("%d/%d", pods[c.Namespace+"/"+c.Name].ready, c.Spec.Members)}
+		if i < len(states) {
+			row = append(row, states[i])
 		}
-		row := []string{c.Name, c.Spec.Engine, c.Spec.Version, fmt.Sprintf("%d/%d", ready[c.Namespace+"/"+c.Name], c.Spec.Members), state}
 		if wide {
 			row = append(row, f.backupAge(c.Status.LastBackup), f.backupAge(c.Status.LastVerifiedBackup), c.Spec.Image)
 		}
@@ -125,8 +204,11 @@ func (f *Factory) noResources(namespace string) {
 	f.note("No resources found in %s namespace.", namespace)
 }
 
-// readyPods counts the ready members of each cluster, by namespace/name.
-func readyPods(ctx context.Context, f *Factory, namespace string) (map[string]int, error) {
+// podCount is how many member pods of a cluster run, and how many are ready.
+type podCount struct{ running, ready int }
+
+// memberPods counts the member pods of each cluster, by namespace/name.
+func memberPods(ctx context.Context, f *Factory, namespace string) (map[string]podCount, error) {
 	reader, err := f.newPods()
 	if err != nil {
 		return nil, err
@@ -135,13 +217,19 @@ func readyPods(ctx context.Context, f *Factory, namespace string) (map[string]in
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]int{}
+	out := map[string]podCount{}
 	for _, p := range found {
+		key := p.Namespace + "/" + p.Labels[v1alpha1.LabelCluster]
+		n := out[key]
+		if p.Status.Phase == corev1.PodRunning {
+			n.running++
+		}
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-				out[p.Namespace+"/"+p.Labels[v1alpha1.LabelCluster]]++
+				n.ready++
 			}
 		}
+		out[key] = n
 	}
 	return out, nil
 }

@@ -40,6 +40,14 @@ func (l *live) store(mode kube.DryRun) (kube.Store, error) {
 	return kube.NewMirroredStore(c), nil
 }
 
+func (l *live) holding(ctx context.Context, namespace, cluster string) (kube.Holding, error) {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return kube.Holding{}, err
+	}
+	return kube.HoldingOf(ctx, c, namespace, cluster)
+}
+
 // liveConfig is what worlds on this cluster are made of. Dry run is enforced
 // here: by the client, and by the sessions that a world opens.
 func (l *live) liveConfig(o runnerOptions) (ops.LiveConfig, error) {
@@ -62,7 +70,7 @@ func (l *live) runner(o runnerOptions) (*runner, error) {
 		own.Namespace, own.Name = namespace, cluster
 		return ops.NewLive(own)
 	}
-	return &runner{world: world, operations: &ops.Beside{Customs: config.Client, Runner: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
+	return &runner{world: world, operations: &ops.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
 		Reporter: o.reporter, Stop: o.stop, Boundary: l.boundary(), Poll: pollEvery}}}, nil
 }
 
@@ -131,6 +139,14 @@ func (l *live) outsider(ctx context.Context, c ops.OutsiderConfig) (outsider, er
 		return nil, err
 	}
 	return o, nil
+}
+
+func (l *live) kept(ctx context.Context, namespace, cluster string) (kube.Kept, error) {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return kube.Kept{}, err
+	}
+	return c.Kept(ctx, namespace, cluster)
 }
 
 func (l *live) evidence(ctx context.Context, namespace, cluster string) kube.Evidence {

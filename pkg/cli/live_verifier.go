@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -12,6 +14,8 @@ import (
 type liveVerifier struct {
 	*ops.Live
 	client *kube.Client
+	// left is the backup whose verification has not ended; "" for none.
+	left string
 }
 
 func (l *live) verifier(o runnerOptions) (verifier, error) {
@@ -25,9 +29,24 @@ func (l *live) verifier(o runnerOptions) (verifier, error) {
 
 // Turn implements verifier.
 func (v *liveVerifier) Turn(ctx context.Context, r repository.Repository, id string, report func(bytes, total int64)) error {
-	facts, err := v.client.Facts(ctx, v.Wanted)
+	facts, err := v.client.Facts(ctx, v.Wanted, kube.Rendered{})
 	if err != nil {
 		return err
 	}
-	return v.VerifyBackup(ctx, ops.State{Now: v.client.Now(), Cluster: v.Wanted, Kube: facts}, r, id, report)
+	v.left = id
+	err = v.VerifyBackup(ctx, ops.State{Now: v.client.Now(), Cluster: v.Wanted, Kube: facts}, r, id, report)
+	if !errors.Is(err, engine.ErrNotReady) {
+		v.left = ""
+	}
+	return err
+}
+
+// Close implements verifier. A verification that was interrupted, or ran out of
+// time, leaves no helper pod.
+func (v *liveVerifier) Close() error {
+	var err error
+	if v.left != "" {
+		err = v.EndVerification(context.Background(), v.Wanted, v.left)
+	}
+	return errors.Join(err, v.Live.Close())
 }

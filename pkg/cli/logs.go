@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +28,9 @@ func newLogs(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs [NAME]",
 		Short: "Print the logs of all members",
-		Long:  "Print the logs of all members, each line with its member before it. Without -f they are merged by time.",
+		Long: `Print the logs of all members, each line with its member before it. Without -f they are merged by time. With -f new
+members and members that restart are followed, too, until the command is interrupted. Lines are printed as the
+database wrote them, control characters included.`,
 		Example: `  # Print the last ten minutes of all members of my-db
   kubectl dbop logs my-db --since 10m
 
@@ -36,7 +39,7 @@ func newLogs(f *Factory) *cobra.Command {
 		Args:              arguments(0, 1, "NAME"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := corev1.PodLogOptions{Follow: follow, Previous: previous, Timestamps: !follow}
+			o := corev1.PodLogOptions{Follow: follow, Previous: previous, Timestamps: true}
 			if since > 0 {
 				seconds := int64(since.Seconds())
 				o.SinceSeconds = &seconds
@@ -70,9 +73,12 @@ func runLogs(ctx context.Context, f *Factory, args []string, o corev1.PodLogOpti
 	if len(found) == 0 {
 		return &ops.Error{Kind: ops.Failed, Message: "cluster " + t.cluster.Name + " has no pods", Hint: displayName + " status " + t.cluster.Name}
 	}
-	m := &merger{w: f.Streams.Out, live: o.Follow}
+	m := &merger{w: f.Streams.Out, live: o.Follow, last: map[string]time.Time{}}
 	for _, p := range found {
 		m.width = max(m.width, len(p.Labels[v1alpha1.LabelMember]))
+	}
+	if o.Follow {
+		return followLogs(ctx, f, reader, m, t, found, o)
 	}
 	var all sync.WaitGroup
 	problems := make([]error, len(found))
@@ -100,6 +106,8 @@ type merger struct {
 
 	mu    sync.Mutex
 	lines []logLine
+	// last is, by pod, the time of the newest line that was printed.
+	last map[string]time.Time
 }
 
 // logLine sorts by the time that the kubelet wrote before it.
@@ -115,7 +123,7 @@ func (m *merger) read(ctx context.Context, reader pods, p corev1.Pod, o corev1.P
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, maxLogLine)
 	for lines.Scan() {
-		if err := m.line(member, lines.Text()); err != nil {
+		if err := m.line(member, p.Name, lines.Text()); err != nil {
 			return err
 		}
 	}
@@ -125,22 +133,26 @@ func (m *merger) read(ctx context.Context, reader pods, p corev1.Pod, o corev1.P
 	return nil
 }
 
-// line prints at once when following, and keeps for sorting otherwise.
-func (m *merger) line(member, text string) error {
+// line prints at once when following, and keeps for sorting otherwise. A line
+// that was printed before a stream broke off is not printed twice.
+func (m *merger) line(member, pod, text string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.live {
-		return m.print(member, text)
+	stamp, text, ok := strings.Cut(text, " ")
+	if !ok {
+		stamp, text = "", stamp
 	}
-	stamp := ""
-	for i, r := range text {
-		if r == ' ' {
-			stamp, text = text[:i], text[i+1:]
-			break
+	if !m.live {
+		m.lines = append(m.lines, logLine{stamp, member, text})
+		return nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil {
+		if !at.After(m.last[pod]) {
+			return nil
 		}
+		m.last[pod] = at
 	}
-	m.lines = append(m.lines, logLine{stamp, member, text})
-	return nil
+	return m.print(member, text)
 }
 
 func (m *merger) flush() error {
@@ -162,6 +174,8 @@ func (m *merger) flush() error {
 }
 
 func (m *merger) print(member, text string) error {
-	_, err := fmt.Fprintf(m.w, "%-*s | %s\n", m.width, member, text)
-	return err
+	if _, err := fmt.Fprintf(m.w, "%-*s | %s\n", m.width, member, text); err != nil {
+		return &writeError{err}
+	}
+	return nil
 }

@@ -20,6 +20,7 @@ type OperatorConfig struct {
 	Namespace                     string
 	Watched                       []string
 	Elect                         bool
+	ClusterIssuers                bool
 	MetricsAddress, HealthAddress string
 	Workers                       int
 	Log                           io.Writer
@@ -40,7 +41,7 @@ commands do, for objects of kind DatabaseCluster.`,
 }
 
 func newOperatorRun(f *Factory) *cobra.Command {
-	c := OperatorConfig{Engines: f.Engines, Tool: f.Build.Version, Log: f.Streams.Err}
+	c := OperatorConfig{Engines: f.Engines, Tool: f.Build.Version, Log: f.verbatim}
 	var helper string
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -74,6 +75,7 @@ terminal it works too, with the rights of whoever runs it.`,
 	flags.StringSliceVar(&c.Watched, "watch", nil, "Namespace to look after; may be repeated. All, if none is named.")
 	flags.StringVar(&c.Namespace, "lease-namespace", "", "Namespace of the heartbeat lease; the current one if not set.")
 	flags.BoolVar(&c.Elect, "elect", true, "Let one of several replicas act, by the heartbeat lease.")
+	flags.BoolVar(&c.ClusterIssuers, "allow-cluster-issuers", false, "Let custom resources name a ClusterIssuer, or an issuer of another group, to sign their authority.")
 	flags.StringVar(&c.MetricsAddress, "metrics-address", ":8080", "Where Prometheus finds metrics; 0 for nowhere.")
 	flags.StringVar(&c.HealthAddress, "health-address", ":8081", "Where /healthz and /readyz are; 0 for nowhere.")
 	flags.IntVar(&c.Workers, "workers", 16, "How many clusters are worked on at once.")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/dbop-dev/kubectl-dbop/deploy"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
@@ -59,6 +59,7 @@ func (i *installation) mode() kube.DryRun {
 
 func newOperatorInstall(f *Factory) *cobra.Command {
 	i := newInstallation(f)
+	var registry string
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Install the operator, or change its installation",
@@ -77,13 +78,15 @@ are printed, for those who keep them elsewhere. No pod of a database restarts.`,
 			if i.options.Replicas < 1 {
 				return misuse("--replicas must be at least 1")
 			}
-			i.options.Image = f.helperImage(i.options.Image, nil)
+			i.options.Image = engine.Mirrored(f.helperImage(i.options.Image, nil), f.either(registry, envRegistry))
 			return i.install(cmd.Context())
 		},
 	}
 	i.addTo(cmd)
 	i.addDryRun(cmd)
 	cmd.Flags().StringVar(&i.options.Image, "image", "", "Image of this tool (environment: "+envHelperImage+").")
+	cmd.Flags().BoolVar(&i.options.ClusterIssuers, "allow-cluster-issuers", false, "Let custom resources name a ClusterIssuer, or an issuer of another group, to sign their authority.")
+	cmd.Flags().StringVar(&registry, "registry", "", "Registry that mirrors the image (environment: "+envRegistry+").")
 	cmd.Flags().Int64Var(&i.options.Replicas, "replicas", 2, "How many pods the operator has; one of them acts.")
 	cmd.Flags().DurationVar(&i.timeout, "timeout", shortTimeout, "How long to wait until it is ready.")
 	return cmd
@@ -155,67 +158,12 @@ func (i *installation) ready(ctx context.Context, client installer, verbed strin
 	}
 }
 
-func newOperatorUninstall(f *Factory) *cobra.Command {
-	i := newInstallation(f)
-	var kinds bool
-	cmd := &cobra.Command{
-		Use:   "uninstall",
-		Short: "Take the operator away",
-		Long: `Take the operator away. Databases go on, and so do their custom resources, of which nobody takes notice any more.
-'kubectl dbop operator release' gives a cluster back to the command line, before or afterwards. With --definitions
-the kinds go too, and with them all custom resources; databases go on even then.`,
-		Example: `  # Take the operator away and leave everything else
-  kubectl dbop operator uninstall`,
-		Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("dry-run", i.dryRun, dryRunNone, dryRunClient, dryRunServer); err != nil {
-				return err
-			}
-			return i.uninstall(cmd.Context(), kinds)
-		},
-	}
-	i.addTo(cmd)
-	i.addDryRun(cmd)
-	cmd.Flags().BoolVar(&kinds, "definitions", false, "Take the definitions of DatabaseCluster and DatabaseBackup away too, and all objects of them.")
-	return cmd
-}
-
-// uninstall goes backwards, so that the operator is gone before its rights.
-// Its namespace stays: other things may be there.
-func (i *installation) uninstall(ctx context.Context, kinds bool) error {
-	objects, err := deploy.Manifests(i.options)
-	if err != nil {
-		return err
-	}
-	slices.Reverse(objects)
-	client, err := i.f.newInstaller(i.mode())
-	if err != nil {
-		return err
-	}
-	for _, o := range objects {
-		switch {
-		case o.GetKind() == "Namespace", o.GetKind() == "CustomResourceDefinition" && !kinds:
-			continue
-		case i.dryRun == dryRunClient:
-			fmt.Fprintf(i.f.Streams.Out, "%s/%s deleted (dry run)\n", o.GetKind(), o.GetName())
-			continue
-		}
-		if err := client.DeleteManifest(ctx, o); err != nil {
-			return fmt.Errorf("delete %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-	}
-	if i.dryRun != dryRunClient {
-		fmt.Fprintln(i.f.Streams.Out, "operator uninstalled")
-	}
-	return nil
-}
-
 func newOperatorStatus(f *Factory) *cobra.Command {
 	i := newInstallation(f)
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether an operator is installed and ready",
-		Long:  "Show whether an operator is installed and ready. The exit code is 0 if it is, 2 if none is, and 1 in between.",
+		Long:  "Show whether an operator is installed and ready. The exit code is 0 if it is, 6 if none is, and 10 in between.",
 		Example: `  # Is there an operator?
   kubectl dbop operator status`,
 		Args: arguments(0, 0, ""),
@@ -228,13 +176,13 @@ func newOperatorStatus(f *Factory) *cobra.Command {
 			switch {
 			case errors.Is(err, kube.ErrNotFound):
 				fmt.Fprintf(f.Streams.Out, "no operator in namespace %s\n", i.options.Namespace)
-				return &outcome{2}
+				return &outcome{ExitNotFound}
 			case err != nil:
 				return err
 			}
 			fmt.Fprintf(f.Streams.Out, "operator in namespace %s: %d of %d pods ready, %s\n", i.options.Namespace, ready, wanted, image)
 			if ready < wanted {
-				return &outcome{1}
+				return &outcome{ExitDegraded}
 			}
 			return nil
 		},

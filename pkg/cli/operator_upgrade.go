@@ -59,13 +59,13 @@ func (i *installation) upgrade(ctx context.Context) error {
 	deployment.SetName(deploy.Name)
 	switch deployment, err = client.GetManifest(ctx, deployment); {
 	case errors.Is(err, kube.ErrNotFound):
-		return &ops.Error{Kind: ops.Failed, Check: "not-found", Message: "there is no operator in namespace " + i.options.Namespace,
+		return &ops.Error{Kind: ops.Failed, Check: checkNotFound, Message: "there is no operator in namespace " + i.options.Namespace,
 			Hint: "install one: " + displayName + " operator install; or name its namespace: --operator-namespace"}
 	case err != nil:
 		return err
 	}
 	before := deploy.Placed(deployment)
-	i.options.Watched, i.options.Replicas = before.Watched, before.Replicas
+	i.options.Watched, i.options.Replicas, i.options.ClusterIssuers = before.Watched, before.Replicas, before.ClusterIssuers
 	if err := i.forward(before.Image); err != nil {
 		return err
 	}

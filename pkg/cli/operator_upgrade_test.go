@@ -62,7 +62,7 @@ func TestOperatorUpgrade(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.out, r.err)
 		}
 	}
-	is(ExitFailed, "", "hint: install one", "upgrade", "--image", "tool:v0.2.0")
+	is(ExitNotFound, "", "hint: install one", "upgrade", "--image", "tool:v0.2.0")
 	is(ExitDone, "operator installed", "", "install", "--image", "tool:v0.2.0", "--watch", "shop", "--replicas", "3")
 	is(ExitDone, "operator unchanged", "", "upgrade", "--image", "tool:v0.2.0")
 	if len(site.applied) > 0 {

@@ -56,7 +56,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("speaks with %+v", c)
 	}
 	b.outsider.lost = true
-	if r := b.run("inspect", "hand"); r.code != exitNoServe {
+	if r := b.run("inspect", "hand"); r.code != ExitDown {
 		t.Errorf("without quorum: exit %d", r.code)
 	}
 	for _, args := range [][]string{{"inspect"}, {"inspect", "hand", "-l", "app=hand"}, {"inspect", "hand", "--engine", "nodb", "-o", "nothing"},

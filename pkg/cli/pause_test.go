@@ -15,8 +15,8 @@ func TestPauseAndResume(t *testing.T) {
 	}{
 		{[]string{"pause", "my-db"}, ExitDone, "fakedb/my-db paused"},
 		{[]string{"pause", "my-db"}, ExitDone, "fakedb/my-db unchanged"},
-		{[]string{"status", "my-db"}, ExitDone, "; nobody acts on it until kubectl dbop resume my-db"},
-		{[]string{"scale", "my-db", "--members", "5"}, ExitRefused, "hint: kubectl dbop resume my-db lifts that"},
+		{[]string{"status", "my-db"}, ExitDone, "; nobody acts on it until kubectl dbop -n shop resume my-db"},
+		{[]string{"scale", "my-db", "--members", "5"}, ExitRefused, "hint: kubectl dbop -n shop resume my-db lifts that"},
 		{[]string{"resume", "my-db", "--dry-run"}, ExitDone, "resumed (dry run)"},
 		{[]string{"resume", "my-db"}, ExitDone, "fakedb/my-db resumed"},
 		{[]string{"resume", "my-db"}, ExitDone, "No operation of my-db is in flight"},

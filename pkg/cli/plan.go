@@ -17,7 +17,7 @@ quorum margin is left, what can't be undone and what blocks it. Nothing is writt
 		RunE: parentOnly,
 	}
 	cmd.AddCommand(newCreate(f, planOnly), newAddMember(f, planOnly), newRemoveMember(f, planOnly), newReplaceMember(f, planOnly), newScale(f, planOnly),
-		newSwitchover(f, planOnly), newRestart(f, planOnly), newStop(f, planOnly), newStart(f, planOnly), newDefrag(f, planOnly), newCompact(f, planOnly), newAlarms(f, planOnly),
+		newSwitchover(f, planOnly), newRestart(f, planOnly), newRepair(f, planOnly), newStop(f, planOnly), newStart(f, planOnly), newDefrag(f, planOnly), newCompact(f, planOnly), newAlarms(f, planOnly),
 		newAuth(f, planOnly), newUser(f, planOnly), newCredentials(f, planOnly), newCertificates(f, planOnly),
 		newUpgrade(f, planOnly), newDowngrade(f, planOnly), newConfigure(f, planOnly), newResize(f, planOnly), newBackup(f, planOnly), newRestore(f, planOnly), newRecover(f, planOnly), newUndo(f, planOnly), newDelete(f, planOnly))
 	planExamples(cmd)

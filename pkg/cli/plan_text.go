@@ -15,13 +15,13 @@ func writePlan(w io.Writer, paint palette, subject, namespace string, p ops.Plan
 		return
 	}
 	fmt.Fprintf(w, "%s\n", paint.bold(fmt.Sprintf("Plan: %s %s in namespace %s, %s", p.Verb, subject, namespace, plural(len(p.Steps), "step"))))
-	leader := ""
+	var before ops.Step
 	for i, s := range p.Steps {
-		fmt.Fprintf(w, "%3d. %s\n", i+1, s.Title)
-		for _, line := range remarks(s, leader) {
-			fmt.Fprintf(w, "     %s\n", paint.faint(line))
+		fmt.Fprintf(w, "%3d. %s\n", i+1, oneLine(s.Title))
+		for _, line := range remarks(s, before) {
+			fmt.Fprintf(w, "     %s\n", paint.faint(oneLine(line)))
 		}
-		leader = s.Leader
+		before = s
 	}
 	if len(p.Steps) > 0 {
 		fmt.Fprintf(w, "Restarts:         %s\n", orNone(p.Restarts))
@@ -40,9 +40,9 @@ func writePlan(w io.Writer, paint palette, subject, namespace string, p ops.Plan
 	}
 }
 
-// remarks are the lines below a step's title. Who leads is told when it
-// changes, the margin with every step.
-func remarks(s ops.Step, leader string) []string {
+// remarks are the lines below a step's title. Who leads and how many failures
+// are tolerated are told where they change.
+func remarks(s, before ops.Step) []string {
 	var out []string
 	if s.Reason != "" {
 		out = append(out, "why: "+oneLine(s.Reason))
@@ -58,10 +58,10 @@ func remarks(s ops.Step, leader string) []string {
 	case ops.RiskIrreversible:
 		facts = append(facts, "can't be undone")
 	}
-	if s.Tolerates != nil {
+	if s.Tolerates != nil && (before.Tolerates == nil || *before.Tolerates != *s.Tolerates) {
 		facts = append(facts, margin(*s.Tolerates))
 	}
-	if s.Leader != "" && s.Leader != leader {
+	if s.Leader != "" && s.Leader != before.Leader {
 		facts = append(facts, s.Leader+" leads")
 	}
 	if len(facts) > 0 {
@@ -82,5 +82,5 @@ func orNone(items []string) string {
 	if len(items) == 0 {
 		return "none"
 	}
-	return strings.Join(items, ", ")
+	return oneLine(strings.Join(items, ", "))
 }

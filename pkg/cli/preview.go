@@ -29,7 +29,7 @@ func (c *change) preview(ctx context.Context, in intent) error {
 	}
 	writePlan(c.f.Streams.Err, c.f.errPalette(), in.subject, in.namespace, p.Plan, false)
 	if b := p.Plan.Blocked; b != nil {
-		return &ops.Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
+		return b.Error()
 	}
 	if p.Plan.Unchanged() {
 		return c.settle(in, &ops.Error{Kind: ops.Unchanged})
@@ -55,11 +55,11 @@ func (c *change) preview(ctx context.Context, in intent) error {
 // printPlan is the result of plan. A plan that is blocked has printed why.
 func (c *change) printPlan(in intent, p *ops.Prepared) error {
 	if !c.out.human() {
-		if err := c.out.print(c.f.Streams.Out, "Plan", p.Plan); err != nil {
+		if err := c.out.print(c.f.results(), "Plan", p.Plan); err != nil {
 			return err
 		}
 	} else {
-		writePlan(c.f.Streams.Out, c.f.outPalette(), in.subject, in.namespace, p.Plan, true)
+		writePlan(c.f.results(), c.f.outPalette(), in.subject, in.namespace, p.Plan, true)
 	}
 	if b := p.Plan.Blocked; b != nil {
 		return &outcome{exitCode(context.Background(), &ops.Error{Kind: b.Kind})}
@@ -111,7 +111,9 @@ func unrehearsed(step ops.Step) string {
 		return "it moves data"
 	case ops.ActionPrune:
 		return "a repository has no dry run"
-	case ops.ActionRecordFormed, ops.ActionNewEpoch:
+	case ops.ActionWriteRecord:
+		return "it is written before the first step"
+	case ops.ActionRecordFormed, ops.ActionNewEpoch, ops.ActionOldEpoch:
 		return "it depends on what the members say"
 	}
 	return ""
@@ -135,7 +137,7 @@ func (c *change) previewContinuation(ctx context.Context, in intent, cancel bool
 		}
 	}
 	if b := p.Plan.Blocked; b != nil {
-		return &ops.Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
+		return b.Error()
 	}
 	if !c.out.human() {
 		return c.out.print(c.f.Streams.Out, kindOperation, p.Continues)

@@ -30,6 +30,7 @@ func dryRuns(backup string) map[string][]string {
 		"replace-member": {"replace-member", "my-db", "my-db-3", "--force"},
 		"switchover":     {"switchover", "my-db", "--to", "my-db-2"},
 		"restart":        {"restart", "my-db"},
+		"repair":         {"repair", "my-db"},
 		"stop":           {"stop", "my-db"},
 		"start":          {"start", "my-db"},
 		"defrag":         {"defrag", "my-db"},

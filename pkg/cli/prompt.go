@@ -26,6 +26,8 @@ type question struct {
 	typed string
 	// flag is what to say on the command line instead of an answer; --yes if not set.
 	flag string
+	// noData: no database is at stake, so that backups are of no interest.
+	noData bool
 	// cluster tells the newest backup; may be nil.
 	cluster *v1alpha1.DatabaseCluster
 }
@@ -53,7 +55,9 @@ func (f *Factory) confirm(ctx context.Context, in intent, q question) error {
 	for _, k := range q.stays {
 		f.note("  not restored:  %s", k)
 	}
-	f.note("  newest backup: %s", f.newestBackup(q.cluster))
+	if !q.noData {
+		f.note("  newest backup: %s", f.newestBackup(q.cluster))
+	}
 	want := "y"
 	if q.typed != "" {
 		want = q.typed

@@ -70,7 +70,7 @@ func TestAWrongMemberIsNoOtherMember(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
 	r := b.run("remove-member", "my-db", "my-db-9", "--yes")
-	if r.code != ExitRefused || !strings.Contains(r.err, "my-db-9") || len(b.writes) > 0 {
+	if r.code != ExitUsage || !strings.Contains(r.err, "my-db-9") || len(b.writes) > 0 {
 		t.Errorf("exit %d, wrote %v\n%s", r.code, b.writes, r.err)
 	}
 }

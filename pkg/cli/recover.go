@@ -204,7 +204,7 @@ func (f *Factory) recoverFrom(ctx context.Context, t *target, flags *recoverFlag
 
 func newestVerified(ctx context.Context, r repository.Repository, cluster string) (repository.Manifest, error) {
 	all, err := r.List(ctx, cluster)
-	if err != nil {
+	if _, err := repository.SplitDamaged(err); err != nil {
 		return repository.Manifest{}, err
 	}
 	m, ok := repository.NewestVerified(all)

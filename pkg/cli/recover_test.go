@@ -54,7 +54,7 @@ func TestRecoverAsksForTheName(t *testing.T) {
 		{[]string{"recover", "my-db", "--confirm", "other"}, ExitUsage, "the cluster's name"},
 		{[]string{"recover", "my-db", "--method", "magic"}, ExitUsage, "bring-back"},
 		{[]string{"recover", "my-db", "--from", "x"}, ExitUsage, "--method backup"},
-		{[]string{"recover", "my-db", "--method", "backup", "--from", "my-db-20261120T120000Z-ffff"}, ExitFailed, "no such backup"},
+		{[]string{"recover", "my-db", "--method", "backup", "--from", "my-db-20261120T120000Z-ffff"}, ExitNotFound, "no such backup"},
 		{[]string{"recover", "my-db", "--method", "bring-back", "--yes"}, ExitRefused, "only 0 of 3 volumes exist"},
 		{[]string{"recover", "my-db", "--method", "data", "--confirm", "my-db"}, ExitRefused, "can't begin anew from the data"},
 	} {

@@ -69,6 +69,7 @@ func (r *plainReporter) Planned(p ops.Plan) {
 
 // Started implements ops.Reporter.
 func (r *plainReporter) Started(s ops.Step) {
+	s.Title = oneLine(s.Title)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count.number++
@@ -78,6 +79,7 @@ func (r *plainReporter) Started(s ops.Step) {
 
 // Done implements ops.Reporter.
 func (r *plainReporter) Done(s ops.Step, took time.Duration, err error) {
+	s.Title = oneLine(s.Title)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.doing = ""
@@ -90,6 +92,7 @@ func (r *plainReporter) Done(s ops.Step, took time.Duration, err error) {
 
 // Waiting implements ops.Reporter.
 func (r *plainReporter) Waiting(s ops.Step, why string) {
+	s.Title = oneLine(s.Title)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.doing != s.Title {

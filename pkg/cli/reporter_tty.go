@@ -83,7 +83,7 @@ func (r *ttyReporter) draw() {
 		lines = append(lines, "    "+r.why)
 	}
 	if next := r.next(); next != "" {
-		lines = append(lines, "  then: "+next)
+		lines = append(lines, "  then: "+oneLine(next))
 	}
 	for i, l := range lines {
 		l = cut(l, r.width()-1)
@@ -155,6 +155,7 @@ func (r *ttyReporter) Planned(p ops.Plan) {
 
 // Started implements ops.Reporter.
 func (r *ttyReporter) Started(s ops.Step) {
+	s.Title = oneLine(s.Title)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count.number++
@@ -164,6 +165,7 @@ func (r *ttyReporter) Started(s ops.Step) {
 
 // Done implements ops.Reporter.
 func (r *ttyReporter) Done(s ops.Step, took time.Duration, err error) {
+	s.Title = oneLine(s.Title)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.active = false
@@ -176,6 +178,7 @@ func (r *ttyReporter) Done(s ops.Step, took time.Duration, err error) {
 
 // Waiting implements ops.Reporter.
 func (r *ttyReporter) Waiting(s ops.Step, why string) {
+	s.Title = oneLine(s.Title)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.active || r.doing.ID != s.ID {

@@ -16,7 +16,7 @@ import (
 // restoreFlags are those that only restore has.
 type restoreFlags struct {
 	clusterFlags
-	from, repo, rootSecret            string
+	from, file, repo, rootSecret      string
 	inPlace, keepRevision, skipBackup bool
 }
 
@@ -24,26 +24,40 @@ func newRestore(f *Factory, m mode) *cobra.Command {
 	c := newChange(f, m)
 	flags := &restoreFlags{}
 	cmd := &cobra.Command{
-		Use:   "restore NAME --from ID",
+		Use:   "restore NAME (--from ID | --from-file FILE)",
 		Short: "Restore a backup into a new cluster, or in place",
 		Long: `Restore a backup into a new cluster, or with --in-place over a cluster that exists: a safety backup first,
-the old volumes are kept. Revisions are bumped and marked compacted, so that no watcher sees time go back.`,
+the old volumes are kept. Revisions are bumped and marked compacted, so that no watcher sees time go back.
+
+A snapshot file that the database's own client saved, as with 'etcdctl snapshot save', is checked, imported into the
+repository as a backup, and restored into a new cluster. A file that the repository holds already is not imported again.`,
 		Example: `  # Restore a backup into a new cluster
   kubectl dbop restore my-copy --from my-db-20261121T101500Z-0a1b
 
   # Put my-db back to a backup
-  kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b`,
+  kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b
+
+  # Restore a snapshot file of etcdctl into a new cluster
+  kubectl dbop restore my-db --from-file snapshot.db`,
 		Args:              arguments(1, 1, "the NAME of the cluster"),
 		ValidArgsFunction: completeClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(); err != nil {
 				return err
 			}
-			if flags.from == "" {
-				return &usageError{text: "--from is required", hint: displayName + " backup list"}
+			switch {
+			case flags.from != "" && flags.file != "":
+				return misuse("--from and --from-file exclude each other")
+			case flags.file != "" && flags.inPlace:
+				return misuse("--from-file and --in-place exclude each other: a file is restored into a new cluster")
+			case flags.from == "" && flags.file == "":
+				return &usageError{text: "--from or --from-file is required", hint: displayName + " backup list"}
 			}
 			if err := checkName(args[0]); err != nil {
 				return err
+			}
+			if flags.file != "" {
+				return restoreFile(cmd.Context(), f, c, flags, args[0])
 			}
 			in, err := restoreIntent(cmd.Context(), f, cmd, flags, args[0])
 			if err != nil {
@@ -54,6 +68,7 @@ the old volumes are kept. Revisions are bumped and marked compacted, so that no 
 	}
 	c.addTo(cmd, longTimeout, true)
 	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
+	cmd.Flags().StringVar(&flags.file, "from-file", "", "Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
 	addRepositoryFlag(cmd, &flags.repo, "the backup")
 	cmd.Flags().BoolVar(&flags.inPlace, "in-place", false, "Restore over the existing cluster of that name.")
 	cmd.Flags().BoolVar(&flags.keepRevision, "keep-revision", false, "Keep the revision of the backup instead of bumping it.")

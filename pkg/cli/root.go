@@ -92,21 +92,23 @@ func newRoot(f *Factory) *cobra.Command {
 Nothing has to be installed in the cluster. Every change is planned first: 'kubectl dbop plan VERB ...'
 shows the steps, which pods restart, who leads afterwards and what can't be undone.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unchanged),
-4 refused by a safety check, 124 timed out, 130 interrupted.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unchanged), 4 refused by a safety
+check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not reached, 9 a person is needed,
+10 degraded, 11 down, 124 timed out, 130 interrupted.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: displayName},
 		Args:          cobra.ArbitraryArgs,
 		RunE:          parentOnly,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			f.asked = commandLine(cmd, args)
 			return oneOf("color", f.color, colorAuto, colorAlways, colorNever)
 		},
 	}
 	root.SetIn(f.Streams.In)
 	root.SetOut(f.Streams.Out)
 	root.SetErr(f.Streams.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{text: err.Error()} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{text: plainFlagError(err)} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
@@ -121,13 +123,33 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unch
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	root.SetHelpCommandGroupID(groupOther)
-	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform), newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform), newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform), newCredentials(f, perform), newCertificates(f, perform), newDelete(f, perform))
+	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform), newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform), newRepair(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform), newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform), newCredentials(f, perform), newCertificates(f, perform), newDelete(f, perform))
 	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform), newScale(f, perform), newSwitchover(f, perform))
 	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform), newRecover(f, perform))
 	add(root, groupDiagnostics, newDiagnose(f), newInspect(f), newCheck(f), newPlan(f), newResume(f), newCancel(f), newUndo(f, perform), newHistory(f), newLogs(f), newSupportBundle(f))
 	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newAgent(f), newReference(f))
 	completeGlobals(f, root)
+	completeShared(f, root)
+	strictHelp(root)
 	return root
+}
+
+// strictHelp has help of an unknown command end as that command would.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err != nil {
+				return misuse("%s", err)
+			}
+			about.InitDefaultHelpFlag()
+			return parentOnly(about, rest)
+		}
+	}
 }
 
 func add(root *cobra.Command, group string, commands ...*cobra.Command) {

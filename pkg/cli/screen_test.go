@@ -72,19 +72,19 @@ func TestStatusTellsByExitCode(t *testing.T) {
 		t.Errorf("exit %d\n%s", r.code, r.out)
 	}
 	b.world.facts.Foreign = []string{"service/my-db"}
-	if r := b.run("status"); r.code != exitDegraded || !strings.HasPrefix(r.out, "DEGRADED") {
+	if r := b.run("status"); r.code != ExitDegraded || !strings.HasPrefix(r.out, "DEGRADED") {
 		t.Errorf("exit %d\n%s", r.code, r.out)
 	}
 	b.world.facts = kube.Facts{}
 	b.world.view.Quorum = false
-	if r := b.run("status"); r.code != exitDown || !strings.HasPrefix(r.out, "DOWN") {
+	if r := b.run("status"); r.code != ExitDown || !strings.HasPrefix(r.out, "DOWN") {
 		t.Errorf("exit %d\n%s", r.code, r.out)
 	}
 }
 
 func TestNameMayBeLeftOutForOneCluster(t *testing.T) {
 	b := newBench(t)
-	if r := b.run("status"); r.code != ExitFailed || !strings.Contains(r.err, "no cluster in namespace shop") {
+	if r := b.run("status"); r.code != ExitNotFound || !strings.Contains(r.err, "no cluster in namespace shop") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 	b.cluster("one")
@@ -92,7 +92,7 @@ func TestNameMayBeLeftOutForOneCluster(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	b.must("create", "two", "--engine", "fakedb", "--progress", "none")
-	if r := b.run("status"); r.code != ExitUsage || !strings.Contains(r.err, "one, two") {
+	if r := b.run("upgrade", "--version", "3.6"); r.code != ExitUsage || !strings.Contains(r.err, "one, two") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 }

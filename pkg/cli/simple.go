@@ -54,6 +54,7 @@ func newSimple(f *Factory, m mode, s simple) *cobra.Command {
 	c.addTo(cmd, timeout, s.ask != nil)
 	if s.target != "" {
 		cmd.Flags().StringVar(&member, s.target, "", s.targetUsage)
+		_ = cmd.RegisterFlagCompletionFunc(s.target, completeMemberFlag(f))
 	}
 	if s.downtime {
 		cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")

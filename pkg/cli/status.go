@@ -4,18 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-)
-
-// The exit codes of status.
-const (
-	exitDegraded = 1
-	exitDown     = 2
 )
 
 // watchEvery is the pause between two looks of status --watch.
@@ -23,16 +19,20 @@ const watchEvery = 2 * time.Second
 
 func newStatus(f *Factory) *cobra.Command {
 	out := newOutput(formatWide)
-	var watch bool
+	var watch, all bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "status [NAME]",
 		Short: "Show how a cluster is",
-		Long: `Show how a cluster is, as its members say themselves, on one screen.
+		Long: `Show how a cluster is, as its members say themselves, on one screen. Without NAME, and where there are several,
+it lists all of the namespace, and what is wrong with those that are not healthy; the exit code is the worst of them.
 
-Exit codes: 0 healthy, 1 degraded, 2 down.`,
+Exit codes: 0 healthy, 10 degraded, 11 down.`,
 		Example: `  # Show the only cluster of the namespace
   kubectl dbop status
+
+  # Show all clusters of all namespaces, and what is wrong with any
+  kubectl dbop status -A
 
   # Follow my-db until Ctrl-C
   kubectl dbop status my-db --watch`,
@@ -42,10 +42,24 @@ Exit codes: 0 healthy, 1 degraded, 2 down.`,
 			if err := out.check(); err != nil {
 				return err
 			}
+			if all && len(args) > 0 {
+				return misuse("--all-namespaces does not go with NAME")
+			}
+			if all {
+				return runStatusOfAll(cmd.Context(), f, out, metav1.NamespaceAll, watch, timeout)
+			}
+			several, err := f.several(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if several != "" {
+				return runStatusOfAll(cmd.Context(), f, out, several, watch, timeout)
+			}
 			return runStatus(cmd.Context(), f, out, args, watch, timeout)
 		},
 	}
 	out.addTo(cmd)
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Show the clusters of all namespaces.")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Look again every 2 seconds until interrupted.")
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long one look may take, such as 10s.")
 	return cmd
@@ -63,16 +77,15 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
 	for {
-		sheet, err := look(ctx, t, world, timeout)
+		sheet, err := f.lookOnce(ctx, t, world, timeout, f.operated(ctx, t))
 		if err != nil {
 			return err
 		}
-		sheet.Custom = f.operated(ctx, t)
 		if err := show(f, out, sheet, watch); err != nil {
 			return err
 		}
 		if !watch {
-			return verdictCode(sheet.Verdict)
+			return verdictCode(sheet.Verdict.Level)
 		}
 		select {
 		case <-ctx.Done():
@@ -85,17 +98,20 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 	}
 }
 
-// look observes once and judges.
-func look(ctx context.Context, t *target, world ops.World, timeout time.Duration) (statusSheet, error) {
-	s, err := observe(ctx, t, world, timeout)
+// lookOnce observes once and judges.
+func (f *Factory) lookOnce(ctx context.Context, t *target, world ops.World, timeout time.Duration, custom *customStatus) (statusSheet, error) {
+	s, err := f.observe(ctx, t, world, timeout)
 	if err != nil {
 		return statusSheet{}, err
 	}
-	return newStatusSheet(t.engine, s), nil
+	s.Orphaned = custom != nil && custom.Missing
+	sheet := newStatusSheet(t.engine, s)
+	sheet.Custom = custom
+	return sheet, nil
 }
 
 // observe observes a cluster that must exist, and what is in flight on it.
-func observe(ctx context.Context, t *target, world ops.World, timeout time.Duration) (ops.State, error) {
+func (f *Factory) observe(ctx context.Context, t *target, world ops.World, timeout time.Duration) (ops.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	s, err := world.Observe(ctx)
@@ -105,34 +121,34 @@ func observe(ctx context.Context, t *target, world ops.World, timeout time.Durat
 	if s.Cluster == nil {
 		return ops.State{}, &ops.Error{Kind: ops.Failed, Message: "cluster " + t.cluster.Name + " is gone"}
 	}
-	s.Operation, err = t.store.ActiveOperation(ctx, t.namespace, t.cluster.Name)
-	return s, err
+	if s.Operation, err = t.store.ActiveOperation(ctx, t.namespace, t.cluster.Name); err != nil {
+		return s, err
+	}
+	// Without the right to see the lease, who works on the cluster is not told.
+	if h, err := f.holding(ctx, t.namespace, t.cluster.Name); err == nil {
+		s.Holding = &h
+	}
+	return s, nil
 }
 
-// show prints one look. A terminal is redrawn from its top left corner, so
-// that nothing flickers.
+// show prints one look.
 func show(f *Factory, out *output, sheet statusSheet, watch bool) error {
 	if !out.human() {
-		return out.print(f.Streams.Out, "ClusterStatus", sheet)
+		return out.print(f.results(), "ClusterStatus", sheet)
 	}
+	return f.redraw(watch, func(w io.Writer) error { return sheet.print(w, f.outPalette(), f.Now(), out.wide()) })
+}
+
+// redraw prints a screen. A terminal that is watched is redrawn from its top
+// left corner, and at once, so that nothing flickers.
+func (f *Factory) redraw(watch bool, print func(io.Writer) error) error {
 	var b bytes.Buffer
-	if err := sheet.print(&b, f.outPalette(), f.Now(), out.wide()); err != nil {
+	if err := print(&b); err != nil {
 		return err
 	}
 	if watch && f.Streams.OutTTY {
 		fmt.Fprint(f.Streams.Out, "\x1b[H\x1b[2J")
 	}
-	_, err := f.Streams.Out.Write(b.Bytes())
+	_, err := f.results().Write(b.Bytes())
 	return err
-}
-
-func verdictCode(v ops.Verdict) error {
-	switch v.Level {
-	case ops.Healthy:
-		return nil
-	case ops.Degraded:
-		return &outcome{exitDegraded}
-	default:
-		return &outcome{exitDown}
-	}
 }

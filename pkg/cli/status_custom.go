@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // customStatus is the custom resource that a cluster is under, and who
@@ -12,6 +14,8 @@ type customStatus struct {
 	Name     string `json:"name"`
 	Operator string `json:"operator,omitempty"`
 	Alive    bool   `json:"alive"`
+	// Missing: there is no such object, although the record names it.
+	Missing bool `json:"missing,omitempty"`
 	// Unknown says why it could not be found out.
 	Unknown string `json:"unknown,omitempty"`
 }
@@ -30,7 +34,7 @@ func (f *Factory) operated(ctx context.Context, t *target) *customStatus {
 			out.Alive, err = customs.OperatorAlive(ctx, t.namespace, t.cluster.Name)
 		}
 	}
-	if err != nil {
+	if out.Missing = errors.Is(err, kube.ErrNotFound); !out.Missing && err != nil {
 		out.Unknown = err.Error()
 	}
 	return out
@@ -39,6 +43,8 @@ func (f *Factory) operated(ctx context.Context, t *target) *customStatus {
 func (c *customStatus) text() string {
 	out := "databasecluster/" + c.Name
 	switch {
+	case c.Missing:
+		return out + " is missing; commands act themselves"
 	case c.Unknown != "":
 		return out + ", whose operator is unknown: " + c.Unknown
 	case c.Operator == "":

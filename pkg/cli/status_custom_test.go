@@ -56,6 +56,19 @@ func TestStatusNamesWhoOperates(t *testing.T) {
 			t.Errorf("want %q, exit %d\n%s%s", row.want, r.code, r.out, r.err)
 		}
 	}
+	b.customs = customs{err: kube.ErrNotFound}
+	r := b.run("status", "my-db")
+	for _, want := range []string{"databasecluster/my-db is missing", "databasecluster my-db is missing", "kubectl dbop -n shop operator release my-db"} {
+		if r.code != ExitDegraded || !strings.Contains(r.out, want) {
+			t.Errorf("want %q, exit %d\n%s%s", want, r.code, r.out, r.err)
+		}
+	}
+	b.pods.add("my-db", "my-db-1", "my-db-2", "my-db-3")
+	if r := b.run("list"); r.code != ExitDone || !strings.Contains(r.out, "Degraded") ||
+		!strings.Contains(r.err, "databasecluster my-db is missing, and no operator acts on its cluster: kubectl dbop -n shop status my-db") {
+		t.Errorf("list: exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	b.customs = customs{err: errors.New("no such right")}
 	if r := b.run("status", "my-db", "-o", "json"); !strings.Contains(r.out, `"unknown": "no such right"`) {
 		t.Errorf("%s", r.out)
 	}

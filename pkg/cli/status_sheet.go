@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -26,7 +27,9 @@ type statusSheet struct {
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
 	Schedule           *ops.Schedule             `json:"schedule,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
-	Custom             *customStatus             `json:"custom,omitempty"`
+	// Holding says who works on the cluster.
+	Holding *kube.Holding `json:"holding,omitempty"`
+	Custom  *customStatus `json:"custom,omitempty"`
 	// Paused says that nobody acts on the cluster, and who asked for that.
 	Paused bool            `json:"paused,omitempty"`
 	Pause  *v1alpha1.Pause `json:"pause,omitempty"`
@@ -39,8 +42,10 @@ type memberStatus struct {
 	engine.Member `json:",inline"`
 	Node          string `json:"node,omitempty"`
 	Restarts      int32  `json:"restarts"`
-	// Behind the leader; "0" is none, "" where positions can't be compared.
-	Lag string `json:"lag,omitempty"`
+	// LagEntries is how many log entries the member is behind the leader; nil
+	// where that can't be counted.
+	LagEntries *int64 `json:"lagEntries,omitempty"`
+	lag        string
 	// VolumeBytes is the capacity of the member's volume.
 	VolumeBytes int64  `json:"volumeBytes,omitempty"`
 	Health      string `json:"health,omitempty"`
@@ -48,14 +53,16 @@ type memberStatus struct {
 
 // operationStatus is the operation in flight.
 type operationStatus struct {
-	Name    string         `json:"name"`
-	Verb    v1alpha1.Verb  `json:"verb"`
-	Phase   v1alpha1.Phase `json:"phase"`
-	By      string         `json:"by,omitempty"`
-	From    string         `json:"from,omitempty"`
-	Started time.Time      `json:"started"`
-	Step    string         `json:"step,omitempty"`
-	Message string         `json:"message,omitempty"`
+	Name  string         `json:"name"`
+	Verb  v1alpha1.Verb  `json:"verb"`
+	Phase v1alpha1.Phase `json:"phase"`
+	// Stopped: the process that performed it is gone.
+	Stopped bool      `json:"stopped,omitempty"`
+	By      string    `json:"by,omitempty"`
+	From    string    `json:"from,omitempty"`
+	Started time.Time `json:"started"`
+	Step    string    `json:"step,omitempty"`
+	Message string    `json:"message,omitempty"`
 }
 
 func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
@@ -72,19 +79,25 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 			m.Health = err.Error()
 		}
 		if led && m.Reachable {
-			m.Lag = lag(e, m.Position, leader.Position)
+			m.lag, m.LagEntries = lag(e, m.Position, leader.Position)
 		}
 		out.Members = append(out.Members, m)
+	}
+	if s.Holding != nil && s.Holding.Holder != "" {
+		out.Holding = s.Holding
 	}
 	if s.Operation == nil {
 		out.Drifted = s.Drifted()
 	}
 	if op := s.Operation; op != nil {
-		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, By: op.Spec.RequestedBy,
+		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, Stopped: s.Stopped(), By: op.Spec.RequestedBy,
 			From: op.Spec.RequestedFrom, Started: op.Status.StartedAt.Time, Step: lastStep(op), Message: op.Status.Message}
 	}
 	return out
 }
+
+// phaseStopped is shown of an operation whose process is gone.
+const phaseStopped = "Stopped"
 
 // memberNames is everything that exists or is registered, each once.
 func memberNames(s ops.State) []string {
@@ -110,20 +123,20 @@ func memberNames(s ops.State) []string {
 	return names
 }
 
-// lag tells how a position compares with the leader's.
-func lag(e engine.Engine, position, leader engine.Position) string {
-	if measurer, ok := e.(interface {
-		Lag(behind, ahead engine.Position) string
-	}); ok {
-		return measurer.Lag(position, leader)
+// lag tells how a position compares with the leader's, in words and counted.
+func lag(e engine.Engine, position, leader engine.Position) (string, *int64) {
+	if measurer, ok := e.(engine.Measurer); ok {
+		if n, ok := measurer.Behind(position, leader); ok && n > 0 {
+			return fmt.Sprintf("%d behind", n), &n
+		}
 	}
 	switch order, ok := e.Compare(position, leader); {
 	case !ok:
-		return ""
+		return unknown, nil
 	case order < 0:
-		return "behind"
+		return "behind", nil
 	}
-	return "0"
+	return "0", new(int64)
 }
 
 // lastStep is the newest line of the journal.
@@ -140,16 +153,7 @@ func lastStep(op *v1alpha1.Operation) string {
 
 // print writes the screen.
 func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool) error {
-	level := strings.ToUpper(string(s.Verdict.Level))
-	switch s.Verdict.Level {
-	case ops.Healthy:
-		level = paint.green(level)
-	case ops.Degraded:
-		level = paint.yellow(level)
-	default:
-		level = paint.red(level)
-	}
-	fmt.Fprintf(w, "%s  %s/%s %s in namespace %s: %s\n", level, s.Engine, s.Name, s.Version, s.Namespace, s.Verdict.Headline)
+	fmt.Fprintf(w, "%s  %s/%s %s in namespace %s: %s\n", paint.level(s.Verdict.Level), s.Engine, s.Name, s.Version, s.Namespace, oneLine(s.Verdict.Headline))
 	for _, p := range s.Verdict.Problems {
 		fmt.Fprintf(w, "  %s %s\n", paint.yellow("!"), oneLine(p))
 	}
@@ -165,6 +169,9 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 		fmt.Fprintf(w, "Scheduled backups:      %s; next: %s\n", s.Schedule.State(), nextText(s.Schedule, now))
 	}
 	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	if h := s.Holding; h != nil {
+		fmt.Fprintf(w, "Held by:                %s for %s\n", h.Holder, age(now, h.Since))
+	}
 	if s.Paused {
 		fmt.Fprintf(w, "Paused:                 %s; nobody acts on it until kubectl dbop resume %s\n", pauseText(s.Pause, now), s.Name)
 	}
@@ -199,14 +206,14 @@ func (s statusSheet) table(wide bool) *table {
 	}
 	t := newTable(columns...)
 	for _, m := range s.Members {
-		role, version, db, disk := string(m.Role), m.Version, "", ""
+		role, version, behind, db, disk := string(m.Role), m.Version, m.lag, "", ""
 		if !m.Reachable {
-			role, version = "<unreachable>", unknown
+			role, version, behind, db, disk = "unreachable", "-", "-", "-", "-"
 		} else if m.DataBytes > 0 {
 			db = size(m.DataBytes)
 			disk = fill(m.DataBytes, m.VolumeBytes)
 		}
-		row := []string{m.Name, role, version, m.Lag, db, disk, m.Node}
+		row := []string{m.Name, role, version, behind, db, disk, m.Node}
 		if wide {
 			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
 		}
@@ -234,7 +241,11 @@ func (o *operationStatus) text(now time.Time) string {
 	if o == nil {
 		return "none"
 	}
-	text := fmt.Sprintf("%s (%s), %s, begun %s ago by %s@%s", o.Verb, o.Name, o.Phase, age(now, o.Started), orUnknown(o.By), orUnknown(o.From))
+	phase := string(o.Phase)
+	if o.Stopped {
+		phase = phaseStopped
+	}
+	text := fmt.Sprintf("%s (%s), %s, started %s ago by %s@%s", o.Verb, o.Name, phase, age(now, o.Started), orUnknown(o.By), orUnknown(o.From))
 	if o.Step != "" {
 		text += "\n                        step: " + o.Step
 	}

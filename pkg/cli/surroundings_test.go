@@ -42,7 +42,7 @@ func TestKubeconfigs(t *testing.T) {
 			}
 			t.Setenv("KUBECONFIG", path)
 			r := alone(t, "kubectl-dbop", append([]string{"list", "--request-timeout", "5s"}, c.args...)...)
-			if r.code != ExitFailed || !strings.Contains(r.err, c.want) || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") || strings.Count(r.err, "\n") != 2 {
+			if r.code != ExitUnreachable || !strings.Contains(r.err, c.want) || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") || strings.Count(r.err, "\n") != 2 {
 				t.Errorf("exit %d, %q, want %q", r.code, r.err, c.want)
 			}
 			if r := alone(t, "kubectl-dbop", "version", "--client"); r.code != ExitDone || r.err != "" {

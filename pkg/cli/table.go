@@ -8,6 +8,8 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // table collects rows and prints them the way kubectl does: no borders, left
@@ -16,6 +18,8 @@ import (
 type table struct {
 	columns []string
 	rows    [][]string
+	// headless leaves out the titles.
+	headless bool
 }
 
 // gap is what kubectl puts between two columns.
@@ -29,7 +33,7 @@ func (t *table) row(values ...string) {
 	for i := range r {
 		r[i] = "<none>"
 		if i < len(values) && values[i] != "" {
-			r[i] = values[i]
+			r[i] = ops.Printable(values[i])
 		}
 	}
 	t.rows = append(t.rows, r)
@@ -51,7 +55,9 @@ func (t *table) print(w io.Writer, indent string) error {
 		tablewriter.WithConfig(tablewriter.Config{Header: cells, Row: cells}),
 		tablewriter.WithTrimSpace(tw.Off),
 	)
-	out.Header(t.columns)
+	if !t.headless {
+		out.Header(t.columns)
+	}
 	for _, r := range t.rows {
 		if err := out.Append(r); err != nil {
 			return fmt.Errorf("lay out a table: %w", err)

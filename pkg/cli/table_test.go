@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestTitlesHoldNoSpaces(t *testing.T) {
-	for _, tab := range []*table{clusterTable(nil, nil, nil, true, true), backupTable(nil, nil, true), historyTable(noon, nil, true, true), statusSheet{}.table(true)} {
+	for _, tab := range []*table{clusterTable(nil, nil, nil, []string{}, true, true), new(backupList).table(nil, true), historyTable(noon, nil, nil, true, true), statusSheet{}.table(true)} {
 		for _, c := range tab.columns {
 			if c != strings.ToUpper(c) || strings.Contains(c, " ") {
 				t.Errorf("title %q", c)

@@ -22,6 +22,8 @@ type target struct {
 	cluster   *v1alpha1.DatabaseCluster
 	engine    engine.Engine
 	store     kube.Store
+	// lost: the record is missing, and cluster is what its copy says.
+	lost bool
 }
 
 // subject is TYPE/name.
@@ -38,9 +40,18 @@ func (f *Factory) target(ctx context.Context, args []string) (*target, error) {
 		return nil, err
 	}
 	if len(args) > 0 {
-		t.cluster, err = t.store.GetCluster(ctx, t.namespace, args[0])
-		if errors.Is(err, kube.ErrNotFound) {
-			return nil, &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("cluster %s not found in namespace %s", args[0], t.namespace),
+		name := bareName(args[0])
+		t.cluster, err = t.store.GetCluster(ctx, t.namespace, name)
+		switch {
+		case errors.Is(err, kube.ErrDamaged):
+			if what := f.missing(ctx, t.namespace, name); !errors.Is(what, errNoObjects) {
+				err = what
+			}
+		case errors.Is(err, kube.ErrNotFound):
+			if err := f.missing(ctx, t.namespace, name); !errors.Is(err, errNoObjects) {
+				return nil, err
+			}
+			return nil, &ops.Error{Kind: ops.Failed, Check: checkNotFound, Message: fmt.Sprintf("cluster %s not found in namespace %s", name, t.namespace),
 				Hint: displayName + " list -A shows all clusters"}
 		}
 	} else {
@@ -52,6 +63,9 @@ func (f *Factory) target(ctx context.Context, args []string) (*target, error) {
 	t.engine, err = f.engineNamed(t.cluster.Spec.Engine)
 	return t, err
 }
+
+// bareName is the name of what TYPE/name says, as this program prints it.
+func bareName(printed string) string { return printed[strings.LastIndex(printed, "/")+1:] }
 
 // targets are the clusters meant: the one that is named, else all of the
 // namespace or of all namespaces. None at all is an error.
@@ -72,7 +86,10 @@ func (f *Factory) targets(ctx context.Context, args []string, all bool) ([]*targ
 		return nil, err
 	}
 	clusters, err := store.ListClusters(ctx, namespace, "")
-	if err != nil {
+	switch {
+	case errors.Is(err, kube.ErrDamaged) && len(clusters) > 0:
+		f.note("left out: %s", oneLine(err.Error()))
+	case err != nil:
 		return nil, err
 	}
 	var out []*target
@@ -84,9 +101,10 @@ func (f *Factory) targets(ctx context.Context, args []string, all bool) ([]*targ
 		out = append(out, &target{namespace: clusters[i].Namespace, cluster: &clusters[i], engine: e, store: store})
 	}
 	if len(out) == 0 {
-		_, err = only(ctx, store, namespace)
+		_, err := only(ctx, store, namespace)
+		return nil, err
 	}
-	return out, err
+	return out, nil
 }
 
 // only is the cluster meant when none is named.
@@ -99,7 +117,7 @@ func only(ctx context.Context, store kube.Store, namespace string) (*v1alpha1.Da
 	case 1:
 		return &clusters[0], nil
 	case 0:
-		return nil, &ops.Error{Kind: ops.Failed, Check: "not-found", Message: "there is no cluster in namespace " + namespace,
+		return nil, &ops.Error{Kind: ops.Failed, Check: checkNotFound, Message: "there is no cluster in namespace " + namespace,
 			Hint: displayName + " list -A shows all clusters"}
 	}
 	names := make([]string, len(clusters))
@@ -120,7 +138,7 @@ func (f *Factory) signed(ctx context.Context, spec v1alpha1.OperationSpec) v1alp
 	if err != nil {
 		host = unknown
 	}
-	spec.RequestedBy, spec.RequestedFrom, spec.Command = f.whoami(ctx), host, f.commandLine()
+	spec.RequestedBy, spec.RequestedFrom, spec.Command = f.whoami(ctx), host, f.asked
 	return spec
 }
 

@@ -192,7 +192,7 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 
 func changingCommands() [][]string {
 	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"}, {"backup", "schedule"},
-		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
+		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"repair"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
 		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }
 

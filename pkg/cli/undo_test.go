@@ -8,7 +8,7 @@ import (
 func TestUndo(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
-	if r := b.run("undo", "my-db", "--yes"); r.code != ExitRefused || !strings.Contains(r.err, "hint: kubectl dbop delete my-db") {
+	if r := b.run("undo", "my-db", "--yes"); r.code != ExitRefused || !strings.Contains(r.err, "hint: kubectl dbop -n shop history my-db") {
 		t.Errorf("a creation: exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	b.must("scale", "my-db", "--members", "5", "--progress", "none")

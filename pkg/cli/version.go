@@ -79,7 +79,7 @@ With --client it needs no cluster. An operator that you may not see is left out.
 
 func printVersion(f *Factory, out *output, sheet versionSheet) error {
 	if !out.human() {
-		return out.print(f.Streams.Out, "Version", sheet)
+		return out.print(f.results(), "Version", sheet)
 	}
 	fmt.Fprintf(f.Streams.Out, "Client Version: %s\n", sheet.Client.Version)
 	warn := func(warning string) {

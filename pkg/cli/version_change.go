@@ -43,6 +43,6 @@ func newVersionChange(f *Factory, m mode, verb v1alpha1.Verb, verbed string, cmd
 	addRepositoryFlag(cmd, &repo, "the safety backup")
 	cmd.Flags().BoolVar(&skipBackup, "skip-backup", false, "Don't take a safety backup first.")
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")
-	completeEngineVersions(f, cmd, func() string { return "" })
+	completeNewVersions(f, cmd, verb)
 	return cmd
 }

@@ -37,7 +37,7 @@ func (c Catalog) Resolve(version string) (Release, error) {
 		known[i] = r.Version
 	}
 	return Release{}, &Refusal{
-		Check:  "version",
+		Check: "version", Unknown: true,
 		Reason: fmt.Sprintf("version %q is not known", version),
 		Hint:   fmt.Sprintf("choose one of %s, or name the image yourself with --image", strings.Join(known, ", ")),
 	}

@@ -7,6 +7,17 @@ import "context"
 type Defragmenter interface {
 	// Defragment gives the space back to the file system. The member does not
 	// answer meanwhile; a repeat finds little to do. Interrupted, the old file
-	// stays in use.
+	// stays in use. ErrNoSpace (wrapped) if the volume was too full.
 	Defragment(ctx context.Context, member string) error
+}
+
+// Rewriter is what an Engine also is if a defragmentation writes a copy of the
+// data next to the old file, so that it needs free space on the volume.
+type Rewriter interface {
+	// RewriteRoom is how many bytes must be free on the volume of a member: the
+	// copy, and what its log may take meanwhile.
+	RewriteRoom(Member) int64
+	// RewriteRemains is the pattern, below the data directory, of the files that
+	// a failed defragmentation leaves. The member deletes them when it starts.
+	RewriteRemains() string
 }

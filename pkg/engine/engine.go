@@ -80,8 +80,9 @@ type Session interface {
 	// Promote gives a registered, caught-up member its vote. ErrNotReady
 	// while the leader says that it lags.
 	Promote(ctx context.Context, member string) error
-	// Deregister removes a member, by its registered name, from the database's member list.
-	Deregister(ctx context.Context, member string) error
+	// Deregister removes the member of that identity, with that registered name,
+	// from the database's member list. One that is not in it is a success.
+	Deregister(ctx context.Context, member, id string) error
 	// HandOver moves leadership to the named member and returns when that member leads.
 	HandOver(ctx context.Context, to string) error
 	// Snapshot streams a consistent copy of one member's data, checked on the

@@ -11,6 +11,8 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrNotSnapshot: the bytes are no whole snapshot of this engine.
 	ErrNotSnapshot = errors.New("not a valid snapshot")
+	// ErrNoSpace: a volume has no room for what was to be written.
+	ErrNoSpace = errors.New("no space left on the volume")
 	// ErrReadOnly: a dry run met a method that changes something.
 	ErrReadOnly = errors.New("dry run: the database was not changed")
 )
@@ -23,6 +25,8 @@ type Refusal struct {
 	Reason string
 	// Hint is what to type or do next.
 	Hint string
+	// Unknown: what the request names does not exist.
+	Unknown bool
 }
 
 func (r *Refusal) Error() string { return r.Reason }

@@ -22,7 +22,7 @@ func (readOnly) Promote(_ context.Context, member string) error {
 	return fmt.Errorf("promote member %s: %w", member, ErrReadOnly)
 }
 
-func (readOnly) Deregister(_ context.Context, member string) error {
+func (readOnly) Deregister(_ context.Context, member, _ string) error {
 	return fmt.Errorf("deregister member %s: %w", member, ErrReadOnly)
 }
 

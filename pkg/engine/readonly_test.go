@@ -19,11 +19,11 @@ func (r *recorder) Observe(context.Context, []string) engine.View {
 	r.calls = append(r.calls, "observe")
 	return engine.View{Quorum: true}
 }
-func (r *recorder) Register(context.Context, string) error   { return r.note("register") }
-func (r *recorder) Promote(context.Context, string) error    { return r.note("promote") }
-func (r *recorder) Deregister(context.Context, string) error { return r.note("deregister") }
-func (r *recorder) HandOver(context.Context, string) error   { return r.note("hand over") }
-func (r *recorder) Close() error                             { return r.note("close") }
+func (r *recorder) Register(context.Context, string) error           { return r.note("register") }
+func (r *recorder) Promote(context.Context, string) error            { return r.note("promote") }
+func (r *recorder) Deregister(context.Context, string, string) error { return r.note("deregister") }
+func (r *recorder) HandOver(context.Context, string) error           { return r.note("hand over") }
+func (r *recorder) Close() error                                     { return r.note("close") }
 func (r *recorder) Snapshot(context.Context, string, io.Writer, func(int64)) error {
 	return r.note("snapshot")
 }
@@ -38,7 +38,7 @@ func TestReadOnly(t *testing.T) {
 	for name, change := range map[string]func() error{
 		"register":   func() error { return s.Register(ctx, "db-1") },
 		"promote":    func() error { return s.Promote(ctx, "db-1") },
-		"deregister": func() error { return s.Deregister(ctx, "db-1") },
+		"deregister": func() error { return s.Deregister(ctx, "db-1", "1") },
 		"hand over":  func() error { return s.HandOver(ctx, "db-1") },
 	} {
 		if err := change(); !errors.Is(err, engine.ErrReadOnly) {

@@ -2,8 +2,12 @@ package kube
 
 // Annotations that the tool writes; facts are read back from them.
 const (
+	// AnnotationClusterID is the permanent identifier of the cluster that an object belongs to.
+	AnnotationClusterID = "dbop.dev/cluster-id"
 	// AnnotationToken is the formation that an object was made by, on volume and workload.
 	AnnotationToken = "dbop.dev/token"
+	// AnnotationRecord is a copy of the cluster's record, on each volume claim.
+	AnnotationRecord = "dbop.dev/record"
 	// AnnotationVersion is the version that a pod runs, on workload, template and pod.
 	AnnotationVersion = "dbop.dev/version"
 	// AnnotationSettings is the digest of the settings that a pod runs with, on workload, template and pod.

@@ -26,7 +26,7 @@ type Applied struct {
 func (c *Client) ApplyServices(ctx context.Context, cluster *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) error {
 	headless, clients := BuildServices(cluster, ports)
 	for _, s := range []*corev1.Service{headless, clients} {
-		if err := c.apply(ctx, cluster.Name, s); err != nil {
+		if err := c.apply(ctx, cluster, s); err != nil {
 			return err
 		}
 	}
@@ -37,15 +37,15 @@ func (c *Client) ApplyServices(ctx context.Context, cluster *v1alpha1.DatabaseCl
 func (c *Client) ApplyBudget(ctx context.Context, cluster *v1alpha1.DatabaseCluster, minAvailable int32) error {
 	b := BuildBudget(cluster, minAvailable)
 	if minAvailable > 0 {
-		return c.apply(ctx, cluster.Name, b)
+		return c.apply(ctx, cluster, b)
 	}
 	return c.deleteOurs(ctx, cluster.Name, b)
 }
 
 // ApplyVolume makes a member's claim, or grows it. A repeat changes nothing.
-// The token is the present formation's.
+// The token is the present formation's. The claim also gets a copy of the record.
 func (c *Client) ApplyVolume(ctx context.Context, cluster *v1alpha1.DatabaseCluster, member string) error {
-	return c.apply(ctx, cluster.Name, BuildVolume(cluster, member))
+	return c.apply(ctx, cluster, withCopy(BuildVolume(cluster, member), cluster))
 }
 
 // RehearseVolume lets the API server judge what ApplyVolume would write, and
@@ -58,7 +58,7 @@ func (c *Client) RehearseVolume(ctx context.Context, cluster *v1alpha1.DatabaseC
 // it is. A repeat changes nothing.
 func (c *Client) ApplyWorkload(ctx context.Context, in WorkloadInput) (Applied, error) {
 	w := BuildWorkload(in)
-	if err := c.apply(ctx, in.Cluster.Name, w); err != nil {
+	if err := c.apply(ctx, in.Cluster, w); err != nil {
 		return Applied{}, err
 	}
 	return Applied{Observed: w.Status.ObservedGeneration >= w.Generation}, nil
@@ -79,7 +79,7 @@ func (c *Client) SealWorkload(ctx context.Context, namespace, member string, sea
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: live.Name, Namespace: live.Namespace, UID: live.UID, ResourceVersion: live.ResourceVersion,
-			Labels: live.Labels, Annotations: merged(live.Annotations, map[string]string{AnnotationBootstrap: "false"}), OwnerReferences: live.OwnerReferences,
+			Labels: live.Labels, Annotations: merged(live.Annotations, map[string]string{AnnotationBootstrap: "false"}),
 		},
 		Spec: *live.Spec.DeepCopy(),
 	}
@@ -89,15 +89,20 @@ func (c *Client) SealWorkload(ctx context.Context, namespace, member string, sea
 
 // apply takes ownership by force, because one field manager serves command
 // line and operator alike; so it first makes sure that nobody else's object
-// bears the name.
-func (c *Client) apply(ctx context.Context, cluster string, obj client.Object) error {
+// bears the name, nor one of an earlier cluster. What others added to it is
+// removed first: an apply alone leaves it there.
+func (c *Client) apply(ctx context.Context, cluster *v1alpha1.DatabaseCluster, obj client.Object) error {
 	found, err := c.peek(ctx, obj)
 	switch {
 	case errors.Is(err, ErrNotFound):
 	case err != nil:
 		return err
-	case found.Labels[v1alpha1.LabelCluster] != cluster:
+	case !belongs(found, cluster) && !unlabelled(found, cluster):
 		return c.foreign("patch", obj)
+	default:
+		if err := c.strip(ctx, obj, found); err != nil {
+			return err
+		}
 	}
 	return c.serverSideApply(ctx, obj)
 }

@@ -36,14 +36,13 @@ type authority struct {
 	key         any
 	// bundle is what those who hold its certificates are to trust.
 	bundle []byte
+	// chain leads from its certificates to an authority that is known elsewhere.
+	chain []byte
 }
 
 // newAuthority makes a self-signed authority that can sign leaves only.
 func newAuthority(name string, now time.Time) (keyPair, error) {
-	return sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(authorityLife),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-	}, nil)
+	return sign(authorityTemplate(name, now), nil)
 }
 
 // parseAuthority reads an authority back. Its errors never quote the input.
@@ -53,7 +52,7 @@ func parseAuthority(p keyPair) (*authority, error) {
 	if certificate == nil || key == nil {
 		return nil, errors.New("certificate or key is not PEM")
 	}
-	a := &authority{bundle: p.certificate}
+	a := &authority{bundle: p.certificate, chain: chainOf(p.certificate)}
 	var err error
 	if a.certificate, err = x509.ParseCertificate(certificate.Bytes); err != nil {
 		return nil, errors.New("the certificate can't be read")
@@ -161,7 +160,11 @@ func sign(template *x509.Certificate, by *authority) (keyPair, error) {
 		return keyPair{}, fmt.Errorf("sign the certificate of %s: %w", template.Subject.CommonName, err)
 	}
 	private, err := encodeKey(key)
-	return keyPair{certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: private}, err
+	out := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if by != nil {
+		out = append(out, by.chain...)
+	}
+	return keyPair{certificate: out, key: private}, err
 }
 
 // encodeKey writes a key as parseKey reads it.

@@ -17,7 +17,7 @@ func BuildBudget(c *v1alpha1.DatabaseCluster, minAvailable int32) *policyv1.PodD
 	available, policy := intstr.FromInt32(minAvailable), policyv1.IfHealthyBudget
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: metav1.ObjectMeta{Name: budgetName(c.Name), Namespace: c.Namespace, Labels: objectLabels(c, componentDatabase), OwnerReferences: owned(c)},
+		ObjectMeta: metaOf(c, budgetName(c.Name), objectLabels(c, componentDatabase)),
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable:               &available,
 			Selector:                   &metav1.LabelSelector{MatchLabels: memberSelector(c.Name)},

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -167,28 +166,17 @@ func trustFacts(s *corev1.Secret) Trust {
 	return t
 }
 
-// CertificateFacts reads all certificates of a cluster: one request.
-func (c *Client) CertificateFacts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (*Trust, []Certificate, error) {
+// CertificateFacts judges the certificates of a cluster. A person's authority
+// takes one more request.
+func (c *Client) CertificateFacts(ctx context.Context, cluster *v1alpha1.DatabaseCluster, secrets *Secrets) (*Trust, []Certificate, error) {
 	if cluster.Spec.TLS.Disabled {
 		return nil, nil, nil
 	}
-	l := &corev1.SecretList{}
-	if err := c.api.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
-		return nil, nil, err
-	}
-	trust := &Trust{Problem: "secret " + v1alpha1.CASecret(cluster.Name) + " is gone"}
-	var leaves []Certificate
+	trust, leaves := &Trust{Problem: "secret " + v1alpha1.CASecret(cluster.Name) + " is gone"}, secrets.Leaves()
 	var current []byte
-	for i := range l.Items {
-		s := &l.Items[i]
-		switch {
-		case !belongs(s, cluster) || s.DeletionTimestamp != nil:
-		case s.Name == v1alpha1.CASecret(cluster.Name):
-			t := trustFacts(s)
-			trust, current = &t, s.Data[corev1.TLSCertKey]
-		case s.Type == corev1.SecretTypeTLS:
-			leaves = append(leaves, certificateFacts(cluster, s))
-		}
+	if s := secrets.named(v1alpha1.CASecret(cluster.Name)); s != nil && belongs(s, cluster) && s.DeletionTimestamp == nil {
+		t := trustFacts(s)
+		trust, current = &t, s.Data[corev1.TLSCertKey]
 	}
 	if cluster.Spec.TLS.CASecret == "" {
 		return trust, leaves, nil

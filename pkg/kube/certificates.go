@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -95,6 +94,11 @@ func (c *Client) tlsOf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, n
 	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, s); err != nil {
 		return nil, nil, err
 	}
+	return clientTLS(cluster, s)
+}
+
+// clientTLS reads a user's secret.
+func clientTLS(cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (*tls.Config, *Certificate, error) {
 	pair, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return nil, nil, fmt.Errorf("secret %s/%s holds no matching certificate and key", s.Namespace, s.Name)
@@ -114,7 +118,7 @@ func (c *Client) ensureAuthority(ctx context.Context, cluster *v1alpha1.Database
 		if err != nil {
 			return nil, err
 		}
-		return map[string][]byte{corev1.TLSCertKey: p.certificate, corev1.TLSPrivateKeyKey: p.key, caKey: p.certificate}, nil
+		return map[string][]byte{corev1.TLSCertKey: p.certificate, corev1.TLSPrivateKeyKey: p.key, caKey: firstCertificate(p.certificate)}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -144,9 +148,8 @@ func (c *Client) ensureLeaf(ctx context.Context, cluster *v1alpha1.DatabaseClust
 	return nil
 }
 
-// ensureSecret reads a secret, or creates it. The remains of an earlier
-// cluster of the same name are not used: the garbage collector takes them any
-// moment, and then members would be without certificates.
+// ensureSecret reads a secret, or creates it. What an earlier cluster of the
+// same name left is not used: others may hold its keys.
 func (c *Client) ensureSecret(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, kind corev1.SecretType, labels map[string]string, make func() (map[string][]byte, error)) (*corev1.Secret, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: name}
 	s := &corev1.Secret{}
@@ -160,8 +163,7 @@ func (c *Client) ensureSecret(ctx context.Context, cluster *v1alpha1.DatabaseClu
 			return nil, fmt.Errorf("make the contents of secret %s/%s: %w", cluster.Namespace, name, merr)
 		}
 		s = &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: cluster.Namespace, Labels: labels, OwnerReferences: owned(cluster)},
-			Type:       kind, Data: data,
+			ObjectMeta: metaOf(cluster, name, labels), Type: kind, Data: data,
 		}
 		err = c.api.Create(ctx, s)
 		if errors.Is(err, ErrExists) {
@@ -174,7 +176,7 @@ func (c *Client) ensureSecret(ctx context.Context, cluster *v1alpha1.DatabaseClu
 	case s.Labels[v1alpha1.LabelCluster] != cluster.Name:
 		return nil, c.foreign("create", s)
 	case !belongs(s, cluster) || s.DeletionTimestamp != nil:
-		return nil, fmt.Errorf("secret %s/%s is of an earlier cluster of that name and is about to be collected: %w", cluster.Namespace, name, ErrConflict)
+		return nil, fmt.Errorf("secret %s/%s is of an earlier cluster of that name, or is being deleted: %w", cluster.Namespace, name, ErrConflict)
 	}
 	return s, nil
 }

@@ -53,7 +53,7 @@ func TestCertificatesShakeHands(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("server: %v", err)
 	}
-	if s.Type != corev1.SecretTypeTLS || len(s.OwnerReferences) != 1 {
+	if s.Type != corev1.SecretTypeTLS || len(s.OwnerReferences) != 0 || s.Annotations[AnnotationClusterID] != "c1" {
 		t.Errorf("secret of type %s with owners %v", s.Type, s.OwnerReferences)
 	}
 }
@@ -83,7 +83,7 @@ func TestCertificatesOfAnotherLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	reborn := testCluster()
-	reborn.UID = "reborn"
+	reborn.Status.ID = "reborn"
 	if err := c.EnsureCertificates(t.Context(), reborn); !errors.Is(err, ErrConflict) {
 		t.Errorf("remains of an earlier cluster: %v, want ErrConflict", err)
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	UserAgent string
 	// DryRun is enforced here and nowhere else.
 	DryRun DryRun
+	// Behalf limits what is done for people with other rights.
+	Behalf Behalf
 }
 
 // Client is this project's view of one API server. It is safe for concurrent
@@ -38,6 +40,7 @@ type Client struct {
 	api    client.WithWatch
 	config *rest.Config
 	meter  *meter
+	behalf Behalf
 }
 
 // New makes a Client; it makes no request.
@@ -64,14 +67,14 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &ConfigError{Reason: "the configuration of the API server can't be used", Err: err}
 	}
-	return &Client{api: guarded(api, o.DryRun, config.Host), config: config, meter: m}, nil
+	return &Client{api: guarded(api, o.DryRun, config.Host), config: config, meter: m, behalf: o.Behalf}, nil
 }
 
 // Wrap makes a Client of one that exists already: an operator's, or a fake in
 // tests. Its scheme must know the objects in use. Requests are not counted,
 // and Now is this machine's clock.
 func Wrap(api client.WithWatch, o Options) *Client {
-	return &Client{api: guarded(api, o.DryRun, ""), config: &rest.Config{}, meter: &meter{}}
+	return &Client{api: guarded(api, o.DryRun, ""), config: &rest.Config{}, meter: &meter{}, behalf: o.Behalf}
 }
 
 // Config returns a copy of the configuration, for connections that are not

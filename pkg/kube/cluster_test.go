@@ -109,7 +109,7 @@ func (r *real) until(t *testing.T, c *v1alpha1.DatabaseCluster, what string, ok 
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		f, err := r.Facts(ctx, c)
+		f, err := r.Facts(ctx, c, kube.Rendered{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,9 +166,16 @@ func TestRealClusterObjects(t *testing.T) {
 	if !before.Certificates || !before.Services || before.Budget == nil || len(before.Foreign) > 0 {
 		t.Errorf("facts %+v", before)
 	}
-	written := r.versions(t)
-	r.apply(t, c, w)
-	if again := r.versions(t); again != written {
+	// Controllers write statuses for a moment after the pod runs.
+	var written, again string
+	for range 10 {
+		written = r.versions(t)
+		r.apply(t, c, w)
+		if again = r.versions(t); again == written {
+			break
+		}
+	}
+	if again != written {
 		t.Errorf("applying the same wrote something:\n%s\n%s", written, again)
 	}
 	if err := r.SealWorkload(t.Context(), r.namespace, "db-1", func(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {

@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,6 +34,7 @@ func (s *ConfigMapStore) GetCluster(ctx context.Context, namespace, name string)
 }
 
 // ListClusters lists clusters by a label selector, sorted by namespace and name.
+// With ErrDamaged the list is complete but for the records that the error names.
 func (s *ConfigMapStore) ListClusters(ctx context.Context, namespace, selector string) ([]v1alpha1.DatabaseCluster, error) {
 	if selector != "" {
 		selector = "," + selector
@@ -42,34 +44,62 @@ func (s *ConfigMapStore) ListClusters(ctx context.Context, namespace, selector s
 		return nil, err
 	}
 	out := make([]v1alpha1.DatabaseCluster, 0, len(maps))
+	var damaged []error
 	for i := range maps {
 		c, err := decodeCluster(&maps[i])
 		if err != nil {
-			return nil, err
+			damaged = append(damaged, err)
+			continue
 		}
 		out = append(out, *c)
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.DatabaseCluster) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return out, nil
+	return out, errors.Join(damaged...)
 }
 
-// CreateCluster writes a new cluster at generation 1; ErrExists if the name
-// is taken, also by a ConfigMap that is not ours.
+// CreateCluster writes a new cluster at generation 1, or one whose record was
+// lost or damaged at the generation of its copy; ErrExists if the name is taken,
+// also by a ConfigMap that is not ours.
 func (s *ConfigMapStore) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
-	m, err := encodeCluster(c, 1)
+	m, err := encodeCluster(c, max(1, c.Generation))
 	if err != nil {
 		return err
 	}
-	if err := s.client.api.Create(ctx, m); err != nil {
+	err = s.client.api.Create(ctx, m)
+	if errors.Is(err, ErrExists) && c.Generation > 0 {
+		err = s.replaceDamaged(ctx, m)
+	}
+	if err != nil {
 		return err
 	}
 	return adoptCluster(c, m)
 }
 
+// replaceDamaged writes over a record that can't be read, and over nothing else.
+// What people wrote into its metadata stays.
+func (s *ConfigMapStore) replaceDamaged(ctx context.Context, m *corev1.ConfigMap) error {
+	old, err := s.get(ctx, m.Namespace, m.Name)
+	if err != nil {
+		return err
+	}
+	if _, err := decodeCluster(old); !errors.Is(err, ErrDamaged) {
+		return &RequestError{Verb: "create", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name, Kind: ErrExists}
+	}
+	old.Labels, old.Annotations, old.Data = merged(old.Labels, m.Labels), merged(old.Annotations, m.Annotations), m.Data
+	if err := s.client.api.Update(ctx, old); err != nil {
+		return err
+	}
+	old.DeepCopyInto(m)
+	return nil
+}
+
 // UpdateCluster replaces the cluster. The generation grows if the wanted
-// state changed, whatever the caller put there.
+// state changed, whatever the caller put there. What can't be observed is
+// copied to the volume claims first, so that a repeat after a crash writes both.
+// A copy that fails is made good by the next change: who may change the record
+// alone is not kept from it.
 func (s *ConfigMapStore) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
 	old, err := s.GetCluster(ctx, c.Namespace, c.Name)
 	if err != nil {
@@ -82,14 +112,18 @@ func (s *ConfigMapStore) UpdateCluster(ctx context.Context, c *v1alpha1.Database
 	if err != nil {
 		return err
 	}
+	next := c.DeepCopy()
+	next.Generation = nextGeneration(old, c)
+	if copyOf(old) != copyOf(next) {
+		_ = s.client.copyRecord(ctx, next)
+	}
 	if err := s.client.api.Update(ctx, m); err != nil {
 		return err
 	}
 	return adoptCluster(c, m)
 }
 
-// DeleteCluster deletes the very cluster that was read, and with it
-// everything that is owned by it. ErrNotFound on a repeat.
+// DeleteCluster deletes the very cluster that was read. ErrNotFound on a repeat.
 func (s *ConfigMapStore) DeleteCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
 	m := &corev1.ConfigMap{}
 	m.Namespace, m.Name = c.Namespace, v1alpha1.Record(c.Name)

@@ -53,12 +53,19 @@ func (p Passwords) Usable() []Password {
 }
 
 // EnsurePassword makes a user's secret, with a password that nobody knows,
-// where it is missing, and reads it.
+// where it or what it holds is missing, and reads it.
 func (c *Client) EnsurePassword(ctx context.Context, cluster *v1alpha1.DatabaseCluster, user string) (Passwords, error) {
 	s, err := c.ensureSecret(ctx, cluster, v1alpha1.PasswordSecret(cluster.Name, user), corev1.SecretTypeBasicAuth, objectLabels(cluster, componentDatabase), func() (map[string][]byte, error) {
 		return map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user), corev1.BasicAuthPasswordKey: []byte(rand.Text())}, nil
 	})
 	if err != nil {
+		return Passwords{}, err
+	}
+	if has, err := passwordsOf(s); err == nil {
+		return has, nil
+	}
+	s.Data = map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user), corev1.BasicAuthPasswordKey: []byte(rand.Text())}
+	if err := c.api.Update(ctx, s); err != nil {
 		return Passwords{}, err
 	}
 	return passwordsOf(s)

@@ -25,7 +25,7 @@ func TestEnsurePassword(t *testing.T) {
 		t.Errorf("a repeat changes the password: %v", err)
 	}
 	s := secret(t, api, "db-user-app")
-	if s.Type != corev1.SecretTypeBasicAuth || len(s.OwnerReferences) != 1 || s.Labels[v1alpha1.LabelCluster] != "db" {
+	if s.Type != corev1.SecretTypeBasicAuth || len(s.OwnerReferences) != 0 || s.Annotations[AnnotationClusterID] != "c1" || s.Labels[v1alpha1.LabelCluster] != "db" {
 		t.Errorf("secret %+v", s.ObjectMeta)
 	}
 	root, err := c.EnsurePassword(t.Context(), cluster, "root")

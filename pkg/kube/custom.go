@@ -62,6 +62,9 @@ func (s MirroredStore) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCl
 // record. What else a person has just put there stays.
 func (s MirroredStore) mirror(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
 	old, err := s.GetCluster(ctx, c.Namespace, c.Name)
+	if err == nil {
+		old.Spec.RestoreFrom = c.Spec.RestoreFrom // where a restore in place got its data from is not for an operator to want
+	}
 	if err != nil || equality.Semantic.DeepEqual(old.Spec, c.Spec) {
 		return err
 	}

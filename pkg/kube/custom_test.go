@@ -46,6 +46,7 @@ func TestMirror(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Spec.Members = 5
+		o.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b"} // by a restore in place
 		if err := s.UpdateCluster(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -54,8 +55,8 @@ func TestMirror(t *testing.T) {
 		if linked {
 			want = 5
 		}
-		if err != nil || custom.Spec.Members != want || custom.Spec.Version != "3.7.3" {
-			t.Errorf("linked %t: %v, %d members of %s", linked, err, custom.Spec.Members, custom.Spec.Version)
+		if err != nil || custom.Spec.Members != want || custom.Spec.Version != "3.7.3" || custom.Spec.RestoreFrom != nil {
+			t.Errorf("linked %t: %v, %+v", linked, err, custom.Spec)
 		}
 		if got, err := s.GetCluster(t.Context(), "shop", "db"); err != nil || got.Spec.Members != 5 || got.Spec.Version == "3.7.3" {
 			t.Errorf("record: %v, %+v", err, got)

@@ -39,16 +39,17 @@ func (c *Client) ForgetPod(ctx context.Context, namespace, name, uid string) err
 	return ignoreGone(err)
 }
 
-// DeleteWorkload deletes a member's workload, and in the background its pod.
-// The volume stays. A repeat does nothing.
-func (c *Client) DeleteWorkload(ctx context.Context, namespace, member string) error {
-	return c.deleteOurs(ctx, "", &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: member}}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+// DeleteWorkload deletes the workload of that identity, and in the background
+// its pod. The volume stays. If it is gone, or its successor has the name
+// already, that is success.
+func (c *Client) DeleteWorkload(ctx context.Context, namespace, member, uid string) error {
+	return c.deleteSeen(ctx, uid, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: member}}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
 // DeleteVolume deletes a claim and so, by most storage classes, the data. It
-// goes once no pod uses it any more. A repeat does nothing.
-func (c *Client) DeleteVolume(ctx context.Context, namespace, name string) error {
-	return c.deleteOurs(ctx, "", &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+// goes once no pod uses it any more. It spares a successor of that name.
+func (c *Client) DeleteVolume(ctx context.Context, namespace, name, uid string) error {
+	return c.deleteSeen(ctx, uid, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
 }
 
 // DeleteMemberCertificate deletes a member's certificate. A repeat does nothing.
@@ -56,11 +57,25 @@ func (c *Client) DeleteMemberCertificate(ctx context.Context, namespace, member 
 	return c.deleteOurs(ctx, "", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.MemberSecret(member)}})
 }
 
-// DeleteClusterObjects deletes everything of a cluster but its volumes and
-// records: what begins backups, workloads and helper pods that are left,
-// services, the budget, secrets. Interrupted, a repeat deletes the rest.
+// DeleteClusterObjects deletes everything that carries the cluster's label but
+// its volumes and records: what begins backups, the request to an issuer,
+// workloads and helper pods that are left, services, the budget, secrets.
+// Interrupted, a repeat deletes the rest.
 func (c *Client) DeleteClusterObjects(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
-	if err := c.deleteCronJob(ctx, cluster); err != nil {
+	return c.deleteObjects(ctx, cluster, func(metav1.Object) bool { return true })
+}
+
+// DeleteRemains deletes in the same way what an earlier cluster of that name
+// left. It spares every object of this one.
+func (c *Client) DeleteRemains(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	return c.deleteObjects(ctx, cluster, func(o metav1.Object) bool { return !belongs(o, cluster) })
+}
+
+func (c *Client) deleteObjects(ctx context.Context, cluster *v1alpha1.DatabaseCluster, chosen func(metav1.Object) bool) error {
+	if err := c.deleteAnySchedule(ctx, cluster); err != nil {
+		return err
+	}
+	if err := c.forgetRequest(ctx, cluster); err != nil {
 		return err
 	}
 	for _, gvk := range []schema.GroupVersionKind{
@@ -70,7 +85,7 @@ func (c *Client) DeleteClusterObjects(ctx context.Context, cluster *v1alpha1.Dat
 		corev1.SchemeGroupVersion.WithKind("Service"),
 		corev1.SchemeGroupVersion.WithKind("Secret"),
 	} {
-		if err := c.deleteLabelled(ctx, cluster, gvk); err != nil {
+		if err := c.deleteLabelled(ctx, cluster, gvk, chosen); err != nil {
 			return err
 		}
 	}
@@ -78,7 +93,7 @@ func (c *Client) DeleteClusterObjects(ctx context.Context, cluster *v1alpha1.Dat
 }
 
 // deleteLabelled deletes one by one: not everybody who may delete may delete collections.
-func (c *Client) deleteLabelled(ctx context.Context, cluster *v1alpha1.DatabaseCluster, gvk schema.GroupVersionKind) error {
+func (c *Client) deleteLabelled(ctx context.Context, cluster *v1alpha1.DatabaseCluster, gvk schema.GroupVersionKind, chosen func(metav1.Object) bool) error {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err := c.api.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
@@ -86,13 +101,33 @@ func (c *Client) deleteLabelled(ctx context.Context, cluster *v1alpha1.DatabaseC
 	}
 	for i := range l.Items {
 		o := &l.Items[i]
-		if o.DeletionTimestamp != nil {
+		if o.DeletionTimestamp != nil || !chosen(o) {
 			continue
 		}
 		o.SetGroupVersionKind(gvk)
 		if err := ignoreGone(c.api.Delete(ctx, o, client.Preconditions{UID: &o.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// deleteSeen deletes an object of ours if it still is the one that was
+// observed: a process can stand still between its look and this request, and
+// another may have made a successor meanwhile.
+func (c *Client) deleteSeen(ctx context.Context, uid string, obj client.Object, opts ...client.DeleteOption) error {
+	id := types.UID(uid)
+	found, err := c.peek(ctx, obj)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case found.Labels[v1alpha1.LabelCluster] == "":
+		return c.foreign("delete", obj)
+	}
+	if err := c.api.Delete(ctx, obj, append(opts, client.Preconditions{UID: &id})...); err != nil && !errors.Is(err, ErrConflict) {
+		return ignoreGone(err)
 	}
 	return nil
 }

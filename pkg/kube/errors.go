@@ -115,6 +115,8 @@ func Hint(err error) string {
 func explain(err error, r RequestError, server string) error {
 	r.Err = err
 	switch {
+	case lacksNamespace(err, r):
+		return &NamespaceError{Namespace: r.Namespace}
 	case apierrors.IsNotFound(err):
 		r.Kind = ErrNotFound
 	case apierrors.IsAlreadyExists(err):

@@ -16,7 +16,7 @@ func creationProblem(events []corev1.Event, w *appsv1.StatefulSet) *Problem {
 	if e == nil || e.Reason != "FailedCreate" {
 		return nil
 	}
-	return &Problem{Kind: ProblemForbidden, Message: e.Message, Since: firstSeen(e)}
+	return &Problem{Kind: ProblemForbidden, Message: e.Message, Since: firstSeen(e), Seen: lastSeen(e)}
 }
 
 // provisioningProblem says why a claim is not bound. FailedBinding is also
@@ -26,7 +26,7 @@ func provisioningProblem(events []corev1.Event, v *corev1.PersistentVolumeClaim)
 	if e == nil || e.Reason == "ProvisioningSucceeded" {
 		return nil
 	}
-	return &Problem{Kind: ProblemVolume, Message: e.Message, Since: firstSeen(e)}
+	return &Problem{Kind: ProblemVolume, Message: e.Message, Since: firstSeen(e), Seen: lastSeen(e)}
 }
 
 // newest is the latest event about an object with one of the reasons.

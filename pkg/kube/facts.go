@@ -32,10 +32,19 @@ type Facts struct {
 	Schedule *Schedule `json:"schedule,omitempty"`
 	// Helpers are the tool's own pods for this cluster, by name.
 	Helpers []Helper `json:"helpers,omitempty"`
+	// Differences are the ways in which the cluster's objects are not as this
+	// tool made them.
+	Differences []Difference `json:"differences,omitempty"`
+	// Unexamined are the kinds of objects that could not be compared, because
+	// nobody gave the right to read them.
+	Unexamined []string `json:"unexamined,omitempty"`
 	// Foreign lists objects, as kind/name, that bear a name of ours but not our
 	// labels. It is looked for before anything is made; later every write
 	// checks by itself, see ErrForeign.
 	Foreign []string `json:"foreign,omitempty"`
+	// Remains lists objects, as kind/name, that an earlier cluster of the same
+	// name left. It is looked for until the cluster has formed.
+	Remains []string `json:"remains,omitempty"`
 }
 
 // Member is what exists for one member.
@@ -51,6 +60,8 @@ type Volume struct {
 	Exists      bool `json:"exists"`
 	Bound       bool `json:"bound"`
 	Terminating bool `json:"terminating"`
+	// UID guards a deletion against hitting the successor.
+	UID string `json:"uid,omitempty"`
 	// Token of the formation that made it; a volume with another token is of
 	// an earlier life and is never touched.
 	Token    string            `json:"token,omitempty"`
@@ -65,12 +76,16 @@ type Volume struct {
 type Workload struct {
 	Exists      bool `json:"exists"`
 	Terminating bool `json:"terminating"`
+	// UID guards a deletion against hitting the successor.
+	UID string `json:"uid,omitempty"`
 	// Bootstrap is true while its template could still found a cluster.
 	Bootstrap bool `json:"bootstrap"`
 	// Idle is true if it was told to have no pod.
-	Idle    bool   `json:"idle,omitempty"`
-	Image   string `json:"image,omitempty"`
-	Version string `json:"version,omitempty"`
+	Idle bool `json:"idle,omitempty"`
+	// Revision is the one that new pods are made of, as its controller names it.
+	Revision string `json:"revision,omitempty"`
+	Image    string `json:"image,omitempty"`
+	Version  string `json:"version,omitempty"`
 	// Settings is the digest of the settings in its template, "" if the tool
 	// that rendered it knew none.
 	Settings string `json:"settings,omitempty"`
@@ -89,15 +104,17 @@ type Pod struct {
 	Ready       bool `json:"ready"`
 	Terminating bool `json:"terminating"`
 	// UID guards a deletion against hitting the successor.
-	UID       string    `json:"uid,omitempty"`
-	Image     string    `json:"image,omitempty"`
-	Version   string    `json:"version,omitempty"`
-	Settings  string    `json:"settings,omitempty"`
-	Rendering string    `json:"rendering,omitempty"`
-	Node      string    `json:"node,omitempty"`
-	IP        string    `json:"ip,omitempty"`
-	Restarts  int32     `json:"restarts"`
-	Created   time.Time `json:"created"`
+	UID       string `json:"uid,omitempty"`
+	Image     string `json:"image,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Settings  string `json:"settings,omitempty"`
+	Rendering string `json:"rendering,omitempty"`
+	// Revision of the workload that it was made of.
+	Revision string    `json:"revision,omitempty"`
+	Node     string    `json:"node,omitempty"`
+	IP       string    `json:"ip,omitempty"`
+	Restarts int32     `json:"restarts"`
+	Created  time.Time `json:"created"`
 	// Started is since when its database's process runs; zero while it doesn't.
 	Started time.Time `json:"started,omitzero"`
 	Problem *Problem  `json:"problem,omitempty"`
@@ -110,6 +127,9 @@ type Helper struct {
 	Running bool   `json:"running"`
 	Done    bool   `json:"done"`
 	Failed  bool   `json:"failed"`
+	// Terminating is true once it was deleted.
+	Terminating bool      `json:"terminating,omitempty"`
+	Created     time.Time `json:"created,omitzero"`
 	// UID guards a deletion against hitting the successor.
 	UID string `json:"uid,omitempty"`
 	// Message is what its main container left when it ended.
@@ -140,6 +160,8 @@ type Problem struct {
 	Message string      `json:"message"`
 	// Since when it is so, by the cluster's clock.
 	Since time.Time `json:"since"`
+	// Seen is when an event last said so; zero for what is so at this moment.
+	Seen time.Time `json:"seen,omitzero"`
 }
 
 // Leaf returns the certificate in that secret, and whether there is one.

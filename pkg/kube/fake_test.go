@@ -36,6 +36,6 @@ func testCluster() *v1alpha1.DatabaseCluster {
 			Storage:   v1alpha1.Storage{Size: resource.MustParse("10Gi"), ClassName: &class},
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}},
 		},
-		Status: v1alpha1.DatabaseClusterStatus{Formation: &v1alpha1.Formation{Token: "token-1", Members: []string{"db-1"}, ClusterID: "cid"}},
+		Status: v1alpha1.DatabaseClusterStatus{ID: "c1", Formation: &v1alpha1.Formation{Token: "token-1", Members: []string{"db-1"}, ClusterID: "cid"}},
 	}
 }

@@ -71,6 +71,7 @@ func taken(c *v1alpha1.DatabaseCluster) []client.Object {
 
 // begun reports whether something was made for the cluster already. Volumes
 // don't count: they outlive one.
-func (s *snapshot) begun() bool {
-	return len(s.workloads.Items)+len(s.services.Items)+len(s.budgets.Items)+len(s.secrets.Items) > 0
+func (s *snapshot) begun(c *v1alpha1.DatabaseCluster) bool {
+	ours, _ := s.sorted(c)
+	return ours > 0
 }

@@ -18,6 +18,7 @@ const (
 	PurposeRepository = "repository"
 	PurposeExamine    = "examine"
 	PurposeSalvage    = "salvage"
+	PurposeMeasure    = "measure"
 )
 
 // InstalledBinary is where a helper with InstallFrom finds this tool.
@@ -29,7 +30,7 @@ const helperLife = 2 * time.Hour
 // HelperSpec describes one of the tool's own pods.
 type HelperSpec struct {
 	Name, Namespace string
-	// Cluster that it serves and goes with; nil for none.
+	// Cluster that it serves and is deleted with; nil for none.
 	Cluster *v1alpha1.DatabaseCluster
 	Purpose string
 	// Image that the container runs.
@@ -42,6 +43,8 @@ type HelperSpec struct {
 	// an empty directory that goes with the pod; "" for nothing.
 	MountPath, Claim, SubPath string
 	ReadOnly                  bool
+	// Node is where the pod runs, for a claim that a pod there has mounted; "" for any.
+	Node string
 	// SourceClaim appears read-only at SourcePath, for Command alone: Then
 	// can't reach it. "" for none.
 	SourceClaim, SourcePath string
@@ -70,12 +73,12 @@ func BuildHelper(in HelperSpec) *corev1.Pod {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Name: in.Name, Namespace: in.Namespace, Labels: helperLabels(in), Annotations: maps.Clone(in.Annotations)},
 		Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
+			NodeName: in.Node, RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, SecurityContext: podSecurity(),
 		},
 	}
-	if in.Cluster != nil {
-		pod.OwnerReferences = owned(in.Cluster)
+	if in.Cluster != nil && in.Cluster.Status.ID != "" {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationClusterID, in.Cluster.Status.ID)
 	}
 	var mounts []corev1.VolumeMount
 	pod.Spec.Volumes, mounts = helperVolumes(in)

@@ -22,6 +22,10 @@ func TestBuildHelper(t *testing.T) {
 			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "load"}, MountPath: "/var/lib/etcd",
 			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
 		},
+		"helper-measure": {
+			Name: "db-1-measure", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeMeasure, Image: "example.com/dbop:v1", Node: "node-a",
+			Args: []string{"agent", "measure"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
+		},
 		"helper-examine": {
 			Name: "db-1-examine", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeExamine, Image: "example.com/dbop:v1",
 			Args: []string{"agent", "examine"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,

@@ -37,6 +37,9 @@ func certificateRequestKind() schema.GroupVersionKind {
 // After a refusal, ErrAuthority, the next try asks anew. What is left of a
 // request that was answered before is of the present key, and goes first.
 func (c *Client) issuedAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster, subject string, present crypto.PublicKey) (keyPair, error) {
+	if err := c.behalf.mayAsk(cluster.Spec.TLS.Issuer); err != nil {
+		return keyPair{}, err
+	}
 	key, err := c.requestKey(ctx, cluster)
 	if err != nil {
 		return keyPair{}, err
@@ -100,8 +103,9 @@ func (c *Client) ensureRequest(ctx context.Context, cluster *v1alpha1.DatabaseCl
 		return nil, fmt.Errorf("write the request of an authority: %w", err)
 	}
 	o := certificateRequest(cluster)
-	o.SetLabels(objectLabels(cluster, componentDatabase))
-	o.SetOwnerReferences(owned(cluster))
+	made := metaOf(cluster, o.GetName(), objectLabels(cluster, componentDatabase))
+	o.SetLabels(made.Labels)
+	o.SetAnnotations(made.Annotations)
 	issuer := cluster.Spec.TLS.Issuer
 	o.Object["spec"] = map[string]any{
 		"request":  base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})),
@@ -127,7 +131,7 @@ func (c *Client) ensureRequest(ctx context.Context, cluster *v1alpha1.DatabaseCl
 	case found.GetLabels()[v1alpha1.LabelCluster] != cluster.Name:
 		return nil, c.foreign("create", found)
 	case !belongs(found, cluster) || found.GetDeletionTimestamp() != nil:
-		return nil, fmt.Errorf("the request of an earlier cluster of that name is about to be collected: %w", ErrIssuing)
+		return nil, fmt.Errorf("the request of an earlier cluster of that name is still there: %w", ErrIssuing)
 	}
 	return found, nil
 }

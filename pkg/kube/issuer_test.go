@@ -329,9 +329,7 @@ func TestRequestOfSomebodyElse(t *testing.T) {
 		t.Error(err)
 	}
 	o.SetLabels(map[string]string{v1alpha1.LabelCluster: "db"})
-	earlier := testCluster()
-	earlier.UID = "earlier"
-	o.SetOwnerReferences(owned(earlier))
+	o.SetAnnotations(map[string]string{AnnotationClusterID: "earlier"})
 	if err := api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

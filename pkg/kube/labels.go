@@ -58,35 +58,25 @@ func merged(base, more map[string]string) map[string]string {
 	return out
 }
 
-// OwnerReference makes an object go when the cluster's record goes. It
-// belongs on everything but volumes, backups and operation records, which
-// outlive the cluster. nil if the cluster was not stored yet.
-func OwnerReference(c *v1alpha1.DatabaseCluster) *metav1.OwnerReference {
-	if c.UID == "" {
-		return nil
+// metaOf is the metadata of an object of the cluster. It has no owner: an
+// object that the record or the custom resource owned would be deleted with
+// it, and then one lost object takes the database down. Delete finds objects
+// by label.
+func metaOf(c *v1alpha1.DatabaseCluster, name string, labels map[string]string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: labels}
+	if c.Status.ID != "" {
+		m.Annotations = map[string]string{AnnotationClusterID: c.Status.ID}
 	}
-	return &metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: v1alpha1.Record(c.Name), UID: c.UID}
+	return m
 }
 
-// owned is OwnerReference as object metadata takes it.
-func owned(c *v1alpha1.DatabaseCluster) []metav1.OwnerReference {
-	if ref := OwnerReference(c); ref != nil {
-		return []metav1.OwnerReference{*ref}
-	}
-	return nil
-}
-
-// belongs reports whether an object carries the cluster's label and is not
-// owned by an earlier cluster of the same name, whose remains the garbage
-// collector is about to take.
+// belongs reports whether an object carries the cluster's label and is not of
+// an earlier cluster of the same name. An object whose annotation somebody
+// removed still belongs.
 func belongs(o metav1.Object, c *v1alpha1.DatabaseCluster) bool {
 	if o.GetLabels()[v1alpha1.LabelCluster] != c.Name {
 		return false
 	}
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.Kind == "ConfigMap" && ref.Name == v1alpha1.Record(c.Name) && c.UID != "" && ref.UID != c.UID {
-			return false
-		}
-	}
-	return true
+	id := o.GetAnnotations()[AnnotationClusterID]
+	return id == "" || c.Status.ID == "" || id == c.Status.ID
 }

@@ -197,13 +197,13 @@ func (a *acquisition) held(l *coordinationv1.Lease) error {
 
 // take writes us into the lease, guarded by the resource version it was read with.
 func (a *acquisition) take(ctx context.Context, l *coordinationv1.Lease) (Lease, error) {
-	began := time.Now()
-	now := metav1.NewMicroTime(a.client.Now())
+	began := now()
+	at := metav1.NewMicroTime(a.client.Now())
 	seconds, transitions := int32(max(a.options.Duration, time.Second).Seconds()), int32(0)
 	if l.Spec.LeaseTransitions != nil {
 		transitions = *l.Spec.LeaseTransitions + 1
 	}
-	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &a.identity, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now, LeaseTransitions: &transitions}
+	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &a.identity, LeaseDurationSeconds: &seconds, AcquireTime: &at, RenewTime: &at, LeaseTransitions: &transitions}
 	l.Labels = merged(l.Labels, map[string]string{v1alpha1.LabelCluster: a.cluster, labelManagedBy: v1alpha1.FieldManager})
 	l.Annotations = merged(l.Annotations, map[string]string{AnnotationProcess: "", AnnotationOperation: a.options.Operation})
 	if p, ok := a.processes.self(); ok {

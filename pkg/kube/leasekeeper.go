@@ -32,7 +32,7 @@ type keeper struct {
 
 // hold starts renewing. began is before the request that took the lease was
 // sent: everybody else saw that write later.
-func hold(ctx context.Context, a *acquisition, l *coordinationv1.Lease, began time.Time) *keeper {
+func hold(ctx context.Context, a *acquisition, l *coordinationv1.Lease, began moment) *keeper {
 	// Renewal outlives the caller's context: an interrupted operation still
 	// writes its record under the lease, and then releases it.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -44,7 +44,7 @@ func hold(ctx context.Context, a *acquisition, l *coordinationv1.Lease, began ti
 
 // keep renews until it is stopped or the lease is gone. renewed is the moment
 // from which the duration counts.
-func (k *keeper) keep(ctx context.Context, l *coordinationv1.Lease, renewed time.Time) {
+func (k *keeper) keep(ctx context.Context, l *coordinationv1.Lease, renewed moment) {
 	defer close(k.done)
 	// Every deadline hangs on this context, so that even a renewal that hangs
 	// ends in time: once the duration is over, others may act.
@@ -56,8 +56,8 @@ func (k *keeper) keep(ctx context.Context, l *coordinationv1.Lease, renewed time
 			return
 		case <-next.C:
 		}
-		began := time.Now()
-		left := time.Until(renewed.Add(k.options.Duration))
+		began := now()
+		left := k.options.Duration - renewed.elapsed()
 		if left <= 0 {
 			k.lose()
 			return
@@ -70,14 +70,14 @@ func (k *keeper) keep(ctx context.Context, l *coordinationv1.Lease, renewed time
 		case err == nil:
 			l, renewed = fresh, began
 			// A process that stood still reads the answer when it is worth nothing.
-			next.Reset(min(k.options.RenewEvery, time.Until(renewed.Add(k.options.Duration))))
+			next.Reset(min(k.options.RenewEvery, k.options.Duration-renewed.elapsed()))
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, ErrLeaseLost), time.Since(renewed) >= k.options.Duration:
+		case errors.Is(err, ErrLeaseLost), renewed.elapsed() >= k.options.Duration:
 			k.lose()
 			return
 		default:
-			next.Reset(min(k.options.RenewEvery/5, time.Until(renewed.Add(k.options.Duration))))
+			next.Reset(min(k.options.RenewEvery/5, k.options.Duration-renewed.elapsed()))
 		}
 	}
 }

@@ -32,7 +32,7 @@ type snapshot struct {
 // when it is used, and no reader needs the right to list them. What bears its
 // names without its labels is looked for before anything is made; later every
 // write checks by itself. It writes nothing.
-func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (Facts, error) {
+func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster, made Rendered) (Facts, error) {
 	s := &snapshot{}
 	s.secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	ours := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}}
@@ -51,9 +51,15 @@ func (c *Client) Facts(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (
 	if err != nil {
 		return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
 	}
+	if made.Workload != nil && !founding(cluster) {
+		if err := c.findUnlabelled(ctx, cluster, s); err != nil {
+			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
+		}
+	}
 	now := c.Now()
 	facts := s.facts(cluster, now)
-	if founding(cluster) && !s.begun() {
+	facts.Differences = s.differences(cluster, made)
+	if founding(cluster) && !s.begun(cluster) {
 		if facts.Foreign, err = c.strangers(ctx, cluster); err != nil {
 			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
 		}
@@ -123,6 +129,24 @@ func (s *snapshot) workload(name string) *appsv1.StatefulSet {
 	for i := range s.workloads.Items {
 		if s.workloads.Items[i].Name == name {
 			return &s.workloads.Items[i]
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) service(name string) *corev1.Service {
+	for i := range s.services.Items {
+		if s.services.Items[i].Name == name {
+			return &s.services.Items[i]
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) budget(c *v1alpha1.DatabaseCluster) *policyv1.PodDisruptionBudget {
+	for i := range s.budgets.Items {
+		if s.budgets.Items[i].Name == budgetName(c.Name) {
+			return &s.budgets.Items[i]
 		}
 	}
 	return nil

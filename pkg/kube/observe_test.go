@@ -35,7 +35,7 @@ func TestFactsTakesFiveRequests(t *testing.T) {
 	v.Status.Phase = corev1.ClaimBound
 	p := testPod(func(p *corev1.Pod) { p.Name = "db-2-0"; p.Labels = memberLabels(testCluster(), "db-2") })
 	c, _ := newFake(t, countLists(&n, allow), v, BuildWorkload(testWorkloadInput()), p)
-	f, err := c.Facts(t.Context(), testCluster())
+	f, err := c.Facts(t.Context(), testCluster(), Rendered{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestFactsListsSecretsOnlyWhileFounding(t *testing.T) {
 			}
 			return nil
 		}))
-		if _, err := c.Facts(t.Context(), cluster); err != nil {
+		if _, err := c.Facts(t.Context(), cluster, Rendered{}); err != nil {
 			t.Fatal(err)
 		}
 		if n.Load() != want {
@@ -85,7 +85,7 @@ func overdueObjects() []client.Object {
 func TestFactsAsksEventsOnlyOfWhatIsOverdue(t *testing.T) {
 	var n atomic.Int64
 	c, _ := newFake(t, countLists(&n, allow), overdueObjects()...)
-	f, err := c.Facts(t.Context(), testCluster())
+	f, err := c.Facts(t.Context(), testCluster(), Rendered{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,11 +114,11 @@ func TestFactsWithoutRights(t *testing.T) {
 	}
 	var n atomic.Int64
 	c, _ := newFake(t, countLists(&n, deny("events")), overdueObjects()...)
-	if _, err := c.Facts(t.Context(), testCluster()); err != nil {
+	if _, err := c.Facts(t.Context(), testCluster(), Rendered{}); err != nil {
 		t.Errorf("events are a courtesy, but: %v", err)
 	}
 	c, _ = newFake(t, countLists(&n, deny("statefulsets")))
-	_, err := c.Facts(t.Context(), testCluster())
+	_, err := c.Facts(t.Context(), testCluster(), Rendered{})
 	var forbidden *ForbiddenError
 	if !errors.As(err, &forbidden) || forbidden.Resource != "statefulsets" {
 		t.Errorf("got %v, want the ForbiddenError and not what it cancelled", err)
@@ -138,7 +138,7 @@ func TestFactsListsNoWholeNamespace(t *testing.T) {
 	}})
 	founding := testCluster()
 	founding.Status.Formation.ClusterID = ""
-	if _, err := c.Facts(t.Context(), founding); err != nil {
+	if _, err := c.Facts(t.Context(), founding, Rendered{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -156,7 +156,7 @@ func TestFactsLooksForForeignersOnce(t *testing.T) {
 			}}, made)
 			founding := testCluster()
 			founding.Status.Formation.ClusterID = ""
-			if _, err := c.Facts(t.Context(), founding); err != nil {
+			if _, err := c.Facts(t.Context(), founding, Rendered{}); err != nil {
 				t.Fatal(err)
 			}
 			want := int64(0)
@@ -182,7 +182,7 @@ func TestFactsNoticesForeignersWhileFounding(t *testing.T) {
 	c, _ := newFake(t, interceptor.Funcs{}, objects...)
 	founding := testCluster()
 	founding.Status.Formation.ClusterID = ""
-	f, err := c.Facts(t.Context(), founding)
+	f, err := c.Facts(t.Context(), founding, Rendered{})
 	if err != nil {
 		t.Fatal(err)
 	}

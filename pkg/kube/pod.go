@@ -13,8 +13,8 @@ import (
 func podFacts(p *corev1.Pod, now time.Time) Pod {
 	f := Pod{
 		Exists: true, Terminating: p.DeletionTimestamp != nil, UID: string(p.UID), Version: p.Annotations[AnnotationVersion], Settings: p.Annotations[AnnotationSettings],
-		Rendering: p.Annotations[AnnotationRendering],
-		Node:      p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.Time,
+		Rendering: p.Annotations[AnnotationRendering], Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey],
+		Node: p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.Time,
 		Ready: conditionIs(p, corev1.PodReady, corev1.ConditionTrue), Problem: podProblem(p, now),
 	}
 	if len(p.Spec.Containers) > 0 {
@@ -30,7 +30,7 @@ func podFacts(p *corev1.Pod, now time.Time) Pod {
 }
 
 func helperFacts(p *corev1.Pod, now time.Time) Helper {
-	f := Helper{Name: p.Name, UID: string(p.UID), Purpose: p.Labels[v1alpha1.LabelPurpose],
+	f := Helper{Name: p.Name, UID: string(p.UID), Purpose: p.Labels[v1alpha1.LabelPurpose], Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil,
 		Done: p.Status.Phase == corev1.PodSucceeded, Failed: p.Status.Phase == corev1.PodFailed, Problem: podProblem(p, now)}
 	if s := mainStatus(p); s != nil {
 		f.Running = s.State.Running != nil && p.DeletionTimestamp == nil
@@ -46,8 +46,9 @@ func helperFacts(p *corev1.Pod, now time.Time) Helper {
 
 func workloadFacts(w *appsv1.StatefulSet) Workload {
 	f := Workload{
-		Exists: true, Terminating: w.DeletionTimestamp != nil, Bootstrap: w.Annotations[AnnotationBootstrap] == "true",
+		Exists: true, Terminating: w.DeletionTimestamp != nil, UID: string(w.UID), Bootstrap: w.Annotations[AnnotationBootstrap] == "true",
 		Version: w.Annotations[AnnotationVersion], Settings: w.Annotations[AnnotationSettings], Token: w.Annotations[AnnotationToken], Renderer: w.Annotations[AnnotationRenderer], Rendering: w.Annotations[AnnotationRendering],
+		Revision: w.Status.UpdateRevision,
 	}
 	f.Idle = w.Spec.Replicas != nil && *w.Spec.Replicas == 0
 	if c := w.Spec.Template.Spec.Containers; len(c) > 0 {

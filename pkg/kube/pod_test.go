@@ -27,8 +27,9 @@ func TestHelperFacts(t *testing.T) {
 		}
 	}
 	purpose := func(p *corev1.Pod) { p.Labels[v1alpha1.LabelPurpose] = PurposeLoad }
-	base := Helper{Name: "db-1-0", UID: "pod-uid", Purpose: PurposeLoad}
-	running, done, failed, expired := base, base, base, base
+	base := Helper{Name: "db-1-0", UID: "pod-uid", Purpose: PurposeLoad, Created: testPod().CreationTimestamp.Time}
+	running, stopping, done, failed, expired := base, base, base, base, base
+	stopping.Terminating = true
 	running.Running = true
 	done.Done = true
 	failed.Failed, failed.Message = true, "no space"
@@ -39,7 +40,7 @@ func TestHelperFacts(t *testing.T) {
 		want Helper
 	}{
 		{"running", testPod(purpose), running},
-		{"stopping", testPod(purpose, deleted(0)), base},
+		{"stopping", testPod(purpose, deleted(0)), stopping},
 		{"done", testPod(purpose, ended(corev1.PodSucceeded, "")), done},
 		{"failed", testPod(purpose, ended(corev1.PodFailed, "no space")), failed},
 		{"abandoned", testPod(purpose, ended(corev1.PodFailed, ""), func(p *corev1.Pod) { p.Status.Message = expired.Message }), expired},

@@ -24,6 +24,10 @@ type Preflight struct {
 	// says why they could not be read.
 	Quotas        []string `json:"quotas,omitempty"`
 	QuotasUnknown string   `json:"quotasUnknown,omitempty"`
+	// Limits of the namespace's LimitRanges; LimitsUnknown says why they could
+	// not be read.
+	Limits        []Limit `json:"limits,omitempty"`
+	LimitsUnknown string  `json:"limitsUnknown,omitempty"`
 	// Claim is the claim of the repository that was asked for; nil if none was.
 	Claim *Claim `json:"claim,omitempty"`
 }
@@ -77,6 +81,7 @@ func (c *Client) Preflight(ctx context.Context, namespace, claim string) (Prefli
 		func(ctx context.Context) error { return c.readNamespace(ctx, &p.Namespace) },
 		func(ctx context.Context) error { return c.readClasses(ctx, &p.Classes) },
 		func(ctx context.Context) error { return c.readQuotas(ctx, namespace, &p) },
+		func(ctx context.Context) error { return c.readLimits(ctx, namespace, &p) },
 		func(ctx context.Context) (err error) { p.Missing, err = c.missing(ctx, namespace); return err },
 		func(ctx context.Context) error {
 			if claim == "" {

@@ -48,11 +48,14 @@ func TestPreflight(t *testing.T) {
 	quota.Status.Hard = corev1.ResourceList{"pods": resource.MustParse("4"), "cpu": resource.MustParse("2")}
 	quota.Status.Used = corev1.ResourceList{"pods": resource.MustParse("1"), "cpu": resource.MustParse("500m")}
 	claim.Namespace, claim.Name = "shop", "backups"
+	limits := &corev1.LimitRange{}
+	limits.Namespace, limits.Name = "shop", "bounds"
+	limits.Spec.Limits = []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Min: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}
 	epoch := time.Unix(1000, 0)
 	var asked atomic.Int32
 	c, _ := newFake(t, reviews(&asked, func(a authorizationv1.ResourceAttributes) bool {
 		return a.Namespace == "shop" && (a.Resource != "pods" || a.Subresource != "portforward" || a.Verb != "create")
-	}), ns, quota, claim, class("old", true, false, epoch), class("new", true, true, epoch.Add(time.Hour)), class("other", false, false, epoch))
+	}), ns, quota, limits, claim, class("old", true, false, epoch), class("new", true, true, epoch.Add(time.Hour)), class("other", false, false, epoch))
 	// A dry run asks too: nothing is stored by it.
 	c = Wrap(c.api, Options{DryRun: DryRunClient})
 	got, err := c.Preflight(t.Context(), "shop", "backups")
@@ -61,9 +64,10 @@ func TestPreflight(t *testing.T) {
 	}
 	want := Preflight{
 		Namespace: Namespace{Name: "shop", Exists: true, PodSecurity: "restricted"},
-		Missing:   []Right{{Verb: "create", Resource: "pods/portforward", Role: "dbop-view"}},
+		Missing:   []Right{{Verb: "create", Resource: "pods/portforward", Role: "dbop-members"}},
 		Classes:   Classes{Names: []string{"new", "old", "other"}, Default: "new", Expandable: true},
 		Quotas:    []string{"small: cpu 500m of 2, pods 1 of 4"},
+		Limits:    []Limit{{Range: "bounds", LimitRangeItem: limits.Spec.Limits[0]}},
 		Claim:     &Claim{Name: "backups", Exists: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -104,7 +108,7 @@ func TestPreflightWithoutRightsToRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Namespace.Unknown == "" || got.Namespace.Exists || got.Classes.Unknown == "" || got.QuotasUnknown == "" || got.Claim.Unknown == "" || len(got.Missing) != len(Rights()) {
+	if got.Namespace.Unknown == "" || got.Namespace.Exists || got.Classes.Unknown == "" || got.QuotasUnknown == "" || got.LimitsUnknown == "" || got.Claim.Unknown == "" || len(got.Missing) != len(Rights()) {
 		t.Errorf("%+v", got)
 	}
 }

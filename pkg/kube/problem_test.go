@@ -82,37 +82,37 @@ func TestPodProblem(t *testing.T) {
 		want *Problem
 	}{
 		{"fine", testPod(), nil},
-		{"unschedulable", testPod(unscheduled("0/2 nodes are available: 2 Insufficient memory.")), &Problem{ProblemUnschedulable, "0/2 nodes are available: 2 Insufficient memory.", minute}},
+		{"unschedulable", testPod(unscheduled("0/2 nodes are available: 2 Insufficient memory.")), &Problem{ProblemUnschedulable, "0/2 nodes are available: 2 Insufficient memory.", minute, time.Time{}}},
 		{"volume on a node that is gone", testPod(unscheduled("0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. no new claims to deallocate")),
-			&Problem{ProblemNode, "its volume is on a node that is not there any more: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. no new claims to deallocate", minute}},
+			&Problem{ProblemNode, "its volume is on a node that is not there any more: 0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. no new claims to deallocate", minute, time.Time{}}},
 		{"volume on a node that is cordoned", testPod(unscheduled("0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had volume node affinity conflict.")),
-			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had volume node affinity conflict.", minute}},
+			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had volume node affinity conflict.", minute, time.Time{}}},
 		{"volume on a node without room", testPod(unscheduled("0/2 nodes are available: 1 node(s) had volume node affinity conflict, 1 Insufficient memory.")),
-			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) had volume node affinity conflict, 1 Insufficient memory.", minute}},
-		{"image", testPod(unready(time.Hour), waiting("ImagePullBackOff", "Back-off pulling image")), &Problem{ProblemImage, "image etcd:3.6.16: Back-off pulling image", noon.Add(-50 * time.Minute)}},
-		{"invalid image name", testPod(unready(time.Hour), waiting("InvalidImageName", "")), &Problem{ProblemImage, "image etcd:3.6.16: InvalidImageName", noon.Add(-50 * time.Minute)}},
-		{"configuration", testPod(unready(time.Hour), waiting("CreateContainerConfigError", `secret "x" not found`)), &Problem{ProblemConfig, `container etcd: secret "x" not found`, noon.Add(-50 * time.Minute)}},
+			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) had volume node affinity conflict, 1 Insufficient memory.", minute, time.Time{}}},
+		{"image", testPod(unready(time.Hour), waiting("ImagePullBackOff", "Back-off pulling image")), &Problem{ProblemImage, "image etcd:3.6.16: Back-off pulling image", noon.Add(-50 * time.Minute), time.Time{}}},
+		{"invalid image name", testPod(unready(time.Hour), waiting("InvalidImageName", "")), &Problem{ProblemImage, "image etcd:3.6.16: InvalidImageName", noon.Add(-50 * time.Minute), time.Time{}}},
+		{"configuration", testPod(unready(time.Hour), waiting("CreateContainerConfigError", `secret "x" not found`)), &Problem{ProblemConfig, `container etcd: secret "x" not found`, noon.Add(-50 * time.Minute), time.Time{}}},
 		{"starting", testPod(unready(time.Hour), waiting("ContainerCreating", "")), nil},
 		{"crash loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", "back-off 5m0s"), restarted(6, failed)),
-			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: bad flag`, noon.Add(-10 * time.Minute)}},
+			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: bad flag`, noon.Add(-10 * time.Minute), time.Time{}}},
 		{"crash loop that runs at the moment", testPod(unready(10*time.Minute), restarted(6, failed)),
-			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: bad flag`, noon.Add(-10 * time.Minute)}},
+			&Problem{ProblemCrashing, `container etcd restarted 6 times, last with exit code 2: bad flag`, noon.Add(-10 * time.Minute), time.Time{}}},
 		{"one crash is none", testPod(unready(10*time.Minute), restarted(1, failed)), nil},
 		{"crashes of long ago", testPod(unready(10*time.Minute), restarted(6, old)), nil},
 		{"crashes, but ready since", testPod(restarted(6, failed)), nil},
-		{"memory", testPod(unready(10*time.Minute), restarted(1, killed)), &Problem{ProblemOOM, "container etcd restarted 1 times, killed for want of memory", noon.Add(-10 * time.Minute)}},
-		{"memory in a loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, killed)), &Problem{ProblemOOM, "container etcd restarted 4 times, killed for want of memory", noon.Add(-10 * time.Minute)}},
+		{"memory", testPod(unready(10*time.Minute), restarted(1, killed)), &Problem{ProblemOOM, "container etcd restarted 1 times, killed for want of memory", noon.Add(-10 * time.Minute), time.Time{}}},
+		{"memory in a loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, killed)), &Problem{ProblemOOM, "container etcd restarted 4 times, killed for want of memory", noon.Add(-10 * time.Minute), time.Time{}}},
 		{"disk", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, full)),
-			&Problem{ProblemDisk, "container etcd restarted 4 times, last with exit code 1: cannot write: no space left on device", noon.Add(-10 * time.Minute)}},
+			&Problem{ProblemDisk, "container etcd restarted 4 times, last with exit code 1: cannot write: no space left on device", noon.Add(-10 * time.Minute), time.Time{}}},
 		{"node lost", testPod(func(p *corev1.Pod) {
 			p.Status.Conditions[2].Status, p.Status.Conditions[2].LastTransitionTime = corev1.ConditionFalse, ago(time.Minute)
-		}), &Problem{ProblemNode, "node node-1 is not ready", minute}},
+		}), &Problem{ProblemNode, "node node-1 is not ready", minute, time.Time{}}},
 		{"not ready by its probe", testPod(unready(time.Minute)), nil},
 		{"stopping", testPod(deleted(0)), nil},
-		{"stopping for ever", testPod(deleted(5 * time.Minute)), &Problem{ProblemNode, "node node-1 does not confirm that the pod ended", noon.Add(-5 * time.Minute)}},
+		{"stopping for ever", testPod(deleted(5 * time.Minute)), &Problem{ProblemNode, "node node-1 does not confirm that the pod ended", noon.Add(-5 * time.Minute), time.Time{}}},
 		{"an init container's image", testPod(unready(time.Hour), func(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "install", Image: "dbop:v1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}
-		}), &Problem{ProblemImage, "image dbop:v1: not found", noon.Add(-50 * time.Minute)}},
+		}), &Problem{ProblemImage, "image dbop:v1: not found", noon.Add(-50 * time.Minute), time.Time{}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

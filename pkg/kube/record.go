@@ -2,8 +2,11 @@ package kube
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -23,6 +26,36 @@ const (
 // maxJournal bounds a record: an operation that is resumed for weeks must
 // still fit into an object of at most 1 MiB.
 const maxJournal = 200
+
+// ErrDamaged: a record is there and can't be read.
+var ErrDamaged = errors.New("the record is damaged")
+
+// Bounds of the texts in a record, in bytes. With maxJournal they keep it far below 1 MiB.
+const (
+	maxWords = 4 << 10
+	maxTitle = 512
+)
+
+// shortened is a copy of an operation's record whose texts are bounded: what
+// fails may quote whatever it met.
+func shortened(r recordedOperation) recordedOperation {
+	r.Spec.Command, r.Status.Message = cut(r.Spec.Command, maxWords), cut(r.Status.Message, maxWords)
+	r.Status.Journal = slices.Clone(r.Status.Journal[max(0, len(r.Status.Journal)-maxJournal):])
+	for i := range r.Status.Journal {
+		e := &r.Status.Journal[i]
+		e.Title, e.Error = cut(e.Title, maxTitle), cut(e.Error, maxTitle)
+	}
+	return r
+}
+
+// cut shortens a text to at most so many bytes.
+func cut(s string, most int) string {
+	const mark = "..."
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
+}
 
 // recordedCluster is the stored form. What the ConfigMap's own metadata says
 // is not said twice: two copies could differ.
@@ -47,10 +80,7 @@ func encodeCluster(c *v1alpha1.DatabaseCluster, generation int64) (*corev1.Confi
 }
 
 func encodeOperation(o *v1alpha1.Operation) (*corev1.ConfigMap, error) {
-	r := recordedOperation{Spec: o.Spec, Status: o.Status}
-	if n := len(r.Status.Journal); n > maxJournal {
-		r.Status.Journal = r.Status.Journal[n-maxJournal:]
-	}
+	r := shortened(recordedOperation{Spec: o.Spec, Status: o.Status})
 	phase := o.Status.Phase
 	if phase == "" {
 		phase = v1alpha1.PhaseRunning
@@ -77,17 +107,62 @@ func encode(from metav1.ObjectMeta, name string, own map[string]string, key stri
 }
 
 func decodeCluster(m *corev1.ConfigMap) (*v1alpha1.DatabaseCluster, error) {
-	if m.Labels[v1alpha1.LabelKind] != kindCluster {
+	c, err := contentOf(m)
+	switch _, ours := m.Data[keyCluster]; {
+	case m.Labels[v1alpha1.LabelKind] != kindCluster && !ours:
 		return nil, &RequestError{Verb: "read", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name, Kind: ErrForeign}
+	case err != nil:
+		return nil, damaged(m, err)
 	}
+	for _, label := range [][2]string{{v1alpha1.LabelKind, kindCluster}, {v1alpha1.LabelCluster, c.Name}} {
+		if have := m.Labels[label[0]]; have != label[1] {
+			return nil, damaged(m, fmt.Errorf("label %s is %q, not %q", label[0], have, label[1]))
+		}
+	}
+	return c, nil
+}
+
+// contentOf reads what the record of a cluster says, whatever its labels are.
+func contentOf(m *corev1.ConfigMap) (*v1alpha1.DatabaseCluster, error) {
 	var r recordedCluster
-	if err := decode(m, keyCluster, &r); err != nil {
-		return nil, err
+	if err := json.Unmarshal([]byte(m.Data[keyCluster]), &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", keyCluster, err)
+	}
+	if r.Spec.Engine == "" || r.Spec.Members < 1 {
+		return nil, fmt.Errorf("%s: the engine or the number of members is missing", keyCluster)
 	}
 	c := &v1alpha1.DatabaseCluster{Spec: r.Spec, Status: r.Status}
 	c.ObjectMeta = metadata(m)
-	c.Name, c.Generation = m.Labels[v1alpha1.LabelCluster], r.Generation
+	c.Name, c.Generation = clusterOf(m), r.Generation
 	return c, nil
+}
+
+// clusterOf is the name of the cluster that a record is of.
+func clusterOf(m *corev1.ConfigMap) string { return strings.TrimSuffix(m.Name, v1alpha1.Record("")) }
+
+// DamagedError says what is wrong with the record of a cluster. It is an ErrDamaged.
+type DamagedError struct {
+	Namespace, Cluster string
+	Err                error
+}
+
+func damaged(m *corev1.ConfigMap, why error) error {
+	return &DamagedError{Namespace: m.Namespace, Cluster: clusterOf(m), Err: why}
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%v: configmap %s/%s: %v", ErrDamaged, e.Namespace, v1alpha1.Record(e.Cluster), e.Err)
+}
+
+// Is makes it an ErrDamaged.
+func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
+
+// Unwrap returns what is wrong.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Hint is the command that writes the record again.
+func (e *DamagedError) Hint() string {
+	return fmt.Sprintf("kubectl dbop repair %s -n %s writes the record again from what is there", e.Cluster, e.Namespace)
 }
 
 func decodeOperation(m *corev1.ConfigMap) (*v1alpha1.Operation, error) {
@@ -105,7 +180,8 @@ func decodeOperation(m *corev1.ConfigMap) (*v1alpha1.Operation, error) {
 
 func decode(m *corev1.ConfigMap, key string, into any) error {
 	if err := json.Unmarshal([]byte(m.Data[key]), into); err != nil {
-		return fmt.Errorf("read %s of configmap %s/%s: %w", key, m.Namespace, m.Name, err)
+		return fmt.Errorf("%w: %s of configmap %s/%s: %w; kubectl get configmap %s -n %s -o yaml shows it: put it back from a copy",
+			ErrDamaged, key, m.Namespace, m.Name, err, m.Name, m.Namespace)
 	}
 	return nil
 }

@@ -35,6 +35,8 @@ func Rights() []Right {
 			{"policy", []string{"poddisruptionbudgets"}, []string{"get", "list"}},
 			{"coordination.k8s.io", []string{"leases"}, []string{"get"}},
 			{"batch", []string{"cronjobs"}, []string{"get"}},
+		}},
+		{"dbop-members", []rule{
 			{"", []string{"secrets"}, []string{"get", "list"}},
 			{"", []string{"pods/portforward"}, []string{"get", "create"}},
 		}},

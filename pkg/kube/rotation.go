@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
@@ -126,7 +125,7 @@ func (c *Client) AddAuthority(ctx context.Context, cluster *v1alpha1.DatabaseClu
 	}
 	if err := c.rewrite(ctx, s, func(d map[string][]byte) {
 		d[nextCertificateKey], d[nextPrivateKeyKey] = p.certificate, p.key
-		d[caKey] = slices.Concat(d[corev1.TLSCertKey], p.certificate)
+		d[caKey] = slices.Concat(firstCertificate(d[corev1.TLSCertKey]), firstCertificate(p.certificate))
 	}); err != nil {
 		return err
 	}
@@ -135,14 +134,14 @@ func (c *Client) AddAuthority(ctx context.Context, cluster *v1alpha1.DatabaseClu
 
 // nextAuthority finds or makes the one that follows.
 func (c *Client) nextAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (keyPair, error) {
-	if cluster.Spec.TLS.CASecret != "" {
-		return c.givenAuthority(ctx, cluster)
-	}
 	all := parseCertificates(s.Data[corev1.TLSCertKey])
 	if len(all) == 0 {
 		return keyPair{}, fmt.Errorf("secret %s/%s holds no certificate", s.Namespace, s.Name)
 	}
 	name := successorName(all[0].Subject.CommonName)
+	if cluster.Spec.TLS.CASecret != "" {
+		return c.authorityBelow(ctx, cluster, name)
+	}
 	if cluster.Spec.TLS.Issuer != nil {
 		return c.issuedAuthority(ctx, cluster, name, all[0].PublicKey)
 	}
@@ -152,10 +151,10 @@ func (c *Client) nextAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCl
 // foundingAuthority is a person's or an issuer's, where the cluster names one,
 // else a new one.
 func (c *Client) foundingAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (keyPair, error) {
-	if cluster.Spec.TLS.CASecret != "" {
-		return c.givenAuthority(ctx, cluster)
-	}
 	name := cluster.Namespace + "/" + cluster.Name
+	if cluster.Spec.TLS.CASecret != "" {
+		return c.authorityBelow(ctx, cluster, name)
+	}
 	if cluster.Spec.TLS.Issuer != nil {
 		return c.issuedAuthority(ctx, cluster, name, nil)
 	}
@@ -166,31 +165,6 @@ func (c *Client) foundingAuthority(ctx context.Context, cluster *v1alpha1.Databa
 func sameKey(current []byte, a *x509.Certificate) bool {
 	all := parseCertificates(current)
 	return len(all) > 0 && !all[0].Equal(a) && bytes.Equal(all[0].RawSubjectPublicKeyInfo, a.RawSubjectPublicKeyInfo)
-}
-
-// givenAuthority reads and judges the person's own authority; its secret is
-// never changed. What stands behind its certificate is the chain up to whom it
-// is from, as cert-manager writes it: who was signed by those is not to get in.
-func (c *Client) givenAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (keyPair, error) {
-	s := &corev1.Secret{}
-	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Spec.TLS.CASecret}, s); err != nil {
-		return keyPair{}, err
-	}
-	p := keyPair{certificate: s.Data[corev1.TLSCertKey], key: s.Data[corev1.TLSPrivateKeyKey]}
-	if err := judgeAuthority(p, c.Now()); err != nil {
-		return keyPair{}, fmt.Errorf("secret %s/%s: %w: %w", s.Namespace, s.Name, ErrAuthority, err)
-	}
-	p.certificate = firstCertificate(p.certificate)
-	return p, nil
-}
-
-// firstCertificate drops what stands behind the first of a chain.
-func firstCertificate(chain []byte) []byte {
-	first, _ := pem.Decode(chain)
-	if first == nil {
-		return nil
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: first.Type, Bytes: first.Bytes})
 }
 
 // PromoteAuthority lets the second authority, of that fingerprint, take the
@@ -212,7 +186,7 @@ func (c *Client) PromoteAuthority(ctx context.Context, cluster *v1alpha1.Databas
 	}
 	return c.rewrite(ctx, s, func(d map[string][]byte) {
 		d[corev1.TLSCertKey], d[corev1.TLSPrivateKeyKey] = d[nextCertificateKey], d[nextPrivateKeyKey]
-		d[caKey] = d[nextCertificateKey]
+		d[caKey] = firstCertificate(d[nextCertificateKey])
 		delete(d, nextCertificateKey)
 		delete(d, nextPrivateKeyKey)
 	})
@@ -232,7 +206,7 @@ func (c *Client) DropAuthority(ctx context.Context, cluster *v1alpha1.DatabaseCl
 		return err
 	}
 	return c.rewrite(ctx, s, func(d map[string][]byte) {
-		d[caKey] = d[corev1.TLSCertKey]
+		d[caKey] = firstCertificate(d[corev1.TLSCertKey])
 		delete(d, nextCertificateKey)
 		delete(d, nextPrivateKeyKey)
 	})

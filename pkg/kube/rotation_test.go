@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"math/big"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,11 @@ func issued(t *testing.T, objects ...client.Object) (*Client, client.Client, *v1
 
 func looked(t *testing.T, c *Client, cluster *v1alpha1.DatabaseCluster) (Trust, map[string]Certificate) {
 	t.Helper()
-	trust, leaves, err := c.CertificateFacts(t.Context(), cluster)
+	secrets, err := c.Secrets(t.Context(), cluster, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves, err := c.CertificateFacts(t.Context(), cluster, secrets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +181,9 @@ func given(t *testing.T, name string, p keyPair) *corev1.Secret {
 		Data: map[string][]byte{"tls.crt": p.certificate, "tls.key": p.key}}
 }
 
-func TestGivenAuthority(t *testing.T) {
+// TestGivenAuthorityOfOneCluster uses an authority that may not sign others, once
+// a person said that it is there for this cluster alone.
+func TestGivenAuthorityOfOneCluster(t *testing.T) {
 	own, err := newAuthority("corporate", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -185,9 +192,18 @@ func TestGivenAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, api := newFake(t, interceptor.Funcs{}, given(t, "mine", own))
+	mine := given(t, "mine", own)
+	c, api := newFake(t, interceptor.Funcs{}, mine)
 	cluster := testCluster()
 	cluster.Spec.TLS.CASecret = "mine"
+	if err := c.EnsureCertificates(t.Context(), cluster); !errors.Is(err, ErrAuthority) || !strings.Contains(err.Error(), "kubectl annotate secret mine -n shop dbop.dev/only-for=db") {
+		t.Fatal(err)
+	}
+	mine = secret(t, api, "mine")
+	mine.Annotations = map[string]string{AnnotationOnlyFor: "db"}
+	if err := api.Update(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.EnsureCertificates(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +212,7 @@ func TestGivenAuthority(t *testing.T) {
 		t.Errorf("trust %+v", trust)
 	}
 	s := secret(t, api, "mine")
-	if s.ResourceVersion != "999" {
+	if s.ResourceVersion != mine.ResourceVersion {
 		t.Errorf("the person's secret was written: %s", s.ResourceVersion)
 	}
 	s.Data["tls.crt"], s.Data["tls.key"] = other.certificate, other.key
@@ -225,7 +241,8 @@ func TestGivenAuthority(t *testing.T) {
 // the certificate, whom it is from.
 func TestGivenAuthorityWithAChain(t *testing.T) {
 	now := time.Now()
-	upper, err := newAuthority("everybody in this company", now)
+	upper, err := sign(&x509.Certificate{Subject: pkix.Name{CommonName: "everybody in this company"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,6 +259,130 @@ func TestGivenAuthorityWithAChain(t *testing.T) {
 	own.certificate = slices.Concat(own.certificate, upper.certificate)
 	mine := given(t, "mine", own)
 	mine.Data["ca.crt"] = upper.certificate
+	c, api := newFake(t, interceptor.Funcs{}, mine)
+	cluster := testCluster()
+	cluster.Spec.TLS.CASecret = "mine"
+	if err := c.EnsureCertificates(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves := looked(t, c, cluster)
+	l := leaves["db-client-tls"]
+	if trust.Current.Subject != "CN=shop/db" || trust.Given.Subject != "CN=etcd" || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
+		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
+	}
+	// Whoever trusts the root alone believes what members serve.
+	served := parseCertificates(secret(t, api, "db-client-tls").Data["tls.crt"])
+	roots, between := x509.NewCertPool(), x509.NewCertPool()
+	roots.AppendCertsFromPEM(upper.certificate)
+	for _, c := range served[1:] {
+		between.AddCert(c)
+	}
+	if _, err := served[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil || len(served) != 3 {
+		t.Errorf("%d certificates: %v", len(served), err)
+	}
+	// The same authority signs the next one, too.
+	if err := c.AddAuthority(t.Context(), cluster, trust.Current.Fingerprint); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" {
+		t.Errorf("trust %+v", trust)
+	}
+	if ca := secret(t, api, "db-ca"); len(parseCertificates(ca.Data["ca.crt"])) != 2 {
+		t.Errorf("trusted are %d authorities", len(parseCertificates(ca.Data["ca.crt"])))
+	}
+	if err := c.PromoteAuthority(t.Context(), cluster, trust.Next.Fingerprint); err != nil {
+		t.Fatal(err)
+	}
+	if ca := secret(t, api, "db-ca"); len(parseCertificates(ca.Data["ca.crt"])) != 1 {
+		t.Errorf("trusted are %d authorities", len(parseCertificates(ca.Data["ca.crt"])))
+	}
+}
+
+// TestSharedAuthorityOpensNoOtherCluster shakes hands across two clusters under one authority.
+func TestSharedAuthorityOpensNoOtherCluster(t *testing.T) {
+	root, err := sign(&x509.Certificate{Subject: pkix.Name{CommonName: "everybody"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, api := newFake(t, interceptor.Funcs{}, given(t, "mine", root))
+	clusters := map[string]*v1alpha1.DatabaseCluster{}
+	for _, name := range []string{"db", "other"} {
+		cluster := testCluster()
+		cluster.Name, cluster.Spec.TLS.CASecret = name, "mine"
+		if err := c.EnsureCertificates(t.Context(), cluster); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.EnsureMemberCertificate(t.Context(), cluster, name+"-1"); err != nil {
+			t.Fatal(err)
+		}
+		clusters[name] = cluster
+	}
+	server := pairOf(t, api, "db-1-tls")
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(secret(t, api, "db-1-tls").Data["ca.crt"])
+	company := x509.NewCertPool()
+	company.AppendCertsFromPEM(root.certificate)
+	for _, test := range []struct {
+		client string
+		roots  *x509.CertPool
+		opens  bool
+	}{
+		{"db-admin-tls", trusted, true}, {"db-client-tls", company, true},
+		{"other-admin-tls", company, false}, {"other-1-tls", company, false},
+	} {
+		err := handshake(t, &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert},
+			&tls.Config{Certificates: []tls.Certificate{pairOf(t, api, test.client)}, RootCAs: test.roots, ServerName: "localhost"})
+		if (err == nil) != test.opens {
+			t.Errorf("%s: %v", test.client, err)
+		}
+	}
+}
+
+func pairOf(t *testing.T, api client.Client, name string) tls.Certificate {
+	t.Helper()
+	s := secret(t, api, name)
+	pair, err := tls.X509KeyPair(s.Data["tls.crt"], s.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+// handshake connects a client to a server, and has both judge the other.
+func handshake(t *testing.T, server, client *tls.Config) error {
+	t.Helper()
+	a, b := net.Pipe()
+	defer func() { _, _ = a.Close(), b.Close() }()
+	served := make(chan error, 1)
+	go func() { served <- tls.Server(a, server).HandshakeContext(t.Context()) }()
+	dialled := tls.Client(b, client)
+	err := dialled.HandshakeContext(t.Context())
+	go func() { _, _ = dialled.Read(make([]byte, 1)) }()
+	return errors.Join(err, <-served)
+}
+
+// TestGivenAuthorityThatKeepsItsKey renews an authority of one cluster alone for the
+// key that it had.
+func TestGivenAuthorityThatKeepsItsKey(t *testing.T) {
+	now := time.Now()
+	upper, err := newAuthority("everybody in this company", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := parseAuthority(upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(90 * 24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign}
+	own, err := sign(template, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.certificate = slices.Concat(own.certificate, upper.certificate)
+	mine := given(t, "mine", own)
+	mine.Data["ca.crt"], mine.Annotations = upper.certificate, map[string]string{AnnotationOnlyFor: "db"}
 	c, api := newFake(t, interceptor.Funcs{}, mine)
 	cluster := testCluster()
 	cluster.Spec.TLS.CASecret = "mine"

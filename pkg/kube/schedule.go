@@ -61,7 +61,7 @@ const scheduleParts = 4
 func BuildSchedule(in ScheduleInput) ([]client.Object, error) {
 	c := in.Cluster
 	meta := func() metav1.ObjectMeta {
-		return metav1.ObjectMeta{Name: v1alpha1.Schedule(c.Name), Namespace: c.Namespace, Labels: objectLabels(c, componentHelper), OwnerReferences: owned(c)}
+		return metaOf(c, v1alpha1.Schedule(c.Name), objectLabels(c, componentHelper))
 	}
 	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta(), AutomountServiceAccountToken: new(false)}
 	rbac := func(kind string) metav1.TypeMeta {
@@ -104,7 +104,7 @@ func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, e
 	if err != nil {
 		return nil, fmt.Errorf("write down the schedule of %s: %w", in.Cluster.Name, err)
 	}
-	meta.Annotations = map[string]string{AnnotationPolicy: string(policy), AnnotationSince: in.Since.UTC().Format(time.RFC3339)}
+	meta.Annotations = merged(meta.Annotations, map[string]string{AnnotationPolicy: string(policy), AnnotationSince: in.Since.UTC().Format(time.RFC3339)})
 	if custom := in.Cluster.Annotations[v1alpha1.AnnotationCustom]; custom != "" {
 		meta.Annotations[v1alpha1.AnnotationCustom] = custom
 	}
@@ -127,15 +127,20 @@ func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, e
 	return job, nil
 }
 
+// ScheduleResources are what the pod of a scheduled backup asks for.
+func ScheduleResources() corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
+	}
+}
+
 func schedulePod(in ScheduleInput) corev1.PodSpec {
 	tmp, tmpMount := scratch()
 	main := helperContainer("backup", in.Image, []corev1.VolumeMount{{Name: "repository", MountPath: MountedAt, SubPath: in.SubPath}, tmpMount})
 	main.Command, main.Args = []string{"/usr/local/bin/kubectl-dbop"}, scheduleArgs(in)
 	main.Env = []corev1.EnvVar{{Name: EnvMounted, Value: in.Policy.Repository + "=" + MountedAt}, {Name: "HOME", Value: "/tmp"}}
-	main.Resources = corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
-	}
+	main.Resources = ScheduleResources()
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: v1alpha1.Schedule(in.Cluster.Name),
 		AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false), SecurityContext: podSecurity(),

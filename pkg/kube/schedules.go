@@ -150,7 +150,7 @@ func (c *Client) ApplySchedule(ctx context.Context, in ScheduleInput, alone bool
 		objects = objects[scheduleParts-1:]
 	}
 	for _, o := range objects {
-		if err := c.apply(ctx, in.Cluster.Name, o); err != nil {
+		if err := c.apply(ctx, in.Cluster, o); err != nil {
 			return err
 		}
 	}
@@ -160,20 +160,21 @@ func (c *Client) ApplySchedule(ctx context.Context, in ScheduleInput, alone bool
 // DeleteSchedule removes what takes a cluster's backups, the CronJob first,
 // and with it what runs. A repeat does nothing.
 func (c *Client) DeleteSchedule(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
-	objects := scheduleKinds(cluster)
-	for i := range objects {
-		if err := c.deleteOurs(ctx, cluster.Name, objects[len(objects)-1-i], client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+	for _, o := range slices.Backward(scheduleKinds(cluster)) {
+		if err := c.deleteOurs(ctx, cluster.Name, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteCronJob removes what begins backups, for a cluster that goes: the rest
-// goes with the cluster's record.
-func (c *Client) deleteCronJob(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
-	if cluster.Spec.Backup.Schedule == "" {
+// deleteAnySchedule removes the schedule of a cluster that is deleted, also one
+// that the cluster does not want any more. For a cluster that wants none, no
+// right on its kinds is asked for.
+func (c *Client) deleteAnySchedule(ctx context.Context, cluster *v1alpha1.DatabaseCluster) error {
+	err := c.DeleteSchedule(ctx, cluster)
+	if _, ok := errors.AsType[*ForbiddenError](err); cluster.Spec.Backup.Schedule == "" && (ok || errors.Is(err, ErrForeign)) {
 		return nil
 	}
-	return c.deleteOurs(ctx, cluster.Name, scheduleKinds(cluster)[scheduleParts-1], client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return err
 }

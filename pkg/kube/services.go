@@ -31,7 +31,7 @@ func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) (hea
 func service(c *v1alpha1.DatabaseCluster, name string) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: objectLabels(c, componentDatabase), OwnerReferences: owned(c)},
+		ObjectMeta: metaOf(c, name, objectLabels(c, componentDatabase)),
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: memberSelector(c.Name)},
 	}
 }

@@ -3,8 +3,10 @@ package kube
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -29,15 +31,53 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 		}
 	}
 	slices.SortFunc(f.Helpers, func(a, b Helper) int { return cmp.Compare(a.Name, b.Name) })
+	if founding(c) {
+		_, f.Remains = s.sorted(c)
+	}
 	return f
+}
+
+// sorted tells the cluster's objects from those of an earlier cluster of the
+// same name. Volumes and pods are not looked at: volumes outlive a cluster, and
+// pods follow their workload.
+func (s *snapshot) sorted(c *v1alpha1.DatabaseCluster) (ours int, remains []string) {
+	sort := func(kind string, o metav1.Object) {
+		switch {
+		case belongs(o, c):
+			ours++
+		default:
+			remains = append(remains, kind+"/"+o.GetName())
+		}
+	}
+	for i := range s.workloads.Items {
+		sort("statefulset", &s.workloads.Items[i])
+	}
+	for i := range s.services.Items {
+		sort("service", &s.services.Items[i])
+	}
+	for i := range s.budgets.Items {
+		sort("poddisruptionbudget", &s.budgets.Items[i])
+	}
+	for i := range s.secrets.Items {
+		sort("secret", &s.secrets.Items[i])
+	}
+	slices.Sort(remains)
+	return ours, remains
 }
 
 // members merges volumes, workloads and pods by the member that they name.
 func (s *snapshot) members(c *v1alpha1.DatabaseCluster, now time.Time) []Member {
 	byName := map[string]*Member{}
 	of := func(o metav1.Object) *Member {
-		name := o.GetLabels()[v1alpha1.LabelMember]
-		if o.GetLabels()[v1alpha1.LabelCluster] != c.Name || v1alpha1.MemberNumber(c.Name, name) == 0 {
+		// By its name: a label can be changed, and another pod of a workload bears the same.
+		name := o.GetName()
+		if _, pod := o.(*corev1.Pod); pod {
+			name = strings.TrimSuffix(name, v1alpha1.PodName(""))
+			if v1alpha1.PodName(name) != o.GetName() {
+				return nil
+			}
+		}
+		if v1alpha1.MemberNumber(c.Name, name) == 0 {
 			return nil
 		}
 		if byName[name] == nil {

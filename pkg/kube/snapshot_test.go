@@ -11,16 +11,16 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-func secretMeta(name string, owner metav1.OwnerReference) metav1.PartialObjectMetadata {
-	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: objectLabels(testCluster(), componentDatabase), OwnerReferences: []metav1.OwnerReference{owner}}}
+func secretMeta(name, id string) metav1.PartialObjectMetadata {
+	c := testCluster()
+	c.Status.ID = id
+	return metav1.PartialObjectMetadata{ObjectMeta: metaOf(c, name, objectLabels(c, componentDatabase))}
 }
 
 func TestSnapshotCertificates(t *testing.T) {
 	formed, c := testCluster(), testCluster()
 	c.Status.Formation.ClusterID = ""
-	ours := *OwnerReference(c)
-	earlier := ours
-	earlier.UID = "earlier"
+	const ours, earlier = "c1", "earlier"
 	plain := testCluster()
 	plain.Spec.TLS.Disabled, plain.Status.Formation = true, nil
 	all := []metav1.PartialObjectMetadata{secretMeta("db-ca", ours), secretMeta("db-admin-tls", ours), secretMeta("db-client-tls", ours)}
@@ -34,6 +34,7 @@ func TestSnapshotCertificates(t *testing.T) {
 		{"one is missing", c, all[:2], false},
 		{"none are wanted", plain, nil, true},
 		{"nobody looks once it has formed", formed, nil, true},
+		{"one lost its annotation", c, append(all[:2:2], secretMeta("db-client-tls", "")), true},
 		{"one is of an earlier cluster of that name", c, append(all[:2:2], secretMeta("db-client-tls", earlier)), false},
 	}
 	for _, tt := range tests {

@@ -10,7 +10,7 @@ import (
 // volumeFacts reads a member's claim.
 func volumeFacts(v *corev1.PersistentVolumeClaim) Volume {
 	f := Volume{
-		Exists: true, Bound: v.Status.Phase == corev1.ClaimBound, Terminating: v.DeletionTimestamp != nil, Token: v.Annotations[AnnotationToken],
+		Exists: true, Bound: v.Status.Phase == corev1.ClaimBound, Terminating: v.DeletionTimestamp != nil, UID: string(v.UID), Token: v.Annotations[AnnotationToken],
 		Size: v.Spec.Resources.Requests[corev1.ResourceStorage], Capacity: v.Status.Capacity[corev1.ResourceStorage],
 	}
 	if v.Status.Phase == corev1.ClaimLost {

@@ -10,15 +10,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// BuildVolume is a member's claim. It has no owner: data outlives the cluster
-// unless its deletion is asked for. The token says which formation made it.
+// BuildVolume is a member's claim. Data outlives the cluster unless its deletion is asked for.
+// The token says which formation made it.
 func BuildVolume(c *v1alpha1.DatabaseCluster, member string) *corev1.PersistentVolumeClaim {
+	meta := metaOf(c, v1alpha1.VolumeName(member), memberLabels(c, member))
+	meta.Annotations = merged(meta.Annotations, map[string]string{AnnotationToken: token(c)})
 	return &corev1.PersistentVolumeClaim{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: v1alpha1.VolumeName(member), Namespace: c.Namespace,
-			Labels: memberLabels(c, member), Annotations: map[string]string{AnnotationToken: token(c)},
-		},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: meta,
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			StorageClassName: c.Spec.Storage.ClassName,

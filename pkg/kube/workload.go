@@ -44,14 +44,14 @@ func BuildWorkload(in WorkloadInput) *appsv1.StatefulSet {
 	if in.Rendering != "" {
 		made[AnnotationRendering] = in.Rendering
 	}
-	about := maps.Clone(made)
-	maps.Copy(about, map[string]string{AnnotationToken: token(in.Cluster), AnnotationBootstrap: strconv.FormatBool(in.Bootstrap), AnnotationRenderer: in.Renderer})
+	meta := metaOf(in.Cluster, in.Member, l)
+	meta.Annotations = merged(meta.Annotations, made)
+	maps.Copy(meta.Annotations, map[string]string{
+		AnnotationToken: token(in.Cluster), AnnotationBootstrap: strconv.FormatBool(in.Bootstrap), AnnotationRenderer: in.Renderer,
+	})
 	return &appsv1.StatefulSet{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: in.Member, Namespace: in.Cluster.Namespace, Labels: l, OwnerReferences: owned(in.Cluster),
-			Annotations: about,
-		},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
+		ObjectMeta: meta,
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: &one, ServiceName: v1alpha1.HeadlessService(in.Cluster.Name), RevisionHistoryLimit: &history,
 			PodManagementPolicy: appsv1.ParallelPodManagement,

@@ -28,12 +28,13 @@ func answered(b *v1alpha1.DatabaseBackup) bool { return b.Status.EndedAt != nil 
 
 // answer is the next status of an object that asks for a backup.
 type answer struct {
+	namespace  string
 	generation int64
 	status     v1alpha1.DatabaseBackupStatus
 }
 
 func newAnswer(b *v1alpha1.DatabaseBackup) *answer {
-	a := &answer{generation: b.Generation, status: *b.Status.DeepCopy()}
+	a := &answer{namespace: b.Namespace, generation: b.Generation, status: *b.Status.DeepCopy()}
 	a.status.ObservedGeneration = b.Generation
 	return a
 }
@@ -45,7 +46,7 @@ func (a *answer) pending(why string) {
 
 // refused says why it is not taken, and what to do.
 func (a *answer) refused(err error) {
-	a.is(summaryStalled, "Unknown NotTaken", "False Refused", "True "+reasonOf(err), told(err))
+	a.is(summaryStalled, "Unknown NotTaken", "False Refused", "True "+reasonOf(err), told(a.namespace, err))
 }
 
 // lost is the end where the operation was begun and its record is gone: what
@@ -131,7 +132,7 @@ func (a *answer) is(summary, ready, reconciling, stalled, message string) {
 		status, reason, _ := strings.Cut(row[1], " ")
 		c := metav1.Condition{Type: row[0], Status: metav1.ConditionStatus(status), Reason: reason, ObservedGeneration: a.generation}
 		if c.Status == metav1.ConditionTrue {
-			c.Message = clip(message)
+			c.Message = said(a.namespace, message)
 		}
 		meta.SetStatusCondition(&a.status.Conditions, c)
 	}

@@ -24,8 +24,8 @@ const (
 	taken   = "taken, True Taken, False Settled, False NotStalled"
 )
 
-// repository is a cluster of three with a place for its backups.
-func repository(t *testing.T) *bench {
+// backedUp is a cluster of three with a place for its backups.
+func backedUp(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
 	b.custom(func(c *v1alpha1.DatabaseCluster) { c.Spec.Backup.Repository = "pvc:backups" })
@@ -82,7 +82,7 @@ func TestAsked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
 		"is taken once, and told": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })
 			b.settle(idleEvery)
 			b.answers("one", "verified, True Verified, False Settled, False NotStalled", "is in pvc:backups")
@@ -100,7 +100,7 @@ func TestAsked(t *testing.T) {
 			}
 		},
 		"is not taken again when its status is lost": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			b.settle(idleEvery)
 			o := b.asked("one")
@@ -116,7 +116,7 @@ func TestAsked(t *testing.T) {
 			}
 		},
 		"is not taken again when its record is lost": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			b.settle(idleEvery)
 			o := b.asked("one")
@@ -137,7 +137,7 @@ func TestAsked(t *testing.T) {
 			}
 		},
 		"is taken once whenever an operator dies": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })
 			for range 20 {
 				b.begin()
@@ -150,7 +150,7 @@ func TestAsked(t *testing.T) {
 			b.answers("one", "verified, True Verified, False Settled, False NotStalled", "")
 		},
 		"is taken once by two that know nothing of each other": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			b.settle(idleEvery)
 			again := ops.Asked(*b.asked("one"), b.get())
@@ -161,7 +161,7 @@ func TestAsked(t *testing.T) {
 			}
 		},
 		"one after the other, the oldest first": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			time.Sleep(time.Second)
 			b.ask("an-other", nil)
@@ -174,7 +174,7 @@ func TestAsked(t *testing.T) {
 			}
 		},
 		"before what is wanted changes": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
 			b.settle(idleEvery)
@@ -183,7 +183,7 @@ func TestAsked(t *testing.T) {
 			}
 		},
 		"at once where the cluster is stalled": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"colour": "red"} })
 			b.settle(lastDelay)
 			b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })
@@ -194,7 +194,7 @@ func TestAsked(t *testing.T) {
 			b.is("Unknown NotAsWanted", "False Settled", "True Config")
 		},
 		"waits for the operation in flight, and asks for no lists meanwhile": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
 			b.once()
 			b.ask("one", nil)
@@ -211,7 +211,7 @@ func TestAsked(t *testing.T) {
 			b.answers("one", taken, "")
 		},
 		"is neither begun nor given up by what a cache believes": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			there := &v1alpha1.DatabaseBackupList{Items: []v1alpha1.DatabaseBackup{*b.asked("one")}}
 			believes := func(l *v1alpha1.DatabaseBackupList) {
@@ -241,7 +241,7 @@ func TestAsked(t *testing.T) {
 			b.answers("two", "verified, True Verified, False Settled, False NotStalled", "")
 		},
 		"has its last answer written once, whatever a cache believes": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			there := &v1alpha1.DatabaseBackupList{Items: []v1alpha1.DatabaseBackup{*b.asked("one")}}
 			b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, o client.ObjectList, _ ...client.ListOption) error {

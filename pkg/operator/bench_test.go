@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -35,9 +36,10 @@ type bench struct {
 	events *events.FakeRecorder
 	r      *Reconciler
 	world  *world
-	// lockErr is why the cluster's lease can't be had; served is whether its kind exists.
+	// lockErr is why the cluster's lease can't be had.
 	lockErr error
-	served  bool
+	// definition is the UID of that of its kind.
+	definition string
 
 	mu     sync.Mutex
 	writes []string
@@ -51,8 +53,10 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, key: types.NamespacedName{Namespace: "shop", Name: "db"}, events: events.NewFakeRecorder(1000), served: true}
-	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.DatabaseCluster{}, &v1alpha1.DatabaseBackup{}).Build(), interceptor.Funcs{
+	b := &bench{t: t, key: types.NamespacedName{Namespace: "shop", Name: "db"}, events: events.NewFakeRecorder(1000), definition: "first"}
+	claim := &corev1.PersistentVolumeClaim{}
+	claim.Namespace, claim.Name = b.key.Namespace, "backups"
+	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim).WithStatusSubresource(&v1alpha1.DatabaseCluster{}, &v1alpha1.DatabaseBackup{}).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			b.wrote("create " + o.GetName())
 			return c.Create(ctx, o, opts...)
@@ -80,7 +84,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) begin() {
 	b.r = &Reconciler{
 		Custom: b.api, Fresh: b.api, Store: b.store, Events: b.events, Engines: []engine.Engine{opstest.Engine{}}, gauges: newGauges(),
-		Served: func(context.Context) (bool, error) { return b.served, nil },
+		Definition: func(context.Context) (string, error) { return b.definition, nil },
 		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
 			return &ops.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
 				World: func(string, string) ops.ClosableWorld { return b.world },
@@ -128,6 +132,36 @@ func (b *bench) get() *v1alpha1.DatabaseCluster {
 	c := &v1alpha1.DatabaseCluster{}
 	if err := b.api.Get(b.t.Context(), b.key, c); err != nil {
 		b.t.Fatal(err)
+	}
+	return c
+}
+
+// delete deletes the object while the operator watches.
+func (b *bench) delete() {
+	b.t.Helper()
+	c := b.get()
+	if err := b.api.Delete(b.t.Context(), c); err != nil {
+		b.t.Fatal(err)
+	}
+	b.r.Deleted(c)
+}
+
+// again puts an object of that name back, as an apply does.
+func (b *bench) again(uid types.UID, change func(*v1alpha1.DatabaseCluster)) {
+	b.t.Helper()
+	b.custom(func(c *v1alpha1.DatabaseCluster) {
+		c.UID = uid
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// record is what the operator wrote down of the cluster; nil if there is nothing.
+func (b *bench) record() *v1alpha1.DatabaseCluster {
+	c, err := b.store.GetCluster(b.t.Context(), b.key.Namespace, b.key.Name)
+	if err != nil {
+		return nil
 	}
 	return c
 }
@@ -214,7 +248,23 @@ func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	if err != nil || len(w.facts.Members) == 0 {
 		return s, err
 	}
-	return ops.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait}), nil
+	n := ops.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait})
+	n.Rendering = c.Spec.Image
+	w.pull(&n)
+	return n, nil
+}
+
+// pull has members without a pod get one of their workload; of an image named
+// bad it never starts.
+func (w *world) pull(n *ops.State) {
+	for i := range n.Kube.Members {
+		m := &n.Kube.Members[i]
+		if m.Workload.Rendering != "bad" {
+			continue
+		}
+		m.Pod = kube.Pod{Exists: true, Rendering: "bad", Problem: &kube.Problem{Kind: kube.ProblemImage, Message: "can't pull bad", Since: n.Now.Add(-time.Hour)}}
+		n.View = engine.View{}
+	}
 }
 
 func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(int64, int64)) (ops.Result, error) {
@@ -225,6 +275,11 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 	}
 	w.steps = append(w.steps, step.ID)
 	n := ops.Predict(opstest.Engine{}, s, step)
+	if step.Action == ops.ActionStart {
+		for i := range n.Kube.Members {
+			n.Kube.Members[i].Workload.Rendering = n.Cluster.Spec.Image
+		}
+	}
 	w.facts, w.view = n.Kube, n.View
 	done := ops.Result{}
 	if s.Operation != nil && n.Operation != nil {

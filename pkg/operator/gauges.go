@@ -14,9 +14,9 @@ import (
 
 // gauges are the metrics of an operator, by cluster; nil counts nothing.
 type gauges struct {
-	wanted, healthy, serving, operating, backup, verified *prometheus.GaugeVec
-	roles                                                 *prometheus.GaugeVec
-	steps                                                 *prometheus.HistogramVec
+	wanted, healthy, serving, operating, backup, verified, missing *prometheus.GaugeVec
+	roles                                                          *prometheus.GaugeVec
+	steps                                                          *prometheus.HistogramVec
 }
 
 func newGauges() *gauges {
@@ -30,6 +30,7 @@ func newGauges() *gauges {
 		operating: gauge("operation_running", "1 while an operation is in flight."),
 		backup:    gauge("last_backup_timestamp_seconds", "When the newest backup was made."),
 		verified:  gauge("last_verified_backup_timestamp_seconds", "When the newest backup that was restored and compared was made."),
+		missing:   gauge("custom_resource_missing", "1 while a cluster's custom resource is missing and a person must decide."),
 		roles:     gauge("member_role", "1 for each member, with the role that it has.", "member", "role"),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "dbop", Name: "step_seconds", Help: "How long steps took.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 3, 10)}, []string{"action", "result"}),
@@ -37,7 +38,7 @@ func newGauges() *gauges {
 }
 
 func (g *gauges) vectors() []*prometheus.GaugeVec {
-	return []*prometheus.GaugeVec{g.wanted, g.healthy, g.serving, g.operating, g.backup, g.verified, g.roles}
+	return []*prometheus.GaugeVec{g.wanted, g.healthy, g.serving, g.operating, g.backup, g.verified, g.missing, g.roles}
 }
 
 func (g *gauges) register(r prometheus.Registerer) error {
@@ -57,6 +58,7 @@ func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sh
 		return
 	}
 	at := []string{key.Namespace, key.Name}
+	g.missing.DeleteLabelValues(at...)
 	g.wanted.WithLabelValues(at...).Set(float64(c.Spec.Members))
 	g.operating.WithLabelValues(at...).Set(truth(c.Status.Operation != ""))
 	if s.state == nil {
@@ -74,6 +76,15 @@ func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sh
 	if b := c.Status.LastVerifiedBackup; b != nil {
 		g.verified.WithLabelValues(at...).Set(float64(b.Time.Unix()))
 	}
+}
+
+// orphaned tells of a cluster whose custom resource is missing, and nothing else.
+func (g *gauges) orphaned(key types.NamespacedName) {
+	if g == nil {
+		return
+	}
+	g.forget(key)
+	g.missing.WithLabelValues(key.Namespace, key.Name).Set(1)
 }
 
 // forget drops a cluster that is no more.

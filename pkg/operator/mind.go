@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -31,6 +32,12 @@ type mind struct {
 	until    time.Time
 	// gone is since when the custom resource is missing.
 	gone time.Time
+	// linked are the custom resource and the record that were seen together.
+	linked pair
+	// defined is when the definition was asked for last that a record does not name.
+	defined time.Time
+	// deleted is a custom resource as it was when it was deleted.
+	deleted atomic.Pointer[v1alpha1.DatabaseCluster]
 	// askers are the objects that ask for a backup, by UID.
 	askers map[types.UID]asker
 	// looked is when the cluster was last looked at without an operation.

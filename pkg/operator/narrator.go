@@ -22,14 +22,16 @@ const maxAction = 128
 type narrator struct {
 	events events.EventRecorder
 	object runtime.Object
-	log    logr.Logger
-	gauges *gauges
+	// namespace of the cluster.
+	namespace string
+	log       logr.Logger
+	gauges    *gauges
 }
 
 var _ ops.Reporter = (*narrator)(nil)
 
 func (v *visit) narrator() *narrator {
-	n := &narrator{events: v.Events, log: ctrllog.Log.WithName("cluster").WithValues("namespace", v.key.Namespace, "name", v.key.Name), gauges: v.gauges}
+	n := &narrator{events: v.Events, namespace: v.key.Namespace, log: ctrllog.Log.WithName("cluster").WithValues("namespace", v.key.Namespace, "name", v.key.Name), gauges: v.gauges}
 	if v.custom != nil {
 		n.object = v.custom.DeepCopy()
 	}
@@ -39,7 +41,7 @@ func (v *visit) narrator() *narrator {
 func (n *narrator) event(kind, reason, action, text string) {
 	if n.object != nil {
 		// Events of one action become a series, of which only the first text shows.
-		n.events.Eventf(n.object, nil, kind, reason, action[:min(len(action), maxAction)], "%s", clip(text))
+		n.events.Eventf(n.object, nil, kind, reason, action[:min(len(action), maxAction)], "%s", said(n.namespace, text))
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 	sickEvery  = 10 * time.Second        // one that is not, and for which nothing can be done
 	busyEvery  = 3 * time.Second         // one that somebody else acts on
 	lookPause  = 2 * time.Second         // at least between two looks, however often pods change
-	goneFor    = 5 * time.Second         // before a missing custom resource counts as deleted
+	goneFor    = 5 * time.Second         // before a missing custom resource is missing: it may be replaced
 	lookWithin = 30 * time.Second        // one look
 )
 
@@ -48,8 +48,9 @@ type Reconciler struct {
 	// Runner makes what performs operations of an engine's clusters.
 	Runner  func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner
 	Engines []engine.Engine
-	// Served says whether custom resources can be made at all.
-	Served func(context.Context) (bool, error)
+	// Definition is the UID of the definition of custom resources; "" if there is
+	// none, it is being deleted, or may not be read. It asks the API server.
+	Definition func(context.Context) (string, error)
 	// Operator is the heartbeat lease, for status.
 	Operator string
 

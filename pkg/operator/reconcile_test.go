@@ -228,29 +228,13 @@ func TestReconcile(t *testing.T) {
 		},
 		"ends a cluster whose object was deleted": func(t *testing.T) {
 			b := founded(t)
-			if err := b.api.Delete(t.Context(), b.get()); err != nil {
-				t.Fatal(err)
-			}
+			b.delete()
 			b.settle(idleEvery)
 			if got := b.verbs(); got != "create Succeeded, delete Succeeded" {
 				t.Error(got)
 			}
 			if _, err := b.store.GetCluster(t.Context(), "shop", "db"); err == nil {
 				t.Error("its record is still there")
-			}
-		},
-		"ends nothing when its kind goes": func(t *testing.T) {
-			b := founded(t)
-			b.served = false
-			if err := b.api.Delete(t.Context(), b.get()); err != nil {
-				t.Fatal(err)
-			}
-			for range 5 {
-				b.once()
-				time.Sleep(goneFor)
-			}
-			if got := b.verbs(); got != "create Succeeded" {
-				t.Error(got)
 			}
 		},
 	} {

@@ -72,7 +72,7 @@ func TestReply(t *testing.T) {
 			}
 		},
 		"is given up when its object goes": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			b.until("create Succeeded, backup Running")
 			if err := b.api.Delete(t.Context(), b.asked("one")); err != nil {
@@ -85,7 +85,7 @@ func TestReply(t *testing.T) {
 			b.is("True Healthy", "False Settled", "False NotStalled")
 		},
 		"is given up when its object goes while it fails": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.world.before = func(s ops.Step) error { return &ops.Error{Kind: ops.NeedsHuman, Message: "the disk is full"} }
 			b.ask("one", nil)
 			b.settle(lastDelay)
@@ -99,7 +99,7 @@ func TestReply(t *testing.T) {
 			}
 		},
 		"is given up when it keeps its cluster for too long": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.world.before = func(s ops.Step) error {
 				if s.Action != ops.ActionBackup {
 					return nil
@@ -123,7 +123,7 @@ func TestReply(t *testing.T) {
 			b.answers("one", "cancelled, False NotTaken, False Settled, True Cancelled", "its operation was given up: the disk is full; make another object")
 		},
 		"says that somebody gave it up": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })
 			b.until("create Succeeded, backup Running")
 			op, err := b.store.ActiveOperation(t.Context(), "shop", "db")
@@ -139,7 +139,7 @@ func TestReply(t *testing.T) {
 			b.answers("one", "cancelled, False NotVerified, False Settled, True Cancelled", "make another object")
 		},
 		"waits while its cluster is paused": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Paused = true })
 			b.settle(idleEvery)
 			b.ask("one", nil)
@@ -169,7 +169,7 @@ func TestReply(t *testing.T) {
 			}
 		},
 		"says that its cluster is the command line's": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			c, err := b.store.GetCluster(t.Context(), "shop", "db")
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +186,7 @@ func TestReply(t *testing.T) {
 			b.answers("one", "stalled, Unknown NotTaken, False Refused, True NoCluster", "kubectl dbop operator adopt db -n shop")
 		},
 		"is of no concern where the kind is not served": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", nil)
 			b.r.offered = &offered{}
 			b.settle(idleEvery)
@@ -195,7 +195,7 @@ func TestReply(t *testing.T) {
 			}
 		},
 		"of another cluster is left alone": func(t *testing.T) {
-			b := repository(t)
+			b := backedUp(t)
 			b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Cluster = "other" })
 			b.settle(idleEvery)
 			if got := b.verbs(); got != "create Succeeded" || b.asked("one").Status.Summary != "" {

@@ -64,6 +64,8 @@ type Config struct {
 	Watched   []string
 	// Elect lets one of several replicas act.
 	Elect bool
+	// ClusterIssuers lets custom resources name issuers that are not of their namespace.
+	ClusterIssuers bool
 	// MetricsAddress and HealthAddress are what it listens on; "0" for nothing.
 	MetricsAddress, HealthAddress string
 	// Workers is how many clusters are worked on at once.
@@ -104,7 +106,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := errors.Join(m.AddHealthzCheck("alive", alive), m.AddReadyzCheck("caches", synced(m.GetCache()))); err != nil {
 		return fmt.Errorf("serve health: %w", err)
 	}
-	own, err := kube.New(config, kube.Options{UserAgent: config.UserAgent})
+	own, err := kube.New(config, kube.Options{UserAgent: config.UserAgent, Behalf: kube.Behalf{Limited: true, ClusterIssuers: c.ClusterIssuers}})
 	if err != nil {
 		return err
 	}
@@ -118,10 +120,10 @@ func Run(ctx context.Context, c Config) error {
 	}
 	r := &Reconciler{
 		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
-		Engines: c.Engines, Served: served, Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
+		Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
 			live := ops.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
-				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage}
+				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage, NoDirectories: true}
 			return &ops.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, Boundary: c.Boundary,
 				World: func(namespace, cluster string) ops.ClosableWorld {
 					this := live
@@ -164,7 +166,7 @@ func newScheme() (*runtime.Scheme, error) {
 func watchedKinds() []*metav1.PartialObjectMetadata {
 	var out []*metav1.PartialObjectMetadata
 	for _, gvk := range []schema.GroupVersionKind{
-		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), corev1.SchemeGroupVersion.WithKind("Service"),
 		{Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
 		{Group: "batch", Version: "v1", Kind: "CronJob"},
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"),

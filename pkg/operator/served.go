@@ -13,9 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// newServed asks the API server whether custom resources can be made. While
-// their definition is being deleted, and takes all of them along, they can't:
-// a deletion of that kind says nothing about a single cluster.
+// newServed asks the API server whether custom resources can be made.
 func newServed(config *rest.Config, h *http.Client) (func(context.Context) (bool, error), error) {
 	c, err := discovery.NewDiscoveryClientForConfigAndClient(config, h)
 	if err != nil {

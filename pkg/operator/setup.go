@@ -25,6 +25,7 @@ import (
 func (r *Reconciler) setup(m manager.Manager, workers int) error {
 	b := builder.ControllerManagedBy(m).Named("databasecluster").
 		For(&v1alpha1.DatabaseCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.DatabaseCluster{}, r.deletions()).
 		WatchesRawSource(source.Channel(r.returned.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers})
 	for _, kind := range watchedKinds() {

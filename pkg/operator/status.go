@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -28,6 +29,9 @@ const (
 	// conditionDrifted is true while members are not as this version renders
 	// them, which only a person's request changes; otherwise there is none.
 	conditionDrifted = "Drifted"
+	// conditionAltered is true while objects are not as this tool made them, or
+	// are missing; otherwise there is none.
+	conditionAltered = "Altered"
 )
 
 // maxMessage bounds the message of a condition.
@@ -65,18 +69,22 @@ func (v *visit) fail(err error) {
 	v.report.skip = false
 	reason := reasonOf(err)
 	if v.custom != nil {
-		v.Events.Eventf(v.custom, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", told(err))
+		v.Events.Eventf(v.custom, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", told(v.key.Namespace, err))
 		return
 	}
+	ctrllog.Log.WithName("cluster").Info("nothing is done", "namespace", v.key.Namespace, "name", v.key.Name, "reason", reason, "why", told(v.key.Namespace, err))
 	if v.charge.Record != nil {
+		if reason == checkReason(ops.CheckOrphaned) {
+			v.gauges.orphaned(v.key)
+		}
 		record := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: v.key.Namespace, Name: v1alpha1.Record(v.key.Name), UID: v.charge.Record.UID}}
-		v.Events.Eventf(record, nil, corev1.EventTypeWarning, reason, "Delete", "%s", told(err))
+		v.Events.Eventf(record, nil, corev1.EventTypeWarning, reason, "Delete", "%s", told(v.key.Namespace, err))
 	}
 }
 
-// told is an error with its hint.
-func told(err error) string {
+// told is an error with its hint, as an object of that namespace carries it.
+func told(namespace string, err error) string {
 	text, hint := err.Error(), ""
 	if e, ok := errors.AsType[*ops.Error](err); ok {
 		hint = e.Hint
@@ -86,10 +94,13 @@ func told(err error) string {
 	if hint != "" {
 		text += "; " + hint
 	}
-	return clip(text)
+	return said(namespace, text)
 }
 
-func clip(text string) string {
+// said is a text as an object of that namespace carries it: with whole
+// commands, without control characters, and bounded.
+func said(namespace, text string) string {
+	text = ops.Printable(ops.InNamespace(text, namespace))
 	if len(text) > maxMessage {
 		return strings.ToValidUTF8(text[:maxMessage-3], "") + "..."
 	}
@@ -107,6 +118,11 @@ func reasonOf(err error) string {
 	if check == "" {
 		return string(ops.KindOf(err))
 	}
+	return checkReason(check)
+}
+
+// checkReason is the name of a check as conditions spell reasons.
+func checkReason(check string) string {
 	var out strings.Builder
 	for _, word := range strings.FieldsFunc(check, func(c rune) bool { return c == '-' || c == '.' || c == '_' || c == ' ' || c == '/' }) {
 		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
@@ -144,9 +160,9 @@ func (s *sheet) fill(c *v1alpha1.DatabaseCluster) {
 	if s.state != nil {
 		st.Members = int32(len(s.state.View.Voters())) // #nosec G115 -- a cluster's size fits
 		st.Ready = fmt.Sprintf("%d/%d", s.healthy, s.state.Cluster.Spec.Members)
-		st.Primary, st.Version = "", common(s.state.View)
+		st.Leader, st.Version = "", common(s.state.View)
 		if l, ok := s.state.View.Leader(); ok {
-			st.Primary = l.Name
+			st.Leader = l.Name
 		}
 		st.LastBackup, st.LastVerifiedBackup = s.state.Cluster.Status.LastBackup, s.state.Cluster.Status.LastVerifiedBackup
 	}
@@ -154,6 +170,7 @@ func (s *sheet) fill(c *v1alpha1.DatabaseCluster) {
 	s.conditions(c)
 	s.backups(c)
 	s.drifted(c)
+	s.altered(c)
 }
 
 func (s *sheet) operation() *v1alpha1.Operation {
@@ -187,12 +204,12 @@ func (s *sheet) summary(before string) string {
 // conditions sets all three, each with a reason.
 func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
-		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: clip(message), ObservedGeneration: c.Generation})
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: said(c.Namespace, message), ObservedGeneration: c.Generation})
 	}
 	reconciling, stalled := false, s.stalled != nil
 	switch o := s.operation(); {
 	case stalled:
-		set(conditionStalled, metav1.ConditionTrue, reasonOf(s.stalled), told(s.stalled))
+		set(conditionStalled, metav1.ConditionTrue, reasonOf(s.stalled), told(c.Namespace, s.stalled))
 	case o != nil:
 		reconciling = true
 		message := string(o.Spec.Verb)
@@ -239,7 +256,7 @@ func (s *sheet) backups(c *v1alpha1.DatabaseCluster) {
 	}
 	condition := metav1.Condition{Type: conditionBackup, Status: metav1.ConditionTrue, Reason: "UpToDate", ObservedGeneration: c.Generation}
 	if b.Problem != "" {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, b.Reason, clip(b.Problem)
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, b.Reason, said(c.Namespace, b.Problem)
 	}
 	meta.SetStatusCondition(&c.Status.Conditions, condition)
 }
@@ -255,7 +272,25 @@ func (s *sheet) drifted(c *v1alpha1.DatabaseCluster) {
 		return
 	}
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: conditionDrifted, Status: metav1.ConditionTrue, Reason: "RenderedOtherwise", ObservedGeneration: c.Generation,
-		Message: clip(strings.Join(names, ", ") + ": not as this version renders them; kubectl dbop restart " + c.Name + " changes that")})
+		Message: said(c.Namespace, strings.Join(names, ", ")+": not as this version renders them; kubectl dbop restart "+c.Name+" changes that")})
+}
+
+// altered tells of objects that somebody changed or deleted, where that was looked at.
+func (s *sheet) altered(c *v1alpha1.DatabaseCluster) {
+	if s.state == nil || s.operation() != nil {
+		return
+	}
+	all := s.state.Altered()
+	if len(all) == 0 {
+		meta.RemoveStatusCondition(&c.Status.Conditions, conditionAltered)
+		return
+	}
+	texts := make([]string, len(all))
+	for i, f := range all {
+		texts[i] = f.Subject + ": " + f.What
+	}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: conditionAltered, Status: metav1.ConditionTrue, Reason: "ObjectsDiffer", ObservedGeneration: c.Generation,
+		Message: said(c.Namespace, strings.Join(texts, "; ")+"; "+all[0].Remedy[0])})
 }
 
 // sentence is the verdict with what is wrong.

@@ -80,9 +80,9 @@ func TestDriftedCondition(t *testing.T) {
 	}
 	is("")
 	s.state.Rendering = "new"
-	is("True RenderedOtherwise: db-1, db-2: not as this version renders them; kubectl dbop restart db changes that")
+	is("True RenderedOtherwise: db-1, db-2: not as this version renders them; kubectl dbop -n shop restart db changes that")
 	s.state.Kube.Members[0].Workload.Rendering = "new"
-	is("True RenderedOtherwise: db-2: not as this version renders them; kubectl dbop restart db changes that")
+	is("True RenderedOtherwise: db-2: not as this version renders them; kubectl dbop -n shop restart db changes that")
 	s.state.Kube.Members[1].Workload.Rendering = "new"
 	is("")
 }
@@ -133,11 +133,11 @@ func TestStatusIsStable(t *testing.T) {
 	if !equality.Semantic.DeepEqual(c.Status, again.Status) {
 		t.Errorf("%+v\n%+v", c.Status, again.Status)
 	}
-	if c.Status.Ready != "2/2" || c.Status.Primary != "db-1" || c.Status.Version != "1.1.0" || c.Status.Members != 2 {
+	if c.Status.Ready != "2/2" || c.Status.Leader != "db-1" || c.Status.Version != "1.1.0" || c.Status.Members != 2 {
 		t.Errorf("%+v", c.Status)
 	}
 	(&sheet{stalled: errors.New("no")}).fill(again)
-	if again.Status.Primary != "db-1" || again.Status.Ready != "2/2" {
+	if again.Status.Leader != "db-1" || again.Status.Ready != "2/2" {
 		t.Errorf("what was not looked at was forgotten: %+v", again.Status)
 	}
 }
@@ -151,10 +151,19 @@ func TestTold(t *testing.T) {
 		{&ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget", Message: "too many", Hint: "look"}, "HealingBudget", "too many; look"},
 		{&engine.Refusal{Check: "storage.className", Reason: "no", Hint: "put it back"}, "StorageClassName", "no; put it back"},
 		{errors.New("plain"), "Failed", "plain"},
+		{&ops.Error{Kind: ops.Refused, Message: "no", Hint: "kubectl dbop status db"}, "Refused", "no; kubectl dbop -n shop status db"},
 		{errors.Join(&engine.Refusal{Check: "tls", Reason: "no", Hint: "put it back"}), "Tls", "no; put it back"},
 	} {
-		if r, s := reasonOf(row.err), told(row.err); r != row.reason || s != row.text {
+		if r, s := reasonOf(row.err), told("shop", row.err); r != row.reason || s != row.text {
 			t.Errorf("%v: %q, %q", row.err, r, s)
 		}
+	}
+}
+
+// TestSaidHasNoControlCharacters: conditions and events are printed by kubectl describe as they are.
+func TestSaidHasNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	if got := said("shop", "member \x1b[2Ja\r is unknown"); got != "member ?[2Ja? is unknown" {
+		t.Errorf("%q", got)
 	}
 }

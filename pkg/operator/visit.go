@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,6 +47,9 @@ func (v *visit) pay(ctx context.Context) (time.Duration, error) {
 	switch {
 	case ctx.Err() != nil:
 		return 0, err
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		v.mind.close(ctx)
+		return lastDelay, nil // everything in it goes, and nothing can be made any more
 	case err == nil && v.turnedDown:
 	case err == nil:
 		v.mind.well()
@@ -67,9 +71,14 @@ func (v *visit) pay(ctx context.Context) (time.Duration, error) {
 // they are to be fresh. While an operation is in the works its session knows
 // the record.
 func (v *visit) read(ctx context.Context, fresh bool) error {
-	from := client.Reader(v.Custom)
+	from, definition := client.Reader(v.Custom), ""
 	if fresh {
 		from = v.Fresh
+		// Before the object is read: one that is still there belongs to this definition, or to a later one.
+		var err error
+		if definition, err = v.Definition(ctx); err != nil {
+			return err
+		}
 	}
 	c := &v1alpha1.DatabaseCluster{}
 	err := from.Get(ctx, v.key, c)
@@ -80,16 +89,25 @@ func (v *visit) read(ctx context.Context, fresh bool) error {
 		return fmt.Errorf("read databasecluster %s: %w", v.key, err)
 	}
 	v.custom = c
-	v.charge = ops.Charge{Custom: c, Served: true, Now: time.Now()}
+	v.charge = ops.Charge{Custom: c, Definition: definition, Now: time.Now()}
 	if s := v.mind.session; s != nil && s.Seen().Cluster != nil {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
+		v.mind.compare(&v.charge)
 		return v.askedFor(ctx, fresh)
 	}
-	if v.charge.Record, err = v.Store.GetCluster(ctx, v.key.Namespace, v.key.Name); err != nil && !errors.Is(err, kube.ErrNotFound) {
+	v.charge.Record, err = v.Store.GetCluster(ctx, v.key.Namespace, v.key.Name)
+	switch {
+	case errors.Is(err, kube.ErrDamaged):
+		v.charge.Damaged = err
+	case err != nil && !errors.Is(err, kube.ErrNotFound):
 		return err
 	}
 	if v.charge.Active, err = v.Store.ActiveOperation(ctx, v.key.Namespace, v.key.Name); err != nil {
 		return err
+	}
+	v.mind.compare(&v.charge)
+	if !fresh && v.mind.unlinked(v.charge) {
+		return v.read(ctx, true)
 	}
 	return v.askedFor(ctx, fresh)
 }
@@ -106,17 +124,23 @@ func (v *visit) about() string {
 // move does what Govern says.
 func (v *visit) move(ctx context.Context) (time.Duration, error) {
 	if v.charge.Custom == nil {
-		if again, err := v.bereaved(ctx); again > 0 || err != nil {
+		if again, err := v.orphaned(ctx); again > 0 || err != nil {
 			return again, err
 		}
 	} else {
 		v.mind.gone = time.Time{}
 	}
 	m, err := ops.Govern(v.charge)
+	if m.Link && v.mind.session != nil {
+		v.mind.close(ctx)
+	}
 	if (m.Request != nil || m.Link) && v.mind.session == nil && v.charge.Custom != nil {
 		// What is new, and whose a cluster is, is decided on the newest there is, not on a cache.
 		if err := v.read(ctx, true); err != nil {
 			return 0, err
+		}
+		if v.charge.Custom == nil {
+			return goneFor, nil // the cache will know by then
 		}
 		m, err = ops.Govern(v.charge)
 	}
@@ -134,7 +158,12 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 	case m.Rest:
 		v.rest(ctx)
 		return 0, nil
-	case m.Link, m.Inherit:
+	case m.Inherit:
+		if err := v.missingClaim(ctx); err != nil {
+			return v.nevertheless(ctx, err)
+		}
+		return time.Millisecond, v.write(ctx, m)
+	case m.Link, m.Confirm:
 		return time.Millisecond, v.write(ctx, m)
 	case m.Continue && v.mind.session != nil:
 		return v.turn(ctx)
@@ -173,42 +202,32 @@ func (v *visit) rest(ctx context.Context) {
 	v.report.paused = v.custom.Spec.Paused
 }
 
-// bereaved makes sure that a custom resource is gone, and that its kind is not.
-func (v *visit) bereaved(ctx context.Context) (time.Duration, error) {
+// orphaned makes sure that a custom resource is missing, and asks for its
+// definition: both as they are now, not as a cache knows them.
+func (v *visit) orphaned(ctx context.Context) (time.Duration, error) {
 	if v.charge.Record == nil || v.charge.Record.Annotations[v1alpha1.AnnotationCustom] == "" {
 		return 0, nil
 	}
 	if v.mind.gone.IsZero() {
 		v.mind.gone = time.Now()
 	}
-	if left := goneFor - time.Since(v.mind.gone); left > 0 {
+	if left := goneFor - time.Since(v.mind.gone); left > 0 && v.charge.Record.Status.Deletion == nil {
 		return left, nil
 	}
-	served, err := v.Served(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if !served {
-		v.charge.Served = false
-		return 0, nil
-	}
-	if err := v.read(ctx, true); err != nil {
-		return 0, err
-	}
-	return 0, nil
+	return 0, v.read(ctx, true)
 }
 
-// write makes the record say whose the cluster is, or what counts from now on.
+// write makes the record say whose the cluster is, what counts from now on, or
+// that its object was deleted.
 func (v *visit) write(ctx context.Context, m ops.Move) error {
 	c := v.charge.Record.DeepCopy()
-	if m.Link {
-		if c.Annotations == nil {
-			c.Annotations = map[string]string{}
-		}
-		c.Annotations[v1alpha1.AnnotationCustom] = string(v.custom.UID)
-	}
-	if m.Inherit {
-		ops.Inherit(v.custom.Spec, c)
+	switch {
+	case m.Link:
+		ops.Link(c, v.custom, v.charge.Definition)
+	case m.Inherit:
+		v.charge.Inherit(c)
+	case m.Confirm:
+		ops.ConfirmDeletion(c, v.charge.Deleted, time.Now())
 	}
 	err := v.Store.UpdateCluster(ctx, c)
 	if errors.Is(err, kube.ErrConflict) {

@@ -30,7 +30,16 @@ func (r *Runner) Adopt(ctx context.Context, customs Customs, namespace, name str
 		case errors.Is(err, kube.ErrNotFound):
 			custom = &v1alpha1.DatabaseCluster{Spec: *record.Spec.DeepCopy()}
 			custom.Name, custom.Namespace, custom.Labels = name, namespace, maps.Clone(record.Labels)
-			if err := customs.CreateCustom(ctx, custom); err != nil {
+			// The data is there, wherever it came from, and no custom resource
+			// names a directory of one machine.
+			custom.Spec.RestoreFrom = nil
+			if CheckRepositories(custom.Spec) != nil {
+				custom.Spec.Backup.Repository = ""
+			}
+			if err := customs.CreateCustom(ctx, custom); errors.Is(err, kube.ErrNotFound) {
+				return &Error{Kind: Refused, Check: "definition", Message: "custom resources of kind DatabaseCluster can't be made: their definition is not installed",
+					Hint: "install an operator with it: kubectl dbop operator install", Err: err}
+			} else if err != nil {
 				return fmt.Errorf("make databasecluster %s: %w", name, err)
 			}
 		case err != nil:
@@ -46,10 +55,7 @@ func (r *Runner) Adopt(ctx context.Context, customs Customs, namespace, name str
 			return &Error{Kind: Refused, Check: "differs", Message: fmt.Sprintf("databasecluster %s exists and wants something else than cluster %s is: %s would follow", name, name, o.Verb),
 				Hint: fmt.Sprintf("make both say the same, or delete the object: kubectl delete dbc %s -n %s", name, namespace)}
 		}
-		if record.Annotations == nil {
-			record.Annotations = map[string]string{}
-		}
-		record.Annotations[v1alpha1.AnnotationCustom] = string(custom.UID)
+		Link(record, custom, "") // the operator fills in the definition, which not everybody may read
 		return r.Store.UpdateCluster(ctx, record)
 	})
 }
@@ -61,7 +67,7 @@ func (r *Runner) Release(ctx context.Context, customs Customs, namespace, name s
 	return r.exclusively(ctx, namespace, name, func(record *v1alpha1.DatabaseCluster) error {
 		linked := record.Annotations[v1alpha1.AnnotationCustom] != ""
 		if linked {
-			delete(record.Annotations, v1alpha1.AnnotationCustom)
+			Unlink(record)
 			if err := r.Store.UpdateCluster(ctx, record); err != nil {
 				return err
 			}

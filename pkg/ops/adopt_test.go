@@ -2,6 +2,8 @@ package ops
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -12,6 +14,8 @@ import (
 type customs struct {
 	one   *v1alpha1.DatabaseCluster
 	alive bool
+	// err is why none can be made.
+	err error
 }
 
 func (c *customs) GetCustom(context.Context, string, string) (*v1alpha1.DatabaseCluster, error) {
@@ -22,6 +26,9 @@ func (c *customs) GetCustom(context.Context, string, string) (*v1alpha1.Database
 }
 
 func (c *customs) CreateCustom(_ context.Context, o *v1alpha1.DatabaseCluster) error {
+	if c.err != nil {
+		return c.err
+	}
 	o.UID = "uid"
 	c.one = o.DeepCopy()
 	return nil
@@ -43,13 +50,33 @@ func TestAdoptAndRelease(t *testing.T) {
 				t.Fatalf("%v, %+v", err, c.one)
 			}
 		}
-		if m, err := Govern(Charge{Custom: c.one, Record: sh.cluster, Served: true}); err != nil || m != (Move{}) {
+		if m, err := Govern(Charge{Custom: c.one, Record: sh.cluster}); err != nil || m != (Move{}) {
 			t.Errorf("adopted, and at once something is to be done: %+v, %v", m, err)
 		}
 		for _, want := range []Kind{"", Unchanged} {
 			if err := r.Release(ctx, c, "shop", "db"); err != nil && KindOf(err) != want || c.one != nil || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
 				t.Fatalf("%v, %+v", err, c.one)
 			}
+		}
+	})
+}
+
+// TestAdoptLeavesDirectoriesOut: an object that the definition refuses is never
+// made, and nothing follows from what it leaves out.
+func TestAdoptLeavesDirectoriesOut(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		c := &customs{}
+		sh.cluster.Spec.Backup.Repository = "dir:/backups"
+		sh.cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b"}
+		if err := r.Adopt(context.Background(), c, "shop", "db"); err != nil {
+			t.Fatal(err)
+		}
+		if s := c.one.Spec; s.RestoreFrom != nil || s.Backup.Repository != "" {
+			t.Errorf("%+v", s)
+		}
+		if m, err := Govern(Charge{Custom: c.one, Record: sh.cluster}); err != nil || m.Request != nil {
+			t.Errorf("adopted: %+v, %v", m, err)
 		}
 	})
 }
@@ -64,7 +91,7 @@ func TestAdoptIsKilledAnywhere(t *testing.T) {
 		if err := r.Adopt(ctx, c, "shop", "db"); err == nil || c.one == nil {
 			t.Fatal("it did not die between its two writes")
 		}
-		if m, err := Govern(Charge{Custom: c.one, Record: sh.cluster, Served: true}); !m.Rest || KindOf(err) != Refused {
+		if m, err := Govern(Charge{Custom: c.one, Record: sh.cluster}); !m.Rest || KindOf(err) != Refused {
 			t.Errorf("half adopted: %+v, %v", m, err)
 		}
 		sh.fuse = 1
@@ -78,7 +105,7 @@ func TestAdoptIsKilledAnywhere(t *testing.T) {
 		}
 		// It died after the first write: the object is there, the record is free.
 		c.one = record
-		if m, _ := Govern(Charge{Record: sh.cluster, Served: true}); !m.Rest {
+		if m, _ := Govern(Charge{Record: sh.cluster}); !m.Rest {
 			t.Errorf("half released: %+v", m)
 		}
 		if err := r.Release(ctx, c, "shop", "db"); err != nil || c.one != nil {
@@ -93,6 +120,17 @@ func TestAdoptRefusesWhatDiffers(t *testing.T) {
 		c := &customs{one: sh.cluster.DeepCopy()}
 		c.one.UID, c.one.Spec.Members = "uid", 5
 		if err := r.Adopt(context.Background(), c, "shop", "db"); KindOf(err) != Refused || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestAdoptSaysWhereDefinitionsComeFrom(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		err := r.Adopt(context.Background(), &customs{err: kube.ErrNotFound}, "shop", "db")
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Kind != Refused || !strings.Contains(e.Hint, "kubectl dbop operator install") || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
 			t.Errorf("%v", err)
 		}
 	})

@@ -260,7 +260,7 @@ func TestAClearingThatHaltsGivesWay(t *testing.T) {
 		"on its way": {v1alpha1.VerbClearAlarms, v1alpha1.PhaseRunning, false},
 		"another":    {v1alpha1.VerbRestart, v1alpha1.PhasePaused, false},
 	} {
-		op := operation(c.verb)
+		op := underWay(c.verb)
 		op.Status.Phase = c.phase
 		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbReplaceMember}}}
 		if err := p.meet(op); (err == nil) != c.yields || (p.Supersedes == op) != c.yields {

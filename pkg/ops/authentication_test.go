@@ -42,6 +42,7 @@ func known(facts ...string) func(*State) {
 }
 
 func cancelled(s *State)  { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }
+func hadAuth(s *State)    { s.Operation.Spec.FromAuth = new(true) }
 func wantsAuth(s *State)  { s.Cluster.Spec.Auth.Enabled = true }
 func dropsOld(s *State)   { s.Operation.Spec.DropOld = true }
 func plainText(s *State)  { s.Cluster.Spec.TLS.Disabled = true }
@@ -77,7 +78,7 @@ func TestAuthentication(t *testing.T) {
 		"off already": {
 			asked(v1alpha1.VerbDisableAuth, engine.AuthOff), nil, ""},
 		"off, stepped back": {
-			asked(v1alpha1.VerbDisableAuth, engine.AuthOff, cancelled), append(makesAll, "enable-auth", "prove-auth"), ""},
+			asked(v1alpha1.VerbDisableAuth, engine.AuthOff, hadAuth, cancelled), append(makesAll, "enable-auth", "prove-auth"), ""},
 		"a restored cluster whose data demands it": {
 			asked(v1alpha1.VerbRestore, engine.AuthOn, wantsAuth), append(makesAll, "prove-auth"), ""},
 		"a restored cluster that had it before": {

@@ -6,6 +6,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
+// backupStepPrefix and the backup's identifier are the ID of the step that takes it.
+const backupStepPrefix = "backup/"
+
 // backup serves the verb of that name. Stepping back from it is to leave off:
 // half a backup is none.
 func (p planner) backup() *Decision {
@@ -42,7 +45,7 @@ func (p planner) backupFirst(leader, verify bool) *Decision {
 				Message: "no member of " + p.s.Cluster.Name + " is fit to take a backup from",
 				Hint:    "kubectl dbop status " + p.s.Cluster.Name + " shows why; --skip-backup goes on without one, where that is wanted"})
 		}
-		return do(Step{ID: "backup/" + op.Spec.Backup, Action: ActionBackup, Members: []string{source}, Risk: RiskNone, Deadline: streamDeadline,
+		return do(Step{ID: backupStepPrefix + op.Spec.Backup, Action: ActionBackup, Members: []string{source}, Risk: RiskNone, Deadline: streamDeadline,
 			Title: fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository), Touches: []string{"backup/" + op.Spec.Backup}})
 	}
 	if verify && p.s.fact(v1alpha1.FactVerified) == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -16,6 +17,18 @@ import (
 type Beside struct {
 	*Runner
 	Customs Customs
+	// Mounted are the repositories whose claims are mounted into this very pod,
+	// by URL: a second pod, on another node, may wait for such a claim for ever.
+	Mounted map[string]string
+}
+
+// here is the repository of a request that only this process has at hand; "" if
+// an operator can open it as well.
+func (b *Beside) here(o v1alpha1.OperationSpec) string {
+	if b.Mounted[o.Repository] != "" {
+		return o.Repository
+	}
+	return directoryOf(o)
 }
 
 // watchEvery is the pause between two looks at a record that somebody else works on.
@@ -27,7 +40,7 @@ func (b *Beside) Run(ctx context.Context, namespace string, req Request) (*v1alp
 	if err != nil {
 		return nil, err
 	}
-	if !alive {
+	if !alive || b.here(req.Operation) != "" {
 		return b.Runner.Run(ctx, namespace, req)
 	}
 	s, err := b.Open(ctx, namespace, req.Operation.Cluster, &req, nil)
@@ -48,7 +61,9 @@ func (b *Beside) Resume(ctx context.Context, namespace, cluster string, cancel b
 	if err != nil {
 		return nil, err
 	}
-	if !alive {
+	if active, err := b.Store.ActiveOperation(ctx, namespace, cluster); err != nil {
+		return nil, err
+	} else if !alive || active != nil && neededDirectory(active) != "" {
 		return b.Runner.Resume(ctx, namespace, cluster, cancel)
 	}
 	lifted, err := SetPaused(ctx, b.Store, namespace, cluster, nil)
@@ -111,6 +126,10 @@ func (b *Beside) alive(ctx context.Context, namespace string, o v1alpha1.Operati
 		return false, err
 	}
 	if o.Verb == v1alpha1.VerbDelete {
+		if _, err := b.Customs.GetCustom(ctx, namespace, o.Cluster); errors.Is(err, kube.ErrNotFound) {
+			b.Reporter.Note("databasecluster " + o.Cluster + " is missing: acting without an operator.")
+			return false, nil
+		}
 		return false, &Error{Kind: Refused, Check: "custom-resource", Message: fmt.Sprintf("cluster %s belongs to databasecluster %s, which would ask for it again", o.Cluster, o.Cluster),
 			Hint: fmt.Sprintf("delete that: kubectl delete dbc %s -n %s; or take the cluster from under it: kubectl dbop operator release %s", o.Cluster, namespace, o.Cluster)}
 	}
@@ -118,7 +137,9 @@ func (b *Beside) alive(ctx context.Context, namespace string, o v1alpha1.Operati
 	if err != nil {
 		return false, err
 	}
-	if alive {
+	if at := b.here(o); at != "" && alive {
+		b.Reporter.Note(at + " is a directory of this machine: acting without the operator, which does not have it.")
+	} else if alive {
 		b.Reporter.Note("An operator looks after " + o.Cluster + ": it carries this out.")
 	} else {
 		b.Reporter.Note("No operator is alive for " + o.Cluster + ": acting without one.")
@@ -144,9 +165,17 @@ func (b *Beside) follow(ctx context.Context, op *v1alpha1.Operation) (*v1alpha1.
 			b.Reporter.Waiting(Step{ID: "wait/operator", Action: ActionWait, Title: "Wait for the operator"}, why)
 		}
 		switch op.Status.Phase {
-		case v1alpha1.PhaseSucceeded, v1alpha1.PhaseCancelled:
+		case v1alpha1.PhaseSucceeded:
 			return op, nil
-		case v1alpha1.PhaseFailed, v1alpha1.PhasePaused:
+		case v1alpha1.PhaseCancelled:
+			if strings.HasPrefix(op.Status.Message, supersededBy) {
+				return op, &Error{Kind: Failed, Check: "superseded", Message: fmt.Sprintf("operation %s was %s before it had begun", op.Name, op.Status.Message),
+					Hint: "kubectl dbop status " + op.Spec.Cluster}
+			}
+			return op, nil
+		case v1alpha1.PhaseFailed:
+			return op, &Error{Kind: Failed, Check: "operator", Message: op.Status.Message, Hint: "nothing was changed; correct that and repeat the command"}
+		case v1alpha1.PhasePaused:
 			return op, &Error{Kind: NeedsHuman, Check: "operator", Message: op.Status.Message,
 				Hint: "the operator tries again by itself; kubectl dbop cancel " + op.Spec.Cluster + " steps back"}
 		}

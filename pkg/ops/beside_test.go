@@ -27,7 +27,7 @@ func beside(sh *shelf, r *Runner, alive bool) (*Beside, *heard) {
 	sh.cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
 	own := *r
 	own.Reporter = h
-	return &Beside{Runner: &own, Customs: &customs{alive: alive}}, h
+	return &Beside{Runner: &own, Customs: &customs{alive: alive, one: sh.cluster.DeepCopy()}}, h
 }
 
 // TestBesideHasTheOperatorAct: the request is written down and watched; the
@@ -84,13 +84,27 @@ func TestBesideRefusesToDelete(t *testing.T) {
 	})
 }
 
+// TestBesideDeletesWithoutAnObject: where the custom resource is missing, the
+// command is the way to end the database.
+func TestBesideDeletesWithoutAnObject(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		b, _ := beside(sh, r, false)
+		b.Customs = &customs{}
+		op, err := b.Run(context.Background(), "shop", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
+		if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || sh.cluster != nil {
+			t.Errorf("%v, %+v", err, op)
+		}
+	})
+}
+
 // TestBesideCancels: the record says that it goes back, and so does what is wanted.
 func TestBesideCancels(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
 		b, _ := beside(sh, r, true)
 		op := operation(v1alpha1.VerbScale)
-		op.Spec.Members, op.Spec.FromMembers, op.ResourceVersion = 5, 3, "0"
+		op.Spec.Members, op.Spec.FromMembers, op.ResourceVersion, op.Spec.Repository = 5, 3, "0", ""
 		sh.operations, sh.cluster.Spec.Members = append(sh.operations, op), 5
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -27,7 +27,8 @@ func (p planner) certificates() *Decision {
 	}
 	if trust.Problem != "" {
 		return block(&Error{Kind: NeedsHuman, Check: "authority", Message: trust.Problem,
-			Hint: "put secret " + v1alpha1.CASecret(p.s.Cluster.Name) + " back from a copy: what it signed can't be renewed without it"})
+			Hint: "kubectl dbop repair " + p.s.Cluster.Name + " makes another one and has the members change over; or put secret " +
+				v1alpha1.CASecret(p.s.Cluster.Name) + " back from a copy"})
 	}
 	if p.s.Operation.Spec.Rotation == v1alpha1.RotateLeaves {
 		if p.s.cancelling() {

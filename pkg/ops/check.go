@@ -27,6 +27,7 @@ type Site struct {
 	Kube *kube.Preflight `json:"kube,omitempty"`
 	// HelperImage is the image of this tool's own pods.
 	HelperImage string         `json:"helperImage"`
+	Member      MemberSite     `json:"member"`
 	Repository  RepositorySite `json:"repository"`
 }
 
@@ -54,6 +55,7 @@ func Check(s Site) []Finding {
 		c.rights()
 		c.classes()
 		c.quotas()
+		c.limits()
 	}
 	c.add(Finding{Severity: OK, Subject: "helper image", What: s.HelperImage, Evidence: []string{"not pulled yet; nodes need it only for backups in a claim, verifications and restores"}})
 	c.repository()

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -17,8 +18,16 @@ func (p planner) founding() *Decision {
 		return nil
 	}
 	f := p.s.formation()
+	if slices.ContainsFunc(p.s.Kube.Remains, func(o string) bool { return strings.HasPrefix(o, "statefulset/") }) {
+		return block(recordMissing(p.s.Cluster.Name)) // that cluster lives, and only its record is lost
+	}
+	// Volumes first: with them, secrets that are left are those of data that somebody may want back.
 	if d := p.staleVolumes(f); d != nil {
 		return d
+	}
+	if left := p.s.Kube.Remains; len(left) > 0 {
+		return do(Step{ID: "delete-remains", Action: ActionDeleteRemains, Risk: RiskNone, Deadline: stepDeadline, Touches: left,
+			Title: "Delete what an earlier cluster named " + p.s.Cluster.Name + " left"})
 	}
 	if !p.s.Kube.Certificates && !p.s.Cluster.Spec.TLS.Disabled {
 		if t := p.s.Kube.Trust; t != nil && t.GivenProblem != "" {
@@ -36,9 +45,7 @@ func (p planner) founding() *Decision {
 		return p.credentials("whoever waits for one to mount it need not wait for the cluster; " + eachOfItsOwn)
 	}
 	if !p.s.Kube.Services {
-		return do(Step{ID: "create-services", Action: ActionServices, Risk: RiskNone, Deadline: stepDeadline,
-			Title:   "Create the services",
-			Touches: []string{"service/" + v1alpha1.HeadlessService(p.s.Cluster.Name), "service/" + v1alpha1.ClientService(p.s.Cluster.Name)}})
+		return p.services()
 	}
 	if from := p.s.Cluster.Spec.RestoreFrom; from != nil && !f.Loaded {
 		return do(Step{ID: "load-backup/" + f.Members[0], Action: ActionLoad, Members: f.Members[:1], Risk: RiskNone, Deadline: streamDeadline,
@@ -47,6 +54,9 @@ func (p planner) founding() *Decision {
 	}
 	if missing := p.unstarted(f.Members); len(missing) > 0 {
 		return p.start(missing, "found the cluster")
+	}
+	if d := p.correction(f.Members); d != nil {
+		return d
 	}
 	for _, name := range f.Members {
 		if err := p.e.Health(p.s.View, name); err != nil {
@@ -60,17 +70,48 @@ func (p planner) founding() *Decision {
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})
 }
 
-// staleVolumes refuses to start a founder on data of an earlier life.
+func (p planner) services() *Decision {
+	return do(Step{ID: "create-services", Action: ActionServices, Risk: RiskNone, Deadline: stepDeadline, Title: "Create the services",
+		Touches: []string{"service/" + v1alpha1.HeadlessService(p.s.Cluster.Name), "service/" + v1alpha1.ClientService(p.s.Cluster.Name)}})
+}
+
+// staleVolumes refuses to start a cluster beside data of an earlier one, unless
+// the request drops that data. After a restore in place the earlier volumes
+// are kept on purpose, and only a founder's own must be new.
 func (p planner) staleVolumes(f v1alpha1.Formation) *Decision {
-	for _, name := range f.Members {
-		v := p.s.Kube.Member(name).Volume
-		if v.Exists && v.Token != f.Token {
-			return block(&Error{Kind: Refused, Check: "stale-volume",
-				Message: fmt.Sprintf("volume %s of an earlier cluster named %s still exists, and may hold its data", v1alpha1.VolumeName(name), p.s.Cluster.Name),
-				Hint:    "choose another name, or drop the old data for good: kubectl delete pvc " + v1alpha1.VolumeName(name) + " -n " + p.s.Cluster.Namespace})
+	var stale []string
+	for _, m := range p.s.Kube.Members {
+		if m.Volume.Exists && m.Volume.Token != f.Token && (f.Epoch == 0 || slices.Contains(f.Members, m.Name)) {
+			stale = append(stale, m.Name)
 		}
 	}
-	return nil
+	name := p.s.Cluster.Name
+	switch {
+	case len(stale) == 0:
+		return nil
+	case p.s.verb() == v1alpha1.VerbCreate && p.s.Operation.Spec.Purge:
+		return do(Step{ID: "delete-volumes", Action: ActionDeleteVolume, Members: stale, Risk: RiskIrreversible, Deadline: waitDeadline, Touches: claims(stale),
+			Title: fmt.Sprintf("Delete %s, which an earlier cluster named %s left", namedVolumes(stale), name), Reason: "the data in them is gone for good"})
+	}
+	hint := fmt.Sprintf("choose another name for the object; or delete it, take them back: kubectl dbop create %s --from-volumes, "+
+		"then put that cluster under an object: kubectl dbop operator adopt %s", name, name)
+	if p.s.Cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
+		hint = fmt.Sprintf("take them back: kubectl dbop create %s --from-volumes; or choose another name; or, if nobody needs that data, add --discard-volumes", name)
+	}
+	return block(&Error{Kind: Refused, Check: "stale-volume", Hint: hint,
+		Message: fmt.Sprintf("%s of an earlier cluster named %s may hold its data", namedVolumes(stale), name)})
+}
+
+// namedVolumes names the volumes of members.
+func namedVolumes(members []string) string {
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = v1alpha1.VolumeName(m)
+	}
+	if len(names) == 1 {
+		return "volume " + names[0]
+	}
+	return "volumes " + strings.Join(names, ", ")
 }
 
 // unstarted lists those members that lack a volume or a workload of this epoch.

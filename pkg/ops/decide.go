@@ -21,12 +21,16 @@ func Decide(e engine.Engine, s State) Decision {
 		p.paused,
 		p.identity,
 		p.apart,
+		p.intact,
 		p.renewal,
 		p.deletion,
 		p.restoreInPlace,
 		p.recovery,
+		p.rebuilding,
 		p.founding,
 		p.sealing,
+		p.repair,
+		p.templates,
 		p.certificates,
 		p.stopping,
 		p.starting,
@@ -37,6 +41,7 @@ func Decide(e engine.Engine, s State) Decision {
 		p.rotation,
 		p.mending,
 		p.replace,
+		p.expel,
 		p.joining,
 		p.leaving,
 		p.upgrade,
@@ -100,7 +105,7 @@ func (p planner) identity() *Decision {
 // the token nobody knows which objects are the cluster's.
 func noFounding(c *v1alpha1.DatabaseCluster) *Error {
 	return &Error{Kind: NeedsHuman, Check: "record", Message: fmt.Sprintf("the record of %s in configmap %s does not say how it was founded", c.Name, v1alpha1.Record(c.Name)),
-		Hint: fmt.Sprintf("put the configmap back from a copy; or give the cluster up and keep its volumes: kubectl dbop delete %s --skip-backup", c.Name)}
+		Hint: "put the configmap back from a copy"}
 }
 
 // budget keeps the disruption budget at the quorum of the larger of now and

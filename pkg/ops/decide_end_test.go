@@ -53,10 +53,15 @@ func TestDecideDeletion(t *testing.T) {
 				s.Kube.Members[i].Volume.Token = "old"
 			}
 		}), "delete-objects"},
-		{"the record last", with(v1alpha1.VerbDelete, func(s *State) {
+		{"objects by label, also where none that is looked at is left", with(v1alpha1.VerbDelete, func(s *State) {
 			made(s)
 			stoppedState(s)
 			s.Kube.Services, s.Kube.Certificates, s.Kube.Budget = false, false, nil
+		}), "delete-objects"},
+		{"the record last", with(v1alpha1.VerbDelete, func(s *State) {
+			made(s)
+			stoppedState(s)
+			s.Operation.Status.Facts[v1alpha1.FactObjectsDeleted] = "true"
 		}), "delete-record"},
 		{"the record is gone", with(v1alpha1.VerbDelete, func(s *State) { s.Cluster = nil }), "done"},
 		{"never formed: nothing to back up", func() State {

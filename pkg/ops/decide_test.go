@@ -151,6 +151,14 @@ func TestDecideFounding(t *testing.T) {
 		{"an image that can't be pulled", half(func(s *State) { started(s); s.down("db-3", kube.ProblemImage, time.Minute) }), "blocked NeedsHuman ImagePull"},
 		{"all serve", half(started), "record-formation"},
 		{"recorded, not sealed", half(func(s *State) { started(s); s.Cluster.Status.Formation.ClusterID = "id" }), "seal-members"},
+		{"secrets of an earlier cluster", half(func(s *State) { s.Kube.Remains = []string{"secret/db-ca"} }), "delete-remains"},
+		{"members of a cluster whose record is lost", half(func(s *State) { s.Kube.Remains = []string{"secret/db-ca", "statefulset/db-1"} }),
+			"blocked Refused record-missing"},
+		{"secrets of a stopped cluster whose record is lost", half(func(s *State) {
+			s.Kube.Remains = []string{"secret/db-ca"}
+			s.addMember("db-2", true)
+			s.Kube.Members[0].Volume.Token, s.Kube.Members[0].Workload = "old", kube.Workload{}
+		}), "blocked Refused stale-volume"},
 		{"a volume of an earlier life", half(func(s *State) { s.addMember("db-2", true); s.Kube.Members[0].Volume.Token = "old" }), "blocked Refused stale-volume"},
 		{"restore: load first", half(func(s *State) {
 			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b0"}

@@ -43,6 +43,13 @@ func (p planner) defragmentNext(wasteful []string) *Decision {
 	if p.restartStops() {
 		risk = RiskDowntime
 	}
+	if pod := p.s.Kube.Member(next).Pod; pod.UID != "" && p.s.fact(factRemains(next)) == pod.UID {
+		if risk == RiskNone {
+			risk = RiskRestart
+		}
+		return do(Step{ID: "restart-member/" + next, Action: ActionRestart, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
+			Title: "Restart " + next, Reason: "at its start it deletes the files that failed defragmentations left", Touches: []string{"pod/" + v1alpha1.PodName(next)}})
+	}
 	m := p.s.View.Member(next)
 	return do(Step{ID: "defragment-member/" + next, Action: ActionDefragment, Members: []string{next}, Risk: risk, Deadline: streamDeadline,
 		Title: "Defragment " + next, Reason: fmt.Sprintf("%d of %d MiB are free space; it does not answer meanwhile", (m.DataBytes-m.UsedBytes)>>20, m.DataBytes>>20)})
@@ -69,6 +76,10 @@ func (p planner) wasteful() []string {
 	}
 	return out
 }
+
+// factRemains holds the UID of the pod of a member whose volume has files that
+// failed defragmentations left. Its successor has deleted them.
+func factRemains(member string) string { return "remains/" + member }
 
 // factDefragmented is noted of each member, so that one where less was gained
 // than promised is not done for ever.

@@ -52,6 +52,16 @@ func TestDefragment(t *testing.T) {
 					s.View.Members[i].UsedBytes = 999
 				}
 			}), want: []string{"defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1"}},
+		"something is left of a failed try": {
+			state: wasteful(func(s *State) {
+				s.Kube.Members[1].Pod.UID = "seen"
+				s.Operation.Status.Facts = map[string]string{factRemains("db-2"): "seen", factDefragmented("db-1"): "x", factDefragmented("db-3"): "x"}
+			}), want: []string{"restart-member/db-2", "defragment-member/db-2"}},
+		"what was left went with a restart": {
+			state: wasteful(func(s *State) {
+				s.Kube.Members[1].Pod.UID = "later"
+				s.Operation.Status.Facts = map[string]string{factRemains("db-2"): "seen", factDefragmented("db-1"): "x", factDefragmented("db-3"): "x"}
+			}), want: []string{"defragment-member/db-2"}},
 		"done once already": {
 			state: wasteful(func(s *State) {
 				s.Operation.Status.Facts = map[string]string{factDefragmented("db-1"): "x", factDefragmented("db-2"): "x", factDefragmented("db-3"): "x"}

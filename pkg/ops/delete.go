@@ -36,7 +36,7 @@ func (p planner) deletion() *Decision {
 		return do(Step{ID: "delete-volumes", Action: ActionDeleteVolume, Members: volumes, Risk: RiskIrreversible, Deadline: waitDeadline,
 			Title: "Drop the volumes of " + strings.Join(volumes, ", "), Touches: claims(volumes)})
 	}
-	if p.s.Kube.Services || p.s.Kube.Budget != nil {
+	if p.s.fact(v1alpha1.FactObjectsDeleted) == "" {
 		return do(Step{ID: "delete-objects", Action: ActionDeleteAll, Risk: RiskNone, Deadline: stepDeadline,
 			Title: "Delete services, certificates and the disruption budget"})
 	}

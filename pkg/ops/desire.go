@@ -80,7 +80,7 @@ func fixed(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) error
 		return refuse("engine", "it runs "+have.Engine)
 	case want.TLS.Disabled != have.TLS.Disabled:
 		return refuse("tls", "how a cluster is secured is settled when it is created")
-	case !sameSource(want.RestoreFrom, have.RestoreFrom):
+	case want.RestoreFrom != nil && have.RestoreFrom == nil: // the API server refuses an edit; a restore in place changes the record alone
 		return refuse("restoreFrom", "a cluster is restored when it is created")
 	case !equality.Semantic.DeepEqual(want.Storage.ClassName, have.Storage.ClassName):
 		return refuse("storage.className", "volumes can't move to another class")
@@ -195,6 +195,7 @@ func older(a, b string) bool {
 // next operation on. It reports whether anything changed.
 func Inherit(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) bool {
 	before := c.Spec.DeepCopy()
+	correct(want, c)
 	c.Spec.Registry, c.Spec.HelperImage, c.Spec.AntiAffinity = want.Registry, want.HelperImage, want.AntiAffinity
 	c.Spec.TLS.CASecret, c.Spec.TLS.Issuer = want.TLS.CASecret, want.TLS.Issuer.DeepCopy()
 	if c.Spec.Paused != want.Paused {

@@ -22,6 +22,8 @@ const (
 // Diagnosis is everything that was examined of a cluster. Verdict is its
 // short form: both judge the same state.
 type Diagnosis struct {
+	// Level is that of Assess.
+	Level Level `json:"level"`
 	// Serves is false if clients can't rely on the cluster now.
 	Serves bool `json:"serves"`
 	// QuorumLoss is empty unless a formed cluster lost its quorum.
@@ -35,6 +37,7 @@ type Diagnosis struct {
 // alone: a member that does not answer is not a member that is lost.
 func Diagnose(e engine.Engine, s State) Diagnosis {
 	d := &diagnosis{e: e, s: s}
+	d.Level = Assess(e, s).Level
 	if s.Cluster == nil {
 		d.add(Finding{Severity: Fail, Subject: "cluster", What: "there is no such cluster", Remedy: []string{"kubectl dbop list -A"}})
 		return d.Diagnosis
@@ -60,6 +63,7 @@ func Diagnose(e engine.Engine, s State) Diagnosis {
 	d.space()
 	d.versions()
 	d.objects()
+	d.differences()
 	d.budget()
 	d.spread()
 	d.authentication()
@@ -95,7 +99,9 @@ func (d *diagnosis) members() []string {
 		}
 	}
 	for _, r := range d.s.View.Roster {
-		note(r.Name)
+		if v1alpha1.MemberNumber(d.s.Cluster.Name, r.Name) > 0 {
+			note(r.Name)
+		}
 	}
 	for _, m := range d.s.Kube.Members {
 		if d.s.ours(m) {
@@ -131,7 +137,13 @@ func (d *diagnosis) operation() {
 	if op.Status.Phase != v1alpha1.PhasePaused && silent > quiet {
 		f.What += fmt.Sprintf(", but did nothing for %s", silent.Round(time.Minute))
 	}
-	if op.Status.Phase == v1alpha1.PhasePaused || silent > quiet {
+	if d.s.Stopped() {
+		f.What = string(op.Spec.Verb) + " stopped: the process that performed it is gone"
+	}
+	if h := d.s.Holding; h != nil && h.Holder != "" {
+		f.Evidence = append(f.Evidence, "held by "+h.Holder+" since "+moment(h.Since))
+	}
+	if op.Status.Phase == v1alpha1.PhasePaused || silent > quiet || d.s.Stopped() {
 		f.Severity, f.Remedy = Warn, []string{"kubectl dbop resume " + d.name}
 		if cancellable(op) == nil {
 			f.Remedy = append(f.Remedy, "kubectl dbop cancel "+d.name)

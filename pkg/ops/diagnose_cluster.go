@@ -62,7 +62,7 @@ func (d *diagnosis) formation() {
 	if d.s.formed() {
 		return
 	}
-	f := Finding{Severity: Fail, Subject: "formation", What: "the cluster has not formed yet", Remedy: []string{"kubectl dbop delete " + d.name}}
+	f := Finding{Severity: Fail, Subject: "formation", What: "the cluster has not formed yet", Remedy: []string{"repeat the command that created it: kubectl dbop history " + d.name + " shows it"}}
 	if d.s.Operation != nil {
 		f.Remedy = []string{"kubectl dbop resume " + d.name}
 	}

@@ -20,6 +20,8 @@ func (d *diagnosis) roster() {
 	for _, r := range d.s.View.Roster {
 		subject := "member " + r.Name
 		switch {
+		case v1alpha1.MemberNumber(d.name, r.Name) == 0:
+			d.add(d.s.unknownFinding(r))
 		case !r.Started && r.Voter:
 			d.add(Finding{Severity: Fail, Subject: subject, What: "it has a vote and never started: it counts against the quorum",
 				Evidence: []string{"registered as " + cmp.Or(r.Address, r.ID)}, Remedy: d.settle("kubectl dbop remove-member " + d.name + " " + r.Name)})
@@ -163,9 +165,9 @@ func (d *diagnosis) revive(name string) []string {
 	case !m.Workload.Exists:
 		return []string{"kubectl dbop start " + d.name}
 	case !m.Pod.Exists:
-		return []string{fmt.Sprintf("kubectl scale statefulset %s --replicas=1 --namespace=%s", name, d.s.Cluster.Namespace)}
+		return []string{"kubectl scale statefulset " + name + " --replicas=1"}
 	}
-	return []string{"kubectl describe pod " + v1alpha1.PodName(name) + " --namespace=" + d.s.Cluster.Namespace}
+	return []string{d.s.describe(name)}
 }
 
 // cause says a kind of problem in words.
@@ -195,14 +197,14 @@ func cause(k kube.ProblemKind) string {
 // mend is what to do about a kind of problem. Only for a crash, and a node
 // that never returns, is replacing the member an answer.
 func (d *diagnosis) mend(name string, k kube.ProblemKind) []string {
-	describe := "kubectl describe pod " + v1alpha1.PodName(name) + " --namespace=" + d.s.Cluster.Namespace
+	describe := cmp.Or(d.s.describe(name), "kubectl dbop status "+d.name)
 	switch k {
 	case kube.ProblemImage:
 		return []string{"make the image available, by a mirror or a pull secret: kubectl dbop engines -o wide lists the images", describe}
 	case kube.ProblemUnschedulable:
 		return []string{"make room: nodes, requests, anti-affinity, a volume that is bound to one node", describe}
 	case kube.ProblemVolume:
-		return []string{"check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(name) + " --namespace=" + d.s.Cluster.Namespace}
+		return []string{"check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(name)}
 	case kube.ProblemCrashing:
 		return []string{"kubectl dbop logs " + d.name, "if they show that its data is damaged, and a majority is well: " + d.replace(name)}
 	case kube.ProblemDisk:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // backupAge is from when on the newest backup is called old.
@@ -21,6 +22,8 @@ func (d *diagnosis) budget() {
 	}
 	f := Finding{Severity: OK, Subject: "disruption budget"}
 	switch b := d.s.Kube.Budget; {
+	case b == nil && slices.ContainsFunc(d.s.altered(), func(o kube.Difference) bool { return kindOf(o) == kindBudget }):
+		return // told of the object
 	case b == nil:
 		f.Severity, f.What = Warn, "there is none: draining nodes may take the quorum"
 	case int(*b) < majority(voters):
@@ -85,6 +88,9 @@ func (d *diagnosis) backups() {
 		f.What = "recent and verified"
 	}
 	d.add(f)
+	if b := d.s.Scheduled(); b != nil && b.Problem != "" {
+		d.add(Finding{Severity: Warn, Subject: "schedule", What: b.Problem, Remedy: []string{b.remedy(d.name)}})
+	}
 }
 
 // takeBackup makes a backup, of a cluster that can give one.

@@ -2,9 +2,11 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // brimful is the share of a volume or quota from which on writes may stop any moment.
@@ -108,7 +110,8 @@ func (d *diagnosis) versions() {
 // objects looks for what clients and members need besides pods.
 func (d *diagnosis) objects() {
 	var missing []string
-	if !d.s.Kube.Services {
+	told := slices.ContainsFunc(d.s.altered(), func(o kube.Difference) bool { return kindOf(o) == kindService })
+	if !d.s.Kube.Services && !told {
 		missing = append(missing, "a service, by which clients and members find each other")
 	}
 	if !d.s.Kube.Certificates {

@@ -70,14 +70,14 @@ func TestDiagnose(t *testing.T) {
 		{name: "logins at some", change: func(s *State) { wantsAuth(s); s.setAuth(engine.AuthOn); oneDiffers(s) }, severity: Warn, subject: "authentication", says: []string{"db-2 says it is off", "replace-member db"}},
 		{name: "stopped", change: func(s *State) { s.Cluster.Spec.Stopped = true }, down: true, severity: Warn, subject: "cluster", says: []string{"kubectl dbop start db"}},
 		{name: "stopped, a volume is gone", change: func(s *State) { s.Cluster.Spec.Stopped = true; s.vanish("db-2") }, down: true, severity: Fail, subject: "member db-2", says: []string{"its volume is gone"}},
-		{name: "not formed", change: func(s *State) { s.Cluster.Status.Formation.ClusterID = "" }, down: true, severity: Fail, subject: "formation", says: []string{"kubectl dbop delete db"}},
+		{name: "not formed", change: func(s *State) { s.Cluster.Status.Formation.ClusterID = "" }, down: true, severity: Fail, subject: "formation", says: []string{"kubectl dbop history db"}},
 		{name: "split", change: func(s *State) { s.View.ClusterIDs = []string{"id", "other"}; s.View.Members[2].ClusterID = "other" }, down: true,
 			severity: Fail, subject: "identity", says: []string{"split", "db-3 says cluster ID other", "that of db-1, db-2", "delete no volume"}},
 		{name: "another identity", change: func(s *State) { s.View.ClusterIDs = []string{"other"} }, down: true, severity: Fail, subject: "identity", says: []string{"another cluster than the recorded"}},
 		{name: "foreign objects", change: func(s *State) { s.Kube.Foreign = []string{"service/db"} }, severity: Fail, subject: "objects", says: []string{"service/db"}},
 		{name: "services gone", change: func(s *State) { s.Kube.Services = false }, severity: Fail, subject: "objects", says: []string{"missing: a service"}},
 		{name: "pods gone", change: func(s *State) { s.noQuorum(); s.podless("db-1"); s.podless("db-2") }, down: true, loss: LossTransient,
-			severity: Fail, subject: "quorum", says: []string{"transient", "3 of 3 volumes exist", "kubectl scale statefulset db-1 --replicas=1 --namespace=shop", "delete no volume"}},
+			severity: Fail, subject: "quorum", says: []string{"transient", "3 of 3 volumes exist", "kubectl scale statefulset db-1 --replicas=1", "delete no volume"}},
 		{name: "two crash on their volumes", change: func(s *State) {
 			s.noQuorum()
 			s.down("db-1", kube.ProblemCrashing, 0)

@@ -41,7 +41,9 @@ type Error struct {
 	Message string
 	// Hint is the next command or deed.
 	Hint string
-	Err  error
+	// Unknown: what the request names does not exist.
+	Unknown bool
+	Err     error
 }
 
 func (e *Error) Error() string {
@@ -75,8 +77,11 @@ func permanent(err error) bool {
 
 // refused turns an engine's refusal into an Error.
 func refused(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
 	if r, ok := errors.AsType[*engine.Refusal](err); ok {
-		return &Error{Kind: Refused, Check: r.Check, Message: r.Reason, Hint: r.Hint}
+		return &Error{Kind: Refused, Check: r.Check, Message: r.Reason, Hint: r.Hint, Unknown: r.Unknown}
 	}
 	return &Error{Kind: Refused, Message: err.Error()}
 }

@@ -20,16 +20,16 @@ func TestFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Members: 3, RestoreFrom: c.restore}}
 			cluster.Name = "my-db"
-			if err := Found(cluster, strings.NewReader("12345678")); err != nil {
+			if err := Found(cluster, strings.NewReader("12345678abcdefgh")); err != nil {
 				t.Fatal(err)
 			}
-			want := &v1alpha1.Formation{Token: "3132333435363738", Members: c.want}
-			if diff := cmp.Diff(want, cluster.Status.Formation); diff != "" {
+			want := v1alpha1.DatabaseClusterStatus{ID: "6162636465666768", Formation: &v1alpha1.Formation{Token: "3132333435363738", Members: c.want}}
+			if diff := cmp.Diff(want, cluster.Status); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if Found(&v1alpha1.DatabaseCluster{}, strings.NewReader("short")) == nil {
+	if Found(&v1alpha1.DatabaseCluster{}, strings.NewReader("12345678short")) == nil {
 		t.Error("a token was made of too little chance")
 	}
 }

@@ -71,13 +71,16 @@ func (p planner) staysBelow(left string, outdated []string) bool {
 // it would put an end to, by what was observed for it.
 func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 	old := p.Supersedes
-	if old != nil && p.succeedsIn(old) {
+	if old == nil || untouched(old) {
+		return nil
+	}
+	if p.succeedsIn(old) {
 		if p.State.AuthorityOver() {
 			return nil
 		}
 		return inFlight(old)
 	}
-	if old == nil || !p.replacesIn(old) {
+	if !p.replacesIn(old) {
 		return nil // it gives way to whatever comes
 	}
 	s := p.State.clone()

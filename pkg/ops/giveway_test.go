@@ -53,7 +53,7 @@ func TestReplacementTakesOver(t *testing.T) {
 		})},
 		{name: "what does not restart members", member: "db-3", refused: "continue it: kubectl dbop resume", state: upgrading(3, []string{"db-2"}, func(s *State) {
 			s.without("db-3")
-			s.Operation.Spec.Verb = v1alpha1.VerbDefrag
+			s.Operation.Spec.Verb = v1alpha1.VerbCompact
 		})},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -1,19 +1,17 @@
 package ops
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // DesiredBy is who asks for what follows from a custom resource.
-const DesiredBy = "operator: custom resource"
+const DesiredBy = operatorPrefix + "custom resource"
 
 // Charge is everything that decides what an operator does next for one name:
 // the custom resource, the record, and what is in flight.
@@ -22,6 +20,8 @@ type Charge struct {
 	Custom *v1alpha1.DatabaseCluster
 	// Record is what the tool wrote down of the cluster; nil if there is none.
 	Record *v1alpha1.DatabaseCluster
+	// Damaged says what is wrong with a record that can't be used; nil if there is none, or if it is well.
+	Damaged error
 	// Active is the operation in flight; nil if there is none.
 	Active *v1alpha1.Operation
 	// Backups are the objects that ask for a backup of this cluster and got no
@@ -31,9 +31,13 @@ type Charge struct {
 	Orphan bool
 	// Now tells how long something has been at a halt.
 	Now time.Time
-	// Served is true while custom resources of this kind can be made: that one is
-	// gone means nothing where its whole kind is being taken away.
-	Served bool
+	// Definition is the UID of the definition of custom resources, as the API
+	// server just told it; "" if there is none, if it is being deleted, if this
+	// operator may not read it, or if nobody asked.
+	Definition string
+	// Deleted is the custom resource as it was when this process saw it being
+	// deleted; nil if it did not.
+	Deleted *v1alpha1.DatabaseCluster
 }
 
 // Move is what an operator does next. The zero value is: nothing is to be
@@ -47,6 +51,8 @@ type Move struct {
 	Link bool
 	// Inherit writes what is wanted without an operation into the record.
 	Inherit bool
+	// Confirm writes into the record that its custom resource was deleted.
+	Confirm bool
 	// Asked is the object that Request is for, by its UID; "" if it is for the cluster.
 	Asked string
 	// Rest: nothing is to be done, nor looked at.
@@ -57,20 +63,26 @@ type Move struct {
 // nothing can be done, and what a person would have to do.
 func Govern(g Charge) (Move, error) {
 	switch {
+	case g.Custom != nil && g.Damaged != nil:
+		return Move{Rest: true}, &Error{Kind: NeedsHuman, Check: "record-damaged", Message: "cluster " + g.Custom.Name, Err: g.Damaged,
+			Hint: fmt.Sprintf("kubectl dbop repair %s writes the record again from what is there", g.Custom.Name)}
 	case g.Custom == nil && g.Record == nil && g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete && g.Active.Spec.RequestedBy == DesiredBy:
 		return Move{Continue: true}, nil // it died after its last step: only its own record is left to close
 	case g.Custom == nil && (g.Record == nil || g.Record.Annotations[v1alpha1.AnnotationCustom] == ""):
 		return Move{Rest: true}, nil
 	case g.Custom == nil:
-		return bereaved(g)
+		return orphaned(g)
 	case g.Custom.DeletionTimestamp != nil:
 		return Move{Rest: true}, nil
 	case g.Record == nil && g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete:
 		return Move{Continue: true}, nil // of an earlier cluster of this name
 	case g.Record == nil:
+		if err := CheckRepositories(g.Custom.Spec); err != nil {
+			return Move{Rest: true}, err
+		}
 		c := &v1alpha1.DatabaseCluster{Spec: *g.Custom.Spec.DeepCopy()}
 		c.Name, c.Namespace = g.Custom.Name, g.Custom.Namespace
-		c.Annotations = map[string]string{v1alpha1.AnnotationCustom: string(g.Custom.UID)}
+		Link(c, g.Custom, g.Definition)
 		return conceive(c), nil
 	}
 	switch owner := g.Record.Annotations[v1alpha1.AnnotationCustom]; {
@@ -78,19 +90,34 @@ func Govern(g Charge) (Move, error) {
 		return Move{Rest: true}, &Error{Kind: Refused, Check: "name-taken",
 			Message: fmt.Sprintf("the name is taken: configmap %s holds a cluster that the command line made, and databasecluster %s asks for one", v1alpha1.Record(g.Record.Name), g.Custom.Name),
 			Hint:    fmt.Sprintf("put that cluster under this object: kubectl dbop operator adopt %s -n %s; or delete this object", g.Custom.Name, g.Custom.Namespace)}
-	case owner != string(g.Custom.UID):
+	case owner != string(g.Custom.UID), g.Definition != "" && g.Record.Annotations[v1alpha1.AnnotationDefinition] != g.Definition:
 		return Move{Link: true}, nil
 	}
 	switch o := g.Active; {
 	case o == nil:
+	case o.Spec.Verb == v1alpha1.VerbDelete && o.Spec.RequestedBy == DesiredBy && !confirmedIn(g.Record):
+		return Move{Rest: true}, &Error{Kind: NeedsHuman, Check: CheckOrphaned,
+			Message: fmt.Sprintf("operation %s deletes the database, but was not begun for this object: it was restored together with the record of %s", o.Name, g.Record.Name),
+			Hint:    fmt.Sprintf("nothing is done until a person decides: to finish the deletion, kubectl dbop operator release %s, then kubectl dbop delete %s", g.Record.Name, g.Record.Name)}
 	case g.Custom.Spec.Paused != g.Record.Spec.Paused:
 		return Move{Inherit: true}, nil
 	case g.Custom.Spec.Paused:
 		return Move{Rest: true}, nil
+	case bootstraps(o) && unformed(g.Record) && g.Inherit(g.Record.DeepCopy()):
+		return Move{Inherit: true}, nil
 	default:
-		return Move{Continue: true, Back: g.Back()}, nil
+		back := g.Back()
+		if err := needsMachine(o); err != nil && !back && o.Status.Phase != v1alpha1.PhaseCancelling {
+			return Move{Rest: true}, err
+		}
+		return Move{Continue: true, Back: back}, nil
 	}
-	if Inherit(g.Custom.Spec, g.Record.DeepCopy()) {
+	if g.Custom.Spec.Backup.Repository != g.Record.Spec.Backup.Repository {
+		if err := CheckRepositories(g.Custom.Spec); err != nil {
+			return Move{}, err
+		}
+	}
+	if g.Inherit(g.Record.DeepCopy()) {
 		return Move{Inherit: true}, nil
 	}
 	if g.Custom.Spec.Paused {
@@ -117,6 +144,9 @@ func Govern(g Charge) (Move, error) {
 // gone, or it keeps the cluster for too long from what else may be needed.
 func (g Charge) Back() bool {
 	o := g.Active
+	if needsMachine(o) != nil && cancellable(o) == nil && o.Status.Phase != v1alpha1.PhaseCancelling {
+		return true // whoever asked for it is gone, as nobody has the lease, and it keeps the cluster from all else
+	}
 	if o.Spec.Object == "" || o.Status.Phase == v1alpha1.PhaseCancelling {
 		return Withdrawn(g.Custom.Spec, o)
 	}
@@ -137,37 +167,6 @@ func conceive(c *v1alpha1.DatabaseCluster) Move {
 		o.Source = &v1alpha1.BackupSource{Repository: from.Repository, Backup: from.Backup, Auth: c.Spec.Auth.Enabled, RootSecret: from.RootSecret}
 	}
 	return Move{Request: &Request{Operation: o, Cluster: c}}
-}
-
-// bereaved ends a cluster whose custom resource was deleted, as was said when
-// it still existed. Where the kind is not served any more nobody asked for that.
-func bereaved(g Charge) (Move, error) {
-	c := g.Record
-	if !g.Served {
-		return Move{Rest: true}, nil
-	}
-	if g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete {
-		return Move{Continue: true}, nil
-	}
-	if c.Spec.Paused {
-		return Move{Rest: true}, nil
-	}
-	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbDelete, RequestedBy: DesiredBy, Purge: c.Spec.DeletionPolicy == v1alpha1.DeletionPurge}
-	policy := c.Spec.DeletionPolicy
-	if policy == "" && c.Spec.Backup.Repository == "" {
-		policy = v1alpha1.DeletionKeep
-	}
-	if policy == v1alpha1.DeletionKeep || policy == v1alpha1.DeletionPurge {
-		o.Waive = []string{"backup"}
-		return Move{Request: &Request{Operation: o}}, nil
-	}
-	if err := keep(&o, c.Spec); err != nil {
-		if r, ok := errors.AsType[*engine.Refusal](err); ok {
-			r.Hint = fmt.Sprintf("end it by hand: kubectl dbop delete %s -n %s", c.Name, c.Namespace)
-		}
-		return Move{Rest: true}, err
-	}
-	return Move{Request: &Request{Operation: o}}, nil
 }
 
 // Complete fills in what an operation that follows from a custom resource

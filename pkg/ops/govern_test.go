@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // charge is a custom resource of a cluster at rest, and the record that belongs to it.
@@ -17,8 +19,9 @@ func charge() Charge {
 	record := well(3).Cluster
 	custom := &v1alpha1.DatabaseCluster{Spec: *record.Spec.DeepCopy()}
 	custom.Name, custom.Namespace, custom.UID = "db", "shop", types.UID("uid")
-	record.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
-	return Charge{Custom: custom, Record: record, Served: true}
+	record.UID = "record"
+	Link(record, custom, "definition")
+	return Charge{Custom: custom, Record: record, Definition: "definition"}
 }
 
 // asking are two objects that ask for a backup, the older one first.
@@ -43,6 +46,12 @@ func halted(op *v1alpha1.Operation) *v1alpha1.Operation {
 	return of(op)
 }
 
+// founding is a cluster that has not formed yet, with its creation in flight.
+func founding(g *Charge) {
+	g.Record.Status.Formation.ClusterID, g.Active = "", operation(v1alpha1.VerbCreate)
+	g.Active.Spec.RequestedBy, g.Active.Spec.Repository = DesiredBy, "pvc:backups"
+}
+
 // told is a move in a word.
 func told(m Move, err error) string {
 	out := "look "
@@ -57,6 +66,8 @@ func told(m Move, err error) string {
 		out = "link "
 	case m.Inherit:
 		out = "inherit "
+	case m.Confirm:
+		out = "confirm "
 	case m.Rest:
 		out = "rest "
 	}
@@ -73,7 +84,7 @@ func TestGovern(t *testing.T) {
 	t.Parallel()
 	running := func(verb v1alpha1.Verb) *v1alpha1.Operation {
 		op := operation(verb)
-		op.Spec.Members, op.Spec.FromMembers = 3, 3
+		op.Spec.Members, op.Spec.FromMembers, op.Spec.Repository = 3, 3, "pvc:backups"
 		return op
 	}
 	for _, row := range []struct {
@@ -84,6 +95,8 @@ func TestGovern(t *testing.T) {
 		{"at rest", func(*Charge) {}, "look "},
 		{"neither object nor record", func(g *Charge) { g.Custom, g.Record = nil, nil }, "rest "},
 		{"a cluster of the command line", func(g *Charge) { g.Custom, g.Record.Annotations = nil, nil }, "rest "},
+		{"a record that can't be read", func(g *Charge) { g.Record, g.Damaged = nil, kube.ErrDamaged }, "rest refused by record-damaged"},
+		{"a record that can't be read, without an object", func(g *Charge) { g.Custom, g.Record, g.Damaged = nil, nil, kube.ErrDamaged }, "rest "},
 		{"a new object", func(g *Charge) { g.Record = nil }, "create "},
 		{"a new object, restored", func(g *Charge) {
 			g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}
@@ -98,7 +111,11 @@ func TestGovern(t *testing.T) {
 		{"a new object, paused", func(g *Charge) { g.Record, g.Custom.Spec.Paused = nil, true }, "rest "},
 		{"a new object while the former cluster of its name goes", func(g *Charge) { g.Record, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
 		{"a name that the command line took", func(g *Charge) { g.Record.Annotations = nil }, "rest refused by name-taken"},
-		{"an object that was made anew", func(g *Charge) { g.Custom.UID = "other" }, "link "},
+		{"an object that was applied again", func(g *Charge) { g.Custom.UID = "other" }, "link "},
+		{"an object that was applied again, and wants something else", func(g *Charge) { g.Custom.UID, g.Custom.Spec.Members = "other", 5 }, "link "},
+		{"an object whose definition was not known", func(g *Charge) { delete(g.Record.Annotations, v1alpha1.AnnotationDefinition) }, "link "},
+		{"an object that a new definition serves", func(g *Charge) { g.Definition = "other" }, "link "},
+		{"an object whose definition nobody asked for", func(g *Charge) { g.Definition = "" }, "look "},
 		{"an object that is going", func(g *Charge) { g.Custom.DeletionTimestamp = &metav1.Time{Time: now()} }, "rest "},
 		{"a difference", func(g *Charge) { g.Custom.Spec.Members = 5 }, "scale "},
 		{"a difference that can't be", func(g *Charge) { g.Custom.Spec.TLS.Disabled = true }, "look refused by tls"},
@@ -107,6 +124,28 @@ func TestGovern(t *testing.T) {
 		{"paused, and written down", func(g *Charge) { g.Custom.Spec.Paused, g.Record.Spec.Paused, g.Custom.Spec.Members = true, true, 5 }, "look "},
 		{"an operation in flight", func(g *Charge) { g.Active = running(v1alpha1.VerbRestart) }, "continue "},
 		{"an operation in flight goes before a difference", func(g *Charge) { g.Active, g.Custom.Spec.Members = running(v1alpha1.VerbRestart), 5 }, "continue "},
+		{"a founding, and nothing to correct", func(g *Charge) { founding(g) }, "continue "},
+		{"a founding, and another image", func(g *Charge) { founding(g); g.Custom.Spec.Image = "mirror/etcd:1" }, "inherit "},
+		{"a founding, and another version", func(g *Charge) { founding(g); g.Custom.Spec.Version = "3.6.1" }, "inherit "},
+		{"a founding, and another registry", func(g *Charge) { founding(g); g.Custom.Spec.Registry = "mirror" }, "inherit "},
+		{"a founding, and another number of members", func(g *Charge) { founding(g); g.Custom.Spec.Members = 5 }, "continue "},
+		{"a founding without volumes, and another size", func(g *Charge) { founding(g); g.Custom.Spec.Storage.Size.Add(resource.MustParse("1Gi")) }, "inherit "},
+		{"a founding with volumes, and another size", func(g *Charge) {
+			founding(g)
+			g.Active.Status.Journal = []v1alpha1.JournalEntry{{Step: "start-members/db-1"}}
+			g.Custom.Spec.Storage.Size.Add(resource.MustParse("1Gi"))
+		}, "continue "},
+		{"a founding in a pause, and another image", func(g *Charge) {
+			founding(g)
+			g.Custom.Spec.Paused, g.Record.Spec.Paused, g.Custom.Spec.Image = true, true, "mirror/etcd:1"
+		}, "rest "},
+		{"a restored founding whose data is there, and another version", func(g *Charge) {
+			founding(g)
+			g.Record.Status.Formation.Loaded, g.Custom.Spec.Version = true, "3.6.1"
+		}, "continue "},
+		{"an operation of a cluster that formed, and another registry", func(g *Charge) {
+			g.Active, g.Custom.Spec.Registry = running(v1alpha1.VerbRestart), "mirror"
+		}, "continue "},
 		{"an operation that nobody wants any more", func(g *Charge) {
 			g.Active = running(v1alpha1.VerbScale)
 			g.Active.Spec.Members, g.Record.Spec.Members = 5, 5
@@ -125,7 +164,7 @@ func TestGovern(t *testing.T) {
 		{"one, of a cluster that has not formed", func(g *Charge) { g.Backups, g.Record.Status.Formation.ClusterID = asking(), "" }, "create "},
 		{"one, of a cluster that is to be", func(g *Charge) { g.Backups, g.Record = asking(), nil }, "create "},
 		{"one, of a cluster that is going", func(g *Charge) { g.Backups, g.Custom.DeletionTimestamp = asking(), &metav1.Time{Time: now()} }, "rest "},
-		{"one, of a cluster that was deleted", func(g *Charge) { g.Backups, g.Custom = asking(), nil }, "delete "},
+		{"one, of a cluster that was deleted", func(g *Charge) { g.Backups = asking(); deletedAndConfirmed(g) }, "delete "},
 		{"one, of a cluster of the command line", func(g *Charge) { g.Backups, g.Custom, g.Record.Annotations = asking(), nil, nil }, "rest "},
 		{"one, of a name that the command line took", func(g *Charge) { g.Backups, g.Record.Annotations = asking(), nil }, "rest refused by name-taken"},
 		{"a backup whose object is gone", func(g *Charge) { g.Active, g.Orphan = of(running(v1alpha1.VerbBackup)), true }, "continue back "},
@@ -150,17 +189,11 @@ func TestGovern(t *testing.T) {
 		{"a backup whose object is gone, in a pause", func(g *Charge) {
 			g.Active, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = of(running(v1alpha1.VerbBackup)), true, true, true
 		}, "rest "},
-		{"deleted", func(g *Charge) { g.Custom = nil }, "delete "},
-		{"deleted, and it goes already", func(g *Charge) { g.Custom, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
-		{"deleted while something else went on", func(g *Charge) { g.Custom, g.Active = nil, running(v1alpha1.VerbScale) }, "delete "},
 		{"deleted, and only the record of that is left", func(g *Charge) {
 			g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete)
 			g.Active.Spec.RequestedBy = DesiredBy
 		}, "continue "},
 		{"somebody else deleted, and only the record of that is left", func(g *Charge) { g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete) }, "rest "},
-		{"the whole kind is being deleted", func(g *Charge) { g.Custom, g.Served = nil, false }, "rest "},
-		{"deleted while paused", func(g *Charge) { g.Custom, g.Record.Spec.Paused = nil, true }, "rest "},
-		{"deleted, with a last backup to nowhere", func(g *Charge) { g.Custom, g.Record.Spec.DeletionPolicy = nil, v1alpha1.DeletionBackup }, "rest refused by repository"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := charge()
@@ -169,33 +202,6 @@ func TestGovern(t *testing.T) {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})
-	}
-}
-
-// TestGovernDeletes: what becomes of the data is as it was said while the object existed.
-func TestGovernDeletes(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		policy        v1alpha1.DeletionPolicy
-		repository    string
-		backup, purge bool
-	}{
-		{"", "", false, false},
-		{"", "pvc:backups", true, false},
-		{v1alpha1.DeletionBackup, "pvc:backups", true, false},
-		{v1alpha1.DeletionKeep, "pvc:backups", false, false},
-		{v1alpha1.DeletionPurge, "pvc:backups", false, true},
-	} {
-		g := charge()
-		g.Custom, g.Record.Spec.DeletionPolicy, g.Record.Spec.Backup.Repository = nil, row.policy, row.repository
-		m, err := Govern(g)
-		if err != nil || m.Request == nil {
-			t.Fatalf("%+v: %v", row, err)
-		}
-		o := m.Request.Operation
-		if o.Purge != row.purge || (len(o.Waive) == 0) != row.backup || (o.Repository != "") != row.backup {
-			t.Errorf("%+v: %+v", row, o)
-		}
 	}
 }
 

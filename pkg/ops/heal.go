@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -18,7 +19,7 @@ const (
 )
 
 // HealedBy is who asks for what nobody asked for.
-const HealedBy = "operator: self-healing"
+const HealedBy = operatorPrefix + "self-healing"
 
 // Heal says what a cluster that nobody works on needs, as an operation that a
 // person could ask for too; nil for nothing. history are its operations,
@@ -33,6 +34,10 @@ func Heal(e engine.Engine, s State, history []v1alpha1.Operation) (*v1alpha1.Ope
 		// A workload or budget that somebody deleted: start puts back what is
 		// missing of a cluster that is wanted running.
 		o.Verb = v1alpha1.VerbStart
+		return o, nil
+	}
+	if slices.ContainsFunc(s.Kube.Differences, func(d kube.Difference) bool { return undisruptive(d) && s.derivable(d) }) {
+		o.Verb, o.Quiet = v1alpha1.VerbRepair, true
 		return o, nil
 	}
 	if d := (planner{e: e, s: s}).scheduling(); d != nil {
@@ -55,7 +60,7 @@ func Heal(e engine.Engine, s State, history []v1alpha1.Operation) (*v1alpha1.Ope
 // beyondRepair names a member that does not come back by itself, while all
 // others are well.
 func (s State) beyondRepair(e engine.Engine) string {
-	if !s.View.Quorum {
+	if !s.View.Quorum || len(s.unknown()) > 0 {
 		return ""
 	}
 	name := ""

@@ -224,18 +224,22 @@ func (u *Undoing) noInverse() error {
 	of, name := u.Of.Spec, u.Of.Spec.Cluster
 	reason, hint := "there is no way back from "+string(of.Verb), ""
 	switch of.Verb {
-	case v1alpha1.VerbRestart, v1alpha1.VerbDefrag:
+	case v1alpha1.VerbRestart, v1alpha1.VerbDefrag, v1alpha1.VerbRepair:
 		reason = string(of.Verb) + " changed nothing that could be taken back"
 	case v1alpha1.VerbCreate:
-		reason, hint = name+" was created, and to take that back is to delete it", "kubectl dbop delete "+name
+		reason = name + " was created, and to take that back is to delete it"
 	case v1alpha1.VerbRestore, v1alpha1.VerbRecover:
 		if of.Verb == v1alpha1.VerbRestore && !of.InPlace {
-			reason, hint = name+" was made from a backup, and to take that back is to delete it", "kubectl dbop delete "+name
+			reason = name + " was made from a backup, and to take that back is to delete it"
 			break
 		}
 		reason = string(of.Verb) + " replaced the data of " + name
-		if b := u.Of.Status.Facts[v1alpha1.FactBackup]; b != "" {
+		facts := u.Of.Status.Facts
+		switch kept := facts[v1alpha1.FactKept]; {
+		case facts[v1alpha1.FactBackup] != "":
 			hint = fmt.Sprintf("the data of before is in a backup: kubectl dbop restore %s --in-place --from %s --repository %s", name, of.Backup, of.Repository)
+		case kept != "":
+			hint = fmt.Sprintf("no backup was taken before; the data of before is in its volumes, which %s left as they were: kubectl get pvc %s", of.Verb, kept)
 		}
 	case v1alpha1.VerbReplaceMember:
 		reason = "what " + of.Member + " had before is gone, and its successor has a copy of the others' data"

@@ -13,7 +13,7 @@ func (p planner) stopping() *Decision {
 	if !p.s.Cluster.Spec.Stopped || !p.s.formed() {
 		return nil
 	}
-	if p.fresh() && p.s.verb() != v1alpha1.VerbStop {
+	if p.fresh() && p.s.verb() != v1alpha1.VerbStop && p.s.verb() != v1alpha1.VerbRepair {
 		return block(&Error{Kind: Refused, Check: "stopped", Message: p.s.Cluster.Name + " is stopped",
 			Hint: "start it first: kubectl dbop start " + p.s.Cluster.Name})
 	}

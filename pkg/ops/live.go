@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -31,6 +32,8 @@ type LiveConfig struct {
 	// Mounted are the repositories whose claims are mounted into this very pod,
 	// by URL, as directories.
 	Mounted map[string]string
+	// NoDirectories, see Repositories.
+	NoDirectories bool
 	// ReadOnly refuses every change of a database: the dry run.
 	ReadOnly bool
 }
@@ -48,8 +51,13 @@ type Live struct {
 	// certificates says that operations ask for all of them, heedExpiry that
 	// they do as soon as one is met that ran out.
 	certificates, heedExpiry bool
+	// secrets are those that were read last, and read is when.
+	secrets *kube.Secrets
+	read    time.Time
 	// schedules says that operations ask for all that takes backups unasked.
 	schedules bool
+	// whole says that all is to be looked at that may be read.
+	whole bool
 	// seen is where pods were when they were looked at last, by name.
 	seen   atomic.Pointer[map[string]string]
 	watch  func() <-chan struct{}
@@ -93,7 +101,7 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 	switch {
 	case err == nil:
 		s.Cluster = c
-	case errors.Is(err, kube.ErrNotFound):
+	case errors.Is(err, kube.ErrNotFound), noRecord(err) && l.Wanted != nil:
 		c = l.Wanted
 	default:
 		return s, fmt.Errorf("read cluster %s: %w", l.Name, err)
@@ -102,7 +110,7 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 		s.Now = l.Client.Now()
 		return s, nil
 	}
-	if s.Kube, err = l.Client.Facts(ctx, c); err != nil {
+	if s.Kube, err = l.Client.Facts(ctx, c, l.made(c)); err != nil {
 		return s, fmt.Errorf("look at what exists for cluster %s: %w", l.Name, err)
 	}
 	l.remember(s.Kube)
@@ -113,9 +121,10 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 		return s, err
 	}
 	s.Now = l.Client.Now()
-	if s.Cluster != nil {
-		s.Rendering = l.rendering(s.Cluster)
-		if s.View, err = l.view(ctx, s); err != nil {
+	if s.Cluster != nil || c.Status.Formation != nil && c.Status.Formation.ClusterID != "" {
+		// A cluster that is wanted and formed long ago has lost its record.
+		s.Rendering = l.rendering(c)
+		if s.View, err = l.view(ctx, s, c); err != nil {
 			return s, err
 		}
 		l.mu.Lock()
@@ -130,7 +139,8 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 
 // view asks the members that run; for the others Kubernetes says why they can't be asked.
 // That nobody may ask them, for want of a right, is no state of theirs.
-func (l *Live) view(ctx context.Context, s State) (engine.View, error) {
+func (l *Live) view(ctx context.Context, s State, c *v1alpha1.DatabaseCluster) (engine.View, error) {
+	s.Cluster = c
 	var running []string
 	var silent []engine.Member
 	for _, m := range s.Kube.Members {
@@ -194,7 +204,7 @@ func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine
 	var admin *kube.Certificate
 	if !c.Spec.TLS.Disabled {
 		var err error
-		if config, admin, err = l.Client.ClientTLS(ctx, c); err != nil {
+		if config, admin, err = l.clientTLS(ctx, c); err != nil {
 			return nil, fmt.Errorf("read the client certificate of %s: %w", c.Name, err)
 		}
 	}
@@ -219,7 +229,7 @@ func (l *Live) access(c *v1alpha1.DatabaseCluster, config *tls.Config) engine.Ac
 	if from := c.Spec.RestoreFrom; from != nil && from.RootSecret != "" {
 		secrets = append(secrets, from.RootSecret)
 	}
-	return engine.Access{Cluster: c, TLS: config, Credentials: l.passwords(secrets...),
+	return engine.Access{Cluster: c, TLS: config, Credentials: l.passwords(c, secrets...),
 		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
 			return l.Dialer.DialPodAt(ctx, c.Namespace, pod, l.address(pod), port)
 		}}

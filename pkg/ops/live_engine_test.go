@@ -151,10 +151,12 @@ func (s *session) did(format string, args ...any) error {
 	return s.err
 }
 
-func (s *session) Register(_ context.Context, m string) error   { return s.did("register %s", m) }
-func (s *session) Promote(_ context.Context, m string) error    { return s.did("promote %s", m) }
-func (s *session) Deregister(_ context.Context, m string) error { return s.did("deregister %s", m) }
-func (s *session) HandOver(_ context.Context, to string) error  { return s.did("hand over to %s", to) }
+func (s *session) Register(_ context.Context, m string) error { return s.did("register %s", m) }
+func (s *session) Promote(_ context.Context, m string) error  { return s.did("promote %s", m) }
+func (s *session) Deregister(_ context.Context, m, id string) error {
+	return s.did("deregister %s", m+" "+id)
+}
+func (s *session) HandOver(_ context.Context, to string) error { return s.did("hand over to %s", to) }
 
 func (s *session) PrepareUpgrade(_ context.Context, members []string, target string) error {
 	return s.did("prepare %s for %s", strings.Join(members, ","), target)
@@ -222,4 +224,14 @@ func (s *session) ProveAuth(ctx context.Context, client engine.Access) error {
 		return err
 	}
 	return s.did("prove as %s", as[0].User)
+}
+
+// TemplatePeers implements engine.TemplateReader.
+func (*database) TemplatePeers(_ *v1alpha1.DatabaseCluster, template corev1.PodTemplateSpec) []string {
+	for _, arg := range template.Spec.Containers[0].Args {
+		if peers, ok := strings.CutPrefix(arg, "--peers="); ok {
+			return strings.Split(peers, ",")
+		}
+	}
+	return nil
 }

@@ -27,6 +27,12 @@ func TestObserveNamesTheMissingRight(t *testing.T) {
 			}
 			return c.Get(ctx, key, o, opts...)
 		},
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := l.(*corev1.SecretList); ok {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no such right"))
+			}
+			return c.List(ctx, l, opts...)
+		},
 	})
 	_, err := b.live().Observe(t.Context())
 	if forbidden, ok := errors.AsType[*kube.ForbiddenError](err); !ok || forbidden.Resource != "secrets" {

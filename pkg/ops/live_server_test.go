@@ -12,8 +12,11 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,7 +39,7 @@ var converter = sync.OnceValue(func() managedfields.TypeConverter { return apply
 // scheme has what is used and no more, for the same reason.
 var scheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(s), appsv1.AddToScheme(s), policyv1.AddToScheme(s)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(s), appsv1.AddToScheme(s), policyv1.AddToScheme(s), batchv1.AddToScheme(s), rbacv1.AddToScheme(s), storagev1.AddToScheme(s)); err != nil {
 		panic(err)
 	}
 	return s
@@ -108,7 +111,7 @@ func newServer() *server {
 					return err
 				}
 				s.generations(a, o)
-				return nil
+				return s.identify(ctx, o)
 			})
 		},
 	})
@@ -146,6 +149,21 @@ func (s *server) write(verb string, o client.Object, do func() error) error {
 		return errCrash
 	}
 	return nil
+}
+
+// identify gives what was applied for the first time an identity.
+func (s *server) identify(ctx context.Context, o client.Object) error {
+	live, err := s.raw.Scheme().New(o.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	made := live.(client.Object)
+	if err := s.raw.Get(ctx, client.ObjectKeyFromObject(o), made); err != nil || made.GetUID() != "" {
+		return client.IgnoreNotFound(err)
+	}
+	s.uid++
+	made.SetUID(types.UID(fmt.Sprintf("uid-%d", s.uid)))
+	return s.raw.Update(ctx, made)
 }
 
 // remove honours the precondition on the identity, and ends a forgotten pod at once.

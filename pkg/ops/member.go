@@ -2,9 +2,11 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
 // quorumFirst waits for, or refuses without, a majority: nobody's member list
@@ -39,7 +41,9 @@ func (p planner) joining() *Decision {
 	if d := p.quorumFirst(); d != nil {
 		return d
 	}
-	learners := p.s.View.Learners()
+	learners := slices.DeleteFunc(p.s.View.Learners(), func(r engine.Registered) bool {
+		return v1alpha1.MemberNumber(p.s.Cluster.Name, r.Name) == 0 // nobody of ours, and nothing to start
+	})
 	if len(learners) == 0 {
 		return nil
 	}
@@ -105,8 +109,8 @@ func (p planner) unknownMember(name string) *Decision {
 		return nil
 	}
 	return block(&Error{Kind: Refused, Check: "unknown-member",
-		Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.s.Cluster.Name, strings.Join(p.voterNames(), ", ")),
-		Hint:    "kubectl dbop status " + p.s.Cluster.Name + " shows them"})
+		Unknown: true, Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.s.Cluster.Name, strings.Join(p.voterNames(), ", ")),
+		Hint: "kubectl dbop status " + p.s.Cluster.Name + " shows them"})
 }
 
 // size moves the number of voters to what is wanted, one change at a time.

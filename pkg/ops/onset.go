@@ -10,10 +10,13 @@ import (
 // saw them. What Kubernetes says of their beginning is a node's time, and its
 // clock may be minutes from the API server's: a problem of a moment would look
 // like one that has lasted. Those that were there before the run keep the time
-// that is told of them, for there is no better one.
+// that is told of them, for there is no better one. An event from before the
+// run is no evidence: what it speaks of, a quota for example, may be lifted.
 type onsets struct {
 	first map[onset]time.Time
 	begun bool
+	// since is when the run began, by the API server's clock.
+	since time.Time
 }
 
 // onset names one kind of problem of one pod, or of the volume of a member.
@@ -25,7 +28,7 @@ type onset struct {
 // date sets the times of all problems in a state.
 func (g *onsets) date(s *State) {
 	if g.first == nil {
-		g.first = map[onset]time.Time{}
+		g.first, g.since = map[onset]time.Time{}, s.Now.Truncate(time.Second)
 	}
 	for i := range s.Kube.Members {
 		m := &s.Kube.Members[i]
@@ -36,7 +39,7 @@ func (g *onsets) date(s *State) {
 }
 
 func (g *onsets) dated(of onset, p *kube.Problem, now time.Time) *kube.Problem {
-	if p == nil {
+	if p == nil || !p.Seen.IsZero() && p.Seen.Before(g.since) {
 		return nil
 	}
 	of.kind = p.Kind

@@ -43,3 +43,22 @@ func TestOnsets(t *testing.T) {
 		t.Error("what was observed was changed in place")
 	}
 }
+
+// TestOnsetsForgetOldEvents: a quota that was lifted leaves its event behind.
+func TestOnsetsForgetOldEvents(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	refused := func(seen time.Time) *State {
+		return &State{Now: now, Kube: kube.Facts{Members: []kube.Member{{Name: "db-1",
+			Pod:    kube.Pod{Problem: &kube.Problem{Kind: kube.ProblemForbidden, Since: now.Add(-time.Hour), Seen: seen}},
+			Volume: kube.Volume{Problem: &kube.Problem{Kind: kube.ProblemVolume, Since: now.Add(-time.Hour), Seen: seen}}}}}}
+	}
+	var g onsets
+	s := refused(now.Add(-2 * time.Second))
+	if g.date(s); s.Kube.Members[0].Pod.Problem != nil || s.Kube.Members[0].Volume.Problem != nil {
+		t.Errorf("an event from before the run counts: %+v", s.Kube.Members[0])
+	}
+	s = refused(now.Add(time.Second))
+	if g.date(s); s.Kube.Members[0].Pod.Problem == nil || s.Kube.Members[0].Volume.Problem == nil {
+		t.Errorf("an event of the run does not count: %+v", s.Kube.Members[0])
+	}
+}

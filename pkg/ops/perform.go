@@ -50,12 +50,16 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 		return Result{}, l.restart(ctx, s, step.member())
 	case ActionRevive:
 		return Result{}, l.renewPod(ctx, s, step.member(), s.Kube.Member(step.member()).Pod.UID)
+	case ActionRepair:
+		return Result{}, l.repair(ctx, s, step.Touches[0], step.member())
 	case ActionRenew:
 		return Result{}, l.renewLeaf(ctx, s, step)
 	case ActionAddCA, ActionTrust, ActionPromoteCA, ActionDropCA:
 		return Result{}, l.authority(ctx, s, step.Action)
 	case ActionUpgrade, ActionDowngrade:
 		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Version == s.Cluster.Spec.Version })
+	case ActionCorrect:
+		return Result{}, l.renew(ctx, s, step.member(), func(p kube.Pod) bool { return p.Rendering == s.Rendering })
 	case ActionGrow:
 		return Result{}, l.grow(ctx, s, step.Members)
 	case ActionRoll:
@@ -86,16 +90,24 @@ func (l *Live) Perform(ctx context.Context, s State, step Step, report func(byte
 	case ActionStop:
 		return Result{}, l.stop(ctx, s, step.Members)
 	case ActionNewEpoch:
-		return Result{}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+		return Result{Facts: keptVolumes(s)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 			// A lost answer must not count two epochs for one restore.
 			if c.Status.Formation.Token != EpochToken(s.Operation) {
 				BeginEpoch(c, s.Operation, s.freeName())
 			}
 		})
+	case ActionOldEpoch:
+		return Result{}, l.returnToEpoch(ctx, s)
 	case ActionDeleteVolume:
 		return Result{}, l.deleteVolumes(ctx, s, step.Members)
 	case ActionDeleteAll:
-		return Result{}, l.Client.DeleteClusterObjects(ctx, s.Cluster)
+		return Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}}, l.Client.DeleteClusterObjects(ctx, s.Cluster)
+	case ActionWriteRecord:
+		return Result{}, nil // it is written before the operation is
+	case ActionRestoreCA:
+		return Result{}, issuing(s.Cluster, l.Client.RestoreAuthority(ctx, s.Cluster, s.Operation.Spec.Authority))
+	case ActionDeleteRemains:
+		return Result{}, l.Client.DeleteRemains(ctx, s.Cluster)
 	case ActionForget:
 		return Result{}, ignoreNotFound(l.Store.DeleteCluster(ctx, s.Cluster))
 	}
@@ -114,7 +126,12 @@ func (l *Live) membership(ctx context.Context, s State, step Step) error {
 	case ActionPromote:
 		return session.Promote(ctx, step.member())
 	case ActionDeregister:
-		return session.Deregister(ctx, step.member())
+		// By its identity: a successor of that name may be in the list by now.
+		entry, registered := s.View.Registered(step.member())
+		if !registered {
+			return nil
+		}
+		return session.Deregister(ctx, entry.Name, entry.ID)
 	default:
 		return session.HandOver(ctx, step.To)
 	}

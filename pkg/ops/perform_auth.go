@@ -166,17 +166,17 @@ func (l *Live) proveAuth(ctx context.Context, s State, a engine.Authenticator) e
 		return fmt.Errorf("read the applications' certificate: %w", err)
 	}
 	access := l.access(s.Cluster, config)
-	access.Credentials = l.passwords(v1alpha1.PasswordSecret(s.Cluster.Name, v1alpha1.ApplicationUser))
+	access.Credentials = l.passwords(s.Cluster, v1alpha1.PasswordSecret(s.Cluster.Name, v1alpha1.ApplicationUser))
 	return a.ProveAuth(ctx, access)
 }
 
 // passwords reads secrets, each time anew; those that don't exist are passed over.
-func (l *Live) passwords(secrets ...string) func(context.Context) ([]engine.Credentials, error) {
+func (l *Live) passwords(c *v1alpha1.DatabaseCluster, secrets ...string) func(context.Context) ([]engine.Credentials, error) {
 	return func(ctx context.Context) ([]engine.Credentials, error) {
 		var out []engine.Credentials
 		var missing error
 		for _, name := range secrets {
-			has, err := l.Client.Passwords(ctx, l.Namespace, name)
+			has, err := l.Client.LoginPasswords(ctx, c, name)
 			if errors.Is(err, kube.ErrNotFound) {
 				missing = err
 				continue

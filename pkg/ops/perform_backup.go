@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -39,22 +37,6 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 		return Result{}, err
 	}
 	return l.backedUp(ctx, op, measured(made))
-}
-
-// rehearseBackup refuses a claim that is not there before a pod waits for it,
-// and the cluster for the pod. A deletion is not held up by what it would only
-// do first: there it is that step which tells. Whoever may not look leaves it at that.
-func (l *Live) rehearseBackup(ctx context.Context, s State) error {
-	o := s.Operation.Spec
-	at, err := repository.ParseLocation(o.Repository)
-	if err == nil && o.Verb != v1alpha1.VerbDelete && at.Kind == repository.KindClaim && l.Mounted[at.String()] == "" {
-		err = l.Client.FindClaim(ctx, l.Namespace, at.Claim)
-	}
-	if errors.Is(err, kube.ErrNotFound) {
-		return &Error{Kind: Refused, Check: "claim", Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace, o.Repository),
-			Hint: "make that claim, or name another repository"}
-	}
-	return nil
 }
 
 // streamTo makes the operation's backup of one member; m says whose it is, and
@@ -100,7 +82,7 @@ func measured(m repository.Manifest) map[string]string {
 
 // repositories opens this cluster's repositories.
 func (l *Live) repositories(c *v1alpha1.DatabaseCluster) *Repositories {
-	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted}
+	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted, NoDirectories: l.NoDirectories}
 }
 
 // closing closes what was only read, or was committed before.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -161,44 +160,5 @@ func TestBackupLeavesNoRemains(t *testing.T) {
 	b.must(err)
 	if diff := cmp.Diff([]string{backupID + ".json", backupID + ".snapshot"}, left(t, b)); diff != "" {
 		t.Errorf("the repository (-want +got):\n%s", diff)
-	}
-}
-
-// TestBackupNeedsItsClaim: a claim that is not there is told before anything
-// waits for it, by whoever may look.
-func TestBackupNeedsItsClaim(t *testing.T) {
-	for name, c := range map[string]struct {
-		verb          v1alpha1.Verb
-		claim, mounts string
-		refused       bool
-	}{
-		"there is none":                     {v1alpha1.VerbBackup, "", "", true},
-		"there is one":                      {v1alpha1.VerbBackup, "backups", "", false},
-		"it is mounted here":                {v1alpha1.VerbBackup, "", "pvc:backups", false},
-		"there is none, before an upgrade":  {v1alpha1.VerbUpgrade, "", "", true},
-		"there is none, before a deletion":  {v1alpha1.VerbDelete, "", "", false},
-		"there is none, but of other names": {v1alpha1.VerbBackup, "backup", "", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b, _ := backingUp(t)
-			b.op.Spec.Verb, b.op.Spec.Repository = c.verb, "pvc:backups"
-			if c.claim != "" {
-				claim := &corev1.PersistentVolumeClaim{}
-				claim.Namespace, claim.Name = "shop", c.claim
-				b.must(b.server.api.Create(t.Context(), claim))
-			}
-			l := b.live()
-			if c.mounts != "" {
-				l.Mounted = map[string]string{c.mounts: t.TempDir()}
-			}
-			err := l.Rehearse(t.Context(), b.observe(l), backupStep())
-			if !c.refused {
-				b.must(err)
-				return
-			}
-			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Refused || e.Check != "claim" || !strings.Contains(e.Message, "no persistentvolumeclaim backups in namespace shop") {
-				t.Errorf("%v", err)
-			}
-		})
 	}
 }

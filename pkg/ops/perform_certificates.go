@@ -25,7 +25,7 @@ func LookAtCertificates(w World) {
 // one in flight also at certificates, should any that members or the tool show
 // have run out.
 func attend(w World, verb v1alpha1.Verb, inFlight bool) {
-	if verb == v1alpha1.VerbRotateCertificates {
+	if verb == v1alpha1.VerbRotateCertificates || verb == v1alpha1.VerbRepair {
 		LookAtCertificates(w)
 	}
 	if l, ok := w.(interface{ LookAtSchedule() }); ok && verb == v1alpha1.VerbSchedule {
@@ -66,11 +66,15 @@ func (l *Live) certificateFacts(ctx context.Context, s *State, c *v1alpha1.Datab
 	wanted := l.certificates
 	l.mu.Unlock()
 	founding := c.Status.Formation == nil || c.Status.Formation.ClusterID == ""
-	if !wanted && (c.Spec.TLS.CASecret == "" || !founding) {
+	wanted = wanted || c.Spec.TLS.CASecret != "" && founding
+	secrets, err := l.readSecrets(ctx, s, c, wanted)
+	if err != nil {
+		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
+	}
+	if !wanted || secrets == nil || c.Spec.TLS.Disabled {
 		return nil
 	}
-	var err error
-	if s.Kube.Trust, s.Kube.Leaves, err = l.Client.CertificateFacts(ctx, c); err != nil {
+	if s.Kube.Trust, s.Kube.Leaves, err = l.Client.CertificateFacts(ctx, c, secrets); err != nil {
 		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
 	}
 	now, ok := s.Kube.Leaf(v1alpha1.AdminSecret(c.Name))

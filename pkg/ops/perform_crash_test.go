@@ -43,7 +43,7 @@ func deeds() map[string]deed {
 		"seal": {founding, Step{Action: ActionSeal, Members: []string{"db-1", "db-2"}}, nil, nil, 2},
 		"record formation": {func(b *bench) {
 			founding(b)
-		}, Step{Action: ActionRecordFormed}, nil, nil, 1},
+		}, Step{Action: ActionRecordFormed}, nil, nil, 3},
 		"retire": {formed, Step{Action: ActionRetire, Members: []string{"db-2"}}, nil,
 			[]string{"StatefulSet/db-2", "Pod/db-2-0", "Secret/db-2-tls", "PersistentVolumeClaim/db-2"}, 4},
 		"stop": {formed, Step{Action: ActionStop, Members: []string{"db-1", "db-2"}}, nil,
@@ -96,11 +96,13 @@ func deeds() map[string]deed {
 			b.rotating(v1alpha1.RotateLeaves)
 			b.must(b.server.raw.Delete(b.t.Context(), &corev1.Secret{ObjectMeta: object("db-client-tls", nil)}))
 		}, Step{Action: ActionRenew, Secret: "db-client-tls"}, []string{"Secret/db-client-tls"}, nil, 1},
-		"add authority":     {func(b *bench) { b.rotating(v1alpha1.RotateBegin) }, Step{Action: ActionAddCA}, nil, nil, 1},
-		"distribute trust":  {func(b *bench) { b.trusting() }, Step{Action: ActionTrust}, nil, nil, 4},
-		"promote authority": {func(b *bench) { b.trusting() }, Step{Action: ActionPromoteCA}, nil, nil, 1},
-		"drop authority":    {func(b *bench) { b.trusting() }, Step{Action: ActionDropCA}, nil, nil, 1},
-		"forget":            {func(b *bench) { b.founded(2, "id") }, Step{Action: ActionForget}, nil, []string{"ConfigMap/db.dbop"}, 1},
+		"add authority":                            {func(b *bench) { b.rotating(v1alpha1.RotateBegin) }, Step{Action: ActionAddCA}, nil, nil, 1},
+		"distribute trust":                         {func(b *bench) { b.trusting() }, Step{Action: ActionTrust}, nil, nil, 4},
+		"promote authority":                        {func(b *bench) { b.trusting() }, Step{Action: ActionPromoteCA}, nil, nil, 1},
+		"drop authority":                           {func(b *bench) { b.trusting() }, Step{Action: ActionDropCA}, nil, nil, 1},
+		"replace an authority that members trust":  {func(b *bench) { b.withoutAuthority(true) }, Step{Action: ActionRestoreCA}, []string{"Secret/db-ca"}, nil, 1},
+		"replace an authority of unknown identity": {func(b *bench) { b.withoutAuthority(false) }, Step{Action: ActionRestoreCA}, []string{"Secret/db-ca"}, nil, 1},
+		"forget": {func(b *bench) { b.founded(2, "id") }, Step{Action: ActionForget}, nil, []string{"ConfigMap/db.dbop"}, 1},
 	}
 }
 

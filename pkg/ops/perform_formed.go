@@ -39,7 +39,7 @@ func servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Format
 	if got.Keys != f.ExpectedKeys || got.Hash != f.ExpectedHash {
 		return &Error{Kind: NeedsHuman, Check: "restored-data",
 			Message: fmt.Sprintf("%s serves %d keys (%.12s), the backup held %d (%.12s)", founder, got.Keys, got.Hash, f.ExpectedKeys, f.ExpectedHash),
-			Hint:    "did a client write already? otherwise delete this cluster and restore another backup: kubectl dbop backup list"}
+			Hint:    "find out whether a client wrote already; if none did, restore another backup into a new cluster: kubectl dbop backup list"}
 	}
 	return nil
 }

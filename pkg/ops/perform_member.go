@@ -33,27 +33,33 @@ func (l *Live) start(ctx context.Context, s State, members []string) error {
 
 // applyWorkload renders a member's workload as the cluster wants it now.
 func (l *Live) applyWorkload(ctx context.Context, s State, member string) (kube.Applied, error) {
-	c := s.Cluster
-	image, err := l.image(c, c.Spec.Version)
+	in, err := l.workload(s.Cluster, member, s.Peers(member), !s.formed() && s.Cluster.Spec.RestoreFrom == nil)
 	if err != nil {
 		return kube.Applied{}, err
 	}
-	in := engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: s.Peers(member)}
-	in.Bootstrap = !s.formed() && c.Spec.RestoreFrom == nil
-	pod, err := l.Engine.Pod(in)
-	if err != nil {
-		return kube.Applied{}, fmt.Errorf("render the pod of %s: %w", member, err)
-	}
-	settings, err := SettingsDigest(l.Engine, c)
-	if err != nil {
-		return kube.Applied{}, fmt.Errorf("render the pod of %s: %w", member, err)
-	}
-	applied, err := l.Client.ApplyWorkload(ctx, kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: in.Bootstrap,
-		Renderer: l.Tool, Rendering: l.rendering(c)})
+	applied, err := l.Client.ApplyWorkload(ctx, in)
 	if err != nil {
 		return kube.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
 	}
 	return applied, nil
+}
+
+// workload is what a member's workload is built from.
+func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (kube.WorkloadInput, error) {
+	image, err := l.image(c, c.Spec.Version)
+	if err != nil {
+		return kube.WorkloadInput{}, err
+	}
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: peers, Bootstrap: bootstrap})
+	if err != nil {
+		return kube.WorkloadInput{}, fmt.Errorf("render the pod of %s: %w", member, err)
+	}
+	settings, err := SettingsDigest(l.Engine, c)
+	if err != nil {
+		return kube.WorkloadInput{}, fmt.Errorf("render the pod of %s: %w", member, err)
+	}
+	return kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: bootstrap,
+		Renderer: l.Tool, Rendering: l.rendering(c)}, nil
 }
 
 // seal takes the founding words out of the members' templates.
@@ -81,32 +87,17 @@ func (l *Live) prepare(ctx context.Context, s State, members []string) (Result, 
 	return Result{Facts: map[string]string{v1alpha1.FactPrepared: target}}, nil
 }
 
-// defragment lets the engine give space back.
-func (l *Live) defragment(ctx context.Context, s State, member string) (Result, error) {
-	session, err := l.connect(ctx, s.Cluster)
-	if err != nil {
-		return Result{}, err
-	}
-	d, ok := session.(engine.Defragmenter)
-	if !ok {
-		return Result{}, engine.ErrReadOnly
-	}
-	if err := d.Defragment(ctx, member); err != nil {
-		return Result{}, err
-	}
-	return Result{Facts: map[string]string{factDefragmented(member): "done"}}, nil
-}
-
 // restart deletes the pod that the record names, or else the one that was
-// seen. Who asks for a restart also gets the template of this program.
+// seen. Who asks for a restart also gets the template of this program, and
+// nobody restarts with a template that somebody changed.
 func (l *Live) restart(ctx context.Context, s State, member string) error {
-	uid := s.Kube.Member(member).Pod.UID
-	if s.Operation.Spec.Verb == v1alpha1.VerbRestart {
+	uid, verb := s.Kube.Member(member).Pod.UID, s.verb()
+	if verb == v1alpha1.VerbRestart || verb == v1alpha1.VerbRepair && s.Operation.Spec.Authority == "" {
 		uid = s.Operation.Spec.Pods[member]
-		if slices.Contains(s.Drifted(), member) {
-			if err := l.renderAnew(ctx, s, member); err != nil {
-				return err
-			}
+	}
+	if slices.Contains(s.tampered(), member) || verb == v1alpha1.VerbRestart && slices.Contains(s.Drifted(), member) {
+		if err := l.renderAnew(ctx, s, member); err != nil {
+			return err
 		}
 	}
 	return l.renewPod(ctx, s, member, uid)
@@ -152,7 +143,7 @@ func (l *Live) stop(ctx context.Context, s State, members []string) error {
 	for _, m := range members {
 		k := s.Kube.Member(m)
 		if k.Workload.Exists && !k.Workload.Terminating {
-			if err := l.Client.DeleteWorkload(ctx, s.Cluster.Namespace, m); err != nil {
+			if err := l.Client.DeleteWorkload(ctx, s.Cluster.Namespace, m, k.Workload.UID); err != nil {
 				return fmt.Errorf("stop %s: %w", m, err)
 			}
 		}
@@ -194,7 +185,7 @@ func (l *Live) deleteVolumes(ctx context.Context, s State, members []string) err
 		if v.Terminating {
 			continue
 		}
-		if err := l.Client.DeleteVolume(ctx, s.Cluster.Namespace, v1alpha1.VolumeName(m)); err != nil {
+		if err := l.Client.DeleteVolume(ctx, s.Cluster.Namespace, v1alpha1.VolumeName(m), v.UID); err != nil {
 			return fmt.Errorf("drop the volume of %s: %w", m, err)
 		}
 	}

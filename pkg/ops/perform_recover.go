@@ -178,7 +178,7 @@ func (l *Live) backUpSalvaged(ctx context.Context, s State, t *v1alpha1.Database
 	}}
 	if s.Cluster.Spec.Auth.Enabled {
 		// The data is this very cluster's, and so are its passwords.
-		access.Credentials = l.passwords(v1alpha1.PasswordSecret(s.Cluster.Name, v1alpha1.AdminUser))
+		access.Credentials = l.passwords(s.Cluster, v1alpha1.PasswordSecret(s.Cluster.Name, v1alpha1.AdminUser))
 	}
 	session, err := l.Engine.Connect(access)
 	if err != nil {

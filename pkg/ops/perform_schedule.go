@@ -45,8 +45,8 @@ func (l *Live) prune(ctx context.Context, s State) (Result, error) {
 	}
 	defer closing(repo)
 	all, err := repo.List(ctx, l.Name)
-	if err != nil && !unreadable(err) {
-		return Result{}, err
+	if _, err := repository.SplitDamaged(err); err != nil {
+		return Result{}, err // damaged backups count for nothing and stay
 	}
 	clusters, err := l.Store.ListClusters(ctx, l.Namespace, "")
 	if err != nil {
@@ -89,21 +89,6 @@ func Needed(clusters []v1alpha1.DatabaseCluster, operations []v1alpha1.Operation
 	return out
 }
 
-// unreadable reports whether a listing lacks nothing but backups that nobody
-// can read. They stay where they are.
-func unreadable(err error) bool {
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
-		return errors.Is(err, repository.ErrDamaged) || errors.Is(err, repository.ErrFormat)
-	}
-	for _, e := range joined.Unwrap() {
-		if !errors.Is(e, repository.ErrDamaged) && !errors.Is(e, repository.ErrFormat) {
-			return false
-		}
-	}
-	return true
-}
-
 // LookAtSchedule has the world look at all that takes backups from now on.
 func (l *Live) LookAtSchedule() {
 	l.mu.Lock()
@@ -111,16 +96,31 @@ func (l *Live) LookAtSchedule() {
 	l.schedules = true
 }
 
+// LookAtAll has a world look at all that takes scheduled backups, too, as far as
+// that may be read.
+func LookAtAll(w World) {
+	if l, ok := w.(*Live); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.whole = true
+	}
+}
+
 // scheduleFacts looks at the schedule where one is wanted, or where it is what
 // an operation is about.
 func (l *Live) scheduleFacts(ctx context.Context, s *State, c *v1alpha1.DatabaseCluster) error {
 	l.mu.Lock()
-	parts := l.schedules
+	asked := l.schedules
+	parts := asked || (l.certificates || l.whole) && c.Spec.Backup.Schedule != ""
 	l.mu.Unlock()
 	if !parts && c.Spec.Backup.Schedule == "" {
 		return nil
 	}
 	var err error
 	s.Kube.Schedule, err = l.Client.ScheduleFacts(ctx, c, parts)
+	if _, forbidden := errors.AsType[*kube.ForbiddenError](err); forbidden && !asked {
+		s.Kube.Unexamined = append(s.Kube.Unexamined, "roles, role bindings and service accounts")
+		s.Kube.Schedule, err = l.Client.ScheduleFacts(ctx, c, false)
+	}
 	return err
 }

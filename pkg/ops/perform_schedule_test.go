@@ -65,6 +65,7 @@ func TestPrune(t *testing.T) {
 func TestPruneSpares(t *testing.T) {
 	b, repo, ids := backedUpOften(t, 4)
 	other := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: "copy", Namespace: "shop"}}
+	other.Spec.Engine, other.Spec.Members = "fakedb", 1
 	other.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: b.op.Spec.Repository, Backup: ids[0]}
 	b.must(b.store().CreateCluster(t.Context(), other))
 	at := strings.TrimPrefix(b.op.Spec.Repository, "dir:")

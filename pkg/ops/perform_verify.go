@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 
@@ -39,6 +40,29 @@ func (l *Live) verify(ctx context.Context, s State, _ Step, report func(int64, i
 // data: it serves on its own loopback only and is removed at the end, and by
 // its deadline if nobody comes back.
 func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Repository, id string, report func(int64, int64)) error {
+	err := l.verifyTurn(ctx, s, repo, id, report)
+	if err == nil || errors.Is(err, engine.ErrNotReady) {
+		return err
+	}
+	if left := l.EndVerification(ctx, s.Cluster, id); left != nil {
+		return errors.Join(err, left)
+	}
+	return err
+}
+
+// EndVerification deletes the throw-away member of a verification that is not
+// continued; without one it does nothing.
+func (l *Live) EndVerification(ctx context.Context, like *v1alpha1.DatabaseCluster, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveGrace)
+	defer cancel()
+	pod := v1alpha1.PodName(throwAwayName(like, id))
+	if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+		return fmt.Errorf("remove helper pod %s: %w", pod, err)
+	}
+	return nil
+}
+
+func (l *Live) verifyTurn(ctx context.Context, s State, repo repository.Repository, id string, report func(int64, int64)) error {
 	m, err := repo.Get(ctx, id)
 	if err != nil {
 		return fmt.Errorf("find backup %s: %w", id, err)
@@ -80,13 +104,8 @@ func (l *Live) VerifyBackup(ctx context.Context, s State, repo repository.Reposi
 // throwAway is the cluster of one member that serves the restored copy. Every
 // cluster has one of its own: two may verify the same backup at once.
 func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) *v1alpha1.DatabaseCluster {
-	of := m.ID
-	if like != nil {
-		of = like.Name + "/" + m.ID
-	}
-	sum := sha256.Sum256([]byte(of))
 	t := &v1alpha1.DatabaseCluster{}
-	t.Name, t.Namespace = "verify-"+hex.EncodeToString(sum[:4]), l.Namespace
+	t.Name, t.Namespace = throwAwayName(like, m.ID), l.Namespace
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1, TLS: v1alpha1.TLS{Disabled: true}}
 	if near, err := l.Engine.Catalog().Nearest(m.Version); err == nil {
 		t.Spec.Version = near.Version
@@ -99,6 +118,14 @@ func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) 
 	}
 	t.Status.Formation = &v1alpha1.Formation{Token: "verify-" + m.ID, Members: []string{t.Name}}
 	return t
+}
+
+func throwAwayName(like *v1alpha1.DatabaseCluster, id string) string {
+	if like != nil {
+		id = like.Name + "/" + id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "verify-" + hex.EncodeToString(sum[:4])
 }
 
 // createThrowAway makes the throw-away member. If its data demands credentials

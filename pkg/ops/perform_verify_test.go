@@ -87,9 +87,12 @@ func TestVerifyDoesNotStampWhatDiffers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, repo := verifying(t, nil)
-			b.restored()
+			p := b.restored()
 			c.prepare(b)
 			_, err := b.perform(verifyStep())
+			if b.helper(p.Name) != nil && c.kind != NotYet {
+				t.Error("it failed, and the helper pod stays")
+			}
 			if err == nil || KindOf(err) != c.kind || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("error %v (%s), want %s %q", err, KindOf(err), c.kind, c.text)
 			}
@@ -177,4 +180,16 @@ func TestThrowAwayMembersAreToldApart(t *testing.T) {
 	if len(names) != 3 {
 		t.Errorf("three who verify have the members %v", names)
 	}
+}
+
+// TestEndVerification deletes the helper pod of a verification that nobody continues.
+func TestEndVerification(t *testing.T) {
+	b, _ := verifying(t, nil)
+	p := b.restored()
+	l := b.live()
+	b.must(l.EndVerification(t.Context(), b.cluster(), backupID))
+	if b.helper(p.Name) != nil {
+		t.Error("the helper pod stays")
+	}
+	b.must(l.EndVerification(t.Context(), b.cluster(), backupID))
 }

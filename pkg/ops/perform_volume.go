@@ -32,18 +32,6 @@ func (l *Live) grow(ctx context.Context, s State, members []string) error {
 	return nil
 }
 
-// Rehearse implements Rehearser. Whatever else goes wrong here is told by the
-// step itself.
-func (l *Live) Rehearse(ctx context.Context, s State, step Step) error {
-	switch step.Action {
-	case ActionGrow:
-		return l.rehearseGrowth(ctx, s, step)
-	case ActionBackup:
-		return l.rehearseBackup(ctx, s)
-	}
-	return nil
-}
-
 // rehearseGrowth has the API server judge the growth of every volume, by class
 // and quota, before the first one grows. No right to read storage classes is
 // needed for it.

@@ -37,6 +37,13 @@ type Block struct {
 	Check   string `json:"check,omitempty"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	// Unknown: what the request names does not exist.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// Error is the error that the block stands for.
+func (b Block) Error() *Error {
+	return &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint, Unknown: b.Unknown}
 }
 
 // Unchanged reports whether there is nothing to do.
@@ -58,7 +65,7 @@ func makePlan(decide func(engine.Engine, State) Decision, e engine.Engine, s Sta
 	for len(p.Steps) < maxSteps {
 		d := decide(e, s)
 		if d.Blocked != nil {
-			p.Blocked = &Block{Kind: d.Blocked.Kind, Check: d.Blocked.Check, Message: d.Blocked.Message, Hint: d.Blocked.Hint}
+			p.Blocked = &Block{Kind: d.Blocked.Kind, Check: d.Blocked.Check, Message: d.Blocked.Message, Hint: d.Blocked.Hint, Unknown: d.Blocked.Unknown}
 			return p
 		}
 		if d.Step == nil {

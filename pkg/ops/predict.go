@@ -18,6 +18,10 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.Operation.Status.Journal = append(n.Operation.Status.Journal, v1alpha1.JournalEntry{Step: step.ID})
 	}
 	switch step.Action {
+	case ActionServices, ActionRenew, ActionRestoreCA, ActionStart:
+		n.Kube.Differences = slices.DeleteFunc(slices.Clone(n.Kube.Differences), func(d kube.Difference) bool { return slices.Contains(step.Touches, d.Object) })
+	}
+	switch step.Action {
 	case ActionCertificates:
 		n.Kube.Certificates = true
 	case ActionServices:
@@ -36,6 +40,8 @@ func Predict(e engine.Engine, s State, step Step) State {
 			n.addMember(m, !n.formed() && n.Cluster.Spec.RestoreFrom == nil)
 			n.Kube.Members[n.memberIndex(m)].Workload.Settings = n.settings(e)
 		}
+	case ActionCorrect:
+		n.corrected(step.member(), n.settings(e))
 	case ActionRecordFormed:
 		n.Cluster.Status.Formation.ClusterID = n.View.ClusterIDs[0]
 	case ActionSeal:
@@ -72,6 +78,8 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.reloaded(step.member())
 	case ActionRevive:
 		n.Kube.Members[n.memberIndex(step.member())].Pod = kube.Pod{Exists: true, UID: "predicted"}
+	case ActionRepair:
+		n.repaired(step)
 	case ActionRenew:
 		n.renewed(step)
 	case ActionAddCA, ActionTrust, ActionPromoteCA, ActionDropCA:
@@ -124,8 +132,17 @@ func Predict(e engine.Engine, s State, step Step) State {
 		n.setFact(v1alpha1.FactBackup)
 	case ActionNewEpoch:
 		n.newEpoch()
+	case ActionOldEpoch:
+		ReturnToEpoch(n.Cluster, n.Operation)
 	case ActionDeleteAll:
 		n.Kube.Services, n.Kube.Certificates, n.Kube.Budget = false, false, nil
+		n.setFact(v1alpha1.FactObjectsDeleted)
+	case ActionWriteRecord:
+		n.Cluster.ResourceVersion = "predicted"
+	case ActionRestoreCA:
+		n.restoredAuthority()
+	case ActionDeleteRemains:
+		n.Kube.Remains = nil
 	case ActionForget:
 		n.Cluster = nil
 	case ActionWait:

@@ -71,7 +71,7 @@ func (s *State) authorities(action Action) {
 			t.Next = t.Given
 		}
 	case ActionPromoteCA:
-		t.Current, t.Next = *t.Next, nil
+		t.Current, t.Next, t.Problem = *t.Next, nil, ""
 	case ActionDropCA:
 		t.Next = nil
 	default:

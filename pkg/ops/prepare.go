@@ -25,7 +25,7 @@ type Prepared struct {
 	State   State
 	// Continues is the record in flight that this request continues; nil for a new one.
 	Continues *v1alpha1.Operation
-	// Supersedes is the record that a deletion puts an end to.
+	// Supersedes is the record that this request ends.
 	Supersedes *v1alpha1.Operation
 }
 
@@ -48,6 +48,9 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	}
 	if cluster == nil {
 		return p, nil
+	}
+	if old := p.Supersedes; old != nil && untouched(old) {
+		revert(cluster, old)
 	}
 	op := p.Continues
 	if op == nil {
@@ -74,9 +77,15 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 		return nil, err
 	}
 	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
-		return p, &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint}
+		return p, b.Error()
 	}
-	return p, p.rehearse(ctx, world)
+	if err := p.rehearse(ctx, world); err != nil {
+		return p, err
+	}
+	if step := p.Request.Import; step != nil && !p.Plan.Unchanged() {
+		p.Plan.Steps = append([]Step{*step}, p.Plan.Steps...)
+	}
+	return p, nil
 }
 
 // PrepareResume says what Resume would come to: what is left of the record in
@@ -112,6 +121,9 @@ func (p *Prepared) rehearse(ctx context.Context, world World) error {
 		return nil
 	}
 	for _, step := range p.Plan.Steps {
+		if step.Action == ActionLoad && p.Request.Import != nil {
+			continue // its backup is not there yet
+		}
 		if err := r.Rehearse(ctx, p.State, step); err != nil {
 			return err
 		}
@@ -137,7 +149,8 @@ func (r *Runner) cluster(ctx context.Context, namespace string, p *Prepared) (*v
 	o := p.Request.Operation
 	found, err := r.Store.GetCluster(ctx, namespace, o.Cluster)
 	switch {
-	case errors.Is(err, kube.ErrNotFound) && p.Request.Cluster != nil:
+	case errors.Is(err, kube.ErrNotFound) && p.Request.Cluster != nil,
+		noRecord(err) && p.Request.Cluster != nil && o.Verb == v1alpha1.VerbRepair:
 		return p.Request.Cluster, nil
 	case errors.Is(err, kube.ErrNotFound) && p.Continues != nil && o.Verb == v1alpha1.VerbDelete:
 		return nil, nil // the deletion died after its last step: only its record is left to close
@@ -146,7 +159,7 @@ func (r *Runner) cluster(ctx context.Context, namespace string, p *Prepared) (*v
 			Hint: "kubectl dbop list -A shows all clusters", Err: err}
 	case err != nil:
 		return nil, err
-	case p.Request.Cluster != nil:
+	case p.Request.Cluster != nil && o.Verb != v1alpha1.VerbRepair:
 		return found, r.meetCluster(found, p)
 	}
 	return found, nil
@@ -176,7 +189,8 @@ func sameSource(a, b *v1alpha1.RestoreSource) bool {
 }
 
 // meet judges a record in flight: the same request continues it, a deletion
-// supersedes it, anything else is refused.
+// supersedes it, and so does any request if it has changed nothing yet;
+// anything else is refused.
 func (p *Prepared) meet(active *v1alpha1.Operation) error {
 	switch {
 	case active == nil:
@@ -184,7 +198,7 @@ func (p *Prepared) meet(active *v1alpha1.Operation) error {
 	case same(active, p.Request.Operation) && !yields(active):
 		p.Continues = active
 		return nil
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), p.succeedsIn(active), yields(active):
+	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), p.succeedsIn(active), yields(active), untouched(active):
 		p.Supersedes = active
 		return nil
 	}
@@ -199,10 +213,15 @@ func inFlight(active *v1alpha1.Operation) *Error {
 }
 
 // yields reports whether a record that came to a halt gives way to whatever is
-// asked for next: a clearing of alarms that needs another operation first, or
-// a look with new eyes once keys were deleted. All that it has done counts by itself.
+// asked for next: a clearing of alarms or a defragmentation that needs another
+// operation first, or a look with new eyes once keys were deleted. All that it
+// has done counts by itself.
 func yields(active *v1alpha1.Operation) bool {
-	return active.Spec.Verb == v1alpha1.VerbClearAlarms && active.Status.Phase == v1alpha1.PhasePaused
+	switch active.Spec.Verb {
+	case v1alpha1.VerbClearAlarms, v1alpha1.VerbDefrag:
+		return active.Status.Phase == v1alpha1.PhasePaused
+	}
+	return false
 }
 
 // recoversFrom reports whether the request is to recover from what befell the

@@ -36,7 +36,7 @@ func end(op *v1alpha1.Operation, step Step, now time.Time, err error) {
 		t := stamp(now)
 		e.FinishedAt = &t
 		if err != nil {
-			e.Error = err.Error()
+			e.Error = InNamespace(err.Error(), op.Namespace)
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) e
 	if errors.Is(cause, kube.ErrLeaseLost) {
 		return cause
 	}
-	op.Status.Message = cause.Error()
+	op.Status.Message = InNamespace(cause.Error(), op.Namespace)
 	if k := KindOf(cause); k == NeedsHuman || k == Refused || k == Failed {
 		if op.Status.Phase == v1alpha1.PhaseRunning {
 			op.Status.Phase = v1alpha1.PhasePaused
@@ -144,7 +144,10 @@ func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) e
 func transient(err error) bool {
 	var typed *Error
 	var forbidden *kube.ForbiddenError
+	var noNamespace *kube.NamespaceError
 	switch {
+	case errors.As(err, &noNamespace):
+		return false
 	case errors.As(err, &forbidden), errors.Is(err, engine.ErrRefused), errors.Is(err, engine.ErrNotSnapshot),
 		errors.Is(err, engine.ErrReadOnly), errors.Is(err, kube.ErrLeaseLost), errors.Is(err, kube.ErrExists):
 		return false

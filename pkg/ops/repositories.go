@@ -24,6 +24,9 @@ type Repositories struct {
 	// Mounted are directories of this very pod, by the URLs of the claims that
 	// are mounted there: these need no helper.
 	Mounted map[string]string
+	// NoDirectories refuses every other directory: nothing that is written to
+	// this pod outlives it.
+	NoDirectories bool
 }
 
 // helperDeadline bounds the start of a helper pod.
@@ -40,20 +43,33 @@ const (
 
 // Open opens the repository; Close of it is the caller's.
 func (r *Repositories) Open(ctx context.Context, namespace, url string) (repository.Repository, error) {
-	at, err := repository.ParseLocation(url)
-	if err == nil && at.Kind == repository.KindDirectory {
-		var d *repository.Directory
-		if d, err = repository.NewDirectory(at.Path); err == nil {
-			return d, nil
-		}
-	}
+	at, err := parseRepository(url)
 	if err != nil {
-		return nil, &Error{Kind: Refused, Check: "repository", Message: fmt.Sprintf("%q is no repository", url), Hint: "name one as dir:/path or pvc:claim", Err: err}
+		return nil, err
+	}
+	if at.Kind == repository.KindDirectory && r.NoDirectories {
+		return nil, &Error{Kind: Refused, Check: "repository", Message: url + " is a directory of one machine, which an operator does not have",
+			Hint: `name a repository as "pvc:CLAIM"; or repeat the command on that machine`}
+	}
+	if at.Kind == repository.KindDirectory {
+		return repository.NewDirectory(at.Path)
 	}
 	if dir, ok := r.Mounted[at.String()]; ok {
 		return repository.NewDirectory(dir)
 	}
 	return r.openClaim(ctx, namespace, url, at)
+}
+
+// parseRepository reads the URL of a repository; a directory must be absolute.
+func parseRepository(url string) (repository.Location, error) {
+	at, err := repository.ParseLocation(url)
+	if err == nil && at.Kind == repository.KindDirectory {
+		_, err = repository.NewDirectory(at.Path)
+	}
+	if err != nil {
+		return at, &Error{Kind: Refused, Check: "repository", Message: fmt.Sprintf("%q is no repository", url), Hint: "name one as dir:/path or pvc:claim", Err: err}
+	}
+	return at, nil
 }
 
 func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at repository.Location) (repository.Repository, error) {

@@ -17,6 +17,9 @@ type Request struct {
 	// Cluster is the wanted cluster of create and of restore into a new one;
 	// nil for everything else.
 	Cluster *v1alpha1.DatabaseCluster
+	// Import is set for a look at a restore whose backup is not in the
+	// repository yet: the step that brings it there before the operation.
+	Import *Step
 }
 
 // want writes the wanted values of an operation into the cluster, or, when it
@@ -42,21 +45,23 @@ func want(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 			settings = o.FromSettings
 		}
 		settings.Apply(&c.Spec)
-	case v1alpha1.VerbStop:
-		c.Spec.Stopped = !back
-	case v1alpha1.VerbStart:
-		c.Spec.Stopped = back
+	case v1alpha1.VerbStop, v1alpha1.VerbStart:
+		c.Spec.Stopped = o.Verb == v1alpha1.VerbStop
+		if back {
+			c.Spec.Stopped = o.FromStopped != nil && *o.FromStopped
+		}
 	case v1alpha1.VerbSchedule:
 		c.Spec.Backup = *o.Policy
 		if back {
 			c.Spec.Backup = *o.FromPolicy
 		}
-	case v1alpha1.VerbEnableAuth:
-		c.Spec.Auth.Enabled = !back
-	case v1alpha1.VerbDisableAuth:
-		c.Spec.Auth.Enabled = back
+	case v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth:
+		c.Spec.Auth.Enabled = o.Verb == v1alpha1.VerbEnableAuth
+		if back {
+			c.Spec.Auth.Enabled = o.FromAuth != nil && *o.FromAuth
+		}
 	case v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser:
-		wantUser(c, *o.User, (o.Verb == v1alpha1.VerbCreateUser) != back)
+		wantUser(c, *o.User, !back && o.Verb == v1alpha1.VerbCreateUser || back && o.FromUser)
 	}
 	return !equality.Semantic.DeepEqual(before.Spec, c.Spec)
 }
@@ -117,16 +122,25 @@ func complete(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 			o.Members = c.Spec.Members + 1
 		}
 	case v1alpha1.VerbRemoveMember:
-		o.Members = c.Spec.Members - 1
+		o.Members = c.Spec.Members
+		if v1alpha1.MemberNumber(c.Name, o.Member) > 0 {
+			o.Members--
+		}
 	case v1alpha1.VerbConfigure, v1alpha1.VerbResize:
 		o.FromSettings = v1alpha1.SettingsOf(&c.Spec)
 		o.Settings = o.FromSettings.With(o.Change)
 	case v1alpha1.VerbSchedule:
 		o.FromPolicy = new(c.Spec.Backup)
+	case v1alpha1.VerbRestore:
+		if o.InPlace {
+			o.FromEpoch = epochOf(c)
+		}
 	case v1alpha1.VerbStop, v1alpha1.VerbStart:
 		o.FromStopped = new(c.Spec.Stopped)
 	case v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth:
 		o.FromAuth = new(c.Spec.Auth.Enabled)
+	case v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser:
+		o.FromUser = o.User != nil && slices.ContainsFunc(c.Spec.Auth.Users, func(u v1alpha1.DatabaseUser) bool { return u.Name == o.User.Name })
 	}
 }
 
@@ -146,12 +160,23 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 			return err
 		}
 		if r.Cluster != nil {
+			if url := r.Cluster.Spec.Backup.Repository; url != "" {
+				if _, err := parseRepository(url); err != nil {
+					return err
+				}
+			}
 			if err := checkPolicy(r.Cluster.Spec.Backup); err != nil {
+				return err
+			}
+			if err := checkAmounts(r.Cluster.Spec); err != nil {
 				return err
 			}
 			return e.CheckCreate(r.Cluster.Spec, slices.Contains(o.Waive, "size"))
 		}
 	case v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade:
+		if err := checkImage("--image", o.Image); err != nil {
+			return err
+		}
 		if c.Spec.Image != "" && o.Image == "" && o.Undoes == "" {
 			return &engine.Refusal{Check: "image", Reason: fmt.Sprintf("%s runs an image of your own (%s), so this tool can't know that of %s", c.Name, c.Spec.Image, o.Version),
 				Hint: "name the new one with --image"}
@@ -177,7 +202,7 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 	case v1alpha1.VerbRemoveMember:
 		if o.Members < 1 {
 			return &engine.Refusal{Check: "last-member", Reason: "the last member of " + c.Name + " can't be removed: its data would be gone",
-				Hint: fmt.Sprintf("kubectl dbop delete %s takes a last backup and keeps the volume", c.Name)}
+				Hint: fmt.Sprintf("kubectl dbop stop %s stops it and keeps its volume", c.Name)}
 		}
 	}
 	return nil
@@ -187,21 +212,21 @@ func check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 // start with the words that were written down, and with no others.
 func founded(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
 	switch o.Verb {
-	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbDelete:
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbDelete, v1alpha1.VerbRepair:
 		return nil
 	}
 	if f := c.Status.Formation; f != nil && f.ClusterID != "" {
 		return nil
 	}
 	return &engine.Refusal{Check: "not-formed", Reason: fmt.Sprintf("%s was begun and has not formed yet", c.Name),
-		Hint: fmt.Sprintf("repeat the command that began it, or give it up: kubectl dbop delete %s", c.Name)}
+		Hint: fmt.Sprintf("repeat the command that created it; kubectl dbop history %s shows it", c.Name)}
 }
 
 // checkSize asks the engine about nothing but the size.
 func checkSize(e engine.Engine, spec v1alpha1.DatabaseClusterSpec, force bool) error {
 	caps := e.Capabilities()
 	if spec.Members < 1 {
-		return &engine.Refusal{Check: "size", Reason: "a cluster needs at least one member", Hint: "kubectl dbop delete ends a cluster"}
+		return &engine.Refusal{Check: "size", Reason: "a cluster needs at least one member", Hint: "choose 1 or more; kubectl dbop stop stops all members and keeps their volumes"}
 	}
 	if int(spec.Members) > caps.MaxMembers {
 		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members are too many: each write waits for a majority, and beyond %d nothing is gained", spec.Members, caps.MaxMembers),
@@ -228,6 +253,17 @@ func pin(e engine.Engine, o *v1alpha1.OperationSpec, s State) error {
 		}
 	case v1alpha1.VerbRestart:
 		o.Pods = podsOf(s)
+	case v1alpha1.VerbRemoveMember:
+		for _, r := range s.unknown() {
+			if r.ID == o.Member {
+				o.Member = r.Name
+			}
+		}
+	case v1alpha1.VerbRepair:
+		if !o.Quiet {
+			o.Pods = s.wrongPods()
+			pinAuthority(o, s)
+		}
 	case v1alpha1.VerbRotateCertificates:
 		if s.Kube.Trust != nil {
 			o.Authority = s.Kube.Trust.Current.Fingerprint
@@ -244,7 +280,7 @@ func pin(e engine.Engine, o *v1alpha1.OperationSpec, s State) error {
 	case v1alpha1.VerbReplaceMember:
 		entry, ok := s.View.Registered(o.Member)
 		if s.View.Quorum && !ok {
-			return &engine.Refusal{Check: "member", Reason: fmt.Sprintf("%s is no member of %s", o.Member, o.Cluster), Hint: "kubectl dbop status " + o.Cluster + " names them"}
+			return &engine.Refusal{Check: "member", Unknown: true, Reason: fmt.Sprintf("%s is no member of %s", o.Member, o.Cluster), Hint: "kubectl dbop status " + o.Cluster + " names them"}
 		}
 		o.MemberID = entry.ID
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// restart renews every pod that ran when it was asked for, one by one, the
-// leader last after it handed over to a renewed member. Which pods those were
-// is in the record, so a repeat never renews one twice.
+// restart renews every pod that the record names, one by one, the leader last
+// after it handed over to a renewed member: those that ran when a restart was
+// asked for, or that a repair found wrong. So a repeat never renews one twice.
 func (p planner) restart() *Decision {
-	if p.s.verb() != v1alpha1.VerbRestart || p.s.cancelling() {
+	if verb := p.s.verb(); verb != v1alpha1.VerbRestart && verb != v1alpha1.VerbRepair || p.s.cancelling() {
 		return nil
 	}
 	old := p.oldPods()
@@ -22,14 +22,20 @@ func (p planner) restart() *Decision {
 	if d := p.mayRestart(); d != nil {
 		return d
 	}
-	drifted := p.s.Drifted()
+	drifted, tampered := p.s.Drifted(), p.s.tampered()
 	if d := p.mayRender(drifted); d != nil {
 		return d
 	}
 	return p.inTurn(old, "the leader restarts last", func(next string, risk Risk) Step {
 		step := Step{ID: "restart-member/" + next, Action: ActionRestart, Members: []string{next}, Risk: risk, Deadline: waitDeadline,
 			Title: "Restart " + next, Touches: []string{"pod/" + v1alpha1.PodName(next)}}
-		if slices.Contains(drifted, next) {
+		switch {
+		case p.s.verb() == v1alpha1.VerbRepair:
+			step.Reason = "its pod was made from a template that somebody changed, or was changed itself"
+		case slices.Contains(tampered, next):
+			step.Reason = "its template is put back: somebody changed it"
+			step.Touches = append(statefulSets([]string{next}), step.Touches...)
+		case slices.Contains(drifted, next):
 			step.Reason = "its template is renewed: this version renders it differently"
 			step.Touches = append(statefulSets([]string{next}), step.Touches...)
 		}

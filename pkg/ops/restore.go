@@ -10,7 +10,13 @@ import (
 // members stopped, their volumes kept, a new founding written down. What
 // follows is the founding of any restored cluster.
 func (p planner) restoreInPlace() *Decision {
-	if p.s.verb() != v1alpha1.VerbRestore || !p.s.Operation.Spec.InPlace || p.epochBegun() {
+	if p.s.verb() != v1alpha1.VerbRestore || !p.s.Operation.Spec.InPlace {
+		return nil
+	}
+	if p.s.cancelling() {
+		return p.returnToEpoch()
+	}
+	if p.epochBegun() {
 		return nil
 	}
 	if !p.s.waives("backup") {

@@ -59,11 +59,10 @@ func (r *Runner) Run(ctx context.Context, namespace string, req Request) (*v1alp
 			r.Reporter.Note("the lease could not be given back: " + err.Error())
 		}
 	}()
-	p, err := r.Prepare(ctx, namespace, req)
-	if err != nil {
+	if err := r.writeLost(ctx, namespace, req); err != nil {
 		return nil, err
 	}
-	op, err := r.accept(ctx, namespace, p, lease)
+	op, err := r.begin(ctx, namespace, req, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +72,11 @@ func (r *Runner) Run(ctx context.Context, namespace string, req Request) (*v1alp
 // accept writes a request down that was prepared under the lease.
 func (r *Runner) accept(ctx context.Context, namespace string, p *Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
 	if p.Plan.Unchanged() && p.Continues == nil {
+		if old := p.Supersedes; old != nil && untouched(old) {
+			if err := r.supersede(ctx, p, lease); err != nil {
+				return nil, err
+			}
+		}
 		return nil, &Error{Kind: Unchanged, Message: p.Request.Operation.Cluster + " is as asked already"}
 	}
 	op, err := r.writeDown(ctx, namespace, p, lease)
@@ -133,16 +137,20 @@ func cancellable(op *v1alpha1.Operation) error {
 	switch op.Spec.Verb {
 	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade, v1alpha1.VerbBackup, v1alpha1.VerbSchedule,
 		v1alpha1.VerbRestart, v1alpha1.VerbSwitchover, v1alpha1.VerbStop, v1alpha1.VerbStart, v1alpha1.VerbDefrag, v1alpha1.VerbCompact, v1alpha1.VerbClearAlarms,
-		v1alpha1.VerbConfigure, v1alpha1.VerbResize,
+		v1alpha1.VerbConfigure, v1alpha1.VerbResize, v1alpha1.VerbRepair,
 		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials, v1alpha1.VerbRotateCertificates:
 		return nil
 	case v1alpha1.VerbRecover:
 		if !epochJournaled(op) {
 			return nil
 		}
+	case v1alpha1.VerbRestore:
+		if from := op.Spec.FromEpoch; from != nil && from.Formation.ClusterID != "" {
+			return nil
+		}
 	}
 	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began", op.Spec.Verb),
-		Hint: fmt.Sprintf("finish it: kubectl dbop resume %s; or delete the cluster: kubectl dbop delete %s", op.Spec.Cluster, op.Spec.Cluster)}
+		Hint: "finish it: kubectl dbop resume " + op.Spec.Cluster}
 }
 
 // loop carries out a record under a lease. One that was lost while nobody else
@@ -151,8 +159,11 @@ func cancellable(op *v1alpha1.Operation) error {
 func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operation, lease *kube.Lease) error {
 	for {
 		lost := r.under(ctx, namespace, op, *lease)
+		if lost == nil {
+			return nil
+		}
 		if !errors.Is(lost, kube.ErrLeaseLost) || ctx.Err() != nil {
-			return lost
+			return r.giveUp(ctx, op, *lease, lost)
 		}
 		if ride(ctx, func() error { return r.regain(ctx, op, lease) }, kube.ErrLeaseLost) != nil {
 			return lost
@@ -190,8 +201,17 @@ func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Opera
 	world := r.World(namespace, op.Spec.Cluster)
 	defer closeQuietly(world)
 	attend(world, op.Spec.Verb, true)
+	holding(world, lease)
 	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary, Decide: r.decider()}
 	return l.Run(ctx, op)
+}
+
+// holding has a world ask for the lease right before every request that
+// deletes: a step may make many, and a process can stand still between two.
+func holding(w World, lease kube.Lease) {
+	if l, ok := w.(*Live); ok {
+		l.Client = l.Client.Holding(lease.Check)
+	}
 }
 
 // busy names the holder of a lease that is alive.

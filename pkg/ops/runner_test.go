@@ -197,6 +197,10 @@ func TestRunnerRuns(t *testing.T) {
 		if sh.version != writes {
 			t.Errorf("idle, and %d records were written", sh.version-writes)
 		}
+		sh.cluster.Spec.Members = 3
+		if _, err := r.Run(context.Background(), "shop", scale(5)); KindOf(err) != Unchanged || sh.cluster.Spec.Members != 5 {
+			t.Errorf("what no member lacks is not wanted from then on: %v, %d members", err, sh.cluster.Spec.Members)
+		}
 	})
 }
 
@@ -224,7 +228,7 @@ func TestRunnerRefuses(t *testing.T) {
 			r.World = func(string, string) ClosableWorld { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
 		}, Refused, "may-upgrade"},
 		{"not there", scale(5), func(sh *shelf, _ *Runner) { sh.cluster = nil }, Failed, "not-found"},
-		{"somebody else's operation", scale(5), func(sh *shelf, _ *Runner) { sh.operations = append(sh.operations, operation(v1alpha1.VerbUpgrade)) }, Busy, "operation"},
+		{"somebody else's operation", scale(5), func(sh *shelf, _ *Runner) { sh.operations = append(sh.operations, underWay(v1alpha1.VerbUpgrade)) }, Busy, "operation"},
 		{"somebody holds it", scale(5), func(_ *shelf, r *Runner) {
 			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
 				return nil, &kube.HeldError{Cluster: "db", Holder: "eve@far"}
@@ -235,6 +239,11 @@ func TestRunnerRefuses(t *testing.T) {
 			c.Spec.Auth.Enabled = true
 			return c
 		}()}, nil, Refused, "exists"},
+		{"a repository of another kind", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: func() *v1alpha1.DatabaseCluster {
+			c := wanted(3).Cluster
+			c.Spec.Backup.Repository = "s3://x"
+			return c
+		}()}, func(sh *shelf, _ *Runner) { sh.cluster = nil }, Refused, "repository"},
 		{"name taken", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: wanted(5).Cluster}, nil, Refused, "exists"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (p planner) scheduling() *Decision {
 		return nil // nobody looked, for none is wanted
 	}
 	switch p.s.verb() {
-	case v1alpha1.VerbSchedule, v1alpha1.VerbCreate, "":
+	case v1alpha1.VerbSchedule, v1alpha1.VerbCreate, v1alpha1.VerbRepair, "":
 	case v1alpha1.VerbStop, v1alpha1.VerbStart, v1alpha1.VerbRestore, v1alpha1.VerbRecover:
 		if p.s.cronJobAlone() && !have.Exists() {
 			return nil
@@ -194,12 +194,22 @@ const scheduleGrace = 30 * time.Minute
 type Schedule struct {
 	Policy v1alpha1.BackupPolicy `json:"policy"`
 	// Problem is why there is none that should be there; "" if all is well.
-	// Reason is it in a word: Failed, Overdue, Missing or Suspended.
+	// Reason is it in a word: Failed, Overdue, Missing, Incomplete or Suspended.
 	Reason  string `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`
 	Running bool   `json:"running,omitempty"`
 	// Next is when the next one is due.
 	Next *time.Time `json:"next,omitempty"`
+}
+
+// remedy is the command that mends a problem: one that is not as it was made is
+// put back, and where a backup is missing, one is taken.
+func (s *Schedule) remedy(cluster string) string {
+	switch s.Reason {
+	case "Missing", "Incomplete", "Suspended":
+		return "kubectl dbop repair " + cluster
+	}
+	return "kubectl dbop backup " + cluster
 }
 
 // State is how scheduled backups go, in a few words.
@@ -235,6 +245,8 @@ func (s State) Scheduled() *Schedule {
 		return out // nothing to take one from, and nothing changes
 	case !have.Exists():
 		return tell("Missing", "backups are to be taken at %q, and cronjob %s is gone", s.Cluster.Spec.Backup.Schedule, name)
+	case len(have.Missing) > 0:
+		return tell("Incomplete", "scheduled backups can't be taken: %s is gone or was changed", strings.Join(touched(have.Missing, name), ", "))
 	case have.Suspended:
 		return tell("Suspended", "no scheduled backups are taken: cronjob %s is suspended", name)
 	}

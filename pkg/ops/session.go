@@ -14,11 +14,12 @@ import (
 // from Open to Close. It is what Run does, cut at every turn: the same
 // decisions, journal, deadlines and guards.
 type Session struct {
-	lease kube.Lease
-	op    *v1alpha1.Operation
-	world ClosableWorld
-	turns *turns
-	rest  time.Duration
+	runner *Runner
+	lease  kube.Lease
+	op     *v1alpha1.Operation
+	world  ClosableWorld
+	turns  *turns
+	rest   time.Duration
 }
 
 // Open takes the lease and writes the request down, or, for nil, takes up the
@@ -40,8 +41,9 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *Reque
 		giveBack(ctx, lease)
 		return nil, err
 	}
-	s := &Session{lease: lease, op: op, world: r.World(namespace, cluster)}
+	s := &Session{runner: r, lease: lease, op: op, world: r.World(namespace, cluster)}
 	attend(s.world, op.Spec.Verb, true)
+	holding(s.world, lease)
 	loop := &Loop{Engine: r.Engine, World: s.world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary,
 		Decide: r.decider(), Rest: func(d time.Duration) { s.rest = d }}
 	s.turns = &turns{loop: loop, op: op, efforts: map[string]*effort{}}
@@ -113,7 +115,7 @@ func (s *Session) Next(ctx context.Context) (done bool, again time.Duration, err
 	done, err = s.turns.next(ctx)
 	switch {
 	case err != nil:
-		return false, 0, s.turns.loop.pause(ctx, s.op, err)
+		return false, 0, s.runner.giveUp(ctx, s.op, s.lease, s.turns.loop.pause(ctx, s.op, err))
 	case done:
 		return true, 0, s.turns.loop.finish(ctx, s.op)
 	}

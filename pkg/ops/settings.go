@@ -56,6 +56,9 @@ func checkSettings(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.Databa
 	if err := checkResources(changed.Spec.Resources); err != nil {
 		return err
 	}
+	if err := checkAmounts(changed.Spec); err != nil {
+		return err
+	}
 	if err := e.CheckSettings(engine.View{}, changed.Spec, slices.Contains(o.Waive, "size")); err != nil {
 		return err
 	}

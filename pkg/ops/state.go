@@ -22,8 +22,12 @@ type State struct {
 	Cluster *v1alpha1.DatabaseCluster `json:"cluster,omitempty"`
 	// Operation is the request in flight; nil if there is none.
 	Operation *v1alpha1.Operation `json:"operation,omitempty"`
-	Kube      kube.Facts          `json:"kube"`
-	View      engine.View         `json:"view"`
+	// Holding says who works on the cluster; nil where that was not looked at.
+	Holding *kube.Holding `json:"holding,omitempty"`
+	// Orphaned: the record names a custom resource, and there is none.
+	Orphaned bool        `json:"orphaned,omitempty"`
+	Kube     kube.Facts  `json:"kube"`
+	View     engine.View `json:"view"`
 	// Rendering is the digest of the template that this program gives to members; "" where that is not known.
 	Rendering string `json:"rendering,omitempty"`
 }
@@ -45,6 +49,13 @@ func (s State) verb() v1alpha1.Verb {
 		return ""
 	}
 	return s.Operation.Spec.Verb
+}
+
+// Stopped reports whether the operation in flight was left by the process that
+// performed it. An operator takes up what is under it by itself.
+func (s State) Stopped() bool {
+	return s.Operation != nil && s.Operation.Status.Phase != v1alpha1.PhasePaused && s.Holding != nil && s.Holding.Holder == "" &&
+		s.Cluster != nil && s.Cluster.Annotations[v1alpha1.AnnotationCustom] == ""
 }
 
 // cancelling reports whether the person asked to step back.

@@ -13,6 +13,7 @@ const (
 	ActionServices     Action = "create-services"
 	ActionBudget       Action = "set-budget"
 	ActionStart        Action = "start-members"
+	ActionCorrect      Action = "correct-member"
 	ActionRecordFormed Action = "record-formation"
 	ActionSeal         Action = "seal-members"
 	ActionRegister     Action = "register-member"
@@ -47,6 +48,7 @@ const (
 	ActionLoad         Action = "load-backup"
 	ActionStop         Action = "stop-members"
 	ActionNewEpoch     Action = "begin-epoch"
+	ActionOldEpoch     Action = "return-to-epoch"
 	ActionDeleteVolume Action = "delete-volumes"
 	ActionDeleteAll    Action = "delete-objects"
 	ActionForget       Action = "delete-record"
@@ -54,7 +56,12 @@ const (
 	ActionFence        Action = "fence-members"
 	ActionExamine      Action = "examine-volume"
 	ActionSalvage      Action = "salvage-data"
+	ActionRepair       Action = "repair"
 	ActionWait         Action = "wait"
+
+	ActionDeleteRemains Action = "delete-remains"
+	ActionWriteRecord   Action = "write-record"
+	ActionRestoreCA     Action = "restore-authority"
 
 	ActionCredentials Action = "create-credentials" // #nosec G101 -- a step's name
 	ActionEnsureUser  Action = "ensure-user"

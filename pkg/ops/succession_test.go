@@ -110,7 +110,7 @@ func TestAuthorityRanOutInFlight(t *testing.T) {
 		{v1alpha1.VerbRestore, v1alpha1.RotateAtOnce, over, false},
 	} {
 		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRotateCertificates, Rotation: c.rotation}}, State: c.state}
-		err := p.meet(operation(c.active))
+		err := p.meet(underWay(c.active))
 		if err == nil {
 			err = new(Runner).mayGiveWay(p, c.state.Cluster)
 		}

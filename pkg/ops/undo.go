@@ -26,10 +26,7 @@ type Undoing struct {
 // type instead. Going back is offered once: whoever repeats a command that
 // came to its end must not get the contrary.
 func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*Undoing, error) {
-	last, err := lastChange(c, records)
-	if err != nil {
-		return nil, err
-	}
+	last := lastChange(c, records)
 	if last != nil && last.Active() {
 		return undoInFlight(last, records)
 	}
@@ -55,24 +52,22 @@ func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*Undoing, 
 }
 
 // lastChange is the newest record of what changed the cluster, or is about to;
-// nil if there is none. What was stepped back from left nothing, and backups
+// nil if there is none. What was cancelled or failed left nothing, and backups
 // change nothing. Records of an earlier cluster of that name don't count.
-func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*v1alpha1.Operation, error) {
+func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1alpha1.Operation {
 	for i := range records {
 		o := &records[i]
 		switch {
 		case o.Active():
-			return o, nil
+			return o
 		case o.CreationTimestamp.Before(&c.CreationTimestamp):
-			return nil, nil
-		case o.Status.Phase == v1alpha1.PhaseCancelled, o.Spec.Verb == v1alpha1.VerbBackup, o.Spec.Verb == v1alpha1.VerbVerify:
+			return nil
+		case o.Status.Phase != v1alpha1.PhaseSucceeded, o.Spec.Verb == v1alpha1.VerbBackup, o.Spec.Verb == v1alpha1.VerbVerify:
 			continue
-		case o.Status.Phase != v1alpha1.PhaseSucceeded:
-			return nil, noUndo(c.Name, fmt.Sprintf("%s (%s) ended as %s, so nobody knows what it left", o.Spec.Verb, o.Name, o.Status.Phase), "")
 		}
-		return o, nil
+		return o
 	}
-	return nil, nil
+	return nil
 }
 
 // undoInFlight continues an undoing; anything else in flight is stepped back

@@ -150,11 +150,15 @@ func TestUndoRefuses(t *testing.T) {
 			kind: Refused, says: "took back another (op-7) already"},
 		{name: "a cluster of that name before", records: []v1alpha1.Operation{grown}, cluster: func(c *v1alpha1.DatabaseCluster) { c.CreationTimestamp = metav1.Unix(9, 0) },
 			kind: Refused, says: "nothing is recorded"},
-		{name: "failed", records: []v1alpha1.Operation{done(v1alpha1.VerbScale, func(op *v1alpha1.Operation) { op.Status.Phase = v1alpha1.PhaseFailed })}, kind: Refused, says: "nobody knows"},
-		{name: "create", records: []v1alpha1.Operation{done(v1alpha1.VerbCreate, nil)}, kind: Refused, says: "was created", hint: "kubectl dbop delete db"},
-		{name: "restore", records: []v1alpha1.Operation{done(v1alpha1.VerbRestore, nil)}, kind: Refused, says: "made from a backup", hint: "kubectl dbop delete db"},
+		{name: "failed", records: []v1alpha1.Operation{done(v1alpha1.VerbScale, func(op *v1alpha1.Operation) { op.Status.Phase = v1alpha1.PhaseFailed })}, kind: Refused, says: "nothing is recorded"},
+		{name: "create", records: []v1alpha1.Operation{done(v1alpha1.VerbCreate, nil)}, kind: Refused, says: "was created", hint: "kubectl dbop history db"},
+		{name: "restore", records: []v1alpha1.Operation{done(v1alpha1.VerbRestore, nil)}, kind: Refused, says: "made from a backup", hint: "kubectl dbop history db"},
 		{name: "restore in place", records: []v1alpha1.Operation{done(v1alpha1.VerbRestore, replaced)}, kind: Refused, says: "replaced the data",
 			hint: "kubectl dbop restore db --in-place --from b1 --repository dir:/b"},
+		{name: "restore in place without a backup", records: []v1alpha1.Operation{done(v1alpha1.VerbRestore, func(op *v1alpha1.Operation) {
+			replaced(op)
+			op.Status.Facts = map[string]string{v1alpha1.FactKept: "db-1 db-2"}
+		})}, kind: Refused, says: "replaced the data", hint: "no backup was taken before; the data of before is in its volumes, which restore left as they were: kubectl get pvc db-1 db-2"},
 		{name: "recover", records: []v1alpha1.Operation{done(v1alpha1.VerbRecover, nil)}, kind: Refused, says: "replaced the data", hint: "history"},
 		{name: "replacement", records: []v1alpha1.Operation{done(v1alpha1.VerbReplaceMember, func(op *v1alpha1.Operation) { op.Spec.Member = "db-2" })}, kind: Refused, says: "what db-2 had before is gone"},
 		{name: "deleted user", records: []v1alpha1.Operation{done(v1alpha1.VerbDeleteUser, func(op *v1alpha1.Operation) { op.Spec.User = &v1alpha1.DatabaseUser{Name: "app"} })},

@@ -116,7 +116,6 @@ func checkUsers(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseC
 	refuse := func(hint, reason string, args ...any) error {
 		return &engine.Refusal{Check: "user", Reason: fmt.Sprintf(reason, args...), Hint: hint}
 	}
-	list := "kubectl dbop user list " + c.Name + " shows who there is"
 	switch o.Verb {
 	case v1alpha1.VerbCreateUser:
 		switch {
@@ -135,11 +134,11 @@ func checkUsers(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseC
 		case own:
 			return refuse("kubectl dbop auth disable "+c.Name+" lets everybody in", "%s belongs to the cluster and can't be deleted", name)
 		case !listed:
-			return refuse(list, "%s was not made by this tool", name)
+			return unknownUser(c.Name, name)
 		}
 	case v1alpha1.VerbRotateCredentials:
 		if !own && !listed {
-			return refuse(list, "%s was not made by this tool", name)
+			return unknownUser(c.Name, name)
 		}
 	}
 	return nil
@@ -150,8 +149,13 @@ func ownUser(name string) bool {
 	return name == v1alpha1.AdminUser || name == v1alpha1.ApplicationUser
 }
 
+func unknownUser(cluster, name string) error {
+	return &engine.Refusal{Check: "user", Unknown: true, Reason: name + " was not made by this tool",
+		Hint: "kubectl dbop user list " + cluster + " shows who there is"}
+}
+
 func unfitName(name string) error {
-	return &engine.Refusal{Check: "user", Reason: fmt.Sprintf("%q can't be the name of a user: a secret is named after it", name),
+	return &engine.Refusal{Check: "user", Unknown: true, Reason: fmt.Sprintf("%q can't be the name of a user: a secret is named after it", name),
 		Hint: "lower case letters, digits and dashes, such as billing-2"}
 }
 

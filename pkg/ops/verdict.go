@@ -48,6 +48,7 @@ func Assess(e engine.Engine, s State) Verdict {
 	}
 	a := assessment{e: e, s: s}
 	a.identity()
+	a.differences()
 	a.members()
 	a.capacity()
 	a.certificates()
@@ -56,9 +57,18 @@ func Assess(e engine.Engine, s State) Verdict {
 	v := Verdict{Problems: a.problems, Next: a.commands()}
 	v.Level, v.Headline = a.level()
 	v.Database = v.Level
+	if s.Orphaned {
+		name := s.Cluster.Name
+		v.Problems = append([]string{fmt.Sprintf("databasecluster %s is missing, and no operator acts on the cluster: apply the object again, "+
+			"or release the cluster from it, or end the cluster with kubectl dbop delete %s", name, name)}, v.Problems...)
+		v.Next = append([]string{"kubectl dbop operator release " + name}, v.Next...)
+		if v.Level == Healthy {
+			v.Level = Degraded
+		}
+	}
 	if b := s.Scheduled(); b != nil && b.Problem != "" {
 		v.Problems = append(v.Problems, b.Problem)
-		v.Next = append([]string{"kubectl dbop backup " + s.Cluster.Name}, v.Next...)
+		v.Next = append([]string{b.remedy(s.Cluster.Name)}, v.Next...)
 		if v.Level == Healthy {
 			v.Level = Degraded
 		}
@@ -77,8 +87,9 @@ type assessment struct {
 	lost []string
 	// unseen are silent nodes whose members answer all the same.
 	unseen []string
-	// renew are the commands that certificates ask for.
-	renew []string
+	// renew are the commands that certificates ask for, mend those that
+	// differences ask for.
+	renew, mend []string
 }
 
 func (a *assessment) problem(format string, args ...any) {
@@ -132,7 +143,9 @@ func (a *assessment) members() {
 func (a *assessment) names() []string {
 	var names []string
 	for _, r := range a.s.View.Roster {
-		names = append(names, r.Name)
+		if v1alpha1.MemberNumber(a.s.Cluster.Name, r.Name) > 0 {
+			names = append(names, r.Name)
+		}
 	}
 	if len(names) > 0 {
 		return names
@@ -226,13 +239,19 @@ func (a *assessment) margin() string {
 func (a *assessment) commands() []string {
 	name := a.s.Cluster.Name
 	var next []string
+	down := a.s.formed() && !a.serves()
+	if down {
+		next = append(next, "kubectl dbop diagnose "+name)
+	}
 	if op := a.s.Operation; op != nil {
 		next = append(next, "kubectl dbop resume "+name)
 		if cancellable(op) == nil {
 			next = append(next, "kubectl dbop cancel "+name)
 		}
+	} else if down {
+		next = append(next, "kubectl dbop recover "+name)
 	} else if !a.s.formed() {
-		next = append(next, "kubectl dbop delete "+name)
+		next = append(next, "kubectl dbop diagnose "+name)
 	}
 	if a.s.Operation == nil && len(a.lost) > 0 && a.serves() {
 		next = append(next, fmt.Sprintf("kubectl dbop replace-member %s %s", name, a.lost[0]))
@@ -240,9 +259,13 @@ func (a *assessment) commands() []string {
 	if a.s.Operation == nil && len(a.s.View.Alarms) > 0 {
 		next = append(next, "kubectl dbop alarms clear "+name)
 	}
+	next = append(next, a.mend...)
 	next = append(next, a.renew...)
 	if len(a.sick) > 0 {
-		next = append(next, "kubectl dbop logs "+name, "kubectl describe pod "+v1alpha1.PodName(a.sick[0]))
+		next = append(next, "kubectl dbop logs "+name)
+		if describe := a.s.describe(a.sick[0]); describe != "" {
+			next = append(next, describe)
+		}
 	}
 	if len(a.sick) == 0 && len(a.unseen) > 0 {
 		next = append(next, "kubectl describe node "+a.unseen[0])
@@ -260,6 +283,20 @@ func (a *assessment) commands() []string {
 		next = append(next, "kubectl dbop backup verify "+a.s.Cluster.Status.LastBackup.ID)
 	}
 	return next
+}
+
+// describe is the command that shows what Kubernetes says of a member, "" where
+// nothing of it exists.
+func (s State) describe(member string) string {
+	switch m := s.Kube.Member(member); {
+	case m.Pod.Exists:
+		return "kubectl describe pod " + v1alpha1.PodName(member)
+	case m.Workload.Exists:
+		return "kubectl describe statefulset " + member
+	case m.Volume.Exists:
+		return "kubectl describe pvc " + v1alpha1.VolumeName(member)
+	}
+	return ""
 }
 
 func firstProblem(problems ...*kube.Problem) *kube.Problem {

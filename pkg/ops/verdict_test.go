@@ -84,7 +84,7 @@ func TestAssess(t *testing.T) {
 			s.View.Quorum, s.View.Roster = false, nil
 			s.View.Members[1].Reachable, s.View.Members[2].Reachable = false, false
 		}, level: Down, headline: "does not serve: 1 of 3", next: "kubectl dbop logs db"},
-		{name: "not formed", change: func(s *State) { s.Cluster.Status.Formation.ClusterID = "" }, level: Down, headline: "has not formed yet", next: "kubectl dbop delete db"},
+		{name: "not formed", change: func(s *State) { s.Cluster.Status.Formation.ClusterID = "" }, level: Down, headline: "has not formed yet", next: "kubectl dbop diagnose db"},
 		{name: "not formed, creation in flight", change: func(s *State) {
 			s.Cluster.Status.Formation.ClusterID = ""
 			s.Operation = &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}}
@@ -97,8 +97,14 @@ func TestAssess(t *testing.T) {
 		{name: "another identity", change: func(s *State) { s.View.ClusterIDs = []string{"c9"} }, level: Down, headline: "do not form one cluster", problem: "cluster ID c9, but c1 was recorded"},
 		{name: "foreign objects", change: func(s *State) { s.Kube.Foreign = []string{"service/db"} }, level: Degraded, headline: "3 of 3", problem: "service/db"},
 		{name: "pod problem", change: func(s *State) {
+			s.Kube.Members[1].Pod.Exists = true
 			s.Kube.Members[1].Pod.Problem = &kube.Problem{Kind: kube.ProblemImage, Message: "no such image"}
 		}, level: Degraded, headline: "2 of 3", problem: "db-2: ImagePull: no such image", next: "kubectl describe pod db-2-0"},
+		{name: "no pod to describe", change: func(s *State) {
+			s.Kube.Members[1].Pod, s.View.Members[1] = kube.Pod{}, engine.Member{Name: "db-2", Problem: "silent"}
+		}, level: Degraded, headline: "2 of 3", next: "kubectl describe statefulset db-2"},
+		{name: "down", change: func(s *State) { s.View.Quorum = false }, level: Down, headline: "does not serve",
+			next: "kubectl dbop diagnose db\nkubectl dbop recover db"},
 		{name: "volume gone", change: func(s *State) {
 			s.Kube.Members[1].Volume = kube.Volume{}
 			s.Kube.Members[1].Pod.Problem = &kube.Problem{Kind: kube.ProblemUnschedulable, Message: "claim not found"}

@@ -21,6 +21,18 @@ const patience = 8 * time.Second
 // 20 s apart.
 const crashPatience = 45 * time.Second
 
+// How long an operation that has begun waits for a node: most that are cut off
+// come back, and what was begun then comes to its end by itself.
+const nodePatience = 2 * time.Minute
+
+// patience says how long the operation in flight waits for a problem to end.
+func (p planner) patience(k kube.ProblemKind) time.Duration {
+	if k == kube.ProblemNode && p.s.Operation != nil && p.s.Operation.Status.Phase == v1alpha1.PhaseRunning && !p.fresh() {
+		return nodePatience
+	}
+	return patienceFor(k)
+}
+
 // patienceFor says how long a problem may last.
 func patienceFor(k kube.ProblemKind) time.Duration {
 	switch k {
@@ -69,10 +81,15 @@ func (p planner) await(id, why string, members ...string) *Decision {
 			return block(p.replaceFirst(name))
 		}
 		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
-			if problem != nil && p.s.Now.Sub(problem.Since) > patienceFor(problem.Kind) {
-				if p.givesWay(name) {
-					return block(p.replaceFirst(name))
+			switch {
+			case problem == nil:
+			case p.s.Now.Sub(problem.Since) <= p.patience(problem.Kind):
+				if problem.Kind == kube.ProblemNode && !strings.Contains(why, problem.Message) {
+					why += "; " + problem.Message
 				}
+			case p.givesWay(name):
+				return block(p.replaceFirst(name))
+			default:
 				return block(p.stuck(name, *problem))
 			}
 		}
@@ -118,6 +135,11 @@ func waitTitle(id string, members []string) string {
 func (p planner) replaceFirst(member string) *Error {
 	e := &Error{Kind: NeedsHuman, Check: "lost", Message: member + " is a member and its volume is gone, and its copy of the data with it",
 		Hint: fmt.Sprintf("kubectl dbop replace-member %s %s", p.s.Cluster.Name, member)}
+	if v1alpha1.MemberNumber(p.s.Cluster.Name, member) == 0 {
+		e.Check, e.Message = "unknown-member", member+" is in the member list, and is no member of this cluster"
+		e.Hint = fmt.Sprintf("kubectl dbop remove-member %s %s", p.s.Cluster.Name, member)
+		return e
+	}
 	if p.s.Kube.Member(member).Volume.Exists {
 		e.Message = member + " is lost, and no other member may restart before it is replaced"
 	}
@@ -135,12 +157,12 @@ func (p planner) replaceFirst(member string) *Error {
 
 // stuck explains a problem and what a person may do about it.
 func (p planner) stuck(member string, problem kube.Problem) *Error {
-	hint := "kubectl describe pod " + v1alpha1.PodName(member) + " -n " + p.s.Cluster.Namespace
+	hint := cmp.Or(p.s.describe(member), "kubectl dbop status "+p.s.Cluster.Name)
 	switch problem.Kind {
 	case kube.ProblemImage:
 		hint = "check the image name, or mirror it and pass --registry; then repeat the command"
 	case kube.ProblemUnschedulable:
-		hint = "make room (nodes, requests, anti-affinity), then repeat the command; kubectl describe pod " + v1alpha1.PodName(member)
+		hint = "make room (nodes, requests, anti-affinity), then repeat the command; " + hint
 	case kube.ProblemVolume:
 		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
 	case kube.ProblemNode:
@@ -155,6 +177,7 @@ func (p planner) stuck(member string, problem kube.Problem) *Error {
 	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
 		hint = "kubectl dbop logs " + p.s.Cluster.Name + " shows why; then repeat the command, or step back: kubectl dbop cancel " + p.s.Cluster.Name
 	}
+	hint = cmp.Or(p.s.specAdvice(member, problem.Kind), hint)
 	return &Error{Kind: NeedsHuman, Check: string(problem.Kind),
 		Message: fmt.Sprintf("%s: %s: %s", member, problem.Kind, problem.Message), Hint: hint}
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
+// supersededBy is how the message of a record begins that another request ended.
+const supersededBy = "superseded by "
+
 // writeDown persists a request before its first effect. The order matters:
 // the cluster of a create comes first, because a record without a cluster
 // could not be continued; for the rest the record comes first, because wanted
 // values without a record would have no author. Whatever lies between two of
 // these writes when a process dies, the same command finds and completes.
 func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
-	if old := p.Supersedes; old != nil {
-		old.Status.Phase, old.Status.Message = v1alpha1.PhaseCancelled, "superseded by "+string(p.Request.Operation.Verb)
-		if err := r.save(ctx, old); err != nil {
-			return nil, fmt.Errorf("end operation %s: %w", old.Name, err)
-		}
+	if err := r.supersede(ctx, p, lease); err != nil {
+		return nil, err
 	}
 	if c := p.Request.Cluster; c != nil {
 		c.Namespace = namespace
@@ -37,6 +37,24 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *Prepared, l
 		op.Status.Phase = v1alpha1.PhaseRunning
 	}
 	return op, r.continueRecord(ctx, op, lease)
+}
+
+// supersede ends the record that the request takes over from.
+func (r *Runner) supersede(ctx context.Context, p *Prepared, lease kube.Lease) error {
+	old := p.Supersedes
+	if old == nil {
+		return nil
+	}
+	if untouched(old) {
+		if err := r.revertRecord(ctx, old, lease); err != nil {
+			return fmt.Errorf("take back what operation %s asked for: %w", old.Name, err)
+		}
+	}
+	old.Status.Phase, old.Status.Message = v1alpha1.PhaseCancelled, supersededBy+string(p.Request.Operation.Verb)
+	if err := r.save(ctx, old); err != nil {
+		return fmt.Errorf("end operation %s: %w", old.Name, err)
+	}
+	return nil
 }
 
 // continueRecord makes the cluster want what the record asks for, and the

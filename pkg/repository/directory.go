@@ -53,10 +53,6 @@ func (d *Directory) Prepare() error {
 	return nil
 }
 
-// Space is how many bytes are free. It wraps errors.ErrUnsupported where the
-// system can't say.
-func (d *Directory) Space(context.Context) (int64, error) { return disk.Free(d.path) }
-
 // Get returns the manifest of one backup: ErrNotFound, or ErrDamaged if the
 // manifest can't be read. It does not read the data.
 func (d *Directory) Get(ctx context.Context, id string) (Manifest, error) {
@@ -67,9 +63,9 @@ func (d *Directory) Get(ctx context.Context, id string) (Manifest, error) {
 }
 
 // List returns every readable manifest of the cluster, or of all clusters for
-// "", newest first. Manifests that can't be read are left out and reported by
-// an error that joins one for each; the list beside it is complete but for
-// them. A directory that isn't there is an error that wraps fs.ErrNotExist.
+// "", newest first. Each manifest that can't be read is left out and is a
+// Damaged in the error, see SplitDamaged; the list is complete but for them. A
+// directory that does not exist is an error that wraps fs.ErrNotExist.
 func (d *Directory) List(ctx context.Context, cluster string) ([]Manifest, error) {
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +91,7 @@ func (d *Directory) List(ctx context.Context, cluster string) ([]Manifest, error
 		case errors.Is(err, ErrNotFound):
 			// Deleted since the directory was read.
 		case err != nil && (cluster == "" || belongs(id, cluster)):
-			broken = append(broken, err)
+			broken = append(broken, &Damaged{ID: id, Err: err})
 		case err == nil && (cluster == "" || m.Cluster == cluster):
 			list = append(list, m)
 		}

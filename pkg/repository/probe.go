@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,7 @@ import (
 // is not there, in the nearest one above it that is. Permission bits don't
 // tell that of a read-only or remote file system, so an empty file is made and
 // removed. free is how many bytes are left, -1 where the system can't say.
-func (d *Directory) Probe() (free int64, err error) {
+func (d *Directory) Probe(context.Context) (free int64, err error) {
 	at := d.path
 	for {
 		info, err := os.Stat(at)

@@ -19,7 +19,7 @@ func TestProbe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		free, err := d.Probe()
+		free, err := d.Probe(t.Context())
 		if (err == nil) != writable || (writable && free == 0) {
 			t.Errorf("%s: %d free, %v", path, free, err)
 		}

@@ -14,7 +14,7 @@ import (
 // What Remote and the server in package agent say to each other, as JSON:
 //
 //	GET    /healthz                                200 once the server serves
-//	GET    /space                                  -> SpaceReply
+//	POST   /probe                                  -> ProbeReply
 //	GET    /v1/backups?cluster=name                -> Listing
 //	GET    /v1/backups/{id}                        -> Manifest
 //	DELETE /v1/backups/{id}
@@ -29,9 +29,9 @@ import (
 const (
 	// PathBackups is the root of all backups.
 	PathBackups = "/v1/backups"
-	// PathHealth answers once the server serves, PathSpace with the free bytes.
+	// PathHealth answers once the server serves; PathProbe writes and removes an empty file.
 	PathHealth = "/healthz"
-	PathSpace  = "/space"
+	PathProbe  = "/probe"
 	// HeaderManifest carries the manifest, as base64 of JSON, in front of the data.
 	HeaderManifest = "Dbop-Manifest"
 )
@@ -53,11 +53,17 @@ type UploadReply struct {
 // Listing is the answer of Repository.List, broken manifests included.
 type Listing struct {
 	Manifests []Manifest    `json:"manifests"`
-	Broken    []*wire.Fault `json:"broken,omitempty"`
+	Broken    []BrokenReply `json:"broken,omitempty"`
 }
 
-// SpaceReply says how many bytes are free.
-type SpaceReply struct {
+// BrokenReply is a backup whose manifest can't be read.
+type BrokenReply struct {
+	ID    string     `json:"id"`
+	Fault wire.Fault `json:"fault"`
+}
+
+// ProbeReply says how many bytes are free, -1 where the system can't say.
+type ProbeReply struct {
 	Free int64 `json:"free"`
 }
 

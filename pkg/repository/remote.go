@@ -47,11 +47,11 @@ func (r *Remote) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Space is how many bytes are free on the server's side.
-func (r *Remote) Space(ctx context.Context) (int64, error) {
-	var reply SpaceReply
-	if err := r.call(ctx, http.MethodGet, PathSpace, nil, &reply); err != nil {
-		return 0, fmt.Errorf("ask %s for its free space: %w", r.url, err)
+// Probe proves that a backup could be written on the server's side.
+func (r *Remote) Probe(ctx context.Context) (int64, error) {
+	var reply ProbeReply
+	if err := r.call(ctx, http.MethodPost, PathProbe, nil, &reply); err != nil {
+		return 0, fmt.Errorf("write to %s: %w", r.url, err)
 	}
 	return reply.Free, nil
 }
@@ -77,7 +77,10 @@ func (r *Remote) List(ctx context.Context, cluster string) ([]Manifest, error) {
 	}
 	broken := make([]error, len(listing.Broken))
 	for i, f := range listing.Broken {
-		broken[i] = Faults().Unpack(*f)
+		if err := CheckID(f.ID); err != nil {
+			return nil, fmt.Errorf("list backups in %s: %w", r.url, err)
+		}
+		broken[i] = &Damaged{ID: f.ID, Err: Faults().Unpack(f.Fault)}
 	}
 	return listing.Manifests, errors.Join(broken...)
 }
@@ -139,18 +142,14 @@ func (r *Remote) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(content)
 	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	resp, err := r.send(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if out == nil {
-		// A body that was read to its end leaves the connection for the next call.
-		_, err = io.Copy(io.Discard, resp.Body)
-	} else {
-		err = json.NewDecoder(resp.Body).Decode(out)
-	}
-	if err != nil {
+	if err := decodeAnswer(resp.Body, out); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	return nil

@@ -73,12 +73,16 @@ type Verification struct {
 type Repository interface {
 	// URL is the canonical form that Open accepts again.
 	URL() string
+	// Probe proves that a backup could be written: it makes and removes an empty
+	// file. free is how many bytes are left, -1 where that is unknown.
+	Probe(ctx context.Context) (free int64, err error)
 	// Writer begins a backup. Nothing of it is visible until Commit.
 	Writer(ctx context.Context, id, operation string) (Writer, error)
 	// Reader streams a backup's data and fails with ErrDamaged at its end if
 	// size or SHA-256 differ from the manifest's.
 	Reader(ctx context.Context, id string) (io.ReadCloser, Manifest, error)
-	// Get returns one manifest; List all of a cluster, or of all clusters for "", newest first.
+	// Get returns one manifest; List all of a cluster, or of all clusters for "",
+	// newest first. See SplitDamaged for those that List can't read.
 	Get(ctx context.Context, id string) (Manifest, error)
 	List(ctx context.Context, cluster string) ([]Manifest, error)
 	// MarkVerified replaces the manifest's Verified, atomically.

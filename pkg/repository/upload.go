@@ -64,7 +64,7 @@ func (w *upload) stream(body *io.PipeReader) {
 	defer close(w.sent)
 	resp, err := w.repo.send(w.ctx, http.MethodPut, w.path, body)
 	if err == nil {
-		_, err = io.Copy(io.Discard, resp.Body)
+		err = decodeAnswer(resp.Body, nil)
 		err = errors.Join(err, resp.Body.Close())
 	}
 	w.failure = err

@@ -50,11 +50,11 @@ func TestQuotaUsedUp(t *testing.T) {
 	data := distinct()
 	s.exhaust(data)
 	r := s.try("alarms", "list", "my-db")
-	if r.Code != 1 || !strings.Contains(r.Stdout, "NOSPACE") || !strings.Contains(r.Stderr, "alarms clear my-db") {
+	if r.Code != 10 || !strings.Contains(r.Stdout, "NOSPACE") || !strings.Contains(r.Stderr, "alarms clear my-db") {
 		t.Errorf("the list does not say so:\n%s", r)
 	}
 	for _, verb := range []string{"status", "diagnose"} {
-		if r := s.try(verb, "my-db"); r.Code != 1 || !strings.Contains(r.Stdout+r.Stderr, "kubectl dbop alarms clear my-db") {
+		if r := s.try(verb, "my-db"); r.Code != 10 || !strings.Contains(r.Stdout+r.Stderr, " alarms clear my-db") {
 			t.Errorf("%s does not say what to do:\n%s", verb, r)
 		}
 	}
@@ -108,14 +108,14 @@ func TestDamageFoundWhileRunning(t *testing.T) {
 	}))
 	s.must("compact", "my-db", "--keep-revisions", "0")
 	s.ok(harness.Until(s.ctx, alarmWithin, "etcd to find the damage", func(context.Context) error {
-		if r := s.try("alarms", "list", "my-db"); r.Code != 1 || !strings.Contains(r.Stdout, "CORRUPT") {
+		if r := s.try("alarms", "list", "my-db"); r.Code != 10 || !strings.Contains(r.Stdout, "CORRUPT") {
 			return errors.New(r.String())
 		}
 		return nil
 	}))
 	s.refused(4, []string{"the data of " + victim + " differs", "replace-member my-db " + victim}, "alarms", "clear", "my-db")
 	s.must("replace-member", "my-db", victim, "--force", "--yes")
-	if r := s.try("alarms", "list", "my-db"); r.Code != 1 || !strings.Contains(r.Stderr, "no member any more") {
+	if r := s.try("alarms", "list", "my-db"); r.Code != 10 || !strings.Contains(r.Stderr, "no member any more") {
 		t.Errorf("the alarm went with the member:\n%s", r)
 	}
 	if steps := s.plan("alarms", "clear", "my-db"); strings.Join(steps, " ") != "compare-members disarm-alarms/CORRUPT prove-write" {

@@ -156,11 +156,16 @@ func TestOperatorOutlivesServer(t *testing.T) {
 	}
 	pods := s.databasePods("my-db")
 	kubectl("delete", "crd", "databaseclusters.dbop.dev", "--wait=true")
+	time.Sleep(leftAloneFor)
+	s.definitions()
+	time.Sleep(leftAloneFor)
+	if after := s.databasePods("my-db"); !maps.Equal(pods, after) {
+		t.Errorf("pods before the kind went %v, after it came back %v", pods, after)
+	}
+	s.says(s.try("status", "my-db"), "databasecluster my-db is missing")
+	kubectl("delete", "crd", "databaseclusters.dbop.dev", "--wait=true")
 	s.must("operator", "release", "my-db")
 	s.must("configure", "my-db", "--set", "auto-compaction-retention=2h", "--dry-run=server")
-	if after := s.databasePods("my-db"); !maps.Equal(pods, after) {
-		t.Errorf("pods before the kind went %v, after %v", pods, after)
-	}
 	s.healthy("my-db", 3)
 
 	// It comes back, as an older one, and the operator finds out by itself.

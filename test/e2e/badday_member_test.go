@@ -114,7 +114,7 @@ func fullDisk(x *trouble) {
 func lostVolume(x *trouble) {
 	victim := x.member(x.choose.IntN(2) == 0)
 	x.lose(victim)
-	x.finds(knownWithin, victim, "its volume is gone", "kubectl dbop replace-member my-db "+victim)
+	x.finds(knownWithin, victim, "its volume is gone", " replace-member my-db "+victim)
 	x.refusing(victim)
 	x.judge(x.try("restart", "my-db"), 4, victim, "replace-member")
 	x.replace(victim)
@@ -130,7 +130,7 @@ func flippedBit(x *trouble) {
 	x.ok(err)
 	x.start(victim)
 	x.Logf("%d copies of one value damaged in the data of %s", copies, victim)
-	x.finds(knownWithin, victim, "it is damaged", "kubectl dbop replace-member my-db "+victim)
+	x.finds(knownWithin, victim, "it is damaged", " replace-member my-db "+victim)
 	x.refusing(victim)
 	x.replace(victim)
 }
@@ -153,8 +153,8 @@ func allPodsDeletedWhileScaling(x *trouble) {
 func crashingImage(x *trouble) {
 	p := x.begin("upgrade", "my-db", "--version", "3.6", "--image", "dbop.test/etcd-development/etcd:v3.5.35", "--skip-backup")
 	before := x.pods()
-	r := x.ends(p, 1)
-	x.judge(r, 1, "flag provided but not defined", "kubectl dbop cancel my-db")
+	r := x.ends(p, 9)
+	x.judge(r, 9, "flag provided but not defined", " cancel my-db")
 	moved := 0
 	for name, uid := range x.pods() {
 		if before[name] != uid {
@@ -164,7 +164,7 @@ func crashingImage(x *trouble) {
 	if moved != 1 {
 		x.Errorf("%d pods were restarted on an image that crashes", moved)
 	}
-	x.finds(knownWithin, "crashes again and again", "another version than its name", "kubectl dbop cancel my-db")
+	x.finds(knownWithin, "crashes again and again", "another version than its name", " cancel my-db")
 	x.ends(x.begin("cancel", "my-db"), 0)
 	for _, m := range x.status("my-db").Members {
 		if !strings.HasPrefix(m.Version, "3.5.") {

@@ -65,7 +65,7 @@ func majorityCut(x *trouble) {
 	node, _ := x.node(2)
 	x.cut(node)
 	x.within(missedWithin, "status to say that it does not serve", func() error {
-		if r := x.try("status", "my-db"); r.Code != 2 || !strings.Contains(r.Stdout, "does not serve") {
+		if r := x.try("status", "my-db"); r.Code != 11 || !strings.Contains(r.Stdout, "does not serve") {
 			return fmt.Errorf("status says:\n%s", r)
 		}
 		return nil
@@ -93,7 +93,7 @@ func nodeLost(x *trouble) {
 	x.refusing(members[0])
 	x.judge(x.try("replace-member", "my-db", members[0], "--yes"), 4, node, "silent", "kubectl delete node "+node)
 	x.ok(x.machine.Cluster(x.ctx, "node", "remove", node))
-	x.finds(2*missedWithin, members[0], "its volume is on a node that is not there any more", "kubectl dbop replace-member my-db "+members[0])
+	x.finds(2*missedWithin, members[0], "its volume is on a node that is not there any more", " replace-member my-db "+members[0])
 	x.replace(members[0])
 }
 

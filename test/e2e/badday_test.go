@@ -126,9 +126,9 @@ func (x *trouble) recovers() {
 }
 
 // within asks again and again until a condition holds.
-func (x *trouble) within(limit time.Duration, what string, holds func() error) {
-	x.Helper()
-	x.ok(harness.Until(x.ctx, limit, what, func(context.Context) error { return holds() }))
+func (s *scene) within(limit time.Duration, what string, holds func() error) {
+	s.Helper()
+	s.ok(harness.Until(s.ctx, limit, what, func(context.Context) error { return holds() }))
 }
 
 // begin starts a changing command, which is told to say what it waits for.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -46,13 +47,17 @@ func (s *scene) status(name string) sheet {
 // leader is the name of the member that leads.
 func (s *scene) leader(name string) string {
 	s.Helper()
-	for _, m := range s.status(name).Members {
-		if m.Role == "leader" {
-			return m.Name
+	leader := ""
+	s.ok(harness.Until(s.ctx, settledWithin, name+" to have a leader", func(context.Context) error {
+		for _, m := range s.status(name).Members {
+			if m.Role == "leader" {
+				leader = m.Name
+				return nil
+			}
 		}
-	}
-	s.Fatalf("%s has no leader", name)
-	return ""
+		return errors.New("no member leads")
+	}))
+	return leader
 }
 
 // healthy asks everybody: the tool, the database and Kubernetes must agree

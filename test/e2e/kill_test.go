@@ -109,7 +109,7 @@ func deadlies() []deadly {
 		}, check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
 		{name: "delete", version: "3.6", members: "1", arm: fixed("delete", "my-db", "--purge", "--yes"), check: func(s *scene) {
 			s.settledVolumes("my-db", 0)
-			if r := s.try("status", "my-db"); r.Code != 1 || !strings.Contains(r.Stderr, "not found") {
+			if r := s.try("status", "my-db"); r.Code != 6 || !strings.Contains(r.Stderr, "not found") {
 				s.Errorf("the cluster is still there:\n%s", r)
 			}
 		}, quiet: true},
@@ -218,7 +218,7 @@ func (d deadly) die(s *scene, results *ledger, title string, args, points []stri
 		row.runs++
 		// What the verb was armed with, such as the loss of a member, may need a
 		// moment to settle. Once it began, nothing may refuse to continue it.
-		for len(left) == len(points) && r.Code == 4 && time.Since(began) < settledWithin {
+		for len(left) == len(points) && (r.Code == 4 || r.Code == 5) && time.Since(began) < settledWithin {
 			s.Logf("%s: refused at first: %s", d.name, lastLines(r.Stderr, 2))
 			r = s.with(s.mortal(left...), args...)
 			row.runs++

@@ -117,7 +117,7 @@ func TestClockSkew(t *testing.T) {
 			first, err := holder.Start(s.ctx, elsewhereLine(s.cli.Path, s.ns, args)...)
 			s.ok(err)
 			s.ok(untilSaid(s.ctx, first, "my-db-2"))
-			s.judge(s.with(s.cli, "add-member", "my-db"), 4, "held by", "@elsewhere")
+			s.judge(s.with(s.cli, "add-member", "my-db"), 5, "held by", "@elsewhere")
 			s.ok(first.Signal(syscall.SIGKILL))
 			if r, err := first.Wait(); err != nil || !r.Killed() {
 				t.Fatalf("the holder did not live that long: %v\n%s", err, r)

@@ -37,7 +37,7 @@ func TestEveryVerb(t *testing.T) {
 	if last.Facts.Keys < 1000 {
 		t.Errorf("the last backup holds %d keys", last.Facts.Keys)
 	}
-	s.judge(s.try("status", "my-db"), 1, "my-db", "not found")
+	s.judge(s.try("status", "my-db"), 6, "my-db", "not found")
 	s.remembered()
 }
 

@@ -46,9 +46,9 @@ func TestLostInTheMiddle(t *testing.T) {
 				return nil
 			}))
 			s.destroy(lost)
-			s.refused(1, []string{lost}, "resume", "my-db")
-			s.refused(4, []string{"is not finished", "cancel"}, "replace-member", "my-db", lost, "--yes")
-			s.refused(1, []string{lost, "replace-member my-db " + lost}, "cancel", "my-db")
+			s.refused(9, []string{lost}, "resume", "my-db")
+			s.refused(5, []string{"is not finished", "cancel"}, "replace-member", "my-db", lost, "--yes")
+			s.refused(9, []string{lost, "replace-member my-db " + lost}, "cancel", "my-db")
 			s.must("replace-member", "my-db", lost, "--yes")
 			s.healthy("my-db", 3)
 			s.must("upgrade", "my-db", "--version", c.again, "--skip-backup")

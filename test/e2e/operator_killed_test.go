@@ -104,17 +104,17 @@ func TestOperatorKilled(t *testing.T) {
 func (s *scene) definitions() {
 	s.Helper()
 	s.mustKubectl("apply", "--server-side", "--force-conflicts", "-f", s.site.Root+"/deploy/crd")
-	s.ok(harness.Until(s.ctx, readyWithin, "the kind to be served", func(context.Context) error {
-		_, err := s.site.Client.Discovery().ServerResourcesForGroupVersion(v1alpha1.GroupVersion().String())
-		return err
-	}))
+	s.served("databaseclusters.dbop.dev")
+	s.served("databasebackups.dbop.dev")
 }
 
 // operating is the operator as a process of this machine, which dies at the
 // first of the points that it reaches.
 func (s *scene) operating(points ...string) *harness.Process {
 	s.Helper()
-	return s.begin(s.mortal(points...), "operator", "run", "--watch", s.ns, "--lease-namespace", s.ns, "--metrics-address", "0", "--health-address", "0")
+	cli := s.mortal(points...)
+	cli.Env["DBOP_REPOSITORY"] = "" // a pod has no directory of this machine
+	return s.begin(cli, "operator", "run", "--watch", s.ns, "--lease-namespace", s.ns, "--metrics-address", "0", "--health-address", "0")
 }
 
 // die has the wish carried out by operators of which each dies at the first

@@ -124,7 +124,7 @@ func TestOperatorReplicas(t *testing.T) {
 	for i, ns := range others {
 		c.readyIn(ns, "passing")
 		if i == 1 {
-			s.must(append([]string{"operator", "uninstall"}, install...)...)
+			s.must(append([]string{"operator", "uninstall", "--yes"}, install...)...)
 		}
 		began := time.Now()
 		s.ok(s.site.DeleteNamespace(s.ctx, ns, namespaceGoneWithin))
@@ -154,10 +154,8 @@ func (s *scene) leads() string {
 // putting it right is enough.
 func TestOperatorTurnsDown(t *testing.T) {
 	s := newScene(t, "opbad", "my-db", "taken")
-	s.definitions()
+	s.installOperator()
 	c := s.custom()
-	op := s.operating()
-	s.ok(untilSaid(s.ctx, op, "Starting workers"))
 
 	// A name that the command line took: both are named, nothing is touched.
 	s.create("taken", "3.6", "1")
@@ -181,7 +179,12 @@ func TestOperatorTurnsDown(t *testing.T) {
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) {
 		spec.Waive, spec.Config = []string{"downtime"}, map[string]string{"snapshot-count": "20000"}
 	}))
-	s.ok(untilSaid(s.ctx, op, `"step":"roll-member/my-db-1"`))
+	s.within(readyWithin, "the operator to restart my-db-1", func() error {
+		if r := s.kubectl("logs", "-l", "app.kubernetes.io/component=operator", "--tail=-1"); !strings.Contains(r.Stdout, `"step":"roll-member/my-db-1"`) {
+			return errors.New(r.String())
+		}
+		return nil
+	})
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Config["auto-compaction-retention"] = "2h" }))
 	c.ready("my-db", 1)
 	s.runsWith("my-db", "snapshot-count=20000")

@@ -81,15 +81,18 @@ func (c *custom) readyBy(bound time.Duration, name string, members int) {
 	c.healthy(name, members)
 }
 
+// installOperator runs the operator as a person does: in a pod, from the image of this build.
+func (s *scene) installOperator() {
+	s.Helper()
+	s.must("operator", "install", "--operator-namespace", s.ns, "--watch", s.ns)
+}
+
 // TestOperator installs an operator and has it do what commands do otherwise.
 func TestOperator(t *testing.T) {
 	s := newScene(t, "operator", "my-db")
-	s.must("operator", "install", "--operator-namespace", s.ns, "--watch", s.ns)
+	s.installOperator()
 	c := s.custom()
-	o := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "etcd", Version: "3.6.16", Members: 3, Registry: s.site.Env["DBOP_REGISTRY"],
-		Storage: v1alpha1.Storage{Size: resource.MustParse(storage)}}}
-	o.Name, o.Namespace = "my-db", s.ns
-	s.ok(harness.Until(s.ctx, readyWithin, "the kind to be served", func(ctx context.Context) error { return c.api.Create(ctx, o) }))
+	c.wanted(s.ns, "my-db", 3)
 	c.ready("my-db", 3)
 	c.rules()
 

@@ -72,7 +72,7 @@ func (c *custom) driftsUntilAsked(pods map[string]string) {
 	c.Helper()
 	c.kubectl("annotated", "annotate", "statefulset", "db1-1", "dbop.dev/rendering=of-another-version", "--overwrite")
 	c.kubectl("condition met", "wait", "--for=condition=Drifted", "dbc/db1", "--timeout=60s")
-	c.says(c.must("status", "db1"), "Rendered otherwise:     db1-1; kubectl dbop restart db1")
+	c.says(c.must("status", "db1"), "Rendered otherwise:     db1-1; kubectl dbop -n "+c.ns+" restart db1")
 	c.says(c.must("plan", "restart", "db1", "--allow-downtime"), "its template is renewed: this version renders it differently")
 	c.ready("db1", 1)
 	if now := c.databasePods("db1"); now["db1-1-0"] != pods["db1-1-0"] {

@@ -96,7 +96,7 @@ func TestOutsidePlain(t *testing.T) {
 		s.inside(fmt.Sprintf("hand-%d", i), "put", fmt.Sprintf("/kept/%d", i), "value")
 	}
 	var in inspection
-	s.frozen(func() { in = s.inspect(1, "hand") })
+	s.frozen(func() { in = s.inspect(10, "hand") })
 	if in.TLS || in.Auth != "off" || !in.Quorum || len(in.Members) != 3 {
 		t.Errorf("%+v", in)
 	}
@@ -111,9 +111,9 @@ func TestOutsidePlain(t *testing.T) {
 			t.Errorf("no finding of %s says %q: %+v", subject, words, in.Findings)
 		}
 	}
-	s.inspect(1, "-l", "app=hand")
-	s.inspect(1, "--endpoints", "hand-0:2379,hand-2")
-	s.refused(1, []string{"neither a StatefulSet nor a cluster"}, "inspect", "nobody")
+	s.inspect(10, "-l", "app=hand")
+	s.inspect(10, "--endpoints", "hand-0:2379,hand-2")
+	s.refused(6, []string{"neither a StatefulSet nor a cluster"}, "inspect", "nobody")
 	s.refused(2, []string{"exactly one way"}, "inspect", "hand", "-l", "app=hand")
 
 	s.frozen(func() { s.must("backup", "--from-statefulset", "hand") })

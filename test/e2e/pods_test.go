@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
@@ -38,11 +39,9 @@ func (s *scene) start(member string) {
 
 func (s *scene) replicas(member string, n int32) {
 	s.Helper()
-	sets := s.site.Client.AppsV1().StatefulSets(s.ns)
-	scale, err := sets.GetScale(s.ctx, member, metav1.GetOptions{})
-	s.ok(err)
-	scale.Spec.Replicas = n
-	_, err = sets.UpdateScale(s.ctx, member, scale, metav1.UpdateOptions{})
+	// A patch names no version of the object, so the controller's writes can't conflict with it.
+	_, err := s.site.Client.AppsV1().StatefulSets(s.ns).Patch(s.ctx, member, types.MergePatchType,
+		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n), metav1.PatchOptions{}, "scale")
 	s.ok(err)
 }
 

@@ -58,7 +58,7 @@ func (s *scene) loseMajority(name string) {
 	// even make another its leader once more.
 	var since time.Time
 	s.ok(harness.Until(s.ctx, time.Minute, "the majority to be lost", func(context.Context) error {
-		if r := s.try("status", name); r.Code != 2 {
+		if r := s.try("status", name); r.Code != 11 {
 			since = time.Time{}
 			return fmt.Errorf("it still serves: exit code %d", r.Code)
 		}
@@ -144,7 +144,7 @@ func TestRecoverBringsBack(t *testing.T) {
 		}
 		return err
 	}))
-	s.says(s.try("diagnose", "my-db"), "transient", "kubectl dbop recover my-db")
+	s.says(s.try("diagnose", "my-db"), "transient", " recover my-db")
 	s.refused(4, []string{"transient", "bring-back"}, "recover", "my-db", "--method", "data", "--confirm", "my-db")
 	s.refused(2, []string{"confirmation"}, "recover", "my-db")
 	r := s.must("recover", "my-db", "--yes")
@@ -179,12 +179,12 @@ func TestRecoverFromData(t *testing.T) {
 			volume := s.volumeIdentity(survivor)
 			s.lose(members[0], members[1])
 			s.ok(harness.Until(s.ctx, podWithin, "the quorum to be lost", func(context.Context) error {
-				if r := s.try("diagnose", "my-db"); r.Code != 2 {
+				if r := s.try("diagnose", "my-db"); r.Code != 11 {
 					return fmt.Errorf("diagnose:\n%s", r)
 				}
 				return nil
 			}))
-			s.says(s.try("diagnose", "my-db"), "permanent", "kubectl dbop recover my-db")
+			s.says(s.try("diagnose", "my-db"), "permanent", " recover my-db")
 			s.refused(4, []string{"volumes exist"}, "recover", "my-db", "--method", "bring-back", "--yes")
 			s.refused(2, []string{"--confirm my-db"}, "recover", "my-db", "--yes")
 			began := time.Now()
@@ -219,7 +219,7 @@ func TestRecoverFromBackup(t *testing.T) {
 			s.loseMajority("my-db")
 			damage(s, s.dataFile("my-db-3"))
 			r := s.try("recover", "my-db", "--confirm", "my-db")
-			s.judge(r, 1, "no data that is left can be used", "--method backup")
+			s.judge(r, 9, "no data that is left can be used", "--method backup")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,8 +56,8 @@ func TestForbidden(t *testing.T) {
 	s.create("my-db", "3.6", "1")
 	nobody, viewer := s.as("nobody", ""), s.as("viewer", "view")
 	who := "system:serviceaccount:" + s.ns + ":nobody"
-	s.quick(s.judge(s.with(nobody, "list"), 1, "list", "configmaps", s.ns, "clusterrole=edit", who))
-	s.quick(s.judge(s.with(nobody, "status", "my-db"), 1, "get", "configmaps", s.ns, "clusterrole=edit", who))
+	s.quick(s.judge(s.with(nobody, "list"), 7, "list", "configmaps", s.ns, "clusterrole=edit", who))
+	s.quick(s.judge(s.with(nobody, "status", "my-db"), 7, "get", "configmaps", s.ns, "clusterrole=edit", who))
 	s.ok(harness.Until(s.ctx, podWithin, "the namespace to be still", s.still))
 	before := s.snapshot()
 	for _, args := range [][]string{
@@ -65,7 +65,7 @@ func TestForbidden(t *testing.T) {
 		{"scale", "my-db", "--members", "3"},
 		{"delete", "my-db", "--yes"},
 	} {
-		s.quick(s.judge(s.with(viewer, args...), 1, "verb", s.ns, "clusterrole=edit"))
+		s.quick(s.judge(s.with(viewer, args...), 7, "verb", s.ns, "clusterrole=edit"))
 	}
 	s.same(before)
 }

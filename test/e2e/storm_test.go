@@ -85,7 +85,7 @@ func (s *scene) insist(cli harness.Command, results *ledger, l *load, args ...st
 			break
 		}
 		s.Logf("the %d. time:\n%s", row.runs, r)
-		if !slices.Contains([]int{1, 4}, r.Code) || !strings.Contains(r.Stderr, "error:") {
+		if !slices.Contains([]int{1, 4, 5, 9}, r.Code) || !strings.Contains(r.Stderr, "error:") {
 			s.Fatalf("it gave up without a word or with a wrong exit code:\n%s", r)
 		}
 		if row.runs == patience {

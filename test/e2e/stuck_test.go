@@ -19,13 +19,12 @@ func TestStuck(t *testing.T) {
 		flags []string
 	}{
 		{"image", []string{"image", "127.0.0.1:1/nobody/has:this"}, []string{"--image", "127.0.0.1:1/nobody/has:this"}},
-		{"volume", []string{"no-such-class"}, []string{"--storage-class", "no-such-class"}},
 		{"pod", []string{"schedul"}, []string{"--cpu", "500"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, "stuck", "my-db")
 			args := append([]string{"create", "my-db", "--engine", "etcd", "--members", "1", "--storage", storage}, c.flags...)
-			r := s.judge(s.try(args...), 1, c.words...)
+			r := s.judge(s.try(args...), 9, c.words...)
 			if r.Duration > namedWithin {
 				t.Errorf("it took %s to be named:\n%s", r.Duration, r)
 			}
@@ -34,4 +33,12 @@ func TestStuck(t *testing.T) {
 			s.settledVolumes("my-db", 0)
 		})
 	}
+}
+
+// TestUnknownClass asks for volumes that nothing can provision: whoever may read
+// storage classes is told before anything is made.
+func TestUnknownClass(t *testing.T) {
+	s := newScene(t, "class")
+	s.quick(s.refused(4, []string{"no storage class no-such-class"}, "create", "my-db", "--engine", "etcd", "--storage-class", "no-such-class"))
+	s.judge(s.try("status", "my-db"), 6, "not found")
 }

@@ -72,7 +72,8 @@ func (s *scene) completion() {
 		s.ok(os.Symlink(s.site.Bin, filepath.Join(bin, name)))
 	}
 	kubectl := s.site.Kubectl(s.home)
-	kubectl.Env["PATH"] = bin + string(os.PathListSeparator) + os.Getenv("PATH")
+	// Nothing else is on the PATH: kubectl plugin list fails where it finds a plugin twice.
+	kubectl.Env["PATH"] = bin
 	for _, c := range []struct {
 		args []string
 		want string

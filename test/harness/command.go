@@ -140,12 +140,23 @@ func (p *Process) Wait() (Result, error) {
 	return r, nil
 }
 
-// environment is the inherited one with overrides.
+// personal reports whether a variable of the person who runs the tests would
+// change what kubectl, etcdctl or the program under test does.
+func personal(name string) bool {
+	if strings.HasPrefix(name, "DBOP_CLUSTER_") {
+		return false // where hack/cluster keeps its things
+	}
+	return name == "XDG_DATA_HOME" || slices.ContainsFunc([]string{"DBOP_", "ETCDCTL_", "KUBECTL_"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
+}
+
+// environment is the inherited one with overrides, without what is personal.
 func environment(over map[string]string) []string {
 	var out []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		if _, replaced := over[name]; !replaced {
+		if _, replaced := over[name]; !replaced && !personal(name) {
 			out = append(out, kv)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/disk"
 )
 
 // filler is the file that takes a volume's space.
@@ -30,6 +32,23 @@ func Fill(volume string) (err error) {
 		}
 	}
 	if err := f.Sync(); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("fill %s: %w", volume, err)
+	}
+	return nil
+}
+
+// FillBut takes the space of a volume but so many bytes; Empty gives it back.
+func FillBut(volume string, left int64) (err error) {
+	free, err := disk.Free(volume)
+	if err != nil || free <= left {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(volume, filler), os.O_CREATE|os.O_WRONLY, 0o600) // #nosec G304 -- a test's own volume
+	if err != nil {
+		return fmt.Errorf("fill %s: %w", volume, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := syscall.Fallocate(int(f.Fd()), 0, 0, free-left); err != nil {
 		return fmt.Errorf("fill %s: %w", volume, err)
 	}
 	return nil

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +36,11 @@ func (s *Site) User(ctx context.Context, namespace, name, role, path string) err
 			return fmt.Errorf("give user %s the role %s: %w", name, role, err)
 		}
 	}
+	if role != "" {
+		if err := s.granted(ctx, namespace, name); err != nil {
+			return err
+		}
+	}
 	seconds := int64(tokenSeconds)
 	token, err := core.ServiceAccounts(namespace).CreateToken(ctx, name,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
@@ -41,6 +48,21 @@ func (s *Site) User(ctx context.Context, namespace, name, role, path string) err
 		return fmt.Errorf("make a token for user %s: %w", name, err)
 	}
 	return s.writeKubeconfig(path, namespace, &clientcmdapi.AuthInfo{Token: token.Status.Token}, s.Rest.Host)
+}
+
+// granted waits until the API server knows of a binding that was just made.
+func (s *Site) granted(ctx context.Context, namespace, name string) error {
+	review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               "system:serviceaccount:" + namespace + ":" + name,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "get", Resource: "configmaps"},
+	}}
+	return Until(ctx, time.Minute, "the rights of user "+name, func(ctx context.Context) error {
+		got, err := s.Client.AuthorizationV1().LocalSubjectAccessReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
+		if err == nil && !got.Status.Allowed {
+			err = fmt.Errorf("%s may not read ConfigMaps: %s", review.Spec.User, got.Status.Reason)
+		}
+		return err
+	})
 }
 
 // Unreachable writes a kubeconfig that leads to a port where nobody listens.

@@ -29,6 +29,8 @@ type governed struct {
 	// api is where the custom resource is; made counts those of this name.
 	api  client.WithWatch
 	made int
+	// ending is what was wanted last of a cluster that nobody wants any more.
+	ending *v1alpha1.DatabaseClusterSpec
 }
 
 func (p *person) governed(name string) *governed {
@@ -56,7 +58,7 @@ func (g *governed) edit(spec *v1alpha1.DatabaseClusterSpec) {
 	var err error
 	switch {
 	case spec == nil:
-		err = g.api.Delete(context.Background(), c)
+		g.ending = c.Spec.DeepCopy() // a deletion counts where an operator sees it: see end
 	case c == nil:
 		g.made++
 		c = &v1alpha1.DatabaseCluster{Spec: *spec.DeepCopy()}
@@ -87,6 +89,9 @@ func (g *governed) atRest() (rest bool, stalled string) {
 			stalled = x.Reason + ": " + x.Message
 		}
 	}
+	if g.ending != nil {
+		return false, stalled
+	}
 	calm := meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") || r.clusters[g.key.Name] != nil && r.clusters[g.key.Name].Spec.Stopped && c.Status.Summary == "stopped"
 	return calm && stalled == "" && c.Status.ObservedGeneration == c.Generation && r.active(g.key.Name) == nil, stalled
 }
@@ -98,8 +103,9 @@ var errStalled = errors.New("it is stalled")
 func (g *governed) operate(within time.Duration, orStalled bool) error {
 	for began := time.Now(); ; {
 		err := g.person.launch(func(ctx context.Context, a *actor) error {
-			r := g.reconciler(a)
+			r, deleted := g.reconciler(a), time.Time{}
 			for {
+				g.end(r, &deleted)
 				again, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: g.key})
 				if err != nil {
 					again.RequeueAfter = time.Second // a manager's queue does so too
@@ -125,6 +131,40 @@ func (g *governed) operate(within time.Duration, orStalled bool) error {
 	}
 }
 
+// end deletes the object of a cluster that nobody wants any more, while an
+// operator watches that has seen it with its record. Where one died before it
+// wrote that down, the object is applied again and deleted again, as the
+// operator asks for.
+func (g *governed) end(r *operator.Reconciler, deleted *time.Time) {
+	if g.ending == nil {
+		return
+	}
+	linked, confirmed := g.linked()
+	switch c := g.get(); {
+	case linked == "" || confirmed:
+	case c == nil && time.Since(*deleted) > time.Minute:
+		g.edit(g.ending)
+	case c != nil && linked == c.UID && deleted.IsZero():
+		*deleted = time.Now() // it is looked at once more, by this process, before
+	case c != nil && linked == c.UID:
+		if err := g.api.Delete(context.Background(), c); err == nil {
+			*deleted = time.Now()
+			r.Deleted(c)
+		}
+	}
+}
+
+// linked is the custom resource that the record names, "" without a record, and
+// whether it was written down that it was deleted.
+func (g *governed) linked() (types.UID, bool) {
+	defer g.person.world.lock()()
+	c := g.person.world.records.clusters[g.key.Name]
+	if c == nil {
+		return "", false
+	}
+	return types.UID(c.Annotations[v1alpha1.AnnotationCustom]), c.Status.Deletion != nil
+}
+
 // reconciler is the production code around a process.
 func (g *governed) reconciler(a *actor) *operator.Reconciler {
 	faulty := interceptor.NewClient(g.api, interceptor.Funcs{
@@ -141,7 +181,7 @@ func (g *governed) reconciler(a *actor) *operator.Reconciler {
 	})
 	return &operator.Reconciler{
 		Custom: faulty, Fresh: faulty, Store: store{a}, Events: &events.FakeRecorder{}, Engines: []engine.Engine{a.world.engine},
-		Served: func(context.Context) (bool, error) { return true, nil },
+		Definition: func(context.Context) (string, error) { return "definition", nil },
 		Runner: func(engine.Engine, *v1alpha1.DatabaseCluster, ops.Reporter) *ops.Runner {
 			r := a.runner(g.person.decide)
 			r.Stop = nil

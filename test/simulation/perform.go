@@ -100,10 +100,13 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{}, s.stop(ctx, st, step.Members)
 	case ops.ActionNewEpoch:
 		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.BeginEpoch(c, st.Operation, freeName(st)) })
+	case ops.ActionOldEpoch:
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToEpoch(c, st.Operation) })
 	case ops.ActionDeleteVolume:
 		return ops.Result{}, s.deleteVolumes(ctx, st, step.Members)
 	case ops.ActionDeleteAll:
-		return ops.Result{}, s.do(ctx, "delete objects", func() error { *o = objects{}; return nil })
+		return ops.Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}},
+			s.do(ctx, "delete objects", func() error { *o = objects{}; return nil })
 	case ops.ActionForget:
 		err := store{s.actor}.DeleteCluster(ctx, st.Cluster)
 		if errors.Is(err, kube.ErrNotFound) {

@@ -15,6 +15,12 @@
 {{- if eq ($o.metadata.namespace | default "") "dbop-system" -}}
 {{- $_ := set $o.metadata "namespace" .root.Release.Namespace -}}
 {{- end -}}
+{{- if and (eq $o.metadata.name "dbop-operator-definition") (ne .root.Release.Namespace "dbop-system") -}}
+{{- $_ := set $o.metadata "name" (printf "dbop-operator-definition-%s" .root.Release.Namespace) -}}
+{{- if $o.roleRef -}}
+{{- $_ := set $o.roleRef "name" $o.metadata.name -}}
+{{- end -}}
+{{- end -}}
 {{- range $o.subjects -}}
 {{- if eq (.namespace | default "") "dbop-system" -}}
 {{- $_ := set . "namespace" $.root.Release.Namespace -}}

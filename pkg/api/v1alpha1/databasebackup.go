@@ -39,12 +39,12 @@ type DatabaseBackupList struct {
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a backup is asked for once: make another object",reason=FieldValueForbidden
 type DatabaseBackupSpec struct {
 	// Cluster is the name of a DatabaseCluster in the same namespace.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Cluster string `json:"cluster"`
 	// Repository is where it goes, "pvc:CLAIM" or "pvc:CLAIM/PATH"; that of the
 	// cluster by default.
-	// +kubebuilder:validation:Pattern=`^pvc:.+`
+	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?)?$`
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // DatabaseCluster is one database cluster: the wanted state in Spec, and in
@@ -20,7 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Engine",type=string,JSONPath=`.spec.engine`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.ready`
-// +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`
+// +kubebuilder:printcolumn:name="Leader",type=string,JSONPath=`.status.leader`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.summary`
 // +kubebuilder:printcolumn:name="Last-Backup",type=date,JSONPath=`.status.lastBackup.time`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -71,17 +72,24 @@ type DatabaseClusterSpec struct {
 	// Resources are requests and limits of the database container.
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Image overrides the image of the catalog, tag or digest included.
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?)?$`
+	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 	// Registry replaces the registry host of every catalog image, for sites
 	// that mirror.
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*)?$`
+	// +kubebuilder:validation:MaxLength=255
 	Registry string `json:"registry,omitempty"`
 	// HelperImage is the image of this tool, for pods that load or keep backups.
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?)?$`
+	// +kubebuilder:validation:MaxLength=512
 	HelperImage string `json:"helperImage,omitempty"`
 	// TLS says how clients and peers are secured.
 	TLS TLS `json:"tls,omitempty"`
 	// Auth says whether clients must log in, and as whom they can.
 	Auth Auth `json:"auth,omitempty"`
 	// Config holds engine options by name, without leading dashes.
+	// +kubebuilder:validation:MaxProperties=200
 	Config map[string]string `json:"config,omitempty"`
 	// AntiAffinity is "Preferred" (default) or "Required": members on
 	// different nodes.
@@ -129,6 +137,8 @@ type Storage struct {
 	// +kubebuilder:default="1Gi"
 	Size resource.Quantity `json:"size,omitempty"`
 	// ClassName is the storage class; nil takes the default class.
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:MaxLength=253
 	ClassName *string `json:"className,omitempty"`
 }
 
@@ -141,6 +151,8 @@ type TLS struct {
 	// CASecret names a secret of type kubernetes.io/tls with an authority of the
 	// person's. It is read when the cluster is created and when the authority
 	// is rotated, and never changed.
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:MaxLength=253
 	CASecret string `json:"caSecret,omitempty"`
 	// Issuer of cert-manager that signs an authority for this cluster alone. It
 	// is asked when the cluster is created and when the authority is rotated.
@@ -149,14 +161,18 @@ type TLS struct {
 
 // Issuer names an issuer of cert-manager.
 type Issuer struct {
-	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// Kind is Issuer, of the cluster's namespace, if not set.
 	// +kubebuilder:default=Issuer
+	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z0-9]*)?$`
+	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind,omitempty"`
 	// Group is that of cert-manager itself if not set; other issuers have their own.
 	// +kubebuilder:default=cert-manager.io
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
 }
 
@@ -168,13 +184,16 @@ type Auth struct {
 	// Enabled turns away clients that don't log in.
 	Enabled bool `json:"enabled,omitempty"`
 	// Users that were made besides the administrator and the applications' user.
+	// +kubebuilder:validation:MaxItems=1000
 	Users []DatabaseUser `json:"users,omitempty"`
 }
 
 // DatabaseUser is a user of the database. The password is in a secret alone.
 type DatabaseUser struct {
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
 	Name string `json:"name"`
 	// Prefix of the keys that the user may use; "" is every key.
+	// +kubebuilder:validation:MaxLength=1024
 	Prefix string `json:"prefix,omitempty"`
 	// ReadOnly forbids writing.
 	ReadOnly bool `json:"readOnly,omitempty"`
@@ -186,18 +205,22 @@ type DatabaseUser struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && self.repository.startsWith('pvc:')",message="scheduled backups go to a claim: repository must be \"pvc:CLAIM\" or \"pvc:CLAIM/PATH\"",fieldPath=".repository",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !has(self.timeZone) && !has(self.keep)",message="timeZone and keep are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
 type BackupPolicy struct {
-	// Repository is a repository URL: "dir:/path" or "pvc:claim-name[/path]".
+	// Repository is "pvc:CLAIM" or "pvc:CLAIM/PATH"; a custom resource names no
+	// directory of a machine ("dir:/path"), which only the command line has.
+	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?)?$`
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
 	// Schedule is when backups are taken, as cron writes it: "0 2 * * *". A
 	// CronJob takes them, with an operator or without.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[-0-9A-Za-z*/,?@ ]+$`
 	Schedule string `json:"schedule,omitempty"`
 	// TimeZone of the schedule, for example "Europe/Berlin"; that of the
 	// controller manager by default, which mostly is UTC.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][-+_/A-Za-z0-9]*$`
 	TimeZone string `json:"timeZone,omitempty"`
 	// Keep is how many scheduled backups stay; older ones are deleted after each
 	// run. Without it all stay. Those taken by hand always do, and so does the
@@ -209,19 +232,29 @@ type BackupPolicy struct {
 // RestoreSource is the backup that a cluster begins from.
 type RestoreSource struct {
 	// Repository is a repository URL, see BackupPolicy.
+	// +kubebuilder:validation:Pattern=`^pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?$`
+	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository"`
 	// Backup is the identifier inside the repository.
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][-a-z0-9TZ]*$`
+	// +kubebuilder:validation:MaxLength=128
 	Backup string `json:"backup"`
 	// KeepRevision leaves the revision as it was in the backup. The default
 	// bumps it and marks it compacted, so that no watcher sees time go back.
 	KeepRevision bool `json:"keepRevision,omitempty"`
 	// RootSecret names a secret with the administrator's password of the time of
 	// the backup, where the backup demands one and no certificate stands in for it.
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:MaxLength=253
 	RootSecret string `json:"rootSecret,omitempty"`
 }
 
 // DatabaseClusterStatus holds facts that can't be observed again, and a summary for readers.
 type DatabaseClusterStatus struct {
+	// ID is the permanent identifier of the cluster, on all of its objects too.
+	// It is made with the cluster and never changes, also when data is restored
+	// in place.
+	ID string `json:"id,omitempty"`
 	// ObservedGeneration is the generation that Conditions speak of.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions are Ready, Reconciling and Stalled.
@@ -239,17 +272,31 @@ type DatabaseClusterStatus struct {
 	Selector string `json:"selector,omitempty"`
 	// Ready is the number of healthy members of those that are wanted, as "2/3".
 	Ready string `json:"ready,omitempty"`
-	// Primary is the member that leads.
-	Primary string `json:"primary,omitempty"`
+	// Leader is the member that leads.
+	Leader string `json:"leader,omitempty"`
 	// Operation in flight, by the name of its record.
 	Operation string `json:"operation,omitempty"`
 	// Operator that looks after this cluster, as the namespace and name of its heartbeat lease.
 	Operator string `json:"operator,omitempty"`
+	// Deletion is set once an operator saw the custom resource being deleted.
+	Deletion *Deletion `json:"deletion,omitempty"`
 	// Pause says who paused the cluster with a command.
 	Pause *Pause `json:"pause,omitempty"`
 	// LastBackup and LastVerifiedBackup are the newest ones known to this tool.
 	LastBackup         *BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *BackupReference `json:"lastVerifiedBackup,omitempty"`
+}
+
+// Deletion is the deletion of a custom resource that a running operator saw,
+// while the definition of its kind was there to stay. It is written before the
+// database is ended.
+type Deletion struct {
+	// Object is the UID of the custom resource.
+	Object types.UID `json:"object"`
+	// Record is the UID of the record that this was written to: in a copy of the
+	// record, restored from a backup, it means nothing.
+	Record types.UID   `json:"record"`
+	At     metav1.Time `json:"at"`
 }
 
 // Pause says who asked that nobody acts on a cluster, from which host, and when.

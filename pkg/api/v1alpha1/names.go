@@ -20,12 +20,27 @@ const (
 	LabelPhase = "dbop.dev/phase"
 	// LabelPurpose marks helper pods: "load", "verify", "repository" and so on.
 	LabelPurpose = "dbop.dev/purpose"
+	// LabelUse with the value UseCluster offers a secret to custom resources: an
+	// operator reads no other secret that they name.
+	LabelUse   = "dbop.dev/use"
+	UseCluster = "databasecluster"
 	// AnnotationCustom is the UID of the custom resource that a record belongs
 	// to, on the record; without it the command line alone has a say.
 	AnnotationCustom = "dbop.dev/custom-resource"
+	// AnnotationDefinition is the UID of the CustomResourceDefinition that served
+	// that custom resource, on the record; without it no deletion of the object
+	// ends the database.
+	AnnotationDefinition = "dbop.dev/custom-resource-definition"
+	// AnnotationConfirmDeletion is set by a person on a custom resource that a
+	// tool manages, with the object's own name as its value: its deletion then
+	// ends the database, whoever deletes it.
+	AnnotationConfirmDeletion = "dbop.dev/confirm-deletion"
 	// FieldManager is the one field manager of server-side apply, for CLI and operator.
 	FieldManager = "kubectl-dbop"
 )
+
+// DefinitionName is the name of the CustomResourceDefinition of DatabaseCluster.
+const DefinitionName = "databaseclusters.dbop.dev"
 
 // MaxNameLength bounds a cluster's name, so that "<name>-<n>-<hash>" still fits
 // the 63 characters of a label value (StatefulSet's controller-revision-hash).

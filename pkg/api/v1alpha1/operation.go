@@ -34,6 +34,7 @@ const (
 	VerbConfigure     Verb = "configure"
 	VerbResize        Verb = "resize"
 	VerbRecover       Verb = "recover"
+	VerbRepair        Verb = "repair"
 
 	VerbEnableAuth        Verb = "auth-enable"
 	VerbDisableAuth       Verb = "auth-disable"
@@ -123,7 +124,9 @@ type OperationSpec struct {
 	MinGain int64 `json:"minGain,omitempty"`
 	// Compaction says how much history compact and alarms-clear drop.
 	Compaction *Compaction `json:"compaction,omitempty"`
-	// Pods are the UIDs, by member, of the pods that a restart renews.
+	// Quiet limits a repair to what restarts no member.
+	Quiet bool `json:"quiet,omitempty"`
+	// Pods are the UIDs, by member, of the pods that a restart or a repair renews.
 	Pods map[string]string `json:"pods,omitempty"`
 	// Change is what configure and resize were asked for. Settings is what that
 	// makes of the whole, and FromSettings the whole before: where cancel goes back to.
@@ -153,6 +156,8 @@ type OperationSpec struct {
 	// clients wanted to log in, before; nil in records of tools that did not write it down.
 	FromStopped *bool `json:"fromStopped,omitempty"`
 	FromAuth    *bool `json:"fromAuth,omitempty"`
+	// FromUser is whether User was listed in the cluster before.
+	FromUser bool `json:"fromUser,omitempty"`
 	// Undoes names the record of the operation that this one takes back.
 	Undoes string `json:"undoes,omitempty"`
 	// Repository and Backup name the backup that is made, checked or loaded.
@@ -180,8 +185,11 @@ type OperationSpec struct {
 	User *DatabaseUser `json:"user,omitempty"`
 	// DropOld ends what a rotation left valid.
 	DropOld bool `json:"dropOld,omitempty"`
-	// Purge drops the volumes on delete.
+	// Purge drops the volumes on delete; on create those that an earlier
+	// cluster of the same name left.
 	Purge bool `json:"purge,omitempty"`
+	// FromEpoch is what an in-place restore replaces: where cancel goes back to.
+	FromEpoch *Epoch `json:"fromEpoch,omitempty"`
 	// InPlace restores over the running cluster.
 	InPlace bool `json:"inPlace,omitempty"`
 	// KeepRevision, see RestoreSource.
@@ -200,6 +208,15 @@ type OperationSpec struct {
 	RequestedFrom string `json:"requestedFrom,omitempty"`
 	// Command is the line that continues or repeats this operation.
 	Command string `json:"command,omitempty"`
+}
+
+// Epoch is what belongs to one life of a cluster's data.
+type Epoch struct {
+	Formation   Formation      `json:"formation"`
+	RestoreFrom *RestoreSource `json:"restoreFrom,omitempty"`
+	// Auth and Stopped are whether clients had to log in, and whether the cluster was wanted stopped.
+	Auth    bool `json:"auth,omitempty"`
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // Compaction is how much of the history of its data a database drops.
@@ -273,6 +290,8 @@ const (
 	// FactBytes and FactRevision are the size of that backup, and how far it reaches.
 	FactBytes    = "backup-bytes"
 	FactRevision = "backup-revision"
+	// FactKept lists the volumes that another epoch left as they were.
+	FactKept = "kept-volumes"
 	// FactPruned is set to the number of backups that retention deleted.
 	FactPruned = "pruned"
 	// FactPrepared is set to the target version once the members are ready for it.
@@ -285,6 +304,8 @@ const (
 	FactCompared = "compared"
 	// FactWritten is set once every member took a write.
 	FactWritten = "written"
+	// FactObjectsDeleted is set once the objects of a deleted cluster are gone, but for its volumes and records.
+	FactObjectsDeleted = "objects-deleted"
 	// FactProved is set once authentication was tried from all sides.
 	FactProved = "proved"
 )

@@ -116,13 +116,17 @@ func (*Engine) Options(c *v1alpha1.DatabaseCluster, target string) (map[string]s
 }
 
 // effective are the options of a member's process: our defaults, and a
-// person's own on top.
+// person's own on top. An option that is given etcd's own default is left out,
+// as the process does the same with and without it: no member restarts for it.
 func effective(spec v1alpha1.DatabaseClusterSpec, v version) (map[string]string, error) {
 	out, err := defaults(spec, v)
 	if err != nil {
 		return nil, err
 	}
 	for name, value := range spec.Config {
+		if _, ours := out[name]; !ours && value == options[name].usual(v) {
+			continue
+		}
 		if name == featureGates {
 			value = out[featureGates] + "," + value
 		}

@@ -41,6 +41,38 @@ func TestOptionsAreWhatIsRendered(t *testing.T) {
 	}
 }
 
+// TestDefaultGivenExplicitlyRestartsNobody: the process is the same with it. A
+// version with another default is another matter.
+func TestDefaultGivenExplicitlyRestartsNobody(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		version, name, value string
+		same                 bool
+	}{
+		{"3.6.16", "snapshot-count", "10000", true},
+		{"3.5.35", "snapshot-count", "10000", false},
+		{"3.5.35", "snapshot-count", "100000", true},
+		{"3.6.16", modeOption, ourMode, true},
+		{"3.6.16", retentionOption, ourRetention, true},
+		{"3.6.16", retentionOption, "0", false},
+		{"3.6.16", "log-level", "debug", false},
+	} {
+		plain, given := cluster(), cluster()
+		given.Spec.Config = map[string]string{c.name: c.value}
+		without, err := New().Options(plain, c.version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, err := New().Options(given, c.version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if maps.Equal(with, without) != c.same {
+			t.Errorf("%s: %s=%s: %v, without it %v", c.version, c.name, c.value, with, without)
+		}
+	}
+}
+
 func TestOptionsFollowTheVolume(t *testing.T) {
 	t.Parallel()
 	c := cluster()

@@ -118,7 +118,7 @@ func (f *fleet) serveAuthenticated(series string) {
 	if err := f.client(f.name(1), func(ctx context.Context, c *clientv3.Client) error { _, err := c.AlarmList(ctx); return err }); err != nil {
 		t.Errorf("list alarms: %v", err)
 	}
-	f.whenReady("remove", func() error { return f.session.Deregister(ctx, joining) })
+	f.whenReady("remove", func() error { return f.session.Deregister(ctx, joining, f.registered(joining)) })
 	f.kill(joining)
 }
 

@@ -71,6 +71,8 @@ func newConnection(access engine.Access, at addresses, member string, login *log
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }),
 			grpc.WithNoProxy(),
+			grpc.WithMaxHeaderListSize(mostHeader),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCounting())),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 				MinConnectTimeout: connectTimeout,
@@ -88,6 +90,8 @@ func newConnection(access engine.Access, at addresses, member string, login *log
 		TLSHandshakeTimeout: connectTimeout,
 		IdleConnTimeout:     time.Minute,
 		MaxIdleConns:        1,
+
+		MaxResponseHeaderBytes: mostHeader,
 	}
 	c.client, c.http, c.base, c.secure = client, &http.Client{Transport: transport}, base, secure
 	c.named = !access.Outside && secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)
@@ -103,16 +107,4 @@ func (c *connection) maintenance() clientv3.Maintenance {
 func (c *connection) close() error {
 	c.http.CloseIdleConnections()
 	return c.client.Close()
-}
-
-// once sends a request a single time and fails at once if the member can't be
-// reached, with the reason. The client's own way is to wait and retry until
-// the deadline, which hides the reason; here the caller observes and decides.
-func once(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
-}
-
-// onceStream is once for streams; a snapshot can't be resumed in the middle.
-func onceStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return streamer(ctx, desc, cc, method, append(opts, grpc.WaitForReady(false))...)
 }

@@ -42,10 +42,10 @@ func (*Engine) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error 
 func supported(s string) (version, error) {
 	v, err := parseVersion(s)
 	if err != nil {
-		return version{}, refuse("version", "give a full version such as "+defaultVersion, "%v", err)
+		return version{}, unknownVersion("give a full version such as "+defaultVersion, "%v", err)
 	}
 	if v.line().less(oldestLine) || newestLine.less(v.line()) {
-		return version{}, refuse("version", fmt.Sprintf("choose a version from %s to %s", oldestLine, newestLine),
+		return version{}, unknownVersion(fmt.Sprintf("choose a version from %s to %s", oldestLine, newestLine),
 			"etcd %s is not supported", v.line())
 	}
 	return v, nil

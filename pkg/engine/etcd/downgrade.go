@@ -14,7 +14,7 @@ const downgradeDocs = "https://etcd.io/docs/v3.6/downgrades/"
 func (e *Engine) CheckDowngrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, target string) error {
 	to, err := parseVersion(target)
 	if err != nil {
-		return refuse("version", "write it as 3.5 or 3.5.35", "%q is no version of etcd", target)
+		return unknownVersion("write it as 3.5 or 3.5.35", "%q is no version of etcd", target)
 	}
 	if err := whole(v); err != nil {
 		return err

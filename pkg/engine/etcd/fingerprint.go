@@ -41,11 +41,15 @@ func fingerprint(ctx context.Context, kv clientv3.KV) (engine.Fingerprint, error
 	for {
 		page, err := kv.Get(ctx, key, clientv3.WithFromKey(), clientv3.WithSerializable(),
 			clientv3.WithLimit(limit), clientv3.WithRev(revision))
+		if tooLong(err) && limit > 1 {
+			limit /= 2
+			continue
+		}
 		if err != nil {
 			return engine.Fingerprint{}, err
 		}
 		if revision == 0 {
-			revision = page.Header.Revision
+			revision = page.Header.GetRevision()
 		}
 		bytes := 0
 		for _, pair := range page.Kvs {

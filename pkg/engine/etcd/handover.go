@@ -53,7 +53,7 @@ func (s *session) awaitLead(ctx context.Context, member string) error {
 	ticker := time.NewTicker(leadInterval)
 	defer ticker.Stop()
 	for {
-		if status, _, _ := s.askWhoLeads(ctx, member); status != nil && status.Leader == status.Header.MemberId {
+		if status, _, _ := s.askWhoLeads(ctx, member); status != nil && status.Leader == status.Header.GetMemberId() {
 			return nil
 		}
 		select {

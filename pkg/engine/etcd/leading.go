@@ -98,7 +98,7 @@ func (s *session) askWhoLeads(ctx context.Context, member string) (status *clien
 		if answer.Leader == 0 {
 			return true
 		}
-		if answer.Leader == answer.Header.MemberId {
+		if answer.Leader == answer.Header.GetMemberId() {
 			named = member
 			return true
 		}

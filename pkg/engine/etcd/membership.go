@@ -80,18 +80,14 @@ func (s *session) Promote(ctx context.Context, member string) error {
 	return nil
 }
 
-// Deregister implements engine.Session. An entry without a name is called by its ID.
-func (s *session) Deregister(ctx context.Context, member string) error {
+// Deregister implements engine.Session. etcd never gives an ID to another member.
+func (s *session) Deregister(ctx context.Context, member, id string) error {
 	err := s.atLeader(ctx, func(ctx context.Context, c *connection) error {
-		entry, ok, err := s.find(ctx, c, named(member))
-		if err != nil || !ok {
-			return err
-		}
-		id, err := parseID(entry.ID)
+		number, err := parseID(id)
 		if err != nil {
 			return err
 		}
-		_, err = c.client.MemberRemove(ctx, id)
+		_, err = c.client.MemberRemove(ctx, number)
 		if errors.Is(rpctypes.Error(err), rpctypes.ErrMemberNotFound) {
 			return nil
 		}

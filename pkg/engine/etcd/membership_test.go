@@ -108,14 +108,30 @@ func (f *fleet) handOver() {
 	}
 }
 
+// registered is the identity of a member in the member list, "" for none.
+func (f *fleet) registered(name string) string {
+	r, _ := f.session.Observe(f.t.Context(), f.names()).Registered(name)
+	return r.ID
+}
+
 func (f *fleet) deregister() {
 	t, ctx, seed := f.t, f.t.Context(), f.name(1)
 	if err := New().CheckRemove(f.healthy(f.names()...), seed); err != nil {
 		t.Errorf("remove one of two: %v", err)
 	}
+	id := f.registered(seed)
 	for range 2 {
-		f.whenReady("deregister", func() error { return f.session.Deregister(ctx, seed) })
+		f.whenReady("deregister", func() error { return f.session.Deregister(ctx, seed, id) })
 	}
+	// A successor of that name is another member: who still holds the former
+	// identity does not remove it.
+	f.whenReady("register a successor", func() error { return f.session.Register(ctx, seed) })
+	f.whenReady("deregister the former once more", func() error { return f.session.Deregister(ctx, seed, id) })
+	successor := f.registered(seed)
+	if successor == "" || successor == id {
+		t.Errorf("the successor of %s has the identity %q", id, successor)
+	}
+	f.whenReady("deregister the successor", func() error { return f.session.Deregister(ctx, seed, successor) })
 	v := f.healthy(f.name(2))
 	if _, ok := v.Registered(seed); ok {
 		t.Errorf("roster after removal: %v", v.Roster)

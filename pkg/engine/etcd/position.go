@@ -67,3 +67,19 @@ func (*Engine) Spell(p engine.Position) []engine.Reading {
 	return []engine.Reading{{Name: "revision", Value: at.revision}, {Name: "term", Value: int64(at.term)}, // #nosec G115 -- see above
 		{Name: "index", Value: int64(at.applied)}} // #nosec G115 -- see above
 }
+
+var _ engine.Measurer = (*Engine)(nil)
+
+// Behind implements engine.Measurer: by applied index, as Compare. One that was
+// asked a moment later than the other is not behind.
+func (*Engine) Behind(member, other engine.Position) (int64, bool) {
+	m, okM := parsePosition(member)
+	o, okO := parsePosition(other)
+	if !okM || !okO || m.cluster != o.cluster {
+		return 0, false
+	}
+	if m.applied >= o.applied {
+		return 0, true
+	}
+	return int64(o.applied - m.applied), true // #nosec G115 -- no log has so many entries
+}

@@ -56,3 +56,23 @@ func FuzzVersion(f *testing.F) {
 		}
 	})
 }
+
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		member, other engine.Position
+		want          int64
+		ok            bool
+	}{
+		{"c1/2/93/50", "c1/2/100/50", 7, true},
+		{"c1/2/100/50", "c1/2/100/50", 0, true},
+		{"c1/2/101/50", "c1/2/100/50", 0, true},
+		{"c1/3/99/50", "c1/2/100/50", 1, true},
+		{"c2/2/99/50", "c1/2/100/50", 0, false},
+		{"", "c1/2/100/50", 0, false},
+	} {
+		if got, ok := New().Behind(c.member, c.other); got != c.want || ok != c.ok {
+			t.Errorf("%q is %d behind %q (%t), want %d (%t)", c.member, got, c.other, ok, c.want, c.ok)
+		}
+	}
+}

@@ -17,7 +17,7 @@ func (*Engine) Preparation(v engine.View, target string) string {
 		switch {
 		case err != nil:
 		case to.line() == v2FreeLine && from.line().less(v2FreeLine):
-			return "3.7 can't read log entries that 3.5 wrote; a snapshot puts them behind"
+			return "3.7 can't read log entries in the format of 3.5, which an old log may hold; after a snapshot it does not need them"
 		case to.line().less(from.line()):
 			return fmt.Sprintf("a member tells of the older storage a moment before it has saved its log as such, and killed in that moment %s can't read it", to.line())
 		}

@@ -12,6 +12,11 @@ func refuse(check, hint, reason string, args ...any) error {
 	return &engine.Refusal{Check: check, Reason: fmt.Sprintf(reason, args...), Hint: hint}
 }
 
+// unknownVersion refuses a version that does not exist.
+func unknownVersion(hint, reason string, args ...any) error {
+	return &engine.Refusal{Check: "version", Unknown: true, Reason: fmt.Sprintf(reason, args...), Hint: hint}
+}
+
 // command spells a command for the cluster that the view shows. A view does
 // not carry the cluster's name, its members' names do.
 func command(verb string, v engine.View) string {

@@ -4,6 +4,8 @@ package opstest
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -119,6 +121,19 @@ func (whole) Write(p []byte) (int, error) { return len(p), nil }
 func (whole) Close() error                { return nil }
 
 func (Engine) CheckStream() io.WriteCloser { return whole{} }
+
+// OpenSnapshot takes a file that begins with "snapshot"; its version may follow.
+func (Engine) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) {
+	content, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return engine.SnapshotFacts{}, err
+	}
+	schema, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "snapshot")
+	if !ok {
+		return engine.SnapshotFacts{}, fmt.Errorf("%w: it begins with %.4q", engine.ErrNotSnapshot, content)
+	}
+	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Schema: strings.TrimSpace(schema), Members: []string{"a", "b", "c"}}, nil
+}
 
 func (Engine) CheckRestore(from, target string) error {
 	if target < from {

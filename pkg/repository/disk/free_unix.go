@@ -12,6 +12,13 @@ import (
 // Free is how many bytes an unprivileged process may still write under path.
 // It wraps errors.ErrUnsupported where the system can't say.
 func Free(path string) (int64, error) {
+	free, _, err := Usage(path)
+	return free, err
+}
+
+// Usage is how many bytes are free under path, as Free says, and how many the
+// file system has. It wraps errors.ErrUnsupported where the system can't say.
+func Usage(path string) (free, total int64, err error) {
 	var st syscall.Statfs_t
 	for {
 		err := syscall.Statfs(path, &st)
@@ -19,19 +26,21 @@ func Free(path string) (int64, error) {
 			continue
 		}
 		if err != nil {
-			return 0, fmt.Errorf("ask for the free space under %s: %w", path, err)
+			return 0, 0, fmt.Errorf("ask for the free space under %s: %w", path, err)
 		}
 		break
 	}
-	blocks, size := signed(st.Bavail), signed(st.Bsize)
-	if blocks < 0 {
-		// BSD counts below zero once only the reserve of root is left.
-		return 0, nil
-	}
+	size := signed(st.Bsize)
+	// BSD counts below zero once only the reserve of root is left.
+	return inBytes(max(signed(st.Bavail), 0), size), inBytes(signed(st.Blocks), size), nil
+}
+
+// inBytes multiplies, up to what a count of bytes can hold.
+func inBytes(blocks, size int64) int64 {
 	if size > 0 && blocks > math.MaxInt64/size {
-		return math.MaxInt64, nil
+		return math.MaxInt64
 	}
-	return blocks * size, nil
+	return blocks * size
 }
 
 // signed levels the types that the systems chose for their counts.

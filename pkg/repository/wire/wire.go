@@ -16,6 +16,9 @@ type Dial func(ctx context.Context) (net.Conn, error)
 // count, small enough that memory doesn't.
 const Chunk = 1 << 20
 
+// maxHeader bounds the headers of an answer; the largest carries a manifest.
+const maxHeader = 2 << 20
+
 // NewClient makes an HTTP client whose every connection comes from dial.
 // Proxies, redirects and compression are off: the peer is one known process.
 func NewClient(dial Dial) *http.Client {
@@ -28,6 +31,8 @@ func NewClient(dial Dial) *http.Client {
 			ExpectContinueTimeout: 30 * time.Second,
 			WriteBufferSize:       Chunk / 4,
 			ReadBufferSize:        Chunk / 4,
+
+			MaxResponseHeaderBytes: maxHeader,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

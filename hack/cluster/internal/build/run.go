@@ -27,7 +27,7 @@ func Ensure(ctx context.Context, at site.Site, targets []Target, log *progress.L
 			continue
 		}
 		if !warned {
-			log.Printf("building into %s; the first time, all of it takes about ten minutes", at.Bin())
+			log.Printf("building into %s; the first time, all of it takes about 12 minutes on 2 cores", at.Bin())
 			warned = true
 		}
 		err = log.While("build "+target.Name, 30*time.Second, func() error { return target.build(ctx, at) })

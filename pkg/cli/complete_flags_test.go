@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+func TestFlagCompletion(t *testing.T) {
+	b := newBench(t)
+	b.cluster("my-db")
+	store := b.store(kube.DryRunNone)
+	c, err := store.GetCluster(t.Context(), "shop", "my-db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Spec.Backup.Repository, c.Status.LastBackup = "pvc:backups", &v1alpha1.BackupReference{Repository: "dir:/kept"}
+	if err := store.UpdateCluster(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args      []string
+		want      string
+		directive string
+	}{
+		{[]string{"upgrade", "my-db", "--version", ""}, "3.6.2 3.7.0", ":4"},
+		{[]string{"upgrade", "--version", ""}, "3.6.2 3.7.0", ":4"},
+		{[]string{"plan", "upgrade", "my-db", "--version", "3.5"}, "", ":4"},
+		{[]string{"downgrade", "my-db", "--version", ""}, "", ":4"},
+		{[]string{"configure", "my-db", "--set", ""}, "color= speed=", ":6"},
+		{[]string{"configure", "my-db", "--unset", "c"}, "color", ":4"},
+		{[]string{"create", "x", "--storage-class", ""}, "fast", ":4"},
+		{[]string{"create", "x", "--ca-secret", ""}, "", ":4"},
+		{[]string{"backup", "my-db", "--repository", ""}, "dir:/kept pvc:backups", ":4"},
+	} {
+		r := b.run(append([]string{"__complete"}, test.args...)...)
+		lines := strings.Split(strings.TrimSpace(r.out), "\n")
+		got, directive := strings.Join(lines[:len(lines)-1], " "), lines[len(lines)-1]
+		if got != test.want || directive != test.directive {
+			t.Errorf("%v: %q %s, want %q %s", test.args, got, directive, test.want, test.directive)
+		}
+	}
+}

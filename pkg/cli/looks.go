@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// How many clusters are looked at at once, how long one look may take in a
+// list, and all of them together.
+const (
+	looksAtOnce    = 16
+	oneLookWithin  = 3 * time.Second
+	allLooksWithin = 10 * time.Second
+)
+
+// look is what was found out about one cluster of many.
+type look struct {
+	target *target
+	sheet  *statusSheet
+	// err says why it was not found out.
+	err error
+}
+
+// looks asks the members of many clusters, those that ask names.
+func (f *Factory) looks(ctx context.Context, clusters []v1alpha1.DatabaseCluster, within time.Duration, ask func(*v1alpha1.DatabaseCluster) bool) ([]look, error) {
+	store, err := f.newStore(kube.DryRunClient)
+	if err != nil {
+		return nil, err
+	}
+	runners := map[string]*runner{}
+	out := make([]look, len(clusters))
+	var all errgroup.Group
+	all.SetLimit(looksAtOnce)
+	for i := range clusters {
+		c := &clusters[i]
+		l := &out[i]
+		l.target = &target{namespace: c.Namespace, cluster: c, store: store}
+		if !ask(c) {
+			continue
+		}
+		if l.target.engine, l.err = f.engineNamed(c.Spec.Engine); l.err != nil {
+			continue
+		}
+		if runners[c.Spec.Engine] == nil {
+			if runners[c.Spec.Engine], err = f.newRunner(runnerOptions{engine: l.target.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient}); err != nil {
+				return nil, err
+			}
+		}
+		world := runners[c.Spec.Engine].world(c.Namespace, c.Name)
+		all.Go(func() error {
+			defer func() { _ = world.Close() }()
+			l.ask(ctx, f, world, within)
+			return nil
+		})
+	}
+	return out, all.Wait()
+}
+
+// ask looks once.
+func (l *look) ask(ctx context.Context, f *Factory, world ops.World, within time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	sheet, err := f.lookOnce(ctx, l.target, world, within, f.operated(ctx, l.target))
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		l.err = err
+		return
+	}
+	l.sheet = &sheet
+}
+
+// state is how the cluster is in one word. Of one whose members nobody asked,
+// because none runs, the record tells.
+func (l *look) state() string {
+	c := l.target.cluster
+	switch {
+	case c.Spec.Stopped:
+		return "Stopped"
+	case c.Status.Formation == nil || c.Status.Formation.ClusterID == "":
+		return "Forming"
+	case l.err != nil:
+		return "Unknown"
+	case l.sheet == nil:
+		return title(ops.Down)
+	}
+	return title(l.sheet.Verdict.Level)
+}
+
+func title(level ops.Level) string { return strings.ToUpper(string(level[:1])) + string(level[1:]) }
+
+// printProblems writes what is wrong with those that are not healthy.
+func printProblems(w io.Writer, paint palette, looks []look, all bool) {
+	for _, l := range looks {
+		name := l.target.subject()
+		if all {
+			name += " in namespace " + l.target.namespace
+		}
+		switch {
+		case l.err != nil:
+			fmt.Fprintf(w, "\n%s: %s\n", name, oneLine(l.err.Error()))
+		case l.sheet != nil && l.sheet.Verdict.Level != ops.Healthy:
+			fmt.Fprintf(w, "\n%s: %s\n", name, l.sheet.Verdict.Headline)
+			for _, p := range l.sheet.Verdict.Problems {
+				fmt.Fprintf(w, "  %s %s\n", paint.yellow("!"), oneLine(p))
+			}
+		}
+	}
+}
+
+// worst is what the exit code of many looks says: the worst of the clusters, and
+// where all that were seen are healthy, that some were not.
+func worst(looks []look) error {
+	level := ops.Healthy
+	var unseen []error
+	for _, l := range looks {
+		switch {
+		case l.err != nil:
+			unseen = append(unseen, fmt.Errorf("look at cluster %s: %w", l.target.cluster.Name, l.err))
+		case l.sheet.Verdict.Level == ops.Down, level == ops.Healthy:
+			level = l.sheet.Verdict.Level
+		}
+	}
+	if level == ops.Healthy {
+		return errors.Join(unseen...)
+	}
+	return verdictCode(level)
+}

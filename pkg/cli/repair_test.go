@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// TestRecordThatCantBeUsed: every command on a cluster whose record was deleted
+// or damaged names the command that puts it back, and that command does so.
+func TestRecordThatCantBeUsed(t *testing.T) {
+	for name, row := range map[string]struct {
+		// content and unlabel damage the record; without both it is deleted.
+		content string
+		unlabel bool
+		// volumes: no member has a StatefulSet any more.
+		volumes bool
+		hint    string
+		says    string
+	}{
+		"deleted":        {hint: "kubectl dbop -n shop repair my-db", says: "the record of my-db (configmap my-db.dbop) is missing, its members still run"},
+		"volumes alone":  {volumes: true, hint: "kubectl dbop -n shop create my-db --from-volumes", says: "volumes of it are kept: my-db-1"},
+		"empty":          {content: "{}", hint: "kubectl dbop -n shop repair my-db", says: "the engine or the number of members is missing"},
+		"not JSON":       {content: "{", hint: "kubectl dbop -n shop repair my-db", says: "the record is damaged: configmap shop/my-db.dbop"},
+		"without labels": {unlabel: true, hint: "kubectl dbop -n shop repair my-db", says: `label dbop.dev/kind is "", not "cluster"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.cluster("my-db")
+			c, err := b.store(kube.DryRunNone).GetCluster(t.Context(), "shop", "my-db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := kube.Wrap(b.api, kube.Options{}).ApplyVolume(t.Context(), c, "my-db-1"); err != nil {
+				t.Fatal(err)
+			}
+			w := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db-1", Labels: map[string]string{"dbop.dev/cluster": "my-db"},
+				Annotations: map[string]string{kube.AnnotationClusterID: c.Status.ID}}}
+			if err := b.api.Create(t.Context(), w); !row.volumes && err != nil || row.volumes && b.api.Delete(t.Context(), w) != nil {
+				t.Fatal(err)
+			}
+			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db.dbop"}}
+			if err := b.api.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case row.unlabel:
+				m.Labels = nil
+				err = b.api.Update(t.Context(), m)
+			case row.content != "":
+				m.Data["cluster.json"] = row.content
+				err = b.api.Update(t.Context(), m)
+			default:
+				err = b.api.Delete(t.Context(), m)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.writes = nil
+			for _, line := range []string{"status my-db", "diagnose my-db", "restart my-db", "delete my-db --yes", "plan scale my-db --members 5", "stop my-db --yes"} {
+				r := b.run(strings.Fields(line)...)
+				if r.code == ExitDone || !strings.Contains(r.err, row.says) || !strings.Contains(r.err, row.hint) || strings.Contains(r.err, "list -A") {
+					t.Errorf("%s: exit %d\n%s%s", line, r.code, r.out, r.err)
+				}
+			}
+			if len(b.writes) > 0 {
+				t.Errorf("wrote %v", b.writes)
+			}
+			if r := b.run("repair", "my-db", "--progress", "none"); r.code != ExitDone {
+				t.Fatalf("repair: exit %d\n%s%s", r.code, r.out, r.err)
+			}
+			again, err := b.store(kube.DryRunNone).GetCluster(t.Context(), "shop", "my-db")
+			if err != nil || again.Status.ID != c.Status.ID || again.Spec.Members != c.Spec.Members {
+				t.Errorf("%+v, %v", again, err)
+			}
+		})
+	}
+}

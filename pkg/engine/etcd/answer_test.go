@@ -1,0 +1,161 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// raw is a codec for messages that are bytes already.
+type raw struct{}
+
+func (raw) Name() string                         { return "proto" }
+func (raw) Unmarshal(mem.BufferSlice, any) error { return nil }
+func (raw) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+func message(t *testing.T, m proto.Message) (b []byte) {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// hostile is a session with one member, which answers each method as it likes.
+func hostile(t *testing.T, serve func(net.Listener)) *session {
+	t.Helper()
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = at.Close() })
+	go serve(at)
+	f := newFleet(t, "my-db", 1)
+	access := engine.Access{Cluster: f.cluster, Dial: func(ctx context.Context, _ string, _ int) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", at.Addr().String())
+	}}
+	s := newSession(access, f.session.at)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// answering serves gRPC with the given answers, by the last word of the method.
+func answering(t *testing.T, answers map[string][]byte) func(net.Listener) {
+	server := grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		method, _ := grpc.MethodFromServerStream(stream)
+		for {
+			if err := stream.SendMsg(answers[method[strings.LastIndex(method, "/")+1:]]); err != nil || !strings.HasSuffix(method, "Snapshot") {
+				return err
+			}
+		}
+	}))
+	t.Cleanup(server.Stop)
+	return func(at net.Listener) { _ = server.Serve(at) }
+}
+
+// TestHostileMembersAreBounded asks members that answer with more than etcd ever does.
+func TestHostileMembersAreBounded(t *testing.T) {
+	long := bytes.Repeat([]byte{0}, 64*mebibyte)
+	status := message(t, &pb.StatusResponse{Header: &pb.ResponseHeader{MemberId: 1, ClusterId: 2}, Version: "3.6.0", Leader: 1})
+	entries := append(message(t, &pb.MemberListResponse{Header: &pb.ResponseHeader{}}), bytes.Repeat([]byte{0x12, 0}, 100_000)...)
+	for name, serve := range map[string]func(net.Listener){
+		"long status":  answering(t, map[string][]byte{"Status": long}),
+		"long list":    answering(t, map[string][]byte{"Status": status, "MemberList": long, "Range": long}),
+		"many entries": answering(t, map[string][]byte{"Status": status, "MemberList": entries, "Range": entries}),
+		"HTTP without an end": func(at net.Listener) {
+			_ = http.Serve(at, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				for {
+					if _, err := w.Write(long[:mebibyte]); err != nil {
+						return
+					}
+				}
+			}))
+		},
+		"bytes without an end": func(at net.Listener) {
+			for {
+				c, err := at.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					for err == nil {
+						_, err = c.Write(long[:mebibyte])
+					}
+				}()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, began := hostile(t, serve), time.Now()
+			v := s.Observe(t.Context(), []string{"my-db-1"})
+			if v.Quorum || len(v.Roster) > 0 {
+				t.Errorf("believed: %+v", v)
+			}
+			if took := time.Since(began); took > observeTimeout+2*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if m := v.Members[0]; m.Reachable && m.Serving {
+				t.Errorf("%+v", m)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if found, _ := s.Fingerprint(ctx, "my-db-1"); found.Keys > 0 {
+				t.Errorf("keys were believed: %+v", found)
+			}
+		})
+	}
+}
+
+// TestSnapshotMessagesAreBounded streams messages that are longer than any of etcd's.
+func TestSnapshotMessagesAreBounded(t *testing.T) {
+	s := hostile(t, answering(t, map[string][]byte{"Snapshot": bytes.Repeat([]byte{0}, 64*mebibyte)}))
+	err := s.Snapshot(t.Context(), "my-db-1", new(bytes.Buffer), nil)
+	if !tooLong(err) {
+		t.Error(err)
+	}
+}
+
+func TestFieldsAreCounted(t *testing.T) {
+	for fields, want := range map[int]error{0: nil, 7: nil, mostFields: nil, mostFields + 1: errFields} {
+		var list pb.MemberListResponse
+		err := newCounting().Unmarshal(mem.BufferSlice{mem.SliceBuffer(bytes.Repeat([]byte{0x12, 0}, fields))}, &list)
+		if !errors.Is(err, want) || err == nil && len(list.Members) != fields {
+			t.Errorf("%d fields: %v, %d members", fields, err, len(list.Members))
+		}
+	}
+	var _ encoding.CodecV2 = newCounting()
+	if err := newCounting().Unmarshal(mem.BufferSlice{mem.SliceBuffer{0xff}}, &pb.MemberListResponse{}); err == nil {
+		t.Error("what is no message was decoded")
+	}
+}
+
+// TestLargeValuesAreRead reads a page whose keys are longer together than an answer may be.
+func TestLargeValuesAreRead(t *testing.T) {
+	f := newFleet(t, "my-db", 1)
+	f.form(series36, "my-db-1")
+	value := strings.Repeat("x", mebibyte)
+	for i := range 12 {
+		if err := f.put("my-db-1", string(rune('a'+i)), value, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := f.session.Fingerprint(t.Context(), "my-db-1")
+	if err != nil || found.Keys != 12 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

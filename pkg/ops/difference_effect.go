@@ -1,0 +1,74 @@
+package ops
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// effect says what a difference does to the database, and whether it is grave:
+// something does not work now, or will not after the next restart.
+func (s State) effect(d kube.Difference) (string, bool) {
+	switch {
+	case d.Kind == kube.DifferenceOwner:
+		return "Kubernetes deletes it together with its owner", true
+	case d.Kind == kube.DifferenceFinalizer:
+		return "when it is deleted, it stays until that is removed", false
+	case d.Kind == kube.DifferenceTerminating && kindOf(d) != kindPod:
+		return "it is made again once it is gone", true
+	case d.Is("metadata.labels"):
+		return "this tool, services and budgets find their objects by labels", true
+	}
+	switch kindOf(d) {
+	case kindService:
+		return s.serviceEffect(d)
+	case kindBudget:
+		return "draining nodes may take the quorum, or not go on", false
+	case kindWorkload:
+		return workloadEffect(d)
+	case kindSecret:
+		return s.secretEffect(d)
+	case kindPod:
+		return "it runs with something else than its StatefulSet says", true
+	case kindVolume:
+		return "the volume is not as the cluster wants it", false
+	}
+	return "", false
+}
+
+func (s State) serviceEffect(d kube.Difference) (string, bool) {
+	grave := d.Kind == kube.DifferenceMissing || d.Is("spec.selector") || d.Is("spec.ports")
+	if objectName(d) == v1alpha1.HeadlessService(s.Cluster.Name) {
+		return "members find each other by this service, also after a restart", grave
+	}
+	return "clients reach the members by this service", grave
+}
+
+func workloadEffect(d kube.Difference) (string, bool) {
+	switch {
+	case d.Kind == kube.DifferenceMissing:
+		return "nothing makes its pod again", true
+	case d.Is("spec.replicas") && d.Have == "0":
+		return "the member has no pod", true
+	case d.Is("spec.replicas"):
+		return "several pods use one volume", true
+	case d.Template():
+		return "the member gets it when its pod is made again", true
+	}
+	return "", false
+}
+
+func (s State) secretEffect(d kube.Difference) (string, bool) {
+	c := s.Cluster.Name
+	if user := s.passwordOf(d); user != "" {
+		return "nobody can log in as " + user, true
+	}
+	switch objectName(d) {
+	case v1alpha1.CASecret(c):
+		return "no member can be added and no certificate renewed", true
+	case v1alpha1.AdminSecret(c):
+		return "this tool can't log in", true
+	case v1alpha1.ClientSecret(c):
+		return "applications that use it can't start or connect", true
+	}
+	return "the member's pod can't start again", true
+}

@@ -1,0 +1,123 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// TestLostPassword: the command that is named for a password that is gone, or
+// whose secret is empty, makes it again, and repair leaves it alone.
+func TestLostPassword(t *testing.T) {
+	for _, emptied := range []bool{false, true} {
+		b := plain(t)
+		c := b.cluster()
+		c.Spec.Auth.Enabled = true
+		b.must(b.store().UpdateCluster(t.Context(), c))
+		b.op = operation(v1alpha1.VerbEnableAuth)
+		_, err := b.perform(Step{Action: ActionCredentials})
+		b.must(err)
+		b.op = nil
+		if found := secretFindings(b); len(found) > 0 {
+			t.Fatalf("before: %+v", found)
+		}
+		secret := v1alpha1.PasswordSecret("db", v1alpha1.ApplicationUser)
+		if emptied {
+			edit(b, &corev1.Secret{}, secret, func(s *corev1.Secret) { s.Data = nil })
+		} else {
+			s := &corev1.Secret{}
+			b.exists(s, secret)
+			b.must(b.server.raw.Delete(t.Context(), s))
+		}
+		found := secretFindings(b)
+		if len(found) != 1 || found[0].Severity != Fail || found[0].Remedy[0] != "kubectl dbop credentials rotate db client" {
+			t.Fatalf("findings %+v", found)
+		}
+		s := b.observe(b.live())
+		s.Operation = operation(v1alpha1.VerbRepair)
+		if d := (planner{e: stub{}, s: s}).putBack(func(d kube.Difference) bool { return kindOf(d) == kindSecret }); d != nil {
+			t.Errorf("repair would %+v", d.Step)
+		}
+		b.op = operation(v1alpha1.VerbRotateCredentials)
+		_, err = b.perform(Step{Action: ActionRotate, User: v1alpha1.ApplicationUser})
+		b.must(err)
+		b.op = nil
+		if found := secretFindings(b); len(found) > 0 {
+			t.Errorf("after: %+v", found)
+		}
+	}
+}
+
+// secretFindings are the findings about secrets; a bench has no services.
+func secretFindings(b *bench) []Finding {
+	b.t.Helper()
+	return slices.DeleteFunc(b.observe(b.live()).Altered(), func(f Finding) bool { return !strings.HasPrefix(f.Subject, kindSecret+"/") })
+}
+
+// TestRepairSchedule: what a schedule acts with is made again.
+func TestRepairSchedule(t *testing.T) {
+	t.Parallel()
+	s := well(3)
+	s.Cluster.ResourceVersion = "1"
+	s.Cluster.Spec.Backup = v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 3 * * *"}
+	s.Kube.Schedule = &kube.Schedule{Policy: s.Cluster.Spec.Backup, Missing: []string{"Role"}, Present: []string{"CronJob"}}
+	if v := Assess(stub{}, s); v.Level != Degraded || !slices.Contains(v.Next, "kubectl dbop repair db") {
+		t.Errorf("status %+v", v)
+	}
+	s.Operation = operation(v1alpha1.VerbRepair)
+	if diff := cmp.Diff([]string{"schedule-backups"}, ids(MakePlan(stub{}, s))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUnexamined: what may not be read is not examined, and diagnose says so.
+func TestUnexamined(t *testing.T) {
+	b := newBench(t)
+	c := b.founded(1, "id")
+	c.Spec.Backup = v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 3 * * *"}
+	b.must(b.store().UpdateCluster(t.Context(), c))
+	b.running("db-1")
+	denied := func(what string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "", errors.New("no such right"))
+	}
+	api := b.server.api
+	b.server.api = interceptor.NewClient(api, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := l.(*corev1.SecretList); ok {
+				return denied("secrets")
+			}
+			return c.List(ctx, l, opts...)
+		},
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			kind := o.GetObjectKind().GroupVersionKind().Kind
+			if _, ok := o.(*rbacv1.Role); ok || kind == "Role" || kind == "ServiceAccount" {
+				return denied("roles")
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	l := b.live()
+	LookAtAll(l)
+	var told []string
+	for _, f := range Diagnose(stub{}, b.observe(l)).Findings {
+		if f.What == "not examined: there is no right to read them" {
+			told = append(told, f.Subject)
+		}
+	}
+	if diff := cmp.Diff([]string{"secrets", "roles, role bindings and service accounts"}, told); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,97 @@
+package ops
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// withoutAuthority is a cluster whose authority is lost, and a repair of it.
+func (b *bench) withoutAuthority(known bool) {
+	b.t.Helper()
+	b.founded(2, "id")
+	b.running("db-1", "db-2")
+	b.op = operation(v1alpha1.VerbRepair)
+	b.op.Spec.Authority = lostAuthority
+	if s := b.observe(b.live()); known {
+		b.op.Spec.Authority = s.trusted()
+	}
+	if b.op.Spec.Authority == "" {
+		b.t.Fatal("nobody trusts an authority")
+	}
+	b.must(b.server.raw.Delete(b.t.Context(), &corev1.Secret{ObjectMeta: object("db-ca", nil)}))
+}
+
+// TestMissing: what is told of a record that can't be used, by what is there.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	record, workloads, volumes := &v1alpha1.DatabaseCluster{}, []string{"db-1"}, []string{"db-1"}
+	for name, row := range map[string]struct {
+		kept        kube.Kept
+		check, hint string
+	}{
+		"nothing is there":         {},
+		"the record alone is lost": {kube.Kept{Record: record, Workloads: workloads, Volumes: volumes}, "record-missing", "kubectl dbop repair db "},
+		"volumes alone":            {kube.Kept{Record: record, Volumes: volumes}, "volumes-kept", "kubectl dbop create db --from-volumes "},
+		"no copy":                  {kube.Kept{Workloads: workloads, Problem: "no copy"}, "record-missing", "from a copy"},
+		"damaged":                  {kube.Kept{Record: record, Workloads: workloads, Damaged: kube.ErrDamaged}, "record-damaged", "kubectl dbop repair db "},
+		"damaged, of a stopped one": {kube.Kept{Record: record, Volumes: volumes, Damaged: kube.ErrDamaged},
+			"record-damaged", "kubectl dbop repair db "},
+		"damaged, and no copy": {kube.Kept{Workloads: workloads, Problem: "no copy", Damaged: kube.ErrDamaged}, "record-damaged", "from a copy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := Missing("shop", "db", row.kept)
+			if err == nil {
+				err = &Error{}
+			}
+			if err.Check != row.check || !strings.Contains(err.Hint, row.hint) {
+				t.Errorf("%+v", err)
+			}
+		})
+	}
+}
+
+// TestRecordThatIsBeingDeleted: it is told in findings with the commands that
+// mend it, and a repair waits for nothing.
+func TestRecordThatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	s := well(3)
+	s.Cluster.DeletionTimestamp, s.Cluster.Finalizers = &metav1.Time{Time: now()}, []string{"example.com/held"}
+	f := s.Altered()
+	if len(f) != 1 || f[0].Severity != Fail || !strings.Contains(f[0].What, "example.com/held") || len(f[0].Remedy) != 2 || !strings.Contains(f[0].Remedy[0], "kubectl patch configmap db.dbop") {
+		t.Fatalf("%+v", f)
+	}
+	s.Operation = operation(v1alpha1.VerbRepair)
+	d := planner{s: s}.rebuilding()
+	if d == nil || d.Blocked == nil || d.Blocked.Check != "record-terminating" || !strings.HasSuffix(d.Blocked.Hint, "kubectl dbop repair db") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestRecordLostDuringAnOperation: a repair writes the record, and leaves what
+// is in flight to be resumed.
+func TestRecordLostDuringAnOperation(t *testing.T) {
+	b := newBench(t)
+	c := b.founded(2, "id")
+	b.must(b.store().CreateOperation(t.Context(), &v1alpha1.Operation{ObjectMeta: object("", nil),
+		Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestart}, Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhasePaused}}))
+	b.must(b.store().DeleteCluster(t.Context(), c))
+	c.UID, c.ResourceVersion = "", ""
+	r := &Runner{Engine: b.database, Store: b.store(), Reporter: Silent{}, Poll: time.Millisecond}
+	req := Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRepair}, Cluster: c}
+	err := r.writeLost(t.Context(), "shop", req)
+	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Busy || !strings.Contains(e.Hint, "kubectl dbop resume db") {
+		t.Errorf("%v", err)
+	}
+	if got := b.cluster(); got.Status.ID != c.Status.ID || got.Spec.Members != 2 {
+		t.Errorf("%+v", got)
+	}
+}
