@@ -54,6 +54,19 @@ summary() {
 	grep -hE '^(ok|FAIL)[[:space:]]' "$logs"/*.log || true
 	printf 'tests passed: %s, failed: %s, skipped: %s\n' "$(count PASS)" "$(count FAIL)" "$(count SKIP)"
 	grep -hB1 -E '^ *--- SKIP:' "$logs"/*.log | grep -v '^--$' || true # each with its reason
+	echo
+	slowest
+}
+
+# slowest names the ten tests that took longest. A test whose subtests run in
+# parallel takes no time itself: its subtests stand for it.
+slowest() {
+	echo "The ten slowest tests:"
+	awk '/^(    )?--- (PASS|FAIL): / {
+		seconds = $4; gsub(/[()s]/, "", seconds); split($3, path, "/")
+		if (!/^ /) whole[$3] = seconds + 0
+		if (!/^ / || whole[path[1]] == 0) printf "%8.1f s  %s\n", seconds, $3
+	}' "$logs"/*.log | sort -rn | sed -n '1,10p' # head would break the pipe
 }
 
 count() { cat "$logs"/*.log | grep -cE "^ *--- $1:" || true; }
