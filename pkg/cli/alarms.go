@@ -70,7 +70,7 @@ type alarmSheet struct {
 }
 
 func newAlarmsList(f *Factory) *cobra.Command {
-	out := newOutput()
+	out := newTables()
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "list [NAME]",
@@ -119,7 +119,7 @@ func (s alarmSheet) show(f *Factory, out *output) error {
 	if !out.human() {
 		return out.print(f.results(), "ClusterAlarms", s)
 	}
-	rows := newTable("MEMBER", "ALARMS", "DB-SIZE", "IN-USE", "QUOTA")
+	rows := out.newTable("MEMBER", "ALARMS", "DB-SIZE", "IN-USE", "QUOTA")
 	for _, m := range s.Members {
 		if !m.Reachable {
 			rows.row(m.Member, unknown, unknown, unknown, unknown)

@@ -14,7 +14,7 @@ import (
 )
 
 func newBackupList(f *Factory) *cobra.Command {
-	out := newOutput(formatWide, formatName)
+	out := newTables(formatWide, formatName)
 	var repo string
 	cmd := &cobra.Command{
 		Use:   "list [NAME]",
@@ -151,11 +151,10 @@ func (l *backupList) add(ctx context.Context, f *Factory, url, name string) erro
 }
 
 func (l *backupList) show(f *Factory, out *output) error {
-	if !out.human() {
-		return out.print(f.Streams.Out, "BackupList", l)
-	}
-	for _, url := range l.repositories {
-		f.note("Repository: %s", url)
+	if out.human() {
+		for _, url := range l.repositories {
+			f.note("Repository: %s", url)
+		}
 	}
 	for _, d := range l.Damaged {
 		f.note("%s: %s: %s", d.state, d.ID, d.Reason)
@@ -164,6 +163,8 @@ func (l *backupList) show(f *Factory, out *output) error {
 		}
 	}
 	switch {
+	case !out.human():
+		return out.print(f.Streams.Out, "BackupList", l)
 	case len(l.Items)+len(l.Damaged) == 0:
 		if len(l.repositories) > 0 {
 			f.note("No backups found.")
@@ -178,19 +179,19 @@ func (l *backupList) show(f *Factory, out *output) error {
 		}
 		return nil
 	}
-	return l.table(f, out.wide()).print(f.Streams.Out, "")
+	return l.table(f, out).print(f.Streams.Out, "")
 }
 
-func (l *backupList) table(f *Factory, wide bool) *table {
+func (l *backupList) table(f *Factory, out *output) *table {
 	columns := []string{"NAME", "CLUSTER", "ENGINE", "VERSION", "SIZE", "VERIFIED"}
 	several := len(l.repositories) > 1
 	if several {
 		columns = append(columns, "REPOSITORY")
 	}
-	if wide {
+	if out.wide() {
 		columns = append(columns, "NAMESPACE", "REVISION", "KEYS", "MEMBER", "SHA256")
 	}
-	t := newTable(append(columns, "AGE")...)
+	t := out.newTable(append(columns, "AGE")...)
 	for _, b := range l.Items {
 		verified := "no"
 		if b.Verified != nil {
@@ -200,7 +201,7 @@ func (l *backupList) table(f *Factory, wide bool) *table {
 		if several {
 			row = append(row, b.Repository)
 		}
-		if wide {
+		if out.wide() {
 			row = append(row, b.Namespace, itoa(b.Facts.Revision), itoa(b.Facts.Keys), b.Member, b.SHA256)
 		}
 		t.row(append(row, f.age(b.FinishedAt))...)

@@ -37,7 +37,7 @@ type certificateSheet struct {
 }
 
 func newCertificatesShow(f *Factory) *cobra.Command {
-	out := newOutput(formatWide)
+	out := newTables(formatWide)
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "show [NAME]",
@@ -106,7 +106,7 @@ func (s certificateSheet) show(f *Factory, out *output) error {
 	if out.wide() {
 		columns = append(columns, "ISSUER", "FINGERPRINT")
 	}
-	t := newTable(columns...)
+	t := out.newTable(columns...)
 	for _, c := range s.Certificates {
 		live := c.Live
 		if c.Problem != "" {

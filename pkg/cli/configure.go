@@ -11,7 +11,7 @@ import (
 
 func newConfigure(f *Factory, m mode) *cobra.Command {
 	c := newChange(f, m)
-	c.out = newOutput(formatName, formatWide)
+	c.out = newTables(formatName, formatWide)
 	var set, unset []string
 	var allowDowntime bool
 	cmd := &cobra.Command{

@@ -60,7 +60,7 @@ func printOptions(f *Factory, out *output, sheets []optionSheet) error {
 	if out.wide() {
 		columns = append(columns, "KIND", "RESTART")
 	}
-	t := newTable(columns...)
+	t := out.newTable(columns...)
 	for _, s := range sheets {
 		restart := "no"
 		if s.Restart {

@@ -104,7 +104,7 @@ type credential struct {
 }
 
 func newCredentialsShow(f *Factory) *cobra.Command {
-	out := newOutput()
+	out := newTables()
 	var reveal bool
 	cmd := &cobra.Command{
 		Use:   "show NAME [USER]",
@@ -158,7 +158,7 @@ func runCredentialsShow(ctx context.Context, f *Factory, out *output, args []str
 	if !out.human() {
 		return out.print(f.Streams.Out, "CredentialList", list[credential]{Items: found})
 	}
-	return printCredentials(f, t.cluster, found, reveal)
+	return printCredentials(f, out, t.cluster, found, reveal)
 }
 
 func credentialOf(ctx context.Context, keys keys, c *v1alpha1.DatabaseCluster, user string, reveal bool) (credential, error) {
@@ -183,12 +183,12 @@ func credentialOf(ctx context.Context, keys keys, c *v1alpha1.DatabaseCluster, u
 	return one, nil
 }
 
-func printCredentials(f *Factory, c *v1alpha1.DatabaseCluster, found []credential, reveal bool) error {
+func printCredentials(f *Factory, out *output, c *v1alpha1.DatabaseCluster, found []credential, reveal bool) error {
 	columns := []string{"USER", "SECRET", "LOGS-IN-AS", "STILL-VALID", "CERTIFICATE"}
 	if reveal {
 		columns = append(columns, "PASSWORD")
 	}
-	table := newTable(columns...)
+	table := out.newTable(columns...)
 	for _, one := range found {
 		table.row(one.User, one.Secret, one.LogsInAs, one.Former, one.Certificate, one.Password)
 	}

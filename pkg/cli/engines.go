@@ -17,7 +17,7 @@ type engineSheet struct {
 }
 
 func newEngines(f *Factory) *cobra.Command {
-	out := newOutput(formatWide, formatName)
+	out := newTables(formatWide, formatName)
 	cmd := &cobra.Command{
 		Use:   "engines",
 		Short: "List the database products and their versions",
@@ -51,7 +51,7 @@ func runEngines(f *Factory, out *output) error {
 	if out.wide() {
 		columns = append(columns, "IMAGE")
 	}
-	t := newTable(columns...)
+	t := out.newTable(columns...)
 	for _, s := range sheets {
 		if out.name() {
 			if _, err := f.Streams.Out.Write([]byte("engine/" + s.Name + "\n")); err != nil {

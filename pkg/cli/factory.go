@@ -63,6 +63,8 @@ type Factory struct {
 	asked  string
 	color  string
 	random io.Reader
+	// verbosity is the log level of requests to the API server.
+	verbosity int
 	// verbatim is standard error for what others wrote, such as a log.
 	verbatim io.Writer
 

@@ -14,7 +14,7 @@ import (
 )
 
 func newHistory(f *Factory) *cobra.Command {
-	out := newOutput(formatWide, formatName)
+	out := newTables(formatWide, formatName)
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "history [NAME]",
@@ -81,7 +81,7 @@ func runHistory(ctx context.Context, f *Factory, out *output, name string, all b
 		}
 		return nil
 	}
-	return historyTable(f.Now(), records, f.holders(ctx, store, records), all, out.wide()).print(f.Streams.Out, "")
+	return historyTable(f.Now(), records, f.holders(ctx, store, records), all, out).print(f.Streams.Out, "")
 }
 
 // holders says who works on the clusters of the operations that did not end,
@@ -103,15 +103,15 @@ func (f *Factory) holders(ctx context.Context, store kube.Store, records []v1alp
 	return out
 }
 
-func historyTable(now time.Time, records []v1alpha1.Operation, holders map[string]string, all, wide bool) *table {
+func historyTable(now time.Time, records []v1alpha1.Operation, holders map[string]string, all bool, out *output) *table {
 	columns := []string{"NAME", "CLUSTER", "VERB", "PHASE", "STEPS", "TOOK"}
-	if wide {
+	if out.wide() {
 		columns = append(columns, "BY", "FROM", "HELD-BY", "BACKUP")
 	}
 	if all {
 		columns = append([]string{"NAMESPACE"}, columns...)
 	}
-	t := newTable(append(columns, "AGE")...)
+	t := out.newTable(append(columns, "AGE")...)
 	for _, o := range records {
 		phase := string(o.Status.Phase)
 		holder, known := holders[o.Namespace+"/"+o.Spec.Cluster]
@@ -122,7 +122,7 @@ func historyTable(now time.Time, records []v1alpha1.Operation, holders map[strin
 			holder = ""
 		}
 		row := []string{o.Name, o.Spec.Cluster, string(o.Spec.Verb), phase, strconv.Itoa(len(o.Status.Journal)), took(o)}
-		if wide {
+		if out.wide() {
 			row = append(row, o.Spec.RequestedBy, o.Spec.RequestedFrom, holder, o.Status.Facts[v1alpha1.FactBackup])
 		}
 		if all {

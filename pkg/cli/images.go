@@ -21,7 +21,7 @@ type imageSheet struct {
 }
 
 func newImages(f *Factory) *cobra.Command {
-	out := newOutput(formatName)
+	out := newTables(formatName)
 	var name, registry string
 	cmd := &cobra.Command{
 		Use:   "images",
@@ -64,13 +64,13 @@ func runImages(f *Factory, out *output, name, registry string) error {
 		}
 		return nil
 	case registry == "":
-		t := newTable("ENGINE", "VERSION", "SOURCE")
+		t := out.newTable("ENGINE", "VERSION", "SOURCE")
 		for _, i := range all {
 			t.row(i.Engine, i.Version, i.Source)
 		}
 		return t.print(f.Streams.Out, "")
 	}
-	t := newTable("SOURCE", "TARGET")
+	t := out.newTable("SOURCE", "TARGET")
 	for _, i := range all {
 		t.row(i.Source, i.Target)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func newInspect(f *Factory) *cobra.Command {
-	out := newOutput(formatWide)
+	out := newTables(formatWide)
 	flags := &outsideFlags{}
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -88,7 +88,7 @@ func showInspection(f *Factory, out *output, in ops.Inspection) error {
 		fmt.Fprintln(w, paint.faint("assumed: "+oneLine(g)))
 	}
 	fmt.Fprintln(w)
-	if err := inspectionTable(in, out.wide()).print(w, ""); err != nil {
+	if err := inspectionTable(in, out).print(w, ""); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -97,12 +97,12 @@ func showInspection(f *Factory, out *output, in ops.Inspection) error {
 	return nil
 }
 
-func inspectionTable(in ops.Inspection, wide bool) *table {
+func inspectionTable(in ops.Inspection, out *output) *table {
 	columns := []string{"NAME", "ROLE", "VERSION", "REVISION", "DB-SIZE", "IN-USE", "ALARMS", "NODE"}
-	if wide {
+	if out.wide() {
 		columns = append(columns, "ID", "POD", "TERM", "INDEX", "PROTOCOL", "CLUSTER-ID")
 	}
-	t := newTable(columns...)
+	t := out.newTable(columns...)
 	for _, m := range in.Members {
 		reading := func(name string) string {
 			for _, r := range m.Progress {
@@ -116,7 +116,7 @@ func inspectionTable(in ops.Inspection, wide bool) *table {
 		if m.Reachable {
 			row[4], row[5] = size(m.DataBytes), size(m.UsedBytes)
 		}
-		if wide {
+		if out.wide() {
 			row = append(row, m.ID, m.Pod, reading("term"), reading("index"), m.Protocol, m.ClusterID)
 		}
 		t.row(row...)

@@ -18,14 +18,14 @@ import (
 
 // listing is what list is asked for.
 type listing struct {
-	f                          *Factory
-	out                        *output
-	namespace, selector        string
-	watch, noHealth, noHeaders bool
+	f                   *Factory
+	out                 *output
+	namespace, selector string
+	watch, noHealth     bool
 }
 
 func newList(f *Factory) *cobra.Command {
-	l := listing{f: f, out: newOutput(formatWide, formatName)}
+	l := listing{f: f, out: newTables(formatWide, formatName)}
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -61,7 +61,6 @@ at once, each for at most 3 seconds; --no-health asks none.`,
 	cmd.Flags().StringVarP(&l.selector, "selector", "l", "", "Label selector, such as dbop.dev/engine=etcd.")
 	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "List again every 2 seconds until interrupted.")
 	cmd.Flags().BoolVar(&l.noHealth, "no-health", false, "Don't ask the members; there is no column STATE then.")
-	cmd.Flags().BoolVar(&l.noHeaders, "no-headers", false, "Leave out the titles of the columns.")
 	return cmd
 }
 
@@ -126,8 +125,7 @@ func (l *listing) show(ctx context.Context, clusters []v1alpha1.DatabaseCluster)
 		}
 		return l.out.print(l.f.Streams.Out, kindCluster+"List", list[listed]{Items: items})
 	}
-	t := clusterTable(l.f, clusters, pods, states, l.namespace == metav1.NamespaceAll, l.out.wide())
-	t.headless = l.noHeaders
+	t := clusterTable(l.f, clusters, pods, states, l.namespace == metav1.NamespaceAll, l.out)
 	return l.f.redraw(l.watch, func(w io.Writer) error { return t.print(w, "") })
 }
 
@@ -158,25 +156,25 @@ func (l *listing) states(ctx context.Context, clusters []v1alpha1.DatabaseCluste
 }
 
 // clusterTable has no column STATE without states.
-func clusterTable(f *Factory, clusters []v1alpha1.DatabaseCluster, pods map[string]podCount, states []string, all, wide bool) *table {
+func clusterTable(f *Factory, clusters []v1alpha1.DatabaseCluster, pods map[string]podCount, states []string, all bool, out *output) *table {
 	columns := []string{"NAME", "ENGINE", "VERSION", "READY"}
 	if states != nil {
 		columns = append(columns, "STATE")
 	}
-	if wide {
+	if out.wide() {
 		columns = append(columns, "BACKUP-AGE", "VERIFIED-AGE", "IMAGE")
 	}
 	columns = append(columns, "AGE")
 	if all {
 		columns = append([]string{"NAMESPACE"}, columns...)
 	}
-	t := newTable(columns...)
+	t := out.newTable(columns...)
 	for i, c := range clusters {
 		row := []string{c.Name, c.Spec.Engine, c.Spec.Version, fmt.Sprintf("%d/%d", pods[c.Namespace+"/"+c.Name].ready, c.Spec.Members)}
 		if i < len(states) {
 			row = append(row, states[i])
 		}
-		if wide {
+		if out.wide() {
 			row = append(row, f.backupAge(c.Status.LastBackup), f.backupAge(c.Status.LastVerifiedBackup), c.Spec.Image)
 		}
 		row = append(row, f.age(c.CreationTimestamp.Time))

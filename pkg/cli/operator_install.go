@@ -157,36 +157,3 @@ func (i *installation) ready(ctx context.Context, client installer, verbed strin
 		}
 	}
 }
-
-func newOperatorStatus(f *Factory) *cobra.Command {
-	i := newInstallation(f)
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show whether an operator is installed and ready",
-		Long:  "Show whether an operator is installed and ready. The exit code is 0 if it is, 6 if none is, and 10 in between.",
-		Example: `  # Is there an operator?
-  kubectl dbop operator status`,
-		Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := f.newInstaller(kube.DryRunClient)
-			if err != nil {
-				return err
-			}
-			ready, wanted, image, err := client.Rollout(cmd.Context(), i.options.Namespace, deploy.Name)
-			switch {
-			case errors.Is(err, kube.ErrNotFound):
-				fmt.Fprintf(f.Streams.Out, "no operator in namespace %s\n", i.options.Namespace)
-				return &outcome{ExitNotFound}
-			case err != nil:
-				return err
-			}
-			fmt.Fprintf(f.Streams.Out, "operator in namespace %s: %d of %d pods ready, %s\n", i.options.Namespace, ready, wanted, image)
-			if ready < wanted {
-				return &outcome{ExitDegraded}
-			}
-			return nil
-		},
-	}
-	cmd.Flags().StringVar(&i.options.Namespace, "operator-namespace", deploy.Namespace, "Namespace of the operator.")
-	return cmd
-}

@@ -30,6 +30,8 @@ const (
 type output struct {
 	flags *genericclioptions.PrintFlags
 	own   []string
+	// tables: people are shown a table. Its titles are left out with --no-headers.
+	tables, noHeaders bool
 }
 
 // newOutput accepts own formats besides json, yaml and templates.
@@ -39,15 +41,33 @@ func newOutput(own ...string) *output {
 	return &output{flags: flags, own: own}
 }
 
+// newTables is newOutput for a command that prints a table.
+func newTables(own ...string) *output {
+	o := newOutput(own...)
+	o.tables = true
+	return o
+}
+
+// newTable begins a table in the form that was asked for.
+func (o *output) newTable(columns ...string) *table {
+	return &table{columns: columns, headless: o.noHeaders}
+}
+
 func (o *output) addTo(cmd *cobra.Command) {
 	o.flags.JSONYamlPrintFlags.AddFlags(cmd)
 	o.flags.TemplatePrinterFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(o.flags.OutputFormat, "output", "o", "", "Output format. One of: "+strings.Join(o.allowed(), ", ")+".")
+	if o.tables {
+		cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "Leave out the titles of the columns.")
+	}
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.allowed(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (o *output) allowed() []string {
 	all := slices.Concat(o.own, o.flags.JSONYamlPrintFlags.AllowedFormats(), o.flags.TemplatePrinterFlags.AllowedFormats())
+	if o.tables {
+		all = append(all, formatColumns)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -57,8 +77,9 @@ func (o *output) check() error {
 	if o.human() {
 		return nil
 	}
-	if o.format() == "" {
-		return nil
+	if columns, ok := o.columns(); ok {
+		_, err := parseColumns(columns)
+		return err
 	}
 	if _, err := o.flags.JSONYamlPrintFlags.ToPrinter(o.format()); err == nil {
 		return nil
@@ -87,6 +108,12 @@ func (o *output) name() bool { return o.format() == formatName }
 // human reports whether this package prints, rather than cli-runtime.
 func (o *output) human() bool { return o.format() == "" || slices.Contains(o.own, o.format()) }
 
+// columns are the custom columns that were asked for.
+func (o *output) columns() (string, bool) {
+	format, columns, _ := strings.Cut(o.format(), "=")
+	return columns, o.tables && format == formatColumns
+}
+
 // print writes a value for a machine. A value without apiVersion and kind of
 // its own gets those of this command line.
 func (o *output) print(w io.Writer, kind string, v any) error {
@@ -99,6 +126,13 @@ func (o *output) print(w io.Writer, kind string, v any) error {
 		return fmt.Errorf("print %s: %w", kind, err)
 	}
 	object["apiVersion"], object["kind"] = outputVersion, kind
+	if spec, ok := o.columns(); ok {
+		columns, err := parseColumns(spec)
+		if err != nil {
+			return err
+		}
+		return columns.print(w, object, o.noHeaders)
+	}
 	if *o.flags.OutputFormat == "" {
 		*o.flags.OutputFormat = o.format()
 	}

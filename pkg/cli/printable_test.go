@@ -12,7 +12,7 @@ import (
 // TestNoEscapeReachesTheTerminal prints hostile texts in a table and in an error.
 func TestNoEscapeReachesTheTerminal(t *testing.T) {
 	var out bytes.Buffer
-	table := newTable("NAME")
+	table := newTables().newTable("NAME")
 	table.row("my-db\x1b[2J\rHEALTHY")
 	if err := table.print(&out, ""); err != nil {
 		t.Fatal(err)

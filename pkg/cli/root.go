@@ -102,7 +102,10 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			f.asked = commandLine(cmd, args)
-			return oneOf("color", f.color, colorAuto, colorAlways, colorNever)
+			if err := oneOf("color", f.color, colorAuto, colorAlways, colorNever); err != nil {
+				return err
+			}
+			return f.verbose()
 		},
 	}
 	root.SetIn(f.Streams.In)
@@ -115,6 +118,8 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 		"Use \""+displayName+" --help\" for the flags that all commands have, such as --namespace and --context.", 1))
 	f.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&f.color, "color", colorAuto, "When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")
+	root.PersistentFlags().IntVarP(&f.verbosity, "v", "v", 0, "Log level of requests to the API server, as in kubectl: "+
+		"6 for each request, 7 with headers. Higher levels count as 7, because bodies hold secrets.")
 	root.AddGroup(
 		&cobra.Group{ID: groupClusters, Title: "Clusters:"},
 		&cobra.Group{ID: groupMembers, Title: "Members:"},

@@ -18,7 +18,7 @@ import (
 const watchEvery = 2 * time.Second
 
 func newStatus(f *Factory) *cobra.Command {
-	out := newOutput(formatWide)
+	out := newTables(formatWide)
 	var watch, all bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -107,6 +107,10 @@ func (f *Factory) lookOnce(ctx context.Context, t *target, world ops.World, time
 	s.Orphaned = custom != nil && custom.Missing
 	sheet := newStatusSheet(t.engine, s)
 	sheet.Custom = custom
+	// A record that can't be read hides no status.
+	if records, err := t.store.ListOperations(ctx, t.namespace, t.cluster.Name); err == nil {
+		sheet.LastError = lastErrorOf(records)
+	}
 	return sheet, nil
 }
 
@@ -136,7 +140,7 @@ func show(f *Factory, out *output, sheet statusSheet, watch bool) error {
 	if !out.human() {
 		return out.print(f.results(), "ClusterStatus", sheet)
 	}
-	return f.redraw(watch, func(w io.Writer) error { return sheet.print(w, f.outPalette(), f.Now(), out.wide()) })
+	return f.redraw(watch, func(w io.Writer) error { return sheet.print(w, f.outPalette(), f.Now(), out) })
 }
 
 // redraw prints a screen. A terminal that is watched is redrawn from its top

@@ -87,7 +87,7 @@ func showAll(ctx context.Context, f *Factory, out *output, namespace string, loo
 	}
 	all := namespace == metav1.NamespaceAll
 	return f.redraw(watch, func(w io.Writer) error {
-		if err := clusterTable(f, clusters, pods, states, all, out.wide()).print(w, ""); err != nil {
+		if err := clusterTable(f, clusters, pods, states, all, out).print(w, ""); err != nil {
 			return err
 		}
 		printProblems(w, f.outPalette(), looks, all)

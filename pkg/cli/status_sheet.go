@@ -27,6 +27,8 @@ type statusSheet struct {
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
 	Schedule           *ops.Schedule             `json:"schedule,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
+	// LastError is the newest error of an operation since one succeeded.
+	LastError *lastError `json:"lastError,omitempty"`
 	// Holding says who works on the cluster.
 	Holding *kube.Holding `json:"holding,omitempty"`
 	Custom  *customStatus `json:"custom,omitempty"`
@@ -152,7 +154,7 @@ func lastStep(op *v1alpha1.Operation) string {
 }
 
 // print writes the screen.
-func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool) error {
+func (s statusSheet) print(w io.Writer, paint palette, now time.Time, out *output) error {
 	fmt.Fprintf(w, "%s  %s/%s %s in namespace %s: %s\n", paint.level(s.Verdict.Level), s.Engine, s.Name, s.Version, s.Namespace, oneLine(s.Verdict.Headline))
 	for _, p := range s.Verdict.Problems {
 		fmt.Fprintf(w, "  %s %s\n", paint.yellow("!"), oneLine(p))
@@ -160,7 +162,7 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 	fmt.Fprintln(w)
 	if len(s.Members) == 0 {
 		fmt.Fprintln(w, "No members yet.")
-	} else if err := s.table(wide).print(w, ""); err != nil {
+	} else if err := s.table(out).print(w, ""); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nNewest backup:          %s\n", backupText(s.LastBackup, now))
@@ -169,6 +171,9 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, wide bool)
 		fmt.Fprintf(w, "Scheduled backups:      %s; next: %s\n", s.Schedule.State(), nextText(s.Schedule, now))
 	}
 	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	if e := s.LastError; e != nil {
+		fmt.Fprintf(w, "Last error:             %s ago, %s (%s): %s\n", age(now, e.Time), e.Verb, e.Operation, oneLine(e.Message))
+	}
 	if h := s.Holding; h != nil {
 		fmt.Fprintf(w, "Held by:                %s for %s\n", h.Holder, age(now, h.Since))
 	}
@@ -199,12 +204,12 @@ func pauseText(p *v1alpha1.Pause, now time.Time) string {
 	return fmt.Sprintf("by %s@%s, %s ago", orUnknown(p.By), orUnknown(p.From), age(now, p.At.Time))
 }
 
-func (s statusSheet) table(wide bool) *table {
+func (s statusSheet) table(out *output) *table {
 	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE", "DISK", "NODE"}
-	if wide {
+	if out.wide() {
 		columns = append(columns, "RESTARTS", "ID", "CLUSTER-ID", "PROTOCOL", "POSITION")
 	}
-	t := newTable(columns...)
+	t := out.newTable(columns...)
 	for _, m := range s.Members {
 		role, version, behind, db, disk := string(m.Role), m.Version, m.lag, "", ""
 		if !m.Reachable {
@@ -214,7 +219,7 @@ func (s statusSheet) table(wide bool) *table {
 			disk = fill(m.DataBytes, m.VolumeBytes)
 		}
 		row := []string{m.Name, role, version, behind, db, disk, m.Node}
-		if wide {
+		if out.wide() {
 			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
 		}
 		t.row(row...)

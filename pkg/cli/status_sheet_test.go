@@ -22,7 +22,7 @@ func TestStatusTellsDrift(t *testing.T) {
 		{Name: "my-db-2", Workload: kube.Workload{Exists: true, Version: "1.0.0", Rendering: "new"}}}}}
 	says := func() bool {
 		var out bytes.Buffer
-		if err := newStatusSheet(opstest.Engine{}, s).print(&out, palette{}, noon, false); err != nil {
+		if err := newStatusSheet(opstest.Engine{}, s).print(&out, palette{}, noon, newTables()); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Contains(out.String(), "Rendered otherwise:     my-db-1; kubectl dbop restart my-db renders them as this version does\n")

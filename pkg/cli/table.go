@@ -25,8 +25,6 @@ type table struct {
 // gap is what kubectl puts between two columns.
 const gap = "   "
 
-func newTable(columns ...string) *table { return &table{columns: columns} }
-
 // row adds one row; an empty value becomes <none>.
 func (t *table) row(values ...string) {
 	r := make([]string, len(t.columns))

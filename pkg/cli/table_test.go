@@ -7,7 +7,7 @@ import (
 
 // TestTable pins the look down, because the library changes it between minors.
 func TestTable(t *testing.T) {
-	tab := newTable("NAME", "LONG-TITLE", "AGE")
+	tab := newTables().newTable("NAME", "LONG-TITLE", "AGE")
 	tab.row("a", "x", "5s")
 	tab.row("a-much-longer-name", "", "<unknown>")
 	tab.row("spaces inside", "ü", "")
@@ -24,7 +24,10 @@ func TestTable(t *testing.T) {
 }
 
 func TestTitlesHoldNoSpaces(t *testing.T) {
-	for _, tab := range []*table{clusterTable(nil, nil, nil, []string{}, true, true), new(backupList).table(nil, true), historyTable(noon, nil, nil, true, true), statusSheet{}.table(true)} {
+	out := newTables(formatWide)
+	*out.flags.OutputFormat = formatWide
+	for _, tab := range []*table{clusterTable(nil, nil, nil, []string{}, true, out), new(backupList).table(nil, out),
+		historyTable(noon, nil, nil, true, out), statusSheet{}.table(out)} {
 		for _, c := range tab.columns {
 			if c != strings.ToUpper(c) || strings.Contains(c, " ") {
 				t.Errorf("title %q", c)

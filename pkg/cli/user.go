@@ -103,7 +103,7 @@ func newUserChange(f *Factory, m mode, u userChange) *cobra.Command {
 }
 
 func newUserList(f *Factory) *cobra.Command {
-	out := newOutput()
+	out := newTables()
 	cmd := &cobra.Command{
 		Use:   "list [NAME]",
 		Short: "List the users of the database",
@@ -140,7 +140,7 @@ func runUserList(ctx context.Context, f *Factory, out *output, args []string) er
 	if !out.human() {
 		return out.print(f.Streams.Out, "UserList", list[engine.User]{Items: users})
 	}
-	table := newTable("USER", "ROLE", "MAY", "SECRET")
+	table := out.newTable("USER", "ROLE", "MAY", "SECRET")
 	for _, u := range users {
 		table.row(u.Name, u.Role, rights(u), secretOf(t.cluster, u.Name))
 	}
