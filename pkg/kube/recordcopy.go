@@ -78,6 +78,9 @@ type Kept struct {
 	Record *v1alpha1.DatabaseCluster
 	// Workloads and Volumes are the names of StatefulSets and volume claims of members.
 	Workloads, Volumes []string
+	// Clear: Record is beyond doubt. All StatefulSets and volume claims are of its
+	// cluster, and all claims of its formation hold the same copy.
+	Clear bool
 	// Problem says why there is no Record although there are objects.
 	Problem string
 	// Damaged says what is wrong with the record that is there; nil if it is missing.
@@ -110,7 +113,8 @@ func (c *Client) Kept(ctx context.Context, namespace, name string) (Kept, error)
 	if err != nil {
 		return Kept{}, fmt.Errorf("look for objects of cluster %s: %w", name, err)
 	}
-	k, ids := Kept{}, map[string]bool{}
+	k, ids, labelled := Kept{}, map[string]bool{}, map[string]bool{}
+	var copies []recordCopy
 	for i := range workloads.Items {
 		w := &workloads.Items[i]
 		if v1alpha1.MemberNumber(name, w.Name) > 0 {
@@ -119,16 +123,19 @@ func (c *Client) Kept(ctx context.Context, namespace, name string) (Kept, error)
 		}
 	}
 	running, newest := maps.Clone(ids), recordCopy{}
+	maps.Copy(labelled, ids)
 	for i := range claims.Items {
 		v := &claims.Items[i]
 		if v1alpha1.MemberNumber(name, v.Labels[v1alpha1.LabelMember]) == 0 {
 			continue
 		}
 		k.Volumes = append(k.Volumes, v.Name)
+		labelled[v.Annotations[AnnotationClusterID]] = true
 		var r recordCopy
 		if json.Unmarshal([]byte(v.Annotations[AnnotationRecord]), &r) != nil || r.Status.Formation == nil {
 			continue
 		}
+		copies = append(copies, r)
 		if len(running) > 0 && !running[r.Status.ID] {
 			continue // kept by an earlier cluster
 		}
@@ -154,10 +161,29 @@ func (c *Client) Kept(ctx context.Context, namespace, name string) (Kept, error)
 	case newest.Status.Formation == nil:
 		k.Problem = "no volume claim holds a copy of the record (annotation " + AnnotationRecord + ")"
 	default:
-		k.Record = &v1alpha1.DatabaseCluster{Spec: newest.Spec, Status: newest.Status}
-		k.Record.Namespace, k.Record.Name, k.Record.Generation, k.Record.Annotations = namespace, name, newest.Generation, newest.Annotations
+		k.Record = newest.cluster(namespace, name)
 	}
+	k.Clear = k.Record != nil && len(labelled) == 1 && labelled[k.Record.Status.ID] && len(copies) == len(k.Volumes) && k.agrees(copies)
 	return k, nil
+}
+
+// agrees reports whether no copy says otherwise than Record. Copies of earlier
+// formations of the cluster are older.
+func (k Kept) agrees(copies []recordCopy) bool {
+	for _, r := range copies {
+		c := r.cluster(k.Record.Namespace, k.Record.Name)
+		if c.Status.ID != k.Record.Status.ID || token(c) == token(k.Record) && copyOf(c) != copyOf(k.Record) {
+			return false
+		}
+	}
+	return len(copies) > 0
+}
+
+// cluster is the cluster that a copy describes.
+func (r recordCopy) cluster(namespace, name string) *v1alpha1.DatabaseCluster {
+	c := &v1alpha1.DatabaseCluster{Spec: r.Spec, Status: r.Status}
+	c.Namespace, c.Name, c.Generation, c.Annotations = namespace, name, r.Generation, r.Annotations
+	return c
 }
 
 // newer compares two copies of one record: a restore in place counts most.

@@ -1,10 +1,15 @@
 package kube
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
 // TestKeptWritesTheRecordAgain: what every change of the record says can be
@@ -71,5 +76,60 @@ func TestKeptOfSeveralClusters(t *testing.T) {
 	k, err := c.Kept(t.Context(), "shop", "db")
 	if err != nil || k.Record == nil || k.Record.Status.ID != now.Status.ID || !k.Lost() {
 		t.Errorf("%+v, %v", k, err)
+	}
+}
+
+// TestKeptIsClear: a record is beyond doubt only where no object and no copy says
+// otherwise.
+func TestKeptIsClear(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		change func(*corev1.PersistentVolumeClaim)
+		clear  bool
+	}{
+		"all agree": {func(*corev1.PersistentVolumeClaim) {}, true},
+		"an older copy of an earlier formation": {func(v *corev1.PersistentVolumeClaim) {
+			v.Annotations[AnnotationRecord] = strings.ReplaceAll(strings.Replace(v.Annotations[AnnotationRecord], `"members":3`, `"members":1`, 1), "token-1", "token-0")
+		}, true},
+		"another copy": {func(v *corev1.PersistentVolumeClaim) {
+			v.Annotations[AnnotationRecord] = strings.Replace(v.Annotations[AnnotationRecord], `"members":3`, `"members":1`, 1)
+		}, false},
+		"no copy":            {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, AnnotationRecord) }, false},
+		"half a copy":        {func(v *corev1.PersistentVolumeClaim) { v.Annotations[AnnotationRecord] = `{"spec":{` }, false},
+		"of no cluster":      {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, AnnotationClusterID) }, false},
+		"of another cluster": {func(v *corev1.PersistentVolumeClaim) { v.Annotations[AnnotationClusterID] = "c0" }, false},
+		"a copy of another": {func(v *corev1.PersistentVolumeClaim) {
+			v.Annotations[AnnotationRecord] = strings.Replace(v.Annotations[AnnotationRecord], `"c1"`, `"c0"`, 1)
+		}, false},
+		"no claim of members": {func(v *corev1.PersistentVolumeClaim) { v.Labels[v1alpha1.LabelMember] = "helper" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, api := newFake(t, interceptor.Funcs{})
+			cluster := testCluster()
+			cluster.Generation = 2
+			for _, member := range []string{"db-1", "db-2"} {
+				if err := c.ApplyVolume(t.Context(), cluster, member); err != nil {
+					t.Fatal(err)
+				}
+			}
+			in := testWorkloadInput()
+			in.Cluster = cluster
+			if _, err := c.ApplyWorkload(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+			v := &corev1.PersistentVolumeClaim{}
+			if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db-2"}, v); err != nil {
+				t.Fatal(err)
+			}
+			row.change(v)
+			if err := api.Update(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			k, err := c.Kept(t.Context(), "shop", "db")
+			if err != nil || k.Clear != row.clear {
+				t.Errorf("%+v, %v", k, err)
+			}
+		})
 	}
 }

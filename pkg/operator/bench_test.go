@@ -84,6 +84,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) begin() {
 	b.r = &Reconciler{
 		Custom: b.api, Fresh: b.api, Store: b.store, Events: b.events, Engines: []engine.Engine{opstest.Engine{}}, gauges: newGauges(),
+		Kept:       kube.Wrap(b.api, kube.Options{}).Kept,
 		Definition: func(context.Context) (string, error) { return b.definition, nil },
 		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
 			return &ops.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
@@ -241,7 +242,7 @@ type world struct {
 func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	s := ops.State{Now: time.Now(), Kube: w.facts, View: w.view}
 	c, err := w.b.store.GetCluster(ctx, w.b.key.Namespace, w.b.key.Name)
-	if errors.Is(err, kube.ErrNotFound) {
+	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrDamaged) {
 		return s, nil
 	}
 	s.Cluster = c

@@ -45,6 +45,8 @@ type Reconciler struct {
 	Fresh  client.Reader
 	Store  kube.Store
 	Events events.EventRecorder
+	// Kept is what is there of a cluster whose record is missing or damaged. It asks the API server.
+	Kept func(ctx context.Context, namespace, cluster string) (kube.Kept, error)
 	// Runner makes what performs operations of an engine's clusters.
 	Runner  func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner
 	Engines []engine.Engine

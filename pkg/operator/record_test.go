@@ -1,15 +1,21 @@
 package operator
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // TestRecordThatCantBeUsed: where members live and their record was deleted or
@@ -54,4 +60,132 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// withObjects makes the volume claims and StatefulSets of the cluster's members.
+func (b *bench) withObjects() *v1alpha1.DatabaseCluster {
+	b.t.Helper()
+	c := b.record()
+	for n := 1; n <= 3; n++ {
+		name := v1alpha1.MemberName(c.Name, n)
+		w := &appsv1.StatefulSet{}
+		w.Namespace, w.Name = c.Namespace, name
+		w.Labels, w.Annotations = map[string]string{v1alpha1.LabelCluster: c.Name}, map[string]string{kube.AnnotationClusterID: c.Status.ID}
+		err := errors.Join(kube.Wrap(b.api, kube.Options{}).ApplyVolume(b.t.Context(), c, name), b.api.Create(b.t.Context(), w))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// TestLostRecordIsWrittenAgain: an operator writes a record again that is lost or
+// damaged, where nothing contradicts its copies, and leaves it to a person where
+// something does.
+func TestLostRecordIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	lose := func(b *bench) error { return b.store.DeleteCluster(b.t.Context(), b.record()) }
+	edit := func(b *bench, change func(*corev1.PersistentVolumeClaim)) error {
+		v := &corev1.PersistentVolumeClaim{}
+		err := b.api.Get(b.t.Context(), client.ObjectKey{Namespace: "shop", Name: "db-2"}, v)
+		change(v)
+		return errors.Join(err, b.api.Update(b.t.Context(), v))
+	}
+	for name, row := range map[string]struct {
+		spoil func(*bench) error
+		verbs string
+		stays string
+	}{
+		"lost": {spoil: lose, verbs: "create Succeeded, repair Succeeded"},
+		"lost while nobody operated": {spoil: func(b *bench) error {
+			defer b.begin()
+			return lose(b)
+		}, verbs: "create Succeeded, repair Succeeded"},
+		"damaged": {spoil: func(b *bench) error {
+			m := &corev1.ConfigMap{}
+			err := b.api.Get(b.t.Context(), client.ObjectKey{Namespace: "shop", Name: "db.dbop"}, m)
+			m.Data["cluster.json"] = "{"
+			return errors.Join(err, b.api.Update(b.t.Context(), m))
+		}, verbs: "create Succeeded, repair Succeeded"},
+		"lost during an operation, which goes on": {spoil: func(b *bench) error {
+			b.world.before = func(s ops.Step) error {
+				if s.Action == ops.ActionRegister {
+					return &ops.Error{Kind: ops.NeedsHuman, Check: "disk", Message: "the disk is full"}
+				}
+				return nil
+			}
+			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
+			for range 5 {
+				time.Sleep(b.once())
+			}
+			b.world.before = nil
+			return lose(b)
+		}, verbs: "create Succeeded, scale Succeeded"},
+		"a volume of another cluster": {spoil: func(b *bench) error {
+			return errors.Join(lose(b), edit(b, func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationClusterID] = "other" }))
+		}, verbs: "create Succeeded", stays: "RecordMissing"},
+		"a volume without a copy": {spoil: func(b *bench) error {
+			return errors.Join(lose(b), edit(b, func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationRecord) }))
+		}, verbs: "create Succeeded", stays: "RecordMissing"},
+		"the object is another one": {spoil: func(b *bench) error {
+			err := errors.Join(lose(b), b.api.Delete(b.t.Context(), b.get()))
+			b.again("second", nil)
+			return err
+		}, verbs: "create Succeeded", stays: "RecordMissing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := founded(t)
+				want := b.withObjects()
+				if err := row.spoil(b); err != nil {
+					t.Fatal(err)
+				}
+				for range 30 {
+					time.Sleep(max(b.once(), time.Millisecond))
+				}
+				if got := b.verbs(); got != row.verbs {
+					t.Errorf("operations %s; stalled: %s", got, b.message(conditionStalled))
+				}
+				if row.stays != "" {
+					b.is("Unknown NotSeen", "False Settled", "True "+row.stays)
+					return
+				}
+				b.is("True Healthy", "False Settled", "False NotStalled")
+				got := b.record()
+				if got == nil {
+					t.Fatal("there is no record")
+				}
+				if diff := cmp.Diff(want.Status.Formation, got.Status.Formation); diff != "" || got.Status.ID != want.Status.ID || got.Annotations[v1alpha1.AnnotationCustom] != "one" {
+					t.Errorf("the record is another: %+v %s", got, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestRewrittenRecordIsTold: an event tells what was put back without being asked for.
+func TestRewrittenRecordIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := founded(t)
+		if err := b.store.DeleteCluster(t.Context(), b.withObjects()); err != nil {
+			t.Fatal(err)
+		}
+		for len(b.events.Events) > 0 {
+			<-b.events.Events
+		}
+		for range 10 {
+			time.Sleep(max(b.once(), time.Millisecond))
+		}
+		var told []string
+		for len(b.events.Events) > 0 {
+			told = append(told, <-b.events.Events)
+		}
+		for _, want := range []string{"Normal Planned repair: Write the record of the cluster again", "Normal Succeeded repair, asked for by " + ops.HealedBy} {
+			if !strings.Contains(strings.Join(told, "\n"), want) {
+				t.Errorf("%q is not in %s", want, fmt.Sprint(told))
+			}
+		}
+	})
 }

@@ -120,7 +120,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	r := &Reconciler{
 		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
-		Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
+		Kept: own.Kept, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
 			live := ops.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
 				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage, NoDirectories: true}

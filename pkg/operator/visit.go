@@ -102,6 +102,11 @@ func (v *visit) read(ctx context.Context, fresh bool) error {
 	case err != nil && !errors.Is(err, kube.ErrNotFound):
 		return err
 	}
+	if v.charge.Record == nil && c != nil && (fresh || v.charge.Damaged != nil) {
+		if v.charge.Kept, err = v.Kept(ctx, v.key.Namespace, v.key.Name); err != nil {
+			return err
+		}
+	}
 	if v.charge.Active, err = v.Store.ActiveOperation(ctx, v.key.Namespace, v.key.Name); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -22,6 +23,8 @@ type Charge struct {
 	Record *v1alpha1.DatabaseCluster
 	// Damaged says what is wrong with a record that can't be used; nil if there is none, or if it is well.
 	Damaged error
+	// Kept is what is there of a cluster whose record is missing or damaged.
+	Kept kube.Kept
 	// Active is the operation in flight; nil if there is none.
 	Active *v1alpha1.Operation
 	// Backups are the objects that ask for a backup of this cluster and got no
@@ -63,6 +66,9 @@ type Move struct {
 // nothing can be done, and what a person would have to do.
 func Govern(g Charge) (Move, error) {
 	switch {
+	case g.rewritable():
+		o := v1alpha1.OperationSpec{Cluster: g.Custom.Name, Verb: v1alpha1.VerbRepair, Quiet: true, RequestedBy: HealedBy}
+		return Move{Request: &Request{Operation: o, Cluster: g.Kept.Record}}, nil
 	case g.Custom != nil && g.Damaged != nil:
 		return Move{Rest: true}, &Error{Kind: NeedsHuman, Check: "record-damaged", Message: "cluster " + g.Custom.Name, Err: g.Damaged,
 			Hint: fmt.Sprintf("kubectl dbop repair %s writes the record again from what is there", g.Custom.Name)}
@@ -76,6 +82,8 @@ func Govern(g Charge) (Move, error) {
 		return Move{Rest: true}, nil
 	case g.Record == nil && g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete:
 		return Move{Continue: true}, nil // of an earlier cluster of this name
+	case g.Record == nil && g.Kept.Lost():
+		return Move{Rest: true}, Missing(g.Custom.Namespace, g.Custom.Name, g.Kept)
 	case g.Record == nil:
 		if err := CheckRepositories(g.Custom.Spec); err != nil {
 			return Move{Rest: true}, err
@@ -170,8 +178,12 @@ func conceive(c *v1alpha1.DatabaseCluster) Move {
 }
 
 // Complete fills in what an operation that follows from a custom resource
-// needs to be written down: a founding, or a name for its backup.
+// needs to be written down: a founding, or a name for its backup. The cluster of
+// a repair was founded long ago.
 func Complete(r *Request, now time.Time, random io.Reader) error {
+	if r.Cluster != nil && r.Operation.Verb == v1alpha1.VerbRepair {
+		return nil
+	}
 	if r.Cluster != nil {
 		return Found(r.Cluster, random)
 	}

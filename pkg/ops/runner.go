@@ -59,9 +59,6 @@ func (r *Runner) Run(ctx context.Context, namespace string, req Request) (*v1alp
 			r.Reporter.Note("the lease could not be given back: " + err.Error())
 		}
 	}()
-	if err := r.writeLost(ctx, namespace, req); err != nil {
-		return nil, err
-	}
 	op, err := r.begin(ctx, namespace, req, lease)
 	if err != nil {
 		return nil, err

@@ -53,6 +53,9 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *Reque
 // begin writes a request down. One that asks for nothing the members lack, an
 // option given its own default for example, is what the cluster wants from then on.
 func (r *Runner) begin(ctx context.Context, namespace string, req Request, lease kube.Lease) (*v1alpha1.Operation, error) {
+	if err := r.writeLost(ctx, namespace, req); err != nil {
+		return nil, err
+	}
 	p, err := r.Prepare(ctx, namespace, req)
 	if err != nil {
 		return nil, err
