@@ -81,7 +81,7 @@ func failureCode(err error) int {
 	_, forbidden := errors.AsType[*kube.ForbiddenError](err)
 	_, denied := kube.Denied(err)
 	switch {
-	case failed != nil && failed.Check == checkNotFound, errors.Is(err, repository.ErrNotFound):
+	case failed != nil && (failed.Check == checkNotFound || failed.Check == checkVolumesKept), errors.Is(err, repository.ErrNotFound):
 		return ExitNotFound
 	case forbidden && !denied, apierrors.IsUnauthorized(err):
 		return ExitForbidden
@@ -93,8 +93,12 @@ func failureCode(err error) int {
 	return ExitFailed
 }
 
-// checkNotFound marks the error about a thing that a person named and that does not exist.
-const checkNotFound = "not-found"
+const (
+	// checkNotFound marks the error about a thing that a person named and that does not exist.
+	checkNotFound = "not-found"
+	// checkVolumesKept marks the same for a cluster of which volumes are kept.
+	checkVolumesKept = "volumes-kept"
+)
 
 // mistyped reports whether the command names an engine, version, member or user that is not known.
 func mistyped(err error) bool {

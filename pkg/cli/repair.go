@@ -52,7 +52,7 @@ func (f *Factory) missing(ctx context.Context, namespace, cluster string) error 
 // that can't be done.
 func (f *Factory) lost(ctx context.Context, args []string, why error) (*target, error) {
 	failed, ok := errors.AsType[*ops.Error](why)
-	if len(args) == 0 || !ok || !slices.Contains([]string{"record-missing", "record-damaged", "volumes-kept"}, failed.Check) {
+	if len(args) == 0 || !ok || !slices.Contains([]string{"record-missing", "record-damaged", checkVolumesKept}, failed.Check) {
 		return nil, why
 	}
 	t := &target{lost: true}

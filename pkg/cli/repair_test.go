@@ -23,12 +23,13 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 		volumes bool
 		hint    string
 		says    string
+		code    int
 	}{
-		"deleted":        {hint: "kubectl dbop -n shop repair my-db", says: "the record of my-db (configmap my-db.dbop) is missing, its members still run"},
-		"volumes alone":  {volumes: true, hint: "kubectl dbop -n shop create my-db --from-volumes", says: "volumes of it are kept: my-db-1"},
-		"empty":          {content: "{}", hint: "kubectl dbop -n shop repair my-db", says: "the engine or the number of members is missing"},
-		"not JSON":       {content: "{", hint: "kubectl dbop -n shop repair my-db", says: "the record is damaged: configmap shop/my-db.dbop"},
-		"without labels": {unlabel: true, hint: "kubectl dbop -n shop repair my-db", says: `label dbop.dev/kind is "", not "cluster"`},
+		"deleted":        {hint: "kubectl dbop -n shop repair my-db", says: "the record of my-db (configmap my-db.dbop) is missing, its members still run", code: ExitRefused},
+		"volumes alone":  {volumes: true, hint: "kubectl dbop -n shop create my-db --from-volumes", says: "volumes of it are kept: my-db-1", code: ExitNotFound},
+		"empty":          {content: "{}", hint: "kubectl dbop -n shop repair my-db", says: "the engine or the number of members is missing", code: ExitRefused},
+		"not JSON":       {content: "{", hint: "kubectl dbop -n shop repair my-db", says: "the record is damaged: configmap shop/my-db.dbop", code: ExitRefused},
+		"without labels": {unlabel: true, hint: "kubectl dbop -n shop repair my-db", says: `label dbop.dev/kind is "", not "cluster"`, code: ExitRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -65,7 +66,7 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 			b.writes = nil
 			for _, line := range []string{"status my-db", "diagnose my-db", "restart my-db", "delete my-db --yes", "plan scale my-db --members 5", "stop my-db --yes"} {
 				r := b.run(strings.Fields(line)...)
-				if r.code == ExitDone || !strings.Contains(r.err, row.says) || !strings.Contains(r.err, row.hint) || strings.Contains(r.err, "list -A") {
+				if r.code != row.code || !strings.Contains(r.err, row.says) || !strings.Contains(r.err, row.hint) || strings.Contains(r.err, "list -A") {
 					t.Errorf("%s: exit %d\n%s%s", line, r.code, r.out, r.err)
 				}
 			}
