@@ -36,11 +36,7 @@ func (f *Factory) openRepository(ctx context.Context, flag, cluster, image strin
 
 // clusterIfAny reads a cluster that may be gone: its backups outlive it.
 func (f *Factory) clusterIfAny(ctx context.Context, name string) (*v1alpha1.DatabaseCluster, error) {
-	namespace, err := f.namespace()
-	if err != nil {
-		return nil, err
-	}
-	store, err := f.newStore(kube.DryRunClient)
+	namespace, store, err := f.here()
 	if err != nil {
 		return nil, err
 	}

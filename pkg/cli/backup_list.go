@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -100,17 +100,14 @@ func (f *Factory) allRepositories(ctx context.Context) ([]string, error) {
 			urls = append(urls, url)
 		}
 	}
-	namespace, err := f.namespace()
+	namespace, store, err := f.here()
 	if err == nil {
-		var store kube.Store
-		if store, err = f.newStore(kube.DryRunClient); err == nil {
-			clusters, listErr := store.ListClusters(ctx, namespace, "")
-			for i := range clusters {
-				if url := clusters[i].Spec.Backup.Repository; url != "" {
-					add(url)
-				}
+		var clusters []v1alpha1.DatabaseCluster
+		clusters, err = store.ListClusters(ctx, namespace, "")
+		for i := range clusters {
+			if url := clusters[i].Spec.Backup.Repository; url != "" {
+				add(url)
 			}
-			err = listErr
 		}
 	}
 	if err != nil {

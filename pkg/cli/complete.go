@@ -55,23 +55,21 @@ func completeClusters(f *Factory) completion {
 }
 
 func clusterNames(ctx context.Context, f *Factory) ([]string, error) {
-	namespace, err := f.namespace()
-	if err != nil {
-		return nil, err
-	}
-	store, err := f.newStore(kube.DryRunClient)
+	clusters, err := f.clustersHere(ctx)
+	return namesOf(clusters), err
+}
+
+// clustersHere are the clusters of the namespace but for damaged records.
+func (f *Factory) clustersHere(ctx context.Context) ([]v1alpha1.DatabaseCluster, error) {
+	namespace, store, err := f.here()
 	if err != nil {
 		return nil, err
 	}
 	clusters, err := store.ListClusters(ctx, namespace, "")
-	if err != nil && !errors.Is(err, kube.ErrDamaged) {
-		return nil, err
+	if errors.Is(err, kube.ErrDamaged) {
+		err = nil
 	}
-	names := make([]string, len(clusters))
-	for i, c := range clusters {
-		names[i] = c.Name
-	}
-	return names, nil
+	return clusters, err
 }
 
 // completeMembers suggests a cluster, then one of its members.
@@ -87,10 +85,14 @@ func completeMembers(f *Factory) completion {
 // completeMemberFlag suggests members of the cluster that the command names.
 func completeMemberFlag(f *Factory) completion {
 	return suggest(completeMost, func(ctx context.Context, args []string) ([]string, error) {
-		if len(args) == 0 {
-			return nil, nil
+		if len(args) > 0 {
+			return podMembers(ctx, f, args[0])
 		}
-		return podMembers(ctx, f, args[0])
+		t, err := f.target(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		return podMembers(ctx, f, t.cluster.Name)
 	})
 }
 
@@ -142,23 +144,16 @@ func completeBackups(f *Factory, repo *string) completion {
 // completeOperations suggests records of the namespace.
 func completeOperations(f *Factory) completion {
 	return suggest(1, func(ctx context.Context, _ []string) ([]string, error) {
-		namespace, err := f.namespace()
-		if err != nil {
-			return nil, err
-		}
-		store, err := f.newStore(kube.DryRunClient)
+		namespace, store, err := f.here()
 		if err != nil {
 			return nil, err
 		}
 		records, err := store.ListOperations(ctx, namespace, "")
-		if err != nil {
-			return nil, err
-		}
 		var out []string
 		for _, o := range records {
 			out = append(out, o.Name)
 		}
-		return out, nil
+		return out, err
 	})
 }
 
@@ -204,11 +199,15 @@ func completeGlobals(f *Factory, root *cobra.Command) {
 		slices.Sort(out)
 		return out, nil
 	}))
-	_ = root.RegisterFlagCompletionFunc("namespace", suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
+	_ = root.RegisterFlagCompletionFunc("namespace", completeNamespaces(f))
+}
+
+func completeNamespaces(f *Factory) completion {
+	return suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
 		reader, err := f.newPods()
 		if err != nil {
 			return nil, err
 		}
 		return reader.Namespaces(ctx)
-	}))
+	})
 }

@@ -6,29 +6,52 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
-// completeShared completes flags that several commands have.
+// completeShared completes flags that several commands have, and has no other
+// flag fall to file names unless it takes a path.
 func completeShared(f *Factory, cmd *cobra.Command) {
-	for flag, complete := range map[string]completion{
-		"repository":    completeRepositories(f),
-		"storage-class": completeStorageClasses(f),
-		"set":           spaceless(completeOptions(f, "=")),
-		"unset":         completeOptions(f, ""),
-		// Who may list secrets may read them: none is asked for.
-		"ca-secret": cobra.NoFileCompletions,
-	} {
-		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, complete)
+	shared := map[string]completion{
+		"repository":         completeRepositories(f),
+		"storage-class":      completeStorageClasses(f),
+		"set":                spaceless(completeOptions(f, "=")),
+		"unset":              completeOptions(f, ""),
+		"ca-secret":          completeCertificates(f),
+		"cert-secret":        completeCertificates(f),
+		"dead":               completeMemberFlag(f),
+		"without":            completeMemberFlag(f),
+		"watch":              completeNamespaces(f),
+		"operator-namespace": completeNamespaces(f),
+		"lease-namespace":    completeNamespaces(f),
+	}
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if _, done := cmd.GetFlagCompletionFunc(flag.Name); done || flag.Value.Type() == "bool" || takesPath(flag) {
+			return
+		}
+		complete, ok := shared[flag.Name]
+		if !ok {
+			complete = cobra.NoFileCompletions
+		}
+		_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete)
+	})
+	for _, child := range cmd.Commands() {
+		if !child.Hidden {
+			completeShared(f, child)
 		}
 	}
-	for _, child := range cmd.Commands() {
-		completeShared(f, child)
+}
+
+// takesPath reports whether a flag names a file or a directory of this machine.
+func takesPath(flag *pflag.Flag) bool {
+	if _, directory := flag.Annotations[cobra.BashCompSubdirsInDir]; directory {
+		return true
 	}
+	return slices.Contains([]string{"kubeconfig", "cache-dir", "certificate-authority", "client-certificate", "client-key",
+		"template", "from-file", "file"}, flag.Name)
 }
 
 // spaceless leaves the cursor where a suggestion ends.
@@ -42,18 +65,7 @@ func spaceless(complete completion) completion {
 // completeRepositories suggests where clusters of the namespace have backups.
 func completeRepositories(f *Factory) completion {
 	return suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
-		namespace, err := f.namespace()
-		if err != nil {
-			return nil, err
-		}
-		store, err := f.newStore(kube.DryRunClient)
-		if err != nil {
-			return nil, err
-		}
-		clusters, err := store.ListClusters(ctx, namespace, "")
-		if err != nil {
-			return nil, err
-		}
+		clusters, err := f.clustersHere(ctx)
 		var out []string
 		for _, c := range clusters {
 			out = append(out, c.Spec.Backup.Repository)
@@ -62,7 +74,7 @@ func completeRepositories(f *Factory) completion {
 			}
 		}
 		slices.Sort(out)
-		return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" }), nil
+		return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" }), err
 	})
 }
 
@@ -74,6 +86,18 @@ func completeStorageClasses(f *Factory) completion {
 		}
 		site, err := f.preflight(ctx, namespace, "")
 		return site.Classes.Names, err
+	})
+}
+
+// completeCertificates suggests secrets with a certificate. No more is read of
+// them than their names.
+func completeCertificates(f *Factory) completion {
+	return suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
+		namespace, err := f.namespace()
+		if err != nil {
+			return nil, err
+		}
+		return f.certificates(ctx, namespace)
 	})
 }
 
@@ -110,7 +134,8 @@ func completeNewVersions(f *Factory, cmd *cobra.Command, verb v1alpha1.Verb) {
 		at := slices.IndexFunc(releases, func(r engine.Release) bool { return r.Version == t.cluster.Spec.Version })
 		var out []string
 		for i, r := range releases {
-			if direction := cmp.Compare(i, at); at < 0 || verb == v1alpha1.VerbUpgrade && direction > 0 || verb == v1alpha1.VerbDowngrade && direction < 0 {
+			direction := cmp.Compare(i, at)
+			if at < 0 || verb == v1alpha1.VerbUpgrade && direction > 0 || verb == v1alpha1.VerbDowngrade && direction < 0 {
 				out = append(out, r.Version)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 func TestFlagCompletion(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
+	b.pods.add("my-db", "my-db-1", "my-db-2")
 	store := b.store(kube.DryRunNone)
 	c, err := store.GetCluster(t.Context(), "shop", "my-db")
 	if err != nil {
@@ -32,7 +33,18 @@ func TestFlagCompletion(t *testing.T) {
 		{[]string{"configure", "my-db", "--set", ""}, "color= speed=", ":6"},
 		{[]string{"configure", "my-db", "--unset", "c"}, "color", ":4"},
 		{[]string{"create", "x", "--storage-class", ""}, "fast", ":4"},
-		{[]string{"create", "x", "--ca-secret", ""}, "", ":4"},
+		{[]string{"create", "x", "--storage-class", "/"}, "", ":4"},
+		{[]string{"create", "x", "--ca-secret", ""}, "mine", ":4"},
+		{[]string{"inspect", "x", "--cert-secret", "m"}, "mine", ":4"},
+		{[]string{"switchover", "my-db", "--to", ""}, "my-db-1 my-db-2", ":4"},
+		{[]string{"switchover", "--to", ""}, "my-db-1 my-db-2", ":4"},
+		{[]string{"plan", "switchover", "my-db", "--to", "x"}, "", ":4"},
+		{[]string{"recover", "my-db", "--dead", ""}, "my-db-1 my-db-2", ":4"},
+		{[]string{"operator", "install", "--watch", "s"}, "shop stage", ":4"},
+		{[]string{"upgrade", "my-db", "--timeout", ""}, "", ":4"},
+		{[]string{"backup", "my-db", "--to", ""}, "", ":16"},
+		{[]string{"support-bundle", "my-db", "--file", ""}, "tar.gz", ":8"},
+		{[]string{"backup", "list", "--repository", "p"}, "pvc:backups", ":4"},
 		{[]string{"backup", "my-db", "--repository", ""}, "dir:/kept pvc:backups", ":4"},
 	} {
 		r := b.run(append([]string{"__complete"}, test.args...)...)

@@ -83,6 +83,8 @@ type Factory struct {
 	evidence func(ctx context.Context, namespace, cluster string) kube.Evidence
 	// kept is what is there of a cluster besides its record.
 	kept func(ctx context.Context, namespace, cluster string) (kube.Kept, error)
+	// certificates are the names of the secrets with a certificate.
+	certificates func(ctx context.Context, namespace string) ([]string, error)
 	// newRepository opens a repository; image runs the helper pod where one is needed.
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	// newKeys reads users and passwords.
@@ -110,6 +112,7 @@ func newFactory(c Config) *Factory {
 	f.holding = live.holding
 	f.evidence = live.evidence
 	f.kept = live.kept
+	f.certificates = live.certificates
 	f.newRepository = live.repository
 	f.newKeys = live.keys
 	f.newInstaller = live.installer
@@ -146,6 +149,14 @@ func (f *Factory) namespace() (string, error) {
 		return "", kube.ExplainConfig(err)
 	}
 	return namespace, nil
+}
+
+// here is the namespace, and the store to read it from.
+func (f *Factory) here() (namespace string, store kube.Store, err error) {
+	if namespace, err = f.namespace(); err == nil {
+		store, err = f.newStore(kube.DryRunClient)
+	}
+	return namespace, store, err
 }
 
 // contextName is shown before something is lost for good.

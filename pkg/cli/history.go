@@ -51,16 +51,12 @@ func newHistory(f *Factory) *cobra.Command {
 }
 
 func runHistory(ctx context.Context, f *Factory, out *output, name string, all bool) error {
-	namespace, err := f.namespace()
+	namespace, store, err := f.here()
 	if err != nil {
 		return err
 	}
 	if all {
 		namespace = metav1.NamespaceAll
-	}
-	store, err := f.newStore(kube.DryRunClient)
-	if err != nil {
-		return err
 	}
 	records, err := store.ListOperations(ctx, namespace, name)
 	if err != nil {

@@ -37,11 +37,7 @@ func newHistoryDescribe(f *Factory) *cobra.Command {
 }
 
 func runHistoryDescribe(ctx context.Context, f *Factory, out *output, name string) error {
-	namespace, err := f.namespace()
-	if err != nil {
-		return err
-	}
-	store, err := f.newStore(kube.DryRunClient)
+	namespace, store, err := f.here()
 	if err != nil {
 		return err
 	}

@@ -57,10 +57,7 @@ func (f *Factory) lost(ctx context.Context, args []string, why error) (*target, 
 	}
 	t := &target{lost: true}
 	var err error
-	if t.namespace, err = f.namespace(); err != nil {
-		return nil, err
-	}
-	if t.store, err = f.newStore(kube.DryRunClient); err != nil {
+	if t.namespace, t.store, err = f.here(); err != nil {
 		return nil, err
 	}
 	k, err := f.kept(ctx, t.namespace, bareName(args[0]))

@@ -18,11 +18,7 @@ func (f *Factory) several(ctx context.Context, args []string) (string, error) {
 	if len(args) > 0 {
 		return "", nil
 	}
-	namespace, err := f.namespace()
-	if err != nil {
-		return "", err
-	}
-	store, err := f.newStore(kube.DryRunClient)
+	namespace, store, err := f.here()
 	if err != nil {
 		return "", err
 	}

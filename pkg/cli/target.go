@@ -33,10 +33,7 @@ func (t *target) subject() string { return t.cluster.Spec.Engine + "/" + t.clust
 func (f *Factory) target(ctx context.Context, args []string) (*target, error) {
 	t := &target{}
 	var err error
-	if t.namespace, err = f.namespace(); err != nil {
-		return nil, err
-	}
-	if t.store, err = f.newStore(kube.DryRunClient); err != nil {
+	if t.namespace, t.store, err = f.here(); err != nil {
 		return nil, err
 	}
 	if len(args) > 0 {
@@ -74,16 +71,12 @@ func (f *Factory) targets(ctx context.Context, args []string, all bool) ([]*targ
 		t, err := f.target(ctx, args)
 		return []*target{t}, err
 	}
-	namespace, err := f.namespace()
+	namespace, store, err := f.here()
 	if err != nil {
 		return nil, err
 	}
 	if all {
 		namespace = metav1.NamespaceAll
-	}
-	store, err := f.newStore(kube.DryRunClient)
-	if err != nil {
-		return nil, err
 	}
 	clusters, err := store.ListClusters(ctx, namespace, "")
 	switch {
@@ -120,11 +113,15 @@ func only(ctx context.Context, store kube.Store, namespace string) (*v1alpha1.Da
 		return nil, &ops.Error{Kind: ops.Failed, Check: checkNotFound, Message: "there is no cluster in namespace " + namespace,
 			Hint: displayName + " list -A shows all clusters"}
 	}
+	return nil, misuse("namespace %s holds %d clusters, name one of: %s", namespace, len(clusters), strings.Join(namesOf(clusters), ", "))
+}
+
+func namesOf(clusters []v1alpha1.DatabaseCluster) []string {
 	names := make([]string, len(clusters))
-	for i, c := range clusters {
-		names[i] = c.Name
+	for i := range clusters {
+		names[i] = clusters[i].Name
 	}
-	return nil, misuse("namespace %s holds %d clusters, name one of: %s", namespace, len(clusters), strings.Join(names, ", "))
+	return names
 }
 
 // operation begins the record of a request.
