@@ -3,6 +3,8 @@ package kube
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +71,9 @@ type comparison struct {
 	added []string
 	// besides are fields below those that do not count.
 	besides []string
+	// exact are fields that have to be as they are wanted, no less and no more,
+	// whoever set them.
+	exact []string
 	// unknown says that the values below added are of another version of this
 	// tool: only who set them tells whether they were changed.
 	unknown bool
@@ -92,7 +97,15 @@ func (c comparison) differences(want, have client.Object) []Difference {
 	for _, top := range []string{"labels", "annotations"} {
 		unlike(fieldPath{"metadata", top}, at(wanted, "metadata", top), at(found, "metadata", top), owners.counts(note))
 	}
-	unlike(fieldPath{"spec"}, wanted["spec"], found["spec"], owners.counts(note))
+	for _, field := range slices.Sorted(maps.Keys(wanted)) {
+		switch {
+		case slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, field):
+		case !slices.Contains(c.exact, field):
+			unlike(fieldPath{field}, wanted[field], found[field], owners.counts(note))
+		case !reflect.DeepEqual(wanted[field], found[field]):
+			note(DifferenceEdited, fieldPath{field}, wanted[field], found[field])
+		}
+	}
 	c.replacedMaps(owners, wanted, found, func(path fieldPath, want, have any) {
 		if !slices.ContainsFunc(out, func(d Difference) bool { return d.Is(path.String()) }) {
 			note(DifferenceEdited, path, want, have)

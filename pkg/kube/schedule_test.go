@@ -2,14 +2,20 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -111,7 +117,7 @@ func TestScheduleFacts(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, err := c.ScheduleFacts(t.Context(), cluster, row.parts)
+			got, _, err := c.ScheduleFacts(t.Context(), ScheduleInput{Cluster: cluster}, row.parts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +139,7 @@ func TestDeleteScheduleTakesAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := c.ScheduleFacts(t.Context(), cluster, true)
+	got, _, err := c.ScheduleFacts(t.Context(), ScheduleInput{Cluster: cluster}, true)
 	if err != nil || len(got.Present) > 0 {
 		t.Errorf("%v is left, %v", got, err)
 	}
@@ -146,8 +152,111 @@ func TestDeletedClusterBeginsNoBackups(t *testing.T) {
 	if err := c.DeleteClusterObjects(context.WithoutCancel(t.Context()), cluster); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.ScheduleFacts(t.Context(), cluster, false)
+	got, _, err := c.ScheduleFacts(t.Context(), ScheduleInput{Cluster: cluster}, false)
 	if err != nil || got.Exists() {
 		t.Errorf("%v is left, %v", got, err)
+	}
+}
+
+// rolesStay refuses to change the role of a binding, as the API server does.
+func rolesStay(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	have := &rbacv1.RoleBinding{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "db-backup"}, have)
+	if u, ok := o.(interface{ GetKind() string }); ok && u.GetKind() == "RoleBinding" && err == nil && have.RoleRef.Name != "db-backup" {
+		return errors.New("roleRef: Invalid value: cannot change roleRef")
+	}
+	return c.Apply(ctx, o, opts...)
+}
+
+// TestScheduleDifferences: whatever somebody changes of a schedule is found, and
+// making it again puts it back.
+func TestScheduleDifferences(t *testing.T) {
+	t.Parallel()
+	job := func(change func(*batchv1.CronJob)) func(client.Object) {
+		return func(o client.Object) { change(o.(*batchv1.CronJob)) }
+	}
+	container := func(j *batchv1.CronJob) *corev1.Container {
+		return &j.Spec.JobTemplate.Spec.Template.Spec.Containers[0]
+	}
+	const pod = "spec.jobTemplate.spec.template.spec."
+	for name, row := range map[string]struct {
+		object client.Object
+		change func(client.Object)
+		want   []string
+	}{
+		"nothing":   {&batchv1.CronJob{}, func(client.Object) {}, nil},
+		"its label": {&rbacv1.Role{}, func(o client.Object) { o.SetLabels(nil) }, []string{"role/db-backup Edited metadata.labels"}},
+		"an owner": {&rbacv1.RoleBinding{}, func(o client.Object) {
+			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Pod", Name: "x", UID: "x", APIVersion: "v1"}})
+		}, []string{"rolebinding/db-backup Owner metadata.ownerReferences"}},
+		"a finalizer": {&corev1.ServiceAccount{}, func(o client.Object) { o.SetFinalizers([]string{"example.com/keep"}) }, []string{"serviceaccount/db-backup Finalizer metadata.finalizers"}},
+		"its token":   {&corev1.ServiceAccount{}, func(o client.Object) { o.(*corev1.ServiceAccount).AutomountServiceAccountToken = new(true) }, []string{"serviceaccount/db-backup Edited automountServiceAccountToken"}},
+		"more rules": {&rbacv1.Role{}, func(o client.Object) {
+			r := o.(*rbacv1.Role)
+			r.Rules = append(r.Rules, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+		}, []string{"role/db-backup Edited rules"}},
+		"a rule for one name alone": {&rbacv1.Role{}, func(o client.Object) { o.(*rbacv1.Role).Rules[1].ResourceNames = []string{"x"} }, []string{"role/db-backup Edited rules"}},
+		"another subject": {&rbacv1.RoleBinding{}, func(o client.Object) {
+			b := o.(*rbacv1.RoleBinding)
+			b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"})
+		}, []string{"rolebinding/db-backup Edited subjects"}},
+		"another role": {&rbacv1.RoleBinding{}, func(o client.Object) { o.(*rbacv1.RoleBinding).RoleRef.Name = "other" }, []string{"rolebinding/db-backup Edited roleRef"}},
+		"the schedule": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { j.Spec.Schedule = "1 1 1 1 1" }), []string{"cronjob/db-backup Edited spec.schedule"}},
+		"the command":  {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { container(j).Args = []string{"delete"} }), []string{"cronjob/db-backup Edited " + pod + "containers[backup].args"}},
+		"the image":    {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { container(j).Image = "bad" }), []string{"cronjob/db-backup Added " + pod + "containers[backup].image"}},
+		"the account":  {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { j.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName = "admin" }), []string{"cronjob/db-backup Edited " + pod + "serviceAccountName"}},
+		"a variable": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) {
+			container(j).Env = append(container(j).Env, corev1.EnvVar{Name: "X", Value: "y"})
+		}), []string{"cronjob/db-backup Added " + pod + "containers[backup].env[X]"}},
+		"a container": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) {
+			spec := &j.Spec.JobTemplate.Spec.Template.Spec
+			spec.Containers = append(spec.Containers, corev1.Container{Name: "side", Image: "bad"})
+		}), []string{"cronjob/db-backup Added " + pod + "containers[side]"}},
+		"suspended, which is told of the backups": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { j.Spec.Suspend = new(true) }), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := testCluster()
+			in := scheduleInput(cluster)
+			scheme, err := newScheme()
+			if err != nil {
+				t.Fatal(err)
+			}
+			api := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().Build()
+			c := Wrap(interceptor.NewClient(api, interceptor.Funcs{Apply: rolesStay}), Options{})
+			if err := c.ApplySchedule(t.Context(), in, false); err != nil {
+				t.Fatal(err)
+			}
+			key := client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.Schedule(cluster.Name)}
+			if err := api.Get(t.Context(), key, row.object); err != nil {
+				t.Fatal(err)
+			}
+			row.change(row.object)
+			if err := api.Update(t.Context(), row.object, client.FieldOwner("kubectl-edit")); err != nil {
+				t.Fatal(err)
+			}
+			found := func() (out []string) {
+				t.Helper()
+				_, all, err := c.ScheduleFacts(t.Context(), in, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, d := range all {
+					if !strings.HasPrefix(d.Field, "metadata.labels.app.kubernetes.io") {
+						out = append(out, fmt.Sprintf("%s %s %s", d.Object, d.Kind, d.Field))
+					}
+				}
+				return out
+			}
+			if diff := cmp.Diff(row.want, found()); diff != "" {
+				t.Errorf("differences (-want +got):\n%s", diff)
+			}
+			if err := c.ApplySchedule(t.Context(), in, false); err != nil {
+				t.Fatal(err)
+			}
+			if left := found(); len(left) > 0 {
+				t.Errorf("%v is left after it was made again", left)
+			}
+		})
 	}
 }

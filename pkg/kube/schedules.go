@@ -52,52 +52,65 @@ func (s *Schedule) Clone() *Schedule {
 	return &out
 }
 
-// ScheduleFacts reads the CronJob, and whether what it acts with exists if
-// parts is set. nil if it may not be read, where parts is not set: whoever
+// ScheduleFacts reads the CronJob, and what it acts with if parts is set, and
+// compares what exists with what would be made of in; a policy without a schedule
+// compares nothing. The image, since when, and whether it is suspended are as the
+// CronJob says. nil if it may not be read, where parts is not set: whoever
 // changes a schedule needs that right, and who looks at a cluster does not.
-func (c *Client) ScheduleFacts(ctx context.Context, cluster *v1alpha1.DatabaseCluster, parts bool) (*Schedule, error) {
-	out, job := &Schedule{}, &batchv1.CronJob{}
-	err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.Schedule(cluster.Name)}, job)
+func (c *Client) ScheduleFacts(ctx context.Context, in ScheduleInput, parts bool) (*Schedule, []Difference, error) {
+	out, objects := &Schedule{}, scheduleKinds(in.Cluster)
+	job := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: in.Cluster.Namespace, Name: v1alpha1.Schedule(in.Cluster.Name)}}
+	there, err := c.partOf(ctx, in.Cluster, job)
 	if _, ok := errors.AsType[*ForbiddenError](err); ok && !parts {
-		return nil, nil
+		return nil, nil, nil
 	}
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return nil, fmt.Errorf("look at the schedule of %s: %w", cluster.Name, err)
+	if err != nil {
+		return nil, nil, err
 	}
-	there := err == nil && belongs(job, cluster) && job.DeletionTimestamp == nil
 	if there {
 		out.read(job)
 	}
-	for _, kind := range scheduleKinds(cluster) {
-		exists := there
-		if name := kind.GetObjectKind().GroupVersionKind().Kind; parts && name != "CronJob" {
-			found, err := c.peek(ctx, kind)
-			if err != nil && !errors.Is(err, ErrNotFound) {
-				return nil, fmt.Errorf("look at the schedule of %s: %w", cluster.Name, err)
+	in.Image, in.Since, in.Suspended = out.Image, out.Since, out.Suspended
+	made, err := BuildSchedule(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	var differences []Difference
+	for i, o := range objects {
+		kind, exists := o.GetObjectKind().GroupVersionKind().Kind, there
+		switch {
+		case kind == "CronJob":
+			o = job
+		case parts:
+			if exists, err = c.partOf(ctx, in.Cluster, o); err != nil {
+				return nil, nil, err
 			}
-			exists = err == nil && belongs(found, cluster) && found.DeletionTimestamp == nil
-			if exists && name == "Role" {
-				if exists, err = c.scheduleMay(ctx, cluster); err != nil {
-					return nil, err
-				}
-			}
+		}
+		if exists && (parts || o == job) && in.Policy.Schedule != "" {
+			differences = append(differences, comparisonOf(made[i]).of(kind, o.GetName(), "").differences(made[i], o)...)
+		}
+		if role, ok := o.(*rbacv1.Role); ok && parts && exists {
+			exists = equality.Semantic.DeepEqual(role.Rules, scheduleRules(in.Cluster)) // no less, and no more
 		}
 		list := &out.Missing
 		if exists {
 			list = &out.Present
 		}
-		*list = append(*list, kind.GetObjectKind().GroupVersionKind().Kind)
+		*list = append(*list, kind)
 	}
-	return out, nil
+	return out, differences, nil
 }
 
-// scheduleMay reports whether the Role grants what a backup takes, no less and no more.
-func (c *Client) scheduleMay(ctx context.Context, cluster *v1alpha1.DatabaseCluster) (bool, error) {
-	role := &rbacv1.Role{}
-	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.Schedule(cluster.Name)}, role); err != nil && !errors.Is(err, ErrNotFound) {
-		return false, fmt.Errorf("look at the rights of the schedule of %s: %w", cluster.Name, err)
+// partOf reads an object of a schedule, and reports whether it is there and of the cluster.
+func (c *Client) partOf(ctx context.Context, cluster *v1alpha1.DatabaseCluster, o client.Object) (bool, error) {
+	err := c.api.Get(ctx, client.ObjectKeyFromObject(o), o)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
 	}
-	return equality.Semantic.DeepEqual(role.Rules, scheduleRules(cluster)), nil
+	if err != nil {
+		return false, fmt.Errorf("look at the schedule of %s: %w", cluster.Name, err)
+	}
+	return (belongs(o, cluster) || unlabelled(o, cluster)) && o.GetDeletionTimestamp() == nil, nil
 }
 
 func (s *Schedule) read(job *batchv1.CronJob) {
@@ -111,7 +124,10 @@ func (s *Schedule) read(job *batchv1.CronJob) {
 	if since, err := time.Parse(time.RFC3339, job.Annotations[AnnotationSince]); err == nil {
 		s.Since = since
 	}
-	if containers := job.Spec.JobTemplate.Spec.Template.Spec.Containers; len(containers) > 0 {
+	// An image that somebody else wrote into it is none that this tool chose.
+	owners := ownersOf(job.ManagedFields)
+	if containers := job.Spec.JobTemplate.Spec.Template.Spec.Containers; len(containers) > 0 &&
+		(!owners.known || owners.owns(fieldPath{"spec", "jobTemplate", "spec", "template", "spec", "containers", "[" + containers[0].Name + "]", "image"})) {
 		s.Image = containers[0].Image
 	}
 	s.Suspended, s.Running = job.Spec.Suspend != nil && *job.Spec.Suspend, len(job.Status.Active) > 0
@@ -150,11 +166,26 @@ func (c *Client) ApplySchedule(ctx context.Context, in ScheduleInput, alone bool
 		objects = objects[scheduleParts-1:]
 	}
 	for _, o := range objects {
+		if b, ok := o.(*rbacv1.RoleBinding); ok {
+			if err := c.unbind(ctx, in.Cluster, b); err != nil {
+				return err
+			}
+		}
 		if err := c.apply(ctx, in.Cluster, o); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unbind deletes a binding to another role than is wanted: the API server lets
+// nobody change that.
+func (c *Client) unbind(ctx context.Context, cluster *v1alpha1.DatabaseCluster, want *rbacv1.RoleBinding) error {
+	have := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: want.Namespace, Name: want.Name}}
+	if ours, err := c.partOf(ctx, cluster, have); err != nil || !ours || have.RoleRef == want.RoleRef {
+		return err
+	}
+	return ignoreGone(c.api.Delete(ctx, have, client.Preconditions{UID: &have.UID}))
 }
 
 // DeleteSchedule removes what takes a cluster's backups, the CronJob first,

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +23,12 @@ func comparisonOf(o client.Object) comparison {
 	case *appsv1.StatefulSet:
 		// Annotations and labels that others add to pods change no database.
 		return comparison{added: []string{"spec"}, besides: []string{"spec.template.metadata"}}
+	case *batchv1.CronJob:
+		return comparison{added: []string{"spec"}, besides: []string{"spec.suspend", "spec.jobTemplate.metadata", "spec.jobTemplate.spec.template.metadata"}}
+	case *rbacv1.Role:
+		return comparison{exact: []string{"rules"}}
+	case *rbacv1.RoleBinding:
+		return comparison{exact: []string{"subjects", "roleRef"}}
 	}
 	return comparison{}
 }

@@ -142,5 +142,6 @@ func (v *visit) observe(ctx context.Context, e engine.Engine) (ops.State, error)
 	defer cancel()
 	world := v.Runner(e, nil, ops.Silent{}).World(v.key.Namespace, v.key.Name)
 	defer func() { _ = world.Close() }()
+	ops.LookAtAll(world)
 	return world.Observe(ctx)
 }

@@ -18,7 +18,7 @@ func (s State) altered() []kube.Difference {
 	}
 	return slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d kube.Difference) bool {
 		kind := kindOf(d)
-		return d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceTerminating || kind == kindVolume || kind == kindBudget
+		return d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceTerminating || kind == kindVolume || kind == kindBudget || ofSchedule(kind)
 	})
 }
 
@@ -30,6 +30,7 @@ const (
 	kindWorkload = "statefulset"
 	kindPod      = "pod"
 	kindSecret   = "secret"
+	kindCronJob  = "cronjob"
 )
 
 func kindOf(d kube.Difference) string {

@@ -31,6 +31,10 @@ func (s State) effect(d kube.Difference) (string, bool) {
 		return "it runs with something else than its StatefulSet says", true
 	case kindVolume:
 		return "the volume is not as the cluster wants it", false
+	case kindCronJob:
+		return "scheduled backups are taken in another way than asked for", true
+	case "serviceaccount", "role", "rolebinding":
+		return "scheduled backups may have too few rights, or too many", true
 	}
 	return "", false
 }

@@ -83,6 +83,29 @@ func TestRepairSchedule(t *testing.T) {
 	}
 }
 
+// TestRepairChangedSchedule: what somebody changed of a schedule is told, and one
+// step makes all of it again, asked for or not.
+func TestRepairChangedSchedule(t *testing.T) {
+	t.Parallel()
+	s := differs(timed(well(3)), edited("role/db-backup", "", "rules"), edited("cronjob/db-backup", "", "spec.jobTemplate.spec.template.spec.containers[backup].args"))
+	s.Cluster.ResourceVersion, s.Kube.Schedule.Since = "1", s.Now
+	v := Assess(stub{}, s)
+	if v.Level != Degraded || len(v.Problems) != 2 || !slices.Contains(v.Next, "kubectl dbop repair db") {
+		t.Errorf("status %+v", v)
+	}
+	for _, quiet := range []bool{false, true} {
+		s.Operation = operation(v1alpha1.VerbRepair)
+		s.Operation.Spec.Quiet = quiet
+		p := MakePlan(stub{}, s)
+		if diff := cmp.Diff([]string{"schedule-backups"}, ids(p)); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff([]string{"role/db-backup", "cronjob/db-backup"}, p.Steps[0].Touches); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // TestUnexamined: what may not be read is not examined, and diagnose says so.
 func TestUnexamined(t *testing.T) {
 	b := newBench(t)

@@ -48,6 +48,10 @@ func TestHeal(t *testing.T) {
 		{"the budget was deleted", func(s *State) { s.Kube.Budget = nil }, nil, "start "},
 		{"a schedule was deleted", func(s *State) { *s = timed(*s); s.Kube.Schedule = &kube.Schedule{Missing: scheduleParts()} }, nil, "backup-schedule "},
 		{"a schedule was changed by hand", func(s *State) { *s = timed(*s); s.Kube.Schedule.Policy.Schedule = "1 1 1 1 1" }, nil, "backup-schedule "},
+		{"a schedule's role was changed", func(s *State) { *s = differs(timed(*s), edited("role/db-backup", "", "rules")) }, nil, "repair "},
+		{"a finalizer on a schedule", func(s *State) {
+			*s = differs(timed(*s), kube.Difference{Object: "cronjob/db-backup", Kind: kube.DifferenceFinalizer, Have: "example.com/keep"})
+		}, nil, "backup-schedule "},
 		{"a schedule is as it should be", func(s *State) { *s = timed(*s) }, nil, ""},
 		{"a backup is overdue, which nothing mends", func(s *State) { *s = timed(*s); s.Kube.Schedule.Since = s.Now.Add(-72 * time.Hour) }, nil, ""},
 		{"a service was deleted", func(s *State) { *s = differs(*s, gone("service/db", "")) }, nil, "repair "},

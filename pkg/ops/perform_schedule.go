@@ -116,11 +116,15 @@ func (l *Live) scheduleFacts(ctx context.Context, s *State, c *v1alpha1.Database
 	if !parts && c.Spec.Backup.Schedule == "" {
 		return nil
 	}
-	var err error
-	s.Kube.Schedule, err = l.Client.ScheduleFacts(ctx, c, parts)
+	in := kube.ScheduleInput{Cluster: c}
+	if at, err := repository.ParseLocation(c.Spec.Backup.Repository); err == nil && c.Status.Formation != nil && c.Status.Formation.ClusterID != "" {
+		in.Policy, in.Claim, in.SubPath = c.Spec.Backup, at.Claim, at.Path
+	}
+	have, differences, err := l.Client.ScheduleFacts(ctx, in, parts)
 	if _, forbidden := errors.AsType[*kube.ForbiddenError](err); forbidden && !asked {
 		s.Kube.Unexamined = append(s.Kube.Unexamined, "roles, role bindings and service accounts")
-		s.Kube.Schedule, err = l.Client.ScheduleFacts(ctx, c, false)
+		have, differences, err = l.Client.ScheduleFacts(ctx, in, false)
 	}
+	s.Kube.Schedule, s.Kube.Differences = have, append(s.Kube.Differences, differences...)
 	return err
 }

@@ -64,11 +64,11 @@ func (p planner) putBack(asked func(kube.Difference) bool) *Decision {
 }
 
 // putsBack reports whether a step of its own puts a difference back. A missing
-// workload is made by the family starting, and what a pod has otherwise goes
-// with the pod.
+// workload is made by the family starting, what a pod has otherwise goes with
+// the pod, and a schedule is made again as a whole.
 func (p planner) putsBack(d kube.Difference) bool {
 	switch {
-	case !p.s.derivable(d), kindOf(d) == kindPod && d.Is("spec"):
+	case !p.s.derivable(d), kindOf(d) == kindPod && d.Is("spec"), ofSchedule(kindOf(d)):
 		return false
 	case d.Object == kindSecret+"/"+v1alpha1.CASecret(p.s.Cluster.Name) && d.Kind != kube.DifferenceEdited:
 		return false // another authority concerns every member, see rebuilding

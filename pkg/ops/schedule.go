@@ -65,8 +65,16 @@ func (p planner) scheduling() *Decision {
 		step.Title = "Begin no scheduled backups while it is stopped"
 	}
 	step.Touches = touched(have.Missing, name)
+	if altered := p.s.scheduleAltered(); len(altered) > 0 {
+		step.Touches, step.Reason = nil, change(altered[0])
+		for _, d := range altered {
+			if !slices.Contains(step.Touches, d.Object) {
+				step.Touches = append(step.Touches, d.Object)
+			}
+		}
+	}
 	if p.s.cronJobAlone() {
-		step.Touches = []string{"cronjob/" + name}
+		step.Touches = []string{kindCronJob + "/" + name}
 	}
 	return do(step)
 }
@@ -74,8 +82,11 @@ func (p planner) scheduling() *Decision {
 // scheduled reports whether what takes backups is as it is wanted.
 func (s State) scheduled() bool {
 	have, c := s.Kube.Schedule, s.Cluster
-	want := c.Spec.Backup
-	if len(have.Missing) > 0 || have.Policy != want || have.Suspended != c.Spec.Stopped {
+	want, missing := c.Spec.Backup, len(have.Missing) > 0
+	if s.cronJobAlone() {
+		missing = slices.Contains(have.Missing, "CronJob")
+	}
+	if missing || len(s.scheduleAltered()) > 0 || have.Policy != want || have.Suspended != c.Spec.Stopped {
 		return false
 	}
 	if c.Annotations[v1alpha1.AnnotationCustom] != "" && !have.Custom {
@@ -83,6 +94,22 @@ func (s State) scheduled() bool {
 	}
 	image := s.scheduleImage()
 	return image == "" || image == have.Image
+}
+
+// scheduleAltered are the differences that making the schedule again removes.
+func (s State) scheduleAltered() []kube.Difference {
+	var out []kube.Difference
+	for _, d := range s.Kube.Differences {
+		if kind := kindOf(d); kind == kindCronJob || ofSchedule(kind) && !s.cronJobAlone() {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// ofSchedule reports whether objects of a kind belong to the schedule.
+func ofSchedule(kind string) bool {
+	return slices.Contains([]string{kindCronJob, "serviceaccount", "role", "rolebinding"}, kind)
 }
 
 // scheduleImage is the image that is to take backups; "" where any will do.
@@ -118,6 +145,8 @@ func (s *State) rescheduled() {
 	if image := s.scheduleImage(); image != "" {
 		h.Image = image
 	}
+	mended := s.scheduleAltered()
+	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d kube.Difference) bool { return slices.Contains(mended, d) })
 }
 
 func touched(kinds []string, name string) []string {

@@ -56,6 +56,16 @@ func TestDecideSchedule(t *testing.T) {
 		{"its role is gone", func() State {
 			return changed(rescheduling(timed(well(3)), nightly()), func(s *State) { s.Kube.Schedule.Missing = []string{"Role"} })
 		}, "schedule-backups"},
+		{"its binding was changed", func() State {
+			return differs(rescheduling(timed(well(3)), nightly()), edited("rolebinding/db-backup", "", "subjects"))
+		}, "schedule-backups"},
+		{"stopped, and its binding was changed, which takes more rights", func() State {
+			s := changed(timed(well(3)).doing(operation(v1alpha1.VerbStop), true), func(s *State) {
+				s.Cluster.Spec.Stopped, s.Kube.Schedule.Suspended = true, true
+				s.stopped([]string{"db-1", "db-2", "db-3"})
+			})
+			return differs(s, edited("rolebinding/db-backup", "", "subjects"))
+		}, "done"},
 		{"by another image", func() State {
 			return changed(rescheduling(timed(well(3)), nightly()), func(s *State) { s.Operation.Spec.Image = "tool:2" })
 		}, "schedule-backups"},
