@@ -48,7 +48,7 @@ func (p palette) level(l ops.Level) string {
 	switch l {
 	case ops.Healthy:
 		return p.green(text)
-	case ops.Degraded:
+	case ops.Degraded, ops.Unknown:
 		return p.yellow(text)
 	default:
 		return p.red(text)

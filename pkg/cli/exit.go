@@ -114,6 +114,8 @@ func verdictCode(level ops.Level) error {
 		return nil
 	case ops.Degraded:
 		return &outcome{ExitDegraded}
+	case ops.Unknown:
+		return &outcome{ExitForbidden}
 	default:
 		return &outcome{ExitDown}
 	}

@@ -27,7 +27,9 @@ func newStatus(f *Factory) *cobra.Command {
 		Long: `Show how a cluster is, as its members say themselves, on one screen. Without NAME, and where there are several,
 it lists all of the namespace, and what is wrong with those that are not healthy; the exit code is the worst of them.
 
-Exit codes: 0 healthy, 10 degraded, 11 down.`,
+Without the right to ask the members it shows what Kubernetes knows of the cluster, and what could not be read.
+
+Exit codes: 0 healthy, 7 members not asked for want of a right, 10 degraded, 11 down.`,
 		Example: `  # Show the only cluster of the namespace
   kubectl dbop status
 
@@ -76,6 +78,7 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 	}
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
+	ops.LookAsAllowed(world)
 	for {
 		sheet, err := f.lookOnce(ctx, t, world, timeout, f.operated(ctx, t))
 		if err != nil {

@@ -37,6 +37,8 @@ type statusSheet struct {
 	Pause  *v1alpha1.Pause `json:"pause,omitempty"`
 	// Drifted are the members whose template this program would render otherwise.
 	Drifted []string `json:"drifted,omitempty"`
+	// Unasked is the right that was missing to ask the members.
+	Unasked string `json:"unasked,omitempty"`
 }
 
 // memberStatus is one row.
@@ -71,13 +73,13 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	c := s.Cluster
 	out := statusSheet{Verdict: ops.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine, Version: c.Spec.Version,
 		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: s.Scheduled(),
-		Paused: c.Spec.Paused, Pause: c.Status.Pause}
+		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
 		m := memberStatus{Member: s.View.Member(name)}
 		facts := s.Kube.Member(name)
 		m.Node, m.Restarts, m.VolumeBytes = facts.Pod.Node, facts.Pod.Restarts, facts.Volume.Capacity.Value()
-		if err := e.Health(s.View, name); err != nil {
+		if err := e.Health(s.View, name); err != nil && s.Unasked == "" {
 			m.Health = err.Error()
 		}
 		if led && m.Reachable {
@@ -214,6 +216,9 @@ func (s statusSheet) table(out *output) *table {
 		role, version, behind, db, disk := string(m.Role), m.Version, m.lag, "", ""
 		if !m.Reachable {
 			role, version, behind, db, disk = "unreachable", "-", "-", "-", "-"
+			if s.Unasked != "" {
+				role = unknown
+			}
 		} else if m.DataBytes > 0 {
 			db = size(m.DataBytes)
 			disk = fill(m.DataBytes, m.VolumeBytes)

@@ -35,3 +35,29 @@ func TestStatusTellsDrift(t *testing.T) {
 		t.Error("it is told of a cluster that is changing")
 	}
 }
+
+// TestStatusWithoutRights: what Kubernetes says is shown of members that may not
+// be asked, none of them counts as unreachable, and the exit code says that a right is missing.
+func TestStatusWithoutRights(t *testing.T) {
+	t.Parallel()
+	c := &v1alpha1.DatabaseCluster{}
+	c.Name, c.Spec.Version, c.Spec.Members = "my-db", "1.0.0", 1
+	s := ops.State{Cluster: c, Unasked: `user "ada" may not get secrets shop/my-db-admin-tls`, Kube: kube.Facts{Members: []kube.Member{
+		{Name: "my-db-1", Workload: kube.Workload{Exists: true}, Pod: kube.Pod{Exists: true, Running: true, Ready: true, Node: "n1"}}}}}
+	sheet := newStatusSheet(opstest.Engine{}, s)
+	var out bytes.Buffer
+	if err := sheet.print(&out, palette{}, noon, newTables()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"UNKNOWN", "1 of 1 pods are ready", `user "ada" may not get secrets`, "my-db-1   <unknown>", "n1"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "unreachable") || sheet.Members[0].Health != "" {
+		t.Errorf("it calls a member unreachable:\n%s", out.String())
+	}
+	if said := verdictCode(sheet.Verdict.Level); exitCode(t.Context(), said) != ExitForbidden {
+		t.Errorf("exit code %v", said)
+	}
+}

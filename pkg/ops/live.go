@@ -58,6 +58,9 @@ type Live struct {
 	schedules bool
 	// whole says that all is to be looked at that may be read.
 	whole bool
+	// allowed says that members that may not be asked hide nothing else, denied why a dial was refused.
+	allowed bool
+	denied  atomic.Pointer[kube.ForbiddenError]
 	// seen is where pods were when they were looked at last, by name.
 	seen   atomic.Pointer[map[string]string]
 	watch  func() <-chan struct{}
@@ -124,7 +127,8 @@ func (l *Live) Observe(ctx context.Context) (State, error) {
 	if s.Cluster != nil || c.Status.Formation != nil && c.Status.Formation.ClusterID != "" {
 		// A cluster that is wanted and formed long ago has lost its record.
 		s.Rendering = l.rendering(c)
-		if s.View, err = l.view(ctx, s, c); err != nil {
+		s.View, err = l.view(ctx, s, c)
+		if err := l.withoutRight(&s, err); err != nil {
 			return s, err
 		}
 		l.mu.Lock()
@@ -231,7 +235,11 @@ func (l *Live) access(c *v1alpha1.DatabaseCluster, config *tls.Config) engine.Ac
 	}
 	return engine.Access{Cluster: c, TLS: config, Credentials: l.passwords(c, secrets...),
 		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
-			return l.Dialer.DialPodAt(ctx, c.Namespace, pod, l.address(pod), port)
+			conn, err := l.Dialer.DialPodAt(ctx, c.Namespace, pod, l.address(pod), port)
+			if denied, ok := errors.AsType[*kube.ForbiddenError](err); ok {
+				l.denied.Store(denied)
+			}
+			return conn, err
 		}}
 }
 

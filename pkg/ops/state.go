@@ -28,6 +28,8 @@ type State struct {
 	Orphaned bool        `json:"orphaned,omitempty"`
 	Kube     kube.Facts  `json:"kube"`
 	View     engine.View `json:"view"`
+	// Unasked is the right that was missing to ask the members; "" if they were asked.
+	Unasked string `json:"unasked,omitempty"`
 	// Rendering is the digest of the template that this program gives to members; "" where that is not known.
 	Rendering string `json:"rendering,omitempty"`
 }

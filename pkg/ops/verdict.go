@@ -47,16 +47,7 @@ func Assess(e engine.Engine, s State) Verdict {
 		return Verdict{Level: Down, Database: Down, Headline: "it is stopped as asked for, and its volumes are kept", Next: []string{"kubectl dbop start " + s.Cluster.Name}}
 	}
 	a := assessment{e: e, s: s}
-	a.identity()
-	a.differences()
-	a.members()
-	a.capacity()
-	a.certificates()
-	a.size()
-	a.authentication()
-	v := Verdict{Problems: a.problems, Next: a.commands()}
-	v.Level, v.Headline = a.level()
-	v.Database = v.Level
+	v := a.verdict()
 	if s.Orphaned {
 		name := s.Cluster.Name
 		v.Problems = append([]string{fmt.Sprintf("databasecluster %s is missing, and no operator acts on the cluster: apply the object again, "+
@@ -73,6 +64,24 @@ func Assess(e engine.Engine, s State) Verdict {
 			v.Level = Degraded
 		}
 	}
+	return v
+}
+
+// verdict is about the database and its objects.
+func (a *assessment) verdict() Verdict {
+	if a.s.Unasked != "" {
+		return a.unasked()
+	}
+	a.identity()
+	a.differences()
+	a.members()
+	a.capacity()
+	a.certificates()
+	a.size()
+	a.authentication()
+	v := Verdict{Problems: a.problems, Next: a.commands()}
+	v.Level, v.Headline = a.level()
+	v.Database = v.Level
 	return v
 }
 
