@@ -66,6 +66,10 @@ type Access struct {
 	Outside bool
 }
 
+// MostAnswers is how much memory all that a session is answered at a time may
+// take, whatever it is that answers.
+const MostAnswers = 25 << 20
+
 // Session speaks to one cluster. Methods that change something are idempotent:
 // a repeat after success is success. All are safe for concurrent use.
 type Session interface {

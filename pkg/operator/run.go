@@ -85,6 +85,8 @@ func Run(ctx context.Context, c Config) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(sweepAt)
 	}
+	memory := memoryLimit(memoryFiles())
+	heed(memory)
 	log := logr.FromSlogHandler(slog.NewJSONHandler(c.Log, nil))
 	ctrllog.SetLogger(log)
 	klog.SetLogger(log)
@@ -141,7 +143,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	r.returned = &returned{served: served, api: m.GetAPIReader(), namespaces: namespaces, wake: make(chan event.GenericEvent)}
 	r.offered = &offered{api: m.GetAPIReader(), namespaces: namespaces}
-	if err := errors.Join(m.Add(r.returned), r.setup(m, c.Workers), m.Add(r.offered)); err != nil {
+	if err := errors.Join(m.Add(r.returned), r.setup(m, fitting(memory, c.Workers)), m.Add(r.offered)); err != nil {
 		return err
 	}
 	log.Info("operating", "version", c.Tool, "namespaces", c.Watched)

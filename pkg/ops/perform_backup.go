@@ -32,23 +32,50 @@ func (l *Live) backup(ctx context.Context, s State, step Step, report func(int64
 		return Result{}, err
 	}
 	source := s.View.Member(step.member())
-	made, err := l.streamTo(ctx, repo, op, session, source, repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report)
+	made, err := l.streamTo(ctx, repo, op, session, source, longest(s, source.Name), repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report)
 	if err != nil {
 		return Result{}, err
 	}
 	return l.backedUp(ctx, op, measured(made))
 }
 
+// looseStorage is how many times its capacity a volume may hold: some storage enforces no size.
+const looseStorage = 2
+
+// longest is how long the snapshot of a member may be. What runs there may be
+// no database at all, and a stream without an end would fill the repository.
+func longest(s State, member string) int64 {
+	capacity := s.Kube.Member(member).Volume.Capacity
+	return looseStorage * max(capacity.Value(), s.Cluster.Spec.Storage.Size.Value())
+}
+
+// boundedWriter takes at most so many bytes; any number if that is 0.
+type boundedWriter struct {
+	io.Writer
+	of, cluster string
+	most, left  int64
+}
+
+func (w *boundedWriter) Write(p []byte) (int, error) {
+	if w.left -= int64(len(p)); w.left < 0 && w.most > 0 {
+		return 0, &Error{Kind: NeedsHuman, Check: "snapshot-size",
+			Message: fmt.Sprintf("the snapshot has more than %d bytes, %d times what the volume of %s can hold", w.most, looseStorage, w.of),
+			Hint:    fmt.Sprintf("look at what runs there: kubectl dbop diagnose %s; where the data really is that large: kubectl dbop resize %s --storage SIZE, then repeat the command", w.cluster, w.cluster)}
+	}
+	return w.Writer.Write(p)
+}
+
 // streamTo makes the operation's backup of one member; m says whose it is, and
 // what is returned also what it holds.
-func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, m repository.Manifest, report func(int64, int64)) (repository.Manifest, error) {
+func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, most int64, m repository.Manifest, report func(int64, int64)) (repository.Manifest, error) {
 	w, err := repo.Writer(ctx, op.Spec.Backup, op.Name)
 	if err != nil {
 		return m, err
 	}
 	defer func() { _ = w.Abort() }()
 	m.StartedAt = l.Client.Now()
-	if err := session.Snapshot(ctx, source.Name, w, func(n int64) { report(n, source.DataBytes) }); err != nil {
+	bounded := &boundedWriter{Writer: w, of: m.Member, cluster: l.Name, most: most, left: most}
+	if err := session.Snapshot(ctx, source.Name, bounded, func(n int64) { report(n, source.DataBytes) }); err != nil {
 		return m, fmt.Errorf("stream %s: %w", source.Name, err)
 	}
 	m.Format, m.ID, m.Operation, m.Tool = 1, op.Spec.Backup, op.Name, l.Tool

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -160,5 +161,19 @@ func TestBackupLeavesNoRemains(t *testing.T) {
 	b.must(err)
 	if diff := cmp.Diff([]string{backupID + ".json", backupID + ".snapshot"}, left(t, b)); diff != "" {
 		t.Errorf("the repository (-want +got):\n%s", diff)
+	}
+}
+
+// TestBackupEndsAtTwiceTheVolume: a member that streams without an end fills no repository.
+func TestBackupEndsAtTwiceTheVolume(t *testing.T) {
+	for capacity, fits := range map[string]bool{"0": true, "7": false, "8": true} { // 15 bytes are streamed
+		b, _ := backingUp(t)
+		l := b.live()
+		s := b.observe(l)
+		s.Kube.Members[0].Volume.Capacity, s.Cluster.Spec.Storage.Size = resource.MustParse(capacity), resource.Quantity{}
+		_, err := l.Perform(t.Context(), s, backupStep(), func(int64, int64) {})
+		if failed, ok := errors.AsType[*Error](err); ok == fits || ok && (failed.Check != "snapshot-size" || len(left(t, b)) > 0) {
+			t.Errorf("a volume of %s: %v", capacity, err)
+		}
 	}
 }

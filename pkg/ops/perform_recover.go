@@ -199,7 +199,7 @@ func (l *Live) backUpSalvaged(ctx context.Context, s State, t *v1alpha1.Database
 		return nil
 	}
 	data := planner{e: l.Engine, s: s}.examined([]string{member})[0]
-	_, err = l.streamTo(ctx, repo, op, session, source, repository.Manifest{
+	_, err = l.streamTo(ctx, repo, op, session, source, longest(s, member), repository.Manifest{
 		ClusterID: s.formation().ClusterID, Member: member, Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
 	return err
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Whoever may create a cluster chooses what answers at its members' port.
@@ -23,19 +25,16 @@ const (
 	// mostPage bounds an answer with keys, and with it the largest value that
 	// can be read.
 	mostPage = 8 * mebibyte
-	// mostFields bounds the entries of an answer: an empty one takes two bytes
-	// on the wire and a hundred in memory.
+	// mostFields bounds the entries of an answer, and those inside them: an empty
+	// one takes two bytes on the wire and a hundred in memory.
 	mostFields = 10_000
 	// mostHeader bounds the headers of an answer, of gRPC and of HTTP.
 	mostHeader = 64 << 10
 )
 
-// rangeMethod reads keys.
-const rangeMethod = "/etcdserverpb.KV/Range"
-
 // bound is the limit of one answer to a request, or of one message of a stream.
-func bound(method string) grpc.CallOption {
-	if method == rangeMethod {
+func bound(request any) grpc.CallOption {
+	if r, ok := request.(*pb.RangeRequest); ok && !r.KeysOnly {
 		return grpc.MaxCallRecvMsgSize(mostPage)
 	}
 	return grpc.MaxCallRecvMsgSize(mostAnswer)
@@ -57,28 +56,62 @@ func newCounting() counting { return counting{encoding.GetCodecV2(proto.Name)} }
 func (c counting) Unmarshal(data mem.BufferSlice, into any) error {
 	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer whole.Free()
-	rest := whole.ReadOnlyData()
-	for fields := 0; len(rest) > 0; fields++ {
-		_, _, n := protowire.ConsumeField(rest)
-		if n < 0 {
-			return fmt.Errorf("read the answer: %w", protowire.ParseError(n))
-		}
-		if fields == mostFields {
-			return fmt.Errorf("%w: more than %d", errFields, mostFields)
-		}
-		rest = rest[n:]
+	var of protoreflect.MessageDescriptor
+	if m, ok := into.(protoreflect.ProtoMessage); ok {
+		of = m.ProtoReflect().Descriptor()
+	}
+	left := mostFields
+	if err := countFields(whole.ReadOnlyData(), of, &left); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
 	}
 	return c.CodecV2.Unmarshal(mem.BufferSlice{whole}, into)
+}
+
+// countFields counts the fields of a message, and of those inside it, down from left.
+func countFields(data []byte, of protoreflect.MessageDescriptor, left *int) error {
+	for len(data) > 0 {
+		number, kind, tag := protowire.ConsumeTag(data)
+		if tag < 0 {
+			return protowire.ParseError(tag)
+		}
+		value := data[tag:]
+		n := protowire.ConsumeFieldValue(number, kind, value)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if *left--; *left < 0 {
+			return fmt.Errorf("%w: more than %d", errFields, mostFields)
+		}
+		if inside := messageOf(of, number); inside != nil && kind == protowire.BytesType {
+			nested, _ := protowire.ConsumeBytes(value)
+			if err := countFields(nested, inside, left); err != nil {
+				return err
+			}
+		}
+		data = value[n:]
+	}
+	return nil
+}
+
+// messageOf is the kind of message that a field holds; nil if it holds none.
+func messageOf(of protoreflect.MessageDescriptor, number protowire.Number) protoreflect.MessageDescriptor {
+	if of == nil {
+		return nil
+	}
+	if field := of.Fields().ByNumber(number); field != nil {
+		return field.Message()
+	}
+	return nil
 }
 
 // once sends a request a single time and fails at once if the member can't be
 // reached, with the reason. The client's own way is to wait and retry until
 // the deadline, which hides the reason; here the caller observes and decides.
 func once(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false), bound(method))...)
+	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false), bound(req))...)
 }
 
 // onceStream is once for streams; a snapshot can't be resumed in the middle.
 func onceStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return streamer(ctx, desc, cc, method, append(opts, grpc.WaitForReady(false), bound(method))...)
+	return streamer(ctx, desc, cc, method, append(opts, grpc.WaitForReady(false), bound(nil))...)
 }

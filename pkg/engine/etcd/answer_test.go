@@ -6,16 +6,21 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
@@ -130,6 +135,71 @@ func TestSnapshotMessagesAreBounded(t *testing.T) {
 	}
 }
 
+// TestAnswersFitIntoMemory asks a cluster of the largest size, whose members
+// answer as much as is taken, and looks how much memory that takes.
+func TestAnswersFitIntoMemory(t *testing.T) {
+	header := &pb.ResponseHeader{MemberId: 1, ClusterId: 2}
+	member := &pb.Member{Name: "my-db-1", PeerURLs: make([]string, mostFields-10)}
+	pair := &mvccpb.KeyValue{Key: []byte("a"), Value: make([]byte, mostPage-100)}
+	serve := answering(t, map[string][]byte{
+		"Status":     message(t, &pb.StatusResponse{Header: header, Version: "3.6.0", Leader: 1, Errors: make([]string, mostFields-10)}),
+		"MemberList": message(t, &pb.MemberListResponse{Header: header, Members: []*pb.Member{member}}),
+		"Range":      message(t, &pb.RangeResponse{Header: header, Kvs: []*mvccpb.KeyValue{pair}}),
+	})
+	var names []string
+	for n := 1; n <= maxMembers; n++ {
+		names = append(names, v1alpha1.MemberName("my-db", n))
+	}
+	s := hostile(t, serve)
+	for what, ask := range map[string]func(){
+		"a look": func() {
+			if v := s.Observe(t.Context(), names); !v.Quorum {
+				t.Errorf("the answers were not taken: %+v", v)
+			}
+		},
+		"a page of keys": func() {
+			if _, err := s.Fingerprint(t.Context(), "my-db-1"); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		ask() // connects
+		if took := peak(ask); took > engine.MostAnswers {
+			t.Errorf("%s takes %d MiB", what, took>>20)
+		} else {
+			t.Logf("%s takes %d KiB", what, took>>10)
+		}
+	}
+}
+
+// peak is how much more memory is in use at a time while something is done.
+func peak(do func()) uint64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	runtime.GC() // pools are kept for one
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	before, most := sample[0].Value.Uint64(), uint64(0)
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		for {
+			metrics.Read(sample)
+			most = max(most, sample[0].Value.Uint64())
+			select {
+			case <-done:
+				return
+			default:
+				runtime.Gosched()
+			}
+		}
+	}()
+	do()
+	close(done)
+	<-over
+	return most - min(most, before)
+}
+
 func TestFieldsAreCounted(t *testing.T) {
 	for fields, want := range map[int]error{0: nil, 7: nil, mostFields: nil, mostFields + 1: errFields} {
 		var list pb.MemberListResponse
@@ -137,6 +207,11 @@ func TestFieldsAreCounted(t *testing.T) {
 		if !errors.Is(err, want) || err == nil && len(list.Members) != fields {
 			t.Errorf("%d fields: %v, %d members", fields, err, len(list.Members))
 		}
+	}
+	var list pb.MemberListResponse
+	nested := message(t, &pb.MemberListResponse{Members: []*pb.Member{{PeerURLs: make([]string, mostFields)}}})
+	if err := newCounting().Unmarshal(mem.BufferSlice{mem.SliceBuffer(nested)}, &list); !errors.Is(err, errFields) {
+		t.Errorf("fields of fields: %v", err)
 	}
 	var _ encoding.CodecV2 = newCounting()
 	if err := newCounting().Unmarshal(mem.BufferSlice{mem.SliceBuffer{0xff}}, &pb.MemberListResponse{}); err == nil {
