@@ -191,7 +191,7 @@ func (f *Factory) outPalette() palette { return newPalette(f.color, f.Streams.Ou
 
 // note says something to the person, never to a program.
 func (f *Factory) note(format string, args ...any) {
-	fmt.Fprintf(f.Streams.Err, format+"\n", args...)
+	fmt.Fprintln(f.Streams.Err, ops.Printable(fmt.Sprintf(format, args...)))
 }
 
 // defaultDirectory is the repository of those who name none.

@@ -111,7 +111,7 @@ func printProblems(w io.Writer, paint palette, looks []look, all bool) {
 		case l.err != nil:
 			fmt.Fprintf(w, "\n%s: %s\n", name, oneLine(l.err.Error()))
 		case l.sheet != nil && l.sheet.Verdict.Level != ops.Healthy:
-			fmt.Fprintf(w, "\n%s: %s\n", name, l.sheet.Verdict.Headline)
+			fmt.Fprintf(w, "\n%s: %s\n", name, oneLine(l.sheet.Verdict.Headline))
 			for _, p := range l.sheet.Verdict.Problems {
 				fmt.Fprintf(w, "  %s %s\n", paint.yellow("!"), oneLine(p))
 			}

@@ -157,7 +157,7 @@ func lastStep(op *v1alpha1.Operation) string {
 
 // print writes the screen.
 func (s statusSheet) print(w io.Writer, paint palette, now time.Time, out *output) error {
-	fmt.Fprintf(w, "%s  %s/%s %s in namespace %s: %s\n", paint.level(s.Verdict.Level), s.Engine, s.Name, s.Version, s.Namespace, oneLine(s.Verdict.Headline))
+	fmt.Fprintf(w, "%s  %s\n", paint.level(s.Verdict.Level), oneLine(fmt.Sprintf("%s/%s %s in namespace %s: %s", s.Engine, s.Name, s.Version, s.Namespace, s.Verdict.Headline)))
 	for _, p := range s.Verdict.Problems {
 		fmt.Fprintf(w, "  %s %s\n", paint.yellow("!"), oneLine(p))
 	}
@@ -167,35 +167,52 @@ func (s statusSheet) print(w io.Writer, paint palette, now time.Time, out *outpu
 	} else if err := s.table(out).print(w, ""); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nNewest backup:          %s\n", backupText(s.LastBackup, now))
-	fmt.Fprintf(w, "Newest verified backup: %s\n", backupText(s.LastVerifiedBackup, now))
-	if s.Schedule != nil {
-		fmt.Fprintf(w, "Scheduled backups:      %s; next: %s\n", s.Schedule.State(), nextText(s.Schedule, now))
+	fmt.Fprintln(w)
+	for _, line := range s.lines(now) {
+		fmt.Fprintf(w, "%-23s %s\n", line[0], oneLine(line[1]))
 	}
-	fmt.Fprintf(w, "Operation in flight:    %s\n", s.Operation.text(now))
+	return nil
+}
+
+// lines are what is told below the table, each with its title.
+func (s statusSheet) lines(now time.Time) [][2]string {
+	out := [][2]string{{"Newest backup:", backupText(s.LastBackup, now)}, {"Newest verified backup:", backupText(s.LastVerifiedBackup, now)}}
+	add := func(title, format string, args ...any) {
+		out = append(out, [2]string{title, fmt.Sprintf(format, args...)})
+	}
+	if s.Schedule != nil {
+		add("Scheduled backups:", "%s; next: %s", s.Schedule.State(), nextText(s.Schedule, now))
+	}
+	add("Operation in flight:", "%s", s.Operation.text(now))
+	if o := s.Operation; o != nil && o.Step != "" {
+		add("", "step: %s", o.Step)
+	}
+	if o := s.Operation; o != nil && o.Message != "" {
+		add("", "%s", o.Message)
+	}
 	if e := s.LastError; e != nil {
-		fmt.Fprintf(w, "Last error:             %s ago, %s (%s): %s\n", age(now, e.Time), e.Verb, e.Operation, oneLine(e.Message))
+		add("Last error:", "%s ago, %s (%s): %s", age(now, e.Time), e.Verb, e.Operation, e.Message)
 	}
 	if h := s.Holding; h != nil {
-		fmt.Fprintf(w, "Held by:                %s for %s\n", h.Holder, age(now, h.Since))
+		add("Held by:", "%s for %s", h.Holder, age(now, h.Since))
 	}
 	if s.Paused {
-		fmt.Fprintf(w, "Paused:                 %s; nobody acts on it until kubectl dbop resume %s\n", pauseText(s.Pause, now), s.Name)
+		add("Paused:", "%s; nobody acts on it until kubectl dbop resume %s", pauseText(s.Pause, now), s.Name)
 	}
 	if len(s.Drifted) > 0 {
-		fmt.Fprintf(w, "Rendered otherwise:     %s; kubectl dbop restart %s renders them as this version does\n", strings.Join(s.Drifted, ", "), s.Name)
+		add("Rendered otherwise:", "%s; kubectl dbop restart %s renders them as this version does", strings.Join(s.Drifted, ", "), s.Name)
 	}
 	if s.Custom != nil {
-		fmt.Fprintf(w, "Custom resource:        %s\n", s.Custom.text())
+		add("Custom resource:", "%s", s.Custom.text())
 	}
 	for i, n := range s.Verdict.Next {
 		title := "Next:"
 		if i > 0 {
 			title = ""
 		}
-		fmt.Fprintf(w, "%-23s %s\n", title, n)
+		add(title, "%s", n)
 	}
-	return nil
+	return out
 }
 
 // pauseText says who paused a cluster, and how long ago.
@@ -255,14 +272,7 @@ func (o *operationStatus) text(now time.Time) string {
 	if o.Stopped {
 		phase = phaseStopped
 	}
-	text := fmt.Sprintf("%s (%s), %s, started %s ago by %s@%s", o.Verb, o.Name, phase, age(now, o.Started), orUnknown(o.By), orUnknown(o.From))
-	if o.Step != "" {
-		text += "\n                        step: " + o.Step
-	}
-	if o.Message != "" {
-		text += "\n                        " + oneLine(o.Message)
-	}
-	return text
+	return fmt.Sprintf("%s (%s), %s, started %s ago by %s@%s", o.Verb, o.Name, phase, age(now, o.Started), orUnknown(o.By), orUnknown(o.From))
 }
 
 func orUnknown(s string) string {

@@ -8,8 +8,6 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
-
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // table collects rows and prints them the way kubectl does: no borders, left
@@ -31,7 +29,7 @@ func (t *table) row(values ...string) {
 	for i := range r {
 		r[i] = "<none>"
 		if i < len(values) && values[i] != "" {
-			r[i] = ops.Printable(values[i])
+			r[i] = oneLine(values[i])
 		}
 	}
 	t.rows = append(t.rows, r)

@@ -133,3 +133,20 @@ func TestWhenDone(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestAnswersArePrintable: what a record quotes reaches no condition as it is.
+func TestAnswersArePrintable(t *testing.T) {
+	t.Parallel()
+	for _, phase := range []v1alpha1.Phase{v1alpha1.PhasePaused, v1alpha1.PhaseFailed} {
+		a := newAnswer(&v1alpha1.DatabaseBackup{})
+		a.tell(&v1alpha1.Operation{Status: v1alpha1.OperationStatus{Phase: phase, Message: "disk \x1b[2J\r says no"}})
+		if m := a.message(); !strings.Contains(m, "disk ?[2J? says no") || strings.ContainsAny(m, "\x1b\r") {
+			t.Errorf("%s: %q", phase, m)
+		}
+	}
+	a := newAnswer(&v1alpha1.DatabaseBackup{})
+	a.refused(errors.New("claim \x1b[2J"))
+	if m := a.message(); strings.Contains(m, "\x1b") || m == "" {
+		t.Errorf("refused: %q", m)
+	}
+}
