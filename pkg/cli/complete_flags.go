@@ -28,7 +28,7 @@ func completeShared(f *Factory, cmd *cobra.Command) {
 		"operator-namespace": completeNamespaces(f),
 		"lease-namespace":    completeNamespaces(f),
 	}
-	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+	each := func(flag *pflag.Flag) {
 		if _, done := cmd.GetFlagCompletionFunc(flag.Name); done || flag.Value.Type() == "bool" || takesPath(flag) {
 			return
 		}
@@ -37,7 +37,9 @@ func completeShared(f *Factory, cmd *cobra.Command) {
 			complete = cobra.NoFileCompletions
 		}
 		_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete)
-	})
+	}
+	cmd.Flags().VisitAll(each)
+	cmd.PersistentFlags().VisitAll(each)
 	for _, child := range cmd.Commands() {
 		if !child.Hidden {
 			completeShared(f, child)

@@ -53,6 +53,8 @@ type Member struct {
 	Volume   Volume   `json:"volume"`
 	Workload Workload `json:"workload"`
 	Pod      Pod      `json:"pod"`
+	// Unused: no container can ever have written to its volume.
+	Unused bool `json:"unused,omitempty"`
 }
 
 // Volume is a member's PersistentVolumeClaim.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,12 +82,12 @@ func volumeElsewhere(message string) bool {
 
 func containerProblem(p *corev1.Pod, s *corev1.ContainerStatus, now time.Time) *Problem {
 	if w := s.State.Waiting; w != nil {
-		switch w.Reason {
-		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
+		switch {
+		case isImageReason(w.Reason):
 			return &Problem{Kind: ProblemImage, Message: fmt.Sprintf("image %s: %s", s.Image, cmp.Or(w.Message, w.Reason)), Since: started(p)}
-		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError":
+		case slices.Contains([]string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError"}, w.Reason):
 			return &Problem{Kind: ProblemConfig, Message: fmt.Sprintf("container %s: %s", s.Name, cmp.Or(w.Message, w.Reason)), Since: started(p)}
-		case "CrashLoopBackOff":
+		case w.Reason == "CrashLoopBackOff":
 			return crash(p, s, lastEnd(s))
 		}
 	}
@@ -98,6 +99,16 @@ func containerProblem(p *corev1.Pod, s *corev1.ContainerStatus, now time.Time) *
 		return crash(p, s, end)
 	}
 	return nil
+}
+
+// isImageReason reports whether a container waits for its image.
+func isImageReason(reason string) bool {
+	switch reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+		"RegistryUnavailable", "SignatureValidationFailed":
+		return true
+	}
+	return false
 }
 
 // lastEnd is how the container last ended, nil if it never did.

@@ -95,13 +95,14 @@ func (s *snapshot) members(c *v1alpha1.DatabaseCluster, now time.Time) []Member 
 			m.Workload = workloadFacts(&s.workloads.Items[i])
 		}
 	}
+	pods := map[string]*corev1.Pod{}
 	for i := range s.pods.Items {
 		p := &s.pods.Items[i]
 		if p.Labels[v1alpha1.LabelPurpose] != "" {
 			continue
 		}
 		if m := of(p); m != nil {
-			m.Pod = podFacts(p, now)
+			m.Pod, pods[m.Name] = podFacts(p, now), p
 			if m.Volume.Exists && !m.Volume.Bound && m.Volume.Problem == nil {
 				m.Volume.Problem = bindingProblem(p)
 			}
@@ -109,6 +110,7 @@ func (s *snapshot) members(c *v1alpha1.DatabaseCluster, now time.Time) []Member 
 	}
 	out := make([]Member, 0, len(byName))
 	for _, m := range byName {
+		m.Unused = unused(s.claim(m.Name), s.workload(m.Name), pods[m.Name])
 		out = append(out, *m)
 	}
 	slices.SortFunc(out, func(a, b Member) int {

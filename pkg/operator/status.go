@@ -97,10 +97,10 @@ func told(namespace string, err error) string {
 	return said(namespace, text)
 }
 
-// said is a text as an object of that namespace carries it: with whole
-// commands, without control characters, and bounded.
+// said is a text as an object of that namespace carries it: with fields of the
+// spec and whole commands, without control characters, and bounded.
 func said(namespace, text string) string {
-	text = ops.Printable(ops.InNamespace(text, namespace))
+	text = ops.Printable(ops.InNamespace(ops.InSpec(text), namespace))
 	if len(text) > maxMessage {
 		return strings.ToValidUTF8(text[:maxMessage-3], "") + "..."
 	}

@@ -263,12 +263,12 @@ func TestAClearingThatHaltsGivesWay(t *testing.T) {
 		op := underWay(c.verb)
 		op.Status.Phase = c.phase
 		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbReplaceMember}}}
-		if err := p.meet(op); (err == nil) != c.yields || (p.Supersedes == op) != c.yields {
-			t.Errorf("%s: %v", name, err)
+		if met := p.meet(op); met != c.yields || (p.Supersedes == op) != c.yields {
+			t.Errorf("%s: %t", name, met)
 		}
 		again := &Prepared{Request: Request{Operation: op.Spec}}
-		if err := again.meet(op); err != nil || (again.Supersedes == op) != c.yields || (again.Continues == op) == c.yields {
-			t.Errorf("%s, the same again: %v", name, err)
+		if met := again.meet(op); !met || (again.Supersedes == op) != c.yields || (again.Continues == op) == c.yields {
+			t.Errorf("%s, the same again: %t", name, met)
 		}
 	}
 }

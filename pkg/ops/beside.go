@@ -80,7 +80,7 @@ func (b *Beside) Resume(ctx context.Context, namespace, cluster string, cancel b
 		return nil, &Error{Kind: Unchanged, Message: "no operation of " + cluster + " is in flight"}
 	}
 	if cancel {
-		if err := cancellable(op); err != nil {
+		if err := b.mayCancel(ctx, op); err != nil {
 			return nil, err
 		}
 		if err := b.turnBack(ctx, op); err != nil {
@@ -177,7 +177,7 @@ func (b *Beside) follow(ctx context.Context, op *v1alpha1.Operation) (*v1alpha1.
 			return op, &Error{Kind: Failed, Check: "operator", Message: op.Status.Message, Hint: "nothing was changed; correct that and repeat the command"}
 		case v1alpha1.PhasePaused:
 			return op, &Error{Kind: NeedsHuman, Check: "operator", Message: op.Status.Message,
-				Hint: "the operator tries again by itself; kubectl dbop cancel " + op.Spec.Cluster + " steps back"}
+				Hint: "the operator tries again by itself" + orBack(op, b.recorded(ctx, op))}
 		}
 		timer := time.NewTimer(watchEvery)
 		select {

@@ -93,8 +93,9 @@ func (p planner) staleVolumes(f v1alpha1.Formation) *Decision {
 		return do(Step{ID: "delete-volumes", Action: ActionDeleteVolume, Members: stale, Risk: RiskIrreversible, Deadline: waitDeadline, Touches: claims(stale),
 			Title: fmt.Sprintf("Delete %s, which an earlier cluster named %s left", namedVolumes(stale), name), Reason: "the data in them is gone for good"})
 	}
-	hint := fmt.Sprintf("choose another name for the object; or delete it, take them back: kubectl dbop create %s --from-volumes, "+
-		"then put that cluster under an object: kubectl dbop operator adopt %s", name, name)
+	hint := fmt.Sprintf("choose another name for the object; or delete it, and take them back: kubectl dbop create %s --from-volumes; "+
+		"or, if nobody needs that data, delete them: kubectl dbop create %s --discard-volumes; "+
+		"then put that cluster under an object: kubectl dbop operator adopt %s", name, name, name)
 	if p.s.Cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
 		hint = fmt.Sprintf("take them back: kubectl dbop create %s --from-volumes; or choose another name; or, if nobody needs that data, add --discard-volumes", name)
 	}

@@ -13,7 +13,6 @@ func (p planner) deletion() *Decision {
 	if p.s.verb() != v1alpha1.VerbDelete {
 		return nil
 	}
-	op := p.s.Operation
 	if p.s.formed() && !p.s.waives("backup") {
 		if d := p.backupFirst(false, false); d != nil {
 			return d
@@ -26,15 +25,13 @@ func (p planner) deletion() *Decision {
 		return do(Step{ID: "stop-members", Action: ActionStop, Members: names, Risk: RiskDowntime, Deadline: waitDeadline,
 			Title: "Stop " + strings.Join(names, ", "), Touches: statefulSets(names)})
 	}
-	var volumes []string
-	for _, m := range p.s.Kube.Members {
-		if m.Volume.Exists && (op.Spec.Purge) && p.s.ours(m) {
-			volumes = append(volumes, m.Name)
+	if volumes := p.dropped(); len(volumes) > 0 {
+		step := Step{ID: "delete-volumes", Action: ActionDeleteVolume, Members: volumes, Risk: RiskIrreversible, Deadline: waitDeadline,
+			Title: "Drop the volumes of " + strings.Join(volumes, ", "), Touches: claims(volumes)}
+		if len(p.s.Operation.Spec.Unused) > 0 {
+			step.Risk, step.Reason = RiskNone, "no member ever ran, so they hold nothing"
 		}
-	}
-	if len(volumes) > 0 {
-		return do(Step{ID: "delete-volumes", Action: ActionDeleteVolume, Members: volumes, Risk: RiskIrreversible, Deadline: waitDeadline,
-			Title: "Drop the volumes of " + strings.Join(volumes, ", "), Touches: claims(volumes)})
+		return do(step)
 	}
 	if p.s.fact(v1alpha1.FactObjectsDeleted) == "" {
 		return do(Step{ID: "delete-objects", Action: ActionDeleteAll, Risk: RiskNone, Deadline: stepDeadline,

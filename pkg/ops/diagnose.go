@@ -145,8 +145,8 @@ func (d *diagnosis) operation() {
 	}
 	if op.Status.Phase == v1alpha1.PhasePaused || silent > quiet || d.s.Stopped() {
 		f.Severity, f.Remedy = Warn, []string{"kubectl dbop resume " + d.name}
-		if cancellable(op) == nil {
-			f.Remedy = append(f.Remedy, "kubectl dbop cancel "+d.name)
+		if way := wayBack(op, d.s.Cluster); way != "" {
+			f.Remedy = append(f.Remedy, way)
 		}
 	}
 	d.add(f)

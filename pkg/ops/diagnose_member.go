@@ -122,8 +122,8 @@ func (d *diagnosis) explain(f *Finding, name string, problem kube.Problem) {
 	}
 	f.What += ": " + advice.Meaning
 	f.Remedy = append(advice.Remedy, "kubectl dbop logs "+d.name)
-	if op := d.s.Operation; op != nil && cancellable(op) == nil {
-		f.Remedy = append([]string{"step back: kubectl dbop cancel " + d.name}, f.Remedy...)
+	if way := wayBack(d.s.Operation, d.s.Cluster); way != "" {
+		f.Remedy = append([]string{"step back: " + way}, f.Remedy...)
 	}
 }
 
@@ -151,7 +151,7 @@ func (d *diagnosis) volumeGone(name string) Finding {
 }
 
 func (d *diagnosis) replace(name string) string {
-	return fmt.Sprintf("kubectl dbop replace-member %s %s", d.name, name)
+	return d.s.afterwards(v1alpha1.VerbReplaceMember, fmt.Sprintf("kubectl dbop replace-member %s %s", d.name, name))
 }
 
 // revive is what gives a member with a volume its pod.
@@ -206,14 +206,22 @@ func (d *diagnosis) mend(name string, k kube.ProblemKind) []string {
 	case kube.ProblemVolume:
 		return []string{"check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(name)}
 	case kube.ProblemCrashing:
-		return []string{"kubectl dbop logs " + d.name, "if they show that its data is damaged, and a majority is well: " + d.replace(name)}
+		logs := "kubectl dbop logs " + d.name
+		if !d.s.formed() {
+			return []string{logs} // there is nothing yet that a new member could have a copy of
+		}
+		return []string{logs, "if they show that its data is damaged, and a majority is well: " + d.replace(name)}
 	case kube.ProblemDisk:
-		return []string{"give it more space: kubectl dbop resize " + d.name + " --storage SIZE; a new volume of the same size would not help"}
+		return []string{d.s.moreSpace() + "; a new volume of the same size would not help"}
 	case kube.ProblemOOM:
 		return []string{"give it more memory; a new volume would not help"}
 	case kube.ProblemNode:
 		back := "bring the node back; its volume may exist only there"
-		if pod := d.s.Kube.Member(name).Pod; onSilentNode(pod) {
+		pod := d.s.Kube.Member(name).Pod
+		switch {
+		case !d.s.formed():
+			return []string{back}
+		case onSilentNode(pod):
 			return []string{back, "if it is off for good, " + nodeOff(pod.Node), "if its volume was only there, and a majority is well, after that: " + d.replace(name)}
 		}
 		return []string{back, "if it never comes back, and a majority is well: " + d.replace(name)}

@@ -98,6 +98,9 @@ func (d *diagnosis) takeBackup() []string {
 	if !d.Serves {
 		return nil
 	}
+	if d.s.Operation != nil {
+		return []string{"kubectl dbop resume " + d.name + "; then kubectl dbop backup " + d.name + " --verify"}
+	}
 	return []string{"kubectl dbop backup " + d.name + " --verify"}
 }
 

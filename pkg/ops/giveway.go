@@ -78,7 +78,7 @@ func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 		if p.State.AuthorityOver() {
 			return nil
 		}
-		return inFlight(old)
+		return inFlight(old, c)
 	}
 	if !p.replacesIn(old) {
 		return nil // it gives way to whatever comes
@@ -90,7 +90,7 @@ func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 	if d.Blocked != nil && (planner{e: r.Engine, s: s}).givesWay(p.Request.Operation.Member) {
 		return nil
 	}
-	e := inFlight(old)
+	e := inFlight(old, c)
 	if old.Status.Phase == v1alpha1.PhaseCancelling {
 		e.Hint = fmt.Sprintf("continue it first: kubectl dbop resume %s, or kubectl dbop cancel %s; a replacement takes over where neither goes on for want of that member", old.Spec.Cluster, old.Spec.Cluster)
 	} else {

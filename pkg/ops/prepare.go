@@ -39,8 +39,8 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	if err != nil {
 		return nil, err
 	}
-	if err := p.meet(active); err != nil {
-		return nil, err
+	if !p.meet(active) {
+		return nil, inFlight(active, r.recorded(ctx, active))
 	}
 	cluster, err := r.cluster(ctx, namespace, p)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, c
 	if op == nil {
 		return nil, nothingInFlight(cluster)
 	}
-	if err := redirect(op, cancel); err != nil {
+	if err := r.redirect(ctx, op, cancel); err != nil {
 		return nil, err
 	}
 	p := &Prepared{Request: Request{Operation: op.Spec}, Continues: op}
@@ -190,26 +190,19 @@ func sameSource(a, b *v1alpha1.RestoreSource) bool {
 
 // meet judges a record in flight: the same request continues it, a deletion
 // supersedes it, and so does any request if it has changed nothing yet;
-// anything else is refused.
-func (p *Prepared) meet(active *v1alpha1.Operation) error {
+// anything else has to wait.
+func (p *Prepared) meet(active *v1alpha1.Operation) bool {
 	switch {
 	case active == nil:
-		return nil
 	case same(active, p.Request.Operation) && !yields(active):
 		p.Continues = active
-		return nil
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), p.succeedsIn(active), yields(active), untouched(active):
+	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), p.succeedsIn(active),
+		yields(active), untouched(active):
 		p.Supersedes = active
-		return nil
+	default:
+		return false
 	}
-	return inFlight(active)
-}
-
-// inFlight is the refusal of a request while another is not finished.
-func inFlight(active *v1alpha1.Operation) *Error {
-	return &Error{Kind: Busy, Check: "operation",
-		Message: fmt.Sprintf("operation %s (%s) by %s on %s is not finished", active.Name, active.Spec.Verb, orUnknown(active.Spec.RequestedBy), active.Spec.Cluster),
-		Hint:    fmt.Sprintf("continue it: kubectl dbop resume %s; or step back: kubectl dbop cancel %s", active.Spec.Cluster, active.Spec.Cluster)}
+	return true
 }
 
 // yields reports whether a record that came to a halt gives way to whatever is

@@ -89,7 +89,7 @@ func (r *Runner) writeLost(ctx context.Context, namespace string, req Request) e
 		return fmt.Errorf("write the record of %s again: %w", c.Name, err)
 	}
 	r.Reporter.Note("The record of " + c.Name + " is written again.")
-	return inFlight(active)
+	return inFlight(active, c)
 }
 
 // recordEnding says of a record that somebody deleted it, and what keeps it.

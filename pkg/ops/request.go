@@ -253,6 +253,8 @@ func pin(e engine.Engine, o *v1alpha1.OperationSpec, s State) error {
 		}
 	case v1alpha1.VerbRestart:
 		o.Pods = podsOf(s)
+	case v1alpha1.VerbDelete:
+		o.Unused = s.unused()
 	case v1alpha1.VerbRemoveMember:
 		for _, r := range s.unknown() {
 			if r.ID == o.Member {

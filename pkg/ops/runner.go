@@ -106,7 +106,7 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 	if op == nil {
 		return nil, nothingInFlight(cluster)
 	}
-	if err := redirect(op, cancel); err != nil {
+	if err := r.redirect(ctx, op, cancel); err != nil {
 		return nil, err
 	}
 	if err := r.continueRecord(ctx, op, lease); err != nil {
@@ -120,34 +120,13 @@ func nothingInFlight(cluster string) error {
 }
 
 // redirect has a record go on, or back.
-func redirect(op *v1alpha1.Operation, cancel bool) error {
+func (r *Runner) redirect(ctx context.Context, op *v1alpha1.Operation, cancel bool) error {
 	op.Status.Phase = v1alpha1.PhaseRunning
 	if !cancel {
 		return nil
 	}
 	op.Status.Phase = v1alpha1.PhaseCancelling
-	return cancellable(op)
-}
-
-// cancellable says which operations have a way back.
-func cancellable(op *v1alpha1.Operation) error {
-	switch op.Spec.Verb {
-	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade, v1alpha1.VerbBackup, v1alpha1.VerbSchedule,
-		v1alpha1.VerbRestart, v1alpha1.VerbSwitchover, v1alpha1.VerbStop, v1alpha1.VerbStart, v1alpha1.VerbDefrag, v1alpha1.VerbCompact, v1alpha1.VerbClearAlarms,
-		v1alpha1.VerbConfigure, v1alpha1.VerbResize, v1alpha1.VerbRepair,
-		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials, v1alpha1.VerbRotateCertificates:
-		return nil
-	case v1alpha1.VerbRecover:
-		if !epochJournaled(op) {
-			return nil
-		}
-	case v1alpha1.VerbRestore:
-		if from := op.Spec.FromEpoch; from != nil && from.Formation.ClusterID != "" {
-			return nil
-		}
-	}
-	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began", op.Spec.Verb),
-		Hint: "finish it: kubectl dbop resume " + op.Spec.Cluster}
+	return r.mayCancel(ctx, op)
 }
 
 // loop carries out a record under a lease. One that was lost while nobody else

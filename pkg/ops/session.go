@@ -91,7 +91,7 @@ func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back fun
 	}
 	switch {
 	case turned:
-		if err := cancellable(op); err != nil {
+		if err := r.mayCancel(ctx, op); err != nil {
 			return nil, err
 		}
 		op.Status.Phase = v1alpha1.PhaseCancelling

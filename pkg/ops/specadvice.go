@@ -20,6 +20,9 @@ func (s State) specAdvice(member string, problem kube.ProblemKind) string {
 	case kube.ProblemUnschedulable:
 		advice = "make room on the nodes, or correct spec.resources or spec.antiAffinity; " + cmp.Or(s.describe(member), "kubectl dbop status "+s.Cluster.Name) + " shows why"
 	case kube.ProblemDisk:
+		if !s.formed() {
+			return s.moreSpace()
+		}
 		advice = "raise spec.storage.size"
 	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
 		advice = "correct spec.config, spec.resources, spec.image or spec.version; kubectl dbop logs " + s.Cluster.Name + " shows why"
@@ -27,7 +30,10 @@ func (s State) specAdvice(member string, problem kube.ProblemKind) string {
 		return ""
 	}
 	if unformed(s.Cluster) {
-		advice += "; or delete the object: its volumes stay, unless spec.deletionPolicy is Purge"
+		advice += "; or delete the object: kubectl delete dbc " + s.Cluster.Name
+		if s.unused() == nil {
+			advice += " (its volumes stay, unless spec.deletionPolicy is Purge)"
+		}
 	}
 	return advice
 }

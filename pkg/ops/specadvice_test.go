@@ -33,7 +33,8 @@ func TestSpecAdvice(t *testing.T) {
 			}
 		}
 	}
-	s := well(3)
+	s := well(3).doing(operation(v1alpha1.VerbCreate), false)
+	s.Cluster.Status.Formation.ClusterID = ""
 	s.down("db-3", kube.ProblemImage, time.Hour)
 	if hint := (planner{e: stub{}, s: s}).stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint; !strings.Contains(hint, "--registry") {
 		t.Errorf("without a custom resource: %q", hint)
@@ -42,7 +43,8 @@ func TestSpecAdvice(t *testing.T) {
 	stale.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
 	stale.addMember("db-1", false)
 	stale.Kube.Members[0].Volume.Token = "former"
-	if b := Decide(stub{}, stale).Blocked; b == nil || b.Check != "stale-volume" || strings.Contains(b.Hint, "--discard-volumes") {
+	if b := Decide(stub{}, stale).Blocked; b == nil || b.Check != "stale-volume" || strings.Contains(b.Hint, "add --discard-volumes") ||
+		!strings.Contains(b.Hint, "kubectl dbop create db --discard-volumes;") {
 		t.Errorf("volumes of an earlier cluster: %+v", b)
 	}
 }

@@ -110,12 +110,8 @@ func TestAuthorityRanOutInFlight(t *testing.T) {
 		{v1alpha1.VerbRestore, v1alpha1.RotateAtOnce, over, false},
 	} {
 		p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRotateCertificates, Rotation: c.rotation}}, State: c.state}
-		err := p.meet(underWay(c.active))
-		if err == nil {
-			err = new(Runner).mayGiveWay(p, c.state.Cluster)
-		}
-		if (err == nil) != c.yields {
-			t.Errorf("%s meets %s: %v", c.rotation, c.active, err)
+		if yields := p.meet(underWay(c.active)) && new(Runner).mayGiveWay(p, c.state.Cluster) == nil; yields != c.yields {
+			t.Errorf("%s meets %s: %t", c.rotation, c.active, yields)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type Undoing struct {
 func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*Undoing, error) {
 	last := lastChange(c, records)
 	if last != nil && last.Active() {
-		return undoInFlight(last, records)
+		return undoInFlight(c, last, records)
 	}
 	if c.Spec.Paused {
 		return &Undoing{Title: "let " + c.Name + " be acted on again"}, nil
@@ -72,10 +72,10 @@ func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1al
 
 // undoInFlight continues an undoing; anything else in flight is stepped back
 // from by another command.
-func undoInFlight(op *v1alpha1.Operation, records []v1alpha1.Operation) (*Undoing, error) {
+func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records []v1alpha1.Operation) (*Undoing, error) {
 	if op.Spec.Undoes == "" {
-		return nil, &Error{Kind: Busy, Check: "operation", Message: fmt.Sprintf("%s (%s) of %s is not finished", op.Spec.Verb, op.Name, op.Spec.Cluster),
-			Hint: "step back from it: kubectl dbop cancel " + op.Spec.Cluster}
+		return nil, &Error{Kind: Busy, Check: "operation", Hint: inFlight(op, c).Hint,
+			Message: fmt.Sprintf("%s (%s) of %s is not finished", op.Spec.Verb, op.Name, op.Spec.Cluster)}
 	}
 	u := &Undoing{Operation: op.Spec, Title: fmt.Sprintf("go on taking %s back", op.Spec.Undoes)}
 	for i := range records {

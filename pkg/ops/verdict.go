@@ -254,8 +254,8 @@ func (a *assessment) commands() []string {
 	}
 	if op := a.s.Operation; op != nil {
 		next = append(next, "kubectl dbop resume "+name)
-		if cancellable(op) == nil {
-			next = append(next, "kubectl dbop cancel "+name)
+		if way := wayBack(op, a.s.Cluster); way != "" {
+			next = append(next, way)
 		}
 	} else if down {
 		next = append(next, "kubectl dbop recover "+name)

@@ -145,14 +145,25 @@ func (p planner) replaceFirst(member string) *Error {
 	}
 	if !p.s.View.Quorum {
 		e.Hint = fmt.Sprintf("kubectl dbop diagnose %s tells what is left and what the way back is", p.s.Cluster.Name)
-	} else if op := p.s.Operation; op != nil && p.writtenDown() && cancellable(op) == nil && !p.givesWay(member) {
-		way := "cancel"
-		if p.s.cancelling() && op.Spec.Verb == v1alpha1.VerbUpgrade {
-			way = "resume" // the way back is closed
+	} else if op := p.s.Operation; op != nil && p.writtenDown() && !p.givesWay(member) {
+		way := wayBack(op, p.s.Cluster)
+		if p.s.cancelling() && op.Spec.Verb == v1alpha1.VerbUpgrade || way == "" && !p.leaves(member) {
+			way = "kubectl dbop resume " + p.s.Cluster.Name // there is no way back
 		}
-		e.Hint = fmt.Sprintf("kubectl dbop %s %s; then %s", way, p.s.Cluster.Name, e.Hint)
+		if way != "" {
+			e.Hint = way + "; then " + e.Hint
+		}
 	}
 	return e
+}
+
+// onwards is how what came to a halt goes on once its cause is gone, or ends.
+func (p planner) onwards() string {
+	again := "repeat the command"
+	if p.s.Cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
+		again = "it goes on by itself"
+	}
+	return again + orBack(p.s.Operation, p.s.Cluster)
 }
 
 // stuck explains a problem and what a person may do about it.
@@ -160,22 +171,29 @@ func (p planner) stuck(member string, problem kube.Problem) *Error {
 	hint := cmp.Or(p.s.describe(member), "kubectl dbop status "+p.s.Cluster.Name)
 	switch problem.Kind {
 	case kube.ProblemImage:
-		hint = "check the image name, or mirror it and pass --registry; then repeat the command"
+		hint = "check the name of the image, or mirror it; then " + p.onwards()
+		if !p.s.formed() {
+			hint += " with another --image or --registry"
+		}
 	case kube.ProblemUnschedulable:
-		hint = "make room (nodes, requests, anti-affinity), then repeat the command; " + hint
+		hint = "make room (nodes, requests, anti-affinity), then " + p.onwards() + "; " + hint
 	case kube.ProblemVolume:
 		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
 	case kube.ProblemNode:
-		hint = "bring the node back, then repeat the command; if it never comes back, its member is to be replaced: " + p.replaceFirst(member).Hint
+		hint = "bring the node back, then " + p.onwards()
+		if !p.s.formed() {
+			break
+		}
+		hint = "bring the node back; if it never comes back, its member is to be replaced: " + p.replaceFirst(member).Hint
 		if pod := p.s.Kube.Member(member).Pod; onSilentNode(pod) {
-			hint = "bring the node back, then repeat the command; if it is off for good, " + nodeOff(pod.Node) + ", then replace its member: " + p.replaceFirst(member).Hint
+			hint = "bring the node back; if it is off for good, " + nodeOff(pod.Node) + ", then replace its member: " + p.replaceFirst(member).Hint
 		}
 	case kube.ProblemDisk:
-		hint = "give it more space: kubectl dbop resize " + p.s.Cluster.Name + " --storage SIZE"
+		hint = p.s.moreSpace()
 	case kube.ProblemGrowth:
-		hint = "mend what the storage says, then repeat the command; or step back: kubectl dbop cancel " + p.s.Cluster.Name
+		hint = "mend what the storage says, then " + p.onwards()
 	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
-		hint = "kubectl dbop logs " + p.s.Cluster.Name + " shows why; then repeat the command, or step back: kubectl dbop cancel " + p.s.Cluster.Name
+		hint = "kubectl dbop logs " + p.s.Cluster.Name + " shows why; then " + p.onwards()
 	}
 	hint = cmp.Or(p.s.specAdvice(member, problem.Kind), hint)
 	return &Error{Kind: NeedsHuman, Check: string(problem.Kind),

@@ -188,6 +188,9 @@ type OperationSpec struct {
 	// Purge drops the volumes on delete; on create those that an earlier
 	// cluster of the same name left.
 	Purge bool `json:"purge,omitempty"`
+	// Unused are the members whose volumes a delete drops because none ever ran:
+	// they hold nothing.
+	Unused []string `json:"unused,omitempty"`
 	// FromEpoch is what an in-place restore replaces: where cancel goes back to.
 	FromEpoch *Epoch `json:"fromEpoch,omitempty"`
 	// InPlace restores over the running cluster.

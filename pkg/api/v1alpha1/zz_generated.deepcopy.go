@@ -548,6 +548,11 @@ func (in *OperationSpec) DeepCopyInto(out *OperationSpec) {
 		*out = new(DatabaseUser)
 		**out = **in
 	}
+	if in.Unused != nil {
+		in, out := &in.Unused, &out.Unused
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.FromEpoch != nil {
 		in, out := &in.FromEpoch, &out.FromEpoch
 		*out = new(Epoch)
