@@ -73,7 +73,6 @@ nothing to a cluster that is as asked already.`,
 	c.addTo(cmd, shortTimeout, true)
 	cmd.Flags().BoolVar(&fromVolumes, "from-volumes", false, "Start the members of an earlier cluster of this name again, on the volumes that it left.")
 	cmd.Flags().BoolVar(&discard, "discard-volumes", false, "Delete the volumes that an earlier cluster of this name left, with all data in them.")
-	cmd.MarkFlagsMutuallyExclusive("from-volumes", "discard-volumes")
 	cmd.Flags().StringVar(&flags.engine, "engine", "", "Database product, see 'kubectl dbop engines'.")
 	cmd.Flags().Int32Var(&flags.members, "members", 3, "Number of members.")
 	cmd.Flags().BoolVar(&flags.auth, "auth", false, "Demand from the beginning that clients log in, see 'kubectl dbop auth'.")
@@ -111,7 +110,7 @@ func createIntent(ctx context.Context, f *Factory, flags *clusterFlags, name str
 // fromVolumes starts an earlier cluster again on its volumes: what it is comes
 // from them, so no other flag may say it.
 func (c *change) fromVolumes(cmd *cobra.Command, args []string) error {
-	for _, flag := range []string{"engine", "version", "members", "storage", "storage-class", "auth", "image"} {
+	for _, flag := range []string{"engine", "version", "members", "storage", "storage-class", "auth", "image", "discard-volumes"} {
 		if cmd.Flags().Changed(flag) {
 			return misuse("--from-volumes starts the cluster as it was: --%s can't be given with it", flag)
 		}

@@ -41,6 +41,11 @@ type bench struct {
 	// definition is the UID of that of its kind.
 	definition string
 
+	// fuse counts the writes until the operator dies: right before the last one,
+	// or, with late set, right after it. 0 for never.
+	fuse int
+	late bool
+
 	mu     sync.Mutex
 	writes []string
 	// lists is how many requests asked for a list.
@@ -58,20 +63,17 @@ func newBench(t *testing.T) *bench {
 	claim.Namespace, claim.Name = b.key.Namespace, "backups"
 	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim).WithStatusSubresource(&v1alpha1.DatabaseCluster{}, &v1alpha1.DatabaseBackup{}).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			b.wrote("create " + o.GetName())
-			return c.Create(ctx, o, opts...)
+			return b.write("create "+o.GetName(), func() error { return c.Create(ctx, o, opts...) })
 		},
 		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			b.lists++
 			return c.List(ctx, l, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			b.wrote("update " + o.GetName())
-			return c.Update(ctx, o, opts...)
+			return b.write("update "+o.GetName(), func() error { return c.Update(ctx, o, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			b.wrote(sub + " " + o.GetName())
-			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+			return b.write(sub+" "+o.GetName(), func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	})
 	b.store = kube.NewConfigMapStore(kube.Wrap(b.api, kube.Options{}))
@@ -98,10 +100,36 @@ func (b *bench) begin() {
 	b.r.offered.yes.Store(true)
 }
 
-func (b *bench) wrote(what string) {
+// death is what a dying operator panics with.
+type death struct{}
+
+// write lets a write through, unless the operator dies at it.
+func (b *bench) write(what string, do func() error) error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.writes = append(b.writes, what)
+	b.fuse--
+	dies := b.fuse == 0
+	b.mu.Unlock()
+	if !dies {
+		return do()
+	}
+	if b.late {
+		_ = do()
+	}
+	panic(death{})
+}
+
+// mortal reconciles one time; an operator that dies is followed by another.
+func (b *bench) mortal() (again time.Duration, died bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, died = r.(death); !died {
+				panic(r)
+			}
+			b.begin()
+		}
+	}()
+	return b.once(), false
 }
 
 // custom makes the custom resource of three members.

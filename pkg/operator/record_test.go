@@ -189,3 +189,49 @@ func TestRewrittenRecordIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestRecordIsWrittenAgainByWhoComesNext: an operator dies at each write of the
+// repair of a record, before and after it; the next one comes to the same end.
+func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprintf("late %v", late), func(t *testing.T) {
+			t.Parallel()
+			deaths := 0
+			for at, reached := 1, true; reached; at++ {
+				synctest.Test(t, func(t *testing.T) {
+					b := founded(t)
+					want := b.withObjects()
+					if err := b.store.DeleteCluster(t.Context(), want); err != nil {
+						t.Fatal(err)
+					}
+					b.writes, b.fuse, b.late, reached = nil, at, late, false
+					for range 20 {
+						again, died := b.mortal()
+						reached = reached || died
+						time.Sleep(max(again, time.Millisecond))
+					}
+					b.fuse = 0
+					b.is("True Healthy", "False Settled", "False NotStalled")
+					got := b.record()
+					if got == nil {
+						t.Fatalf("there is no record after %v", b.writes)
+					}
+					if diff := cmp.Diff(want.Status.Formation, got.Status.Formation); diff != "" || got.Status.ID != want.Status.ID || got.Generation != want.Generation {
+						t.Errorf("the record is another after %v: %+v %s", b.writes, got, diff)
+					}
+					// Whoever finds the record written has nothing left to repair.
+					if v := b.verbs(); v != "create Succeeded, repair Succeeded" && (v != "create Succeeded" || !reached) {
+						t.Errorf("operations %s after %v", v, b.writes)
+					}
+				})
+				if reached {
+					deaths++
+				}
+			}
+			if deaths < 4 {
+				t.Errorf("it died %d times", deaths)
+			}
+		})
+	}
+}
