@@ -11,7 +11,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,9 +44,10 @@ type bench struct {
 	definition string
 
 	// fuse counts the writes until the operator dies: right before the last one,
-	// or, with late set, right after it. 0 for never.
-	fuse int
-	late bool
+	// or, with late set, right after it. 0 for never. With deaf set it lives on,
+	// and the answer is lost.
+	fuse       int
+	late, deaf bool
 
 	mu     sync.Mutex
 	writes []string
@@ -115,6 +118,9 @@ func (b *bench) write(what string, do func() error) error {
 	}
 	if b.late {
 		_ = do()
+	}
+	if b.deaf {
+		return apierrors.NewServerTimeout(schema.GroupResource{Resource: "configmaps"}, "write", 0)
 	}
 	panic(death{})
 }

@@ -191,11 +191,14 @@ func TestRewrittenRecordIsTold(t *testing.T) {
 }
 
 // TestRecordIsWrittenAgainByWhoComesNext: an operator dies at each write of the
-// repair of a record, before and after it; the next one comes to the same end.
+// repair of a record, before and after it, or gets no answer; whoever goes on
+// comes to the same end, also where somebody deletes the record once more.
 func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 	t.Parallel()
-	for _, late := range []bool{false, true} {
-		t.Run(fmt.Sprintf("late %v", late), func(t *testing.T) {
+	for name, row := range map[string]struct{ late, deaf, again bool }{
+		"before": {}, "after": {late: true}, "after, and the record is deleted again": {late: true, again: true}, "it gets no answer": {late: true, deaf: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			deaths := 0
 			for at, reached := 1, true; reached; at++ {
@@ -205,13 +208,17 @@ func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 					if err := b.store.DeleteCluster(t.Context(), want); err != nil {
 						t.Fatal(err)
 					}
-					b.writes, b.fuse, b.late, reached = nil, at, late, false
+					b.writes, b.fuse, b.late, b.deaf = nil, at, row.late, row.deaf
 					for range 20 {
 						again, died := b.mortal()
-						reached = reached || died
+						if c := b.record(); died && row.again && c != nil {
+							if err := b.store.DeleteCluster(t.Context(), c); err != nil {
+								t.Fatal(err)
+							}
+						}
 						time.Sleep(max(again, time.Millisecond))
 					}
-					b.fuse = 0
+					reached, b.fuse = b.fuse <= 0, 0
 					b.is("True Healthy", "False Settled", "False NotStalled")
 					got := b.record()
 					if got == nil {
@@ -221,7 +228,8 @@ func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 						t.Errorf("the record is another after %v: %+v %s", b.writes, got, diff)
 					}
 					// Whoever finds the record written has nothing left to repair.
-					if v := b.verbs(); v != "create Succeeded, repair Succeeded" && (v != "create Succeeded" || !reached) {
+					v := b.verbs()
+					if v != "create Succeeded" && v != "create Succeeded, repair Succeeded" && (!row.again || v != "create Succeeded, repair Succeeded, repair Succeeded") {
 						t.Errorf("operations %s after %v", v, b.writes)
 					}
 				})

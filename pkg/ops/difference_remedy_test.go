@@ -89,9 +89,13 @@ func TestRepairChangedSchedule(t *testing.T) {
 	t.Parallel()
 	s := differs(timed(well(3)), edited("role/db-backup", "", "rules"), edited("cronjob/db-backup", "", "spec.jobTemplate.spec.template.spec.containers[backup].args"))
 	s.Cluster.ResourceVersion, s.Kube.Schedule.Since = "1", s.Now
-	v := Assess(stub{}, s)
-	if v.Level != Degraded || len(v.Problems) != 2 || !slices.Contains(v.Next, "kubectl dbop repair db") {
-		t.Errorf("status %+v", v)
+	missing := s
+	missing.Kube.Schedule = s.Kube.Schedule.Clone()
+	missing.Kube.Schedule.Missing = []string{"Role"}
+	for _, s := range []State{s, missing} {
+		if v := Assess(stub{}, s); v.Level != Degraded || len(v.Problems) < 2 || !slices.Equal(v.Next, []string{"kubectl dbop repair db"}) {
+			t.Errorf("status %+v", v)
+		}
 	}
 	for _, quiet := range []bool{false, true} {
 		s.Operation = operation(v1alpha1.VerbRepair)

@@ -59,7 +59,9 @@ func Assess(e engine.Engine, s State) Verdict {
 	}
 	if b := s.Scheduled(); b != nil && b.Problem != "" {
 		v.Problems = append(v.Problems, b.Problem)
-		v.Next = append([]string{b.remedy(s.Cluster.Name)}, v.Next...)
+		if remedy := b.remedy(s.Cluster.Name); !slices.Contains(v.Next, remedy) {
+			v.Next = append([]string{remedy}, v.Next...)
+		}
 		if v.Level == Healthy {
 			v.Level = Degraded
 		}
