@@ -58,8 +58,8 @@ unit: etcd-binaries ## Tests that need no cluster
 	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/...
 
 .PHONY: e2e
-e2e: build cluster-up ## Tests on the real cluster
-	hack/e2e.sh
+e2e: build cluster-up ## Tests on the real cluster; AREA=REGEXP chooses tests by name
+	hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 
 .PHONY: torture
 torture: build cluster-up ## Every kill at every step boundary, and the long simulation

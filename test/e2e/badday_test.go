@@ -24,7 +24,7 @@ const (
 	// befell it is over.
 	recoversWithin = 90 * time.Second
 	// chosenDays and chosenOutages are how many cases the short form tries.
-	chosenDays    = 4
+	chosenDays    = 2
 	chosenOutages = 1
 )
 

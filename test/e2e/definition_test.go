@@ -19,8 +19,9 @@ import (
 )
 
 // leftAloneFor is how long nothing may happen to a database whose object is
-// missing. The mistake that this test is about took 10 s.
-const leftAloneFor = 25 * time.Second
+// missing. The mistake that this test is about recorded a deletion after 5 s
+// and stopped the pods within 10 s.
+const leftAloneFor = 12 * time.Second
 
 // TestMissingObjectsEndNothing: a person reinstalls the operator, replaces its
 // definition or puts a namespace back from an export, with an operator in a pod

@@ -119,6 +119,7 @@ func deadlies() []deadly {
 // TestKilled kills the tool with SIGKILL at step boundaries of every verb, and
 // types the same command again, until it is done.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	seed := seed(t)
 	results := &ledger{seed: seed}
 	t.Cleanup(func() { results.write(t) })

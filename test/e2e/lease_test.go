@@ -100,6 +100,7 @@ func lastLines(text string, n int) string {
 // TestClockSkew lets two machines work whose clocks are ten minutes apart: the
 // lease of a living holder is not taken, and that of a dead one is, in time.
 func TestClockSkew(t *testing.T) {
+	t.Parallel()
 	results := &ledger{}
 	t.Cleanup(func() { results.write(t) })
 	for _, c := range []struct {

@@ -25,22 +25,29 @@ func torture() bool { return os.Getenv("DBOP_TORTURE") == "all" }
 // is to mean that the change is bad, not the draw.
 const usualSeed = 20261122
 
-// seed is that of this run: DBOP_SEED, a number or "any" for a new one.
+// seed is that of this run, which it prints.
 func seed(t *testing.T) uint64 {
 	t.Helper()
-	seed := uint64(usualSeed)
-	switch text := os.Getenv("DBOP_SEED"); text {
-	case "":
-	case "any":
-		seed = uint64(time.Now().UnixNano()) // #nosec G115 -- any number will do
-	default:
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("DBOP_SEED: %v", err)
-		}
-	}
+	seed := seedOf(t)
 	fmt.Printf("seed of %s: DBOP_SEED=%d\n", t.Name(), seed)
 	return seed
+}
+
+// seedOf is the seed of this run: DBOP_SEED, a number, or "any" for a new one.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	switch text := os.Getenv("DBOP_SEED"); text {
+	case "":
+		return usualSeed
+	case "any":
+		return uint64(os.Getpid()) // #nosec G115 -- any number will do; all tests of a run have the same
+	default:
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("DBOP_SEED: %v", err)
+		}
+		return seed
+	}
 }
 
 // ledger collects what came of each case, for the table in the docs.

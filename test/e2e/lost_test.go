@@ -14,6 +14,7 @@ import (
 // TestLostInTheMiddle loses a follower's volume in the middle of an upgrade and
 // of a downgrade: neither way is open then, and a replacement takes over.
 func TestLostInTheMiddle(t *testing.T) {
+	t.Parallel()
 	if !torture() {
 		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables and the simulation have it in every run")
 	}

@@ -164,6 +164,7 @@ func TestRecoverBringsBack(t *testing.T) {
 // TestRecoverFromData loses two of three volumes under a client that wrote
 // until then, and begins anew from the third.
 func TestRecoverFromData(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"3.5", "3.6", "3.7"} {
 		t.Run(version, func(t *testing.T) {
 			s := newScene(t, "recover-data", "my-db")
@@ -213,6 +214,7 @@ func TestRecoverFromData(t *testing.T) {
 // TestRecoverFromBackup loses all volumes; a second cluster has one left, of
 // which a page is damaged.
 func TestRecoverFromBackup(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(*scene){
 		"all lost": func(s *scene) { s.lose(s.members("my-db")...) },
 		"the last is damaged": func(s *scene) {

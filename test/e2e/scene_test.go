@@ -39,6 +39,7 @@ type scene struct {
 // failure, of which it then tells all there is to know.
 func newScene(t *testing.T, prefix string, clusters ...string) *scene {
 	t.Helper()
+	selected(t)
 	t.Parallel()
 	return newLoneScene(t, prefix, clusters...)
 }
@@ -47,6 +48,7 @@ func newScene(t *testing.T, prefix string, clusters ...string) *scene {
 // and so runs before them, by itself.
 func newLoneScene(t *testing.T, prefix string, clusters ...string) *scene {
 	t.Helper()
+	selected(t)
 	ctx, cancel := context.WithTimeout(context.Background(), testWithin)
 	t.Cleanup(cancel)
 	site, err := harness.NewSite()

@@ -20,6 +20,7 @@ const leaveWithin = 3 * time.Second
 // TestInterrupt presses Ctrl-C once, and twice, in the middle of an operation.
 // Either way the same command continues.
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		times int

@@ -13,6 +13,7 @@ const namedWithin = 15 * time.Second
 
 // TestStuck asks for members that can't start, and then for another try.
 func TestStuck(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		words []string

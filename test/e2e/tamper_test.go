@@ -58,6 +58,7 @@ type object struct {
 // clients write. Nothing acknowledged is lost, clients are served all the time,
 // the difference is named, and the command that is printed mends it.
 func TestTampered(t *testing.T) {
+	t.Parallel()
 	seed := seed(t)
 	for i, driver := range []string{byCommand, byOperator} {
 		t.Run(strings.ReplaceAll(driver, " ", "-"), func(t *testing.T) {
