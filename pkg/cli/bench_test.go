@@ -194,6 +194,9 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 		b.installer.mode = mode
 		return b.installer, nil
 	}
+	f.leftovers = func(ctx context.Context, namespace string) ([]string, error) {
+		return kube.Wrap(b.api, kube.Options{}).Leftovers(ctx, namespace)
+	}
 	f.certificates = func(context.Context, string) ([]string, error) { return []string{"mine"}, nil }
 	f.newRepository = func(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
 		return repository.NewDirectory(at.Path)

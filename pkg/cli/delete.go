@@ -43,7 +43,10 @@ half-made cluster too, and ends an operation that is in flight.`,
 			}
 			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, subject: t.subject(), verbed: "deleted",
 				ask: func(p *ops.Prepared) (question, error) { return deletionQuestion(args[0], spec, p), nil }}
-			if !purge {
+			in.settled = func(in *intent, op *v1alpha1.Operation) {
+				if purge || len(op.Spec.Unused) > 0 {
+					return
+				}
 				in.next = displayName + " create " + t.cluster.Name + " --from-volumes starts its members again on the volumes that are kept"
 			}
 			return c.run(cmd.Context(), in)
@@ -84,7 +87,11 @@ func deletionTarget(ctx context.Context, f *Factory, args []string) (*target, er
 
 // deletionQuestion tells what will be gone for good.
 func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *ops.Prepared) question {
-	q := question{what: "Delete cluster " + name, lost: []string{"the running database"}, kept: []string{"its volumes"}, cluster: p.State.Cluster}
+	q := question{what: "Delete cluster " + name, cluster: p.State.Cluster,
+		lost: []string{"the running database, and its passwords and certificates"}, kept: []string{"its volumes"}}
+	if len(p.Request.Operation.Unused) > 0 {
+		q.lost, q.kept = []string{"the cluster; no member of it ever ran, and its volumes hold nothing"}, nil
+	}
 	if spec.Purge {
 		q.lost, q.kept, q.typed = []string{"the running database and all its volumes, for good"}, nil, name
 	}

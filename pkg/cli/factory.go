@@ -85,6 +85,8 @@ type Factory struct {
 	kept func(ctx context.Context, namespace, cluster string) (kube.Kept, error)
 	// certificates are the names of the secrets with a certificate.
 	certificates func(ctx context.Context, namespace string) ([]string, error)
+	// leftovers names the clusters of which a namespace holds objects.
+	leftovers func(ctx context.Context, namespace string) ([]string, error)
 	// newRepository opens a repository; image runs the helper pod where one is needed.
 	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	// newKeys reads users and passwords.
@@ -112,7 +114,7 @@ func newFactory(c Config) *Factory {
 	f.holding = live.holding
 	f.evidence = live.evidence
 	f.kept = live.kept
-	f.certificates = live.certificates
+	f.certificates, f.leftovers = live.certificates, live.leftovers
 	f.newRepository = live.repository
 	f.newKeys = live.keys
 	f.newInstaller = live.installer

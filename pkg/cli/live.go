@@ -149,6 +149,14 @@ func (l *live) kept(ctx context.Context, namespace, cluster string) (kube.Kept, 
 	return c.Kept(ctx, namespace, cluster)
 }
 
+func (l *live) leftovers(ctx context.Context, namespace string) ([]string, error) {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return nil, err
+	}
+	return c.Leftovers(ctx, namespace)
+}
+
 func (l *live) certificates(ctx context.Context, namespace string) ([]string, error) {
 	c, err := l.client(kube.DryRunClient)
 	if err != nil {

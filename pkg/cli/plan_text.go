@@ -27,6 +27,10 @@ func writePlan(w io.Writer, paint palette, subject, namespace string, p ops.Plan
 		fmt.Fprintf(w, "Restarts:         %s\n", orNone(p.Restarts))
 		fmt.Fprintf(w, "Leadership moves: %s\n", orNone(p.LeaderMoves))
 		fmt.Fprintf(w, "Can't be undone:  %s\n", orNone(p.Irreversible))
+		if len(p.Kept) > 0 {
+			fmt.Fprintf(w, "Kept:             volumes %s; their data comes back with: %s create %s --from-volumes\n",
+				strings.Join(p.Kept, ", "), displayName, p.Cluster)
+		}
 	}
 	if b := p.Blocked; b != nil && withBlock {
 		where := "before the first step"

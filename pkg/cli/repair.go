@@ -48,6 +48,22 @@ func (f *Factory) missing(ctx context.Context, namespace, cluster string) error 
 	return errNoObjects
 }
 
+// missingHere says what to do about the clusters of a namespace of which there
+// are objects and no record; nil if there are none, or if nobody may look.
+func (f *Factory) missingHere(ctx context.Context, namespace string) error {
+	names, err := f.leftovers(ctx, namespace)
+	if err != nil {
+		return nil
+	}
+	var all []error
+	for _, name := range names {
+		if err := f.missing(ctx, namespace, name); !errors.Is(err, errNoObjects) {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
+
 // lost is the cluster whose record a repair writes again; the given error if
 // that can't be done.
 func (f *Factory) lost(ctx context.Context, args []string, why error) (*target, error) {

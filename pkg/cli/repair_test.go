@@ -64,7 +64,7 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.writes = nil
-			for _, line := range []string{"status my-db", "diagnose my-db", "restart my-db", "delete my-db --yes", "plan scale my-db --members 5", "stop my-db --yes"} {
+			for _, line := range []string{"status", "diagnose", "status my-db", "diagnose my-db", "restart my-db", "delete my-db --yes", "plan scale my-db --members 5", "stop my-db --yes"} {
 				r := b.run(strings.Fields(line)...)
 				if r.code != row.code || !strings.Contains(r.err, row.says) || !strings.Contains(r.err, row.hint) || strings.Contains(r.err, "list -A") {
 					t.Errorf("%s: exit %d\n%s%s", line, r.code, r.out, r.err)

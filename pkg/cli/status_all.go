@@ -23,6 +23,9 @@ func (f *Factory) several(ctx context.Context, args []string) (string, error) {
 		return "", err
 	}
 	clusters, err := store.ListClusters(ctx, namespace, "")
+	if len(clusters) == 0 && errors.Is(err, kube.ErrDamaged) {
+		return "", nil // what looks for the only one says more
+	}
 	if len(clusters) < 2 {
 		return "", err
 	}

@@ -52,7 +52,7 @@ func (f *Factory) target(ctx context.Context, args []string) (*target, error) {
 				Hint: displayName + " list -A shows all clusters"}
 		}
 	} else {
-		t.cluster, err = only(ctx, t.store, t.namespace)
+		t.cluster, err = f.only(ctx, t.store, t.namespace)
 	}
 	if err != nil {
 		return nil, err
@@ -94,15 +94,20 @@ func (f *Factory) targets(ctx context.Context, args []string, all bool) ([]*targ
 		out = append(out, &target{namespace: clusters[i].Namespace, cluster: &clusters[i], engine: e, store: store})
 	}
 	if len(out) == 0 {
-		_, err := only(ctx, store, namespace)
+		_, err := f.only(ctx, store, namespace)
 		return nil, err
 	}
 	return out, nil
 }
 
 // only is the cluster meant when none is named.
-func only(ctx context.Context, store kube.Store, namespace string) (*v1alpha1.DatabaseCluster, error) {
+func (f *Factory) only(ctx context.Context, store kube.Store, namespace string) (*v1alpha1.DatabaseCluster, error) {
 	clusters, err := store.ListClusters(ctx, namespace, "")
+	if len(clusters) == 0 && (err == nil || errors.Is(err, kube.ErrDamaged)) {
+		if err := f.missingHere(ctx, namespace); err != nil {
+			return nil, err
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

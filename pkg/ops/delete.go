@@ -34,8 +34,8 @@ func (p planner) deletion() *Decision {
 		return do(step)
 	}
 	if p.s.fact(v1alpha1.FactObjectsDeleted) == "" {
-		return do(Step{ID: "delete-objects", Action: ActionDeleteAll, Risk: RiskNone, Deadline: stepDeadline,
-			Title: "Delete services, certificates and the disruption budget"})
+		return do(Step{ID: "delete-objects", Action: ActionDeleteAll, Risk: RiskIrreversible, Deadline: stepDeadline,
+			Title: "Delete the services, the disruption budget, and the secrets with passwords, certificates and their authority"})
 	}
 	return do(Step{ID: "delete-record", Action: ActionForget, Risk: RiskNone, Deadline: stepDeadline,
 		Title: "Delete the record of the cluster", Touches: []string{"configmap/" + v1alpha1.Record(p.s.Cluster.Name)}})

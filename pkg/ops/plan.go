@@ -3,6 +3,7 @@ package ops
 import (
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
@@ -27,6 +28,8 @@ type Plan struct {
 	LeaderMoves []string `json:"leaderMoves,omitempty"`
 	// Irreversible lists the titles of the steps that can't be undone.
 	Irreversible []string `json:"irreversible,omitempty"`
+	// Kept are the volumes that a deletion leaves.
+	Kept []string `json:"kept,omitempty"`
 	// Blocked says why the plan can't go on after its last step.
 	Blocked *Block `json:"blocked,omitempty"`
 }
@@ -106,5 +109,13 @@ func (p *Plan) note(e engine.Engine, after State, step *Step) {
 		p.LeaderMoves = append(p.LeaderMoves, step.To)
 	case RiskIrreversible:
 		p.Irreversible = append(p.Irreversible, step.Title)
+	}
+	if step.Action != ActionDeleteAll {
+		return
+	}
+	for _, m := range after.Kube.Members {
+		if m.Volume.Exists && after.ours(m) {
+			p.Kept = append(p.Kept, v1alpha1.VolumeName(m.Name))
+		}
 	}
 }

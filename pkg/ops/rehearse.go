@@ -17,7 +17,7 @@ import (
 func (l *Live) Rehearse(ctx context.Context, s State, step Step) error {
 	switch step.Action {
 	case ActionServices:
-		return l.Client.FindNamespace(ctx, l.Namespace)
+		return l.rehearseFounding(ctx, s)
 	case ActionGrow:
 		return l.rehearseGrowth(ctx, s, step)
 	case ActionBackup:
@@ -36,6 +36,20 @@ func (l *Live) Rehearse(ctx context.Context, s State, step Step) error {
 		return err
 	}
 	return nil
+}
+
+// rehearseFounding proves that a new cluster has a namespace, and a place for
+// the backups that it is to have by default.
+func (l *Live) rehearseFounding(ctx context.Context, s State) error {
+	if err := l.Client.FindNamespace(ctx, l.Namespace); err != nil {
+		return err
+	}
+	url := s.Cluster.Spec.Backup.Repository
+	if url == "" || !bootstraps(s.Operation) {
+		return nil
+	}
+	_, err := l.findRepository(ctx, url)
+	return err
 }
 
 // rehearseBackup proves that a backup of that many bytes can be written.

@@ -42,6 +42,9 @@ func TestRehearseFindsTheClaim(t *testing.T) {
 		"there is none, before an upgrade":    {v1alpha1.VerbUpgrade, "", "", ActionBackup, true},
 		"there is none, before a deletion":    {v1alpha1.VerbDelete, "", "", ActionBackup, true},
 		"there is none, before a recovery":    {v1alpha1.VerbRecover, "", "", ActionSalvage, true},
+		"there is none for a new cluster":     {v1alpha1.VerbCreate, "", "", ActionServices, true},
+		"there is one for a new cluster":      {v1alpha1.VerbCreate, "backups", "", ActionServices, false},
+		"there is none, and services are":     {v1alpha1.VerbRepair, "", "", ActionServices, false},
 		"there is none to restore from":       {v1alpha1.VerbRestore, "", "", ActionLoad, true},
 		"there is none for a schedule":        {v1alpha1.VerbSchedule, "", "", ActionSchedule, true},
 		"there is one for a schedule":         {v1alpha1.VerbSchedule, "backups", "", ActionSchedule, false},
@@ -54,6 +57,9 @@ func TestRehearseFindsTheClaim(t *testing.T) {
 			if c.claim != "" {
 				b.claim(c.claim)
 			}
+			namespace := &corev1.Namespace{}
+			namespace.Name = "shop"
+			b.must(b.server.api.Create(t.Context(), namespace))
 			l := b.live()
 			l.ReadOnly = true
 			if c.mounts != "" {

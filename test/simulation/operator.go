@@ -17,6 +17,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/operator"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
@@ -182,6 +183,7 @@ func (g *governed) reconciler(a *actor) *operator.Reconciler {
 	return &operator.Reconciler{
 		Custom: faulty, Fresh: faulty, Store: store{a}, Events: &events.FakeRecorder{}, Engines: []engine.Engine{a.world.engine},
 		Definition: func(context.Context) (string, error) { return "definition", nil },
+		Kept:       func(context.Context, string, string) (kube.Kept, error) { return kube.Kept{}, nil },
 		Runner: func(engine.Engine, *v1alpha1.DatabaseCluster, ops.Reporter) *ops.Runner {
 			r := a.runner(g.person.decide)
 			r.Stop = nil
