@@ -30,6 +30,10 @@ help: ## Print this help
 build: ## Build bin/kubectl-dbop, static and stripped
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/kubectl-dbop ./cmd/kubectl-dbop
 
+.PHONY: failpoint
+failpoint: ## Build bin/failpoint/kubectl-dbop, which end-to-end tests can have die at a step
+	CGO_ENABLED=0 go build -trimpath -tags failpoint -ldflags '$(LDFLAGS)' -o $(BIN)/failpoint/kubectl-dbop ./cmd/kubectl-dbop
+
 .PHONY: install
 install: build ## Install the plugin to $(PREFIX)/bin
 	install -D -m 0755 $(BIN)/kubectl-dbop $(PREFIX)/bin/kubectl-dbop
@@ -58,11 +62,11 @@ unit: etcd-binaries ## Tests that need no cluster
 	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/...
 
 .PHONY: e2e
-e2e: build cluster-up ## Tests on the real cluster; AREA=REGEXP chooses tests by name
+e2e: failpoint cluster-up ## Tests on the real cluster; AREA=REGEXP chooses tests by name
 	hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 
 .PHONY: torture
-torture: build cluster-up ## Every kill at every step boundary, and the long simulation
+torture: failpoint cluster-up ## Every kill at every step boundary, and the long simulation
 	DBOP_TORTURE=all hack/e2e.sh
 	DBOP_TORTURE=all go test ./test/simulation -timeout 4h
 

@@ -5,7 +5,10 @@
 # selection, and writes docs/reliability.md. DBOP_SEED chooses another
 # selection; DBOP_SEED=any draws one, and says which.
 set -euo pipefail
+fixed=${DBOP_BIN:-}
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+# The binary that the tests start can be told to die at a step; the image can't.
+export DBOP_BIN="${fixed:-$root/bin/failpoint/kubectl-dbop}"
 
 timeout=60m
 [ "${DBOP_TORTURE:-}" != all ] || timeout=4h

@@ -88,7 +88,7 @@ failed() {
 
 : >"$logs/phases"
 failures=0
-if phase build make build "$root/bin/cluster"; then
+if phase build make build failpoint "$root/bin/cluster"; then
 	# Starting a cluster is mostly waiting; what needs none fills the time.
 	phase cluster make cluster-up &
 	cluster=$!

@@ -71,7 +71,7 @@ func (l *live) runner(o runnerOptions) (*runner, error) {
 		return ops.NewLive(own)
 	}
 	return &runner{world: world, operations: &ops.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
-		Reporter: o.reporter, Stop: o.stop, Boundary: l.boundary(), Poll: pollEvery}}}, nil
+		Reporter: o.reporter, Stop: o.stop, FailPoint: l.failPoint(), Poll: pollEvery}}}, nil
 }
 
 // lock takes the leases of clusters.

@@ -24,7 +24,7 @@ type OperatorConfig struct {
 	MetricsAddress, HealthAddress string
 	Workers                       int
 	Log                           io.Writer
-	Boundary                      func(when string, step ops.Step)
+	FailPoint                      func(when string, step ops.Step)
 }
 
 func newOperator(f *Factory) *cobra.Command {
@@ -67,7 +67,7 @@ terminal it works too, with the rights of whoever runs it.`,
 					return err
 				}
 			}
-			c.HelperImage, c.Boundary = f.helperImage(helper, nil), (&live{f: f}).boundary()
+			c.HelperImage, c.FailPoint = f.helperImage(helper, nil), (&live{f: f}).failPoint()
 			return operate(cmd.Context(), f, c)
 		},
 	}

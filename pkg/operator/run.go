@@ -72,8 +72,8 @@ type Config struct {
 	Workers int
 	// Log takes one JSON object a line.
 	Log io.Writer
-	// Boundary, see ops.Loop.
-	Boundary func(when string, step ops.Step)
+	// FailPoint, see ops.Loop.
+	FailPoint func(when string, step ops.Step)
 }
 
 // sweepAt is by how many per cent the heap may grow before it is swept. An
@@ -126,7 +126,7 @@ func Run(ctx context.Context, c Config) error {
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
 			live := ops.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
 				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage, NoDirectories: true}
-			return &ops.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, Boundary: c.Boundary,
+			return &ops.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, FailPoint: c.FailPoint,
 				World: func(namespace, cluster string) ops.ClosableWorld {
 					this := live
 					this.Namespace, this.Name = namespace, cluster

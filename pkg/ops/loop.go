@@ -39,9 +39,9 @@ type Loop struct {
 	Stop <-chan struct{}
 	// Poll is the pause between two observations of a wait that nothing wakes.
 	Poll time.Duration
-	// Boundary, if set, is called before and after every performed step, and
+	// FailPoint, if set, is called before and after every performed step, and
 	// within one after every try that did not end it. Tests die there.
-	Boundary func(when string, step Step)
+	FailPoint func(when string, step Step)
 	// Decide makes the decisions; nil for the planner's own. Tests wrap it.
 	Decide func(engine.Engine, State) Decision
 	// Rest, if set, is told how long to pause instead of pausing: a driver that
@@ -122,8 +122,8 @@ func (l *Loop) decide(s State) Decision {
 	return Decide(l.Engine, s)
 }
 
-func (l *Loop) boundary(when string, step Step) {
-	if l.Boundary != nil {
-		l.Boundary(when, step)
+func (l *Loop) failPoint(when string, step Step) {
+	if l.FailPoint != nil {
+		l.FailPoint(when, step)
 	}
 }

@@ -222,7 +222,7 @@ func TestLoopStops(t *testing.T) {
 	stop := make(chan struct{})
 	w, op, err, _ := run(t, growing(), func(w *ideal, l *Loop) {
 		l.Stop = stop
-		l.Boundary = func(when string, s Step) {
+		l.FailPoint = func(when string, s Step) {
 			if when == "before" && s.Action == ActionRegister {
 				close(stop)
 			}

@@ -28,7 +28,7 @@ func TestLoopWaitsForANodeThatWasCutOff(t *testing.T) {
 		return func(w *ideal, l *Loop) {
 			l.Reporter = h
 			var since time.Time
-			l.Boundary = func(when string, step Step) {
+			l.FailPoint = func(when string, step Step) {
 				if when == "after" && step.Action == ActionUpgrade && since.IsZero() {
 					since = time.Now()
 				}

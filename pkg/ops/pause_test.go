@@ -78,7 +78,7 @@ func (o *overtaken) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseClust
 func TestLoopStopsWhenPaused(t *testing.T) {
 	t.Parallel()
 	w, op, err, _ := run(t, growing(), func(w *ideal, l *Loop) {
-		l.Boundary = func(when string, step Step) {
+		l.FailPoint = func(when string, step Step) {
 			if when == "after" && step.Action == ActionRegister {
 				w.state.Cluster.Spec.Paused = true
 			}

@@ -23,7 +23,7 @@ type Runner struct {
 	Lock     func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (kube.Lease, error)
 	Reporter Reporter
 	Stop     <-chan struct{}
-	Boundary func(when string, step Step)
+	FailPoint func(when string, step Step)
 	Poll     time.Duration
 	// Decide, see Loop.
 	Decide func(engine.Engine, State) Decision
@@ -178,7 +178,7 @@ func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Opera
 	defer closeQuietly(world)
 	attend(world, op.Spec.Verb, true)
 	holding(world, lease)
-	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary, Decide: r.decider()}
+	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint, Decide: r.decider()}
 	return l.Run(ctx, op)
 }
 

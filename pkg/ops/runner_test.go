@@ -282,7 +282,7 @@ func TestRunnerIsKilledAnywhere(t *testing.T) {
 			t.Run(fmt.Sprintf("%s at write %d", verb, fuse), func(t *testing.T) {
 				onShelf(t, func(sh *shelf, r *Runner) {
 					sh.fuse = fuse
-					r.Boundary = nil
+					r.FailPoint = nil
 					_, first := r.Run(context.Background(), "shop", request())
 					sh.fuse = 1 << 30
 					for i := range sh.operations { // a killed process pauses nothing
@@ -355,7 +355,7 @@ func TestPrepareResume(t *testing.T) {
 		}
 		stop := make(chan struct{})
 		r.Stop = stop
-		r.Boundary = func(when string, _ Step) {
+		r.FailPoint = func(when string, _ Step) {
 			if when == "after" {
 				close(stop)
 			}
@@ -364,7 +364,7 @@ func TestPrepareResume(t *testing.T) {
 		if _, err := r.Run(ctx, "shop", Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbConfigure, Change: change}}); KindOf(err) != Interrupted {
 			t.Fatal(err)
 		}
-		r.Stop, r.Boundary = nil, nil
+		r.Stop, r.FailPoint = nil, nil
 		sh.cluster.Spec.Paused = true
 		writes := sh.version
 		for _, row := range []struct {

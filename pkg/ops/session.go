@@ -44,7 +44,7 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *Reque
 	s := &Session{runner: r, lease: lease, op: op, world: r.World(namespace, cluster)}
 	attend(s.world, op.Spec.Verb, true)
 	holding(s.world, lease)
-	loop := &Loop{Engine: r.Engine, World: s.world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, Boundary: r.Boundary,
+	loop := &Loop{Engine: r.Engine, World: s.world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint,
 		Decide: r.decider(), Rest: func(d time.Duration) { s.rest = d }}
 	s.turns = &turns{loop: loop, op: op, efforts: map[string]*effort{}}
 	return s, nil

@@ -155,13 +155,13 @@ func (t *turns) perform(ctx context.Context, s State, step Step) error {
 			return t.failed(ctx, s.Now, step, fmt.Errorf("check the lease before %q: %w", step.Title, err))
 		}
 	}
-	t.loop.boundary("before", step)
+	t.loop.failPoint("before", step)
 	result, err := t.act(ctx, s, step)
 	if err != nil {
-		t.loop.boundary("within", step)
+		t.loop.failPoint("within", step)
 		return t.failed(ctx, s.Now, step, err)
 	}
-	t.loop.boundary("after", step)
+	t.loop.failPoint("after", step)
 	t.performed = true
 	for k, v := range result.Facts {
 		setFact(t.op, k, v)

@@ -227,7 +227,7 @@ func TestRunnerUndoes(t *testing.T) {
 		// It dies in the middle, and the same command goes on.
 		stop := make(chan struct{})
 		r.Stop = stop
-		r.Boundary = func(when string, _ Step) {
+		r.FailPoint = func(when string, _ Step) {
 			if when == "after" {
 				close(stop)
 			}
@@ -235,7 +235,7 @@ func TestRunnerUndoes(t *testing.T) {
 		if _, err := r.Run(ctx, "shop", way()); KindOf(err) != Interrupted {
 			t.Fatal(err)
 		}
-		r.Stop, r.Boundary = nil, nil
+		r.Stop, r.FailPoint = nil, nil
 		again := way()
 		op, err := r.Run(ctx, "shop", again)
 		if err != nil || sh.cluster.Spec.Members != 5 || op.Spec.Undoes != "db.op-1" || len(sh.operations) != 3 {

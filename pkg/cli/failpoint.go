@@ -1,3 +1,5 @@
+//go:build failpoint
+
 package cli
 
 import (
@@ -8,13 +10,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// envDieAt names step boundaries, separated by blanks, at the first of which
-// the process says so and kills itself, for tests of continuation:
-// "before:ACTION", "after:ACTION/MEMBER", "within:ACTION" between two tries.
+// envDieAt names fail points, separated by blanks, at the first of which the
+// process says so and kills itself: "before:ACTION", "after:ACTION/MEMBER",
+// "within:ACTION" between two tries. Only the binary of the tests has them.
 const envDieAt = "DBOP_TEST_DIE_AT"
 
-// boundary dies as the environment says; nil without it.
-func (l *live) boundary() func(string, ops.Step) {
+// failPoint dies as the environment says; nil without it.
+func (l *live) failPoint() func(string, ops.Step) {
 	points := strings.Fields(l.f.Getenv(envDieAt))
 	if len(points) == 0 {
 		return nil
