@@ -116,8 +116,9 @@ func (c comparison) differences(want, have client.Object) []Difference {
 		if c.unknown {
 			kind = DifferenceEdited
 		}
-		if !slices.ContainsFunc(out, func(d Difference) bool { return d.Field == path.String() }) {
-			note(kind, path, nil, value(found, path))
+		have := value(found, path)
+		if !byDefault(path, have) && !slices.ContainsFunc(out, func(d Difference) bool { return d.Field == path.String() }) {
+			note(kind, path, nil, have)
 		}
 	}
 	return append(out, c.endings(want, have)...)
@@ -146,6 +147,17 @@ func (c comparison) additions(owners fieldOwners, wanted map[string]any) []field
 		}
 	}
 	return out
+}
+
+// byDefault reports whether the API server gives a field that value by itself.
+// A person who applies an exported object sets it, and changes nothing.
+func byDefault(path fieldPath, have any) bool {
+	set, known := map[string]string{
+		"imagePullPolicy": "IfNotPresent", "terminationMessagePath": "/dev/termination-log", "successThreshold": "1",
+		"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler",
+		"persistentVolumeClaimRetentionPolicy": `{"whenDeleted":"Retain","whenScaled":"Retain"}`,
+	}[path[len(path)-1]]
+	return known && text(have) == set
 }
 
 // endings are owners, finalizers and a deletion.

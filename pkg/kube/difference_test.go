@@ -83,6 +83,13 @@ func TestDifferences(t *testing.T) {
 			o.Spec.Replicas = new(int32(2))
 			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl", "scale", `{"f:spec":{"f:replicas":{}}}`)}
 		}, want: []string{"statefulset/db-1 Edited spec.replicas 1 2 by kubectl"}},
+		"an export was applied": {change: func(s *snapshot) {
+			o := &s.workloads.Items[0]
+			o.Spec.Template.Spec.DNSPolicy, o.Spec.Template.Spec.RestartPolicy = corev1.DNSClusterFirst, corev1.RestartPolicyNever
+			o.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: "Retain", WhenScaled: "Retain"}
+			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-client-side-apply", "",
+				`{"f:spec":{"f:persistentVolumeClaimRetentionPolicy":{},"f:template":{"f:spec":{"f:dnsPolicy":{},"f:restartPolicy":{}}}}}`)}
+		}, want: []string{"statefulset/db-1 Added spec.template.spec.restartPolicy  Never by kubectl-client-side-apply"}},
 		"an image was changed": {change: func(s *snapshot) {
 			o := &s.workloads.Items[0]
 			o.Spec.Template.Spec.Containers[0].Image = "bad"

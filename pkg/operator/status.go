@@ -293,12 +293,16 @@ func (s *sheet) altered(c *v1alpha1.DatabaseCluster) {
 		Message: said(c.Namespace, strings.Join(texts, "; ")+"; "+all[0].Remedy[0])})
 }
 
-// sentence is the verdict with what is wrong.
+// sentence is the verdict with what is wrong, and what to type where nobody acts.
 func (s *sheet) sentence() string {
-	if len(s.verdict.Problems) == 0 {
-		return s.verdict.Headline
+	text := s.verdict.Headline
+	if s.operation() == nil && len(s.verdict.Next) > 0 {
+		text += "; next: " + s.verdict.Next[0]
 	}
-	return s.verdict.Headline + ": " + strings.Join(s.verdict.Problems, "; ")
+	if len(s.verdict.Problems) == 0 {
+		return text
+	}
+	return text + "; " + strings.Join(s.verdict.Problems, "; ")
 }
 
 // common is the version that all members run; "" while they differ.

@@ -44,6 +44,10 @@ func arguments(in engine.PodInput, v version) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A copy of the pod in another namespace must not speak to the members of
+	// this one, as whom it would come: addresses are of where the pod is.
+	in.Cluster = in.Cluster.DeepCopy()
+	in.Cluster.Namespace = "$(" + namespaceVariable + ")"
 	args := identity(in)
 	if !in.Cluster.Spec.TLS.Disabled {
 		args = append(args, certificates(in.Cluster, v)...)

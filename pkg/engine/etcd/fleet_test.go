@@ -188,7 +188,7 @@ func (f *fleet) local(member string, args []string) []string {
 	replacer := strings.NewReplacer(pairs...)
 	out := make([]string, len(args))
 	for i, arg := range args {
-		out[i] = replacer.Replace(arg)
+		out[i] = replacer.Replace(strings.ReplaceAll(arg, "$("+namespaceVariable+")", f.cluster.Namespace))
 	}
 	return out
 }

@@ -25,11 +25,14 @@ const (
 // etcd needs well under a second of it, on a slow disk a few.
 const graceSeconds = 30
 
+// namespaceVariable holds the namespace of the pod.
+const namespaceVariable = "POD_NAMESPACE"
+
 // containerName is the database container's.
 const containerName = "etcd"
 
 // Pod implements engine.Renderer. The image has no shell, so arguments are an
-// array and nothing is expanded.
+// array, and the kubelet expands nothing but the namespace.
 func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 	v, err := supported(in.Version)
 	if err != nil {
@@ -50,6 +53,8 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 		Image:     in.Image,
 		Command:   []string{binaries + "etcd"},
 		Args:      args,
+		Env: []corev1.EnvVar{{Name: namespaceVariable, ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}},
 		Resources: *in.Cluster.Spec.Resources.DeepCopy(),
 		Ports: []corev1.ContainerPort{
 			{Name: "client", ContainerPort: clientPort, Protocol: corev1.ProtocolTCP},

@@ -32,6 +32,24 @@ func cluster() *v1alpha1.DatabaseCluster {
 	}
 }
 
+// TestAddressesAreOfThePodsNamespace: a copy of a pod in another namespace must
+// not come to the members of this one as one of them.
+func TestAddressesAreOfThePodsNamespace(t *testing.T) {
+	c := cluster()
+	pod, err := New().Pod(engine.PodInput{Cluster: c, Member: "db-1", Image: "x", Version: "3.6.16", Peers: []string{"db-1", "db-2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range pod.Container.Args {
+		if strings.Contains(arg, c.Namespace) {
+			t.Errorf("%s names the namespace", arg)
+		}
+	}
+	if c.Namespace != "prod" {
+		t.Errorf("the cluster is in %s now", c.Namespace)
+	}
+}
+
 func TestPod(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

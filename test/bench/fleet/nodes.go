@@ -196,7 +196,11 @@ func (n *Nodes) start(ctx context.Context, p *corev1.Pod) error {
 	}
 	c := p.Spec.Containers[0]
 	_, version, _ := strings.Cut(c.Image, ":v")
-	n.databases.begin(hostOfPod(p), version, c.Args, certificate)
+	args := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = strings.ReplaceAll(a, "$(POD_NAMESPACE)", p.Namespace)
+	}
+	n.databases.begin(hostOfPod(p), version, args, certificate)
 	now, yes := metav1.Now(), true
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: n.server.address, PodIPs: []corev1.PodIP{{IP: n.server.address}}, HostIP: n.server.address, StartTime: &now,
 		ContainerStatuses: []corev1.ContainerStatus{{Name: c.Name, Image: c.Image, Ready: true, Started: &yes, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}}}
