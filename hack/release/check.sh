@@ -68,6 +68,7 @@ if command -v dpkg-deb >/dev/null; then
 	say "the package of this machine"
 	dpkg-deb -x "$work/one"/dist/kubectl-dbop_*_"$here".deb "$work/deb"
 	[ "$("$work/deb/usr/bin/kubectl-dbop" version --client)" = "Client Version: $version" ] || die "what the package installs is not $version"
+	! grep -q DBOP_TEST_DIE_AT "$work/deb/usr/bin/kubectl-dbop" || die "the released binary has the fail points of the tests"
 	"$work/deb/usr/bin/kubectl_complete-dbop" upgr | grep >/dev/null '^upgrade' || die "the package does not complete"
 	for file in bash-completion/completions/kubectl-dbop zsh/site-functions/_kubectl-dbop fish/vendor_completions.d/kubectl-dbop.fish \
 		man/man1/kubectl-dbop.1 man/man1/kubectl-dbop-upgrade.1 doc/kubectl-dbop/copyright; do

@@ -24,7 +24,7 @@ type OperatorConfig struct {
 	MetricsAddress, HealthAddress string
 	Workers                       int
 	Log                           io.Writer
-	FailPoint                      func(when string, step ops.Step)
+	FailPoint                     func(when string, step ops.Step)
 }
 
 func newOperator(f *Factory) *cobra.Command {

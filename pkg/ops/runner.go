@@ -20,11 +20,11 @@ type Runner struct {
 	// World makes the world of one cluster; Close of the returned one is the caller's.
 	World func(namespace, cluster string) ClosableWorld
 	// Lock takes the cluster's lease.
-	Lock     func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (kube.Lease, error)
-	Reporter Reporter
-	Stop     <-chan struct{}
+	Lock      func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (kube.Lease, error)
+	Reporter  Reporter
+	Stop      <-chan struct{}
 	FailPoint func(when string, step Step)
-	Poll     time.Duration
+	Poll      time.Duration
 	// Decide, see Loop.
 	Decide func(engine.Engine, State) Decision
 }
