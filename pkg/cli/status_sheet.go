@@ -224,23 +224,23 @@ func pauseText(p *v1alpha1.Pause, now time.Time) string {
 }
 
 func (s statusSheet) table(out *output) *table {
-	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE", "DISK", "NODE"}
+	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE", "OF-QUOTA", "NODE"}
 	if out.wide() {
 		columns = append(columns, "RESTARTS", "ID", "CLUSTER-ID", "PROTOCOL", "POSITION")
 	}
 	t := out.newTable(columns...)
 	for _, m := range s.Members {
-		role, version, behind, db, disk := string(m.Role), m.Version, m.lag, "", ""
+		role, version, behind, db, quota := string(m.Role), m.Version, m.lag, "", ""
 		if !m.Reachable {
-			role, version, behind, db, disk = "unreachable", "-", "-", "-", "-"
+			role, version, behind, db, quota = "unreachable", "-", "-", "-", "-"
 			if s.Unasked != "" {
 				role = unknown
 			}
 		} else if m.DataBytes > 0 {
 			db = size(m.DataBytes)
-			disk = fill(m.DataBytes, m.VolumeBytes)
+			quota = share(m.DataBytes, m.QuotaBytes)
 		}
-		row := []string{m.Name, role, version, behind, db, disk, m.Node}
+		row := []string{m.Name, role, version, behind, db, quota, m.Node}
 		if out.wide() {
 			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
 		}
@@ -249,12 +249,12 @@ func (s statusSheet) table(out *output) *table {
 	return t
 }
 
-// fill is how much of a volume the database takes.
-func fill(used, capacity int64) string {
-	if capacity <= 0 {
-		return unknown
+// share is how much of its quota a database takes; "" without a quota.
+func share(used, quota int64) string {
+	if quota <= 0 {
+		return ""
 	}
-	return fmt.Sprintf("%d%%", 100*used/capacity)
+	return fmt.Sprintf("%d%%", 100*used/quota)
 }
 
 func backupText(b *v1alpha1.BackupReference, now time.Time) string {
