@@ -50,7 +50,7 @@ func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	n := ops.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait})
 	for i := range n.View.Members {
 		m := &n.View.Members[i]
-		m.DataBytes, m.QuotaBytes = 3<<20, 2<<30
+		m.DataBytes = 3 << 20
 		for _, a := range w.raised {
 			if a.Member == m.Name {
 				m.Alarms = append(m.Alarms, a.Name)

@@ -61,3 +61,13 @@ func TestStatusWithoutRights(t *testing.T) {
 		t.Errorf("exit code %v", said)
 	}
 }
+
+func TestShareOfQuota(t *testing.T) {
+	t.Parallel()
+	if got := share(1<<30, 2<<30); got != "50%" {
+		t.Errorf("half of it: %q", got)
+	}
+	if got := share(1<<30, 0); got != "" {
+		t.Errorf("no quota: %q", got)
+	}
+}
