@@ -62,7 +62,7 @@ func TestExportedNamespace(t *testing.T) {
 		return nil
 	})
 	made := copied.volumeIDs()
-	t.Logf("%s", copied.try("recover", "my-db", "--method", "data", "--confirm=my-db"))
+	copied.judge(copied.try("recover", "my-db", "--method", "data", "--confirm=my-db"), 9, "no data that is left can be used", "recover my-db --method backup")
 	if now := copied.volumeIDs(); !maps.Equal(made, now) || strings.Contains(copied.must("history", "my-db").Stdout, "delete") {
 		t.Errorf("volumes of the copy before %v, after %v", made, now)
 	}

@@ -40,6 +40,7 @@ func groups() []group {
 		{1, []string{"TestPlainText", "TestOutsidePlain", "TestOutsideSecured"}},
 		{1, []string{"TestDryRun", "TestEditRole"}},
 		{1, []string{"TestOperatorKilled", "TestOperatorReplicas", "TestOperatorUpgraded"}},
+		{1, []string{"TestHostileTenant", "TestExportedNamespace"}},
 		{1, []string{"TestCertificatesRanOut", "TestCertificatesOfAnOwnAuthority", "TestAuthorityFromAnIssuer", "TestAuthByPassword"}},
 	}
 }
