@@ -94,8 +94,8 @@ func (p planner) staleVolumes(f v1alpha1.Formation) *Decision {
 			Title: fmt.Sprintf("Delete %s, which an earlier cluster named %s left", namedVolumes(stale), name), Reason: "the data in them is gone for good"})
 	}
 	hint := fmt.Sprintf("choose another name for the object; or delete it, and take them back: kubectl dbop create %s --from-volumes; "+
-		"or, if nobody needs that data, delete them: kubectl dbop create %s --discard-volumes; "+
-		"then put that cluster under an object: kubectl dbop operator adopt %s", name, name, name)
+		"or, if nobody needs that data, delete them: kubectl dbop create %s --engine %s --discard-volumes; "+
+		"then put that cluster under an object: kubectl dbop operator adopt %s", name, name, p.s.Cluster.Spec.Engine, name)
 	if p.s.Cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
 		hint = fmt.Sprintf("take them back: kubectl dbop create %s --from-volumes; or choose another name; or, if nobody needs that data, add --discard-volumes", name)
 	}

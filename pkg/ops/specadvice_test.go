@@ -44,7 +44,7 @@ func TestSpecAdvice(t *testing.T) {
 	stale.addMember("db-1", false)
 	stale.Kube.Members[0].Volume.Token = "former"
 	if b := Decide(stub{}, stale).Blocked; b == nil || b.Check != "stale-volume" || strings.Contains(b.Hint, "add --discard-volumes") ||
-		!strings.Contains(b.Hint, "kubectl dbop create db --discard-volumes;") {
+		!strings.Contains(b.Hint, "kubectl dbop create db --engine stub --discard-volumes;") {
 		t.Errorf("volumes of an earlier cluster: %+v", b)
 	}
 }
