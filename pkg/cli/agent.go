@@ -17,7 +17,8 @@ func newAgent(f *Factory) *cobra.Command {
 		Args:   cobra.ArbitraryArgs,
 		RunE:   parentOnly,
 	}
-	cmd.AddCommand(newAgentServe(f), newAgentLoad(f), newAgentInstall(), newAgentExamine(f), newAgentCopy(), newAgentMeasure())
+	cmd.AddCommand(newAgentServe(f), newAgentLoad(f), newAgentInstall(), newAgentExamine(f), newAgentCopy(),
+		newAgentMeasure())
 	return cmd
 }
 

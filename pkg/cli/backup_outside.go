@@ -91,7 +91,8 @@ func (c *change) stream(ctx context.Context, plan ops.Plan,
 }
 
 // verifyOutside restores the backup into a throw-away member, like backup verify.
-func (c *change) verifyOutside(ctx context.Context, m repository.Manifest, r repository.Repository) (repository.Manifest, error) {
+func (c *change) verifyOutside(ctx context.Context, m repository.Manifest,
+	r repository.Repository) (repository.Manifest, error) {
 	in, err := verifyIntent(ctx, c.f, m, r.URL(), "")
 	if err != nil {
 		return m, err

@@ -227,7 +227,8 @@ func (c *change) settle(in intent, err error) error {
 }
 
 // report prints what became of the subject, and what to type next.
-func (c *change) report(ctx context.Context, in intent, op *v1alpha1.Operation, before *v1alpha1.DatabaseCluster) error {
+func (c *change) report(ctx context.Context, in intent, op *v1alpha1.Operation,
+	before *v1alpha1.DatabaseCluster) error {
 	if in.settled != nil && op != nil {
 		in.settled(&in, op)
 	}

@@ -90,7 +90,8 @@ func runCheck(ctx context.Context, f *Factory, out *output, args []string, repo 
 }
 
 // site looks at the namespace, if the API server answers, and at the repository.
-func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.DatabaseCluster, reachable bool) (ops.Site, error) {
+func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.DatabaseCluster,
+	reachable bool) (ops.Site, error) {
 	at, err := f.location(repo, cluster)
 	if err != nil {
 		return ops.Site{}, err

@@ -23,7 +23,8 @@ type doorway interface {
 }
 
 // throughDoorway runs the client program of this machine.
-func (f *Factory) throughDoorway(ctx context.Context, t *target, program engine.ClientProgram, member string, args []string) (err error) {
+func (f *Factory) throughDoorway(ctx context.Context, t *target, program engine.ClientProgram,
+	member string, args []string) (err error) {
 	name := program.OnMachine(nil, engine.Doorway{}).Args[0]
 	path, err := exec.LookPath(name)
 	if err != nil {

@@ -161,7 +161,8 @@ func runCredentialsShow(ctx context.Context, f *Factory, out *output, args []str
 	return printCredentials(f, out, t.cluster, found, reveal)
 }
 
-func credentialOf(ctx context.Context, keys keys, c *v1alpha1.DatabaseCluster, user string, reveal bool) (credential, error) {
+func credentialOf(ctx context.Context, keys keys, c *v1alpha1.DatabaseCluster, user string,
+	reveal bool) (credential, error) {
 	one := credential{User: user}
 	if !c.Spec.TLS.Disabled {
 		one.Certificate = map[string]string{v1alpha1.AdminUser: v1alpha1.AdminSecret(c.Name), v1alpha1.ApplicationUser: v1alpha1.ClientSecret(c.Name)}[user]

@@ -99,7 +99,8 @@ func (f *Factory) holders(ctx context.Context, store kube.Store, records []v1alp
 	return out
 }
 
-func historyTable(now time.Time, records []v1alpha1.Operation, holders map[string]string, all bool, out *output) *table {
+func historyTable(now time.Time, records []v1alpha1.Operation, holders map[string]string,
+	all bool, out *output) *table {
 	columns := []string{"NAME", "CLUSTER", "VERB", "PHASE", "STEPS", "TOOK"}
 	if out.wide() {
 		columns = append(columns, "BY", "FROM", "HELD-BY", "BACKUP")

@@ -130,7 +130,8 @@ func (l *listing) show(ctx context.Context, clusters []v1alpha1.DatabaseCluster)
 }
 
 // states says how each cluster is; nil if nobody is to be asked.
-func (l *listing) states(ctx context.Context, clusters []v1alpha1.DatabaseCluster, pods map[string]podCount) ([]string, error) {
+func (l *listing) states(ctx context.Context, clusters []v1alpha1.DatabaseCluster,
+	pods map[string]podCount) ([]string, error) {
 	if l.noHealth {
 		return nil, nil
 	}
@@ -156,7 +157,8 @@ func (l *listing) states(ctx context.Context, clusters []v1alpha1.DatabaseCluste
 }
 
 // clusterTable has no column STATE without states.
-func clusterTable(f *Factory, clusters []v1alpha1.DatabaseCluster, pods map[string]podCount, states []string, all bool, out *output) *table {
+func clusterTable(f *Factory, clusters []v1alpha1.DatabaseCluster, pods map[string]podCount,
+	states []string, all bool, out *output) *table {
 	columns := []string{"NAME", "ENGINE", "VERSION", "READY"}
 	if states != nil {
 		columns = append(columns, "STATE")

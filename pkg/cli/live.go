@@ -81,7 +81,8 @@ func lock(c *kube.Client) func(context.Context, string, string, func(string, tim
 	}
 }
 
-func (l *live) repository(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error) {
+func (l *live) repository(ctx context.Context, namespace string, at repository.Location,
+	image string) (repository.Repository, error) {
 	if at.Kind == repository.KindDirectory {
 		return repository.NewDirectory(at.Path)
 	}

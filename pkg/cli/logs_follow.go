@@ -17,7 +17,8 @@ const followEvery = time.Second
 
 // followLogs prints the logs of all members until it is interrupted. A pod
 // whose stream ends is read again once its container runs, from the last line on.
-func followLogs(ctx context.Context, f *Factory, reader pods, m *merger, t *target, found []corev1.Pod, o corev1.PodLogOptions) error {
+func followLogs(ctx context.Context, f *Factory, reader pods, m *merger, t *target,
+	found []corev1.Pod, o corev1.PodLogOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex

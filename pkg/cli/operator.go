@@ -36,7 +36,8 @@ commands do, for objects of kind DatabaseCluster.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: parentOnly,
 	}
-	cmd.AddCommand(newOperatorInstall(f), newOperatorUpgrade(f), newOperatorUninstall(f), newOperatorStatus(f), newOperatorAdopt(f), newOperatorRelease(f), newOperatorRun(f))
+	cmd.AddCommand(newOperatorInstall(f), newOperatorUpgrade(f), newOperatorUninstall(f), newOperatorStatus(f),
+		newOperatorAdopt(f), newOperatorRelease(f), newOperatorRun(f))
 	return cmd
 }
 

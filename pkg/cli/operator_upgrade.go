@@ -121,7 +121,8 @@ type manifestChange struct {
 }
 
 // compare says what is not as wanted.
-func (i *installation) compare(ctx context.Context, client installer, objects []*unstructured.Unstructured) ([]manifestChange, error) {
+func (i *installation) compare(ctx context.Context, client installer,
+	objects []*unstructured.Unstructured) ([]manifestChange, error) {
 	var out []manifestChange
 	for _, o := range objects {
 		name := fmt.Sprintf("%s/%s", strings.ToLower(o.GetKind()), o.GetName())

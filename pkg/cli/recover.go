@@ -174,7 +174,8 @@ func (f *Factory) showEvidence(e ops.Evidence) {
 }
 
 // recoverFrom finds the backup to begin from and reads it to its end.
-func (f *Factory) recoverFrom(ctx context.Context, t *target, flags *recoverFlags, spec *v1alpha1.OperationSpec) (m repository.Manifest, err error) {
+func (f *Factory) recoverFrom(ctx context.Context, t *target, flags *recoverFlags,
+	spec *v1alpha1.OperationSpec) (m repository.Manifest, err error) {
 	url := flags.repo
 	if spec.Source != nil {
 		url, flags.from = spec.Source.Repository, spec.Source.Backup

@@ -80,7 +80,8 @@ repository as a backup, and restored into a new cluster. A file that the reposit
 	return cmd
 }
 
-func restoreIntent(ctx context.Context, f *Factory, cmd *cobra.Command, flags *restoreFlags, name string) (intent, error) {
+func restoreIntent(ctx context.Context, f *Factory, cmd *cobra.Command, flags *restoreFlags,
+	name string) (intent, error) {
 	r, m, err := f.findBackup(ctx, flags.repo, flags.from, flags.helper)
 	if err != nil {
 		return intent{}, err
@@ -101,7 +102,8 @@ func restoreIntent(ctx context.Context, f *Factory, cmd *cobra.Command, flags *r
 
 // restoreNew founds a new cluster with one member that holds the backup; it
 // grows to its size from there.
-func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url string, m repository.Manifest, e engine.Engine) (intent, error) {
+func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url string,
+	m repository.Manifest, e engine.Engine) (intent, error) {
 	namespace, err := f.namespace()
 	if err != nil {
 		return intent{}, err
@@ -137,7 +139,8 @@ func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url 
 }
 
 // restoreInPlace begins an existing cluster anew from the backup.
-func restoreInPlace(ctx context.Context, f *Factory, cmd *cobra.Command, flags *restoreFlags, name, url string, m repository.Manifest) (intent, error) {
+func restoreInPlace(ctx context.Context, f *Factory, cmd *cobra.Command, flags *restoreFlags,
+	name, url string, m repository.Manifest) (intent, error) {
 	for _, flag := range []string{"members", "version", "storage", "storage-class", "image", "no-tls", "config"} {
 		if cmd.Flags().Changed(flag) {
 			return intent{}, misuse("--%s and --in-place exclude each other: the cluster stays as it is, with other data", flag)

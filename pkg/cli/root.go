@@ -128,11 +128,18 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	root.SetHelpCommandGroupID(groupOther)
-	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform), newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform), newRepair(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform), newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform), newCredentials(f, perform), newCertificates(f, perform), newDelete(f, perform))
-	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform), newScale(f, perform), newSwitchover(f, perform))
+	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform),
+		newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform),
+		newRepair(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform),
+		newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform), newCredentials(f,
+			perform), newCertificates(f, perform), newDelete(f, perform))
+	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform),
+		newScale(f, perform), newSwitchover(f, perform))
 	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform), newRecover(f, perform))
-	add(root, groupDiagnostics, newDiagnose(f), newInspect(f), newCheck(f), newPlan(f), newResume(f), newCancel(f), newUndo(f, perform), newHistory(f), newLogs(f), newSupportBundle(f))
-	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newAgent(f), newReference(f))
+	add(root, groupDiagnostics, newDiagnose(f), newInspect(f), newCheck(f), newPlan(f), newResume(f), newCancel(f),
+		newUndo(f, perform), newHistory(f), newLogs(f), newSupportBundle(f))
+	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newAgent(f),
+		newReference(f))
 	completeGlobals(f, root)
 	completeShared(f, root)
 	strictHelp(root)

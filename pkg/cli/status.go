@@ -102,7 +102,8 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 }
 
 // lookOnce observes once and judges.
-func (f *Factory) lookOnce(ctx context.Context, t *target, world ops.World, timeout time.Duration, custom *customStatus) (statusSheet, error) {
+func (f *Factory) lookOnce(ctx context.Context, t *target, world ops.World,
+	timeout time.Duration, custom *customStatus) (statusSheet, error) {
 	s, err := f.observe(ctx, t, world, timeout)
 	if err != nil {
 		return statusSheet{}, err

@@ -34,7 +34,8 @@ func (f *Factory) several(ctx context.Context, args []string) (string, error) {
 
 // runStatusOfAll lists the clusters of a namespace or of all, and what is wrong
 // with any of them. One record that can't be read hides no other.
-func runStatusOfAll(ctx context.Context, f *Factory, out *output, namespace string, watch bool, timeout time.Duration) error {
+func runStatusOfAll(ctx context.Context, f *Factory, out *output, namespace string, watch bool,
+	timeout time.Duration) error {
 	store, err := f.newStore(kube.DryRunClient)
 	if err != nil {
 		return err

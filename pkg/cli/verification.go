@@ -20,7 +20,8 @@ type verifier interface {
 
 // verify takes turns until the backup is proven. It needs no lease and no
 // record: it touches no cluster, and a repeat finds the same throw-away member.
-func (c *change) verify(ctx context.Context, in intent, plan ops.Plan, r repository.Repository, m repository.Manifest) error {
+func (c *change) verify(ctx context.Context, in intent, plan ops.Plan, r repository.Repository,
+	m repository.Manifest) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	reporter := c.f.newReporter(c.progress)
