@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,10 @@ func TestRecordLostDuringAnOperation(t *testing.T) {
 	c.UID, c.ResourceVersion = "", ""
 	r := &Runner{Engine: b.database, Store: b.store(), Reporter: Silent{}, Poll: time.Millisecond}
 	req := Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRepair}, Cluster: c}
+	founding := Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: c}
+	if err := r.writeLost(t.Context(), "shop", founding); err != nil || c.UID != "" {
+		t.Fatalf("a creation wrote a record over one that is lost: %+v, %v", c, err)
+	}
 	err := r.writeLost(t.Context(), "shop", req)
 	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Busy || !strings.Contains(e.Hint, "kubectl dbop resume db") {
 		t.Errorf("%v", err)
@@ -142,6 +147,46 @@ func TestRewritable(t *testing.T) {
 			}
 			if diff := cmp.Diff(before, m.Request.Cluster); diff != "" || !m.Request.Operation.Quiet {
 				t.Errorf("%+v was founded again (-want +got):\n%s", m.Request.Operation, diff)
+			}
+		})
+	}
+}
+
+// TestPlanOfALostAuthority: the members change over one by one to another
+// authority where the lost one is known, and restart together where it is not.
+func TestPlanOfALostAuthority(t *testing.T) {
+	t.Parallel()
+	renewed := []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls"}
+	together := slices.Concat([]string{"restore-authority"}, renewed, []string{"distribute-trust", "restart-member/db-1", "restart-member/db-2", "restart-member/db-3"})
+	inTurn := slices.Concat([]string{"restore-authority", "distribute-trust", "restart-member/db-2", "restart-member/db-3", "hand-over/db-2", "restart-member/db-1"},
+		renewed, []string{"promote-authority", "distribute-trust", "restart-member/db-1", "restart-member/db-3", "hand-over/db-1", "restart-member/db-2"})
+	for name, row := range map[string]struct {
+		change func(*State)
+		want   []string
+	}{
+		"it is there":                   {func(s *State) { s.Kube.Trust.Problem = "" }, []string{}},
+		"known":                         {func(*State) {}, inTurn},
+		"one certificate is of another": {func(s *State) { s.Kube.Leaves[1].Signer = "ca-other" }, together},
+		"a member has no workload":      {func(s *State) { s.Kube.Members[2].Workload.Exists = false }, append(slices.Clone(together), "start-members/db-3")},
+		"the services are lost, too":    {func(s *State) { s.Kube.Services = false }, append([]string{"create-services"}, inTurn...)},
+		"an operator asks":              {func(s *State) { s.Operation.Spec.Quiet = true }, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := certified(3)
+			s.Cluster.ResourceVersion, s.Kube.Services = "1", true
+			s.Kube.Trust = &kube.Trust{Problem: "secret db-ca is gone"}
+			for i := range s.Kube.Members {
+				s.Kube.Members[i].Pod.UID = "uid-" + s.Kube.Members[i].Name
+			}
+			s.Operation = operation(v1alpha1.VerbRepair)
+			row.change(&s)
+			if err := pin(stub{}, &s.Operation.Spec, s); err != nil {
+				t.Fatal(err)
+			}
+			p := MakePlan(stub{}, s)
+			if diff := cmp.Diff(row.want, ids(p)); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 		})
 	}
