@@ -164,7 +164,7 @@ func TestPlanOfALostAuthority(t *testing.T) {
 		change func(*State)
 		want   []string
 	}{
-		"it is there":                   {func(s *State) { s.Kube.Trust.Problem = "" }, []string{}},
+		"it is there":                   {func(s *State) { s.Kube.Trust = &kube.Trust{Current: newCA()} }, []string{}},
 		"known":                         {func(*State) {}, inTurn},
 		"one certificate is of another": {func(s *State) { s.Kube.Leaves[1].Signer = "ca-other" }, together},
 		"a member has no workload":      {func(s *State) { s.Kube.Members[2].Workload.Exists = false }, append(slices.Clone(together), "start-members/db-3")},
