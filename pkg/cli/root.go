@@ -131,8 +131,8 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform),
 		newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform),
 		newRepair(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform),
-		newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform), newCredentials(f,
-			perform), newCertificates(f, perform), newDelete(f, perform))
+		newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform),
+		newCredentials(f, perform), newCertificates(f, perform), newDelete(f, perform))
 	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform),
 		newScale(f, perform), newSwitchover(f, perform))
 	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform), newRecover(f, perform))
