@@ -39,15 +39,21 @@ func certified(members int) State {
 // rotating asks for a rotation of what certified has.
 func rotating(t testing.TB, r v1alpha1.Rotation, members int, change func(*State)) State {
 	t.Helper()
-	s := certified(members)
-	s.Operation = operation(v1alpha1.VerbRotateCertificates)
-	s.Operation.Spec.Rotation = r
+	s := rotation(r, members)
 	if err := pin(stub{}, &s.Operation.Spec, s); err != nil {
 		t.Fatal(err)
 	}
 	if change != nil {
 		change(&s)
 	}
+	return s
+}
+
+// rotation is a healthy cluster of which a rotation was asked for.
+func rotation(r v1alpha1.Rotation, members int) State {
+	s := certified(members)
+	s.Operation = operation(v1alpha1.VerbRotateCertificates)
+	s.Operation.Spec.Rotation = r
 	return s
 }
 

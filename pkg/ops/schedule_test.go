@@ -70,7 +70,7 @@ func TestDecideSchedule(t *testing.T) {
 			return changed(rescheduling(timed(well(3)), nightly()), func(s *State) { s.Operation.Spec.Image = "tool:2" })
 		}, "schedule-backups"},
 		{"by an image that the cluster names", func() State { return changed(timed(well(3)), func(s *State) { s.Cluster.Spec.HelperImage = "tool:2" }) }, "schedule-backups"},
-		{"it needs no member", func() State { return changed(rescheduling(well(3), nightly()), (*State).noQuorum) }, "schedule-backups"},
+		{"it needs no member", func() State { return changed(rescheduling(well(3), nightly()), func(s *State) { s.noQuorum() }) }, "schedule-backups"},
 		{"back to what was", func() State {
 			return changed(rescheduling(timed(well(3)), hourly), func(s *State) {
 				s.Kube.Schedule.Policy, s.Operation.Status.Phase = hourly, v1alpha1.PhaseCancelling

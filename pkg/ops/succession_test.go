@@ -13,7 +13,19 @@ import (
 // nobody dials anybody, and the tool is turned away too.
 func ranOut(t testing.TB, r v1alpha1.Rotation, change func(*State)) State {
 	t.Helper()
-	s := certified(3)
+	s := expired(r)
+	if err := pin(stub{}, &s.Operation.Spec, s); err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+// expired is a rotation that is asked of a cluster whose authority ran out.
+func expired(r v1alpha1.Rotation) State {
+	s := rotation(r, 3)
 	over := now().Add(-time.Hour)
 	trust := *s.Kube.Trust
 	trust.Current.NotAfter = over
@@ -27,14 +39,6 @@ func ranOut(t testing.TB, r v1alpha1.Rotation, change func(*State)) State {
 		s.View.Members[i].Reachable = false
 	}
 	s.noQuorum()
-	s.Operation = operation(v1alpha1.VerbRotateCertificates)
-	s.Operation.Spec.Rotation = r
-	if err := pin(stub{}, &s.Operation.Spec, s); err != nil {
-		t.Fatal(err)
-	}
-	if change != nil {
-		change(&s)
-	}
 	return s
 }
 
@@ -97,7 +101,7 @@ func TestAuthorityRanOut(t *testing.T) {
 // TestAuthorityRanOutInFlight: whatever is in flight gives way, but only then.
 func TestAuthorityRanOutInFlight(t *testing.T) {
 	t.Parallel()
-	over, well := ranOut(t, v1alpha1.RotateAtOnce, nil), rotating(t, v1alpha1.RotateAtOnce, 3, nil)
+	over, well := expired(v1alpha1.RotateAtOnce), rotation(v1alpha1.RotateAtOnce, 3)
 	for _, c := range []struct {
 		active   v1alpha1.Verb
 		rotation v1alpha1.Rotation

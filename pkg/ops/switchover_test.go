@@ -33,7 +33,7 @@ func TestSwitchover(t *testing.T) {
 		"the chosen one is down":         {state: asked("db-3", "db-1", func(s *State) { s.down("db-3", "", 0) }), block: "db-3 is not fit to lead: db-3 does not answer"},
 		"nobody else is fit":             {state: asked("", "db-1", func(s *State) { s.down("db-2", "", 0); s.down("db-3", "", 0) }), block: "no other member of db is fit to lead"},
 		"stepping back changes nothing":  {state: asked("", "db-1", func(s *State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
-		"without quorum nothing is done": {state: asked("", "db-1", (*State).noQuorum), block: "no quorum: 3 of 3 members answer, and no majority agrees on a leader"},
+		"without quorum nothing is done": {state: asked("", "db-1", func(s *State) { s.noQuorum() }), block: "no quorum: 3 of 3 members answer, and no majority agrees on a leader"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
