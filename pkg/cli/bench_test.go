@@ -158,7 +158,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 		}
 		return b.store(mode), nil
 	}
-	f.newRunner = func(o runnerOptions) (*runner, error) {
+	f.newRunner = func(o runnerOptions) (*driver, error) {
 		open := func(namespace, cluster string) ops.ClosableWorld {
 			w := b.at(cluster)
 			w.mode, w.wanted, w.key = o.dryRun, o.wanted, client.ObjectKey{Namespace: namespace, Name: cluster}
@@ -168,7 +168,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 			b.wrote("take the lease")
 			return lease{}, b.lockErr
 		}
-		return &runner{world: open, operations: &ops.Runner{Engine: o.engine, Store: b.store(o.dryRun), World: open, Lock: lock,
+		return &driver{world: open, operations: &ops.Runner{Engine: o.engine, Store: b.store(o.dryRun), World: open, Lock: lock,
 			Reporter: o.reporter, Stop: o.stop, Poll: time.Millisecond}}, nil
 	}
 	f.newVerifier = func(runnerOptions) (verifier, error) { return &fakeVerifier{b: b}, nil }

@@ -149,7 +149,7 @@ func (c *change) run(ctx context.Context, in intent) error {
 	if err != nil {
 		return c.settle(in, err)
 	}
-	op, err := c.perform(ctx, in, func(ctx context.Context, r *runner) (*v1alpha1.Operation, error) {
+	op, err := c.perform(ctx, in, func(ctx context.Context, r *driver) (*v1alpha1.Operation, error) {
 		return r.Run(ctx, in.namespace, in.request)
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *change) run(ctx context.Context, in intent) error {
 }
 
 // perform runs with a reporter, a deadline, and a gentle way to stop.
-func (c *change) perform(ctx context.Context, in intent, work func(context.Context, *runner) (*v1alpha1.Operation, error)) (*v1alpha1.Operation, error) {
+func (c *change) perform(ctx context.Context, in intent, work func(context.Context, *driver) (*v1alpha1.Operation, error)) (*v1alpha1.Operation, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	stop := make(chan struct{})

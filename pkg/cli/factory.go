@@ -34,8 +34,8 @@ type operations interface {
 	PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*ops.Prepared, error)
 }
 
-// runner performs operations on clusters of one engine.
-type runner struct {
+// driver performs operations on clusters of one engine.
+type driver struct {
 	operations
 	// world is the cluster itself, for looks and for rehearsals.
 	world func(namespace, cluster string) ops.ClosableWorld
@@ -69,7 +69,7 @@ type Factory struct {
 	verbatim io.Writer
 
 	newStore  func(kube.DryRun) (kube.Store, error)
-	newRunner func(runnerOptions) (*runner, error)
+	newRunner func(runnerOptions) (*driver, error)
 	newPods   func() (pods, error)
 	// newDoorway opens a way into a member for a program of this machine.
 	newDoorway func(ctx context.Context, t *target, member string) (doorway, error)

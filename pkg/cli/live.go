@@ -60,7 +60,7 @@ func (l *live) liveConfig(o runnerOptions) (ops.LiveConfig, error) {
 }
 
 // runner connects package ops to the cluster.
-func (l *live) runner(o runnerOptions) (*runner, error) {
+func (l *live) runner(o runnerOptions) (*driver, error) {
 	config, err := l.liveConfig(o)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (l *live) runner(o runnerOptions) (*runner, error) {
 		own.Namespace, own.Name = namespace, cluster
 		return ops.NewLive(own)
 	}
-	return &runner{world: world, operations: &ops.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
+	return &driver{world: world, operations: &ops.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
 		Reporter: o.reporter, Stop: o.stop, FailPoint: l.failPoint(), Poll: pollEvery}}}, nil
 }
 

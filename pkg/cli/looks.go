@@ -37,7 +37,7 @@ func (f *Factory) looks(ctx context.Context, clusters []v1alpha1.DatabaseCluster
 	if err != nil {
 		return nil, err
 	}
-	runners := map[string]*runner{}
+	runners := map[string]*driver{}
 	out := make([]look, len(clusters))
 	var all errgroup.Group
 	all.SetLimit(looksAtOnce)
