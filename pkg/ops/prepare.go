@@ -79,7 +79,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req Request) (*P
 	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
 		return p, b.Error()
 	}
-	if err := p.rehearse(ctx, world); err != nil {
+	if err := rehearse(ctx, p, world); err != nil {
 		return p, err
 	}
 	if step := p.Request.Import; step != nil && !p.Plan.Unchanged() {
@@ -115,7 +115,7 @@ func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, c
 }
 
 // rehearse has the steps of a new request judged, where the world can.
-func (p *Prepared) rehearse(ctx context.Context, world World) error {
+func rehearse(ctx context.Context, p *Prepared, world World) error {
 	r, ok := world.(Rehearser)
 	if !ok || p.Continues != nil {
 		return nil

@@ -133,7 +133,7 @@ func TestRehearseBeforeImport(t *testing.T) {
 	} {
 		w := &rehearsing{}
 		p := &Prepared{Request: Request{Import: c.first}, Plan: Plan{Steps: steps}}
-		if err := p.rehearse(t.Context(), w); err != nil || !slices.Equal(w.judged, c.want) {
+		if err := rehearse(t.Context(), p, w); err != nil || !slices.Equal(w.judged, c.want) {
 			t.Errorf("judged %v, %v, want %v", w.judged, err, c.want)
 		}
 	}
