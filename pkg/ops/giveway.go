@@ -74,13 +74,13 @@ func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 	if old == nil || untouched(old) {
 		return nil
 	}
-	if p.succeedsIn(old) {
+	if succeedsIn(p.Request.Operation, old) {
 		if p.State.AuthorityOver() {
 			return nil
 		}
 		return inFlight(old, c)
 	}
-	if !p.replacesIn(old) {
+	if !replacesIn(p.Request.Operation, old) {
 		return nil // it gives way to whatever comes
 	}
 	s := p.State.clone()
@@ -102,7 +102,7 @@ func (r *Runner) mayGiveWay(p *Prepared, c *v1alpha1.DatabaseCluster) error {
 // Interrupted is the command that asks again for what this request puts an end
 // to; "" if that was nothing, or was not wanted any more.
 func (p *Prepared) Interrupted() string {
-	if old := p.Supersedes; old != nil && p.replacesIn(old) && old.Status.Phase != v1alpha1.PhaseCancelling {
+	if old := p.Supersedes; old != nil && replacesIn(p.Request.Operation, old) && old.Status.Phase != v1alpha1.PhaseCancelling {
 		return old.Spec.Command
 	}
 	return ""
@@ -110,8 +110,8 @@ func (p *Prepared) Interrupted() string {
 
 // succeedsIn reports whether the request is to replace an authority that may
 // have run out in the middle of an operation on a cluster that had formed.
-func (p *Prepared) succeedsIn(active *v1alpha1.Operation) bool {
-	if o := p.Request.Operation; o.Verb != v1alpha1.VerbRotateCertificates || o.Rotation != v1alpha1.RotateAtOnce {
+func succeedsIn(o v1alpha1.OperationSpec, active *v1alpha1.Operation) bool {
+	if o.Verb != v1alpha1.VerbRotateCertificates || o.Rotation != v1alpha1.RotateAtOnce {
 		return false
 	}
 	switch active.Spec.Verb {
@@ -123,8 +123,8 @@ func (p *Prepared) succeedsIn(active *v1alpha1.Operation) bool {
 
 // replacesIn reports whether the request is to replace a member that may have
 // been lost in the middle of an operation which restarts members.
-func (p *Prepared) replacesIn(active *v1alpha1.Operation) bool {
-	if p.Request.Operation.Verb != v1alpha1.VerbReplaceMember {
+func replacesIn(o v1alpha1.OperationSpec, active *v1alpha1.Operation) bool {
+	if o.Verb != v1alpha1.VerbReplaceMember {
 		return false
 	}
 	switch active.Spec.Verb {

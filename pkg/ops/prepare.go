@@ -192,17 +192,26 @@ func sameSource(a, b *v1alpha1.RestoreSource) bool {
 // supersedes it, and so does any request if it has changed nothing yet;
 // anything else has to wait.
 func (p *Prepared) meet(active *v1alpha1.Operation) bool {
-	switch {
+	switch o := p.Request.Operation; {
 	case active == nil:
-	case same(active, p.Request.Operation) && !yields(active):
+	case continues(o, active):
 		p.Continues = active
-	case p.Request.Operation.Verb == v1alpha1.VerbDelete, p.recoversFrom(active), p.replacesIn(active), p.succeedsIn(active),
-		yields(active), untouched(active):
+	case supersedes(o, active):
 		p.Supersedes = active
 	default:
 		return false
 	}
 	return true
+}
+
+// continues reports whether the request is the operation in flight.
+func continues(o v1alpha1.OperationSpec, active *v1alpha1.Operation) bool {
+	return same(active, o) && !yields(active)
+}
+
+// supersedes reports whether the request may end the operation in flight and take its place.
+func supersedes(o v1alpha1.OperationSpec, active *v1alpha1.Operation) bool {
+	return o.Verb == v1alpha1.VerbDelete || recoversFrom(o, active) || replacesIn(o, active) || succeedsIn(o, active) || yields(active) || untouched(active)
 }
 
 // yields reports whether a record that came to a halt gives way to whatever is
@@ -221,6 +230,6 @@ func yields(active *v1alpha1.Operation) bool {
 // cluster while another operation was under way, or in another way than was
 // tried. Without quorum none of them would ever end; with quorum a recovery is
 // refused, and the other one goes on.
-func (p *Prepared) recoversFrom(active *v1alpha1.Operation) bool {
-	return p.Request.Operation.Verb == v1alpha1.VerbRecover && active.Spec.Verb != v1alpha1.VerbDelete
+func recoversFrom(o v1alpha1.OperationSpec, active *v1alpha1.Operation) bool {
+	return o.Verb == v1alpha1.VerbRecover && active.Spec.Verb != v1alpha1.VerbDelete
 }

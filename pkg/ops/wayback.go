@@ -64,8 +64,8 @@ func orBack(op *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) string {
 // afterwards puts before a command what ends the operation in flight, where
 // that would have it refused.
 func (s State) afterwards(verb v1alpha1.Verb, command string) string {
-	p := &Prepared{Request: Request{Operation: v1alpha1.OperationSpec{Cluster: s.Cluster.Name, Verb: verb}}}
-	if p.meet(s.Operation) {
+	o := v1alpha1.OperationSpec{Cluster: s.Cluster.Name, Verb: verb}
+	if s.Operation == nil || continues(o, s.Operation) || supersedes(o, s.Operation) {
 		return command
 	}
 	return cmp.Or(wayBack(s.Operation, s.Cluster), "kubectl dbop resume "+s.Cluster.Name) + "; then " + command
