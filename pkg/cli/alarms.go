@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 func newAlarms(f *Factory, m mode) *cobra.Command {
@@ -63,10 +63,10 @@ For damage (CORRUPT): the data of all members is compared first. One that differ
 
 // alarmSheet is what list says, for machines.
 type alarmSheet struct {
-	Namespace      string `json:"namespace"`
-	Name           string `json:"name"`
-	Engine         string `json:"engine"`
-	ops.AlarmSheet `json:",inline"`
+	Namespace         string `json:"namespace"`
+	Name              string `json:"name"`
+	Engine            string `json:"engine"`
+	health.AlarmSheet `json:",inline"`
 }
 
 func newAlarmsList(f *Factory) *cobra.Command {
@@ -104,7 +104,7 @@ func runAlarmsList(ctx context.Context, f *Factory, out *output, args []string, 
 	if err != nil {
 		return err
 	}
-	found, err := ops.Alarms(t.engine, s)
+	found, err := health.Alarms(t.engine, s)
 	if err != nil {
 		return err
 	}

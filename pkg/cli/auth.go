@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newAuth(f *Factory, m mode) *cobra.Command {
@@ -30,7 +30,7 @@ steps back. Without TLS, clients that send no password are turned away from then
 them send it beforehand, which does no harm.`,
 		example: `  # Let only those in who log in
   kubectl dbop auth enable my-db`,
-		ask: func(p *ops.Prepared) (question, error) {
+		ask: func(p *planner.Prepared) (question, error) {
 			c := p.State.Cluster
 			q := question{what: "Demand that clients of " + c.Name + " log in", cluster: c, kept: []string{"all data, and the way back: " + displayName + " auth disable " + c.Name}}
 			if c.Spec.TLS.Disabled {
@@ -51,7 +51,7 @@ func newAuthDisable(f *Factory, m mode) *cobra.Command {
 may do everything. Users, passwords and secrets stay for the next time.`,
 		example: `  # Let everybody in
   kubectl dbop auth disable my-db`,
-		ask: func(p *ops.Prepared) (question, error) {
+		ask: func(p *planner.Prepared) (question, error) {
 			c := p.State.Cluster
 			return question{what: "Let everybody who reaches " + c.Name + " do everything", cluster: c,
 				lost: []string{"the protection by users and their rights"}, kept: []string{"users, passwords and secrets"}}, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newBackup(f *Factory, m mode) *cobra.Command {
@@ -72,7 +73,7 @@ A database that something else made is backed up by --from-statefulset, --select
 				return err
 			}
 			return inTurn(cmd.Context(), f, patience, func() error {
-				return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, operation: true,
+				return c.run(cmd.Context(), intent{namespace: t.namespace, engine: t.engine, request: planner.Request{Operation: spec}, operation: true,
 					subject: "backup/" + spec.Backup, verbed: "created", settled: nameBackup})
 			})
 		},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -38,7 +39,7 @@ func backupOutside(ctx context.Context, f *Factory, c *change, flags *outsideFla
 	in := intent{namespace: namespace, subject: "backup/" + id, verbed: "created", next: displayName + " backup verify " + id + " --repository " + at.String()}
 	switch {
 	case c.mode == planOnly:
-		return c.printPlan(in, &ops.Prepared{Plan: plan})
+		return c.printPlan(in, &planner.Prepared{Plan: plan})
 	case c.dryRun != dryRunNone:
 		writePlan(f.Streams.Err, f.errPalette(), in.subject, namespace, plan, true)
 		if c.dryRun == dryRunServer {

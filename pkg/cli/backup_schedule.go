@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // scheduleFlags are what a schedule is made of.
@@ -98,9 +99,9 @@ It makes a service account with a Role of its own, which the stock ClusterRole a
 
 // scheduleSheet is what is said of a schedule, for machines.
 type scheduleSheet struct {
-	Namespace string        `json:"namespace"`
-	Name      string        `json:"name"`
-	Schedule  *ops.Schedule `json:"schedule,omitempty"`
+	Namespace string           `json:"namespace"`
+	Name      string           `json:"name"`
+	Schedule  *health.Schedule `json:"schedule,omitempty"`
 
 	LastBackup *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 }
@@ -117,7 +118,7 @@ func showSchedule(ctx context.Context, f *Factory, out *output, t *target) error
 	if err != nil {
 		return err
 	}
-	sheet := scheduleSheet{Namespace: t.namespace, Name: t.cluster.Name, Schedule: s.Scheduled(), LastBackup: s.Cluster.Status.LastBackup}
+	sheet := scheduleSheet{Namespace: t.namespace, Name: t.cluster.Name, Schedule: health.Scheduled(s), LastBackup: s.Cluster.Status.LastBackup}
 	switch {
 	case out.name():
 		fmt.Fprintln(f.Streams.Out, "cronjob/"+v1alpha1.Schedule(t.cluster.Name))
@@ -161,7 +162,7 @@ func (s scheduleSheet) print(w io.Writer, now time.Time) {
 }
 
 // nextText is when the next backup is due.
-func nextText(s *ops.Schedule, now time.Time) string {
+func nextText(s *health.Schedule, now time.Time) string {
 	if s.Next == nil {
 		return "none"
 	}

@@ -24,7 +24,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -67,9 +69,9 @@ type bench struct {
 	// installer is where an operator is installed; nil for nowhere.
 	installer *fakeSite
 	// customs are custom resources; nil for a server that has none.
-	customs ops.Customs
+	customs runner.Customs
 	// handover replaces what adopts and releases clusters.
-	handover func(engine.Engine) (handover, ops.Customs, error)
+	handover func(engine.Engine) (handover, runner.Customs, error)
 	mu       sync.Mutex
 }
 
@@ -168,11 +170,11 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 			b.wrote("take the lease")
 			return lease{}, b.lockErr
 		}
-		return &driver{world: open, operations: &ops.Runner{Engine: o.engine, Store: b.store(o.dryRun), World: open, Lock: lock,
+		return &driver{world: open, operations: &runner.Runner{Engine: o.engine, Store: b.store(o.dryRun), World: open, Lock: lock,
 			Reporter: o.reporter, Stop: o.stop, Poll: time.Millisecond}}, nil
 	}
 	f.newVerifier = func(runnerOptions) (verifier, error) { return &fakeVerifier{b: b}, nil }
-	f.newOutsider = func(_ context.Context, c ops.OutsiderConfig) (outsider, error) {
+	f.newOutsider = func(_ context.Context, c external.OutsiderConfig) (outsider, error) {
 		b.outsider.config = c
 		return b.outsider, nil
 	}
@@ -183,7 +185,7 @@ func (b *bench) factory(stdout, stderr io.Writer, args []string) *Factory {
 	}
 	f.newPods = func() (pods, error) { return b.pods, nil }
 	f.newDoorway = b.doorway
-	f.newHandover = func(engine.Engine) (handover, ops.Customs, error) { return nil, b.customs, nil }
+	f.newHandover = func(engine.Engine) (handover, runner.Customs, error) { return nil, b.customs, nil }
 	if b.handover != nil {
 		f.newHandover = b.handover
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -47,7 +48,7 @@ func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	if err != nil || c == nil || len(w.facts.Members) == 0 {
 		return s, err
 	}
-	n := ops.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait})
+	n := planner.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait})
 	for i := range n.View.Members {
 		m := &n.View.Members[i]
 		m.DataBytes = 3 << 20
@@ -77,7 +78,7 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 			return ops.Result{}, err
 		}
 	}
-	n := ops.Predict(opstest.Engine{}, s, step)
+	n := planner.Predict(opstest.Engine{}, s, step)
 	w.facts, w.view = n.Kube, n.View
 	store := w.b.store(w.mode)
 	if n.Cluster == nil {

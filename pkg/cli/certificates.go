@@ -10,6 +10,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 func newCertificates(f *Factory, m mode) *cobra.Command {
@@ -31,9 +33,9 @@ func newCertificates(f *Factory, m mode) *cobra.Command {
 
 // certificateSheet is what show says, for machines.
 type certificateSheet struct {
-	Namespace    string               `json:"namespace"`
-	Name         string               `json:"name"`
-	Certificates []ops.CertificateRow `json:"certificates"`
+	Namespace    string                  `json:"namespace"`
+	Name         string                  `json:"name"`
+	Certificates []health.CertificateRow `json:"certificates"`
 }
 
 func newCertificatesShow(f *Factory) *cobra.Command {
@@ -77,12 +79,12 @@ func runCertificatesShow(ctx context.Context, f *Factory, out *output, args []st
 	}
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
-	ops.LookAtCertificates(world)
+	executor.LookAtCertificates(world)
 	s, err := f.observe(ctx, t, world, timeout)
 	if err != nil {
 		return err
 	}
-	sheet := certificateSheet{Namespace: t.namespace, Name: t.cluster.Name, Certificates: ops.CertificateRows(s)}
+	sheet := certificateSheet{Namespace: t.namespace, Name: t.cluster.Name, Certificates: health.CertificateRows(s)}
 	if err := sheet.show(f, out); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newCertificatesRotate(f *Factory, m mode) *cobra.Command {
@@ -75,13 +75,13 @@ func rotations() []string {
 }
 
 // rotationQuestion says who is locked out if it was not prepared.
-func rotationQuestion(r v1alpha1.Rotation) func(*ops.Prepared) (question, error) {
-	return func(p *ops.Prepared) (question, error) {
+func rotationQuestion(r v1alpha1.Rotation) func(*planner.Prepared) (question, error) {
+	return func(p *planner.Prepared) (question, error) {
 		c := p.State.Cluster
 		q := question{what: "Rotate the authority of " + c.Name, cluster: c,
 			lost: []string{"the way in for applications that have not read secret " + v1alpha1.ClientSecret(c.Name) + " since both authorities are in it"},
 			kept: []string{"all data, and a majority at every moment"}}
-		if r == v1alpha1.RotateAtOnce && p.State.AuthorityOver() {
+		if r == v1alpha1.RotateAtOnce && planner.AuthorityOver(p.State) {
 			q.what, q.typed = "Replace the authority of "+c.Name+", which ran out, and restart all members together", c.Name
 			q.lost = []string{"the way in for every application, until it has read secret " + v1alpha1.ClientSecret(c.Name) + " again", "service, until a majority has started again"}
 			q.kept = []string{"all data"}

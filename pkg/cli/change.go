@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // mode says what a changing command is built for: to do it, or as a child of
@@ -45,11 +46,11 @@ type change struct {
 type intent struct {
 	namespace string
 	engine    engine.Engine
-	request   ops.Request
+	request   planner.Request
 	// subject is TYPE/name; verbed says what became of it.
 	subject, verbed string
 	// ask is set where something may be lost.
-	ask func(*ops.Prepared) (question, error)
+	ask func(*planner.Prepared) (question, error)
 	// next is the command to type afterwards.
 	next string
 	// settled corrects subject and next once the record is known: a command
@@ -132,7 +133,7 @@ func (c *change) begin(ctx context.Context, verb v1alpha1.Verb, args []string) (
 	if err != nil {
 		return nil, intent{}, err
 	}
-	in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: c.f.operation(ctx, verb, t.cluster.Name)},
+	in := intent{namespace: t.namespace, engine: t.engine, request: planner.Request{Operation: c.f.operation(ctx, verb, t.cluster.Name)},
 		subject: t.subject(), next: displayName + " status " + t.cluster.Name}
 	if t.lost {
 		in.request.Cluster = t.cluster
@@ -198,7 +199,7 @@ func (c *change) confirm(ctx context.Context, in intent) (*v1alpha1.DatabaseClus
 	return p.State.Cluster, c.f.confirm(ctx, in, q)
 }
 
-func (c *change) prepare(ctx context.Context, in intent, mode kube.DryRun) (*ops.Prepared, error) {
+func (c *change) prepare(ctx context.Context, in intent, mode kube.DryRun) (*planner.Prepared, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: ops.Silent{}, dryRun: mode})

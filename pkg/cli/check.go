@@ -11,15 +11,16 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // checkSheet is what check says, for machines.
 type checkSheet struct {
-	Site     ops.Site      `json:"site"`
+	Site     health.Site   `json:"site"`
 	Findings []ops.Finding `json:"findings"`
 	// Cluster is the diagnosis of the named cluster.
-	Cluster *ops.Diagnosis `json:"cluster,omitempty"`
+	Cluster *health.Diagnosis `json:"cluster,omitempty"`
 }
 
 func newCheck(f *Factory) *cobra.Command {
@@ -79,7 +80,7 @@ func runCheck(ctx context.Context, f *Factory, out *output, args []string, repo 
 	} else {
 		sheet.Site.Server, sheet.Site.Skew = server.GitVersion, skew(*server)
 	}
-	sheet.Findings = ops.Check(sheet.Site)
+	sheet.Findings = health.Check(sheet.Site)
 	if err := sheet.show(f, out); err != nil {
 		return err
 	}
@@ -91,17 +92,17 @@ func runCheck(ctx context.Context, f *Factory, out *output, args []string, repo 
 
 // site looks at the namespace, if the API server answers, and at the repository.
 func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.DatabaseCluster,
-	reachable bool) (ops.Site, error) {
+	reachable bool) (health.Site, error) {
 	at, err := f.location(repo, cluster)
 	if err != nil {
-		return ops.Site{}, err
+		return health.Site{}, err
 	}
-	s := ops.Site{Plugins: plugins(f.Getenv("PATH")), HelperImage: f.helperImage("", cluster), Repository: ops.RepositorySite{URL: at.String()}}
+	s := health.Site{Plugins: plugins(f.Getenv("PATH")), HelperImage: f.helperImage("", cluster), Repository: health.RepositorySite{URL: at.String()}}
 	if at.Kind == repository.KindDirectory {
 		s.Repository.Local = true
 		d, err := repository.NewDirectory(at.Path)
 		if err != nil {
-			return ops.Site{}, err
+			return health.Site{}, err
 		}
 		if s.Repository.Free, err = d.Probe(ctx); err != nil {
 			s.Repository.Problem = err.Error()
@@ -112,15 +113,15 @@ func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.Datab
 	}
 	namespace, err := f.namespace()
 	if err != nil {
-		return ops.Site{}, err
+		return health.Site{}, err
 	}
 	found, err := f.preflight(ctx, namespace, at.Claim)
 	if err != nil {
-		return ops.Site{}, err
+		return health.Site{}, err
 	}
-	s.Kube, s.User, s.Member = &found, f.whoami(ctx), ops.MemberSite{Storage: resource.MustParse(defaultStorage)}
+	s.Kube, s.User, s.Member = &found, f.whoami(ctx), health.MemberSite{Storage: resource.MustParse(defaultStorage)}
 	if cluster != nil {
-		s.Member = ops.MemberSite{Cluster: cluster.Name, Resources: cluster.Spec.Resources, Storage: cluster.Spec.Storage.Size}
+		s.Member = health.MemberSite{Cluster: cluster.Name, Resources: cluster.Spec.Resources, Storage: cluster.Spec.Storage.Size}
 	}
 	return s, nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // palette paints text, or leaves it alone.
@@ -43,12 +43,12 @@ func (p palette) green(s string) string  { return p.paint(32, s) }
 func (p palette) yellow(s string) string { return p.paint(33, s) }
 
 // level is a verdict's level as it stands at the top of a screen.
-func (p palette) level(l ops.Level) string {
+func (p palette) level(l health.Level) string {
 	text := strings.ToUpper(string(l))
 	switch l {
-	case ops.Healthy:
+	case health.Healthy:
 		return p.green(text)
-	case ops.Degraded, ops.Unknown:
+	case health.Degraded, health.Unknown:
 		return p.yellow(text)
 	default:
 		return p.red(text)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
 func newConnect(f *Factory) *cobra.Command {
@@ -62,9 +62,9 @@ func runConnect(ctx context.Context, f *Factory, name, member string, args []str
 		return err
 	}
 	switch {
-	case ops.NeedsDoorway(t.cluster) && noExec:
+	case executor.NeedsDoorway(t.cluster) && noExec:
 		return printDoorway(f, t, program, pod, args)
-	case ops.NeedsDoorway(t.cluster):
+	case executor.NeedsDoorway(t.cluster):
 		return f.throughDoorway(ctx, t, program, member, args)
 	}
 	argv := program.InPod(t.cluster, args)

@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
 // doorway is a way into a member that ends with the command.
@@ -79,7 +80,7 @@ func (f *Factory) programCode(err error, door doorway) error {
 
 // printDoorway says how to do the same with kubectl, which keeps secrets out of it.
 func printDoorway(f *Factory, t *target, program engine.ClientProgram, pod string, args []string) error {
-	at, err := ops.DoorwayByHand(t.engine, t.cluster)
+	at, err := executor.DoorwayByHand(t.engine, t.cluster)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // checkName judges a new cluster's name before a single request is made.
@@ -65,7 +67,7 @@ nothing to a cluster that is as asked already.`,
 			}
 			if discard {
 				in.request.Operation.Purge = true
-				in.ask = func(p *ops.Prepared) (question, error) { return discardQuestion(args[0], p), nil }
+				in.ask = func(p *planner.Prepared) (question, error) { return discardQuestion(args[0], p), nil }
 			}
 			return c.run(cmd.Context(), in)
 		},
@@ -91,7 +93,7 @@ func createIntent(ctx context.Context, f *Factory, flags *clusterFlags, name str
 	if err != nil {
 		return intent{}, err
 	}
-	if err := ops.Found(cluster, f.random); err != nil {
+	if err := policy.Found(cluster, f.random); err != nil {
 		return intent{}, err
 	}
 	e, err := f.engineNamed(flags.engine)
@@ -103,7 +105,7 @@ func createIntent(ctx context.Context, f *Factory, flags *clusterFlags, name str
 	if flags.force {
 		spec.Waive = []string{"size"}
 	}
-	return intent{namespace: namespace, engine: e, request: ops.Request{Operation: spec, Cluster: cluster},
+	return intent{namespace: namespace, engine: e, request: planner.Request{Operation: spec, Cluster: cluster},
 		subject: e.Name() + "/" + name, verbed: "created", next: displayName + " status " + name}, nil
 }
 
@@ -126,12 +128,12 @@ func (c *change) fromVolumes(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	in := intent{namespace: t.namespace, engine: t.engine, subject: t.subject(), verbed: "created from its volumes", next: displayName + " status " + args[0],
-		request: ops.Request{Operation: c.f.operation(ctx, v1alpha1.VerbRepair, args[0]), Cluster: t.cluster}}
+		request: planner.Request{Operation: c.f.operation(ctx, v1alpha1.VerbRepair, args[0]), Cluster: t.cluster}}
 	return c.run(ctx, in)
 }
 
 // discardQuestion tells which volumes will be gone for good.
-func discardQuestion(name string, p *ops.Prepared) question {
+func discardQuestion(name string, p *planner.Prepared) question {
 	q := question{what: "Create cluster " + name + " and delete what an earlier one left", typed: name}
 	for _, step := range p.Plan.Steps {
 		if step.Action == ops.ActionDeleteVolume {

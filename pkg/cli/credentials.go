@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // keys is what commands ask about users and their passwords.
@@ -80,11 +81,11 @@ changes at once: only this tool uses it. So does that of 'client' where TLS is o
 }
 
 // askDropOld asks before clients may be turned away; a rotation turns nobody away.
-func askDropOld(drop bool) func(*ops.Prepared) (question, error) {
+func askDropOld(drop bool) func(*planner.Prepared) (question, error) {
 	if !drop {
 		return nil
 	}
-	return func(p *ops.Prepared) (question, error) {
+	return func(p *planner.Prepared) (question, error) {
 		return question{what: "End the passwords that were valid before the last rotation", cluster: p.State.Cluster,
 			lost: []string{"access of clients that have not read their secret again"}, kept: []string{"all data, and the present passwords"}}, nil
 	}

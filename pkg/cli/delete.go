@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newDelete(f *Factory, m mode) *cobra.Command {
@@ -41,8 +42,8 @@ half-made cluster too, and ends an operation that is in flight.`,
 			if err := f.backupTo(&spec, repo, t.cluster); err != nil {
 				return err
 			}
-			in := intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec}, subject: t.subject(), verbed: "deleted",
-				ask: func(p *ops.Prepared) (question, error) { return deletionQuestion(args[0], spec, p), nil }}
+			in := intent{namespace: t.namespace, engine: t.engine, request: planner.Request{Operation: spec}, subject: t.subject(), verbed: "deleted",
+				ask: func(p *planner.Prepared) (question, error) { return deletionQuestion(args[0], spec, p), nil }}
 			in.settled = func(in *intent, op *v1alpha1.Operation) {
 				if purge || len(op.Spec.Unused) > 0 {
 					return
@@ -86,7 +87,7 @@ func deletionTarget(ctx context.Context, f *Factory, args []string) (*target, er
 }
 
 // deletionQuestion tells what will be gone for good.
-func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *ops.Prepared) question {
+func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *planner.Prepared) question {
 	q := question{what: "Delete cluster " + name, cluster: p.State.Cluster,
 		lost: []string{"the running database, and its passwords and certificates"}, kept: []string{"its volumes"}}
 	if len(p.Request.Operation.Unused) > 0 {

@@ -9,14 +9,16 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // diagnosisSheet is what diagnose says, for machines.
 type diagnosisSheet struct {
-	Namespace     string `json:"namespace"`
-	Name          string `json:"name"`
-	Engine        string `json:"engine"`
-	ops.Diagnosis `json:",inline"`
+	Namespace        string `json:"namespace"`
+	Name             string `json:"name"`
+	Engine           string `json:"engine"`
+	health.Diagnosis `json:",inline"`
 }
 
 func newDiagnose(f *Factory) *cobra.Command {
@@ -66,12 +68,12 @@ func runDiagnose(ctx context.Context, f *Factory, out *output, args []string, ti
 }
 
 // diagnose looks once and examines what was seen.
-func (f *Factory) diagnose(ctx context.Context, t *target, timeout time.Duration) (ops.Diagnosis, error) {
+func (f *Factory) diagnose(ctx context.Context, t *target, timeout time.Duration) (health.Diagnosis, error) {
 	s, err := f.look(ctx, t, timeout)
 	if err != nil {
-		return ops.Diagnosis{}, err
+		return health.Diagnosis{}, err
 	}
-	return ops.Diagnose(t.engine, s), nil
+	return health.Diagnose(t.engine, s), nil
 }
 
 // look observes a cluster once, and writes nothing.
@@ -82,7 +84,7 @@ func (f *Factory) look(ctx context.Context, t *target, timeout time.Duration) (o
 	}
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
-	ops.LookAtAll(world)
+	executor.LookAtAll(world)
 	return f.observe(ctx, t, world, timeout)
 }
 

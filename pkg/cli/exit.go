@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -108,13 +109,13 @@ func mistyped(err error) bool {
 }
 
 // verdictCode is the exit code of a command that judges a cluster.
-func verdictCode(level ops.Level) error {
+func verdictCode(level health.Level) error {
 	switch level {
-	case ops.Healthy:
+	case health.Healthy:
 		return nil
-	case ops.Degraded:
+	case health.Degraded:
 		return &outcome{ExitDegraded}
-	case ops.Unknown:
+	case health.Unknown:
 		return &outcome{ExitForbidden}
 	default:
 		return &outcome{ExitDown}

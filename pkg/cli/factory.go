@@ -23,15 +23,18 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // operations is what the commands ask of an ops.Runner.
 type operations interface {
-	Prepare(ctx context.Context, namespace string, req ops.Request) (*ops.Prepared, error)
-	Run(ctx context.Context, namespace string, req ops.Request) (*v1alpha1.Operation, error)
+	Prepare(ctx context.Context, namespace string, req planner.Request) (*planner.Prepared, error)
+	Run(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation, error)
 	Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error)
-	PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*ops.Prepared, error)
+	PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*planner.Prepared, error)
 }
 
 // driver performs operations on clusters of one engine.
@@ -76,7 +79,7 @@ type Factory struct {
 	// newVerifier works on the cluster that is wanted, which may be gone.
 	newVerifier func(runnerOptions) (verifier, error)
 	// newOutsider finds a database that something else made.
-	newOutsider func(context.Context, ops.OutsiderConfig) (outsider, error)
+	newOutsider func(context.Context, external.OutsiderConfig) (outsider, error)
 	// holding says who works on a cluster.
 	holding func(ctx context.Context, namespace, cluster string) (kube.Holding, error)
 	// evidence is everything that exists of a cluster.
@@ -92,7 +95,7 @@ type Factory struct {
 	// newKeys reads users and passwords.
 	newKeys       func(namespace string, c *v1alpha1.DatabaseCluster, e engine.Engine) (keys, error)
 	newInstaller  func(kube.DryRun) (installer, error)
-	newHandover   func(engine.Engine) (handover, ops.Customs, error)
+	newHandover   func(engine.Engine) (handover, runner.Customs, error)
 	serverVersion func() (*version.Info, error)
 	whoami        func(context.Context) string
 	// preflight looks at a namespace and, if it is named, a claim for backups.

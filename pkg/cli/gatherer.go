@@ -14,6 +14,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/bundle"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // lookWithin bounds one look at the members for a bundle.
@@ -90,9 +92,9 @@ func (g *gatherer) judgements(ctx context.Context, dir string, t *target) {
 		return
 	}
 	g.sheet(path.Join(dir, "status.yaml"), newStatusSheet(t.engine, s))
-	g.sheet(path.Join(dir, "diagnosis.yaml"), ops.Diagnose(t.engine, s))
+	g.sheet(path.Join(dir, "diagnosis.yaml"), health.Diagnose(t.engine, s))
 	if s.Operation != nil {
-		g.sheet(path.Join(dir, "plan.yaml"), ops.MakePlan(t.engine, s))
+		g.sheet(path.Join(dir, "plan.yaml"), planner.MakePlan(t.engine, s))
 	}
 }
 

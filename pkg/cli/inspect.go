@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 )
 
 func newInspect(f *Factory) *cobra.Command {
@@ -73,7 +74,7 @@ func runInspect(ctx context.Context, f *Factory, out *output, flags *outsideFlag
 	return nil
 }
 
-func showInspection(f *Factory, out *output, in ops.Inspection) error {
+func showInspection(f *Factory, out *output, in external.Inspection) error {
 	if !out.human() {
 		return out.print(f.results(), "Inspection", in)
 	}
@@ -97,7 +98,7 @@ func showInspection(f *Factory, out *output, in ops.Inspection) error {
 	return nil
 }
 
-func inspectionTable(in ops.Inspection, out *output) *table {
+func inspectionTable(in external.Inspection, out *output) *table {
 	columns := []string{"NAME", "ROLE", "VERSION", "REVISION", "DB-SIZE", "IN-USE", "ALARMS", "NODE"}
 	if out.wide() {
 		columns = append(columns, "ID", "POD", "TERM", "INDEX", "PROTOCOL", "CLUSTER-ID")

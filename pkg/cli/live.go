@@ -12,6 +12,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -50,12 +53,12 @@ func (l *live) holding(ctx context.Context, namespace, cluster string) (kube.Hol
 
 // liveConfig is what worlds on this cluster are made of. Dry run is enforced
 // here: by the client, and by the sessions that a world opens.
-func (l *live) liveConfig(o runnerOptions) (ops.LiveConfig, error) {
+func (l *live) liveConfig(o runnerOptions) (executor.LiveConfig, error) {
 	c, err := l.client(o.dryRun)
 	if err != nil {
-		return ops.LiveConfig{}, err
+		return executor.LiveConfig{}, err
 	}
-	return ops.LiveConfig{Client: c, Mounted: l.f.mounted(), Store: kube.NewMirroredStore(c), Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.engine, Wanted: o.wanted,
+	return executor.LiveConfig{Client: c, Mounted: l.f.mounted(), Store: kube.NewMirroredStore(c), Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.engine, Wanted: o.wanted,
 		Tool: l.f.Build.Version, HelperImage: l.f.helperImage("", nil), ReadOnly: o.dryRun != kube.DryRunNone}, nil
 }
 
@@ -68,9 +71,9 @@ func (l *live) runner(o runnerOptions) (*driver, error) {
 	world := func(namespace, cluster string) ops.ClosableWorld {
 		own := config
 		own.Namespace, own.Name = namespace, cluster
-		return ops.NewLive(own)
+		return executor.NewLive(own)
 	}
-	return &driver{world: world, operations: &ops.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: &ops.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
+	return &driver{world: world, operations: &runner.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: &runner.Runner{Engine: o.engine, Store: config.Store, World: world, Lock: lock(config.Client),
 		Reporter: o.reporter, Stop: o.stop, FailPoint: l.failPoint(), Poll: pollEvery}}}, nil
 }
 
@@ -90,7 +93,7 @@ func (l *live) repository(ctx context.Context, namespace string, at repository.L
 	if err != nil {
 		return nil, err
 	}
-	repositories := &ops.Repositories{Client: c, Dialer: kube.NewDialer(c, portforward.New(c)), Image: image, Mounted: l.f.mounted()}
+	repositories := &executor.Repositories{Client: c, Dialer: kube.NewDialer(c, portforward.New(c)), Image: image, Mounted: l.f.mounted()}
 	return repositories.Open(ctx, namespace, at.String())
 }
 
@@ -129,13 +132,13 @@ func (l *live) preflight(ctx context.Context, namespace, claim string) (kube.Pre
 
 // outsider speaks to a database that something else made. The client refuses
 // to write, as it does under a dry run.
-func (l *live) outsider(ctx context.Context, c ops.OutsiderConfig) (outsider, error) {
+func (l *live) outsider(ctx context.Context, c external.OutsiderConfig) (outsider, error) {
 	var err error
 	if c.Client, err = l.client(kube.DryRunClient); err != nil {
 		return nil, err
 	}
 	c.Dialer = kube.NewDialer(c.Client, portforward.New(c.Client))
-	o, err := ops.OpenOutsider(ctx, c)
+	o, err := external.OpenOutsider(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -6,12 +6,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
 // liveKeys asks a real cluster.
 type liveKeys struct {
-	*ops.Live
+	*executor.Live
 	cluster *v1alpha1.DatabaseCluster
 	client  *kube.Client
 }
@@ -22,7 +22,7 @@ func (l *live) keys(namespace string, c *v1alpha1.DatabaseCluster, e engine.Engi
 		return nil, err
 	}
 	config.Namespace, config.Name = namespace, c.Name
-	return &liveKeys{Live: ops.NewLive(config), cluster: c, client: config.Client}, nil
+	return &liveKeys{Live: executor.NewLive(config), cluster: c, client: config.Client}, nil
 }
 
 // Users implements keys.

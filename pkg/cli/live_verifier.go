@@ -7,12 +7,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // liveVerifier verifies on a real cluster.
 type liveVerifier struct {
-	*ops.Live
+	*executor.Live
 	client *kube.Client
 	// left is the backup whose verification has not ended; "" for none.
 	left string
@@ -24,7 +25,7 @@ func (l *live) verifier(o runnerOptions) (verifier, error) {
 		return nil, err
 	}
 	config.Namespace, config.Name = o.wanted.Namespace, o.wanted.Name
-	return &liveVerifier{Live: ops.NewLive(config), client: config.Client}, nil
+	return &liveVerifier{Live: executor.NewLive(config), client: config.Client}, nil
 }
 
 // Turn implements verifier.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
 // livePods implements pods on a real cluster.
@@ -43,7 +43,7 @@ func (l *live) doorway(ctx context.Context, t *target, member string) (doorway, 
 		return nil, err
 	}
 	config.Namespace, config.Name = t.namespace, t.cluster.Name
-	return ops.OpenDoorway(ctx, config, t.cluster, member)
+	return executor.OpenDoorway(ctx, config, t.cluster, member)
 }
 
 // List implements pods.

@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // How many clusters are looked at at once, how long one look may take in a
@@ -93,12 +94,12 @@ func (l *look) state() string {
 	case l.err != nil:
 		return "Unknown"
 	case l.sheet == nil:
-		return title(ops.Down)
+		return title(health.Down)
 	}
 	return title(l.sheet.Verdict.Level)
 }
 
-func title(level ops.Level) string { return strings.ToUpper(string(level[:1])) + string(level[1:]) }
+func title(level health.Level) string { return strings.ToUpper(string(level[:1])) + string(level[1:]) }
 
 // printProblems writes what is wrong with those that are not healthy.
 func printProblems(w io.Writer, paint palette, looks []look, all bool) {
@@ -110,7 +111,7 @@ func printProblems(w io.Writer, paint palette, looks []look, all bool) {
 		switch {
 		case l.err != nil:
 			fmt.Fprintf(w, "\n%s: %s\n", name, oneLine(l.err.Error()))
-		case l.sheet != nil && l.sheet.Verdict.Level != ops.Healthy:
+		case l.sheet != nil && l.sheet.Verdict.Level != health.Healthy:
 			fmt.Fprintf(w, "\n%s: %s\n", name, oneLine(l.sheet.Verdict.Headline))
 			for _, p := range l.sheet.Verdict.Problems {
 				fmt.Fprintf(w, "  %s %s\n", paint.yellow("!"), oneLine(p))
@@ -122,17 +123,17 @@ func printProblems(w io.Writer, paint palette, looks []look, all bool) {
 // worst is what the exit code of many looks says: the worst of the clusters, and
 // where all that were seen are healthy, that some were not.
 func worst(looks []look) error {
-	level := ops.Healthy
+	level := health.Healthy
 	var unseen []error
 	for _, l := range looks {
 		switch {
 		case l.err != nil:
 			unseen = append(unseen, fmt.Errorf("look at cluster %s: %w", l.target.cluster.Name, l.err))
-		case l.sheet.Verdict.Level == ops.Down, level == ops.Healthy:
+		case l.sheet.Verdict.Level == health.Down, level == health.Healthy:
 			level = l.sheet.Verdict.Level
 		}
 	}
-	if level == ops.Healthy {
+	if level == health.Healthy {
 		return errors.Join(unseen...)
 	}
 	return verdictCode(level)

@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // handover moves a cluster between the command line and an operator.
 type handover interface {
-	Adopt(ctx context.Context, customs ops.Customs, namespace, name string) error
-	Release(ctx context.Context, customs ops.Customs, namespace, name string) error
+	Adopt(ctx context.Context, customs runner.Customs, namespace, name string) error
+	Release(ctx context.Context, customs runner.Customs, namespace, name string) error
 }
 
 func newOperatorAdopt(f *Factory) *cobra.Command {
@@ -42,7 +43,7 @@ has a say. It needs neither an operator nor the definition of the kind.`,
 }
 
 // newHandover completes both commands, which differ in direction only.
-func newHandover(f *Factory, verbed string, move func(handover, context.Context, ops.Customs, string, string) error, cmd *cobra.Command) *cobra.Command {
+func newHandover(f *Factory, verbed string, move func(handover, context.Context, runner.Customs, string, string) error, cmd *cobra.Command) *cobra.Command {
 	var all bool
 	cmd.Args, cmd.ValidArgsFunction = arguments(0, 1, "the NAME of a cluster, or --all"), completeClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

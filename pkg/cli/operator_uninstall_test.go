@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // releaser notes which clusters were released, and how many objects there were then.
@@ -22,7 +23,7 @@ type releaser struct {
 	err      error
 }
 
-func (r *releaser) Release(_ context.Context, _ ops.Customs, namespace, name string) error {
+func (r *releaser) Release(_ context.Context, _ runner.Customs, namespace, name string) error {
 	r.released, r.objects = append(r.released, namespace+"/"+name), len(r.site.objects)
 	return r.err
 }
@@ -45,7 +46,7 @@ func TestOperatorUninstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &releaser{site: site}
-	b.handover = func(engine.Engine) (handover, ops.Customs, error) { return r, nil, nil }
+	b.handover = func(engine.Engine) (handover, runner.Customs, error) { return r, nil, nil }
 	is := func(code int, out, errs string, args ...string) {
 		t.Helper()
 		if got := b.run(append([]string{"operator"}, args...)...); got.code != code || !strings.Contains(got.out, out) || !strings.Contains(got.err, errs) {

@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // outsider is a database that something else made.
 type outsider interface {
 	Title() string
-	Inspect(ctx context.Context) ops.Inspection
+	Inspect(ctx context.Context) external.Inspection
 	Backup(ctx context.Context, r repository.Repository, id string, report func(bytes, total int64)) (repository.Manifest, error)
 	Close() error
 }
@@ -65,7 +65,7 @@ func (o *outsideFlags) open(ctx context.Context, f *Factory) (outsider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.newOutsider(ctx, ops.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.name, Selector: o.selector, Endpoints: o.endpoints,
+	return f.newOutsider(ctx, external.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.name, Selector: o.selector, Endpoints: o.endpoints,
 		CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
 }
 

@@ -9,23 +9,24 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // stranger is a database that something else made.
 type stranger struct {
-	config ops.OutsiderConfig
+	config external.OutsiderConfig
 	lost   bool
 }
 
 func (*stranger) Title() string { return "hand" }
 func (*stranger) Close() error  { return nil }
 
-func (s *stranger) Inspect(context.Context) ops.Inspection {
-	m := ops.InspectedMember{Pod: "hand-0", Node: "node-1", Voter: true, Progress: []engine.Reading{{Name: "revision", Value: 42}, {Name: "term", Value: 3}, {Name: "index", Value: 99}}}
+func (s *stranger) Inspect(context.Context) external.Inspection {
+	m := external.InspectedMember{Pod: "hand-0", Node: "node-1", Voter: true, Progress: []engine.Reading{{Name: "revision", Value: 42}, {Name: "term", Value: 3}, {Name: "index", Value: 99}}}
 	m.Member = engine.Member{Name: "member-0", Reachable: true, ID: "a1", ClusterID: "c1", Role: engine.RoleLeader, Version: "3.5.4", DataBytes: 3 << 20, UsedBytes: 1 << 20, Serving: true}
-	return ops.Inspection{Engine: "fakedb", Namespace: "shop", Name: "hand", Found: "statefulset/hand", Guesses: []string{"clients are served in plain text: port 2379 of pod hand-0 answered no handshake"},
-		Auth: engine.AuthOff, Quorum: !s.lost, ClusterIDs: []string{"c1"}, Members: []ops.InspectedMember{m},
+	return external.Inspection{Engine: "fakedb", Namespace: "shop", Name: "hand", Found: "statefulset/hand", Guesses: []string{"clients are served in plain text: port 2379 of pod hand-0 answered no handshake"},
+		Auth: engine.AuthOff, Quorum: !s.lost, ClusterIDs: []string{"c1"}, Members: []external.InspectedMember{m},
 		Findings: []ops.Finding{{Severity: ops.OK, Subject: "members", What: "all 1 are healthy"}, {Severity: ops.Fail, Subject: "version", What: "it is known to be bad", Remedy: []string{"go to the newest patch"}}}}
 }
 

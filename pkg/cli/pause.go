@@ -9,6 +9,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 func newPause(f *Factory) *cobra.Command {
@@ -31,7 +33,7 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 				return err
 			}
 			in := intent{namespace: t.namespace, engine: t.engine, subject: t.subject(), verbed: "paused", next: displayName + " resume " + t.cluster.Name,
-				request: ops.Request{Operation: v1alpha1.OperationSpec{Cluster: t.cluster.Name}}}
+				request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: t.cluster.Name}}}
 			if t.cluster.Spec.Paused {
 				return c.settle(in, &ops.Error{Kind: ops.Unchanged})
 			}
@@ -49,7 +51,7 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 			}
 			who := f.signed(cmd.Context(), v1alpha1.OperationSpec{})
 			pause := &v1alpha1.Pause{By: who.RequestedBy, From: who.RequestedFrom, At: metav1.NewTime(f.Now())}
-			if _, err := ops.SetPaused(cmd.Context(), store, t.namespace, t.cluster.Name, pause); err != nil {
+			if _, err := runner.SetPaused(cmd.Context(), store, t.namespace, t.cluster.Name, pause); err != nil {
 				return err
 			}
 			return c.report(cmd.Context(), in, nil, t.cluster)

@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // The values of --dry-run.
@@ -53,7 +54,7 @@ func (c *change) preview(ctx context.Context, in intent) error {
 }
 
 // printPlan is the result of plan. A plan that is blocked has printed why.
-func (c *change) printPlan(in intent, p *ops.Prepared) error {
+func (c *change) printPlan(in intent, p *planner.Prepared) error {
 	if !c.out.human() {
 		if err := c.out.print(c.f.results(), "Plan", p.Plan); err != nil {
 			return err
@@ -70,7 +71,7 @@ func (c *change) printPlan(in intent, p *ops.Prepared) error {
 // rehearse sends what the plan would write to Kubernetes as server dry runs.
 // What belongs to the database, and what builds on objects that a dry run
 // does not leave behind, can only be listed.
-func (c *change) rehearse(ctx context.Context, in intent, p *ops.Prepared) error {
+func (c *change) rehearse(ctx context.Context, in intent, p *planner.Prepared) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: ops.Silent{}, dryRun: kube.DryRunServer})
@@ -94,7 +95,7 @@ func (c *change) rehearse(ctx context.Context, in intent, p *ops.Prepared) error
 				c.f.note("accepted by the API server: %s", step.Title)
 			}
 		}
-		s = ops.Predict(in.engine, s, step)
+		s = planner.Predict(in.engine, s, step)
 	}
 	return nil
 }

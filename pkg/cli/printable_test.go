@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // TestNoEscapeReachesTheTerminal prints hostile texts in a table and in an error.
@@ -49,9 +50,9 @@ func poison(v reflect.Value) {
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		poison(v.Index(0))
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				poison(v.Field(i))
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				poison(field)
 			}
 		}
 	case reflect.Bool:
@@ -66,7 +67,7 @@ func TestNoEscapeInAStatus(t *testing.T) {
 	var out bytes.Buffer
 	sheet := statusSheet{}
 	poison(reflect.ValueOf(&sheet).Elem())
-	sheet.Verdict.Level = ops.Degraded
+	sheet.Verdict.Level = health.Degraded
 	tables := newTables(formatWide)
 	if err := sheet.print(&out, palette{}, noon, tables); err != nil {
 		t.Fatal(err)

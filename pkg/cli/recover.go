@@ -10,6 +10,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -99,7 +101,7 @@ func runRecover(ctx context.Context, f *Factory, c *change, flags *recoverFlags,
 	spec := f.operation(ctx, v1alpha1.VerbRecover, name)
 	spec.Method, spec.Dead, spec.Without = v1alpha1.RecoveryMethod(flags.method), flags.dead, flags.without
 	spec.Waive = waived(map[string]bool{"transient": flags.force})
-	evidence := ops.Weigh(t.engine, s, flags.without...)
+	evidence := health.Weigh(t.engine, s, flags.without...)
 	active := s.Operation
 	recovering := active != nil && active.Spec.Verb == v1alpha1.VerbRecover
 	switch {
@@ -134,7 +136,7 @@ func runRecover(ctx context.Context, f *Factory, c *change, flags *recoverFlags,
 		return err
 	}
 	in.request.Operation = spec
-	in.ask = func(p *ops.Prepared) (question, error) {
+	in.ask = func(p *planner.Prepared) (question, error) {
 		q := question{what: fmt.Sprintf("Recover %s by %s", name, spec.Method), lost: lost, kept: kept, cluster: p.State.Cluster}
 		if strict {
 			q.typed, q.flag = name, "--confirm "+name
@@ -142,7 +144,7 @@ func runRecover(ctx context.Context, f *Factory, c *change, flags *recoverFlags,
 		return q, nil
 	}
 	in.settled = func(_ *intent, op *v1alpha1.Operation) {
-		for _, line := range ops.Examined(t.engine, op) {
+		for _, line := range planner.Examined(t.engine, op) {
 			f.note("examined: %s", line)
 		}
 	}
@@ -163,7 +165,7 @@ func (r *recoverFlags) confirmed(c *change, name string, strict bool) error {
 }
 
 // showEvidence prints what a choice rests on.
-func (f *Factory) showEvidence(e ops.Evidence) {
+func (f *Factory) showEvidence(e health.Evidence) {
 	for _, line := range e.Members {
 		f.note("  %s", line)
 	}
@@ -193,7 +195,7 @@ func (f *Factory) recoverFrom(ctx context.Context, t *target, flags *recoverFlag
 	if err != nil {
 		return m, err
 	}
-	if err := ops.WholeBackup(ctx, r, m, t.engine); err != nil {
+	if err := planner.WholeBackup(ctx, r, m, t.engine); err != nil {
 		return m, err
 	}
 	if err := t.engine.CheckRestore(m.Version, t.cluster.Spec.Version); err != nil {

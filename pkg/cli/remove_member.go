@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newRemoveMember(f *Factory, m mode) *cobra.Command {
@@ -29,7 +29,7 @@ by its name or ID; no volume goes with it.`,
 			if v1alpha1.MemberNumber(in.request.Operation.Cluster, args[1]) == 0 {
 				in.verbed = "without " + args[1] + " in its member list"
 			}
-			in.ask = func(p *ops.Prepared) (question, error) { return removal(p, args[1]) }
+			in.ask = func(p *planner.Prepared) (question, error) { return removal(p, args[1]) }
 			return c.run(cmd.Context(), in)
 		},
 	}
@@ -37,7 +37,7 @@ by its name or ID; no volume goes with it.`,
 	return cmd
 }
 
-func removal(p *ops.Prepared, member string) (question, error) {
+func removal(p *planner.Prepared, member string) (question, error) {
 	if v1alpha1.MemberNumber(p.Request.Operation.Cluster, member) == 0 {
 		return question{what: "Remove " + member + " from the member list of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
 			lost: []string{"the entry of " + member + ", which is no member of this cluster"}, kept: []string{"all members, with their volumes"}}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newRepair(f *Factory, m mode) *cobra.Command {
@@ -42,7 +43,7 @@ func (f *Factory) missing(ctx context.Context, namespace, cluster string) error 
 	if err != nil {
 		return err
 	}
-	if missing := ops.Missing(namespace, cluster, k); missing != nil {
+	if missing := planner.Missing(namespace, cluster, k); missing != nil {
 		return missing
 	}
 	return errNoObjects
@@ -53,7 +54,7 @@ func (f *Factory) missing(ctx context.Context, namespace, cluster string) error 
 func (f *Factory) missingHere(ctx context.Context, namespace string) error {
 	names, err := f.leftovers(ctx, namespace)
 	if err != nil {
-		return nil
+		names = nil // who may not look is told of the clusters alone
 	}
 	var all []error
 	for _, name := range names {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newReplaceMember(f *Factory, m mode) *cobra.Command {
@@ -30,7 +30,7 @@ come back: if it never will, kubectl delete node says so to Kubernetes.`,
 			in.request.Operation.Waive = waived(map[string]bool{"evidence": force})
 			in.verbed = "mended: " + args[1] + " replaced"
 			again := ""
-			in.ask = func(p *ops.Prepared) (question, error) {
+			in.ask = func(p *planner.Prepared) (question, error) {
 				again = p.Interrupted()
 				return question{what: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
 					lost: []string{"what is left on the volume of " + args[1]}, kept: []string{"the copies of the other members"}}, nil

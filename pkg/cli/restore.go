@@ -9,7 +9,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -89,7 +90,7 @@ func restoreIntent(ctx context.Context, f *Factory, cmd *cobra.Command, flags *r
 	url := r.URL()
 	e, err := f.engineNamed(m.Engine)
 	if err == nil {
-		err = ops.WholeBackup(ctx, r, m, e)
+		err = planner.WholeBackup(ctx, r, m, e)
 	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		return intent{}, err
@@ -127,14 +128,14 @@ func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url 
 	}
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision, RootSecret: flags.rootSecret}
 	cluster.Spec.Auth.Enabled = m.Facts.Auth
-	if err := ops.Found(cluster, f.random); err != nil {
+	if err := policy.Found(cluster, f.random); err != nil {
 		return intent{}, err
 	}
 	spec := f.operation(ctx, v1alpha1.VerbRestore, name)
 	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
 	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret}
 	spec.Waive = waived(map[string]bool{"size": flags.force})
-	return intent{namespace: namespace, engine: e, request: ops.Request{Operation: spec, Cluster: cluster},
+	return intent{namespace: namespace, engine: e, request: planner.Request{Operation: spec, Cluster: cluster},
 		subject: e.Name() + "/" + name, verbed: "restored from " + m.ID, next: displayName + " status " + name}, nil
 }
 
@@ -164,9 +165,9 @@ func restoreInPlace(ctx context.Context, f *Factory, cmd *cobra.Command, flags *
 	if err := f.backupTo(&spec, flags.repo, t.cluster); err != nil {
 		return intent{}, err
 	}
-	return intent{namespace: t.namespace, engine: t.engine, request: ops.Request{Operation: spec},
+	return intent{namespace: t.namespace, engine: t.engine, request: planner.Request{Operation: spec},
 		subject: t.subject(), verbed: "restored from " + m.ID, next: displayName + " status " + name,
-		ask: func(p *ops.Prepared) (question, error) {
+		ask: func(p *planner.Prepared) (question, error) {
 			q := question{what: "Restore " + name + " in place from " + m.ID, typed: name, cluster: p.State.Cluster,
 				kept: []string{"the old volumes"},
 				lost: []string{fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.age(m.FinishedAt))}}

@@ -6,13 +6,15 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // restoreFile makes a backup of a snapshot file, unless there is one, and
 // restores it like any other.
 func restoreFile(ctx context.Context, f *Factory, c *change, flags *restoreFlags, name string) error {
-	file, err := ops.OpenSnapshotFile(f.Engines, flags.file, flags.version)
+	file, err := external.OpenSnapshotFile(f.Engines, flags.file, flags.version)
 	if err != nil {
 		return err
 	}
@@ -30,7 +32,7 @@ func restoreFile(ctx context.Context, f *Factory, c *change, flags *restoreFlags
 // importFile returns the restore of the backup. The restore is judged before
 // the file is imported for its sake; a plan and a dry run import nothing.
 func importFile(ctx context.Context, f *Factory, c *change, flags *restoreFlags, name string,
-	file *ops.SnapshotFile, r repository.Repository) (intent, error) {
+	file *external.SnapshotFile, r repository.Repository) (intent, error) {
 	namespace, err := f.namespace()
 	if err != nil {
 		return intent{}, err
@@ -45,9 +47,9 @@ func importFile(ctx context.Context, f *Factory, c *change, flags *restoreFlags,
 	}
 	if stored {
 		f.note("%s is in %s already, as backup %s", flags.file, r.URL(), m.ID)
-		return in, ops.WholeBackup(ctx, r, m, file.Engine)
+		return in, planner.WholeBackup(ctx, r, m, file.Engine)
 	}
-	step := ops.ImportStep(m, r.URL())
+	step := external.ImportStep(m, r.URL())
 	in.request.Import = &step
 	if c.mode == planOnly || c.dryRun != dryRunNone {
 		return in, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newResume(f *Factory) *cobra.Command {
@@ -45,7 +46,7 @@ func runContinuation(ctx context.Context, f *Factory, c *change, args []string, 
 		return err
 	}
 	in := intent{namespace: t.namespace, engine: t.engine, subject: t.subject(), verbed: "operation finished", operation: true,
-		request: ops.Request{Operation: v1alpha1.OperationSpec{Cluster: t.cluster.Name}}, next: displayName + " status " + t.cluster.Name}
+		request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: t.cluster.Name}}, next: displayName + " status " + t.cluster.Name}
 	if cancel {
 		in.verbed = "operation cancelled"
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newScale(f *Factory, m mode) *cobra.Command {
@@ -34,7 +34,7 @@ the volume of a member that leaves is dropped.`,
 			in.request.Operation.Waive = waived(map[string]bool{"size": force})
 			in.verbed = "scaled"
 			if members < t.cluster.Spec.Members {
-				in.ask = func(p *ops.Prepared) (question, error) {
+				in.ask = func(p *planner.Prepared) (question, error) {
 					return question{what: fmt.Sprintf("Shrink %s from %d to %d members", t.cluster.Name, t.cluster.Spec.Members, members),
 						lost:    []string{"the volumes of the members that leave"},
 						kept:    []string{"the copies of the others"},

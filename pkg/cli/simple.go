@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // simple describes a changing command that takes a cluster's name and little else.
@@ -13,7 +13,7 @@ type simple struct {
 	use, short, long string
 	example          string
 	verbed           string
-	ask              func(*ops.Prepared) (question, error)
+	ask              func(*planner.Prepared) (question, error)
 	downtime, longer bool
 	target           string
 	targetUsage      string

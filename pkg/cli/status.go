@@ -12,6 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
 // watchEvery is the pause between two looks of status --watch.
@@ -78,7 +79,7 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 	}
 	world := r.world(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
-	ops.LookAsAllowed(world)
+	executor.LookAsAllowed(world)
 	for {
 		sheet, err := f.lookOnce(ctx, t, world, timeout, f.operated(ctx, t))
 		if err != nil {

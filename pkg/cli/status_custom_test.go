@@ -8,12 +8,12 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // customs is one custom resource, and whether its operator is alive.
 type customs struct {
-	ops.Customs
+	runner.Customs
 	custom *v1alpha1.DatabaseCluster
 	alive  bool
 	err    error

@@ -11,11 +11,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // statusSheet is what status says, for machines and, printed, for people.
 type statusSheet struct {
-	Verdict            ops.Verdict               `json:"verdict"`
+	Verdict            health.Verdict            `json:"verdict"`
 	Namespace          string                    `json:"namespace"`
 	Name               string                    `json:"name"`
 	Engine             string                    `json:"engine"`
@@ -25,7 +27,7 @@ type statusSheet struct {
 	Members            []memberStatus            `json:"members"`
 	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
-	Schedule           *ops.Schedule             `json:"schedule,omitempty"`
+	Schedule           *health.Schedule          `json:"schedule,omitempty"`
 	Operation          *operationStatus          `json:"operation,omitempty"`
 	// LastError is the newest error of an operation since one succeeded.
 	LastError *lastError `json:"lastError,omitempty"`
@@ -71,8 +73,8 @@ type operationStatus struct {
 
 func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	c := s.Cluster
-	out := statusSheet{Verdict: ops.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine, Version: c.Spec.Version,
-		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: s.Scheduled(),
+	out := statusSheet{Verdict: health.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine, Version: c.Spec.Version,
+		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s),
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
@@ -91,7 +93,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 		out.Holding = s.Holding
 	}
 	if s.Operation == nil {
-		out.Drifted = s.Drifted()
+		out.Drifted = planner.Drifted(s)
 	}
 	if op := s.Operation; op != nil {
 		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, Stopped: s.Stopped(), By: op.Spec.RequestedBy,

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newStop(f *Factory, m mode) *cobra.Command {
@@ -15,7 +15,7 @@ func newStop(f *Factory, m mode) *cobra.Command {
 started again.`,
 		example: `  # Stop my-db for the weekend
   kubectl dbop stop my-db`,
-		ask: func(p *ops.Prepared) (question, error) {
+		ask: func(p *planner.Prepared) (question, error) {
 			return question{what: "Stop cluster " + p.Request.Operation.Cluster, cluster: p.State.Cluster,
 				lost: []string{"every connection, until it is started again"}, kept: []string{"all volumes"}}, nil
 		}})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // undo is the command that takes the last operation back.
@@ -56,7 +56,7 @@ func (u *undo) carryOut(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	way, err := ops.Undo(t.cluster, records)
+	way, err := planner.Undo(t.cluster, records)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (u *undo) carryOut(ctx context.Context, args []string) error {
 		}
 	}
 	in.request.Operation, in.verbed = spec, string(way.Of.Spec.Verb)+" taken back"
-	in.ask = func(p *ops.Prepared) (question, error) {
+	in.ask = func(p *planner.Prepared) (question, error) {
 		return question{what: what, lost: way.Lost, stays: way.Stays, cluster: p.State.Cluster}, nil
 	}
 	return u.run(ctx, in)

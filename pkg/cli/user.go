@@ -9,7 +9,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 func newUser(f *Factory, m mode) *cobra.Command {
@@ -60,7 +61,7 @@ func newUserDelete(f *Factory, m mode) *cobra.Command {
 		long: "Delete a user of the cluster NAME and the secret with its password. Whoever is logged in with it is turned away.",
 		example: `  # Delete a user
   kubectl dbop user delete my-db billing`,
-		ask: func(p *ops.Prepared) (question, error) {
+		ask: func(p *planner.Prepared) (question, error) {
 			u := p.Request.Operation.User.Name
 			return question{what: "Delete user " + u, cluster: p.State.Cluster, lost: []string{"access of every client that logs in as " + u},
 				kept: []string{"all data"}}, nil
@@ -72,7 +73,7 @@ type userChange struct {
 	verb                              v1alpha1.Verb
 	verbed, use, short, long, example string
 	fill                              func(*v1alpha1.DatabaseCluster, *v1alpha1.OperationSpec)
-	ask                               func(*ops.Prepared) (question, error)
+	ask                               func(*planner.Prepared) (question, error)
 	next                              func(c *v1alpha1.DatabaseCluster, user string) string
 }
 
@@ -171,7 +172,7 @@ func rights(u engine.User) string {
 // somebody else made.
 func secretOf(c *v1alpha1.DatabaseCluster, user string) string {
 	for _, own := range usersOf(c) {
-		if user == own || user == ops.SecondName(own) {
+		if user == own || user == executor.SecondName(own) {
 			return v1alpha1.PasswordSecret(c.Name, own)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // asked is an object that asks for a backup, and the operation that takes it.
@@ -103,7 +103,7 @@ func (v *visit) begun(ctx context.Context) error {
 
 // begin opens the operation that an object asks for. That it can't be is of no
 // consequence for the cluster: what else is wanted of that goes on.
-func (v *visit) begin(ctx context.Context, m ops.Move) (time.Duration, error) {
+func (v *visit) begin(ctx context.Context, m policy.Move) (time.Duration, error) {
 	uid := types.UID(m.Asked)
 	v.mind.ask(uid, func(a *asker) { a.none = false })
 	again, err := v.open(ctx, m.Request)

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // What objects are told that wait, and those that got what they asked for.
@@ -153,7 +154,7 @@ func TestAsked(t *testing.T) {
 			b := backedUp(t)
 			b.ask("one", nil)
 			b.settle(idleEvery)
-			again := ops.Asked(*b.asked("one"), b.get())
+			again := policy.Asked(*b.asked("one"), b.get())
 			again.Operation.Backup = "other"
 			_, err := b.r.Runner(opstest.Engine{}, nil, ops.Silent{}).Open(t.Context(), "shop", "db", again, nil)
 			if ops.KindOf(err) != ops.Unchanged {

@@ -26,6 +26,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // bench is an operator over a fake API server and a database that does what
@@ -91,8 +93,8 @@ func (b *bench) begin() {
 		Custom: b.api, Fresh: b.api, Store: b.store, Events: b.events, Engines: []engine.Engine{opstest.Engine{}}, gauges: newGauges(),
 		Kept:       kube.Wrap(b.api, kube.Options{}).Kept,
 		Definition: func(context.Context) (string, error) { return b.definition, nil },
-		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
-			return &ops.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
+		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
+			return &runner.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
 				World: func(string, string) ops.ClosableWorld { return b.world },
 				Lock: func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
 					return lease{}, b.lockErr
@@ -283,7 +285,7 @@ func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	if err != nil || len(w.facts.Members) == 0 {
 		return s, err
 	}
-	n := ops.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait})
+	n := planner.Predict(opstest.Engine{}, s, ops.Step{Action: ops.ActionWait})
 	n.Rendering = c.Spec.Image
 	w.pull(&n)
 	return n, nil
@@ -309,7 +311,7 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 		}
 	}
 	w.steps = append(w.steps, step.ID)
-	n := ops.Predict(opstest.Engine{}, s, step)
+	n := planner.Predict(opstest.Engine{}, s, step)
 	if step.Action == ops.ActionStart {
 		for i := range n.Kube.Members {
 			n.Kube.Members[i].Workload.Rendering = n.Cluster.Spec.Image

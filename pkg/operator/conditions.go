@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // The conditions, in the sense of kstatus: Reconciling and Stalled are abnormal when true.
@@ -58,7 +59,7 @@ func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 	case s.state == nil && (stalled || meta.FindStatusCondition(c.Status.Conditions, conditionReady) == nil):
 		set(conditionReady, metav1.ConditionUnknown, "NotSeen", "it was not looked at yet")
 	case s.state == nil:
-	case s.verdict.Database != ops.Healthy:
+	case s.verdict.Database != health.Healthy:
 		set(conditionReady, metav1.ConditionFalse, strings.ToUpper(string(s.verdict.Database[:1]))+string(s.verdict.Database[1:]), s.sentence())
 	case reconciling || stalled:
 		set(conditionReady, metav1.ConditionUnknown, "NotAsWanted", s.verdict.Headline+"; it is not as wanted yet")
@@ -72,7 +73,7 @@ func (s *sheet) backups(c *v1alpha1.DatabaseCluster) {
 	if s.state == nil {
 		return
 	}
-	b := s.state.Scheduled()
+	b := health.Scheduled(*s.state)
 	if b == nil {
 		if s.state.Cluster.Spec.Backup.Schedule == "" {
 			meta.RemoveStatusCondition(&c.Status.Conditions, conditionBackup)
@@ -91,7 +92,7 @@ func (s *sheet) drifted(c *v1alpha1.DatabaseCluster) {
 	if s.state == nil || s.operation() != nil {
 		return
 	}
-	names := s.state.Drifted()
+	names := planner.Drifted(*s.state)
 	if len(names) == 0 {
 		meta.RemoveStatusCondition(&c.Status.Conditions, conditionDrifted)
 		return
@@ -105,7 +106,7 @@ func (s *sheet) altered(c *v1alpha1.DatabaseCluster) {
 	if s.state == nil || s.operation() != nil {
 		return
 	}
-	all := s.state.Altered()
+	all := health.Altered(*s.state)
 	if len(all) == 0 {
 		meta.RemoveStatusCondition(&c.Status.Conditions, conditionAltered)
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // gauges are the metrics of an operator, by cluster; nil counts nothing.
@@ -65,7 +66,7 @@ func (g *gauges) set(key types.NamespacedName, c *v1alpha1.DatabaseCluster, s sh
 		return
 	}
 	g.healthy.WithLabelValues(at...).Set(float64(s.healthy))
-	g.serving.WithLabelValues(at...).Set(truth(s.verdict.Database == ops.Healthy))
+	g.serving.WithLabelValues(at...).Set(truth(s.verdict.Database == health.Healthy))
 	g.roles.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "cluster": key.Name})
 	for _, m := range s.state.View.Members {
 		g.roles.WithLabelValues(key.Namespace, key.Name, m.Name, string(m.Role)).Set(1)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // How long a cluster that can't go on is left alone, from the first failure
@@ -25,7 +25,7 @@ const (
 // All of it may be lost: it is only about time.
 type mind struct {
 	// session is the operation in the works; nil for none.
-	session *ops.Session
+	session *runner.Session
 	// failures in a row, the generation and record they were about, and until when to wait.
 	failures int
 	about    string

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // When an operator comes back without being woken.
@@ -48,7 +49,7 @@ type Reconciler struct {
 	// Kept is what is there of a cluster whose record is missing or damaged. It asks the API server.
 	Kept func(ctx context.Context, namespace, cluster string) (kube.Kept, error)
 	// Runner makes what performs operations of an engine's clusters.
-	Runner  func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner
+	Runner  func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner
 	Engines []engine.Engine
 	// Definition is the UID of the definition of custom resources; "" if there is
 	// none, it is being deleted, or may not be read. It asks the API server.

@@ -20,6 +20,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // founded is an operator whose cluster of three is well.
@@ -126,7 +127,7 @@ func TestReconcile(t *testing.T) {
 		"steps nothing back for what a cache does not know yet": func(t *testing.T) {
 			b := founded(t)
 			before := b.get()
-			asking := ops.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 5, RequestedBy: "ada"}}
+			asking := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 5, RequestedBy: "ada"}}
 			s, err := b.r.Runner(opstest.Engine{}, nil, ops.Silent{}).Open(t.Context(), "shop", "db", &asking, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // TestRecordThatCantBeUsed: where members live and their record was deleted or
@@ -182,7 +183,7 @@ func TestRewrittenRecordIsTold(t *testing.T) {
 		for len(b.events.Events) > 0 {
 			told = append(told, <-b.events.Events)
 		}
-		for _, want := range []string{"Normal Planned repair: Write the record of the cluster again", "Normal Succeeded repair, asked for by " + ops.HealedBy} {
+		for _, want := range []string{"Normal Planned repair: Write the record of the cluster again", "Normal Succeeded repair, asked for by " + policy.HealedBy} {
 			if !strings.Contains(strings.Join(told, "\n"), want) {
 				t.Errorf("%q is not in %s", want, fmt.Sprint(told))
 			}

@@ -37,6 +37,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // HeartbeatLease is the lease that says which replica of an operator is alive.
@@ -123,14 +125,14 @@ func Run(ctx context.Context, c Config) error {
 	r := &Reconciler{
 		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
 		Kept: own.Kept, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
-		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *ops.Runner {
-			live := ops.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
+		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
+			live := executor.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
 				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage, NoDirectories: true}
-			return &ops.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, FailPoint: c.FailPoint,
+			return &runner.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, FailPoint: c.FailPoint,
 				World: func(namespace, cluster string) ops.ClosableWorld {
 					this := live
 					this.Namespace, this.Name = namespace, cluster
-					return ops.NewLive(this)
+					return executor.NewLive(this)
 				},
 				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (kube.Lease, error) {
 					return kube.Acquire(ctx, own, namespace, cluster, kube.LeaseOptions{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})

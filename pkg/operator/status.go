@@ -15,6 +15,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // maxMessage bounds the message of a condition.
@@ -24,7 +26,7 @@ const maxMessage = 1024
 type sheet struct {
 	skip, paused bool
 	state        *ops.State
-	verdict      ops.Verdict
+	verdict      health.Verdict
 	healthy      int
 	why, holder  string
 	stalled      error
@@ -35,7 +37,7 @@ func (s *sheet) saw(e engine.Engine, state ops.State, why string) {
 	if state.Cluster == nil {
 		return
 	}
-	s.state, s.verdict, s.why, s.healthy = &state, ops.Assess(e, state), why, 0
+	s.state, s.verdict, s.why, s.healthy = &state, health.Assess(e, state), why, 0
 	for _, r := range state.View.Voters() {
 		if e.Health(state.View, r.Name) == nil {
 			s.healthy++
@@ -57,7 +59,7 @@ func (v *visit) fail(err error) {
 	}
 	ctrllog.Log.WithName("cluster").Info("nothing is done", "namespace", v.key.Namespace, "name", v.key.Name, "reason", reason, "why", told(v.key.Namespace, err))
 	if v.charge.Record != nil {
-		if reason == checkReason(ops.CheckOrphaned) {
+		if reason == checkReason(policy.CheckOrphaned) {
 			v.gauges.orphaned(v.key)
 		}
 		record := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

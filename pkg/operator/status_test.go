@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 func custom() *v1alpha1.DatabaseCluster {
@@ -21,8 +22,8 @@ func custom() *v1alpha1.DatabaseCluster {
 }
 
 // seen is a look at two members.
-func seen(level ops.Level) *sheet {
-	return &sheet{verdict: ops.Verdict{Level: level, Database: level, Headline: "so it is"}, healthy: 2, state: &ops.State{Cluster: custom(), View: engine.View{
+func seen(level health.Level) *sheet {
+	return &sheet{verdict: health.Verdict{Level: level, Database: level, Headline: "so it is"}, healthy: 2, state: &ops.State{Cluster: custom(), View: engine.View{
 		Roster: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
 		Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true, Serving: true},
 			{Name: "db-2", Version: "1.1.0", Role: engine.RoleFollower, Reachable: true, Serving: true}}}}}
@@ -33,7 +34,7 @@ func seen(level ops.Level) *sheet {
 func TestBackupCondition(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 5, 12, 0, 0, 0, time.UTC)
-	c, s := custom(), seen(ops.Healthy)
+	c, s := custom(), seen(health.Healthy)
 	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 2 * * *"}
 	s.state.Now, s.state.Cluster.Spec.Backup = now, policy
 	s.state.Kube.Schedule = &kube.Schedule{Policy: policy, Since: now.Add(-time.Hour)}
@@ -64,7 +65,7 @@ func TestBackupCondition(t *testing.T) {
 // of their own, which goes with them; the database is as ready as before.
 func TestDriftedCondition(t *testing.T) {
 	t.Parallel()
-	c, s := custom(), seen(ops.Healthy)
+	c, s := custom(), seen(health.Healthy)
 	workload := kube.Workload{Exists: true, Version: "1.1.0", Rendering: "old"}
 	s.state.Kube.Members = []kube.Member{{Name: "db-1", Workload: workload}, {Name: "db-2", Workload: workload}}
 	is := func(want string) {
@@ -97,12 +98,12 @@ func TestConditions(t *testing.T) {
 		summary                     string
 		ready, reconciling, stalled string
 	}{
-		{"well", func() *sheet { return seen(ops.Healthy) }, "healthy", "True Healthy", "False Settled", "False NotStalled"},
-		{"degraded", func() *sheet { return seen(ops.Degraded) }, "degraded", "False Degraded", "False Settled", "False NotStalled"},
-		{"down", func() *sheet { return seen(ops.Down) }, "down", "False Down", "False Settled", "False NotStalled"},
-		{"at work", func() *sheet { s := seen(ops.Healthy); s.state.Operation = running; return s }, "scale", "Unknown NotAsWanted", "True Operation", "False NotStalled"},
-		{"somebody else at work", func() *sheet { s := seen(ops.Healthy); s.busy(errors.New("held by me")); return s }, "busy", "Unknown NotAsWanted", "True Busy", "False NotStalled"},
-		{"well, and can't become as wanted", func() *sheet { s := seen(ops.Healthy); s.stalled = refusal; return s }, "stalled", "Unknown NotAsWanted", "False Settled", "True SkippedMinor"},
+		{"well", func() *sheet { return seen(health.Healthy) }, "healthy", "True Healthy", "False Settled", "False NotStalled"},
+		{"degraded", func() *sheet { return seen(health.Degraded) }, "degraded", "False Degraded", "False Settled", "False NotStalled"},
+		{"down", func() *sheet { return seen(health.Down) }, "down", "False Down", "False Settled", "False NotStalled"},
+		{"at work", func() *sheet { s := seen(health.Healthy); s.state.Operation = running; return s }, "scale", "Unknown NotAsWanted", "True Operation", "False NotStalled"},
+		{"somebody else at work", func() *sheet { s := seen(health.Healthy); s.busy(errors.New("held by me")); return s }, "busy", "Unknown NotAsWanted", "True Busy", "False NotStalled"},
+		{"well, and can't become as wanted", func() *sheet { s := seen(health.Healthy); s.stalled = refusal; return s }, "stalled", "Unknown NotAsWanted", "False Settled", "True SkippedMinor"},
 		{"never seen, and can't be", func() *sheet { return &sheet{stalled: refusal} }, "stalled", "Unknown NotSeen", "False Settled", "True SkippedMinor"},
 		{"not made, for it is paused", func() *sheet { return &sheet{paused: true} }, "paused", "False Paused", "False Settled", "False NotStalled"},
 	} {
@@ -126,10 +127,10 @@ func TestConditions(t *testing.T) {
 func TestStatusIsStable(t *testing.T) {
 	t.Parallel()
 	c := custom()
-	seen(ops.Healthy).fill(c)
+	seen(health.Healthy).fill(c)
 	again := c.DeepCopy()
 	time.Sleep(time.Millisecond)
-	seen(ops.Healthy).fill(again)
+	seen(health.Healthy).fill(again)
 	if !equality.Semantic.DeepEqual(c.Status, again.Status) {
 		t.Errorf("%+v\n%+v", c.Status, again.Status)
 	}

@@ -11,12 +11,16 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // open takes the lease, and the first turn. Whether what is in flight is to be
 // stepped back counts as it is then: who just asked for it has the lease until
 // the custom resource says so too.
-func (v *visit) open(ctx context.Context, req *ops.Request) (time.Duration, error) {
+func (v *visit) open(ctx context.Context, req *planner.Request) (time.Duration, error) {
 	e, err := v.engineOf(req)
 	if err != nil {
 		return 0, err
@@ -24,7 +28,7 @@ func (v *visit) open(ctx context.Context, req *ops.Request) (time.Duration, erro
 	var wanted *v1alpha1.DatabaseCluster
 	if req != nil {
 		wanted = req.Cluster
-		if err := ops.Complete(req, time.Now(), rand.Reader); err != nil {
+		if err := policy.Complete(req, time.Now(), rand.Reader); err != nil {
 			return 0, err
 		}
 	}
@@ -49,7 +53,7 @@ func (v *visit) open(ctx context.Context, req *ops.Request) (time.Duration, erro
 	return v.turn(ctx)
 }
 
-func (v *visit) engineOf(req *ops.Request) (engine.Engine, error) {
+func (v *visit) engineOf(req *planner.Request) (engine.Engine, error) {
 	switch {
 	case req != nil && req.Cluster != nil:
 		return v.engine(req.Cluster.Spec.Engine)
@@ -104,9 +108,9 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 		return 0, err
 	}
 	v.report.saw(e, s, "")
-	o, err := ops.Heal(e, s, nil)
+	o, err := policy.Heal(e, s, nil)
 	if o == nil && err == nil {
-		if c.Spec.Stopped || ops.Assess(e, s).Database == ops.Healthy {
+		if c.Spec.Stopped || health.Assess(e, s).Database == health.Healthy {
 			v.well = true
 			return spread(v.key, idle(v.minds.count())), nil
 		}
@@ -116,10 +120,10 @@ func (v *visit) look(ctx context.Context, now bool) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if o, err = ops.Heal(e, s, history); err != nil {
+	if o, err = policy.Heal(e, s, history); err != nil {
 		return 0, err
 	}
-	return v.open(ctx, &ops.Request{Operation: *o})
+	return v.open(ctx, &planner.Request{Operation: *o})
 }
 
 // idle is after how long a cluster that is well is looked at again, for an
@@ -142,6 +146,6 @@ func (v *visit) observe(ctx context.Context, e engine.Engine) (ops.State, error)
 	defer cancel()
 	world := v.Runner(e, nil, ops.Silent{}).World(v.key.Namespace, v.key.Name)
 	defer func() { _ = world.Close() }()
-	ops.LookAtAll(world)
+	executor.LookAtAll(world)
 	return world.Observe(ctx)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // visit is one reconcile.
@@ -22,7 +22,7 @@ type visit struct {
 	key    types.NamespacedName
 	mind   *mind
 	custom *v1alpha1.DatabaseCluster
-	charge ops.Charge
+	charge policy.Charge
 	report sheet
 	// over is an operation that just ended: the next visit tells how things are.
 	over bool
@@ -89,7 +89,7 @@ func (v *visit) read(ctx context.Context, fresh bool) error {
 		return fmt.Errorf("read databasecluster %s: %w", v.key, err)
 	}
 	v.custom = c
-	v.charge = ops.Charge{Custom: c, Definition: definition, Now: time.Now()}
+	v.charge = policy.Charge{Custom: c, Definition: definition, Now: time.Now()}
 	if s := v.mind.session; s != nil && s.Seen().Cluster != nil {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
 		v.mind.compare(&v.charge)
@@ -135,7 +135,7 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 	} else {
 		v.mind.gone = time.Time{}
 	}
-	m, err := ops.Govern(v.charge)
+	m, err := policy.Govern(v.charge)
 	if m.Link && v.mind.session != nil {
 		v.mind.close(ctx)
 	}
@@ -147,7 +147,7 @@ func (v *visit) move(ctx context.Context) (time.Duration, error) {
 		if v.charge.Custom == nil {
 			return goneFor, nil // the cache will know by then
 		}
-		m, err = ops.Govern(v.charge)
+		m, err = policy.Govern(v.charge)
 	}
 	if err != nil {
 		if m.Rest {
@@ -224,15 +224,15 @@ func (v *visit) orphaned(ctx context.Context) (time.Duration, error) {
 
 // write makes the record say whose the cluster is, what counts from now on, or
 // that its object was deleted.
-func (v *visit) write(ctx context.Context, m ops.Move) error {
+func (v *visit) write(ctx context.Context, m policy.Move) error {
 	c := v.charge.Record.DeepCopy()
 	switch {
 	case m.Link:
-		ops.Link(c, v.custom, v.charge.Definition)
+		policy.Link(c, v.custom, v.charge.Definition)
 	case m.Inherit:
 		v.charge.Inherit(c)
 	case m.Confirm:
-		ops.ConfirmDeletion(c, v.charge.Deleted, time.Now())
+		policy.ConfirmDeletion(c, v.charge.Deleted, time.Now())
 	}
 	err := v.Store.UpdateCluster(ctx, c)
 	if errors.Is(err, kube.ErrConflict) {

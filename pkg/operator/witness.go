@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // definedEvery is how often an operator that may not read the definition of its
@@ -30,7 +30,7 @@ func pairOf(record *v1alpha1.DatabaseCluster) pair {
 // compare notes which record a custom resource has while both are there, and
 // recognizes the object once it was deleted before this process's eyes. A record
 // that was put back since, under the same name, is another one.
-func (m *mind) compare(g *ops.Charge) {
+func (m *mind) compare(g *policy.Charge) {
 	switch d := m.deleted.Load(); {
 	case g.Record == nil:
 	case g.Custom != nil && pairOf(g.Record).custom == g.Custom.UID:
@@ -42,7 +42,7 @@ func (m *mind) compare(g *ops.Charge) {
 
 // unlinked reports whether the record does not say yet which definition served
 // its custom resource, and it is time to ask.
-func (m *mind) unlinked(g ops.Charge) bool {
+func (m *mind) unlinked(g policy.Charge) bool {
 	if m.session != nil || g.Custom == nil || g.Record == nil || pairOf(g.Record).custom != g.Custom.UID ||
 		g.Record.Annotations[v1alpha1.AnnotationDefinition] != "" || time.Since(m.defined) < definedEvery {
 		return false

@@ -14,13 +14,13 @@ import (
 // imageReference is what a container runtime takes for an image.
 var imageReference = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?$`)
 
-// checkAmounts refuses what no member can run with, before anything is written:
+// CheckAmounts refuses what no member can run with, before anything is written:
 // most of these are mistyped units.
-func checkAmounts(spec v1alpha1.DatabaseClusterSpec) error {
-	if err := checkImage("--image", spec.Image); err != nil {
+func CheckAmounts(spec v1alpha1.DatabaseClusterSpec) error {
+	if err := CheckImage("--image", spec.Image); err != nil {
 		return err
 	}
-	if err := checkImage("--helper-image", spec.HelperImage); err != nil {
+	if err := CheckImage("--helper-image", spec.HelperImage); err != nil {
 		return err
 	}
 	if size := spec.Storage.Size; !size.IsZero() {
@@ -53,8 +53,8 @@ func between(flag string, q resource.Quantity, least, most, hint string) error {
 	return nil
 }
 
-// checkImage refuses what no container runtime takes for the name of an image.
-func checkImage(flag, image string) error {
+// CheckImage refuses what no container runtime takes for the name of an image.
+func CheckImage(flag, image string) error {
 	if image == "" || imageReference.MatchString(image) {
 		return nil
 	}

@@ -39,7 +39,7 @@ func TestAmounts(t *testing.T) {
 		"a flag":              {image("--privileged"), "is not the name of an image"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := checkAmounts(c.spec)
+			err := CheckAmounts(c.spec)
 			refusal, refused := errors.AsType[*engine.Refusal](err)
 			if refused != (c.says != "") || refused && (!strings.Contains(err.Error(), c.says) || refusal.Hint == "") {
 				t.Errorf("%v, want %q", err, c.says)

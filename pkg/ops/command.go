@@ -14,7 +14,7 @@ func InNamespace(text, namespace string) string {
 	if namespace == "" {
 		return text
 	}
-	return rewrite(text, func(c command) []string {
+	return rewrite(text, func(c Command) []string {
 		if c.scopeless() || c.has("-n", "--namespace", "-A", "--all-namespaces") {
 			return nil
 		}
@@ -25,7 +25,7 @@ func InNamespace(text, namespace string) string {
 // WithFlag writes a flag after the words that name the program in every
 // suggested command inside a text, except where the command has it.
 func WithFlag(text, flag, value string) string {
-	return rewrite(text, func(c command) []string {
+	return rewrite(text, func(c Command) []string {
 		if c.has(flag) {
 			return nil
 		}
@@ -33,29 +33,29 @@ func WithFlag(text, flag, value string) string {
 	})
 }
 
-// command is one suggested command inside a text.
-type command struct {
-	// ours is whether it is one of this plugin.
-	ours bool
-	// args are the words behind the name of the program. Words of the sentence
+// Command is one suggested command inside a text.
+type Command struct {
+	// Ours is whether it is one of this plugin.
+	Ours bool
+	// Args are the words behind the name of the program. Words of the sentence
 	// may follow them: nothing tells where a command ends.
-	args []string
+	Args []string
 }
 
-// programs matches the words that name a program.
-var programs = regexp.MustCompile(`(^|[^\w./-])(kubectl dbop|kubectl-dbop|kubectl) `)
+// Programs matches the words that name a program.
+var Programs = regexp.MustCompile(`(^|[^\w./-])(kubectl dbop|kubectl-dbop|kubectl) `)
 
 // rewrite inserts words behind the name of the program of each command.
-func rewrite(text string, insert func(command) []string) string {
+func rewrite(text string, insert func(Command) []string) string {
 	var out strings.Builder
 	from := 0
-	found := programs.FindAllStringSubmatchIndex(text, -1)
+	found := Programs.FindAllStringSubmatchIndex(text, -1)
 	for i, at := range found {
 		end := len(text)
 		if i+1 < len(found) {
 			end = found[i+1][0]
 		}
-		c := command{ours: text[at[4]:at[5]] != "kubectl", args: commandWords(text[at[1]:end])}
+		c := Command{Ours: text[at[4]:at[5]] != "kubectl", Args: CommandWords(text[at[1]:end])}
 		if !c.real() {
 			continue
 		}
@@ -69,8 +69,8 @@ func rewrite(text string, insert func(command) []string) string {
 	return out.String()
 }
 
-// commandWords are the words up to the first that must be the sentence's.
-func commandWords(text string) []string {
+// CommandWords are the words up to the first that must be the sentence's.
+func CommandWords(text string) []string {
 	line, _, _ := strings.Cut(text, "\n")
 	var words []string
 	for word := range strings.FieldsSeq(line) {
@@ -99,33 +99,33 @@ var wide = []string{"clusterissuer", "clusterrole", "clusterrolebinding", "crd",
 
 // real reports whether the words are a command, neither a sentence about one
 // nor a synopsis.
-func (c command) real() bool {
-	if slices.ContainsFunc(c.args, func(arg string) bool { return strings.HasPrefix(arg, "[") }) {
+func (c Command) real() bool {
+	if slices.ContainsFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "[") }) {
 		return false
 	}
-	verb := c.word(0)
-	if c.ours {
+	verb := c.Word(0)
+	if c.Ours {
 		return verb != ""
 	}
 	return slices.Contains(verbs, verb) || slices.Contains(elsewhere, verb)
 }
 
 // scopeless reports whether the command works in no namespace.
-func (c command) scopeless() bool {
-	if c.ours {
-		switch c.word(0) {
+func (c Command) scopeless() bool {
+	if c.Ours {
+		switch c.Word(0) {
 		case "operator":
-			return c.word(1) != "adopt" && c.word(1) != "release"
+			return c.Word(1) != "adopt" && c.Word(1) != "release"
 		case "completion", "engines", "help", "images", "reference", "version":
 			return true
 		}
-		return slices.Contains(c.args, "--help")
+		return slices.Contains(c.Args, "--help")
 	}
-	switch verb := c.word(0); {
+	switch verb := c.Word(0); {
 	case slices.Contains(elsewhere, verb):
 		return true
 	case verb == "auth":
-		return c.word(1) == "whoami"
+		return c.Word(1) == "whoami"
 	case verb == "logs":
 		return false
 	}
@@ -133,7 +133,7 @@ func (c command) scopeless() bool {
 	if c.has("-f", "--filename", "-k") {
 		return true
 	}
-	kind, _, _ := strings.Cut(strings.ToLower(c.word(1)), "/")
+	kind, _, _ := strings.Cut(strings.ToLower(c.Word(1)), "/")
 	kind, _, _ = strings.Cut(kind, ".")
 	singular := strings.TrimSuffix(kind, "s")
 	return slices.Contains(wide, kind) || slices.Contains(wide, singular) || slices.Contains(wide, strings.TrimSuffix(singular, "e"))
@@ -142,15 +142,15 @@ func (c command) scopeless() bool {
 // globals are the flags whose value may stand before the verb.
 var globals = []string{"-n", "--namespace", "--context", "--kubeconfig"}
 
-// word is the i-th word that is neither a flag nor the value of a global one.
-func (c command) word(i int) string {
-	for at := 0; at < len(c.args); at++ {
+// Word is the i-th word that is neither a flag nor the value of a global one.
+func (c Command) Word(i int) string {
+	for at := 0; at < len(c.Args); at++ {
 		switch {
-		case slices.Contains(globals, c.args[at]):
+		case slices.Contains(globals, c.Args[at]):
 			at++
-		case strings.HasPrefix(c.args[at], "-"):
+		case strings.HasPrefix(c.Args[at], "-"):
 		case i == 0:
-			return c.args[at]
+			return c.Args[at]
 		default:
 			i--
 		}
@@ -159,8 +159,8 @@ func (c command) word(i int) string {
 }
 
 // has reports whether one of the flags is given.
-func (c command) has(flags ...string) bool {
-	return slices.ContainsFunc(c.args, func(arg string) bool {
+func (c Command) has(flags ...string) bool {
+	return slices.ContainsFunc(c.Args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
 		return slices.Contains(flags, name)
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -75,8 +76,8 @@ func permanent(err error) bool {
 		errors.Is(err, repository.ErrDamaged) || errors.Is(err, repository.ErrNoSpace)
 }
 
-// refused turns an engine's refusal into an Error.
-func refused(err error) *Error {
+// Refusal turns an engine's refusal into an Error.
+func Refusal(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
@@ -84,4 +85,18 @@ func refused(err error) *Error {
 		return &Error{Kind: Refused, Check: r.Check, Message: r.Reason, Hint: r.Hint, Unknown: r.Unknown}
 	}
 	return &Error{Kind: Refused, Message: err.Error()}
+}
+
+// IgnoreNotFound is nil for the error that an object does not exist, and else the error.
+func IgnoreNotFound(err error) error {
+	if errors.Is(err, kube.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// NoRecord reports whether an error says that a record is missing or damaged: a
+// repair writes it again.
+func NoRecord(err error) bool {
+	return errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrDamaged)
 }

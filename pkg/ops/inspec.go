@@ -32,7 +32,7 @@ func InSpec(text string) string {
 	)
 	var out strings.Builder
 	from := 0
-	for _, at := range programs.FindAllStringIndex(text, -1) {
+	for _, at := range Programs.FindAllStringIndex(text, -1) {
 		if at[1] < from {
 			continue
 		}
@@ -47,7 +47,7 @@ func InSpec(text string) string {
 // commandLength is how much of a text the words of a command take.
 func commandLength(text string) int {
 	length := 0
-	for _, word := range commandWords(text) {
+	for _, word := range CommandWords(text) {
 		length += strings.Index(text[length:], word) + len(word)
 	}
 	return length

@@ -14,41 +14,17 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
-// saveGrace is how long the last write of a record may take after its caller is gone.
-const saveGrace = 5 * time.Second
+// SaveGrace is how long the last write of a record may take after its caller is gone.
+const SaveGrace = 5 * time.Second
 
-// begin opens a journal entry; a step that is tried again keeps its entry.
-func begin(op *v1alpha1.Operation, step Step, now time.Time) {
-	j := op.Status.Journal
-	if n := len(j); n > 0 && j[n-1].Step == step.ID && j[n-1].FinishedAt == nil {
-		return
-	}
-	op.Status.Journal = append(j, v1alpha1.JournalEntry{Step: step.ID, Title: step.Title, StartedAt: stamp(now)})
-}
-
-// end closes the journal entry of the step.
-func end(op *v1alpha1.Operation, step Step, now time.Time, err error) {
-	for i := len(op.Status.Journal) - 1; i >= 0; i-- {
-		e := &op.Status.Journal[i]
-		if e.Step != step.ID {
-			continue
-		}
-		t := stamp(now)
-		e.FinishedAt = &t
-		if err != nil {
-			e.Error = InNamespace(err.Error(), op.Namespace)
-		}
-		return
-	}
-}
-
-// stamp is a time as the record keeps it: to the second.
-func stamp(t time.Time) metav1.Time {
+// Stamp is a time as the record keeps it: to the second.
+func Stamp(t time.Time) metav1.Time {
 	at := metav1.NewTime(t)
 	return at.Rfc3339Copy()
 }
 
-func setFact(op *v1alpha1.Operation, key, value string) {
+// SetFact writes down a fact about an operation in flight. A repeat changes nothing.
+func SetFact(op *v1alpha1.Operation, key, value string) {
 	if op.Status.Facts == nil {
 		op.Status.Facts = map[string]string{}
 	}
@@ -62,7 +38,7 @@ func setFact(op *v1alpha1.Operation, key, value string) {
 func SaveRecord(ctx context.Context, store kube.Store, op *v1alpha1.Operation) error {
 	for try := 1; ; try++ {
 		err := store.UpdateOperation(ctx, op)
-		if !errors.Is(err, kube.ErrConflict) || try == attempts {
+		if !errors.Is(err, kube.ErrConflict) || try == Attempts {
 			return err
 		}
 		stored, getErr := store.GetOperation(ctx, op.Namespace, op.Name)
@@ -79,21 +55,15 @@ func SaveRecord(ctx context.Context, store kube.Store, op *v1alpha1.Operation) e
 	}
 }
 
-// save persists the record, and rides out an API server that does not take it.
-func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
-	// A conflict says that another wrote, which no repeat mends.
-	return ride(ctx, func() error { return l.World.Save(ctx, op) }, kube.ErrConflict)
-}
-
-// ride repeats a write until the API server takes it, unless the error is
+// Ride repeats a write until the API server takes it, unless the error is
 // final, or it said that it will not have what is written.
-func ride(ctx context.Context, write func() error, final ...error) error {
-	began, pause := time.Now(), firstBackoff
+func Ride(ctx context.Context, write func() error, final ...error) error {
+	began, pause := time.Now(), FirstBackoff
 	for {
 		err := write()
 		over := func(f error) bool { return errors.Is(err, f) }
 		_, denied := kube.Denied(err)
-		if err == nil || denied || !transient(err) || slices.ContainsFunc(final, over) || time.Since(began) > outageDeadline {
+		if err == nil || denied || !Transient(err) || slices.ContainsFunc(final, over) || time.Since(began) > OutageDeadline {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -107,41 +77,9 @@ func ride(ctx context.Context, write func() error, final ...error) error {
 	}
 }
 
-// finish closes the record of a done operation.
-func (l *Loop) finish(ctx context.Context, op *v1alpha1.Operation) error {
-	phase := v1alpha1.PhaseSucceeded
-	if op.Status.Phase == v1alpha1.PhaseCancelling {
-		phase = v1alpha1.PhaseCancelled
-	}
-	op.Status.Phase, op.Status.Message = phase, ""
-	now := stamp(time.Now())
-	op.Status.FinishedAt = &now
-	return l.save(ctx, op)
-}
-
-// pause writes the reason into the record, even if the caller is gone, and
-// passes the error on. A killed process can't; its record stays Running.
-func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) error {
-	if errors.Is(cause, kube.ErrLeaseLost) {
-		return cause
-	}
-	op.Status.Message = InNamespace(cause.Error(), op.Namespace)
-	if k := KindOf(cause); k == NeedsHuman || k == Refused || k == Failed {
-		if op.Status.Phase == v1alpha1.PhaseRunning {
-			op.Status.Phase = v1alpha1.PhasePaused
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveGrace)
-	defer cancel()
-	if err := l.World.Save(ctx, op); err != nil {
-		return errors.Join(cause, err)
-	}
-	return cause
-}
-
-// transient reports whether trying again may help: everything but what is
+// Transient reports whether trying again may help: everything but what is
 // known to stay.
-func transient(err error) bool {
+func Transient(err error) bool {
 	var typed *Error
 	var forbidden *kube.ForbiddenError
 	var noNamespace *kube.NamespaceError

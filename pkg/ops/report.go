@@ -22,9 +22,14 @@ type Reporter interface {
 type Silent struct{}
 
 // The methods of Reporter.
-func (Silent) Planned(Plan)                    {}
-func (Silent) Started(Step)                    {}
+func (Silent) Planned(Plan) {}
+
+func (Silent) Started(Step) {}
+
 func (Silent) Done(Step, time.Duration, error) {}
-func (Silent) Waiting(Step, string)            {}
-func (Silent) Progress(Step, int64, int64)     {}
-func (Silent) Note(string)                     {}
+
+func (Silent) Waiting(Step, string) {}
+
+func (Silent) Progress(Step, int64, int64) {}
+
+func (Silent) Note(string) {}

@@ -1,17 +1,133 @@
-// Package ops is the heart: observe, plan, act. State is what was observed,
-// Decide is the pure judgement of it, Plan is Decide carried forward over
-// predicted states, and Loop performs one step after another, observing in
-// between. It knows no engine, no command line and no manager.
 package ops
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
+
+// SetAuth lets every member demand a login, or not.
+func (s *State) SetAuth(auth string) {
+	for i := range s.View.Members {
+		s.View.Members[i].Auth = auth
+	}
+}
+
+// Unformed reports whether a record is of a cluster that is being founded for
+// the first time, and holds no data of a backup yet.
+func Unformed(c *v1alpha1.DatabaseCluster) bool {
+	f := c.Status.Formation
+	return f != nil && f.ClusterID == "" && f.Epoch == 0 && !f.Loaded
+}
+
+// Majority is how many of n voters decide.
+func Majority(n int) int { return n/2 + 1 }
+
+// Moment writes a moment for people, without a zone to guess.
+func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// Silence says why a member without a running pod can't be asked.
+func Silence(m kube.Member) string {
+	switch {
+	case !m.Volume.Exists:
+		return "its volume is gone"
+	case m.Pod.Problem != nil:
+		return m.Pod.Problem.Message
+	case m.Volume.Problem != nil:
+		return m.Volume.Problem.Message
+	case m.Pod.Terminating:
+		return "its pod is stopping"
+	case m.Pod.Exists:
+		return "its pod is starting"
+	default:
+		return "it has no pod"
+	}
+}
+
+// QuorumOf is what the disruption budget leaves at least.
+func QuorumOf(s State) int32 {
+	n := max(int(s.Cluster.Spec.Members), len(s.View.Voters()))
+	if n < 2 {
+		return 0
+	}
+	return int32(Majority(n)) // #nosec G115 -- a cluster's size fits
+}
+
+func (s *State) MemberIndex(name string) int {
+	for i, m := range s.Kube.Members {
+		if m.Name == name {
+			return i
+		}
+	}
+	s.Kube.Members = append(s.Kube.Members, kube.Member{Name: name})
+	return len(s.Kube.Members) - 1
+}
+
+func (s *State) Lead(name string) {
+	id := s.View.Member(name).ID
+	for i := range s.View.Members {
+		m := &s.View.Members[i]
+		if m.Role.Leads() {
+			m.Role = engine.RoleFollower
+		}
+		if m.Name == name {
+			m.Role = engine.RoleLeader
+		}
+		m.Leader = id
+	}
+}
+
+func (s *State) SetFact(name string) {
+	if s.Operation.Status.Facts == nil {
+		s.Operation.Status.Facts = map[string]string{}
+	}
+	s.Operation.Status.Facts[name] = "predicted"
+}
+
+// Minor cuts a version to its first two numbers.
+func Minor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// Reloaded is the state once a member started anew: it accepts what its files say.
+func (s *State) Reloaded(member string) {
+	for i := range s.View.Members {
+		if m := &s.View.Members[i]; m.Name == member {
+			m.Certificate = s.FiledSchedule(member)
+		}
+	}
+}
+
+// FiledSchedule is what a member will show that reads its files now; nil if they were
+// not looked at.
+func (s *State) FiledSchedule(member string) *engine.Presented {
+	for _, l := range s.Kube.Leaves {
+		if l.Member != member || l.Use != kube.UseMember {
+			continue
+		}
+		p := &engine.Presented{Fingerprint: l.Fingerprint, NotAfter: l.NotAfter}
+		for _, a := range l.Trusts {
+			p.Accepts = append(p.Accepts, a.Subject)
+		}
+		slices.Sort(p.Accepts)
+		return p
+	}
+	return nil
+}
+
+// StatefulSets names the StatefulSets of members, as KIND/NAME.
+func StatefulSets(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = "statefulset/" + n
+	}
+	return out
+}
 
 // State is everything a decision may depend on. It is serialisable, so that a
 // decision can be replayed from a file.
@@ -34,19 +150,19 @@ type State struct {
 	Rendering string `json:"rendering,omitempty"`
 }
 
-// formation returns what is recorded of the founding; never nil.
-func (s State) formation() v1alpha1.Formation {
+// Formation returns what is recorded of the founding; never nil.
+func (s State) Formation() v1alpha1.Formation {
 	if s.Cluster == nil || s.Cluster.Status.Formation == nil {
 		return v1alpha1.Formation{}
 	}
 	return *s.Cluster.Status.Formation
 }
 
-// formed reports whether the cluster has ever formed in this epoch.
-func (s State) formed() bool { return s.formation().ClusterID != "" }
+// Formed reports whether the cluster has ever formed in this epoch.
+func (s State) Formed() bool { return s.Formation().ClusterID != "" }
 
-// verb is the verb in flight, "" without one.
-func (s State) verb() v1alpha1.Verb {
+// Verb is the verb in flight, "" without one.
+func (s State) Verb() v1alpha1.Verb {
 	if s.Operation == nil {
 		return ""
 	}
@@ -60,39 +176,39 @@ func (s State) Stopped() bool {
 		s.Cluster != nil && s.Cluster.Annotations[v1alpha1.AnnotationCustom] == ""
 }
 
-// cancelling reports whether the person asked to step back.
-func (s State) cancelling() bool {
+// Cancelling reports whether the person asked to step back.
+func (s State) Cancelling() bool {
 	return s.Operation != nil && s.Operation.Status.Phase == v1alpha1.PhaseCancelling
 }
 
-// waives reports whether the operation in flight gave up the named check.
-func (s State) waives(check string) bool { return s.Operation != nil && s.Operation.Waives(check) }
+// Waives reports whether the operation in flight gave up the named check.
+func (s State) Waives(check string) bool { return s.Operation != nil && s.Operation.Waives(check) }
 
-// fact returns a fact of the operation in flight.
-func (s State) fact(name string) string {
+// Fact returns a fact of the operation in flight.
+func (s State) Fact(name string) string {
 	if s.Operation == nil {
 		return ""
 	}
 	return s.Operation.Status.Facts[name]
 }
 
-// ours reports whether what exists of the member belongs to this epoch.
+// Ours reports whether what exists of the member belongs to this epoch.
 // Volumes of an earlier life, kept on purpose, are not.
-func (s State) ours(m kube.Member) bool {
-	token := s.formation().Token
+func (s State) Ours(m kube.Member) bool {
+	token := s.Formation().Token
 	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
 }
 
-// bereft reports whether a member of this epoch has a workload and no volume
+// Bereft reports whether a member of this epoch has a workload and no volume
 // any more: its pod waits for it in vain.
-func (s State) bereft(m kube.Member) bool {
-	return s.formed() && m.Workload.Exists && m.Workload.Token == s.formation().Token && !m.Volume.Exists
+func (s State) Bereft(m kube.Member) bool {
+	return s.Formed() && m.Workload.Exists && m.Workload.Token == s.Formation().Token && !m.Volume.Exists
 }
 
-// freeName is the name of the next member: the one that is being replaced, or
+// FreeName is the name of the next member: the one that is being replaced, or
 // the lowest under which nothing exists and nothing is registered.
-func (s State) freeName() string {
-	if s.verb() == v1alpha1.VerbReplaceMember {
+func (s State) FreeName() string {
+	if s.Verb() == v1alpha1.VerbReplaceMember {
 		if name := s.Operation.Spec.Member; s.free(name) {
 			return name
 		}
@@ -117,8 +233,8 @@ func (s State) free(name string) bool {
 // a list every member of this epoch, for one that has never run before is
 // turned away by peers whose list is not the one that it was told.
 func (s State) Peers(member string) []string {
-	if !s.formed() {
-		return s.formation().Members
+	if !s.Formed() {
+		return s.Formation().Members
 	}
 	var out []string
 	for _, r := range s.View.Roster {
@@ -126,7 +242,7 @@ func (s State) Peers(member string) []string {
 	}
 	if len(out) == 0 {
 		for _, m := range s.Kube.Members {
-			if s.ours(m) {
+			if s.Ours(m) {
 				out = append(out, m.Name)
 			}
 		}

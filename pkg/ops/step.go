@@ -2,6 +2,9 @@ package ops
 
 import "time"
 
+// BackupStepPrefix and the backup's identifier are the ID of the step that takes it.
+const BackupStepPrefix = "backup/"
+
 // Action is what a step does. Each is performed idempotently: a repeat after
 // success changes nothing, and a crash inside leaves a state from which the
 // same decision follows again.
@@ -119,8 +122,8 @@ type Step struct {
 	Leader string `json:"leader,omitempty"`
 }
 
-// member is the one member of the step.
-func (s Step) member() string {
+// Member is the one member of the step.
+func (s Step) Member() string {
 	if len(s.Members) == 0 {
 		return ""
 	}
@@ -130,14 +133,14 @@ func (s Step) member() string {
 // Irreversible reports whether the lease is checked once more right before it.
 func (s Step) Irreversible() bool { return s.Risk == RiskIrreversible }
 
-// streams reports whether the step moves data for long and may be cut off at
+// Streams reports whether the step moves data for long and may be cut off at
 // any byte without harm.
-func (s Step) streams() bool {
+func (s Step) Streams() bool {
 	return s.Action == ActionBackup || s.Action == ActionVerify || s.Action == ActionLoad || s.Action == ActionSalvage
 }
 
-// lets reports whether the step only tells things to go. It is done when they
+// Lets reports whether the step only tells things to go. It is done when they
 // are gone, which the next observation knows better than the step.
-func (s Step) lets() bool {
+func (s Step) Lets() bool {
 	return s.Action == ActionStop || s.Action == ActionRetire || s.Action == ActionDeleteVolume || s.Action == ActionFence || s.Action == ActionForgetPods
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // actor is one process of the tool. It may die at any call.
@@ -130,8 +131,8 @@ func (a *actor) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // runner is the production code around this process.
-func (a *actor) runner(decide func(engine.Engine, ops.State) ops.Decision) *ops.Runner {
-	return &ops.Runner{
+func (a *actor) runner(decide func(engine.Engine, ops.State) ops.Decision) *runner.Runner {
+	return &runner.Runner{
 		Engine: a.world.engine, Store: store{a}, Reporter: reporter{actor: a}, Stop: a.stop, Poll: time.Second,
 		World: func(_, cluster string) ops.ClosableWorld { return &site{actor: a, cluster: cluster} },
 		Lock: func(ctx context.Context, _, cluster string, _ func(string, time.Duration)) (kube.Lease, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
 // access is what a body of data knows of users: part of the data, so it goes
@@ -115,7 +116,7 @@ func (s *site) rotate(ctx context.Context, st ops.State, step ops.Step) error {
 		}
 		name := user
 		if user != v1alpha1.AdminUser && k.user == user {
-			name = ops.SecondName(user)
+			name = executor.SecondName(user)
 		}
 		k.next = &login{name, s.actor.world.newPassword()}
 	})

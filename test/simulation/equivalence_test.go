@@ -16,6 +16,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // The name of the only cluster, and how long a wish may take.
@@ -66,21 +68,21 @@ func lead(t *testing.T, seed uint64, careful bool, drive func(*person, v1alpha1.
 
 // byCommands has every wish typed.
 func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) func() {
-	must := func(what string, run func(context.Context, *ops.Runner) error) {
+	must := func(what string, run func(context.Context, *runner.Runner) error) {
 		if err := p.attempt(run); err != nil {
 			defer p.world.lock()()
 			p.world.violate("%s: %v", what, err)
 		}
 	}
-	must("create", func(ctx context.Context, r *ops.Runner) error {
+	must("create", func(ctx context.Context, r *runner.Runner) error {
 		c := p.cluster(only, spec.Version, int(spec.Members), int(spec.Members))
 		c.Spec = *spec.DeepCopy()
-		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: only, Verb: v1alpha1.VerbCreate, Members: spec.Members, Version: spec.Version, Waive: []string{"size"}}, Cluster: c})
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: only, Verb: v1alpha1.VerbCreate, Members: spec.Members, Version: spec.Version, Waive: []string{"size"}}, Cluster: c})
 		return err
 	})
 	for _, w := range wishes {
-		err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
-			req := ops.Request{Operation: w.command}
+		err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
+			req := planner.Request{Operation: w.command}
 			req.Operation.Backup = p.backupID()
 			_, err := r.Run(ctx, Namespace, req)
 			return err
@@ -88,7 +90,7 @@ func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) fun
 		switch kind := ops.KindOf(err); {
 		case err == nil && !w.doomed, w.doomed && kind == ops.Refused:
 		case w.doomed && kind == ops.NeedsHuman:
-			must("cancel "+w.name, func(ctx context.Context, r *ops.Runner) error {
+			must("cancel "+w.name, func(ctx context.Context, r *runner.Runner) error {
 				_, err := r.Resume(ctx, Namespace, only, true)
 				return err
 			})
@@ -99,9 +101,9 @@ func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) fun
 		}
 	}
 	return func() {
-		must("delete", func(ctx context.Context, r *ops.Runner) error {
+		must("delete", func(ctx context.Context, r *runner.Runner) error {
 			o := v1alpha1.OperationSpec{Cluster: only, Verb: v1alpha1.VerbDelete, Repository: spec.Backup.Repository, Backup: p.backupID()}
-			_, err := r.Run(ctx, Namespace, ops.Request{Operation: o})
+			_, err := r.Run(ctx, Namespace, planner.Request{Operation: o})
 			return err
 		})
 	}
@@ -161,8 +163,8 @@ func (p *person) ask(command v1alpha1.OperationSpec) error {
 	p.recovering = true // it carries out nothing of its plan
 	defer func() { p.recovering = false }()
 	for {
-		err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
-			req := ops.Request{Operation: command}
+		err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
+			req := planner.Request{Operation: command}
 			req.Operation.Backup = p.backupID()
 			s, err := r.Open(ctx, Namespace, only, &req, nil)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 var mistakeFlag = flag.String("mistake", "", "simulate with this deliberate mistake only")
@@ -42,7 +43,7 @@ func mistakes() []mistake {
 		{name: "a new authority takes over before members are ready", decide: promotedEarly},
 		{name: "members not restarted for the authorities that they accept", decide: neverReloaded},
 		{name: "clients go over before members trust them", decide: clientsFirst},
-		{name: "joiners started as founders", decide: ops.Decide, mischief: Mischief{BootstrapJoiners: true}},
+		{name: "joiners started as founders", decide: planner.Decide, mischief: Mischief{BootstrapJoiners: true}},
 	}
 }
 
@@ -72,7 +73,7 @@ func sealSkipped(e engine.Engine, s ops.State) ops.Decision {
 	for i := range s.Kube.Members {
 		s.Kube.Members[i].Workload.Bootstrap = false
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 func promotionSkipped(e engine.Engine, s ops.State) ops.Decision {
@@ -88,11 +89,11 @@ func promotionSkipped(e engine.Engine, s ops.State) ops.Decision {
 			}
 		}
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 func retiredWithoutQuorum(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || d.Step.ID != "wait/quorum" {
 		return d
 	}
@@ -108,7 +109,7 @@ func retiredWithoutQuorum(e engine.Engine, s ops.State) ops.Decision {
 func upgradedBlindly(e engine.Engine, s ops.State) ops.Decision {
 	leader, ok := s.View.Leader()
 	if s.Operation == nil || s.Operation.Spec.Verb != v1alpha1.VerbUpgrade || !ok {
-		return ops.Decide(e, s)
+		return planner.Decide(e, s)
 	}
 	s.View.Members = slices.Clone(s.View.Members)
 	for i, m := range s.View.Members {
@@ -118,11 +119,11 @@ func upgradedBlindly(e engine.Engine, s ops.State) ops.Decision {
 				Leader: leader.ID, Version: k.Workload.Version, Protocol: leader.Protocol, Position: leader.Position}
 		}
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 func leaderFirst(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	leader, ok := s.View.Leader()
 	if d.Step == nil || d.Step.Action != ops.ActionUpgrade || !ok || s.Kube.Member(leader.Name).Pod.Version == s.Cluster.Spec.Version {
 		return d
@@ -133,7 +134,7 @@ func leaderFirst(e engine.Engine, s ops.State) ops.Decision {
 }
 
 func leaderRolledFirst(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	leader, ok := s.View.Leader()
 	if d.Step == nil || d.Step.Action != ops.ActionRoll || !ok || s.Kube.Member(leader.Name).Pod.Settings != s.Kube.Member(d.Step.Members[0]).Pod.Settings {
 		return d
@@ -145,7 +146,7 @@ func leaderRolledFirst(e engine.Engine, s ops.State) ops.Decision {
 
 // neverMended waits for a majority before anybody gets the former settings back.
 func neverMended(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || d.Step.Action != ops.ActionRoll || s.View.Quorum {
 		return d
 	}
@@ -160,11 +161,11 @@ func storageIgnored(e engine.Engine, s ops.State) ops.Decision {
 			s.View.Members[i].Protocol, s.View.Members[i].Schema = s.View.Downgrade, s.View.Downgrade
 		}
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 func twoLearners(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || (d.Step.Action != ops.ActionPromote && d.Step.ID != "wait/joined") || len(s.View.Roster) >= int(s.Cluster.Spec.Members) {
 		return d
 	}
@@ -179,7 +180,7 @@ func epochsMixed(e engine.Engine, s ops.State) ops.Decision {
 			s.Kube.Members[i].Volume.Token = s.Cluster.Status.Formation.Token
 		}
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 func budgetForgotten(e engine.Engine, s ops.State) ops.Decision {
@@ -189,12 +190,12 @@ func budgetForgotten(e engine.Engine, s ops.State) ops.Decision {
 			s.Kube = kube.Facts{Members: s.Kube.Members, Certificates: s.Kube.Certificates, Services: s.Kube.Services, Budget: &b}
 		}
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 // authFirst turns authentication on while the applications' user is missing.
 func authFirst(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step != nil && d.Step.ID == "ensure-user/client" && s.View.Auth() == engine.AuthOff {
 		return ops.Decision{Step: &ops.Step{ID: "enable-auth", Action: ops.ActionEnableAuth, Deadline: d.Step.Deadline}}
 	}
@@ -203,7 +204,7 @@ func authFirst(e engine.Engine, s ops.State) ops.Decision {
 
 // neverRevived waits for a joiner, however long it says nothing.
 func neverRevived(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || d.Step.Action != ops.ActionRevive {
 		return d
 	}
@@ -212,7 +213,7 @@ func neverRevived(e engine.Engine, s ops.State) ops.Decision {
 
 // voterRevived takes a voter that does not answer for a joiner that hangs.
 func voterRevived(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || d.Step.Action != ops.ActionWait {
 		return d
 	}
@@ -230,13 +231,13 @@ func pauseIgnored(e engine.Engine, s ops.State) ops.Decision {
 		s.Cluster = s.Cluster.DeepCopy()
 		s.Cluster.Spec.Paused = false
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 // promotedEarly lets the new authority sign, and drops the old one, while
 // members still serve certificates of the old.
 func promotedEarly(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || d.Step.Action != ops.ActionRenew || !d.Step.NextCA || len(d.Step.Members) == 0 {
 		return d
 	}
@@ -246,7 +247,7 @@ func promotedEarly(e engine.Engine, s ops.State) ops.Decision {
 // neverReloaded takes what is in the secrets for what members accept.
 func neverReloaded(e engine.Engine, s ops.State) ops.Decision {
 	if s.Kube.Trust == nil {
-		return ops.Decide(e, s)
+		return planner.Decide(e, s)
 	}
 	s.View.Members = slices.Clone(s.View.Members)
 	for i := range s.View.Members {
@@ -260,13 +261,13 @@ func neverReloaded(e engine.Engine, s ops.State) ops.Decision {
 			s.View.Members[i].Certificate = &believed
 		}
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }
 
 // clientsFirst gives clients certificates of an authority that members don't
 // accept yet.
 func clientsFirst(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || d.Step.ID != "distribute-trust" || s.Kube.Trust.Next == nil {
 		return d
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/operator"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // governed is one cluster under a custom resource: a person edits the object,
@@ -184,7 +185,7 @@ func (g *governed) reconciler(a *actor) *operator.Reconciler {
 		Custom: faulty, Fresh: faulty, Store: store{a}, Events: &events.FakeRecorder{}, Engines: []engine.Engine{a.world.engine},
 		Definition: func(context.Context) (string, error) { return "definition", nil },
 		Kept:       func(context.Context, string, string) (kube.Kept, error) { return kube.Kept{}, nil },
-		Runner: func(engine.Engine, *v1alpha1.DatabaseCluster, ops.Reporter) *ops.Runner {
+		Runner: func(engine.Engine, *v1alpha1.DatabaseCluster, ops.Reporter) *runner.Runner {
 			r := a.runner(g.person.decide)
 			r.Stop = nil
 			return r

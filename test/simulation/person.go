@@ -15,6 +15,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // decider makes the decisions of every process in the world.
@@ -35,14 +37,14 @@ type person struct {
 
 // command makes the request of one command line. A repeat is made anew, as a
 // second process would: with another token and another backup identifier.
-type command func() ops.Request
+type command func() planner.Request
 
 // timeout of every command.
 const timeout = 40 * time.Minute
 
 // attempt runs one command in a process of its own and returns how it ended;
 // errDead if it was killed.
-func (p *person) attempt(run func(context.Context, *ops.Runner) error) error {
+func (p *person) attempt(run func(context.Context, *runner.Runner) error) error {
 	return p.launch(func(ctx context.Context, a *actor) error { return run(ctx, a.runner(p.decide)) })
 }
 
@@ -116,7 +118,7 @@ func (p *person) process() *actor {
 // insist repeats a command until it is done, refused, or the person gives up.
 func (p *person) insist(c command) {
 	name := c().Operation.Cluster
-	run := func(ctx context.Context, r *ops.Runner) error {
+	run := func(ctx context.Context, r *runner.Runner) error {
 		if p.turnwise() {
 			request := c()
 			return takeTurns(ctx, r, name, &request, false)
@@ -124,8 +126,8 @@ func (p *person) insist(c command) {
 		_, err := r.Run(ctx, Namespace, c())
 		return err
 	}
-	resume := func(cancel bool) func(context.Context, *ops.Runner) error {
-		return func(ctx context.Context, r *ops.Runner) error {
+	resume := func(cancel bool) func(context.Context, *runner.Runner) error {
+		return func(ctx context.Context, r *runner.Runner) error {
 			if p.turnwise() {
 				return takeTurns(ctx, r, name, nil, cancel)
 			}
@@ -168,8 +170,8 @@ func (p *person) pause(name string) {
 	delay := time.Duration(p.rng.Int64N(int64(20 * time.Second)))
 	p.others.Go(func() {
 		time.Sleep(delay)
-		err := other.attempt(func(ctx context.Context, r *ops.Runner) error {
-			_, err := ops.SetPaused(ctx, r.Store, Namespace, name, &v1alpha1.Pause{By: "somebody"})
+		err := other.attempt(func(ctx context.Context, r *runner.Runner) error {
+			_, err := runner.SetPaused(ctx, r.Store, Namespace, name, &v1alpha1.Pause{By: "somebody"})
 			return err
 		})
 		if err == nil {
@@ -181,7 +183,7 @@ func (p *person) pause(name string) {
 }
 
 // rival runs the same or a continuing command at the same time, from elsewhere.
-func (p *person) rival(run, resume func(context.Context, *ops.Runner) error) {
+func (p *person) rival(run, resume func(context.Context, *runner.Runner) error) {
 	what := run
 	if p.rng.Float64() < 0.5 {
 		what = resume
@@ -200,10 +202,10 @@ func (p *person) rival(run, resume func(context.Context, *ops.Runner) error) {
 
 // create makes the command that creates a cluster, where clients must log in or not.
 func (p *person) create(name, version string, members int, locked bool) command {
-	return func() ops.Request {
+	return func() planner.Request {
 		c := p.cluster(name, version, members, members)
 		c.Spec.Auth.Enabled = locked
-		return ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate, Waive: []string{"size"}}, Cluster: c}
+		return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate, Waive: []string{"size"}}, Cluster: c}
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 var recoveriesFlag = flag.Int("recoveries", 150, "worlds that lose their quorum for good")
@@ -26,7 +29,7 @@ func bereaved(t *testing.T, seed uint64, decide decider) (broken, trace string, 
 		rng := rand.New(rand.NewPCG(seed, 5))
 		p := &person{world: w, rng: rng, decide: decide, careful: true}
 		size := []int{1, 3, 3, 5}[rng.IntN(4)]
-		err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
 			_, err := r.Run(ctx, Namespace, p.create("a", "3.6.16", size, false)())
 			return err
 		})
@@ -44,8 +47,8 @@ func bereaved(t *testing.T, seed uint64, decide decider) (broken, trace string, 
 func (p *person) bereave(size int) {
 	w := p.world
 	backup := p.backupID()
-	if err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
-		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: backup}})
+	if err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: backup}})
 		return err
 	}); err != nil {
 		unlock := w.lock()
@@ -63,12 +66,12 @@ func (p *person) bereave(size int) {
 		if usable == 0 {
 			method = v1alpha1.RecoverBackup
 		}
-		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
 			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method, Repository: "repository", Backup: p.backupID()}
 			if method == v1alpha1.RecoverBackup {
 				spec.Source = &v1alpha1.BackupSource{Repository: "repository", Backup: backup}
 			}
-			_, err := r.Run(ctx, Namespace, ops.Request{Operation: spec})
+			_, err := r.Run(ctx, Namespace, planner.Request{Operation: spec})
 			return err
 		})
 		if err == nil || ops.KindOf(err) == ops.Unchanged {
@@ -138,7 +141,7 @@ func (w *World) recovered(size int, kept map[string]*data) {
 func TestRecovery(t *testing.T) {
 	tally := map[string]int{}
 	for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+uint64(*recoveriesFlag); seed++ {
-		broken, trace, more := bereaved(t, seed, ops.Decide)
+		broken, trace, more := bereaved(t, seed, planner.Decide)
 		if broken != "" {
 			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run TestRecovery -seed %d -recoveries 1 -trace 400", broken, trace, seed)
 		}
@@ -168,12 +171,12 @@ func TestRecoveryMistakes(t *testing.T) {
 }
 
 func firstData(e engine.Engine, s ops.State) ops.Decision {
-	d := ops.Decide(e, s)
+	d := planner.Decide(e, s)
 	if d.Step == nil || d.Step.Action != ops.ActionSalvage {
 		return d
 	}
 	step := *d.Step
-	step.Members = ops.Weigh(e, s).Kept[:1]
+	step.Members = health.Weigh(e, s).Kept[:1]
 	return ops.Decision{Step: &step}
 }
 
@@ -186,5 +189,5 @@ func oldVolumes(e engine.Engine, s ops.State) ops.Decision {
 			v.Token = s.Cluster.Status.Formation.Token
 		}
 	}
-	return ops.Decide(e, s)
+	return planner.Decide(e, s)
 }

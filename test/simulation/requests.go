@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // pick draws one of several.
@@ -28,18 +28,18 @@ func (p *person) next() command {
 	unlock()
 	spec := v1alpha1.OperationSpec{Cluster: name, Repository: "repository"}
 	one := func(change func(*v1alpha1.OperationSpec)) command {
-		return func() ops.Request {
+		return func() planner.Request {
 			s := spec
 			s.Backup = p.backupID()
 			change(&s)
-			return ops.Request{Operation: s}
+			return planner.Request{Operation: s}
 		}
 	}
 	switch x := p.rng.IntN(51); {
 	case x > 46:
 		return p.timing(c, one)
 	case x > 44:
-		return func() ops.Request { return p.clearing(name) }
+		return func() planner.Request { return p.clearing(name) }
 	case x == 39:
 		keep := int64(p.rng.IntN(100))
 		return one(func(s *v1alpha1.OperationSpec) {
@@ -144,29 +144,29 @@ func (p *person) next() command {
 // undo makes the command that takes the last operation back. The person looks
 // at the records of now each time that it is typed.
 func (p *person) undo(name string) command {
-	return func() ops.Request {
+	return func() planner.Request {
 		defer p.world.lock()()
-		nothing := ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: p.backupID()}}
+		nothing := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: p.backupID()}}
 		c := p.world.records.clusters[name]
 		if c == nil {
 			return nothing
 		}
-		u, err := ops.Undo(c, p.world.records.of(name))
+		u, err := planner.Undo(c, p.world.records.of(name))
 		if err != nil || u.Of == nil {
 			return nothing
 		}
 		u.Operation.Repository, u.Operation.Backup, u.Operation.Waive = "repository", p.backupID(), append(u.Operation.Waive, "downtime")
 		p.world.tally["undo of "+string(u.Of.Spec.Verb)]++
-		return ops.Request{Operation: u.Operation}
+		return planner.Request{Operation: u.Operation}
 	}
 }
 
 // restore makes the command that restores a backup into a new cluster.
 func (p *person) restore(name, from, version string, members int, locked bool) command {
-	return func() ops.Request {
+	return func() planner.Request {
 		c := p.cluster(name, version, members, 1)
 		c.Spec.RestoreFrom, c.Spec.Auth.Enabled = &v1alpha1.RestoreSource{Repository: "repository", Backup: from}, locked
-		return ops.Request{
+		return planner.Request{
 			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRestore, Waive: []string{"size"}, Source: &v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked}},
 			Cluster:   c,
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -87,7 +88,7 @@ func (s *site) prune(ctx context.Context, st ops.State) (ops.Result, error) {
 	w := s.actor.world
 	var surplus []string
 	err := s.actor.call(ctx, "list backups", func() error {
-		needed := ops.Needed(w.records.all())
+		needed := executor.Needed(w.records.all())
 		for _, m := range repository.Surplus(w.manifests(), s.cluster, Namespace, int(st.Operation.Spec.Keep)) {
 			if !needed[m.ID] {
 				surplus = append(surplus, m.ID)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // settle types what is left to do once nothing goes wrong any more, and
@@ -33,7 +35,7 @@ func (p *person) converge(name string) {
 	var err error
 	for range 8 { // a container that crashed often is started again only minutes later
 		back := p.world.unbearable(name)
-		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
 			_, err := r.Resume(ctx, Namespace, name, back)
 			return err
 		})
@@ -57,8 +59,8 @@ func (p *person) start(name string) {
 	if !stopped {
 		return
 	}
-	err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
-		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbStart}})
+	err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbStart}})
 		return err
 	})
 	defer p.world.lock()()
@@ -77,7 +79,7 @@ func (p *person) repair(name string) {
 		return
 	}
 	if op != nil {
-		if err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		if err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
 			_, err := r.Resume(ctx, Namespace, name, true)
 			return err
 		}); err != nil && !takesOver(op.Spec.Verb) {
@@ -91,14 +93,14 @@ func (p *person) repair(name string) {
 			return
 		}
 	}
-	replace := func(ctx context.Context, r *ops.Runner) error {
-		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbReplaceMember, Member: member}})
+	replace := func(ctx context.Context, r *runner.Runner) error {
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbReplaceMember, Member: member}})
 		return err
 	}
 	err := p.attempt(replace)
 	if ops.KindOf(err) == ops.Busy {
 		// The way back is closed, so it takes over from the way there.
-		_ = p.attempt(func(ctx context.Context, r *ops.Runner) error {
+		_ = p.attempt(func(ctx context.Context, r *runner.Runner) error {
 			_, err := r.Resume(ctx, Namespace, name, false)
 			return err
 		})
@@ -134,8 +136,8 @@ func (p *person) idle(name string) {
 	if c == nil || c.Status.Formation.ClusterID == "" || op != nil || w.damaged(name) {
 		return
 	}
-	err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
-		_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbScale, Members: c.Spec.Members, Waive: []string{"size"}}})
+	err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbScale, Members: c.Spec.Members, Waive: []string{"size"}}})
 		return err
 	})
 	defer w.lock()()
@@ -151,8 +153,8 @@ func (p *person) idle(name string) {
 func (p *person) end(name string) {
 	var err error
 	for range 3 {
-		err = p.attempt(func(ctx context.Context, r *ops.Runner) error {
-			_, err := r.Run(ctx, Namespace, ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
+		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
+			_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
 			return err
 		})
 		if err == nil {

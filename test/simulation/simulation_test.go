@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 var (
@@ -76,7 +77,7 @@ func TestSimulation(t *testing.T) {
 	var lived time.Duration
 	n, tally := 0, map[string]int{}
 	for ; n < worlds || steps < enough; n++ {
-		o := play(t, first+uint64(n), Mischief{}, ops.Decide)
+		o := play(t, first+uint64(n), Mischief{}, planner.Decide)
 		steps += o.steps
 		lived += o.took
 		for k, v := range o.tally {

@@ -8,6 +8,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 const (
@@ -152,7 +154,7 @@ func (p *person) clear(name string) {
 	if !p.world.spaceless(name) {
 		return
 	}
-	err := p.attempt(func(ctx context.Context, r *ops.Runner) error {
+	err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
 		_, err := r.Run(ctx, Namespace, p.clearing(name))
 		return err
 	})
@@ -165,7 +167,7 @@ func (p *person) clear(name string) {
 	p.world.tally["alarms cleared at the end"]++
 }
 
-func (p *person) clearing(name string) ops.Request {
-	return ops.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbClearAlarms,
+func (p *person) clearing(name string) planner.Request {
+	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbClearAlarms,
 		Waive: []string{"downtime"}, Compaction: &v1alpha1.Compaction{}}}
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // turnwise reports whether the next process is an operator, which takes one
@@ -18,7 +19,7 @@ func (p *person) turnwise() bool {
 }
 
 // takeTurns carries out a request, or what is in flight, as a reconciler does.
-func takeTurns(ctx context.Context, r *ops.Runner, name string, req *ops.Request, back bool) error {
+func takeTurns(ctx context.Context, r *runner.Runner, name string, req *planner.Request, back bool) error {
 	s, err := r.Open(ctx, Namespace, name, req, func(*v1alpha1.Operation) (bool, error) { return back, nil })
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // wish is one thing that a person wants of a cluster, in both ways to say so:
@@ -129,7 +130,7 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 
 // twin is another person with the same mind.
 func twin(w *World, seed uint64, careful bool) *person {
-	return &person{world: w, rng: rand.New(rand.NewPCG(seed, 7)), decide: ops.Decide, careful: careful} //nolint:gosec // reproducible on purpose
+	return &person{world: w, rng: rand.New(rand.NewPCG(seed, 7)), decide: planner.Decide, careful: careful} //nolint:gosec // reproducible on purpose
 }
 
 var memberName = regexp.MustCompile(`\bdb-\d+`)

@@ -49,10 +49,10 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
 	}
 	container := corev1.Container{
-		Name:      containerName,
-		Image:     in.Image,
-		Command:   []string{binaries + "etcd"},
-		Args:      args,
+		Name:    containerName,
+		Image:   in.Image,
+		Command: []string{binaries + "etcd"},
+		Args:    args,
 		Env: []corev1.EnvVar{{Name: namespaceVariable, ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}},
 		Resources: *in.Cluster.Spec.Resources.DeepCopy(),

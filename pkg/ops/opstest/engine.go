@@ -1,4 +1,4 @@
-// Package opstest has a database for tests of whoever drives operations.
+// Package opstest has databases, states and a Kubernetes for the tests of operations.
 package opstest
 
 import (

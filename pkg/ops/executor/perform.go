@@ -1,0 +1,152 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// Perform implements World. Each case is idempotent by itself; what has to
+// come to rest (a pod that stops, a volume that goes) answers ErrNotReady and
+// is asked again after the next observation. Under a dry run the client and
+// the session refuse or rehearse what would change; only what moves data is
+// turned down here, because repositories know no dry run.
+func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report func(bytes, total int64)) (ops.Result, error) {
+	if l.ReadOnly && (step.Streams() || step.Action == ops.ActionPrune) {
+		return ops.Result{}, engine.ErrReadOnly
+	}
+	switch step.Action {
+	case ops.ActionCertificates:
+		return ops.Result{}, issuing(s.Cluster, l.Client.EnsureCertificates(ctx, s.Cluster))
+	case ops.ActionServices:
+		return ops.Result{}, l.Client.ApplyServices(ctx, s.Cluster, l.Engine.Ports(s.Cluster))
+	case ops.ActionBudget:
+		return ops.Result{}, l.Client.ApplyBudget(ctx, s.Cluster, step.Budget)
+	case ops.ActionStart:
+		return ops.Result{}, l.start(ctx, s, step.Members)
+	case ops.ActionRecordFormed:
+		return ops.Result{}, l.recordFormed(ctx, s)
+	case ops.ActionSeal:
+		return ops.Result{}, l.seal(ctx, s, step.Members)
+	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
+		return ops.Result{}, l.membership(ctx, s, step)
+	case ops.ActionRetire:
+		return ops.Result{}, l.retire(ctx, s, step.Member())
+	case ops.ActionDefragment:
+		return l.defragment(ctx, s, step.Member())
+	case ops.ActionCompact:
+		return l.compact(ctx, s, step.Members)
+	case ops.ActionCompare, ops.ActionDisarm, ops.ActionProveWrite:
+		return l.clearAlarms(ctx, s, step)
+	case ops.ActionAnnounce, ops.ActionWithdraw:
+		return l.descent(ctx, s, step.Action)
+	case ops.ActionPrepare:
+		return l.prepare(ctx, s, step.Members)
+	case ops.ActionRestart:
+		return ops.Result{}, l.restart(ctx, s, step.Member())
+	case ops.ActionRevive:
+		return ops.Result{}, l.renewPod(ctx, s, step.Member(), s.Kube.Member(step.Member()).Pod.UID)
+	case ops.ActionRepair:
+		return ops.Result{}, l.repair(ctx, s, step.Touches[0], step.Member())
+	case ops.ActionRenew:
+		return ops.Result{}, l.renewLeaf(ctx, s, step)
+	case ops.ActionAddCA, ops.ActionTrust, ops.ActionPromoteCA, ops.ActionDropCA:
+		return ops.Result{}, l.authority(ctx, s, step.Action)
+	case ops.ActionUpgrade, ops.ActionDowngrade:
+		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p kube.Pod) bool { return p.Version == s.Cluster.Spec.Version })
+	case ops.ActionCorrect:
+		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p kube.Pod) bool { return p.Rendering == s.Rendering })
+	case ops.ActionGrow:
+		return ops.Result{}, l.grow(ctx, s, step.Members)
+	case ops.ActionRoll:
+		want := planner.Settings(s, l.Engine)
+		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p kube.Pod) bool { return p.Settings == want })
+	case ops.ActionBackup:
+		return l.backup(ctx, s, step, report)
+	case ops.ActionVerify:
+		return l.verify(ctx, s, step, report)
+	case ops.ActionPrune:
+		return l.prune(ctx, s)
+	case ops.ActionSchedule:
+		return ops.Result{}, l.schedule(ctx, s)
+	case ops.ActionUnschedule:
+		return ops.Result{}, l.Client.DeleteSchedule(ctx, s.Cluster)
+	case ops.ActionLoad:
+		return ops.Result{}, l.load(ctx, s, step.Member(), report)
+	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionRotate, ops.ActionDropOld, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth:
+		return l.authenticate(ctx, s, step)
+	case ops.ActionForgetPods:
+		return ops.Result{}, l.forgetPods(ctx, s, step.Members)
+	case ops.ActionFence:
+		return ops.Result{}, l.fence(ctx, s, step.Members)
+	case ops.ActionExamine:
+		return l.examine(ctx, s, step.Member())
+	case ops.ActionSalvage:
+		return l.salvage(ctx, s, step.Member(), report)
+	case ops.ActionStop:
+		return ops.Result{}, l.stop(ctx, s, step.Members)
+	case ops.ActionNewEpoch:
+		return ops.Result{Facts: planner.KeptVolumes(s)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+			// A lost answer must not count two epochs for one restore.
+			if c.Status.Formation.Token != ops.EpochToken(s.Operation) {
+				ops.BeginEpoch(c, s.Operation, s.FreeName())
+			}
+		})
+	case ops.ActionOldEpoch:
+		return ops.Result{}, l.returnToEpoch(ctx, s)
+	case ops.ActionDeleteVolume:
+		return ops.Result{}, l.deleteVolumes(ctx, s, step.Members)
+	case ops.ActionDeleteAll:
+		return ops.Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}}, l.Client.DeleteClusterObjects(ctx, s.Cluster)
+	case ops.ActionWriteRecord:
+		return ops.Result{}, nil // it is written before the operation is
+	case ops.ActionRestoreCA:
+		return ops.Result{}, issuing(s.Cluster, l.Client.RestoreAuthority(ctx, s.Cluster, s.Operation.Spec.Authority))
+	case ops.ActionDeleteRemains:
+		return ops.Result{}, l.Client.DeleteRemains(ctx, s.Cluster)
+	case ops.ActionForget:
+		return ops.Result{}, ops.IgnoreNotFound(l.Store.DeleteCluster(ctx, s.Cluster))
+	}
+	return ops.Result{}, fmt.Errorf("no way to perform %q", step.Action)
+}
+
+// membership hands a change of the member list to the engine.
+func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error {
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return err
+	}
+	switch step.Action {
+	case ops.ActionRegister:
+		return session.Register(ctx, step.Member())
+	case ops.ActionPromote:
+		return session.Promote(ctx, step.Member())
+	case ops.ActionDeregister:
+		// By its identity: a successor of that name may be in the list by now.
+		entry, registered := s.View.Registered(step.Member())
+		if !registered {
+			return nil
+		}
+		return session.Deregister(ctx, entry.Name, entry.ID)
+	default:
+		return session.HandOver(ctx, step.To)
+	}
+}
+
+// change writes to the cluster's object what the closure sets, on a fresh copy.
+func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) error {
+	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
+	if err != nil {
+		return err
+	}
+	set(c)
+	return l.Store.UpdateCluster(ctx, c)
+}
+
+// notGone is the answer while something that was told to go is still there.
+func notGone(what string) error { return fmt.Errorf("%s is still going: %w", what, engine.ErrNotReady) }

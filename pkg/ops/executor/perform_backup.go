@@ -1,0 +1,117 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// backup streams one member into the repository. Until the manifest is
+// written the backup does not exist; the same operation overwrites its own
+// remains. After a crash between that and the fact, what is there counts.
+func (l *Live) backup(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result, error) {
+	op := s.Operation
+	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer closing(repo)
+	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
+		return l.backedUp(ctx, op, measured(have))
+	}
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	source := s.View.Member(step.Member())
+	made, err := l.streamTo(ctx, repo, op, session, source, longest(s, source.Name), repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	return l.backedUp(ctx, op, measured(made))
+}
+
+// looseStorage is how many times its capacity a volume may hold: some storage enforces no size.
+const looseStorage = 2
+
+// longest is how long the snapshot of a member may be. What runs there may be
+// no database at all, and a stream without an end would fill the repository.
+func longest(s ops.State, member string) int64 {
+	capacity := s.Kube.Member(member).Volume.Capacity
+	return looseStorage * max(capacity.Value(), s.Cluster.Spec.Storage.Size.Value())
+}
+
+// boundedWriter takes at most so many bytes; any number if that is 0.
+type boundedWriter struct {
+	io.Writer
+	of, cluster string
+	most, left  int64
+}
+
+func (w *boundedWriter) Write(p []byte) (int, error) {
+	if w.left -= int64(len(p)); w.left < 0 && w.most > 0 {
+		return 0, &ops.Error{Kind: ops.NeedsHuman, Check: "snapshot-size",
+			Message: fmt.Sprintf("the snapshot has more than %d bytes, %d times what the volume of %s can hold", w.most, looseStorage, w.of),
+			Hint:    fmt.Sprintf("look at what runs there: kubectl dbop diagnose %s; where the data really is that large: kubectl dbop resize %s --storage SIZE, then repeat the command", w.cluster, w.cluster)}
+	}
+	return w.Writer.Write(p)
+}
+
+// streamTo makes the operation's backup of one member; m says whose it is, and
+// what is returned also what it holds.
+func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, most int64, m repository.Manifest, report func(int64, int64)) (repository.Manifest, error) {
+	w, err := repo.Writer(ctx, op.Spec.Backup, op.Name)
+	if err != nil {
+		return m, err
+	}
+	defer func() { _ = w.Abort() }()
+	m.StartedAt = l.Client.Now()
+	bounded := &boundedWriter{Writer: w, of: m.Member, cluster: l.Name, most: most, left: most}
+	if err := session.Snapshot(ctx, source.Name, bounded, func(n int64) { report(n, source.DataBytes) }); err != nil {
+		return m, fmt.Errorf("stream %s: %w", source.Name, err)
+	}
+	m.Format, m.ID, m.Operation, m.Tool = 1, op.Spec.Backup, op.Name, l.Tool
+	m.Scheduled = op.Spec.Scheduled
+	m.Engine, m.Cluster, m.Namespace, m.Version = l.Engine.Name(), l.Name, l.Namespace, source.Version
+	m.FinishedAt = l.Client.Now()
+	// Snapshot checked the stream.
+	open := func(path string) (engine.SnapshotFacts, error) { return l.Engine.OpenSnapshot(path, true) }
+	made, err := w.Commit(ctx, m, open)
+	if err != nil {
+		return m, fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
+	}
+	return made, nil
+}
+
+// backedUp notes the newest backup on the cluster, for status.
+func (l *Live) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[string]string) (ops.Result, error) {
+	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup, Time: metav1.NewTime(l.Client.Now())}
+	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
+		return ops.Result{}, fmt.Errorf("note the backup on the cluster: %w", err)
+	}
+	done := map[string]string{v1alpha1.FactBackup: op.Spec.Backup}
+	maps.Copy(done, facts)
+	return ops.Result{Facts: done}, nil
+}
+
+// measured is what the record of an operation says of its backup.
+func measured(m repository.Manifest) map[string]string {
+	return map[string]string{v1alpha1.FactBytes: strconv.FormatInt(m.Bytes, 10), v1alpha1.FactRevision: strconv.FormatInt(m.Facts.Revision, 10)}
+}
+
+// repositories opens this cluster's repositories.
+func (l *Live) repositories(c *v1alpha1.DatabaseCluster) *Repositories {
+	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted, NoDirectories: l.NoDirectories}
+}
+
+// closing closes what was only read, or was committed before.
+func closing(c io.Closer) { _ = c.Close() }

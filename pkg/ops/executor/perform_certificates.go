@@ -1,0 +1,190 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// LookAtCertificates has a world look at every certificate from now on: at
+// the secrets, and at what each member shows. Most operations don't need to.
+func LookAtCertificates(w ops.World) {
+	if l, ok := w.(interface{ LookAtCertificates() }); ok {
+		l.LookAtCertificates()
+	}
+}
+
+// Attend has the world look at what an operation of that verb is about; for
+// one in flight also at certificates, should any that members or the tool show
+// have run out.
+func Attend(w ops.World, verb v1alpha1.Verb, inFlight bool) {
+	if verb == v1alpha1.VerbRotateCertificates || verb == v1alpha1.VerbRepair {
+		LookAtCertificates(w)
+	}
+	if l, ok := w.(interface{ LookAtSchedule() }); ok && verb == v1alpha1.VerbSchedule {
+		l.LookAtSchedule()
+	}
+	if l, ok := w.(*Live); ok && inFlight {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.heedExpiry = true
+	}
+}
+
+// heed looks at the certificates from now on if one that was met ran out.
+func (l *Live) heed(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
+	over := slices.ContainsFunc(health.Expiries(*s), func(e health.Expiry) bool { return e.Over && !e.Authority })
+	l.mu.Lock()
+	begin := over && l.heedExpiry && !l.certificates
+	l.certificates = l.certificates || begin
+	l.mu.Unlock()
+	if !begin {
+		return nil
+	}
+	return l.certificateFacts(ctx, s, c)
+}
+
+// LookAtCertificates, see the function of that name.
+func (l *Live) LookAtCertificates() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.certificates = true
+}
+
+// certificateFacts reads the secrets, and lets go of a session whose own
+// certificate or trust was renewed. A person's authority is looked at before
+// anything is founded on it.
+func (l *Live) certificateFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
+	l.mu.Lock()
+	wanted := l.certificates
+	l.mu.Unlock()
+	founding := c.Status.Formation == nil || c.Status.Formation.ClusterID == ""
+	wanted = wanted || c.Spec.TLS.CASecret != "" && founding
+	secrets, err := l.readSecrets(ctx, s, c, wanted)
+	if err != nil {
+		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
+	}
+	if !wanted || secrets == nil || c.Spec.TLS.Disabled {
+		return nil
+	}
+	if s.Kube.Trust, s.Kube.Leaves, err = l.Client.CertificateFacts(ctx, c, secrets); err != nil {
+		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
+	}
+	now, ok := s.Kube.Leaf(v1alpha1.AdminSecret(c.Name))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if used := l.admin; ok && used != nil && l.session != nil && (used.Fingerprint != now.Fingerprint || !planner.SameAuthorities(used.Trusts, now.Trusts)) {
+		_ = l.session.Close() // whatever it still does is asked anew
+		l.session = nil
+	}
+	return nil
+}
+
+// present asks members what they show at a handshake of this very moment.
+func (l *Live) present(ctx context.Context, session engine.Session, v *engine.View) {
+	l.mu.Lock()
+	wanted := l.certificates
+	l.mu.Unlock()
+	p, ok := session.(engine.Presenter)
+	if !wanted || !ok {
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range v.Members {
+		wg.Go(func() {
+			m := &v.Members[i]
+			m.Certificate = nil
+			if shown, err := p.Present(ctx, m.Name); err == nil {
+				m.Certificate = &shown
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// renewLeaf issues a certificate and, where a member serves it, sees it served.
+func (l *Live) renewLeaf(ctx context.Context, s ops.State, step ops.Step) error {
+	order := kube.LeafOrder{Secret: step.Secret, Use: kube.UseMember, Member: step.Member(), Next: step.NextCA, Old: s.Operation.Spec.Certificates[step.Secret]}
+	switch step.Secret {
+	case v1alpha1.AdminSecret(s.Cluster.Name):
+		order.Use = kube.UseAdmin
+	case v1alpha1.ClientSecret(s.Cluster.Name):
+		order.Use = kube.UseClient
+	}
+	fingerprint, err := l.Client.RenewLeaf(ctx, s.Cluster, order)
+	if err != nil {
+		return err
+	}
+	pod := s.Kube.Member(step.Member()).Pod
+	if order.Use != kube.UseMember || !pod.Running {
+		return nil
+	}
+	if err := l.Client.HurryMount(ctx, s.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID, fingerprint); err != nil {
+		return fmt.Errorf("bring the certificate of %s into its pod: %w", order.Member, err)
+	}
+	return l.served(ctx, s, order.Member, fingerprint)
+}
+
+// served asks for patience until a member shows the certificate. Without a
+// quorum a member may not serve at all before the others have theirs.
+func (l *Live) served(ctx context.Context, s ops.State, member, fingerprint string) error {
+	if !s.View.Quorum {
+		return nil
+	}
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return err
+	}
+	p, ok := session.(engine.Presenter)
+	if !ok {
+		return nil
+	}
+	if shown, err := p.Present(ctx, member); err == nil && shown.Fingerprint != fingerprint {
+		return fmt.Errorf("the kubelet has not brought the certificate into the pod of %s yet: %w", member, engine.ErrNotReady)
+	}
+	return nil
+}
+
+// issuing has an issuer waited for that has not answered yet, and a person
+// called for one that can't be had.
+func issuing(c *v1alpha1.DatabaseCluster, err error) error {
+	switch {
+	case errors.Is(err, kube.ErrIssuing):
+		return fmt.Errorf("%w: %w", err, engine.ErrNotReady)
+	case errors.Is(err, kube.ErrAuthority) && c.Spec.TLS.Issuer != nil:
+		return &ops.Error{Kind: ops.NeedsHuman, Check: "authority", Message: "no authority was issued", Err: err,
+			Hint: fmt.Sprintf("kubectl describe %s -n %s shows what it can sign; the same command asks again", strings.ToLower(c.Spec.TLS.Issuer.String()), c.Namespace)}
+	}
+	return err
+}
+
+// authority changes which authorities there are, or hands their bundle out.
+func (l *Live) authority(ctx context.Context, s ops.State, action ops.Action) error {
+	switch action {
+	case ops.ActionAddCA:
+		return issuing(s.Cluster, l.Client.AddAuthority(ctx, s.Cluster, s.Operation.Spec.Authority))
+	case ops.ActionPromoteCA:
+		if s.Kube.Trust == nil || s.Kube.Trust.Next == nil {
+			return nil
+		}
+		return l.Client.PromoteAuthority(ctx, s.Cluster, s.Kube.Trust.Next.Fingerprint)
+	case ops.ActionDropCA:
+		return l.Client.DropAuthority(ctx, s.Cluster)
+	default:
+		var secrets []string
+		for _, leaf := range s.Kube.Leaves {
+			secrets = append(secrets, leaf.Secret)
+		}
+		return l.Client.DistributeTrust(ctx, s.Cluster, secrets)
+	}
+}

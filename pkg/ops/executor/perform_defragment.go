@@ -1,0 +1,120 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// measuredFor is how long the fill of a volume counts that was measured.
+const measuredFor = time.Minute
+
+// defragment lets the engine give space back, if the volume has the room that
+// this takes: an engine that fills its volume leaves it fuller than it was.
+func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.Result, error) {
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	d, ok := session.(engine.Defragmenter)
+	if !ok {
+		return ops.Result{}, engine.ErrReadOnly
+	}
+	var fill agent.Fill
+	if w, ok := l.Engine.(engine.Rewriter); ok {
+		if fill, err = l.measure(ctx, s, member, w.RewriteRemains()); err != nil {
+			return ops.Result{}, err
+		}
+		if fill.Remains > 0 && s.Fact(planner.FactRemains(member)) == "" {
+			return ops.Result{Facts: map[string]string{planner.FactRemains(member): s.Kube.Member(member).Pod.UID}}, nil
+		}
+		if need := w.RewriteRoom(s.View.Member(member)); fill.Free < need {
+			return ops.Result{}, volumeTooFull(s, member, fill, need)
+		}
+	}
+	if err := d.Defragment(ctx, member); errors.Is(err, engine.ErrNoSpace) {
+		// What the failed try left is found and removed by the next one.
+		return ops.Result{}, volumeTooFull(s, member, fill, 2*fill.Free)
+	} else if err != nil {
+		return ops.Result{}, err
+	}
+	return ops.Result{Facts: map[string]string{planner.FactDefragmented(member): "done"}}, nil
+}
+
+// measure has a pod of this tool on the member's node say how full its volume
+// is. A report that is not fresh is not used.
+func (l *Live) measure(ctx context.Context, s ops.State, member, remains string) (agent.Fill, error) {
+	name := member + "-measure"
+	h, err := l.helper(ctx, s, name, func() error {
+		c := s.Cluster
+		image, err := l.image(c, c.Spec.Version)
+		if err != nil {
+			return err
+		}
+		pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: s.Peers(member)})
+		if err != nil {
+			return fmt.Errorf("render the pod of %s: %w", member, err)
+		}
+		return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: kube.PurposeMeasure, Image: l.helperImage(c),
+			Args:  []string{"agent", "measure", "--dir", pod.DataDir, "--remains", remains, "--report", corev1.TerminationMessagePathDefault},
+			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true, Node: s.Kube.Member(member).Pod.Node})
+	})
+	if err != nil {
+		return agent.Fill{}, err
+	}
+	if !h.Done || h.Terminating {
+		return agent.Fill{}, fmt.Errorf("the fill of the volume of %s is being measured: %w", member, engine.ErrNotReady)
+	}
+	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+		return agent.Fill{}, fmt.Errorf("remove helper pod %s: %w", name, err)
+	}
+	if s.Now.Sub(h.Created) > measuredFor {
+		return agent.Fill{}, fmt.Errorf("the fill of the volume of %s is measured again: %w", member, engine.ErrNotReady)
+	}
+	fill, err := agent.ReadFill(h.Message)
+	if err != nil {
+		return agent.Fill{}, fmt.Errorf("measure the volume of %s: %w", member, err)
+	}
+	return fill, nil
+}
+
+// volumeTooFull refuses a defragmentation, and says how large the volumes have
+// to be. Where a volume is a directory of a larger disk, its size says nothing.
+func volumeTooFull(s ops.State, member string, fill agent.Fill, need int64) *ops.Error {
+	const mib, disk = 1 << 20, 1.3
+	name, volume := s.Cluster.Name, s.Kube.Member(member).Volume
+	has := volume.Capacity
+	if has.IsZero() {
+		has = s.Cluster.Spec.Storage.Size
+	}
+	e := &ops.Error{Kind: ops.Refused, Check: "volume-space", Message: fmt.Sprintf("the volume of %s is too full to defragment it: %d MiB of %d MiB are free, and it needs %d MiB for a copy of its data and for its log",
+		member, fill.Free/mib, fill.Total/mib, (need+mib-1)/mib)}
+	if float64(fill.Total) > disk*float64(has.Value()) {
+		e.Hint = fmt.Sprintf("its disk on node %s is shared with others and larger than the volume: make room there, then repeat the command", s.Kube.Member(member).Pod.Node)
+		return e
+	}
+	e.Hint = fmt.Sprintf("kubectl dbop resize %s --storage %s, then repeat the command", name, enlarged(has, need-fill.Free))
+	return e
+}
+
+// enlarged is a size with so much more room for files, in whole pieces of a
+// volume; file systems keep a part for themselves.
+func enlarged(has resource.Quantity, more int64) string {
+	piece := int64(1 << 30)
+	if has.Value() < piece {
+		piece = 128 << 20
+	}
+	want := has.Value() + more + more/4
+	return resource.NewQuantity((want+piece-1)/piece*piece, resource.BinarySI).String()
+}

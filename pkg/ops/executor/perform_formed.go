@@ -1,0 +1,46 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// recordFormed fixes the identity. A restored founder must first serve what
+// the backup held.
+func (l *Live) recordFormed(ctx context.Context, s ops.State) error {
+	if f := s.Formation(); s.Cluster.Spec.RestoreFrom != nil && f.ExpectedHash != "" {
+		session, err := l.connect(ctx, s.Cluster)
+		if err != nil {
+			return err
+		}
+		if err := servesBackup(ctx, session, f); err != nil {
+			return err
+		}
+	}
+	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.ClusterID = s.View.ClusterIDs[0] })
+}
+
+// servesBackup asks the founder. Its word for the very data that was seen to be
+// the backup's is enough; where it can't give it, all its keys are read.
+func servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Formation) error {
+	founder := f.Members[0]
+	if a, ok := session.(engine.Attester); ok && f.ExpectedMark != "" {
+		if yes, err := a.Attest(ctx, founder, f.ExpectedMark); err == nil && yes {
+			return nil
+		}
+	}
+	got, err := session.Fingerprint(ctx, founder)
+	if err != nil {
+		return fmt.Errorf("compare the restored data of %s: %w", founder, err)
+	}
+	if got.Keys != f.ExpectedKeys || got.Hash != f.ExpectedHash {
+		return &ops.Error{Kind: ops.NeedsHuman, Check: "restored-data",
+			Message: fmt.Sprintf("%s serves %d keys (%.12s), the backup held %d (%.12s)", founder, got.Keys, got.Hash, f.ExpectedKeys, f.ExpectedHash),
+			Hint:    "find out whether a client wrote already; if none did, restore another backup into a new cluster: kubectl dbop backup list"}
+	}
+	return nil
+}

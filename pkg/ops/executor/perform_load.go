@@ -1,0 +1,145 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// stagingDir is where a loader keeps the backup until it is a data directory, below the volume's mount.
+const stagingDir = ".dbop-load"
+
+// load puts a backup into the founder's volume. The loader pod runs the
+// target version's own restore tool and marks the volume when it is whole, so
+// a crash anywhere is mended by doing it again.
+func (l *Live) load(ctx context.Context, s ops.State, member string, report func(int64, int64)) error {
+	c, from := s.Cluster, s.Cluster.Spec.RestoreFrom
+	repo, err := l.repositories(c).Open(ctx, l.Namespace, from.Repository)
+	if err != nil {
+		return err
+	}
+	defer closing(repo)
+	m, err := repo.Get(ctx, from.Backup)
+	if err != nil {
+		return fmt.Errorf("find backup %s: %w", from.Backup, err)
+	}
+	if err := l.loadable(m, c.Spec.Version); err != nil {
+		return err
+	}
+	name := member + "-load"
+	helper, err := l.helper(ctx, s, name, func() error { return l.createLoader(ctx, c, member, name) })
+	if err != nil {
+		return err
+	}
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return l.Dialer.DialLoopback(ctx, l.Namespace, helper.Name, loadPort)
+	}
+	var loaded engine.Imprint
+	if !helper.Done {
+		if loaded, err = l.stream(ctx, repo, m, dial, report); err != nil {
+			return err
+		}
+	}
+	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+		return fmt.Errorf("remove loader pod %s: %w", name, err)
+	}
+	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+		f := c.Status.Formation
+		f.Loaded, f.ExpectedKeys, f.ExpectedHash, f.ExpectedMark = true, m.Facts.Keys, m.Facts.Hash, ""
+		// If the answer was lost, or speaks of other data, all keys are compared.
+		if loaded.Keys == m.Facts.Keys && loaded.Hash == m.Facts.Hash {
+			f.ExpectedMark = loaded.Mark
+		}
+	})
+}
+
+// loadable refuses a backup that this engine and version can't take.
+func (l *Live) loadable(m repository.Manifest, version string) error {
+	if m.Engine != l.Engine.Name() {
+		return &ops.Error{Kind: ops.Refused, Check: "wrong-engine", Message: fmt.Sprintf("backup %s is of %s, not of %s", m.ID, m.Engine, l.Engine.Name()),
+			Hint: "kubectl dbop backup list shows what there is"}
+	}
+	if err := l.Engine.CheckRestore(m.Version, version); err != nil {
+		return ops.Refusal(err)
+	}
+	return nil
+}
+
+// helper returns the named helper pod, made first if it is not there; ErrNotReady while it starts.
+func (l *Live) helper(ctx context.Context, s ops.State, name string, create func() error) (kube.Helper, error) {
+	for _, h := range s.Kube.Helpers {
+		switch {
+		case h.Name != name:
+		case h.Failed:
+			if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+				return h, fmt.Errorf("remove failed helper pod %s: %w", name, err)
+			}
+			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name, cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
+		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > planner.Patience:
+			return h, helperStuck(l.Namespace, h)
+		default:
+			return h, nil
+		}
+	}
+	if err := create(); err != nil {
+		return kube.Helper{}, fmt.Errorf("start helper pod %s: %w", name, err)
+	}
+	return kube.Helper{}, fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
+}
+
+// stream sends the backup's bytes to a loader.
+func (l *Live) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.Imprint, error) {
+	if agent.Ready(ctx, dial) != nil {
+		return engine.Imprint{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
+	}
+	r, _, err := repo.Reader(ctx, m.ID)
+	if err != nil {
+		return engine.Imprint{}, err // it names the backup and what is wrong with it
+	}
+	defer closing(r)
+	loaded, err := agent.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) })
+	if err != nil {
+		return engine.Imprint{}, fmt.Errorf("load backup %s: %w", m.ID, err)
+	}
+	return loaded, nil
+}
+
+// createLoader makes volume and loader pod of a restored founder.
+func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string) error {
+	if err := l.Client.ApplyVolume(ctx, c, member); err != nil {
+		return err
+	}
+	image, err := l.image(c, c.Spec.Version)
+	if err != nil {
+		return err
+	}
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: []string{member}})
+	if err != nil {
+		return err
+	}
+	var imprint []string
+	if _, ok := l.Engine.(engine.Imprinter); ok {
+		imprint = []string{"--imprint", l.Engine.Name()}
+	}
+	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: kube.PurposeLoad,
+		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
+		Command: append([]string{kube.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, imprint...)...)})
+}
+
+// loadArgs are the arguments of the agent that loads into DataDir, after which
+// it does what further flags ask for.
+func (l *Live) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision bool, further ...string) []string {
+	token := c.Status.Formation.Token
+	args := []string{"agent", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token}
+	args = append(append(args, further...), "--")
+	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: agent.FileToken, DataDir: agent.OutToken, KeepRevision: keepRevision})...)
+}

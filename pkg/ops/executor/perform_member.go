@@ -1,0 +1,199 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// start creates certificate, volume and workload of the members, side by
+// side: founders must meet each other, and joiners come one at a time anyway.
+func (l *Live) start(ctx context.Context, s ops.State, members []string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, m := range members {
+		g.Go(func() error {
+			if err := l.Client.EnsureMemberCertificate(ctx, s.Cluster, m); err != nil {
+				return fmt.Errorf("create the certificate of %s: %w", m, err)
+			}
+			if err := l.applyVolume(ctx, s, m); err != nil {
+				return fmt.Errorf("create the volume of %s: %w", m, err)
+			}
+			_, err := l.applyWorkload(ctx, s, m)
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// applyWorkload renders a member's workload as the cluster wants it now.
+func (l *Live) applyWorkload(ctx context.Context, s ops.State, member string) (kube.Applied, error) {
+	in, err := l.workload(s.Cluster, member, s.Peers(member), !s.Formed() && s.Cluster.Spec.RestoreFrom == nil)
+	if err != nil {
+		return kube.Applied{}, err
+	}
+	applied, err := l.Client.ApplyWorkload(ctx, in)
+	if err != nil {
+		return kube.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
+	}
+	return applied, nil
+}
+
+// workload is what a member's workload is built from.
+func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (kube.WorkloadInput, error) {
+	image, err := l.image(c, c.Spec.Version)
+	if err != nil {
+		return kube.WorkloadInput{}, err
+	}
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: peers, Bootstrap: bootstrap})
+	if err != nil {
+		return kube.WorkloadInput{}, fmt.Errorf("render the pod of %s: %w", member, err)
+	}
+	settings, err := planner.SettingsDigest(l.Engine, c)
+	if err != nil {
+		return kube.WorkloadInput{}, fmt.Errorf("render the pod of %s: %w", member, err)
+	}
+	return kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: bootstrap,
+		Renderer: l.Tool, Rendering: l.rendering(c)}, nil
+}
+
+// seal takes the founding words out of the members' templates.
+func (l *Live) seal(ctx context.Context, s ops.State, members []string) error {
+	for _, m := range members {
+		if err := l.Client.SealWorkload(ctx, s.Cluster.Namespace, m, l.Engine.Seal); err != nil {
+			return fmt.Errorf("seal the workload of %s: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// prepare lets the engine make its members ready for the wanted version.
+func (l *Live) prepare(ctx context.Context, s ops.State, members []string) (ops.Result, error) {
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	target := s.Cluster.Spec.Version
+	if p, ok := session.(engine.Preparer); ok {
+		if err := p.PrepareUpgrade(ctx, members, target); err != nil {
+			return ops.Result{}, err
+		}
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: target}}, nil
+}
+
+// restart deletes the pod that the record names, or else the one that was
+// seen. Who asks for a restart also gets the template of this program, and
+// nobody restarts with a template that somebody changed.
+func (l *Live) restart(ctx context.Context, s ops.State, member string) error {
+	uid, verb := s.Kube.Member(member).Pod.UID, s.Verb()
+	if verb == v1alpha1.VerbRestart || verb == v1alpha1.VerbRepair && s.Operation.Spec.Authority == "" {
+		uid = s.Operation.Spec.Pods[member]
+	}
+	if slices.Contains(health.Tampered(s), member) || verb == v1alpha1.VerbRestart && slices.Contains(planner.Drifted(s), member) {
+		if err := l.renderAnew(ctx, s, member); err != nil {
+			return err
+		}
+	}
+	return l.renewPod(ctx, s, member, uid)
+}
+
+// renderAnew applies a template that the workload's controller must have seen
+// before a pod is deleted: one made from the old template would restart twice.
+func (l *Live) renderAnew(ctx context.Context, s ops.State, member string) error {
+	applied, err := l.applyWorkload(ctx, s, member)
+	if err != nil {
+		return err
+	}
+	if !applied.Observed {
+		return fmt.Errorf("the workload controller has not seen the new template of %s: %w", member, engine.ErrNotReady)
+	}
+	return nil
+}
+
+// renewPod deletes exactly that pod; its workload makes another.
+func (l *Live) renewPod(ctx context.Context, s ops.State, member, uid string) error {
+	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), uid); err != nil {
+		return fmt.Errorf("restart %s: %w", member, err)
+	}
+	return nil
+}
+
+// renew gives a member its new template, then restarts its pod. done says of a
+// pod that it was made from the new one.
+func (l *Live) renew(ctx context.Context, s ops.State, member string, done func(kube.Pod) bool) error {
+	if err := l.renderAnew(ctx, s, member); err != nil {
+		return err
+	}
+	pod := s.Kube.Member(member).Pod
+	if !pod.Exists || done(pod) {
+		return nil
+	}
+	return l.renewPod(ctx, s, member, pod.UID)
+}
+
+// stop deletes workloads and sees their pods gone; volumes stay.
+func (l *Live) stop(ctx context.Context, s ops.State, members []string) error {
+	going := ""
+	for _, m := range members {
+		k := s.Kube.Member(m)
+		if k.Workload.Exists && !k.Workload.Terminating {
+			if err := l.Client.DeleteWorkload(ctx, s.Cluster.Namespace, m, k.Workload.UID); err != nil {
+				return fmt.Errorf("stop %s: %w", m, err)
+			}
+		}
+		if k.Pod.Exists && !k.Pod.Terminating {
+			if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
+				return fmt.Errorf("stop the pod of %s: %w", m, err)
+			}
+		}
+		if k.Workload.Exists || k.Pod.Exists {
+			going = m
+		}
+	}
+	if going != "" {
+		return notGone(going)
+	}
+	return nil
+}
+
+// retire stops a member that the database does not list any more, then drops its volume.
+func (l *Live) retire(ctx context.Context, s ops.State, member string) error {
+	if err := l.stop(ctx, s, []string{member}); err != nil {
+		return err
+	}
+	if err := l.Client.DeleteMemberCertificate(ctx, s.Cluster.Namespace, member); err != nil {
+		return fmt.Errorf("delete the certificate of %s: %w", member, err)
+	}
+	return l.deleteVolumes(ctx, s, []string{member})
+}
+
+// deleteVolumes drops volumes and sees them gone.
+func (l *Live) deleteVolumes(ctx context.Context, s ops.State, members []string) error {
+	going := ""
+	for _, m := range members {
+		v := s.Kube.Member(m).Volume
+		if !v.Exists {
+			continue
+		}
+		going = "the volume of " + m
+		if v.Terminating {
+			continue
+		}
+		if err := l.Client.DeleteVolume(ctx, s.Cluster.Namespace, v1alpha1.VolumeName(m), v.UID); err != nil {
+			return fmt.Errorf("drop the volume of %s: %w", m, err)
+		}
+	}
+	if going != "" {
+		return notGone(going)
+	}
+	return nil
+}

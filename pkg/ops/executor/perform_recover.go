@@ -1,0 +1,208 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// salvageSource is where the volume to salvage appears, read-only.
+const salvageSource = "/source"
+
+// logRoom is what a copy needs beyond the data file: the log is kept in
+// segments of 64 MiB, of which a few wait to be dropped.
+const logRoom = 512 << 20
+
+// forgetPods removes pods that no kubelet will ever confirm gone.
+func (l *Live) forgetPods(ctx context.Context, s ops.State, members []string) error {
+	for _, m := range members {
+		k := s.Kube.Member(m)
+		if !health.OnLostNode(s, k) {
+			continue
+		}
+		if err := l.Client.ForgetPod(ctx, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
+			return fmt.Errorf("forget the pod of %s: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// fence stops members, and lets go of the pods of those whose node a person
+// called dead, once no workload would make them anew.
+func (l *Live) fence(ctx context.Context, s ops.State, members []string) error {
+	for _, m := range members {
+		if k := s.Kube.Member(m); !k.Workload.Exists && health.OnLostNode(s, k) {
+			if err := l.forgetPods(ctx, s, []string{m}); err != nil {
+				return err
+			}
+		}
+	}
+	return l.stop(ctx, s, members)
+}
+
+// examine has a pod of this tool read a member's volume, and takes its report.
+func (l *Live) examine(ctx context.Context, s ops.State, member string) (ops.Result, error) {
+	name := member + "-examine"
+	h, err := l.helper(ctx, s, name, func() error {
+		pod, err := l.salvagePod(s, member)
+		if err != nil {
+			return err
+		}
+		return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster, Purpose: kube.PurposeExamine, Image: l.helperImage(s.Cluster),
+			Args:  []string{"agent", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report", corev1.TerminationMessagePathDefault},
+			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true})
+	})
+	if err != nil {
+		return ops.Result{}, outOfReach(err, member)
+	}
+	if !h.Done {
+		return ops.Result{}, fmt.Errorf("the volume of %s is being read: %w", member, engine.ErrNotReady)
+	}
+	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", name, err)
+	}
+	if _, err := agent.ReadReport(h.Message); err != nil {
+		return ops.Result{}, fmt.Errorf("examine the volume of %s: %w", member, err)
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(member): h.Message}}, nil
+}
+
+// outOfReach says what to do about a volume that no node can mount.
+func outOfReach(err error, member string) error {
+	stuck, ok := errors.AsType[*ops.Error](err)
+	if ok && (stuck.Check == string(kube.ProblemUnschedulable) || stuck.Check == string(kube.ProblemVolume)) {
+		again := *stuck
+		again.Hint = "if the volume of " + member + " is on a node that is dead for good, leave it out of account: --without " + member
+		return &again
+	}
+	return err
+}
+
+// salvage copies the most advanced data into a throw-away pod, has the copy
+// served there by itself, and backs that up. What runs there is reached by
+// port-forward alone, and its volume is only ever read.
+func (l *Live) salvage(ctx context.Context, s ops.State, member string, report func(int64, int64)) (ops.Result, error) {
+	op, t := s.Operation, l.salvaged(s)
+	pod := v1alpha1.PodName(t.Name)
+	for _, h := range s.Kube.Helpers {
+		if h.Name == pod && h.Failed {
+			return ops.Result{}, l.notSalvaged(ctx, h, member)
+		}
+	}
+	h, err := l.helper(ctx, s, pod, func() error { return l.createSalvager(ctx, s, t, member) })
+	if err != nil {
+		return ops.Result{}, outOfReach(err, member)
+	}
+	if !h.Running {
+		return ops.Result{}, fmt.Errorf("the copy of %s is being made and started: %w", member, engine.ErrNotReady)
+	}
+	if err := l.backUpSalvaged(ctx, s, t, member, report); err != nil {
+		return ops.Result{}, err
+	}
+	if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", pod, err)
+	}
+	return l.backedUp(ctx, op, nil)
+}
+
+// notSalvaged is the end of a pod that could not serve the copy. The next try
+// begins anew.
+func (l *Live) notSalvaged(ctx context.Context, h kube.Helper, member string) error {
+	if err := l.Client.DeleteHelper(ctx, l.Namespace, h.Name); err != nil {
+		return fmt.Errorf("remove failed helper pod %s: %w", h.Name, err)
+	}
+	return &ops.Error{Kind: ops.NeedsHuman, Check: "salvage", Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member, cmp.Or(h.Message, "it left no message")),
+		Hint: fmt.Sprintf("the same command tries again; to leave this data out of account: --without %s; to use a backup: --method backup", member)}
+}
+
+// salvaged is the cluster of one member that serves the copy.
+func (l *Live) salvaged(s ops.State) *v1alpha1.DatabaseCluster {
+	sum := sha256.Sum256([]byte(s.Operation.Name))
+	t := &v1alpha1.DatabaseCluster{}
+	t.Name, t.Namespace = "salvage-"+hex.EncodeToString(sum[:4]), l.Namespace
+	like := s.Cluster.Spec
+	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: like.Engine, Version: like.Version, Image: like.Image, Members: 1, Registry: like.Registry, HelperImage: like.HelperImage,
+		Storage: like.Storage, TLS: v1alpha1.TLS{Disabled: true}}
+	t.Status.Formation = &v1alpha1.Formation{Token: t.Name, Members: []string{t.Name}}
+	return t
+}
+
+// salvagePod renders the pod that serves a copy.
+func (l *Live) salvagePod(s ops.State, member string) (engine.Pod, error) {
+	salvager, ok := l.Engine.(engine.Salvager)
+	if !ok {
+		return engine.Pod{}, fmt.Errorf("recover the data of %s: engine %s can't", member, l.Engine.Name())
+	}
+	t := l.salvaged(s)
+	image, err := l.image(t, t.Spec.Version)
+	if err != nil {
+		return engine.Pod{}, err
+	}
+	return salvager.SalvagePod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version, Peers: []string{t.Name}})
+}
+
+func (l *Live) createSalvager(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string) error {
+	pod, err := l.salvagePod(s, member)
+	if err != nil {
+		return err
+	}
+	data := planner.Planner{E: l.Engine, S: s}.Examined([]string{member})[0]
+	room := resource.NewQuantity(data.Bytes+logRoom, resource.BinarySI)
+	from := path.Join(salvageSource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
+	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: kube.PurposeSalvage,
+		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, SourceClaim: v1alpha1.VolumeName(member), SourcePath: salvageSource,
+		Command:   []string{kube.InstalledBinary, "agent", "copy", "--from", from, "--to", pod.DataDir},
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}}, Then: &pod.Container})
+}
+
+// backUpSalvaged streams what the copy serves into the repository. A backup
+// of this operation that is whole already is the one.
+func (l *Live) backUpSalvaged(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string, report func(int64, int64)) error {
+	access := engine.Access{Cluster: t, Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
+		return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
+	}}
+	if s.Cluster.Spec.Auth.Enabled {
+		// The data is this very cluster's, and so are its passwords.
+		access.Credentials = l.passwords(s.Cluster, v1alpha1.PasswordSecret(s.Cluster.Name, v1alpha1.AdminUser))
+	}
+	session, err := l.Engine.Connect(access)
+	if err != nil {
+		return err
+	}
+	defer closing(session)
+	source := session.Observe(ctx, []string{t.Name}).Member(t.Name)
+	if !source.Serving {
+		return fmt.Errorf("the copy of %s does not serve yet: %w", member, engine.ErrNotReady)
+	}
+	op := s.Operation
+	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
+	if err != nil {
+		return err
+	}
+	defer closing(repo)
+	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
+		return nil
+	}
+	data := planner.Planner{E: l.Engine, S: s}.Examined([]string{member})[0]
+	_, err = l.streamTo(ctx, repo, op, session, source, longest(s, member), repository.Manifest{
+		ClusterID: s.Formation().ClusterID, Member: member, Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
+	return err
+}

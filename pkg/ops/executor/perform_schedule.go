@@ -1,0 +1,132 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// schedule makes or changes what takes backups.
+func (l *Live) schedule(ctx context.Context, s ops.State) error {
+	c := s.Cluster
+	at, err := repository.ParseLocation(c.Spec.Backup.Repository)
+	if err != nil {
+		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Hint: `name one as "pvc:CLAIM"`, Err: err}
+	}
+	in := kube.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Suspended: c.Spec.Stopped,
+		Image: planner.ScheduleImage(s), Since: s.Now}
+	if have := s.Kube.Schedule; have.Exists() && s.Verb() != v1alpha1.VerbSchedule && in.Image == "" {
+		in.Image = have.Image
+	}
+	if in.Image == "" {
+		in.Image = l.helperImage(c)
+	}
+	switch have := s.Kube.Schedule; { // a repeat must say the same
+	case have.Exists() && have.Policy == in.Policy:
+		in.Since = have.Since
+	case s.Operation != nil:
+		in.Since = s.Operation.Status.StartedAt.Time
+	}
+	return l.Client.ApplySchedule(ctx, in, planner.CronJobAlone(s))
+}
+
+// prune deletes what the schedule's retention lets go. Each deletion is whole
+// or not at all, and a repeat looks at what is left.
+func (l *Live) prune(ctx context.Context, s ops.State) (ops.Result, error) {
+	op := s.Operation
+	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer closing(repo)
+	all, err := repo.List(ctx, l.Name)
+	if _, err := repository.SplitDamaged(err); err != nil {
+		return ops.Result{}, err // damaged backups count for nothing and stay
+	}
+	clusters, err := l.Store.ListClusters(ctx, l.Namespace, "")
+	if err != nil {
+		return ops.Result{}, err
+	}
+	operations, err := l.Store.ListOperations(ctx, l.Namespace, "")
+	if err != nil {
+		return ops.Result{}, err
+	}
+	needed, n := Needed(clusters, operations), 0
+	for _, m := range repository.Surplus(all, l.Name, l.Namespace, int(op.Spec.Keep)) {
+		if needed[m.ID] {
+			continue
+		}
+		switch err := repo.Delete(ctx, m.ID); {
+		case err == nil:
+			n++
+		case errors.Is(err, repository.ErrNotFound), errors.Is(err, repository.ErrBusy): // gone, or in use until the next time
+		default:
+			return ops.Result{}, fmt.Errorf("delete backup %s: %w", m.ID, err)
+		}
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactPruned: strconv.Itoa(n)}}, nil
+}
+
+// Needed names the backups that somebody is about to load: these stay until
+// the next time, however old they are.
+func Needed(clusters []v1alpha1.DatabaseCluster, operations []v1alpha1.Operation) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range clusters {
+		if f := c.Status.Formation; c.Spec.RestoreFrom != nil && (f == nil || f.ClusterID == "") {
+			out[c.Spec.RestoreFrom.Backup] = true
+		}
+	}
+	for _, o := range operations {
+		if o.Active() && o.Spec.Source != nil {
+			out[o.Spec.Source.Backup] = true
+		}
+	}
+	return out
+}
+
+// LookAtSchedule has the world look at all that takes backups from now on.
+func (l *Live) LookAtSchedule() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.schedules = true
+}
+
+// LookAtAll has a world look at all that takes scheduled backups, too, as far as
+// that may be read.
+func LookAtAll(w ops.World) {
+	if l, ok := w.(*Live); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.whole = true
+	}
+}
+
+// scheduleFacts looks at the schedule where one is wanted, or where it is what
+// an operation is about.
+func (l *Live) scheduleFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
+	l.mu.Lock()
+	asked := l.schedules
+	parts := asked || (l.certificates || l.whole) && c.Spec.Backup.Schedule != ""
+	l.mu.Unlock()
+	if !parts && c.Spec.Backup.Schedule == "" {
+		return nil
+	}
+	in := kube.ScheduleInput{Cluster: c}
+	if at, err := repository.ParseLocation(c.Spec.Backup.Repository); err == nil && c.Status.Formation != nil && c.Status.Formation.ClusterID != "" {
+		in.Policy, in.Claim, in.SubPath = c.Spec.Backup, at.Claim, at.Path
+	}
+	have, differences, err := l.Client.ScheduleFacts(ctx, in, parts)
+	if _, forbidden := errors.AsType[*kube.ForbiddenError](err); forbidden && !asked {
+		s.Kube.Unexamined = append(s.Kube.Unexamined, "roles, role bindings and service accounts")
+		have, differences, err = l.Client.ScheduleFacts(ctx, in, false)
+	}
+	s.Kube.Schedule, s.Kube.Differences = have, append(s.Kube.Differences, differences...)
+	return err
+}

@@ -1,0 +1,175 @@
+package executor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// verify restores the operation's backup into a throw-away member, compares
+// key by key through the fingerprint, and stamps the backup.
+func (l *Live) verify(ctx context.Context, s ops.State, _ ops.Step, report func(int64, int64)) (ops.Result, error) {
+	op := s.Operation
+	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer closing(repo)
+	if err := l.VerifyBackup(ctx, s, repo, op.Spec.Backup, report); err != nil {
+		return ops.Result{}, err
+	}
+	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup, Time: metav1.NewTime(l.Client.Now())}
+	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastVerifiedBackup = ref }); err != nil {
+		return ops.Result{}, fmt.Errorf("note the verified backup on the cluster: %w", err)
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactVerified: op.Spec.Backup}}, nil
+}
+
+// VerifyBackup does one turn of a verification; ErrNotReady (wrapped) asks for
+// another after a new observation. The throw-away member holds a copy of real
+// data: it serves on its own loopback only and is removed at the end, and by
+// its deadline if nobody comes back.
+func (l *Live) VerifyBackup(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
+	err := l.verifyTurn(ctx, s, repo, id, report)
+	if err == nil || errors.Is(err, engine.ErrNotReady) {
+		return err
+	}
+	if left := l.EndVerification(ctx, s.Cluster, id); left != nil {
+		return errors.Join(err, left)
+	}
+	return err
+}
+
+// EndVerification deletes the throw-away member of a verification that is not
+// continued; without one it does nothing.
+func (l *Live) EndVerification(ctx context.Context, like *v1alpha1.DatabaseCluster, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
+	defer cancel()
+	pod := v1alpha1.PodName(throwAwayName(like, id))
+	if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+		return fmt.Errorf("remove helper pod %s: %w", pod, err)
+	}
+	return nil
+}
+
+func (l *Live) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
+	m, err := repo.Get(ctx, id)
+	if err != nil {
+		return fmt.Errorf("find backup %s: %w", id, err)
+	}
+	t := l.throwAway(s.Cluster, m)
+	if err := l.loadable(m, t.Spec.Version); err != nil {
+		return err
+	}
+	pod := v1alpha1.PodName(t.Name)
+	helper, err := l.helper(ctx, s, pod, func() error { return l.createThrowAway(ctx, s.Cluster, t, m.Facts.Auth) })
+	if err != nil {
+		return err
+	}
+	if helper.Done {
+		// It stopped before it was asked; a pod that has ended never runs again.
+		if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+			return fmt.Errorf("remove helper pod %s: %w", pod, err)
+		}
+		return fmt.Errorf("the restored member stopped and is made again: %w", engine.ErrNotReady)
+	}
+	if !helper.Running {
+		dial := func(ctx context.Context) (net.Conn, error) {
+			return l.Dialer.DialLoopback(ctx, l.Namespace, pod, loadPort)
+		}
+		if _, err := l.stream(ctx, repo, m, dial, report); err != nil {
+			return err
+		}
+		return fmt.Errorf("the restored member is starting: %w", engine.ErrNotReady)
+	}
+	if err := l.compare(ctx, t, m); err != nil {
+		return err
+	}
+	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: t.Spec.Version, Tool: l.Tool}); err != nil {
+		return fmt.Errorf("stamp backup %s: %w", id, err)
+	}
+	return l.Client.DeleteHelper(ctx, l.Namespace, pod)
+}
+
+// throwAway is the cluster of one member that serves the restored copy. Every
+// cluster has one of its own: two may verify the same backup at once.
+func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) *v1alpha1.DatabaseCluster {
+	t := &v1alpha1.DatabaseCluster{}
+	t.Name, t.Namespace = throwAwayName(like, m.ID), l.Namespace
+	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1, TLS: v1alpha1.TLS{Disabled: true}}
+	if near, err := l.Engine.Catalog().Nearest(m.Version); err == nil {
+		t.Spec.Version = near.Version
+	}
+	if like != nil {
+		t.Spec.Registry, t.Spec.HelperImage, t.Spec.Storage = like.Spec.Registry, like.Spec.HelperImage, like.Spec.Storage
+		if like.Spec.Version == m.Version && like.Spec.Image != "" {
+			t.Spec.Image, t.Spec.Version = like.Spec.Image, m.Version
+		}
+	}
+	t.Status.Formation = &v1alpha1.Formation{Token: "verify-" + m.ID, Members: []string{t.Name}}
+	return t
+}
+
+func throwAwayName(like *v1alpha1.DatabaseCluster, id string) string {
+	if like != nil {
+		id = like.Name + "/" + id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "verify-" + hex.EncodeToString(sum[:4])
+}
+
+// createThrowAway makes the throw-away member. If its data demands credentials
+// the copy is unlocked: nobody else can reach it, and the password of the time
+// of the backup may be gone.
+func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, locked bool) error {
+	image, err := l.image(t, t.Spec.Version)
+	if err != nil {
+		return err
+	}
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version, Peers: []string{t.Name}, Loopback: true})
+	if err != nil {
+		return err
+	}
+	var unlock []string
+	if _, ok := l.Engine.(engine.Unlocker); ok && locked {
+		unlock = []string{"--unlock", l.Engine.Name()}
+	}
+	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: kube.PurposeVerify,
+		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, Then: &pod.Container,
+		Command: append([]string{kube.InstalledBinary}, l.loadArgs(t, t.Name, pod, true, unlock...)...)})
+}
+
+// compare asks the restored member for its fingerprint.
+func (l *Live) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m repository.Manifest) error {
+	session, err := l.Engine.Connect(engine.Access{Cluster: t, Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
+		return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
+	}})
+	if err != nil {
+		return err
+	}
+	defer closing(session)
+	if v := session.Observe(ctx, []string{t.Name}); !v.Member(t.Name).Serving {
+		return fmt.Errorf("the restored member does not serve yet: %w", engine.ErrNotReady)
+	}
+	got, err := session.Fingerprint(ctx, t.Name)
+	if err != nil {
+		return fmt.Errorf("read the restored data: %w", err)
+	}
+	if got.Keys != m.Facts.Keys || got.Hash != m.Facts.Hash {
+		return &ops.Error{Kind: ops.NeedsHuman, Check: "verification",
+			Message: fmt.Sprintf("backup %s restores to %d keys (%.12s), but %d (%.12s) were backed up", m.ID, got.Keys, got.Hash, m.Facts.Keys, m.Facts.Hash),
+			Hint:    "do not rely on it: take another with kubectl dbop backup"}
+	}
+	return nil
+}

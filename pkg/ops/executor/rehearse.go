@@ -1,0 +1,142 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// Rehearse implements Rehearser. Whatever else goes wrong here is told by the
+// step itself.
+func (l *Live) Rehearse(ctx context.Context, s ops.State, step ops.Step) error {
+	switch step.Action {
+	case ops.ActionServices:
+		return l.rehearseFounding(ctx, s)
+	case ops.ActionGrow:
+		return l.rehearseGrowth(ctx, s, step)
+	case ops.ActionBackup:
+		return l.rehearseBackup(ctx, s, s.View.Member(step.Member()).DataBytes)
+	case ops.ActionSalvage:
+		return l.rehearseBackup(ctx, s, 0)
+	case ops.ActionStart:
+		return l.findClass(ctx, s, step.Members)
+	case ops.ActionLoad:
+		if err := l.findClass(ctx, s, step.Members); err != nil {
+			return err
+		}
+		return l.rehearseLoad(ctx, s)
+	case ops.ActionSchedule:
+		_, err := l.findRepository(ctx, s.Cluster.Spec.Backup.Repository)
+		return err
+	}
+	return nil
+}
+
+// rehearseFounding proves that a new cluster has a namespace, and a place for
+// the backups that it is to have by default.
+func (l *Live) rehearseFounding(ctx context.Context, s ops.State) error {
+	if err := l.Client.FindNamespace(ctx, l.Namespace); err != nil {
+		return err
+	}
+	url := s.Cluster.Spec.Backup.Repository
+	if url == "" || !ops.Bootstraps(s.Operation) {
+		return nil
+	}
+	_, err := l.findRepository(ctx, url)
+	return err
+}
+
+// rehearseBackup proves that a backup of that many bytes can be written.
+func (l *Live) rehearseBackup(ctx context.Context, s ops.State, bytes int64) error {
+	url := s.Operation.Spec.Repository
+	return l.rehearse(ctx, s, url, func(r repository.Repository) error {
+		hint := "name a repository that can be written to"
+		if s.Verb() != v1alpha1.VerbBackup {
+			hint += "; --skip-backup goes on without a backup"
+		}
+		free, err := r.Probe(ctx)
+		switch {
+		case err != nil:
+			return &ops.Error{Kind: ops.Refused, Check: "repository", Message: "no backup can be written to " + url + "; nothing was changed", Hint: hint, Err: err}
+		case free >= 0 && free < bytes:
+			return &ops.Error{Kind: ops.Refused, Check: "repository-space", Hint: "delete old backups, make room there, or " + hint, Err: repository.ErrNoSpace,
+				Message: fmt.Sprintf("%s has %d bytes free, and the backup needs about %d; nothing was changed", url, free, bytes)}
+		}
+		return nil
+	})
+}
+
+// rehearseLoad proves that the backup to restore is there and can be loaded.
+// The backup that the operation itself is about to make is not there yet.
+func (l *Live) rehearseLoad(ctx context.Context, s ops.State) error {
+	source := ops.EpochSource(s.Operation)
+	if source.Repository == "" || source.Backup == s.Operation.Spec.Backup {
+		return nil
+	}
+	return l.rehearse(ctx, s, source.Repository, func(r repository.Repository) error {
+		m, err := r.Get(ctx, source.Backup)
+		if err != nil {
+			return &ops.Error{Kind: ops.Refused, Check: "backup", Message: fmt.Sprintf("backup %s can't be restored from %s; nothing was changed", source.Backup, source.Repository),
+				Hint: "kubectl dbop backup list --repository " + source.Repository, Err: err}
+		}
+		return l.loadable(m, s.Cluster.Spec.Version)
+	})
+}
+
+// rehearse opens a repository for a check. A dry run makes no helper pod: it
+// looks only for the claim.
+func (l *Live) rehearse(ctx context.Context, s ops.State, url string, check func(repository.Repository) error) error {
+	at, err := l.findRepository(ctx, url)
+	if err != nil || l.ReadOnly && at.Kind == repository.KindClaim && l.Mounted[at.String()] == "" {
+		return err
+	}
+	r, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, url)
+	if err != nil {
+		return err
+	}
+	defer closing(r)
+	return check(r)
+}
+
+// findRepository refuses a URL that no repository can have and a claim that
+// does not exist, before a pod waits for that claim. A claim that waits for its
+// first consumer exists. Without the right to read claims only the URL is judged.
+func (l *Live) findRepository(ctx context.Context, url string) (repository.Location, error) {
+	at, err := ops.ParseRepository(url)
+	if err != nil || at.Kind != repository.KindClaim || l.Mounted[at.String()] != "" {
+		return at, err
+	}
+	if err := l.Client.FindClaim(ctx, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
+		return at, &ops.Error{Kind: ops.Refused, Check: "claim", Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace, url),
+			Hint: "create that claim, or name another repository"}
+	}
+	return at, nil
+}
+
+// findClass refuses a storage class that does not exist, where a volume is to
+// be made of it: no dry run of the API server looks at that, and the members
+// would wait for their volumes.
+func (l *Live) findClass(ctx context.Context, s ops.State, members []string) error {
+	name := s.Cluster.Spec.Storage.ClassName
+	made := func(m string) bool { return !s.Kube.Member(m).Volume.Exists }
+	if name == nil || *name == "" || !slices.ContainsFunc(members, made) {
+		return nil
+	}
+	found, others, err := l.Client.FindClass(ctx, *name)
+	if err != nil || found {
+		return err
+	}
+	hint := "name one that exists: " + strings.Join(others, ", ")
+	if len(others) == 0 {
+		hint = "ask an administrator for a storage class: the Kubernetes cluster has none"
+	}
+	return &ops.Error{Kind: ops.Refused, Check: "storage-class", Hint: hint,
+		Message: fmt.Sprintf("there is no storage class %s, so %s can't have volumes; nothing was changed", *name, s.Cluster.Name)}
+}

@@ -1,0 +1,151 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// Repositories opens repositories by their URL. A directory is opened as it
+// is; a claim through a helper pod that mounts it, lives as long as the opened
+// repository and ends by itself if this process dies.
+type Repositories struct {
+	Client *kube.Client
+	Dialer *kube.Dialer
+	// Image runs the helper pod.
+	Image string
+	// Mounted are directories of this very pod, by the URLs of the claims that
+	// are mounted there: these need no helper.
+	Mounted map[string]string
+	// NoDirectories refuses every other directory: nothing that is written to
+	// this pod outlives it.
+	NoDirectories bool
+}
+
+// helperDeadline bounds the start of a helper pod.
+const helperDeadline = 2 * time.Minute
+
+// Where helpers listen, on their own loopback, and where they mount a repository's claim.
+const (
+	servePort      = 8600
+	serveAddress   = "127.0.0.1:8600"
+	loadPort       = 8601
+	loadAddress    = "127.0.0.1:8601"
+	repositoryRoot = "/repository"
+)
+
+// Open opens the repository; Close of it is the caller's.
+func (r *Repositories) Open(ctx context.Context, namespace, url string) (repository.Repository, error) {
+	at, err := ops.ParseRepository(url)
+	if err != nil {
+		return nil, err
+	}
+	if at.Kind == repository.KindDirectory && r.NoDirectories {
+		return nil, &ops.Error{Kind: ops.Refused, Check: "repository", Message: url + " is a directory of one machine, which an operator does not have",
+			Hint: `name a repository as "pvc:CLAIM"; or repeat the command on that machine`}
+	}
+	if at.Kind == repository.KindDirectory {
+		return repository.NewDirectory(at.Path)
+	}
+	if dir, ok := r.Mounted[at.String()]; ok {
+		return repository.NewDirectory(dir)
+	}
+	return r.openClaim(ctx, namespace, url, at)
+}
+
+func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at repository.Location) (repository.Repository, error) {
+	random := make([]byte, 3)
+	if _, err := rand.Read(random); err != nil {
+		return nil, fmt.Errorf("choose a name for the helper pod: %w", err)
+	}
+	name := "dbop-repository-" + hex.EncodeToString(random)
+	spec := kube.HelperSpec{Name: name, Namespace: namespace, Purpose: kube.PurposeRepository, Image: r.Image,
+		Args:  []string{"agent", "serve", "--root", repositoryRoot, "--listen", serveAddress},
+		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return r.Dialer.DialLoopback(ctx, namespace, name, servePort)
+	}
+	remote := repository.NewRemote(url, dial)
+	repo := &claimed{Repository: remote, client: r.Client, namespace: namespace, pod: name}
+	if err := r.Client.CreateHelper(ctx, spec); err != nil {
+		// The answer may be lost and the pod there.
+		_ = repo.Close()
+		return nil, fmt.Errorf("start a helper pod for %s: %w", url, err)
+	}
+	if err := r.await(ctx, namespace, name, remote); err != nil {
+		_ = repo.Close()
+		return nil, fmt.Errorf("open %s: %w", url, err)
+	}
+	return repo, nil
+}
+
+// await returns when the helper answers, or says why it never will.
+func (r *Repositories) await(ctx context.Context, namespace, name string, remote *repository.Remote) error {
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, helperDeadline)
+	defer cancel()
+	tick := time.NewTicker(ops.FirstBackoff)
+	defer tick.Stop()
+	for {
+		h, err := r.Client.Helper(ctx, namespace, name)
+		switch {
+		case err != nil:
+			return err
+		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > planner.Patience:
+			return helperStuck(namespace, h)
+		case h.Failed || h.Done:
+			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),
+				Hint: "check that the claim can be written by a user who is not root"}
+		case h.Running && remote.Ready(ctx) == nil:
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if caller.Err() != nil {
+				return context.Cause(caller)
+			}
+			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s did not start within %s", name, helperDeadline), Hint: "kubectl describe pod " + name + " -n " + namespace}
+		}
+	}
+}
+
+// helperStuck is told of a pod that is gone by the time a person reads it.
+func helperStuck(namespace string, h kube.Helper) *ops.Error {
+	hint := "kubectl get events -n " + namespace + " says more; then repeat the command"
+	switch h.Problem.Kind {
+	case kube.ProblemImage:
+		hint = "the helper runs this tool's own image; name one that your nodes can pull with --helper-image or --registry"
+	case kube.ProblemUnschedulable, kube.ProblemVolume:
+		hint = "make the claim that it names, or room for one small pod where that claim can be mounted; then repeat the command"
+	}
+	return &ops.Error{Kind: ops.NeedsHuman, Check: string(h.Problem.Kind),
+		Message: fmt.Sprintf("helper pod %s: %s: %s", h.Name, h.Problem.Kind, h.Problem.Message), Hint: hint}
+}
+
+// claimed is a repository in a claim, with the pod that serves it.
+type claimed struct {
+	repository.Repository
+	client         *kube.Client
+	namespace, pod string
+}
+
+// Close ends the helper pod.
+func (c *claimed) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), ops.SaveGrace)
+	defer cancel()
+	err := c.Repository.Close()
+	if e := c.client.DeleteHelper(ctx, c.namespace, c.pod); e != nil && err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,124 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// Brimful is the share of a volume or quota from which on writes may stop any moment.
+const Brimful = 0.95
+
+// alarms tells what each alarm asks for. Disarming comes last: before its
+// cause is gone it only hides it.
+func (d *Examination) alarms() {
+	for _, a := range d.S.View.Alarms {
+		f := ops.Finding{Severity: ops.Fail, Subject: "alarm " + a.Name, What: "it stands against " + Whose(a), Remedy: []string{"do not disarm it before its cause is gone"}}
+		if adviser, ok := d.e.(engine.Adviser); ok {
+			if advice, known := adviser.Advise(d.S.Cluster, a.Member, a.Name); known {
+				f.What, f.Remedy = f.What+": "+advice.Meaning, advice.Remedy
+			}
+		}
+		d.add(f)
+	}
+	if len(d.S.View.Alarms) == 0 && d.reached() > 0 {
+		d.add(ops.Finding{Severity: ops.OK, Subject: "alarms", What: "none"})
+	}
+}
+
+// reached is how many members answered.
+func (d *Examination) reached() int {
+	n := 0
+	for _, m := range d.S.View.Members {
+		if m.Reachable {
+			n++
+		}
+	}
+	return n
+}
+
+// space looks at the two ceilings of each member's data: the engine's quota and the volume.
+func (d *Examination) space() {
+	before := len(d.Findings)
+	var seen []string
+	for _, m := range d.S.View.Members {
+		capacity := d.S.Kube.Member(m.Name).Volume.Capacity
+		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed, drop history (kubectl dbop compact "+d.name+"), or raise the quota")
+		d.fill(m, "volume", capacity.Value(), &seen, "grow the volume, where its storage class allows it")
+	}
+	if len(d.Findings) == before && len(seen) > 0 {
+		d.add(ops.Finding{Severity: ops.OK, Subject: "space", What: "no quota or volume is near its limit", Evidence: seen})
+	}
+}
+
+// fill compares one member's data with one ceiling.
+func (d *Examination) fill(m engine.Member, ceiling string, limit int64, seen *[]string, otherwise string) {
+	if !m.Reachable || limit <= 0 || m.DataBytes <= 0 {
+		return
+	}
+	share := float64(m.DataBytes) / float64(limit)
+	text := fmt.Sprintf("the database of %s fills %d%% of its %s", m.Name, 100*m.DataBytes/limit, ceiling)
+	*seen = append(*seen, text)
+	if share < fullDisk {
+		return
+	}
+	f := ops.Finding{Severity: ops.Warn, Subject: "space", What: text, Evidence: []string{fmt.Sprintf("%d of %d bytes, %d in use", m.DataBytes, limit, m.UsedBytes)}}
+	if share >= Brimful {
+		f.Severity = ops.Fail
+	}
+	if gain := d.e.Capabilities().DefragmentGain; gain > 0 && m.UsedBytes > 0 && m.DataBytes-m.UsedBytes >= gain {
+		f.Remedy = append(f.Remedy, "kubectl dbop defrag "+d.name)
+	}
+	f.Remedy = append(f.Remedy, otherwise)
+	d.add(f)
+}
+
+// versions looks for members that differ, from each other and from what is wanted.
+func (d *Examination) versions() {
+	var seen []string
+	distinct, wanted := map[string]bool{}, d.S.Cluster.Spec.Version
+	for _, m := range d.S.View.Members {
+		if m.Version != "" {
+			distinct[m.Version] = true
+			seen = append(seen, fmt.Sprintf("%s runs %s", m.Name, m.Version))
+		}
+	}
+	f := ops.Finding{Severity: ops.OK, Subject: "versions", What: "all that answer run " + wanted, Evidence: seen}
+	switch {
+	case len(seen) == 0:
+		return
+	case len(distinct) == 1 && distinct[wanted]:
+	case d.S.Operation != nil:
+		f.What = fmt.Sprintf("%s is wanted, and %s is in flight", wanted, d.S.Verb())
+	case len(distinct) > 1:
+		f.Severity, f.What = ops.Warn, fmt.Sprintf("mixed; %s is wanted", wanted)
+		f.Remedy = []string{fmt.Sprintf("kubectl dbop upgrade %s --version %s", d.name, wanted)}
+	default:
+		f.Severity, f.What = ops.Warn, fmt.Sprintf("all run another version than the wanted %s", wanted)
+		f.Remedy = []string{fmt.Sprintf("kubectl dbop upgrade %s --version %s", d.name, wanted)}
+	}
+	d.add(f)
+	if to := d.S.View.Downgrade; to != "" && d.S.Operation == nil {
+		d.add(ops.Finding{Severity: ops.Warn, Subject: "downgrade", What: fmt.Sprintf("one to %s was announced and is not over: nobody can join, and the cluster stays at what %s understands", to, ops.Minor(to)),
+			Remedy: []string{fmt.Sprintf("kubectl dbop downgrade %s --version %s", d.name, ops.Minor(to))}})
+	}
+}
+
+// objects looks for what clients and members need besides pods.
+func (d *Examination) objects() {
+	var missing []string
+	told := slices.ContainsFunc(altered(d.S), func(o kube.Difference) bool { return KindOf(o) == KindService })
+	if !d.S.Kube.Services && !told {
+		missing = append(missing, "a service, by which clients and members find each other")
+	}
+	if !d.S.Kube.Certificates {
+		missing = append(missing, "a secret with certificates")
+	}
+	if len(missing) > 0 {
+		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects", What: "missing: " + strings.Join(missing, ", and "), Remedy: d.settle("kubectl dbop restart " + d.name)})
+	}
+}

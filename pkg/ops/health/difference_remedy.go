@@ -1,0 +1,86 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// remedy is the command that mends a difference.
+func remedy(s ops.State, d kube.Difference) string {
+	switch {
+	case KindOf(d) == KindVolume && d.Is("spec.resources"):
+		return fmt.Sprintf("kubectl dbop resize %s --storage %s", s.Cluster.Name, s.Cluster.Spec.Storage.Size.String())
+	case passwordOf(s, d) != "":
+		return fmt.Sprintf("kubectl dbop credentials rotate %s %s", s.Cluster.Name, passwordOf(s, d))
+	case !Mendable(d):
+		return fmt.Sprintf("kubectl dbop replace-member %s %s --force gives it a new volume", s.Cluster.Name, d.Member)
+	case s.Operation != nil:
+		return "kubectl dbop resume " + s.Cluster.Name
+	}
+	return "kubectl dbop repair " + s.Cluster.Name
+}
+
+// Mendable reports whether writing the object again removes the difference:
+// what is chosen when a volume is made stays for as long as it exists.
+func Mendable(d kube.Difference) bool { return KindOf(d) != KindVolume || !d.Is("spec") }
+
+// Undisruptive reports whether putting it back restarts nobody and takes nothing from
+// anybody, so that an operator does it without being asked.
+func Undisruptive(d kube.Difference) bool {
+	return Mendable(d) && !d.Template() && (KindOf(d) != KindPod || !d.Is("spec")) &&
+		d.Kind != kube.DifferenceFinalizer && d.Kind != kube.DifferenceTerminating
+}
+
+// Authority is the object that holds the authority.
+func Authority(s ops.State) string { return KindSecret + "/" + v1alpha1.CASecret(s.Cluster.Name) }
+
+// AuthorityLost is the difference of an authority that can't sign; nil if it can.
+func AuthorityLost(s ops.State) *kube.Difference {
+	for _, d := range s.Kube.Differences {
+		if d.Object == Authority(s) && (d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable) {
+			return &d
+		}
+	}
+	return nil
+}
+
+// Derivable reports whether an object can be made again from what is there:
+// certificates need the authority, and the authority itself nothing replaces.
+func Derivable(s ops.State, d kube.Difference) bool {
+	if KindOf(d) == KindWorkload && d.Kind == kube.DifferenceMissing {
+		return false // the family starting makes it
+	}
+	if KindOf(d) != KindSecret || d.Kind != kube.DifferenceMissing && d.Kind != kube.DifferenceUnusable {
+		return true
+	}
+	return d.Object != Authority(s) && AuthorityLost(s) == nil && passwordOf(s, d) == ""
+}
+
+// passwordOf is the user whose password a difference is about the loss of; ""
+// if it is about something else.
+func passwordOf(s ops.State, d kube.Difference) string {
+	if d.Kind != kube.DifferenceMissing && d.Kind != kube.DifferenceUnusable {
+		return ""
+	}
+	for _, user := range s.Cluster.PasswordUsers() {
+		if d.Object == KindSecret+"/"+v1alpha1.PasswordSecret(s.Cluster.Name, user) {
+			return user
+		}
+	}
+	return ""
+}
+
+// Tampered are the members whose workload has a template that was changed.
+func Tampered(s ops.State) []string {
+	var out []string
+	for _, d := range s.Kube.Differences {
+		if KindOf(d) == KindWorkload && d.Template() && !slices.Contains(out, d.Member) {
+			out = append(out, d.Member)
+		}
+	}
+	return out
+}

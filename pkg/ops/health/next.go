@@ -1,0 +1,72 @@
+package health
+
+import (
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// commands are what to type next.
+func (a *assessment) commands() []string {
+	name := a.s.Cluster.Name
+	var next []string
+	down := a.s.Formed() && !a.serves()
+	if down {
+		next = append(next, "kubectl dbop diagnose "+name)
+	}
+	if op := a.s.Operation; op != nil {
+		next = append(next, "kubectl dbop resume "+name)
+		if way := ops.WayBack(op, a.s.Cluster); way != "" {
+			next = append(next, way)
+		}
+	} else if down {
+		next = append(next, "kubectl dbop recover "+name)
+	} else if !a.s.Formed() {
+		next = append(next, "kubectl dbop diagnose "+name)
+	}
+	if a.s.Operation == nil && len(a.lost) > 0 && a.serves() {
+		next = append(next, fmt.Sprintf("kubectl dbop replace-member %s %s", name, a.lost[0]))
+	}
+	if a.s.Operation == nil && len(a.s.View.Alarms) > 0 {
+		next = append(next, "kubectl dbop alarms clear "+name)
+	}
+	next = append(next, a.mend...)
+	next = append(next, a.renew...)
+	if len(a.sick) > 0 {
+		next = append(next, "kubectl dbop logs "+name)
+		if describe := Describe(a.s, a.sick[0]); describe != "" {
+			next = append(next, describe)
+		}
+	}
+	if len(a.sick) == 0 && len(a.unseen) > 0 {
+		next = append(next, "kubectl describe node "+a.unseen[0])
+	}
+	if len(next) > 0 {
+		return next
+	}
+	if voters := len(a.s.View.Voters()); voters != int(a.s.Cluster.Spec.Members) {
+		return append(next, fmt.Sprintf("kubectl dbop scale %s --members %d", name, a.s.Cluster.Spec.Members))
+	}
+	switch {
+	case a.s.Cluster.Status.LastBackup == nil:
+		next = append(next, "kubectl dbop backup "+name+" --verify")
+	case a.s.Cluster.Status.LastVerifiedBackup == nil:
+		next = append(next, "kubectl dbop backup verify "+a.s.Cluster.Status.LastBackup.ID)
+	}
+	return next
+}
+
+// Describe is the command that shows what Kubernetes says of a member, "" where
+// nothing of it exists.
+func Describe(s ops.State, member string) string {
+	switch m := s.Kube.Member(member); {
+	case m.Pod.Exists:
+		return "kubectl describe pod " + v1alpha1.PodName(member)
+	case m.Workload.Exists:
+		return "kubectl describe statefulset " + member
+	case m.Volume.Exists:
+		return "kubectl describe pvc " + v1alpha1.VolumeName(member)
+	}
+	return ""
+}

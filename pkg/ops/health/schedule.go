@@ -1,0 +1,138 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// OfSchedule reports whether objects of a kind belong to the schedule.
+func OfSchedule(kind string) bool {
+	return slices.Contains([]string{KindCronJob, "serviceaccount", "role", "rolebinding"}, kind)
+}
+
+// Touched names the objects of a schedule that a step changes, as KIND/NAME; none named are all.
+func Touched(kinds []string, name string) []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, strings.ToLower(k)+"/"+name)
+	}
+	if len(out) == 0 {
+		out = []string{"cronjob/" + name}
+	}
+	return out
+}
+
+// CronOf is when backups are due.
+func CronOf(p v1alpha1.BackupPolicy) (cron.Schedule, error) {
+	zone := p.TimeZone
+	if zone == "" {
+		zone = "UTC"
+	}
+	return cron.ParseStandard("CRON_TZ=" + zone + " " + p.Schedule)
+}
+
+// ScheduleGrace is how long after it was due a backup may be missing: it has
+// to be begun, to wait its turn, and to be taken.
+const ScheduleGrace = 30 * time.Minute
+
+// Schedule says how scheduled backups go.
+type Schedule struct {
+	Policy v1alpha1.BackupPolicy `json:"policy"`
+	// Problem is why there is none that should be there; "" if all is well.
+	// Reason is it in a word: Failed, Overdue, Missing, Incomplete or Suspended.
+	Reason  string `json:"reason,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	Running bool   `json:"running,omitempty"`
+	// Next is when the next one is due.
+	Next *time.Time `json:"next,omitempty"`
+}
+
+// remedy is the command that mends a problem: one that is not as it was made is
+// put back, and where a backup is missing, one is taken.
+func (s *Schedule) remedy(cluster string) string {
+	switch s.Reason {
+	case "Missing", "Incomplete", "Suspended":
+		return "kubectl dbop repair " + cluster
+	}
+	return "kubectl dbop backup " + cluster
+}
+
+// State is how scheduled backups go, in a few words.
+func (s *Schedule) State() string {
+	switch {
+	case s.Problem != "":
+		return s.Problem
+	case s.Running:
+		return "a backup is being taken"
+	case s.Next == nil:
+		return "none is taken while the cluster is stopped"
+	}
+	return "well"
+}
+
+// Scheduled judges the scheduled backups; nil if none are wanted, or if
+// nobody could look.
+func Scheduled(s ops.State) *Schedule {
+	if s.Cluster == nil || s.Cluster.Spec.Backup.Schedule == "" || s.Kube.Schedule == nil {
+		return nil
+	}
+	have, name := s.Kube.Schedule, v1alpha1.Schedule(s.Cluster.Name)
+	out := &Schedule{Policy: s.Cluster.Spec.Backup, Running: have.Running}
+	tell := func(reason, format string, args ...any) *Schedule {
+		out.Reason, out.Problem = reason, fmt.Sprintf(format, args...)
+		return out
+	}
+	due, err := CronOf(s.Cluster.Spec.Backup)
+	switch {
+	case err != nil:
+		return tell("Invalid", "backups are to be taken at %q, which is no schedule: %v", s.Cluster.Spec.Backup.Schedule, err)
+	case s.Cluster.Spec.Stopped:
+		return out // nothing to take one from, and nothing changes
+	case !have.Exists():
+		return tell("Missing", "backups are to be taken at %q, and cronjob %s is gone", s.Cluster.Spec.Backup.Schedule, name)
+	case len(have.Missing) > 0:
+		return tell("Incomplete", "scheduled backups can't be taken: %s is gone or was changed", strings.Join(Touched(have.Missing, name), ", "))
+	case have.Suspended:
+		return tell("Suspended", "no scheduled backups are taken: cronjob %s is suspended", name)
+	}
+	next := due.Next(s.Now)
+	out.Next = &next
+	last := lastBackedUp(s)
+	switch missed := due.Next(latest(last, have.Since)); {
+	case have.Running && !have.LastBegun.After(missed):
+		return out
+	case !have.Running && have.LastBegun.After(last):
+		return tell("Failed", "the scheduled backup of %s failed: kubectl logs -l %s=%s,%s=%s shows why", stamped(have.LastBegun),
+			v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, kube.PurposeBackup)
+	case missed.Add(ScheduleGrace).Before(s.Now):
+		return tell("Overdue", "a backup was due at %s and was not taken", stamped(missed))
+	}
+	return out
+}
+
+// lastBackedUp is when the newest backup in the schedule's repository was
+// complete, whoever took it.
+func lastBackedUp(s ops.State) time.Time {
+	last := s.Kube.Schedule.LastDone
+	if b := s.Cluster.Status.LastBackup; b != nil && b.Repository == s.Cluster.Spec.Backup.Repository {
+		last = latest(last, b.Time.Time)
+	}
+	return last
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func stamped(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }

@@ -1,0 +1,260 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// Unknown is the level of a cluster whose members could not be asked.
+const Unknown Level = "unknown"
+
+// Level is how a cluster is, in one word.
+type Level string
+
+// The levels. Degraded serves, but one more failure or a little more time may
+// end that; Down does not serve.
+const (
+	Healthy  Level = "healthy"
+	Degraded Level = "degraded"
+	Down     Level = "down"
+)
+
+// Verdict is the judgement of a State for people and for conditions.
+type Verdict struct {
+	Level Level `json:"level"`
+	// Database is how it is regardless of backups that are missing.
+	Database Level `json:"-"`
+	// Headline is one sentence without a full stop.
+	Headline string `json:"headline"`
+	// Problems are what is wrong, worst first, one sentence each.
+	Problems []string `json:"problems,omitempty"`
+	// Next are commands to type, most useful first.
+	Next []string `json:"next,omitempty"`
+}
+
+// fullDisk is the share of a volume or quota from which on it is a problem.
+const fullDisk = 0.85
+
+// Assess judges a state. It is pure, and asks the engine for every judgement
+// of a member.
+func Assess(e engine.Engine, s ops.State) Verdict {
+	if s.Cluster == nil {
+		return Verdict{Level: Down, Database: Down, Headline: "there is no such cluster"}
+	}
+	if s.Cluster.Spec.Stopped && s.Operation == nil {
+		return Verdict{Level: Down, Database: Down, Headline: "it is stopped as asked for, and its volumes are kept", Next: []string{"kubectl dbop start " + s.Cluster.Name}}
+	}
+	a := assessment{e: e, s: s}
+	v := a.verdict()
+	if s.Orphaned {
+		name := s.Cluster.Name
+		v.Problems = append([]string{fmt.Sprintf("databasecluster %s is missing, and no operator acts on the cluster: apply the object again, "+
+			"or release the cluster from it, or end the cluster with kubectl dbop delete %s", name, name)}, v.Problems...)
+		v.Next = append([]string{"kubectl dbop operator release " + name}, v.Next...)
+		if v.Level == Healthy {
+			v.Level = Degraded
+		}
+	}
+	if b := Scheduled(s); b != nil && b.Problem != "" {
+		v.Problems = append(v.Problems, b.Problem)
+		if remedy := b.remedy(s.Cluster.Name); !slices.Contains(v.Next, remedy) {
+			v.Next = append([]string{remedy}, v.Next...)
+		}
+		if v.Level == Healthy {
+			v.Level = Degraded
+		}
+	}
+	return v
+}
+
+// verdict is about the database and its objects.
+func (a *assessment) verdict() Verdict {
+	if a.s.Unasked != "" {
+		return a.unasked()
+	}
+	a.identity()
+	a.differences()
+	a.members()
+	a.capacity()
+	a.certificates()
+	a.size()
+	a.authentication()
+	v := Verdict{Problems: a.problems, Next: a.commands()}
+	v.Level, v.Headline = a.level()
+	v.Database = v.Level
+	return v
+}
+
+// assessment gathers one verdict.
+type assessment struct {
+	e        engine.Engine
+	s        ops.State
+	problems []string
+	split    bool
+	sick     []string
+	// lost are those of the sick that have no volume any more.
+	lost []string
+	// unseen are silent nodes whose members answer all the same.
+	unseen []string
+	// renew are the commands that certificates ask for, mend those that
+	// differences ask for.
+	renew, mend []string
+}
+
+func (a *assessment) problem(format string, args ...any) {
+	a.problems = append(a.problems, fmt.Sprintf(format, args...))
+}
+
+// identity looks for members of different clusters.
+func (a *assessment) identity() {
+	recorded := a.s.Formation().ClusterID
+	switch ids := a.s.View.ClusterIDs; {
+	case len(ids) > 1:
+		a.split = true
+		a.problem("the members belong to different database clusters: %s", strings.Join(ids, ", "))
+	case len(ids) == 1 && recorded != "" && ids[0] != recorded:
+		a.split = true
+		a.problem("the members say cluster ID %s, but %s was recorded", ids[0], recorded)
+	}
+	if len(a.s.Kube.Foreign) > 0 {
+		a.problem("objects that are not this cluster's bear its names: %s", strings.Join(a.s.Kube.Foreign, ", "))
+	}
+}
+
+// members asks the engine about each member that is, or should be, one.
+func (a *assessment) members() {
+	for _, name := range a.names() {
+		facts := a.s.Kube.Member(name)
+		if a.s.Bereft(facts) {
+			a.sick = append(a.sick, name)
+			a.lost = append(a.lost, name)
+			a.problem("%s: its volume is gone, and its copy of the data with it", name)
+			continue
+		}
+		if p := firstProblem(facts.Pod.Problem, facts.Volume.Problem); p != nil {
+			if p.Kind == kube.ProblemNode && a.e.Health(a.s.View, name) == nil {
+				// Kubernetes lost sight of the node. The member says itself how it is.
+				a.unseen = append(a.unseen, facts.Pod.Node)
+			} else {
+				a.sick = append(a.sick, name)
+			}
+			a.problem("%s: %s: %s", name, p.Kind, p.Message)
+			continue
+		}
+		if err := a.e.Health(a.s.View, name); err != nil {
+			a.sick = append(a.sick, name)
+			a.problem("%s", err)
+		}
+	}
+}
+
+// names are the registered members, else the founding ones.
+func (a *assessment) names() []string {
+	var names []string
+	for _, r := range a.s.View.Roster {
+		if v1alpha1.MemberNumber(a.s.Cluster.Name, r.Name) > 0 {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	for _, m := range a.s.Kube.Members {
+		if a.s.Ours(m) {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		names = slices.Clone(a.s.Formation().Members)
+	}
+	return names
+}
+
+// capacity looks for alarms and for data that is about to reach its limit.
+func (a *assessment) capacity() {
+	for _, alarm := range a.s.View.Alarms {
+		if alarm.Member == "" {
+			a.problem("%s stands against %s", alarm.Name, Whose(alarm))
+		}
+	}
+	for _, m := range a.s.View.Members {
+		if len(m.Alarms) > 0 {
+			a.problem("%s raises %s", m.Name, strings.Join(m.Alarms, ", "))
+		}
+		if m.QuotaBytes > 0 && float64(m.DataBytes) >= fullDisk*float64(m.QuotaBytes) {
+			a.problem("the database of %s is at %d%% of its quota", m.Name, 100*m.DataBytes/m.QuotaBytes)
+		}
+		capacity := a.s.Kube.Member(m.Name).Volume.Capacity
+		if volume := capacity.Value(); volume > 0 && float64(m.DataBytes) >= fullDisk*float64(volume) {
+			a.problem("the database of %s fills %d%% of its volume", m.Name, 100*m.DataBytes/volume)
+		}
+	}
+}
+
+// size tells when there are not as many voters as wanted and nobody works on it.
+func (a *assessment) size() {
+	if voters := len(a.s.View.Voters()); voters > 0 && voters != int(a.s.Cluster.Spec.Members) && a.s.Operation == nil {
+		a.problem("%d members vote, %d are wanted", voters, a.s.Cluster.Spec.Members)
+	}
+}
+
+// authentication tells when clients are let in who must not be.
+func (a *assessment) authentication() {
+	if a.s.Cluster.Spec.Auth.Enabled && a.s.Operation == nil && a.s.View.Auth() == engine.AuthOff {
+		a.problem("clients are let in without logging in, although they must: kubectl dbop auth enable %s", a.s.Cluster.Name)
+	}
+}
+
+// level sums up.
+func (a *assessment) level() (Level, string) {
+	total := len(a.names())
+	well := total - len(a.sick)
+	switch {
+	case a.split:
+		return Down, "the members do not form one cluster"
+	case !a.s.Formed():
+		return Down, fmt.Sprintf("the cluster has not formed yet: %d of %d members are up", well, total)
+	case !a.serves():
+		return Down, fmt.Sprintf("the cluster does not serve: %d of %d members are healthy", well, total)
+	case len(a.problems) > 0:
+		return Degraded, fmt.Sprintf("%d of %d members are healthy, %s", well, total, a.margin())
+	}
+	return Healthy, fmt.Sprintf("all %d members are healthy, %s", total, a.margin())
+}
+
+func (a *assessment) serves() bool {
+	if a.e.Capabilities().Quorum {
+		return a.s.View.Quorum
+	}
+	_, leads := a.s.View.Leader()
+	return leads
+}
+
+// margin says what else may fail.
+func (a *assessment) margin() string {
+	switch n := a.e.Tolerates(a.s.View); {
+	case n < 0:
+		return "no majority is left"
+	case n == 0:
+		return "no further failure is tolerated"
+	case n == 1:
+		return "1 more failure is tolerated"
+	default:
+		return fmt.Sprintf("%d more failures are tolerated", n)
+	}
+}
+
+func firstProblem(problems ...*kube.Problem) *kube.Problem {
+	for _, p := range problems {
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// stopping takes the pods of a cluster that is wanted stopped, and nothing
+// else: volumes, certificates and identity stay, so start brings back the
+// same members.
+func (p Planner) stopping() *ops.Decision {
+	if !p.S.Cluster.Spec.Stopped || !p.S.Formed() {
+		return nil
+	}
+	if p.fresh() && p.S.Verb() != v1alpha1.VerbStop && p.S.Verb() != v1alpha1.VerbRepair {
+		return block(&ops.Error{Kind: ops.Refused, Check: "stopped", Message: p.S.Cluster.Name + " is stopped",
+			Hint: "start it first: kubectl dbop start " + p.S.Cluster.Name})
+	}
+	var names []string
+	for _, m := range p.S.Kube.Members {
+		if p.S.Ours(m) && (m.Workload.Exists || m.Pod.Exists) {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		if d := p.Scheduling(); d != nil {
+			return d
+		}
+		return &ops.Decision{Done: true}
+	}
+	if d := p.lingering(names); d != nil {
+		return d
+	}
+	return do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: WaitDeadline,
+		Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Touches: ops.StatefulSets(names)})
+}
+
+// starting brings back members that have a volume of this epoch and no
+// workload: all together, for only together they are a quorum. What the
+// database says, as soon as it says anything, goes first: a member that is
+// not in its list is not started but retired.
+func (p Planner) starting() *ops.Decision {
+	var names []string
+	for _, m := range p.S.Kube.Members {
+		_, registered := p.S.View.Registered(m.Name)
+		if m.Volume.Exists && !m.Volume.Terminating && !m.Workload.Exists && p.S.Ours(m) && (registered || !p.S.View.Quorum) {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return p.start(names, "its volume is there and its workload is not")
+}

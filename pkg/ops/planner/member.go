@@ -1,0 +1,176 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// quorumFirst waits for, or refuses without, a majority: nobody's member list
+// is authoritative without one.
+func (p Planner) quorumFirst() *ops.Decision {
+	if p.S.View.Quorum {
+		return nil
+	}
+	reached := 0
+	var names []string
+	for _, m := range p.S.View.Members {
+		names = append(names, m.Name)
+		if m.Reachable {
+			reached++
+		}
+	}
+	why := fmt.Sprintf("no quorum: %d of %d members answer, and no majority agrees on a leader", reached, len(p.S.View.Members))
+	if p.fresh() && !p.writtenDown() {
+		return block(&ops.Error{Kind: ops.Refused, Check: "quorum", Message: why,
+			Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows which members are down and why"})
+	}
+	if reached >= ops.Majority(len(names)) {
+		names = nil // they are between two leaders, and those that are missing are not missed
+	}
+	return p.await("quorum", why, names...)
+}
+
+// joining finishes a join that began, whoever began it: a learner in the
+// roster is started, then promoted on the leader's word, or withdrawn if
+// nobody wants it any more.
+func (p Planner) joining() *ops.Decision {
+	if d := p.quorumFirst(); d != nil {
+		return d
+	}
+	learners := slices.DeleteFunc(p.S.View.Learners(), func(r engine.Registered) bool {
+		return v1alpha1.MemberNumber(p.S.Cluster.Name, r.Name) == 0 // nobody of ours, and nothing to start
+	})
+	if len(learners) == 0 {
+		return nil
+	}
+	l := learners[0]
+	if len(p.S.View.Voters()) >= int(p.S.Cluster.Spec.Members) {
+		return do(ops.Step{ID: "deregister-member/" + l.Name, Action: ops.ActionDeregister, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
+			Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
+	}
+	if len(p.unstarted([]string{l.Name})) > 0 {
+		return p.start([]string{l.Name}, "it is registered as a learner")
+	}
+	if m := p.S.View.Member(l.Name); !m.Reachable || !l.Started {
+		if d := p.revive(l.Name); d != nil {
+			return d
+		}
+		why := " does not answer yet"
+		if m.Reachable {
+			why = " has not announced itself yet"
+		}
+		return p.await("joined", l.Name+why, l.Name)
+	}
+	return do(ops.Step{ID: "promote-member/" + l.Name, Action: ops.ActionPromote, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: StreamDeadline,
+		Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
+}
+
+// leaving removes what is left of members that the database's own list does
+// not hold any more. A kept volume would make the next pod of that name exit
+// for ever, so it goes before the name is free again.
+func (p Planner) leaving() *ops.Decision {
+	for _, m := range p.S.Kube.Members {
+		if _, registered := p.S.View.Registered(m.Name); registered || !p.S.Ours(m) {
+			continue
+		}
+		if d := p.lingering([]string{m.Name}); d != nil {
+			return d
+		}
+		return do(ops.Step{ID: "retire-member/" + m.Name, Action: ops.ActionRetire, Members: []string{m.Name}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
+			Title: fmt.Sprintf("Stop %s and drop its volume", m.Name), Reason: "the database does not count it as a member",
+			Touches: []string{"statefulset/" + m.Name, "persistentvolumeclaim/" + v1alpha1.VolumeName(m.Name)}})
+	}
+	return nil
+}
+
+// mayResize objects before anything is done, the budget included.
+func (p Planner) mayResize() *ops.Decision {
+	switch voters, want := len(p.S.View.Voters()), int(p.S.Cluster.Spec.Members); {
+	case voters < want:
+		return p.gate("may-add", p.E.CheckAdd(p.S.View), p.voterNames()...)
+	case voters > want:
+		victim := p.victim()
+		if _, ok := p.S.View.Registered(victim); !ok {
+			return p.unknownMember(victim)
+		}
+		return p.gate("may-remove", p.E.CheckRemove(p.S.View, victim), p.voterNames()...)
+	}
+	return nil
+}
+
+// unknownMember refuses to remove a member that isn't one: no other may leave
+// in its place. Half way it has left, and that was all that was asked for.
+func (p Planner) unknownMember(name string) *ops.Decision {
+	if !p.fresh() {
+		return nil
+	}
+	return block(&ops.Error{Kind: ops.Refused, Check: "unknown-member",
+		Unknown: true, Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.S.Cluster.Name, strings.Join(p.voterNames(), ", ")),
+		Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows them"})
+}
+
+// size moves the number of voters to what is wanted, one change at a time.
+func (p Planner) size() *ops.Decision {
+	switch voters, want := len(p.S.View.Voters()), int(p.S.Cluster.Spec.Members); {
+	case voters < want:
+		return p.grow()
+	case voters > want:
+		return p.shrink()
+	}
+	return nil
+}
+
+func (p Planner) grow() *ops.Decision {
+	name := p.S.FreeName()
+	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
+	if !p.E.Capabilities().Learners {
+		title, reason = "Register "+name, ""
+	}
+	return do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
+		Title: title, Reason: reason})
+}
+
+// victim is the member that leaves: the one that was named, or the engine's choice.
+func (p Planner) victim() string {
+	if p.S.Verb() == v1alpha1.VerbRemoveMember {
+		return p.S.Operation.Spec.Member
+	}
+	return p.E.Victim(p.S.View)
+}
+
+func (p Planner) shrink() *ops.Decision {
+	victim := p.victim()
+	if _, ok := p.S.View.Registered(victim); !ok {
+		return nil
+	}
+	if leader, ok := p.S.View.Leader(); ok && leader.Name == victim && p.E.Capabilities().HandOver {
+		if d := p.handOver(victim, "the leader is about to leave", victim); d != nil {
+			return d
+		}
+	}
+	return do(ops.Step{ID: "deregister-member/" + victim, Action: ops.ActionDeregister, Members: []string{victim}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
+		Title: "Remove " + victim + " from the database's member list"})
+}
+
+// handOver moves leadership away from a member; nil if nobody is fit to lead.
+func (p Planner) handOver(from, reason string, except ...string) *ops.Decision {
+	to := p.E.Successor(p.S.View, except...)
+	if to == "" {
+		return nil
+	}
+	return do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{from}, To: to, Risk: ops.RiskLeaderMove, Deadline: StepDeadline,
+		Title: fmt.Sprintf("Hand leadership from %s to %s", from, to), Reason: reason})
+}
+
+func (p Planner) voterNames() []string {
+	var out []string
+	for _, r := range p.S.View.Voters() {
+		out = append(out, r.Name)
+	}
+	return out
+}

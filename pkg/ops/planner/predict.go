@@ -1,0 +1,236 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// Predict returns the state that a step leads to if all goes well. It is the
+// other half of a plan: Decide on the prediction gives the next step. It
+// shares nothing with s.
+func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
+	n := Clone(s)
+	if n.Operation != nil {
+		n.Operation.Status.Journal = append(n.Operation.Status.Journal, v1alpha1.JournalEntry{Step: step.ID})
+	}
+	switch step.Action {
+	case ops.ActionServices, ops.ActionRenew, ops.ActionRestoreCA, ops.ActionStart:
+		n.Kube.Differences = slices.DeleteFunc(slices.Clone(n.Kube.Differences), func(d kube.Difference) bool { return slices.Contains(step.Touches, d.Object) })
+	}
+	switch step.Action {
+	case ops.ActionCertificates:
+		n.Kube.Certificates = true
+	case ops.ActionServices:
+		n.Kube.Services = true
+	case ops.ActionBudget:
+		n.Kube.Budget = nil
+		if step.Budget > 0 {
+			n.Kube.Budget = &step.Budget
+		}
+	case ops.ActionLoad:
+		n.Cluster.Status.Formation.Loaded = true
+		AddMember(&n, step.Member(), false)
+		n.Kube.Members[n.MemberIndex(step.Member())].Workload = kube.Workload{}
+	case ops.ActionStart:
+		for _, m := range step.Members {
+			AddMember(&n, m, !n.Formed() && n.Cluster.Spec.RestoreFrom == nil)
+			n.Kube.Members[n.MemberIndex(m)].Workload.Settings = Settings(n, e)
+		}
+	case ops.ActionCorrect:
+		corrected(&n, step.Member(), Settings(n, e))
+	case ops.ActionRecordFormed:
+		n.Cluster.Status.Formation.ClusterID = n.View.ClusterIDs[0]
+	case ops.ActionSeal:
+		for i := range n.Kube.Members {
+			n.Kube.Members[i].Workload.Bootstrap = false
+		}
+	case ops.ActionRegister:
+		n.View.Roster = append(n.View.Roster, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member(), Voter: !e.Capabilities().Learners})
+	case ops.ActionPromote:
+		setVoter(&n, step.Member())
+	case ops.ActionDeregister:
+		dropRegistered(&n, step.Member())
+	case ops.ActionHandOver:
+		n.Lead(step.To)
+	case ops.ActionRetire, ops.ActionDeleteVolume:
+		for _, m := range step.Members {
+			DropMember(&n, m)
+		}
+	case ops.ActionUpgrade, ops.ActionDowngrade:
+		upgraded(&n, step.Member(), Settings(n, e))
+	case ops.ActionGrow:
+		for _, m := range step.Members {
+			n.Kube.Members[n.MemberIndex(m)].Volume.Size = n.Cluster.Spec.Storage.Size.DeepCopy()
+		}
+	case ops.ActionRoll:
+		rolled(&n, step.Member(), Settings(n, e))
+	case ops.ActionAnnounce:
+		n.View.Downgrade = n.Cluster.Spec.Version
+	case ops.ActionWithdraw:
+		n.View.Downgrade = ""
+		unsetFact(&n, v1alpha1.FactPrepared)
+	case ops.ActionRestart:
+		n.Kube.Members[n.MemberIndex(step.Member())].Pod.UID = "predicted"
+		n.Reloaded(step.Member())
+	case ops.ActionRevive:
+		n.Kube.Members[n.MemberIndex(step.Member())].Pod = kube.Pod{Exists: true, UID: "predicted"}
+	case ops.ActionRepair:
+		repaired(&n, step)
+	case ops.ActionRenew:
+		renewed(&n, step)
+	case ops.ActionAddCA, ops.ActionTrust, ops.ActionPromoteCA, ops.ActionDropCA:
+		authorities(&n, step.Action)
+	case ops.ActionDefragment:
+		n.SetFact(FactDefragmented(step.Member()))
+		freed(&n, step.Member())
+	case ops.ActionCompact:
+		n.SetFact(v1alpha1.FactCompacted)
+		forgot(&n)
+	case ops.ActionCompare:
+		n.SetFact(v1alpha1.FactCompared)
+	case ops.ActionDisarm:
+		disarmed(&n, step.Alarm)
+	case ops.ActionProveWrite:
+		n.SetFact(v1alpha1.FactWritten)
+	case ops.ActionPrepare:
+		n.SetFact(v1alpha1.FactPrepared)
+	case ops.ActionCredentials:
+		n.SetFact(v1alpha1.FactCredentials)
+	case ops.ActionEnsureUser:
+		n.SetFact(FactUser(step.User))
+	case ops.ActionDeleteUser:
+		n.SetFact(FactDeleted(step.User))
+	case ops.ActionRotate, ops.ActionDropOld:
+		n.SetFact(FactRotated(step.User))
+	case ops.ActionEnableAuth:
+		n.SetAuth(engine.AuthOn)
+	case ops.ActionDisableAuth:
+		n.SetAuth(engine.AuthOff)
+	case ops.ActionProveAuth:
+		n.SetFact(v1alpha1.FactProved)
+	case ops.ActionBackup:
+		n.SetFact(v1alpha1.FactBackup)
+	case ops.ActionVerify:
+		n.SetFact(v1alpha1.FactVerified)
+	case ops.ActionPrune:
+		n.SetFact(v1alpha1.FactPruned)
+	case ops.ActionSchedule, ops.ActionUnschedule:
+		rescheduled(&n)
+	case ops.ActionStop, ops.ActionFence:
+		stopped(&n, step.Members)
+	case ops.ActionForgetPods:
+		for _, m := range step.Members {
+			n.Kube.Members[n.MemberIndex(m)].Pod = kube.Pod{}
+		}
+	case ops.ActionExamine:
+		n.SetFact(v1alpha1.FactExamined(step.Member()))
+	case ops.ActionSalvage:
+		n.SetFact(v1alpha1.FactBackup)
+	case ops.ActionNewEpoch:
+		newEpoch(&n)
+	case ops.ActionOldEpoch:
+		ops.ReturnToEpoch(n.Cluster, n.Operation)
+	case ops.ActionDeleteAll:
+		n.Kube.Services, n.Kube.Certificates, n.Kube.Budget = false, false, nil
+		n.SetFact(v1alpha1.FactObjectsDeleted)
+	case ops.ActionWriteRecord:
+		n.Cluster.ResourceVersion = "predicted"
+	case ops.ActionRestoreCA:
+		restoredAuthority(&n)
+	case ops.ActionDeleteRemains:
+		n.Kube.Remains = nil
+	case ops.ActionForget:
+		n.Cluster = nil
+	case ops.ActionWait:
+		settle(&n)
+	}
+	return n
+}
+
+// predictedID is an identity that no registered member has or had: a member
+// that joins anew under its old name is another one.
+func predictedID(s ops.State, member string) string {
+	id := "predicted-" + member
+	if s.Operation != nil && s.Operation.Spec.MemberID == id {
+		id += "-anew"
+	}
+	return id
+}
+
+// Clone copies all that Predict changes.
+func Clone(s ops.State) ops.State {
+	s.Cluster = s.Cluster.DeepCopy()
+	s.Operation = s.Operation.DeepCopy()
+	s.Kube.Members = slices.Clone(s.Kube.Members)
+	s.Kube.Leaves = slices.Clone(s.Kube.Leaves)
+	s.Kube.Schedule = s.Kube.Schedule.Clone()
+	s.View.Members = slices.Clone(s.View.Members)
+	s.View.Roster = slices.Clone(s.View.Roster)
+	s.View.ClusterIDs = slices.Clone(s.View.ClusterIDs)
+	return s
+}
+
+// AddMember predicts the objects of a member that was started.
+func AddMember(s *ops.State, name string, bootstrap bool) {
+	token, version := s.Formation().Token, s.Cluster.Spec.Version
+	m := &s.Kube.Members[s.MemberIndex(name)]
+	m.Volume = kube.Volume{Exists: true, Bound: true, Token: token}
+	m.Workload = kube.Workload{Exists: true, Bootstrap: bootstrap, Version: version, Token: token}
+	m.Pod = kube.Pod{}
+}
+
+// DropMember predicts that all of a member is gone.
+func DropMember(s *ops.State, name string) {
+	s.Kube.Members = slices.DeleteFunc(s.Kube.Members, func(m kube.Member) bool { return m.Name == name })
+	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
+}
+
+func setVoter(s *ops.State, name string) {
+	for i := range s.View.Roster {
+		if s.View.Roster[i].Name == name {
+			s.View.Roster[i].Voter = true
+		}
+	}
+	settle(s)
+}
+
+func dropRegistered(s *ops.State, name string) {
+	s.View.Roster = slices.DeleteFunc(s.View.Roster, func(r engine.Registered) bool { return r.Name == name })
+	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
+}
+
+func upgraded(s *ops.State, name string, settings string) {
+	m := &s.Kube.Members[s.MemberIndex(name)]
+	m.Workload.Version = s.Cluster.Spec.Version
+	m.Pod.Version = s.Cluster.Spec.Version
+	rolled(s, name, settings)
+	for i := range s.View.Members {
+		if s.View.Members[i].Name == name {
+			s.View.Members[i].Version = s.Cluster.Spec.Version
+		}
+	}
+}
+
+func rolled(s *ops.State, name, settings string) {
+	m := &s.Kube.Members[s.MemberIndex(name)]
+	m.Workload.Settings, m.Pod.Settings = settings, settings
+	m.Pod.Exists, m.Pod.Problem = true, nil
+}
+
+func stopped(s *ops.State, names []string) {
+	for _, name := range names {
+		m := &s.Kube.Members[s.MemberIndex(name)]
+		m.Workload, m.Pod = kube.Workload{}, kube.Pod{}
+	}
+	s.View = engine.View{}
+}
+
+func unsetFact(s *ops.State, name string) { delete(s.Operation.Status.Facts, name) }
+
+func newEpoch(s *ops.State) {
+	ops.BeginEpoch(s.Cluster, s.Operation, s.FreeName())
+}

@@ -1,0 +1,110 @@
+package planner
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// settle makes every member what its workload promises: up, joined, healthy.
+func settle(s *ops.State) {
+	settleRoster(s)
+	s.View.Quorum = true
+	like, ok := s.View.Leader()
+	if _, registered := s.View.Registered(like.Name); !ok || !registered {
+		for _, r := range s.View.Roster {
+			if r.Voter {
+				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: ops.Minor(s.Cluster.Spec.Version), Auth: bornWith(*s)}
+				break
+			}
+		}
+	}
+	members := make([]engine.Member, 0, len(s.View.Roster))
+	for i := range s.View.Roster {
+		r := &s.View.Roster[i]
+		r.Started = true
+		version := s.Kube.Member(r.Name).Workload.Version
+		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter, Role: engine.RoleFollower, ClusterID: like.ClusterID,
+			Leader: like.ID, Version: version, Position: like.Position, Auth: like.Auth, Protocol: like.Protocol, Schema: like.Schema}
+		if !r.Voter {
+			m.Role = engine.RoleLearner
+		}
+		if r.ID == like.ID {
+			m.Role = engine.RoleLeader
+		}
+		if m.Certificate = s.View.Member(r.Name).Certificate; m.Certificate == nil {
+			m.Certificate = s.FiledSchedule(r.Name)
+		}
+		members = append(members, m)
+	}
+	s.View.Members = members
+	settleVersion(s)
+	for i := range s.Kube.Members {
+		m := &s.Kube.Members[i]
+		if m.Volume.Exists {
+			m.Volume.Capacity, m.Volume.Problem = m.Volume.Size, nil
+		}
+		if m.Workload.Exists {
+			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, Settings: m.Workload.Settings, UID: m.Pod.UID}
+		}
+	}
+}
+
+// settleRoster makes a member list where none could be read: of the founders
+// before the cluster formed, of the members that have a workload afterwards.
+func settleRoster(s *ops.State) {
+	if s.Formed() {
+		s.View.ClusterIDs = []string{s.Formation().ClusterID}
+		if len(s.View.Roster) > 0 {
+			return
+		}
+	} else {
+		s.View.ClusterIDs = []string{"predicted"}
+		s.View.Roster = nil
+	}
+	names := s.Formation().Members
+	if s.Formed() {
+		names = nil
+		for _, m := range s.Kube.Members {
+			if m.Workload.Exists && m.Workload.Token == s.Formation().Token {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	for _, n := range names {
+		s.View.Roster = append(s.View.Roster, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true})
+	}
+}
+
+// settleVersion lets protocol and data format follow once all members are of
+// one version, or a downgrade was announced, which is over when all have moved.
+func settleVersion(s *ops.State) {
+	follow := s.View.Downgrade
+	if follow == "" && len(s.View.Members) > 0 {
+		follow = s.View.Members[0].Version
+	}
+	all := true
+	for _, m := range s.View.Members {
+		all = all && ops.Minor(m.Version) == ops.Minor(follow)
+	}
+	switch {
+	case s.View.Downgrade != "" && all:
+		s.View.Downgrade = ""
+	case s.View.Downgrade == "" && !of(s, follow):
+		return
+	}
+	for i := range s.View.Members {
+		s.View.Members[i].Protocol = ops.Minor(follow)
+		s.View.Members[i].Schema = ops.Minor(follow)
+	}
+}
+
+// of reports whether every member runs a version.
+func of(s *ops.State, version string) bool {
+	for _, m := range s.View.Members {
+		if m.Version != version {
+			return false
+		}
+	}
+	return true
+}

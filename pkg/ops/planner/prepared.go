@@ -1,0 +1,59 @@
+package planner
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// Interrupted is the command that asks again for what this request puts an end
+// to; "" if that was nothing, or was not wanted any more.
+func (p *Prepared) Interrupted() string {
+	if old := p.Supersedes; old != nil && ops.ReplacesIn(p.Request.Operation, old) && old.Status.Phase != v1alpha1.PhaseCancelling {
+		return old.Spec.Command
+	}
+	return ""
+}
+
+// Prepared is a request that was looked at and judged; nothing was written.
+type Prepared struct {
+	Request Request
+	Plan    ops.Plan
+	State   ops.State
+	// Continues is the record in flight that this request continues; nil for a new one.
+	Continues *v1alpha1.Operation
+	// Supersedes is the record that this request ends.
+	Supersedes *v1alpha1.Operation
+}
+
+// Record is the record that the request will be written down as. A deletion
+// that supersedes a deletion takes over the last backup if it was made: once
+// members are stopped there is none to be had.
+func (p *Prepared) Record(namespace string) *v1alpha1.Operation {
+	op := &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: p.Request.Operation,
+		Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: ops.Stamp(p.State.Now)}}
+	if old := p.Supersedes; old != nil && old.Spec.Verb == v1alpha1.VerbDelete && op.Spec.Verb == v1alpha1.VerbDelete && old.Status.Facts[v1alpha1.FactBackup] != "" {
+		op.Spec.Repository, op.Spec.Backup = old.Spec.Repository, old.Spec.Backup
+		op.Status.Facts = maps.Clone(old.Status.Facts)
+	}
+	return op
+}
+
+// Meet judges a record in flight: the same request continues it, a deletion
+// supersedes it, and so does any request if it has changed nothing yet;
+// anything else has to wait.
+func (p *Prepared) Meet(active *v1alpha1.Operation) bool {
+	switch o := p.Request.Operation; {
+	case active == nil:
+	case ops.Continues(o, active):
+		p.Continues = active
+	case ops.Supersedes(o, active):
+		p.Supersedes = active
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,30 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// WholeBackup reads a backup to its end before anything is touched for its
+// sake: a restore must not stop a database for data that can't replace it.
+func WholeBackup(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
+	data, _, err := r.Reader(ctx, m.ID)
+	if err == nil {
+		check := e.CheckStream()
+		_, err = io.Copy(check, data)
+		err = errors.Join(err, data.Close())
+		if closed := check.Close(); err == nil {
+			err = closed
+		}
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return &ops.Error{Kind: ops.Refused, Check: "backup", Message: "backup " + m.ID + " can't be restored, nothing was touched",
+		Hint: "choose another one: " + "kubectl dbop backup list --repository " + r.URL(), Err: err}
+}

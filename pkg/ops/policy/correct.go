@@ -1,0 +1,19 @@
+package policy
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// Inherit is the function Inherit for the custom resource, and corrects the
+// size of volumes as long as none was made. Later it takes a resize.
+func (g Charge) Inherit(c *v1alpha1.DatabaseCluster) bool {
+	changed := planner.Inherit(g.Custom.Spec, c)
+	size := g.Custom.Spec.Storage.Size
+	if !ops.Unformed(c) || c.Spec.Storage.Size.Cmp(size) == 0 || g.Active != nil && (planner.Planner{S: ops.State{Operation: g.Active}}).Began(ops.ActionStart) {
+		return changed
+	}
+	c.Spec.Storage.Size = size.DeepCopy()
+	return true
+}

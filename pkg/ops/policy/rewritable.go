@@ -1,0 +1,25 @@
+package policy
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// rewritable reports whether a lost or damaged record is written again without
+// being asked for: it is clear what it said, and that its cluster was of this very
+// object. While an operation is in flight that changes which data is the
+// cluster's, or ends it, the copies may be older than the record was.
+func (g Charge) rewritable() bool {
+	c := g.Kept.Record
+	if g.Custom == nil || g.Custom.DeletionTimestamp != nil || g.Custom.Spec.Paused || g.Record != nil || !g.Kept.Clear ||
+		c.Annotations[v1alpha1.AnnotationCustom] != string(g.Custom.UID) || c.Status.Formation.ClusterID == "" || !g.Kept.Lost() && !c.Spec.Stopped {
+		return false
+	}
+	if g.Active == nil {
+		return true
+	}
+	switch g.Active.Spec.Verb {
+	case v1alpha1.VerbRestore, v1alpha1.VerbRecover, v1alpha1.VerbDelete:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,63 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+)
+
+// TestRewritable: a record is written again without being asked for only where
+// nothing is in doubt.
+func TestRewritable(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		change func(*Charge)
+		want   string
+	}{
+		"lost":                          {func(*Charge) {}, "repair "},
+		"damaged":                       {func(g *Charge) { g.Damaged = kube.ErrDamaged }, "repair "},
+		"of a stopped cluster":          {func(g *Charge) { g.Kept.Workloads, g.Kept.Record.Spec.Stopped = nil, true }, "repair "},
+		"a scale is in flight":          {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbScale) }, "repair "},
+		"not clear":                     {func(g *Charge) { g.Kept.Clear = false }, "rest refused by record-missing"},
+		"not clear, and damaged":        {func(g *Charge) { g.Kept.Clear, g.Damaged = false, kube.ErrDamaged }, "rest refused by record-damaged"},
+		"of another object":             {func(g *Charge) { g.Custom.UID = "other" }, "rest refused by record-missing"},
+		"of the command line":           {func(g *Charge) { g.Kept.Record.Annotations = nil }, "rest refused by record-missing"},
+		"it has not formed":             {func(g *Charge) { g.Kept.Record.Status.Formation.ClusterID = "" }, "rest refused by record-missing"},
+		"only volumes are left":         {func(g *Charge) { g.Kept.Workloads = nil }, "create "},
+		"a restore is in flight":        {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbRestore) }, "rest refused by record-missing"},
+		"a recovery is in flight":       {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbRecover) }, "rest refused by record-missing"},
+		"a deletion is in flight":       {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbDelete) }, "continue "},
+		"the object is paused":          {func(g *Charge) { g.Custom.Spec.Paused = true }, "rest refused by record-missing"},
+		"the object is being deleted":   {func(g *Charge) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} }, "rest "},
+		"the object was deleted":        {func(g *Charge) { g.Custom = nil }, "rest "},
+		"the record is there after all": {func(g *Charge) { g.Record = g.Kept.Record }, "look "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := charged()
+			g.Kept = kube.Kept{Record: g.Record, Clear: true, Workloads: []string{"db-1"}, Volumes: []string{"db-1"}}
+			g.Record = nil
+			row.change(&g)
+			m, err := Govern(g)
+			if got := told(m, err); got != row.want {
+				t.Fatalf("%q, want %q", got, row.want)
+			}
+			if row.want != "repair " {
+				return
+			}
+			before := m.Request.Cluster.DeepCopy()
+			if err := Complete(m.Request, opstest.Now(), strings.NewReader(strings.Repeat("x", 64))); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, m.Request.Cluster); diff != "" || !m.Request.Operation.Quiet {
+				t.Errorf("%+v was founded again (-want +got):\n%s", m.Request.Operation, diff)
+			}
+		})
+	}
+}

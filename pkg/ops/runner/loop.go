@@ -1,0 +1,105 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// Loop observes, plans and acts until nothing is left to do.
+type Loop struct {
+	Engine   engine.Engine
+	World    ops.World
+	Reporter ops.Reporter
+	// Guard is asked before every step; an error stops the loop.
+	Guard func(context.Context) error
+	// Stop, once closed, ends the loop at the next safe point.
+	Stop <-chan struct{}
+	// Poll is the pause between two observations of a wait that nothing wakes.
+	Poll time.Duration
+	// FailPoint, if set, is called before and after every performed step, and
+	// within one after every try that did not end it. Tests die there.
+	FailPoint func(when string, step ops.Step)
+	// Decide makes the decisions; nil for the planner's own. Tests wrap it.
+	Decide func(engine.Engine, ops.State) ops.Decision
+	// Rest, if set, is told how long to pause instead of pausing: a driver that
+	// takes one turn at a time comes back by itself.
+	Rest func(time.Duration)
+}
+
+// A driver of many clusters looks at what is waited for after every quarter of
+// the time that it took so far, but after maxPoll at the latest: what
+// Kubernetes knows wakes it anyway, and the longer members keep to themselves
+// what only they know, the less does a moment more count.
+const (
+	patientPart = 4
+	maxPoll     = 2 * time.Second
+)
+
+// poll is how long to pause in a wait that has gone on for so long.
+func (l *Loop) poll(waited time.Duration) time.Duration {
+	if l.Rest == nil {
+		return l.Poll
+	}
+	return max(l.Poll, min(waited/patientPart, maxPoll))
+}
+
+// Run repeats turns until the operation is done, blocked, stopped or out of
+// time. On success the record says Succeeded (or Cancelled); otherwise it
+// stays, with the reason, for whoever continues.
+func (l *Loop) Run(ctx context.Context, op *v1alpha1.Operation) error {
+	t := &turns{loop: l, op: op, efforts: map[string]*effort{}}
+	for {
+		done, err := t.next(ctx)
+		if err != nil {
+			return l.pause(ctx, op, err)
+		}
+		if done {
+			return l.finish(ctx, op)
+		}
+	}
+}
+
+// stopped says why the loop may not begin another turn.
+func (l *Loop) stopped(ctx context.Context) error {
+	select {
+	case <-l.Stop:
+		return &ops.Error{Kind: ops.Interrupted, Message: "stopped at a safe point", Hint: "the same command continues where it stopped"}
+	default:
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), kube.ErrLeaseLost):
+		return leaseLost(context.Cause(ctx))
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over", Hint: "the same command continues where it stopped"}
+	case ctx.Err() != nil:
+		return &ops.Error{Kind: ops.Interrupted, Message: "interrupted", Hint: "the same command continues where it stopped", Err: context.Cause(ctx)}
+	}
+	return nil
+}
+
+// leaseLost is the end of a process that stood still, or did not reach the API
+// server, for so long that another may act.
+func leaseLost(err error) *ops.Error {
+	return &ops.Error{Kind: ops.Failed, Check: "lease", Message: "stopped before the next step", Err: err,
+		Hint: "another process may have taken over: kubectl dbop status shows what goes on; otherwise the same command continues"}
+}
+
+func (l *Loop) decide(s ops.State) ops.Decision {
+	if l.Decide != nil {
+		return l.Decide(l.Engine, s)
+	}
+	return planner.Decide(l.Engine, s)
+}
+
+func (l *Loop) failPoint(when string, step ops.Step) {
+	if l.FailPoint != nil {
+		l.FailPoint(when, step)
+	}
+}

@@ -1,0 +1,159 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// Prepare reads, judges and plans; it writes nothing. A refusal is an Error of
+// kind Refused or Busy. A new request whose plan does not come to its end is
+// refused before its first step; one in flight goes as far as it can.
+func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Request) (*planner.Prepared, error) {
+	p := &planner.Prepared{Request: req}
+	o := &p.Request.Operation
+	active, err := r.Store.ActiveOperation(ctx, namespace, o.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Meet(active) {
+		return nil, ops.InFlight(active, r.recorded(ctx, active))
+	}
+	cluster, err := r.cluster(ctx, namespace, p)
+	if err != nil {
+		return nil, err
+	}
+	if cluster == nil {
+		return p, nil
+	}
+	if old := p.Supersedes; old != nil && ops.Untouched(old) {
+		revert(cluster, old)
+	}
+	op := p.Continues
+	if op == nil {
+		if err := r.stillLast(ctx, namespace, *o, cluster); err != nil {
+			return nil, err
+		}
+		if err := r.onceOnly(ctx, namespace, *o); err != nil {
+			return nil, err
+		}
+		planner.Complete(o, cluster)
+		if err := planner.Check(r.Engine, p.Request, cluster); err != nil {
+			return nil, ops.Refusal(err)
+		}
+		op = p.Record(namespace)
+		op.Name = "preview"
+	}
+	world := r.World(namespace, o.Cluster)
+	defer closeQuietly(world)
+	executor.Attend(world, o.Verb, p.Continues != nil)
+	if err := r.consider(ctx, world, p, cluster, op); err != nil {
+		return nil, err
+	}
+	if err := r.mayGiveWay(p, cluster); err != nil {
+		return nil, err
+	}
+	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
+		return p, b.Error()
+	}
+	if err := Rehearse(ctx, p, world); err != nil {
+		return p, err
+	}
+	if step := p.Request.Import; step != nil && !p.Plan.Unchanged() {
+		p.Plan.Steps = append([]ops.Step{*step}, p.Plan.Steps...)
+	}
+	return p, nil
+}
+
+// PrepareResume says what Resume would come to: what is left of the record in
+// flight, or of the way back from it. It writes nothing, so what the cluster
+// would want from then on is wanted in the plan only.
+func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*planner.Prepared, error) {
+	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if op == nil {
+		return nil, nothingInFlight(cluster)
+	}
+	if err := r.redirect(ctx, op, cancel); err != nil {
+		return nil, err
+	}
+	p := &planner.Prepared{Request: planner.Request{Operation: op.Spec}, Continues: op}
+	c, err := r.cluster(ctx, namespace, p)
+	if err != nil || c == nil {
+		return p, err
+	}
+	c.Spec.Paused = false
+	world := r.World(namespace, cluster)
+	defer closeQuietly(world)
+	executor.Attend(world, op.Spec.Verb, true)
+	return p, r.consider(ctx, world, p, c, op)
+}
+
+// Rehearse has the steps of a new request judged, where the world can.
+func Rehearse(ctx context.Context, p *planner.Prepared, world ops.World) error {
+	r, ok := world.(ops.Rehearser)
+	if !ok || p.Continues != nil {
+		return nil
+	}
+	for _, step := range p.Plan.Steps {
+		if step.Action == ops.ActionLoad && p.Request.Import != nil {
+			continue // its backup is not there yet
+		}
+		if err := r.Rehearse(ctx, p.State, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cluster finds the cluster of the request, or takes the one that is to be.
+func (r *Runner) cluster(ctx context.Context, namespace string, p *planner.Prepared) (*v1alpha1.DatabaseCluster, error) {
+	o := p.Request.Operation
+	found, err := r.Store.GetCluster(ctx, namespace, o.Cluster)
+	switch {
+	case errors.Is(err, kube.ErrNotFound) && p.Request.Cluster != nil,
+		ops.NoRecord(err) && p.Request.Cluster != nil && o.Verb == v1alpha1.VerbRepair:
+		return p.Request.Cluster, nil
+	case errors.Is(err, kube.ErrNotFound) && p.Continues != nil && o.Verb == v1alpha1.VerbDelete:
+		return nil, nil // the deletion died after its last step: only its record is left to close
+	case errors.Is(err, kube.ErrNotFound):
+		return nil, &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("cluster %s not found in namespace %s", o.Cluster, namespace),
+			Hint: "kubectl dbop list -A shows all clusters", Err: err}
+	case err != nil:
+		return nil, err
+	case p.Request.Cluster != nil && o.Verb != v1alpha1.VerbRepair:
+		return found, r.meetCluster(found, p)
+	}
+	return found, nil
+}
+
+// meetCluster judges a create or restore onto a name that is taken: the same
+// half-made or made cluster is continued, anything else is refused.
+func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *planner.Prepared) error {
+	w := p.Request.Cluster.Spec
+	if w.Auth.Enabled && !found.Spec.Auth.Enabled && p.Request.Operation.Verb == v1alpha1.VerbCreate {
+		return &ops.Error{Kind: ops.Refused, Check: "exists", Message: fmt.Sprintf("cluster %s exists already, and its clients need not log in", found.Name),
+			Hint: "kubectl dbop auth enable " + found.Name + " demands it; or choose another name"}
+	}
+	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members && sameSource(found.Spec.RestoreFrom, w.RestoreFrom) {
+		return nil
+	}
+	return &ops.Error{Kind: ops.Refused, Check: "exists",
+		Message: fmt.Sprintf("cluster %s exists already: %s %s with %d members", found.Name, found.Spec.Engine, found.Spec.Version, found.Spec.Members),
+		Hint:    "choose another name, or change that one with scale or upgrade"}
+}
+
+func sameSource(a, b *v1alpha1.RestoreSource) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

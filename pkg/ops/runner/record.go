@@ -1,0 +1,74 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// begin opens a journal entry; a step that is tried again keeps its entry.
+func begin(op *v1alpha1.Operation, step ops.Step, now time.Time) {
+	j := op.Status.Journal
+	if n := len(j); n > 0 && j[n-1].Step == step.ID && j[n-1].FinishedAt == nil {
+		return
+	}
+	op.Status.Journal = append(j, v1alpha1.JournalEntry{Step: step.ID, Title: step.Title, StartedAt: ops.Stamp(now)})
+}
+
+// end closes the journal entry of the step.
+func end(op *v1alpha1.Operation, step ops.Step, now time.Time, err error) {
+	for i := len(op.Status.Journal) - 1; i >= 0; i-- {
+		e := &op.Status.Journal[i]
+		if e.Step != step.ID {
+			continue
+		}
+		t := ops.Stamp(now)
+		e.FinishedAt = &t
+		if err != nil {
+			e.Error = ops.InNamespace(err.Error(), op.Namespace)
+		}
+		return
+	}
+}
+
+// save persists the record, and rides out an API server that does not take it.
+func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
+	// A conflict says that another wrote, which no repeat mends.
+	return ops.Ride(ctx, func() error { return l.World.Save(ctx, op) }, kube.ErrConflict)
+}
+
+// finish closes the record of a done operation.
+func (l *Loop) finish(ctx context.Context, op *v1alpha1.Operation) error {
+	phase := v1alpha1.PhaseSucceeded
+	if op.Status.Phase == v1alpha1.PhaseCancelling {
+		phase = v1alpha1.PhaseCancelled
+	}
+	op.Status.Phase, op.Status.Message = phase, ""
+	now := ops.Stamp(time.Now())
+	op.Status.FinishedAt = &now
+	return l.save(ctx, op)
+}
+
+// pause writes the reason into the record, even if the caller is gone, and
+// passes the error on. A killed process can't; its record stays Running.
+func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) error {
+	if errors.Is(cause, kube.ErrLeaseLost) {
+		return cause
+	}
+	op.Status.Message = ops.InNamespace(cause.Error(), op.Namespace)
+	if k := ops.KindOf(cause); k == ops.NeedsHuman || k == ops.Refused || k == ops.Failed {
+		if op.Status.Phase == v1alpha1.PhaseRunning {
+			op.Status.Phase = v1alpha1.PhasePaused
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
+	defer cancel()
+	if err := l.World.Save(ctx, op); err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
+}

@@ -1,0 +1,190 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// Runner carries requests from the first look to the last step. Both drivers
+// use it: the command line prepares, shows, asks and runs; the reconciler
+// continues what is written down.
+type Runner struct {
+	Engine engine.Engine
+	Store  kube.Store
+	// World makes the world of one cluster; Close of the returned one is the caller's.
+	World func(namespace, cluster string) ops.ClosableWorld
+	// Lock takes the cluster's lease.
+	Lock      func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (kube.Lease, error)
+	Reporter  ops.Reporter
+	Stop      <-chan struct{}
+	FailPoint func(when string, step ops.Step)
+	Poll      time.Duration
+	// Decide, see Loop.
+	Decide func(engine.Engine, ops.State) ops.Decision
+}
+
+func (r *Runner) decider() func(engine.Engine, ops.State) ops.Decision {
+	if r.Decide != nil {
+		return r.Decide
+	}
+	return planner.Decide
+}
+
+// Run takes the lease, looks again, writes the request down and carries it
+// out. What Prepare saw is only a promise: the plan that counts is made under
+// the lease. It returns the record as it ended.
+func (r *Runner) Run(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation, error) {
+	lease, err := r.Lock(ctx, namespace, req.Operation.Cluster, func(holder string, left time.Duration) {
+		r.Reporter.Note(fmt.Sprintf("the lease of %s is held by %s, which does not renew it; taking over in %s", req.Operation.Cluster, holder, left.Round(time.Second)))
+	})
+	if err != nil {
+		return nil, busy(err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
+		defer cancel()
+		if err := lease.Release(ctx); err != nil {
+			r.Reporter.Note("the lease could not be given back: " + err.Error())
+		}
+	}()
+	op, err := r.begin(ctx, namespace, req, lease)
+	if err != nil {
+		return nil, err
+	}
+	return op, r.loop(ctx, namespace, op, &lease)
+}
+
+// accept writes a request down that was prepared under the lease.
+func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
+	if p.Plan.Unchanged() && p.Continues == nil {
+		if old := p.Supersedes; old != nil && ops.Untouched(old) {
+			if err := r.supersede(ctx, p, lease); err != nil {
+				return nil, err
+			}
+		}
+		return nil, &ops.Error{Kind: ops.Unchanged, Message: p.Request.Operation.Cluster + " is as asked already"}
+	}
+	op, err := r.writeDown(ctx, namespace, p, lease)
+	if err != nil {
+		return nil, err
+	}
+	r.Reporter.Planned(p.Plan)
+	return op, nil
+}
+
+// Resume continues the record in flight, or steps it back, and lifts a pause.
+// The record is nil if there was only a pause.
+func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error) {
+	lease, err := r.Lock(ctx, namespace, cluster, func(string, time.Duration) {})
+	if err != nil {
+		return nil, busy(err)
+	}
+	defer func() { _ = lease.Release(context.WithoutCancel(ctx)) }()
+	lifted, err := SetPaused(ctx, r.Store, namespace, cluster, nil)
+	if err != nil && !errors.Is(err, kube.ErrNotFound) {
+		return nil, err
+	}
+	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if op == nil && lifted {
+		return nil, nil
+	}
+	if op == nil {
+		return nil, nothingInFlight(cluster)
+	}
+	if err := r.redirect(ctx, op, cancel); err != nil {
+		return nil, err
+	}
+	if err := r.continueRecord(ctx, op, lease); err != nil {
+		return nil, err
+	}
+	return op, r.loop(ctx, namespace, op, &lease)
+}
+
+func nothingInFlight(cluster string) error {
+	return &ops.Error{Kind: ops.Unchanged, Message: "no operation of " + cluster + " is in flight"}
+}
+
+// redirect has a record go on, or back.
+func (r *Runner) redirect(ctx context.Context, op *v1alpha1.Operation, cancel bool) error {
+	op.Status.Phase = v1alpha1.PhaseRunning
+	if !cancel {
+		return nil
+	}
+	op.Status.Phase = v1alpha1.PhaseCancelling
+	return r.mayCancel(ctx, op)
+}
+
+// loop carries out a record under a lease. One that was lost while nobody else
+// could have it, because the API server was away or this machine asleep, is
+// taken back, and the record goes on from what is observed.
+func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operation, lease *kube.Lease) error {
+	for {
+		lost := r.under(ctx, namespace, op, *lease)
+		if lost == nil {
+			return nil
+		}
+		if !errors.Is(lost, kube.ErrLeaseLost) || ctx.Err() != nil {
+			return r.giveUp(ctx, op, *lease, lost)
+		}
+		if ops.Ride(ctx, func() error { return r.regain(ctx, op, lease) }, kube.ErrLeaseLost) != nil {
+			return lost
+		}
+		r.Reporter.Note("the lease was lost for want of an answer; nobody took it, going on")
+	}
+}
+
+// regain takes the lease and the record up again.
+func (r *Runner) regain(ctx context.Context, op *v1alpha1.Operation, lease *kube.Lease) error {
+	again, err := (*lease).Regain(ctx)
+	if err != nil {
+		return err
+	}
+	*lease = again
+	stored, err := r.Store.GetOperation(ctx, op.Namespace, op.Name)
+	if err != nil {
+		return err
+	}
+	*op = *stored
+	return nil
+}
+
+// under carries out a record while the lease is ours.
+func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Operation, lease kube.Lease) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-lease.Lost():
+			cancel(kube.ErrLeaseLost)
+		case <-ctx.Done():
+		}
+	}()
+	world := r.World(namespace, op.Spec.Cluster)
+	defer closeQuietly(world)
+	executor.Attend(world, op.Spec.Verb, true)
+	executor.Holding(world, lease)
+	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint, Decide: r.decider()}
+	return l.Run(ctx, op)
+}
+
+// busy names the holder of a lease that is alive.
+func busy(err error) error {
+	if held, ok := errors.AsType[*kube.HeldError](err); ok {
+		return &ops.Error{Kind: ops.Busy, Check: "lease", Message: held.Error(), Hint: "wait for it to end, or stop that process; then repeat the command", Err: kube.ErrHeld}
+	}
+	return err
+}
+
+func closeQuietly(w ops.ClosableWorld) { _ = w.Close() }

@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// revert makes the cluster want what it wanted before the operation.
+func revert(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
+	back := op.DeepCopy()
+	back.Status.Phase = v1alpha1.PhaseCancelling
+	return planner.Want(c, back)
+}
+
+// giveUp ends an operation that failed before it had an effect, so that it does
+// not block the next command. What had an effect stays as it is, and so does
+// what an operator asked for: that tries again by itself.
+func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease, cause error) error {
+	if op.Status.Phase != v1alpha1.PhasePaused || !ops.Untouched(op) || ops.Bootstraps(op) || strings.HasPrefix(op.Spec.RequestedBy, ops.OperatorPrefix) {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
+	defer cancel()
+	err := r.revertRecord(ctx, op, lease)
+	if err == nil {
+		now := ops.Stamp(time.Now())
+		op.Status.Phase, op.Status.FinishedAt = v1alpha1.PhaseFailed, &now
+		err = r.save(ctx, op)
+	}
+	if err != nil {
+		return errors.Join(cause, fmt.Errorf("end operation %s, which changed nothing: %w", op.Name, err))
+	}
+	r.Reporter.Note(fmt.Sprintf("Nothing was changed: operation %s ended as failed.", op.Name))
+	return cause
+}
+
+// revertRecord writes into the cluster's record what was wanted before the operation.
+func (r *Runner) revertRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
+	return ops.Ride(ctx, func() error {
+		c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
+		if errors.Is(err, kube.ErrNotFound) {
+			return nil
+		}
+		if err != nil || !revert(c, op) {
+			return err
+		}
+		if err := lease.Check(ctx); err != nil {
+			return err
+		}
+		return r.Store.UpdateCluster(ctx, c)
+	})
+}

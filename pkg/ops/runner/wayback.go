@@ -1,0 +1,28 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// mayCancel refuses to step back from what has no way back, and says what
+// ends it instead.
+func (r *Runner) mayCancel(ctx context.Context, op *v1alpha1.Operation) error {
+	err := ops.Cancellable(op)
+	if e, ok := errors.AsType[*ops.Error](err); ok {
+		e.Hint += ops.OrBack(op, r.recorded(ctx, op))
+	}
+	return err
+}
+
+// recorded is the cluster of an operation; nil where it can't be read.
+func (r *Runner) recorded(ctx context.Context, op *v1alpha1.Operation) *v1alpha1.DatabaseCluster {
+	c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
+	if err != nil {
+		return nil
+	}
+	return c
+}

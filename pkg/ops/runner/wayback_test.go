@@ -1,0 +1,130 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// problems are all that can keep a pod or a volume from working.
+var problems = []kube.ProblemKind{kube.ProblemImage, kube.ProblemUnschedulable, kube.ProblemVolume, kube.ProblemGrowth, kube.ProblemCrashing,
+	kube.ProblemOOM, kube.ProblemDisk, kube.ProblemConfig, kube.ProblemForbidden, kube.ProblemNode}
+
+// cameToHalt is an operation on a cluster that came to a halt because of a problem.
+func cameToHalt(verb v1alpha1.Verb, formed, custom bool, problem kube.ProblemKind) ops.State {
+	s := opstest.Well(3)
+	s.Operation = underWay(verb)
+	s.Operation.Spec.Settings, s.Operation.Spec.FromSettings = v1alpha1.SettingsOf(&s.Cluster.Spec), v1alpha1.SettingsOf(&s.Cluster.Spec)
+	s.Operation.Spec.Members, s.Operation.Spec.FromMembers = 3, 3
+	s.Operation.Spec.Version, s.Operation.Spec.FromVersion = s.Cluster.Spec.Version, s.Cluster.Spec.Version
+	s.Operation.ResourceVersion, s.Operation.Status.Phase = "1", v1alpha1.PhasePaused
+	s.Operation.Status.StartedAt = ops.Stamp(s.Now.Add(-time.Hour))
+	if !formed {
+		s.Cluster.Status.Formation.ClusterID = ""
+		s.View.ClusterIDs, s.View.Roster, s.View.Quorum = nil, nil, false
+	}
+	if custom {
+		s.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
+	}
+	for _, m := range []string{"db-1", "db-2", "db-3"} {
+		if !formed || m == "db-3" {
+			opstest.Down(&s, m, problem, time.Hour)
+		}
+	}
+	return s
+}
+
+// TestNoAdviceIsRefused: each command that is suggested while an operation came
+// to a halt is carried out.
+func TestNoAdviceIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		verb   v1alpha1.Verb
+		formed bool
+	}{
+		{v1alpha1.VerbCreate, false}, {v1alpha1.VerbRestore, false}, {v1alpha1.VerbCreate, true},
+		{v1alpha1.VerbScale, true}, {v1alpha1.VerbUpgrade, true}, {v1alpha1.VerbResize, true}, {v1alpha1.VerbRestart, true}, {v1alpha1.VerbDelete, true},
+	} {
+		for _, custom := range []bool{false, true} {
+			for _, problem := range problems {
+				name := fmt.Sprintf("%s, formed %t, custom %t, %s", c.verb, c.formed, custom, problem)
+				s := cameToHalt(c.verb, c.formed, custom, problem)
+				onShelf(t, func(sh *shelf, r *Runner) {
+					sh.cluster = s.Cluster.DeepCopy()
+					r.World = func(string, string) ops.ClosableWorld { return shelved{newIdeal(planner.Clone(s)), sh} }
+					for from, text := range suggested(r, sh, s) {
+						follow(t, name+", "+from, text, r, sh, s)
+					}
+				})
+			}
+		}
+	}
+}
+
+// suggested is all that says what to type.
+func suggested(r *Runner, sh *shelf, s ops.State) map[string]string {
+	sh.operations = []*v1alpha1.Operation{s.Operation.DeepCopy()}
+	hint := func(err error) string { return ops.Refusal(err).Hint }
+	out := map[string]string{
+		"stuck":  planner.Planner{E: opstest.Stub{}, S: s}.Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint,
+		"status": strings.Join(health.Assess(opstest.Stub{}, s).Next, "; "),
+	}
+	for i, f := range health.Diagnose(opstest.Stub{}, s).Findings {
+		out[fmt.Sprintf("finding %d", i)] = strings.Join(f.Remedy, "; ")
+	}
+	if _, err := r.Prepare(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCompact}}); err != nil {
+		out["another command"] = hint(err)
+	}
+	if _, err := r.PrepareResume(context.Background(), "shop", "db", true); err != nil {
+		out["cancel"] = hint(err)
+	}
+	if _, err := planner.Undo(s.Cluster, []v1alpha1.Operation{*s.Operation}); err != nil {
+		out["undo"] = hint(err)
+	}
+	return out
+}
+
+// follow types each command of a text, one after another.
+func follow(t *testing.T, name, text string, r *Runner, sh *shelf, s ops.State) {
+	t.Helper()
+	custom, over := s.Cluster.Annotations[v1alpha1.AnnotationCustom] != "", false
+	for _, at := range ops.Programs.FindAllStringIndex(text, -1) {
+		c := ops.Command{Ours: strings.Contains(text[at[0]:at[1]], "dbop"), Args: ops.CommandWords(text[at[1]:])}
+		sh.operations = []*v1alpha1.Operation{s.Operation.DeepCopy()}
+		var err error
+		switch verb := c.Word(0); {
+		case !c.Ours && verb == "delete":
+			if over = true; !custom || c.Word(1) != "dbc" {
+				t.Errorf("%s: %q deletes what is not there", name, text)
+			}
+		case !c.Ours, over:
+		case verb == "cancel":
+			_, err = r.PrepareResume(context.Background(), "shop", "db", true)
+			over = true
+		case verb == "resume":
+			_, err = r.PrepareResume(context.Background(), "shop", "db", false)
+			over = true
+		case verb == "delete" && custom:
+			t.Errorf("%s: %q is refused under a custom resource", name, text)
+		case verb == "status", verb == "logs", verb == "diagnose", verb == "engines", verb == "backup" && c.Word(1) == "list":
+		default:
+			over = verb == "delete"
+			p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.Verb(verb)}}}
+			if !p.Meet(s.Operation) {
+				t.Errorf("%s: %s of %q meets %s", name, verb, text, s.Operation.Spec.Verb)
+			}
+		}
+		if k := ops.KindOf(err); err != nil && (k == ops.Refused || k == ops.Busy) {
+			t.Errorf("%s: %q of %q: %v", name, c.Args, text, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// supersededBy is how the message of a record begins that another request ended.
+const supersededBy = "superseded by "
+
+// writeDown persists a request before its first effect. The order matters:
+// the cluster of a create comes first, because a record without a cluster
+// could not be continued; for the rest the record comes first, because wanted
+// values without a record would have no author. Whatever lies between two of
+// these writes when a process dies, the same command finds and completes.
+func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
+	if err := r.supersede(ctx, p, lease); err != nil {
+		return nil, err
+	}
+	if c := p.Request.Cluster; c != nil {
+		c.Namespace = namespace
+		if err := ops.Ride(ctx, func() error { return r.Store.CreateCluster(ctx, c) }); err != nil && !errors.Is(err, kube.ErrExists) {
+			return nil, fmt.Errorf("write down cluster %s: %w", c.Name, err)
+		}
+	}
+	op := p.Continues
+	if op == nil {
+		op = p.Record(namespace)
+		if err := r.createRecord(ctx, op, lease); err != nil {
+			return nil, fmt.Errorf("write down the operation: %w", err)
+		}
+	} else if op.Status.Phase == v1alpha1.PhasePaused {
+		op.Status.Phase = v1alpha1.PhaseRunning
+	}
+	return op, r.continueRecord(ctx, op, lease)
+}
+
+// supersede ends the record that the request takes over from.
+func (r *Runner) supersede(ctx context.Context, p *planner.Prepared, lease kube.Lease) error {
+	old := p.Supersedes
+	if old == nil {
+		return nil
+	}
+	if ops.Untouched(old) {
+		if err := r.revertRecord(ctx, old, lease); err != nil {
+			return fmt.Errorf("take back what operation %s asked for: %w", old.Name, err)
+		}
+	}
+	old.Status.Phase, old.Status.Message = v1alpha1.PhaseCancelled, supersededBy+string(p.Request.Operation.Verb)
+	if err := r.save(ctx, old); err != nil {
+		return fmt.Errorf("end operation %s: %w", old.Name, err)
+	}
+	return nil
+}
+
+// continueRecord makes the cluster want what the record asks for, and the
+// record say that it runs.
+func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
+	op.Status.Message = ""
+	if err := r.save(ctx, op); err != nil {
+		return fmt.Errorf("write down that operation %s goes on: %w", op.Name, err)
+	}
+	return ops.Ride(ctx, func() error {
+		c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
+		if errors.Is(err, kube.ErrNotFound) && op.Spec.Verb == v1alpha1.VerbDelete {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !planner.Want(c, op) {
+			return nil
+		}
+		if err := lease.Check(ctx); err != nil {
+			return fmt.Errorf("check the lease before the wish is written down: %w", err)
+		}
+		if err := r.Store.UpdateCluster(ctx, c); err != nil {
+			return fmt.Errorf("write down what %s is to become: %w", c.Name, err)
+		}
+		return nil
+	}, kube.ErrNotFound)
+}
+
+// createRecord writes a new record. One of its very name can only be from an
+// earlier try whose answer was lost. The look that found no other operation may
+// be old, and so may an earlier try: a process can stand still for longer than
+// its lease.
+func (r *Runner) createRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
+	tried := false
+	return ops.Ride(ctx, func() error {
+		if err := lease.Check(ctx); err != nil {
+			return fmt.Errorf("check the lease before the operation is written down: %w", err)
+		}
+		err := r.Store.CreateOperation(ctx, op)
+		if tried && errors.Is(err, kube.ErrExists) {
+			stored, err := r.Store.GetOperation(ctx, op.Namespace, op.Name)
+			if err != nil {
+				return err
+			}
+			op.ObjectMeta = stored.ObjectMeta
+			return nil
+		}
+		tried = true
+		return err
+	})
+}
+
+func (r *Runner) save(ctx context.Context, op *v1alpha1.Operation) error {
+	return ops.Ride(ctx, func() error { return ops.SaveRecord(ctx, r.Store, op) }, kube.ErrConflict)
+}

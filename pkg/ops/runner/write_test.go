@@ -1,0 +1,148 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+)
+
+// flaky is a shelf on which every other write fails: before it was done, or
+// after, so that only the answer is lost.
+type flaky struct {
+	*shelf
+
+	lost bool
+	err  error
+	n    int
+}
+
+func (f *flaky) write(do func() error, unheard func()) error {
+	if f.n++; f.n%2 == 0 {
+		return do()
+	}
+	if f.lost {
+		unheard()
+	}
+	return f.err
+}
+
+func (f *flaky) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	return f.write(func() error { return f.shelf.CreateCluster(ctx, c) }, func() { _ = f.shelf.CreateCluster(ctx, c.DeepCopy()) })
+}
+
+func (f *flaky) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	return f.write(func() error { return f.shelf.UpdateCluster(ctx, c) }, func() { _ = f.shelf.UpdateCluster(ctx, c.DeepCopy()) })
+}
+
+func (f *flaky) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+	return f.write(func() error { return f.shelf.CreateOperation(ctx, o) }, func() {
+		unheard := o.DeepCopy()
+		_ = f.shelf.CreateOperation(ctx, unheard)
+		o.Name = unheard.Name // chosen before it is sent
+	})
+}
+
+func (f *flaky) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+	return f.write(func() error { return f.shelf.UpdateOperation(ctx, o) }, func() { _ = f.shelf.UpdateOperation(ctx, o.DeepCopy()) })
+}
+
+// TestRunnerRidesOutWrites lets every write fail once: the request comes to
+// its end at the first go, under one record.
+func TestRunnerRidesOutWrites(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		lost bool
+		err  error
+	}{
+		{"refused for a moment", false, opstest.ErrStub},
+		{"done, and the answer lost", true, opstest.ErrStub},
+		{"a conflict where nobody wrote", false, kube.ErrConflict},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onShelf(t, func(sh *shelf, r *Runner) {
+				r.Store = &flaky{shelf: sh, lost: row.lost, err: row.err}
+				op, err := r.Run(context.Background(), "shop", scale(5))
+				if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || sh.cluster.Spec.Members != 5 {
+					t.Fatalf("%v, %+v", err, op)
+				}
+				if n := len(sh.operations); n != 1 {
+					t.Errorf("%d records", n)
+				}
+			})
+		})
+	}
+}
+
+// losing is a lease that is lost after a few looks.
+type losing struct {
+	free
+
+	looks int
+}
+
+func (l *losing) Check(context.Context) error {
+	if l.looks--; l.looks < 0 {
+		return kube.ErrLeaseLost
+	}
+	return nil
+}
+
+// TestRunnerWritesNothingWithoutLease loses the lease between two tries.
+func TestRunnerWritesNothingWithoutLease(t *testing.T) {
+	t.Parallel()
+	for looks, records := range []int{0, 0, 1, 1} {
+		onShelf(t, func(sh *shelf, r *Runner) {
+			r.Store = &flaky{shelf: sh, err: opstest.ErrStub}
+			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+				return &losing{looks: looks}, nil
+			}
+			if _, err := r.Run(context.Background(), "shop", scale(5)); !errors.Is(err, kube.ErrLeaseLost) {
+				t.Errorf("lost after %d looks: %v", looks, err)
+			}
+			if len(sh.operations) != records || sh.cluster.Spec.Members != 3 {
+				t.Errorf("lost after %d looks: %d records, %d members wanted", looks, len(sh.operations), sh.cluster.Spec.Members)
+			}
+		})
+	}
+}
+
+// forgetful is a lease that is lost after some looks, and can be had back.
+type forgetful struct {
+	losing
+
+	regained *int
+}
+
+func (f *forgetful) Regain(context.Context) (kube.Lease, error) {
+	if *f.regained++; *f.regained == 1 {
+		return nil, opstest.ErrStub // the API server is still away
+	}
+	return free{}, nil
+}
+
+// TestRunnerTakesALostLeaseBack goes on after an outage in which nobody else
+// could act, under the same record, and no step is done twice.
+func TestRunnerTakesALostLeaseBack(t *testing.T) {
+	t.Parallel()
+	for looks := 2; looks < 6; looks++ {
+		onShelf(t, func(sh *shelf, r *Runner) {
+			regained := 0
+			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+				return &forgetful{losing{looks: looks}, &regained}, nil
+			}
+			op, err := r.Run(context.Background(), "shop", scale(5))
+			if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || regained != 2 {
+				t.Fatalf("lost after %d looks: %v, regained after %d tries, %+v", looks, err, regained, op)
+			}
+			if n := len(sh.operations); n != 1 {
+				t.Errorf("lost after %d looks: %d records", looks, n)
+			}
+		})
+	}
+}
