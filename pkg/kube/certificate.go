@@ -174,7 +174,7 @@ func (c *Client) CertificateFacts(ctx context.Context, cluster *v1alpha1.Databas
 	}
 	trust, leaves := &Trust{Problem: "secret " + v1alpha1.CASecret(cluster.Name) + " is gone"}, secrets.Leaves()
 	var current []byte
-	if s := secrets.named(v1alpha1.CASecret(cluster.Name)); s != nil && belongs(s, cluster) && s.DeletionTimestamp == nil {
+	if s := secrets.named(v1alpha1.CASecret(cluster.Name)); s != nil && (belongs(s, cluster) || unlabelled(s, cluster)) && s.DeletionTimestamp == nil {
 		t := trustFacts(s)
 		trust, current = &t, s.Data[corev1.TLSCertKey]
 	}

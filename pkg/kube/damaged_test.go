@@ -24,7 +24,7 @@ func TestOneDamagedRecordHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := store.ListClusters(t.Context(), "", "")
-	if !errors.Is(err, ErrDamaged) || Hint(err) != "kubectl dbop repair bad -n shop writes the record again from what is there" || len(all) != 1 || all[0].Name != "db" {
+	if !errors.Is(err, ErrDamaged) || Hint(err) != "write the record again from what is there: kubectl dbop repair bad -n shop" || len(all) != 1 || all[0].Name != "db" {
 		t.Errorf("%d clusters, %v", len(all), err)
 	}
 }

@@ -160,9 +160,9 @@ func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
 // Unwrap returns what is wrong.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Hint is the command that writes the record again.
+// Hint names the command that writes the record again.
 func (e *DamagedError) Hint() string {
-	return fmt.Sprintf("kubectl dbop repair %s -n %s writes the record again from what is there", e.Cluster, e.Namespace)
+	return fmt.Sprintf("write the record again from what is there: kubectl dbop repair %s -n %s", e.Cluster, e.Namespace)
 }
 
 func decodeOperation(m *corev1.ConfigMap) (*v1alpha1.Operation, error) {

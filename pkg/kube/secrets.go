@@ -82,7 +82,8 @@ func (s *Secrets) Leaves() []Certificate {
 	var out []Certificate
 	for i := range s.items {
 		o := &s.items[i]
-		if o.Type == corev1.SecretTypeTLS && o.Name != v1alpha1.CASecret(s.cluster.Name) && belongs(o, s.cluster) && o.DeletionTimestamp == nil {
+		ours := belongs(o, s.cluster) || unlabelled(o, s.cluster)
+		if o.Type == corev1.SecretTypeTLS && o.Name != v1alpha1.CASecret(s.cluster.Name) && ours && o.DeletionTimestamp == nil {
 			out = append(out, certificateFacts(s.cluster, o))
 		}
 	}

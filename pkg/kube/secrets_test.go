@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -42,5 +43,35 @@ func TestPasswordDifferences(t *testing.T) {
 	c.Spec.Auth.Enabled = false
 	if got := (&Secrets{cluster: c}).Differences(nil, time.Now()); len(got) > 0 {
 		t.Errorf("nobody logs in: %+v", got)
+	}
+}
+
+// TestSecretsThatLostTheirLabels: who removes labels takes neither the
+// authority nor a certificate away.
+func TestSecretsThatLostTheirLabels(t *testing.T) {
+	t.Parallel()
+	cluster := testCluster()
+	cluster.Status.ID = "this"
+	c, api := newFake(t, interceptor.Funcs{})
+	if err := c.EnsureCertificates(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	all := &corev1.SecretList{}
+	if err := api.List(t.Context(), all); err != nil || len(all.Items) == 0 {
+		t.Fatal(err)
+	}
+	for _, s := range all.Items {
+		s.Labels = nil
+		if err := api.Update(t.Context(), &s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secrets, err := c.Secrets(t.Context(), cluster, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves, err := c.CertificateFacts(t.Context(), cluster, secrets)
+	if err != nil || trust.Problem != "" || len(leaves) != len(all.Items)-1 {
+		t.Errorf("%d of %d certificates are left, the authority: %q, %v", len(leaves), len(all.Items)-1, trust.Problem, err)
 	}
 }

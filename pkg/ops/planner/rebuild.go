@@ -21,7 +21,7 @@ func Missing(namespace, cluster string, k kube.Kept) *ops.Error {
 	case k.Damaged != nil && k.Record != nil:
 		return &ops.Error{Kind: ops.Refused, Check: "record-damaged",
 			Message: "cluster " + cluster, Err: k.Damaged,
-			Hint: fmt.Sprintf("kubectl dbop repair %s writes the record again from what is there", cluster)}
+			Hint: fmt.Sprintf("write it again from what is there: kubectl dbop repair %s", cluster)}
 	case k.Damaged != nil:
 		return &ops.Error{Kind: ops.NeedsHuman, Check: "record-damaged",
 			Message: fmt.Sprintf("the record of %s (configmap %s) is damaged, and can't be written from what is there: %s", cluster, v1alpha1.Record(cluster), k.Problem),
@@ -37,7 +37,7 @@ func Missing(namespace, cluster string, k kube.Kept) *ops.Error {
 	}
 	return &ops.Error{Kind: ops.Failed, Check: "volumes-kept",
 		Message: fmt.Sprintf("cluster %s not found in namespace %s; these volumes of it are kept: %s", cluster, namespace, strings.Join(k.Volumes, ", ")),
-		Hint:    fmt.Sprintf("kubectl dbop create %s --from-volumes starts its members on them again", cluster)}
+		Hint:    fmt.Sprintf("start its members on them again: kubectl dbop create %s --from-volumes", cluster)}
 }
 
 // recordMissing is the answer to every command on a cluster whose record is
@@ -45,7 +45,7 @@ func Missing(namespace, cluster string, k kube.Kept) *ops.Error {
 func recordMissing(cluster string) *ops.Error {
 	return &ops.Error{Kind: ops.Refused, Check: "record-missing",
 		Message: fmt.Sprintf("the record of %s (configmap %s) is missing, its members still run", cluster, v1alpha1.Record(cluster)),
-		Hint:    fmt.Sprintf("kubectl dbop repair %s writes the record again from what is there", cluster)}
+		Hint:    fmt.Sprintf("write it again from what is there: kubectl dbop repair %s", cluster)}
 }
 
 // rebuilding makes again what was lost of a cluster, for a repair: its record,

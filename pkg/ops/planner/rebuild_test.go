@@ -24,12 +24,12 @@ func TestMissing(t *testing.T) {
 		check, hint string
 	}{
 		"nothing is there":         {},
-		"the record alone is lost": {kube.Kept{Record: record, Workloads: workloads, Volumes: volumes}, "record-missing", "kubectl dbop repair db "},
-		"volumes alone":            {kube.Kept{Record: record, Volumes: volumes}, "volumes-kept", "kubectl dbop create db --from-volumes "},
+		"the record alone is lost": {kube.Kept{Record: record, Workloads: workloads, Volumes: volumes}, "record-missing", "kubectl dbop repair db"},
+		"volumes alone":            {kube.Kept{Record: record, Volumes: volumes}, "volumes-kept", "kubectl dbop create db --from-volumes"},
 		"no copy":                  {kube.Kept{Workloads: workloads, Problem: "no copy"}, "record-missing", "from a copy"},
-		"damaged":                  {kube.Kept{Record: record, Workloads: workloads, Damaged: kube.ErrDamaged}, "record-damaged", "kubectl dbop repair db "},
+		"damaged":                  {kube.Kept{Record: record, Workloads: workloads, Damaged: kube.ErrDamaged}, "record-damaged", "kubectl dbop repair db"},
 		"damaged, of a stopped one": {kube.Kept{Record: record, Volumes: volumes, Damaged: kube.ErrDamaged},
-			"record-damaged", "kubectl dbop repair db "},
+			"record-damaged", "kubectl dbop repair db"},
 		"damaged, and no copy": {kube.Kept{Workloads: workloads, Problem: "no copy", Damaged: kube.ErrDamaged}, "record-damaged", "from a copy"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,11 +69,9 @@ func (p Planner) PutBack(asked func(kube.Difference) bool) *ops.Decision {
 // workload is made by the family starting, what a pod has otherwise goes with
 // the pod, and a schedule is made again as a whole.
 func (p Planner) putsBack(d kube.Difference) bool {
-	switch {
-	case !health.Derivable(p.S, d), health.KindOf(d) == health.KindPod && d.Is("spec"), health.OfSchedule(health.KindOf(d)):
+	// An authority that is gone or can't sign is not derivable: see rebuilding.
+	if !health.Derivable(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") || health.OfSchedule(health.KindOf(d)) {
 		return false
-	case d.Object == health.KindSecret+"/"+v1alpha1.CASecret(p.S.Cluster.Name) && d.Kind != kube.DifferenceEdited:
-		return false // another authority concerns every member, see rebuilding
 	}
 	return health.Mendable(d)
 }

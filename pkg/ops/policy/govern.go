@@ -70,7 +70,7 @@ func Govern(g Charge) (Move, error) {
 		return Move{Request: &planner.Request{Operation: o, Cluster: g.Kept.Record}}, nil
 	case g.Custom != nil && g.Damaged != nil:
 		return Move{Rest: true}, &ops.Error{Kind: ops.NeedsHuman, Check: "record-damaged", Message: "cluster " + g.Custom.Name, Err: g.Damaged,
-			Hint: fmt.Sprintf("kubectl dbop repair %s writes the record again from what is there", g.Custom.Name)}
+			Hint: fmt.Sprintf("write it again from what is there: kubectl dbop repair %s", g.Custom.Name)}
 	case g.Custom == nil && g.Record == nil && g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete && g.Active.Spec.RequestedBy == planner.DesiredBy:
 		return Move{Continue: true}, nil // it died after its last step: only its own record is left to close
 	case g.Custom == nil && (g.Record == nil || g.Record.Annotations[v1alpha1.AnnotationCustom] == ""):
