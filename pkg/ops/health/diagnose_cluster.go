@@ -108,6 +108,12 @@ func (d *Examination) quorumLost() {
 			f.Evidence = append(f.Evidence, m.Name+" does not answer: "+cmp.Or(m.Problem, "no reason known"))
 		}
 	}
+	if blind(d.S) {
+		f.What = "not known: this tool can't log in to ask the members"
+		f.Remedy = []string{"kubectl dbop repair " + d.name}
+		d.add(f)
+		return
+	}
 	if len(kept) >= ops.Majority(total) {
 		d.QuorumLoss = LossTransient
 		f.What = "lost, transient: the volumes of a majority exist, so nothing is lost"

@@ -60,6 +60,15 @@ func Derivable(s ops.State, d kube.Difference) bool {
 	return d.Object != Authority(s) && AuthorityLost(s) == nil && passwordOf(s, d) == ""
 }
 
+// blind reports whether no member can be asked because the certificate that
+// this tool logs in with is missing or can't be used. That says nothing of the
+// members, so nobody is to recover them from anything.
+func blind(s ops.State) bool {
+	return slices.ContainsFunc(s.Kube.Differences, func(d kube.Difference) bool {
+		return d.Object == KindSecret+"/"+v1alpha1.AdminSecret(s.Cluster.Name) && (d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable)
+	})
+}
+
 // passwordOf is the user whose password a difference is about the loss of; ""
 // if it is about something else.
 func passwordOf(s ops.State, d kube.Difference) string {

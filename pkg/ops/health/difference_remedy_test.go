@@ -1,0 +1,39 @@
+package health
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+)
+
+// TestLostLogin: where the tool can't log in, nobody is told to recover members
+// that nobody asked.
+func TestLostLogin(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	opstest.NoQuorum(&s)
+	for i := range s.View.Members {
+		s.View.Members[i].Reachable = false
+	}
+	recovers := func(s ops.State) bool {
+		all := Assess(opstest.Stub{}, s).Next
+		for _, f := range Diagnose(opstest.Stub{}, s).Findings {
+			all = append(all, f.Remedy...)
+		}
+		return slices.ContainsFunc(all, func(c string) bool { return strings.Contains(c, "dbop recover") })
+	}
+	if !recovers(s) {
+		t.Error("members that do not answer are to be recovered")
+	}
+	s.Kube.Differences = []kube.Difference{{Object: "secret/db-admin-tls", Kind: kube.DifferenceMissing}}
+	if recovers(s) {
+		t.Error("recover is suggested, though nobody could ask the members")
+	}
+	if next := Assess(opstest.Stub{}, s).Next; !slices.Contains(next, "kubectl dbop repair db") {
+		t.Errorf("next: %v", next)
+	}
+}
