@@ -101,7 +101,7 @@ if phase build make build failpoint "$root/bin/cluster"; then
 		beside $unit $issuer || failures=1
 		phase lint make lint &
 		lint=$!
-		phase e2e hack/e2e.sh || failures=1
+		phase e2e env -u DBOP_BIN hack/e2e.sh || failures=1
 		# These ask a real API server, and skip where none is named, as in unit.
 		phase kube env DBOP_E2E_KUBECONFIG="${DBOP_E2E_KUBECONFIG:-/var/lib/dbop-cluster/kubeconfig}" \
 			go test -count=1 -v -run TestRealCluster ./pkg/kube || failures=1

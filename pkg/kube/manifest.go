@@ -2,15 +2,36 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ApplyManifest applies an object as it is. A repeat changes nothing.
+const (
+	// goneWithin and goneEvery bound the wait for an object that is being deleted.
+	goneWithin = time.Minute
+	goneEvery  = 200 * time.Millisecond
+)
+
+// ApplyManifest applies an object as it is. A repeat changes nothing. One that
+// is being deleted is waited for: what is applied to it would go with it, as a
+// definition does that has objects left.
 func (c *Client) ApplyManifest(ctx context.Context, u *unstructured.Unstructured) error {
+	err := wait.PollUntilContextTimeout(ctx, goneEvery, goneWithin, true, func(ctx context.Context) (bool, error) {
+		found, err := c.GetManifest(ctx, u)
+		if errors.Is(err, ErrNotFound) {
+			return true, nil
+		}
+		return err == nil && found.GetDeletionTimestamp() == nil, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until no %s %s is being deleted: %w", u.GetKind(), u.GetName(), err)
+	}
 	wanted := u.DeepCopy()
 	return c.api.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership)
 }

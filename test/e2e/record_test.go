@@ -36,7 +36,7 @@ func TestRecordDeleted(t *testing.T) {
 	t.Logf("%d writes acknowledged, none lost", counts.Acked)
 
 	s.must("delete", "my-db", "--yes", "--skip-backup")
-	s.asTold(1, "volumes of it are kept")
+	s.asTold(6, "volumes of it are kept")
 	s.healthy("my-db", 3)
 	missing, err := harness.MissingAcks(s.ctx, s.dial("my-db"), "record/", writer.AckedBefore())
 	s.ok(err)
