@@ -136,7 +136,7 @@ func (x *tampering) mended(changed object, d deed) error {
 		return fmt.Errorf("there is no %s %s", x.object.kind, x.object.name)
 	case now.DeletionTimestamp != nil:
 		return fmt.Errorf("%s %s is being deleted", x.object.kind, x.object.name)
-	case now.UID == changed.UID && now.raw != x.before.raw && now.raw == changed.raw:
+	case now.UID == x.before.UID && now.raw != x.before.raw && now.raw == changed.raw:
 		return fmt.Errorf("%s %s is as it was edited", x.object.kind, x.object.name)
 	}
 	if diff := cmp.Diff(x.before.Labels, now.Labels); diff != "" {

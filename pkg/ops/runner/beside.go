@@ -122,7 +122,7 @@ func (b *Beside) turnBack(ctx context.Context, op *v1alpha1.Operation) error {
 // alive reports whether an operator acts on the cluster, and says which it is.
 func (b *Beside) alive(ctx context.Context, namespace string, o v1alpha1.OperationSpec) (bool, error) {
 	c, err := b.Store.GetCluster(ctx, namespace, o.Cluster)
-	if errors.Is(err, kube.ErrNotFound) || err == nil && c.Annotations[v1alpha1.AnnotationCustom] == "" {
+	if ops.NoRecord(err) || err == nil && c.Annotations[v1alpha1.AnnotationCustom] == "" {
 		return false, nil
 	}
 	if err != nil {

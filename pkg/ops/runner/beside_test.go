@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -118,4 +119,22 @@ func TestBesideCancels(t *testing.T) {
 			t.Errorf("%v, %s, %d members wanted", err, sh.operations[0].Status.Phase, sh.cluster.Spec.Members)
 		}
 	})
+}
+
+// unreadable is a store whose record of the cluster is damaged.
+type unreadable struct{ kube.Store }
+
+func (unreadable) GetCluster(context.Context, string, string) (*v1alpha1.DatabaseCluster, error) {
+	return nil, kube.ErrDamaged
+}
+
+// TestBesideRepairsADamagedRecord: a record that can't be read names no
+// operator, and its repair must not fail on it.
+func TestBesideRepairsADamagedRecord(t *testing.T) {
+	t.Parallel()
+	b := &Beside{Runner: &Runner{Store: unreadable{}}}
+	alive, err := b.alive(t.Context(), "shop", v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRepair})
+	if alive || err != nil {
+		t.Errorf("%v, %v", alive, err)
+	}
 }
