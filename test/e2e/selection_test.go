@@ -19,7 +19,7 @@ type group struct {
 	tests []string
 }
 
-// groups keep the end-to-end part of make test below 14 minutes on 2 cores.
+// groups keep the end-to-end part of make test at about 17 minutes on 2 cores.
 func groups() []group {
 	killed := group{few: 7}
 	for _, d := range deadlies() {
