@@ -108,7 +108,7 @@ func (d *Examination) quorumLost() {
 			f.Evidence = append(f.Evidence, m.Name+" does not answer: "+cmp.Or(m.Problem, "no reason known"))
 		}
 	}
-	if blind(d.S) {
+	if Blind(d.S) != nil {
 		f.What = "not known: this tool can't log in to ask the members"
 		f.Remedy = []string{"kubectl dbop repair " + d.name}
 		d.add(f)

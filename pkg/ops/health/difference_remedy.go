@@ -60,13 +60,16 @@ func Derivable(s ops.State, d kube.Difference) bool {
 	return d.Object != Authority(s) && AuthorityLost(s) == nil && passwordOf(s, d) == ""
 }
 
-// blind reports whether no member can be asked because the certificate that
-// this tool logs in with is missing or can't be used. That says nothing of the
-// members, so nobody is to recover them from anything.
-func blind(s ops.State) bool {
-	return slices.ContainsFunc(s.Kube.Differences, func(d kube.Difference) bool {
-		return d.Object == KindSecret+"/"+v1alpha1.AdminSecret(s.Cluster.Name) && (d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable)
-	})
+// Blind is the difference for which no member can be asked: the certificate
+// that this tool logs in with is missing or can't be used. That says nothing of
+// the members, so nobody is to recover them from anything. nil if it is usable.
+func Blind(s ops.State) *kube.Difference {
+	for _, d := range s.Kube.Differences {
+		if d.Object == KindSecret+"/"+v1alpha1.AdminSecret(s.Cluster.Name) && (d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable) {
+			return &d
+		}
+	}
+	return nil
 }
 
 // passwordOf is the user whose password a difference is about the loss of; ""

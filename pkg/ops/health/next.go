@@ -20,7 +20,7 @@ func (a *assessment) commands() []string {
 		if way := ops.WayBack(op, a.s.Cluster); way != "" {
 			next = append(next, way)
 		}
-	} else if down && !blind(a.s) {
+	} else if down && Blind(a.s) == nil {
 		next = append(next, "kubectl dbop recover "+name)
 	} else if !a.s.Formed() {
 		next = append(next, "kubectl dbop diagnose "+name)

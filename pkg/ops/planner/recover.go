@@ -35,6 +35,10 @@ func (p Planner) recovery() *ops.Decision {
 	case p.S.View.Quorum:
 		return nil
 	}
+	if d := health.Blind(p.S); d != nil && p.fresh() && health.Derivable(p.S, *d) {
+		return block(&ops.Error{Kind: ops.Refused, Check: "login", Message: d.Object + ": no member could be asked, so nobody knows that one is lost",
+			Hint: "kubectl dbop repair " + p.S.Cluster.Name})
+	}
 	evidence := health.Weigh(p.E, p.S, p.S.Operation.Spec.Without...)
 	if p.S.Operation.Spec.Method == v1alpha1.RecoverBringBack {
 		return p.bringBack(evidence)

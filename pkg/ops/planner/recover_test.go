@@ -253,3 +253,25 @@ func TestExaminedSaysWhoWasChosen(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// TestRecoverNeedsALogin: where the tool's own certificate is missing, silence
+// is no evidence. A repair makes it again; if it can't be made, recovery goes on.
+func TestRecoverNeedsALogin(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	s.Operation = opstest.Operation(v1alpha1.VerbRecover)
+	s.Operation.Spec.Method = v1alpha1.RecoverBringBack
+	opstest.NoQuorum(&s)
+	for _, m := range []string{"db-1", "db-2", "db-3"} {
+		opstest.Down(&s, m, "", 0)
+	}
+	login := kube.Difference{Object: "secret/db-admin-tls", Kind: kube.DifferenceMissing}
+	s.Kube.Differences = []kube.Difference{login}
+	if d := Decide(opstest.Stub{}, s); d.Blocked == nil || d.Blocked.Check != "login" || d.Blocked.Hint != "kubectl dbop repair db" {
+		t.Errorf("%+v", d)
+	}
+	s.Kube.Differences = []kube.Difference{login, {Object: "secret/db-ca", Kind: kube.DifferenceMissing}}
+	if d := Decide(opstest.Stub{}, s); d.Blocked != nil && d.Blocked.Check == "login" {
+		t.Errorf("nothing can make it again: %+v", d.Blocked)
+	}
+}

@@ -187,3 +187,17 @@ func TestUnknownMember(t *testing.T) {
 		t.Errorf("a name that is none: %q", got)
 	}
 }
+
+// TestPutBackAuthority: what was added to the authority's secret is taken away,
+// also where it is not a field that this tool sets.
+func TestPutBackAuthority(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []kube.DifferenceKind{kube.DifferenceEdited, kube.DifferenceOwner, kube.DifferenceFinalizer} {
+		s := opstest.Well(3)
+		s.Operation, s.Cluster.ResourceVersion = opstest.Operation(v1alpha1.VerbRepair), "1"
+		s.Kube.Differences = []kube.Difference{{Object: "secret/db-ca", Kind: kind, Field: "metadata"}}
+		if d := Decide(opstest.Stub{}, s); d.Step == nil || d.Step.ID != string(ops.ActionRepair)+"/secret/db-ca" {
+			t.Errorf("%s: %+v, %+v", kind, d.Step, d.Blocked)
+		}
+	}
+}
