@@ -17,12 +17,12 @@ const (
 	CauseDamage Cause = "damage"
 )
 
-// Alarm stands against one member until somebody takes it back.
+// Alarm is raised for one member until somebody takes it back.
 type Alarm struct {
 	// Name is the engine's own, for example "NOSPACE".
 	Name  string `json:"name"`
 	Cause Cause  `json:"cause,omitempty"`
-	// MemberID is the identity that it stands against, "" if that is nobody in
+	// MemberID is the identity that it is raised for, "" if that is nobody in
 	// particular; Member is the name of it, "" where no member has that identity.
 	MemberID string `json:"memberID,omitempty"`
 	Member   string `json:"member,omitempty"`

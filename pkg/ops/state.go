@@ -199,9 +199,9 @@ func (s State) Ours(m kube.Member) bool {
 	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
 }
 
-// Bereft reports whether a member of this epoch has a workload and no volume
+// VolumeMissing reports whether a member of this epoch has a workload and no volume
 // any more: its pod waits for it in vain.
-func (s State) Bereft(m kube.Member) bool {
+func (s State) VolumeMissing(m kube.Member) bool {
 	return s.Formed() && m.Workload.Exists && m.Workload.Token == s.Formation().Token && !m.Volume.Exists
 }
 

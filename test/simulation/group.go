@@ -19,7 +19,7 @@ type group struct {
 	index, acked, safe int
 	// compacted is the revision from which on history is kept.
 	compacted int64
-	// history takes up space; spaceless are the IDs that an alarm stands against,
+	// history takes up space; spaceless are the IDs for which an alarm is raised,
 	// filled is when clients last used up the space.
 	history   bool
 	spaceless []string

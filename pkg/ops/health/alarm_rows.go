@@ -54,7 +54,7 @@ func Alarms(e engine.Engine, s ops.State) (AlarmSheet, error) {
 	return sheet, nil
 }
 
-// Whose names the member that an alarm stands against, as far as it has a name.
+// Whose names the member that an alarm is raised for, as far as it has a name.
 func Whose(a engine.Alarm) string {
 	switch {
 	case a.Member != "":

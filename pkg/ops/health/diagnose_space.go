@@ -17,7 +17,7 @@ const Brimful = 0.95
 // cause is gone it only hides it.
 func (d *Examination) alarms() {
 	for _, a := range d.S.View.Alarms {
-		f := ops.Finding{Severity: ops.Fail, Subject: "alarm " + a.Name, What: "it stands against " + Whose(a), Remedy: []string{"do not disarm it before its cause is gone"}}
+		f := ops.Finding{Severity: ops.Fail, Subject: "alarm " + a.Name, What: "it is raised for " + Whose(a), Remedy: []string{"do not disarm it before its cause is gone"}}
 		if adviser, ok := d.e.(engine.Adviser); ok {
 			if advice, known := adviser.Advise(d.S.Cluster, a.Member, a.Name); known {
 				f.What, f.Remedy = f.What+": "+advice.Meaning, advice.Remedy

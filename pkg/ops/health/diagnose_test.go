@@ -199,7 +199,7 @@ func TestTheEngineExplainsItsAlarms(t *testing.T) {
 			seen = append(seen, text(f))
 		}
 	}
-	want := []string{"FAIL | alarm NOSPACE: | it stands against db-1: it is full | empty db-1", "FAIL | alarm NEW: | it stands against db-1 | do not disarm it before its cause is gone"}
+	want := []string{"FAIL | alarm NOSPACE: | it is raised for db-1: it is full | empty db-1", "FAIL | alarm NEW: | it is raised for db-1 | do not disarm it before its cause is gone"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("%q, want %q", seen, want)
 	}

@@ -16,7 +16,7 @@ func (a *assessment) unasked() Verdict {
 	for _, name := range names {
 		m := a.s.Kube.Member(name)
 		switch p := firstProblem(m.Pod.Problem, m.Volume.Problem); {
-		case a.s.Bereft(m):
+		case a.s.VolumeMissing(m):
 			a.problem("%s: its volume is gone, and its copy of the data with it", name)
 		case p != nil:
 			a.problem("%s: %s: %s", name, p.Kind, p.Message)

@@ -131,7 +131,7 @@ func (a *assessment) identity() {
 func (a *assessment) members() {
 	for _, name := range a.names() {
 		facts := a.s.Kube.Member(name)
-		if a.s.Bereft(facts) {
+		if a.s.VolumeMissing(facts) {
 			a.sick = append(a.sick, name)
 			a.lost = append(a.lost, name)
 			a.problem("%s: its volume is gone, and its copy of the data with it", name)
@@ -180,7 +180,7 @@ func (a *assessment) names() []string {
 func (a *assessment) capacity() {
 	for _, alarm := range a.s.View.Alarms {
 		if alarm.Member == "" {
-			a.problem("%s stands against %s", alarm.Name, Whose(alarm))
+			a.problem("%s is raised for %s", alarm.Name, Whose(alarm))
 		}
 	}
 	for _, m := range a.s.View.Members {

@@ -47,7 +47,7 @@ func (p Planner) clearAlarms() *ops.Decision {
 		return p.proof()
 	}
 	for _, a := range p.S.View.Raised(engine.CauseUnknown) {
-		return block(&ops.Error{Kind: ops.NeedsHuman, Check: "alarm", Message: fmt.Sprintf("what %s, which stands against %s, means is not known to this tool", a.Name, health.Whose(a)),
+		return block(&ops.Error{Kind: ops.NeedsHuman, Check: "alarm", Message: fmt.Sprintf("what %s, which is raised for %s, means is not known to this tool", a.Name, health.Whose(a)),
 			Hint: "a newer version of this tool may know it"})
 	}
 	for _, name := range p.voterNames() {
@@ -72,7 +72,7 @@ func (p Planner) clearAlarms() *ops.Decision {
 // not come up again, and a majority may hang on it.
 func (p Planner) undamaged() *ops.Decision {
 	for _, a := range p.S.View.Raised(engine.CauseDamage) {
-		return block(&ops.Error{Kind: ops.Refused, Check: "damage", Message: fmt.Sprintf("%s stands against %s, and a damaged member may not come up again", a.Name, health.Whose(a)),
+		return block(&ops.Error{Kind: ops.Refused, Check: "damage", Message: fmt.Sprintf("%s is raised for %s, and a damaged member may not come up again", a.Name, health.Whose(a)),
 			Hint: fmt.Sprintf("kubectl dbop alarms clear %s compares all members and says which one is damaged", p.S.Cluster.Name)})
 	}
 	return nil

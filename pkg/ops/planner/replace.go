@@ -51,7 +51,7 @@ func (p Planner) evidence(name string) *ops.Decision {
 	}
 	for _, a := range p.S.View.Raised(engine.CauseDamage) {
 		if a.Member == name && p.E.Health(p.S.View, name) == nil {
-			return refuse(fmt.Sprintf("%s stands against %s, which does not show that it is the one whose data is damaged", a.Name, name),
+			return refuse(fmt.Sprintf("%s is raised for %s, which does not show that it is the one whose data is damaged", a.Name, name),
 				fmt.Sprintf("kubectl dbop alarms clear %s compares all members and names it; insist with --force then", p.S.Cluster.Name))
 		}
 	}

@@ -51,7 +51,7 @@ func (p Planner) mayRestart() *ops.Decision {
 		return d
 	}
 	for _, name := range p.voterNames() {
-		if p.S.Bereft(p.S.Kube.Member(name)) {
+		if p.S.VolumeMissing(p.S.Kube.Member(name)) {
 			return p.gate("healthy", &engine.Refusal{Check: "lost", Reason: "the volume of " + name + " is gone, and no restart brings it back",
 				Hint: p.replaceFirst(name).Hint}, name)
 		}

@@ -79,7 +79,7 @@ func (p Planner) await(id, why string, members ...string) *ops.Decision {
 			continue
 		}
 		m := p.S.Kube.Member(name)
-		if p.S.Bereft(m) {
+		if p.S.VolumeMissing(m) {
 			return block(p.replaceFirst(name))
 		}
 		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
