@@ -62,13 +62,13 @@ unit: etcd-binaries ## Tests that need no cluster
 	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/...
 
 .PHONY: e2e
-e2e: failpoint cluster-up ## Tests on the real cluster; AREA=REGEXP chooses tests by name
-	hack/e2e.sh $(if $(AREA),-run "$(AREA)")
+e2e: failpoint cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REGEXP choose a part
+	ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 
 .PHONY: torture
-torture: failpoint cluster-up ## Every kill at every step boundary, and the long simulation
-	DBOP_TORTURE=all hack/e2e.sh
-	DBOP_TORTURE=all go test ./test/simulation -timeout 4h
+torture: failpoint cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
+	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
+	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation -timeout 4h)
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Static checks, import rules included

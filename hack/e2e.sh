@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The tests on a real cluster. Arguments go to go test, for example:
 #   hack/e2e.sh -run 'TestUpgrade'
+# ENGINE=etcd runs the tests of that engine alone.
 # DBOP_TORTURE=all kills the tool at every step boundary instead of at a seeded
 # selection, and writes docs/reliability.md. DBOP_SEED chooses another
 # selection; DBOP_SEED=any draws one, and says which.
@@ -12,4 +13,4 @@ export DBOP_BIN="${fixed:-$root/bin/failpoint/kubectl-dbop}"
 
 timeout=60m
 [ "${DBOP_TORTURE:-}" != all ] || timeout=4h
-exec go test -tags e2e ./test/e2e -count=1 -v -timeout "$timeout" -parallel "${DBOP_E2E_PARALLEL:-3}" "$@"
+exec go test -tags e2e "./test/e2e/${ENGINE:+$ENGINE/}..." -p 1 -count=1 -v -timeout "$timeout" -parallel "${DBOP_E2E_PARALLEL:-3}" "$@"

@@ -13,9 +13,11 @@ import (
 
 // row is one figure, as it stands in docs/bench.json.
 type row struct {
-	Measure string  `json:"measure"`
-	Value   float64 `json:"value"`
-	Unit    string  `json:"unit"`
+	Measure string `json:"measure"`
+	// Engine is the engine of the databases that were measured, "none" where there was no database.
+	Engine string  `json:"engine"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
 	// Bar is the most that is acceptable; none for a figure that only explains another.
 	Bar *float64 `json:"bar"`
 	// Baseline says what the value was held against in the same run, and how far the runs spread.
@@ -51,7 +53,7 @@ func (r *rows) add(one row) {
 func (r rows) print(out io.Writer) {
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "MEASURE\tVALUE\tBAR\tRESULT\tBASELINE")
+	fmt.Fprintln(w, "MEASURE\tENGINE\tVALUE\tBAR\tRESULT\tBASELINE")
 	for _, one := range r {
 		bar, result := "-", "-"
 		if one.Bar != nil {
@@ -60,7 +62,7 @@ func (r rows) print(out io.Writer) {
 				result = "MISSED"
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s %s\t%s\t%s\t%s\n", one.Measure, number(one.Value), one.Unit, bar, result, one.Baseline)
+		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\n", one.Measure, one.Engine, number(one.Value), one.Unit, bar, result, one.Baseline)
 	}
 	_ = w.Flush()
 }
@@ -92,10 +94,10 @@ func (r rows) write(path string) error {
 	return nil
 }
 
-// put replaces the figure of the same measure, or adds one.
+// put replaces the figure of the same measure and engine, or adds one.
 func (r *rows) put(one row) {
 	for i := range *r {
-		if (*r)[i].Measure == one.Measure {
+		if (*r)[i].Measure == one.Measure && (*r)[i].Engine == one.Engine {
 			(*r)[i] = one
 			return
 		}
