@@ -138,7 +138,7 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform), newRecover(f, perform))
 	add(root, groupDiagnostics, newDiagnose(f), newInspect(f), newCheck(f), newPlan(f), newResume(f), newCancel(f),
 		newUndo(f, perform), newHistory(f), newLogs(f), newSupportBundle(f))
-	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newAgent(f),
+	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newHelper(f),
 		newReference(f))
 	completeGlobals(f, root)
 	completeShared(f, root)

@@ -91,7 +91,7 @@ func BuildHelper(in HelperSpec) *corev1.Pod {
 	if in.InstallFrom != "" {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, emptyDir("dbop"))
 		install := helperContainer("install", in.InstallFrom, []corev1.VolumeMount{{Name: "dbop", MountPath: path.Dir(InstalledBinary)}})
-		install.Command = []string{"/usr/local/bin/kubectl-dbop", "agent", "install", "--to", InstalledBinary}
+		install.Command = []string{"/usr/local/bin/kubectl-dbop", "helper", "install", "--to", InstalledBinary}
 		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "dbop", MountPath: path.Dir(InstalledBinary), ReadOnly: true})
 		pod.Spec.InitContainers = []corev1.Container{install}
 	}

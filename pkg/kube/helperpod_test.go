@@ -11,28 +11,28 @@ func TestBuildHelper(t *testing.T) {
 	tests := map[string]HelperSpec{
 		"helper-repository": {
 			Name: "dbop-repository-1", Namespace: "shop", Purpose: PurposeRepository, Image: "example.com/dbop:v1",
-			Args: []string{"agent", "serve"}, Claim: "backups", SubPath: "etcd", MountPath: "/repository", Deadline: time.Hour,
+			Args: []string{"helper", "serve"}, Claim: "backups", SubPath: "etcd", MountPath: "/repository", Deadline: time.Hour,
 		},
 		"helper-load": {
 			Name: "db-1-load", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeLoad, Image: "example.com/etcd:v3.6.16",
-			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "load"}, Claim: "db-1", MountPath: "/var/lib/etcd",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1", MountPath: "/var/lib/etcd",
 		},
 		"helper-verify": {
 			Name: "verify-1-0", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeVerify, Image: "example.com/etcd:v3.6.16",
-			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "load"}, MountPath: "/var/lib/etcd",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, MountPath: "/var/lib/etcd",
 			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
 		},
 		"helper-measure": {
 			Name: "db-1-measure", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeMeasure, Image: "example.com/dbop:v1", Node: "node-a",
-			Args: []string{"agent", "measure"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
+			Args: []string{"helper", "measure"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
 		},
 		"helper-examine": {
 			Name: "db-1-examine", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeExamine, Image: "example.com/dbop:v1",
-			Args: []string{"agent", "examine"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
+			Args: []string{"helper", "examine"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
 		},
 		"helper-salvage": {
 			Name: "salvage-1-0", Namespace: "shop", Cluster: testCluster(), Purpose: PurposeSalvage, Image: "example.com/etcd:v3.6.16",
-			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "agent", "copy"}, MountPath: "/var/lib/etcd",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "copy"}, MountPath: "/var/lib/etcd",
 			SourceClaim: "db-1", SourcePath: "/source",
 			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
 		},

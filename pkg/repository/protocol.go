@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
 )
 
-// What Remote and the server in package agent say to each other, as JSON:
+// What Remote and the server in package helper say to each other, as JSON:
 //
 //	GET    /healthz                                200 once the server serves
 //	POST   /probe                                  -> ProbeReply

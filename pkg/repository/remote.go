@@ -15,7 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
 )
 
-// Remote is a repository behind the server of package agent. Its errors match
+// Remote is a repository behind the server of package helper. Its errors match
 // the same sentinels as a Directory's. It never repeats a request by itself.
 type Remote struct {
 	url    string

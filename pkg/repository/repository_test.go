@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -53,7 +53,7 @@ func serve(t *testing.T, root string) func(context.Context) (net.Conn, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
-		served <- agent.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return open(path) })
+		served <- helper.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return open(path) })
 	}()
 	t.Cleanup(func() {
 		stop()

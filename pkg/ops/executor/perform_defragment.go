@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -31,7 +31,7 @@ func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.
 	if !ok {
 		return ops.Result{}, engine.ErrReadOnly
 	}
-	var fill agent.Fill
+	var fill helper.Fill
 	if w, ok := l.Engine.(engine.Rewriter); ok {
 		if fill, err = l.measure(ctx, s, member, w.RewriteRemains()); err != nil {
 			return ops.Result{}, err
@@ -54,7 +54,7 @@ func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.
 
 // measure has a pod of this tool on the member's node say how full its volume
 // is. A report that is not fresh is not used.
-func (l *Live) measure(ctx context.Context, s ops.State, member, remains string) (agent.Fill, error) {
+func (l *Live) measure(ctx context.Context, s ops.State, member, remains string) (helper.Fill, error) {
 	name := member + "-measure"
 	h, err := l.helper(ctx, s, name, func() error {
 		c := s.Cluster
@@ -67,31 +67,31 @@ func (l *Live) measure(ctx context.Context, s ops.State, member, remains string)
 			return fmt.Errorf("render the pod of %s: %w", member, err)
 		}
 		return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: kube.PurposeMeasure, Image: l.helperImage(c),
-			Args:  []string{"agent", "measure", "--dir", pod.DataDir, "--remains", remains, "--report", corev1.TerminationMessagePathDefault},
+			Args:  []string{"helper", "measure", "--dir", pod.DataDir, "--remains", remains, "--report", corev1.TerminationMessagePathDefault},
 			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true, Node: s.Kube.Member(member).Pod.Node})
 	})
 	if err != nil {
-		return agent.Fill{}, err
+		return helper.Fill{}, err
 	}
 	if !h.Done || h.Terminating {
-		return agent.Fill{}, fmt.Errorf("the fill of the volume of %s is being measured: %w", member, engine.ErrNotReady)
+		return helper.Fill{}, fmt.Errorf("the fill of the volume of %s is being measured: %w", member, engine.ErrNotReady)
 	}
 	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
-		return agent.Fill{}, fmt.Errorf("remove helper pod %s: %w", name, err)
+		return helper.Fill{}, fmt.Errorf("remove helper pod %s: %w", name, err)
 	}
 	if s.Now.Sub(h.Created) > measuredFor {
-		return agent.Fill{}, fmt.Errorf("the fill of the volume of %s is measured again: %w", member, engine.ErrNotReady)
+		return helper.Fill{}, fmt.Errorf("the fill of the volume of %s is measured again: %w", member, engine.ErrNotReady)
 	}
-	fill, err := agent.ReadFill(h.Message)
+	fill, err := helper.ReadFill(h.Message)
 	if err != nil {
-		return agent.Fill{}, fmt.Errorf("measure the volume of %s: %w", member, err)
+		return helper.Fill{}, fmt.Errorf("measure the volume of %s: %w", member, err)
 	}
 	return fill, nil
 }
 
 // volumeTooFull refuses a defragmentation, and says how large the volumes have
 // to be. Where a volume is a directory of a larger disk, its size says nothing.
-func volumeTooFull(s ops.State, member string, fill agent.Fill, need int64) *ops.Error {
+func volumeTooFull(s ops.State, member string, fill helper.Fill, need int64) *ops.Error {
 	const mib, disk = 1 << 20, 1.3
 	name, volume := s.Cluster.Name, s.Kube.Member(member).Volume
 	has := volume.Capacity

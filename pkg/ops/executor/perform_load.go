@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -36,15 +36,15 @@ func (l *Live) load(ctx context.Context, s ops.State, member string, report func
 		return err
 	}
 	name := member + "-load"
-	helper, err := l.helper(ctx, s, name, func() error { return l.createLoader(ctx, c, member, name) })
+	h, err := l.helper(ctx, s, name, func() error { return l.createLoader(ctx, c, member, name) })
 	if err != nil {
 		return err
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
-		return l.Dialer.DialLoopback(ctx, l.Namespace, helper.Name, loadPort)
+		return l.Dialer.DialLoopback(ctx, l.Namespace, h.Name, loadPort)
 	}
 	var loaded engine.Imprint
-	if !helper.Done {
+	if !h.Done {
 		if loaded, err = l.stream(ctx, repo, m, dial, report); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (l *Live) helper(ctx context.Context, s ops.State, name string, create func
 
 // stream sends the backup's bytes to a loader.
 func (l *Live) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.Imprint, error) {
-	if agent.Ready(ctx, dial) != nil {
+	if helper.Ready(ctx, dial) != nil {
 		return engine.Imprint{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
 	}
 	r, _, err := repo.Reader(ctx, m.ID)
@@ -106,7 +106,7 @@ func (l *Live) stream(ctx context.Context, repo repository.Repository, m reposit
 		return engine.Imprint{}, err // it names the backup and what is wrong with it
 	}
 	defer closing(r)
-	loaded, err := agent.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) })
+	loaded, err := helper.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) })
 	if err != nil {
 		return engine.Imprint{}, fmt.Errorf("load backup %s: %w", m.ID, err)
 	}
@@ -135,11 +135,11 @@ func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, me
 		Command: append([]string{kube.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, imprint...)...)})
 }
 
-// loadArgs are the arguments of the agent that loads into DataDir, after which
+// loadArgs are the arguments of the helper that loads into DataDir, after which
 // it does what further flags ask for.
 func (l *Live) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision bool, further ...string) []string {
 	token := c.Status.Formation.Token
-	args := []string{"agent", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token}
+	args := []string{"helper", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token}
 	args = append(append(args, further...), "--")
-	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: agent.FileToken, DataDir: agent.OutToken, KeepRevision: keepRevision})...)
+	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: helper.FileToken, DataDir: helper.OutToken, KeepRevision: keepRevision})...)
 }

@@ -80,7 +80,7 @@ func TestLoadFillsTheFoundersVolume(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-agentEnds; err != nil {
-		t.Errorf("the agent: %v", err)
+		t.Errorf("the helper: %v", err)
 	}
 	if content, err := os.ReadFile(filepath.Join(volume, "data", "db")); string(content) != "keys and values" || sent != 15 {
 		t.Errorf("loaded %q, %v; reported %d", content, err, sent)

@@ -14,9 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
@@ -67,7 +67,7 @@ func (l *Live) examine(ctx context.Context, s ops.State, member string) (ops.Res
 			return err
 		}
 		return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster, Purpose: kube.PurposeExamine, Image: l.helperImage(s.Cluster),
-			Args:  []string{"agent", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report", corev1.TerminationMessagePathDefault},
+			Args:  []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report", corev1.TerminationMessagePathDefault},
 			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true})
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *Live) examine(ctx context.Context, s ops.State, member string) (ops.Res
 	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
 		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", name, err)
 	}
-	if _, err := agent.ReadReport(h.Message); err != nil {
+	if _, err := helper.ReadReport(h.Message); err != nil {
 		return ops.Result{}, fmt.Errorf("examine the volume of %s: %w", member, err)
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(member): h.Message}}, nil
@@ -169,7 +169,7 @@ func (l *Live) createSalvager(ctx context.Context, s ops.State, t *v1alpha1.Data
 	from := path.Join(salvageSource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
 	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: kube.PurposeSalvage,
 		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, SourceClaim: v1alpha1.VolumeName(member), SourcePath: salvageSource,
-		Command:   []string{kube.InstalledBinary, "agent", "copy", "--from", from, "--to", pod.DataDir},
+		Command:   []string{kube.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}}, Then: &pod.Container})
 }
 

@@ -43,7 +43,7 @@ func TestExamineOnlyReads(t *testing.T) {
 	b, _ := fallen(t)
 	waits(b, examineStep(), "is starting")
 	p := b.Only()
-	if got := p.Spec.Containers[0]; !slices.Equal(got.Args, []string{"agent", "examine", "--engine", "stub", "--dir", "/var/lib/stub/data", "--report", "/dev/termination-log"}) {
+	if got := p.Spec.Containers[0]; !slices.Equal(got.Args, []string{"helper", "examine", "--engine", "stub", "--dir", "/var/lib/stub/data", "--report", "/dev/termination-log"}) {
 		t.Errorf("the pod runs %q", got.Args)
 	}
 	if m := mounted(p.Spec.Containers[0], "/var/lib/stub"); m == nil || !m.ReadOnly {
@@ -91,7 +91,7 @@ func TestSalvageBacksUpACopy(t *testing.T) {
 	waits(b, salvageStep(), "is starting")
 	p := b.Only()
 	copier, server := p.Spec.InitContainers[1], p.Spec.Containers[0]
-	if want := []string{"/dbop/kubectl-dbop", "agent", "copy", "--from", "/source/data", "--to", "/var/lib/stub/data"}; !slices.Equal(copier.Command, want) {
+	if want := []string{"/dbop/kubectl-dbop", "helper", "copy", "--from", "/source/data", "--to", "/var/lib/stub/data"}; !slices.Equal(copier.Command, want) {
 		t.Errorf("it runs %q first", copier.Command)
 	}
 	if m := mounted(copier, "/source"); m == nil || !m.ReadOnly || mounted(server, "/source") != nil {

@@ -40,7 +40,7 @@ func restored(b *opstest.Bench) *corev1.Pod {
 	ends := b.Load(p.Name, loader.Command, b.T.TempDir())
 	waits(b, verifyStep(), "the restored member is starting")
 	if err := <-ends; err != nil {
-		b.T.Fatalf("the agent: %v", err)
+		b.T.Fatalf("the helper: %v", err)
 	}
 	waits(b, verifyStep(), "is starting")
 	b.Becomes(p.Name, opstest.Started(p, opstest.RunsFor()))

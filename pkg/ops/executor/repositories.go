@@ -69,7 +69,7 @@ func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at 
 	}
 	name := "dbop-repository-" + hex.EncodeToString(random)
 	spec := kube.HelperSpec{Name: name, Namespace: namespace, Purpose: kube.PurposeRepository, Image: r.Image,
-		Args:  []string{"agent", "serve", "--root", repositoryRoot, "--listen", serveAddress},
+		Args:  []string{"helper", "serve", "--root", repositoryRoot, "--listen", serveAddress},
 		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return r.Dialer.DialLoopback(ctx, namespace, name, servePort)

@@ -11,8 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 )
 
 // Helper returns a helper pod, nil if there is none.
@@ -88,11 +88,11 @@ func (b *Bench) listen(pod string, port int, serve func(context.Context, net.Lis
 	return out
 }
 
-// Load runs the agent that the argv of a pod asks for, on a volume of the test.
+// Load runs the helper that the argv of a pod asks for, on a volume of the test.
 func (b *Bench) Load(pod string, argv []string, volume string) <-chan error {
 	b.T.Helper()
 	flags := map[string]string{}
-	if len(argv) < 4 || argv[0] != "/dbop/kubectl-dbop" || argv[1] != "agent" || argv[2] != "load" {
+	if len(argv) < 4 || argv[0] != "/dbop/kubectl-dbop" || argv[1] != "helper" || argv[2] != "load" {
 		b.T.Fatalf("the pod runs %q", argv)
 	}
 	rest := argv[3:]
@@ -104,23 +104,23 @@ func (b *Bench) Load(pod string, argv []string, volume string) <-chan error {
 		b.T.Fatalf("it listens on %q", flags["--listen"])
 	}
 	return b.listen(pod, 8601, func(ctx context.Context, l net.Listener) error {
-		o := agent.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"], Command: rest[1:], Margin: 1}
+		o := helper.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"], Command: rest[1:], Margin: 1}
 		if flags["--imprint"] == "stub" {
 			o.Imprint = b.Database.Imprint
 		}
-		return agent.Receive(ctx, l, o)
+		return helper.Receive(ctx, l, o)
 	})
 }
 
-// Serve runs the agent that serves a repository in a pod.
+// Serve runs the helper that serves a repository in a pod.
 func (b *Bench) Serve(p *corev1.Pod, root string) {
 	b.T.Helper()
-	want := []string{"agent", "serve", "--root", "/repository", "--listen", "127.0.0.1:8600"}
+	want := []string{"helper", "serve", "--root", "/repository", "--listen", "127.0.0.1:8600"}
 	if got := p.Spec.Containers[0].Args; !slices.Equal(got, want) {
 		b.T.Errorf("the pod runs %q", got)
 	}
 	b.listen(p.Name, 8600, func(ctx context.Context, l net.Listener) error {
-		return agent.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return b.Database.Opened(path) })
+		return helper.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return b.Database.Opened(path) })
 	})
 }
 

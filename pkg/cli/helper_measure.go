@@ -3,17 +3,17 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 )
 
-func newAgentMeasure() *cobra.Command {
-	var o agent.MeasureOptions
+func newHelperMeasure() *cobra.Command {
+	var o helper.MeasureOptions
 	cmd := &cobra.Command{
 		Use:   "measure --dir DIR --report FILE",
 		Short: "Say how full a volume is",
 		Long:  "Say how full a volume is, and what failed defragmentations left on it. It only reads.",
 		Example: `  # Measure a mounted volume
-  kubectl dbop agent measure --dir /var/lib/etcd/data --remains 'member/snap/db.tmp.*' --report /dev/termination-log`,
+  kubectl dbop helper measure --dir /var/lib/etcd/data --remains 'member/snap/db.tmp.*' --report /dev/termination-log`,
 		Args: arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if o.Dir == "" || o.Report == "" {

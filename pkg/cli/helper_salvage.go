@@ -6,19 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 )
 
-func newAgentExamine(f *Factory) *cobra.Command {
-	var o agent.ExamineOptions
+func newHelperExamine(f *Factory) *cobra.Command {
+	var o helper.ExamineOptions
 	var name string
 	cmd := &cobra.Command{
 		Use:   "examine --engine NAME --dir DIR",
 		Short: "Say what a stopped member's data holds",
 		Long:  "Say what a stopped member's data holds, without changing anything in it.",
 		Example: `  # Examine a mounted volume
-  kubectl dbop agent examine --engine etcd --dir /var/lib/etcd/data --report /dev/termination-log`,
+  kubectl dbop helper examine --engine etcd --dir /var/lib/etcd/data --report /dev/termination-log`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name == "" || o.Dir == "" {
@@ -39,7 +39,7 @@ func newAgentExamine(f *Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Command = []string{self, "agent", "examine", "--engine", name, "--dir", o.Dir}
+			o.Command = []string{self, "helper", "examine", "--engine", name, "--dir", o.Dir}
 			return o.Run(cmd.Context())
 		},
 	}
@@ -49,20 +49,20 @@ func newAgentExamine(f *Factory) *cobra.Command {
 	return cmd
 }
 
-func newAgentCopy() *cobra.Command {
+func newHelperCopy() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "copy --from DIR --to DIR",
 		Short: "Copy a data directory",
 		Long:  "Copy a data directory, of which it only reads, for images without a shell.",
 		Example: `  # Copy a mounted volume's data to an empty one
-  kubectl dbop agent copy --from /source/data --to /var/lib/etcd/data`,
+  kubectl dbop helper copy --from /source/data --to /var/lib/etcd/data`,
 		Args: arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if from == "" || to == "" {
 				return misuse("--from and --to are required")
 			}
-			return agent.CopyData(from, to)
+			return helper.CopyData(from, to)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "Directory to read.")

@@ -1,4 +1,4 @@
-package agent
+package helper
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ const (
 	panicked = 2
 )
 
-// ExamineOptions are what the command "agent examine" is told.
+// ExamineOptions are what the command "helper examine" is told.
 type ExamineOptions struct {
 	// Dir is the data directory of a member that does not run. It is only read.
 	Dir string

@@ -1,4 +1,4 @@
-package agent
+package helper
 
 import (
 	"context"
@@ -44,7 +44,7 @@ const (
 	defaultMargin = 64 << 20
 )
 
-// LoadOptions are what the command "agent load" is told.
+// LoadOptions are what the command "helper load" is told.
 type LoadOptions struct {
 	// Listen is a loopback address with port.
 	Listen string

@@ -3,27 +3,27 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 )
 
-// newAgent is the tool's side inside pods. It is no interface for people.
-func newAgent(f *Factory) *cobra.Command {
+// newHelper is the tool's side inside pods. It is no interface for people.
+func newHelper(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:    "agent",
+		Use:    "helper",
 		Short:  "Run the parts of this tool that run in pods",
 		Long:   "Run the parts of this tool that run in pods. The tool calls them itself.",
 		Hidden: true,
 		Args:   cobra.ArbitraryArgs,
 		RunE:   parentOnly,
 	}
-	cmd.AddCommand(newAgentServe(f), newAgentLoad(f), newAgentInstall(), newAgentExamine(f), newAgentCopy(),
-		newAgentMeasure())
+	cmd.AddCommand(newHelperServe(f), newHelperLoad(f), newHelperInstall(), newHelperExamine(f), newHelperCopy(),
+		newHelperMeasure())
 	return cmd
 }
 
-func newAgentServe(f *Factory) *cobra.Command {
-	o := agent.ServeOptions{Open: func(name, path string) (engine.SnapshotFacts, error) {
+func newHelperServe(f *Factory) *cobra.Command {
+	o := helper.ServeOptions{Open: func(name, path string) (engine.SnapshotFacts, error) {
 		e, err := f.engineNamed(name)
 		if err != nil {
 			return engine.SnapshotFacts{}, err
@@ -35,7 +35,7 @@ func newAgentServe(f *Factory) *cobra.Command {
 		Short: "Serve a directory as a repository",
 		Long:  "Serve a directory as a repository, on the loopback of a pod.",
 		Example: `  # Serve a mounted volume
-  kubectl dbop agent serve --root /repository --listen 127.0.0.1:8600`,
+  kubectl dbop helper serve --root /repository --listen 127.0.0.1:8600`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Root == "" || o.Listen == "" {
@@ -49,15 +49,15 @@ func newAgentServe(f *Factory) *cobra.Command {
 	return cmd
 }
 
-func newAgentLoad(f *Factory) *cobra.Command {
-	o := agent.LoadOptions{Output: f.verbatim}
+func newHelperLoad(f *Factory) *cobra.Command {
+	o := helper.LoadOptions{Output: f.verbatim}
 	var unlock, imprint string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
 		Short: "Receive a backup and make a data directory of it",
 		Long:  "Receive a backup on the loopback of a pod, and make a data directory of it with the command.",
 		Example: `  # Receive a backup for one member
-  kubectl dbop agent load --listen 127.0.0.1:8601 --into /data/new --staging /data/tmp --operation op1 -- etcdutl snapshot restore {file} --data-dir {out}`,
+  kubectl dbop helper load --listen 127.0.0.1:8601 --into /data/new --staging /data/tmp --operation op1 -- etcdutl snapshot restore {file} --data-dir {out}`,
 		Args: arguments(1, 256, "the COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Listen == "" || o.Into == "" || o.Staging == "" || o.Operation == "" {
@@ -98,20 +98,20 @@ func newAgentLoad(f *Factory) *cobra.Command {
 	return cmd
 }
 
-func newAgentInstall() *cobra.Command {
+func newHelperInstall() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "install --to PATH",
 		Short: "Copy this program to a path",
 		Long:  "Copy this program to a path, for images without a shell.",
 		Example: `  # Copy this program into a shared volume
-  kubectl dbop agent install --to /dbop/kubectl-dbop`,
+  kubectl dbop helper install --to /dbop/kubectl-dbop`,
 		Args: arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if to == "" {
 				return misuse("--to is required")
 			}
-			return agent.Install(to)
+			return helper.Install(to)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "Path of the copy.")

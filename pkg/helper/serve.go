@@ -1,9 +1,9 @@
-// Package agent is the tool's side inside a pod: a server that keeps backups
+// Package helper is the tool's side inside a pod: a server that keeps backups
 // on a mounted volume, a receiver that loads a backup into a member's volume,
 // and the installation of the tool's own binary beside a foreign program. The
 // servers listen on the pod's loopback only: who may forward ports to the pod
 // may use them.
-package agent
+package helper
 
 import (
 	"context"
@@ -29,7 +29,7 @@ const (
 // OpenFunc reads a finished snapshot file with the named engine.
 type OpenFunc func(engineName, path string) (engine.SnapshotFacts, error)
 
-// ServeOptions are what the command "agent serve" is told.
+// ServeOptions are what the command "helper serve" is told.
 type ServeOptions struct {
 	// Listen is a loopback address with port.
 	Listen string

@@ -1,4 +1,4 @@
-package agent
+package helper
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // receiverURL has a host only to fill the Host header: dial alone decides where to.
-const receiverURL = "http://agent"
+const receiverURL = "http://helper"
 
 // Load sends a backup of that size and SHA-256 to a receiver and waits until
 // the data directory is in place. Errors match ErrOccupied, ErrLoading,
@@ -75,14 +75,14 @@ func Ready(ctx context.Context, dial func(context.Context) (net.Conn, error)) er
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, receiverURL+repository.PathHealth, nil)
 	if err != nil {
-		return fmt.Errorf("reach the agent: %w", err)
+		return fmt.Errorf("reach the helper: %w", err)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("reach the agent: %w", err)
+		return fmt.Errorf("reach the helper: %w", err)
 	}
 	if err := loadFaults().Check(resp); err != nil {
-		return fmt.Errorf("reach the agent: %w", err)
+		return fmt.Errorf("reach the helper: %w", err)
 	}
 	return resp.Body.Close()
 }

@@ -1,4 +1,4 @@
-package agent
+package helper
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ type Fill struct {
 	RemainsBytes int64 `json:"remainsBytes,omitempty"`
 }
 
-// MeasureOptions are what the command "agent measure" is told.
+// MeasureOptions are what the command "helper measure" is told.
 type MeasureOptions struct {
 	// Dir is on the volume. It is only read.
 	Dir string
