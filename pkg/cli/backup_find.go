@@ -31,7 +31,7 @@ func (f *Factory) openRepository(ctx context.Context, flag, cluster, image strin
 	if err != nil {
 		return nil, err
 	}
-	return f.newRepository(ctx, namespace, at, f.helperImage(image, c))
+	return f.Clients.Repository(ctx, namespace, at, f.helperImage(image, c))
 }
 
 // clusterIfAny reads a cluster that may be gone: its backups outlive it.

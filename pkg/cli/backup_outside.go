@@ -26,7 +26,7 @@ func backupOutside(ctx context.Context, f *Factory, c *change, flags *outsideFla
 	if err != nil {
 		return err
 	}
-	id, err := repository.NewID(o.Title(), f.Now(), f.random)
+	id, err := repository.NewID(o.Title(), f.Now(), f.Random)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func backupOutside(ctx context.Context, f *Factory, c *change, flags *outsideFla
 		in.verbed, in.next = "created (dry run)", ""
 		return c.report(ctx, in, nil, nil)
 	}
-	r, err := f.newRepository(ctx, namespace, at, f.helperImage("", nil))
+	r, err := f.Clients.Repository(ctx, namespace, at, f.helperImage("", nil))
 	if err != nil {
 		return err
 	}

@@ -108,11 +108,11 @@ type scheduleSheet struct {
 
 // showSchedule exits with ExitDegraded if a backup is missing that should be there.
 func showSchedule(ctx context.Context, f *Factory, out *output, t *target) error {
-	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	r, err := f.Clients.Runner(RunnerOptions{Engine: t.engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return err
 	}
-	world := r.world(t.namespace, t.cluster.Name)
+	world := r.World(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
 	s, err := f.observe(ctx, t, world, lookWithin)
 	if err != nil {

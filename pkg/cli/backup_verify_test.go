@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestBackupVerify(t *testing.T) {
@@ -26,13 +25,11 @@ func TestBackupVerifyTellsTheOutcome(t *testing.T) {
 	if r := b.run("backup", "verify", id, "--progress", "plain"); r.code != ExitFailed || r.out != "" || !strings.Contains(r.err, "3 keys are missing") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
+	b.verifying = func() {}
 	if r := b.run("backup", "verify", id, "--timeout", "50ms", "--progress", "none"); r.code != ExitTimedOut {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
-	go func() {
-		time.Sleep(100 * time.Millisecond)
-		b.signals <- os.Interrupt
-	}()
+	b.verifying = func() { b.signals <- os.Interrupt }
 	if r := b.run("backup", "verify", id, "--progress", "none"); r.code != ExitInterrupted {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}

@@ -3,11 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,12 +13,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // world does what the plan predicts.
 type world struct {
-	b       *bench
+	c       *fakeClients
 	mode    kube.DryRun
 	wanted  *v1alpha1.DatabaseCluster
 	key     client.ObjectKey
@@ -37,7 +32,7 @@ type world struct {
 
 func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	s := ops.State{Now: noon, Kube: w.facts, View: w.view}
-	c, err := w.b.store(w.mode).GetCluster(ctx, w.key.Namespace, w.key.Name)
+	c, err := w.c.store(w.mode).GetCluster(ctx, w.key.Namespace, w.key.Name)
 	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrDamaged) && w.wanted != nil {
 		c, err = nil, nil
 	}
@@ -72,7 +67,7 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 	if w.mode == kube.DryRunServer {
 		return ops.Result{}, nil
 	}
-	w.b.wrote(string(step.Action))
+	w.c.wrote(string(step.Action))
 	if w.before != nil {
 		if err := w.before(step); err != nil {
 			return ops.Result{}, err
@@ -80,7 +75,7 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 	}
 	n := planner.Predict(opstest.Engine{}, s, step)
 	w.facts, w.view = n.Kube, n.View
-	store := w.b.store(w.mode)
+	store := w.c.store(w.mode)
 	if n.Cluster == nil {
 		return ops.Result{}, store.DeleteCluster(ctx, s.Cluster)
 	}
@@ -97,28 +92,10 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 }
 
 func (w *world) Save(ctx context.Context, op *v1alpha1.Operation) error {
-	return w.b.store(w.mode).UpdateOperation(ctx, op)
+	return w.c.store(w.mode).UpdateOperation(ctx, op)
 }
 func (w *world) Changed() <-chan struct{} { return w.changed }
 func (w *world) Close() error             { return nil }
-
-// fakeVerifier is ready in its second turn.
-type fakeVerifier struct {
-	b     *bench
-	turns int
-}
-
-func (v *fakeVerifier) Turn(ctx context.Context, r repository.Repository, id string, _ func(int64, int64)) error {
-	v.b.wrote("verify " + id)
-	if v.turns++; v.turns < 2 {
-		return fmt.Errorf("the throw-away member starts: %w", engine.ErrNotReady)
-	}
-	if v.b.verifyErr != nil {
-		return v.b.verifyErr
-	}
-	return r.MarkVerified(ctx, id, repository.Verification{Time: noon, Version: "3.5.9", Tool: "v1.2.3"})
-}
-func (v *fakeVerifier) Close() error { return nil }
 
 type lease struct{}
 
@@ -133,35 +110,4 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
-}
-
-// fakePods has pods with logs, and remembers what was executed.
-type fakePods struct {
-	items []corev1.Pod
-	logs  map[string]string
-	argv  []string
-}
-
-func (p *fakePods) List(context.Context, string, string) ([]corev1.Pod, error) { return p.items, nil }
-func (p *fakePods) Namespaces(context.Context) ([]string, error) {
-	return []string{"shop", "stage"}, nil
-}
-func (p *fakePods) Logs(_ context.Context, _, pod string, _ corev1.PodLogOptions) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader(p.logs[pod])), nil
-}
-
-func (p *fakePods) Exec(_ context.Context, _, _ string, argv []string, _ Streams, _ bool) error {
-	p.argv = argv
-	return nil
-}
-
-func (p *fakePods) add(cluster string, members ...string) {
-	for _, m := range members {
-		var pod corev1.Pod
-		pod.Namespace, pod.Name = "shop", v1alpha1.PodName(m)
-		pod.Labels = map[string]string{v1alpha1.LabelCluster: cluster, v1alpha1.LabelMember: m}
-		pod.Status.Phase = corev1.PodRunning
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		p.items = append(p.items, pod)
-	}
 }

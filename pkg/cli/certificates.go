@@ -73,11 +73,11 @@ func runCertificatesShow(ctx context.Context, f *Factory, out *output, args []st
 	if err != nil {
 		return err
 	}
-	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	r, err := f.Clients.Runner(RunnerOptions{Engine: t.engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return err
 	}
-	world := r.world(t.namespace, t.cluster.Name)
+	world := r.World(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
 	executor.LookAtCertificates(world)
 	s, err := f.observe(ctx, t, world, timeout)

@@ -150,7 +150,7 @@ func (c *change) run(ctx context.Context, in intent) error {
 	if err != nil {
 		return c.settle(in, err)
 	}
-	op, err := c.perform(ctx, in, func(ctx context.Context, r *driver) (*v1alpha1.Operation, error) {
+	op, err := c.perform(ctx, in, func(ctx context.Context, r *Runner) (*v1alpha1.Operation, error) {
 		return r.Run(ctx, in.namespace, in.request)
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *change) run(ctx context.Context, in intent) error {
 }
 
 // perform runs with a reporter, a deadline, and a gentle way to stop.
-func (c *change) perform(ctx context.Context, in intent, work func(context.Context, *driver) (*v1alpha1.Operation, error)) (*v1alpha1.Operation, error) {
+func (c *change) perform(ctx context.Context, in intent, work func(context.Context, *Runner) (*v1alpha1.Operation, error)) (*v1alpha1.Operation, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	stop := make(chan struct{})
@@ -170,7 +170,7 @@ func (c *change) perform(ctx context.Context, in intent, work func(context.Conte
 		reporter.Note("Stopping at the next safe point. Press Ctrl-C again to leave at once; either way the same command continues.")
 		close(stop)
 	})()
-	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: reporter, stop: stop})
+	r, err := c.f.Clients.Runner(RunnerOptions{Engine: in.engine, Wanted: in.request.Cluster, Reporter: reporter, Stop: stop})
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (c *change) confirm(ctx context.Context, in intent) (*v1alpha1.DatabaseClus
 func (c *change) prepare(ctx context.Context, in intent, mode kube.DryRun) (*planner.Prepared, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: ops.Silent{}, dryRun: mode})
+	r, err := c.f.Clients.Runner(RunnerOptions{Engine: in.engine, Wanted: in.request.Cluster, Reporter: ops.Silent{}, DryRun: mode})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (c *change) report(ctx context.Context, in intent, op *v1alpha1.Operation,
 
 // printCluster prints the cluster as it is now, or as it was if it is gone.
 func (c *change) printCluster(ctx context.Context, in intent, before *v1alpha1.DatabaseCluster) error {
-	store, err := c.f.newStore(kube.DryRunClient)
+	store, err := c.f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func runCheck(ctx context.Context, f *Factory, out *output, args []string, repo 
 	sheet := checkSheet{}
 	var cluster *v1alpha1.DatabaseCluster
 	var err error
-	server, unreachable := f.serverVersion()
+	server, unreachable := f.Clients.ServerVersion()
 	if unreachable == nil && len(args) > 0 {
 		t, err := f.target(looking, args)
 		if err != nil {
@@ -115,11 +115,11 @@ func (f *Factory) site(ctx context.Context, repo string, cluster *v1alpha1.Datab
 	if err != nil {
 		return health.Site{}, err
 	}
-	found, err := f.preflight(ctx, namespace, at.Claim)
+	found, err := f.Clients.Preflight(ctx, namespace, at.Claim)
 	if err != nil {
 		return health.Site{}, err
 	}
-	s.Kube, s.User, s.Member = &found, f.whoami(ctx), health.MemberSite{Storage: resource.MustParse(defaultStorage)}
+	s.Kube, s.User, s.Member = &found, f.Clients.Whoami(ctx), health.MemberSite{Storage: resource.MustParse(defaultStorage)}
 	if cluster != nil {
 		s.Member = health.MemberSite{Cluster: cluster.Name, Resources: cluster.Spec.Resources, Storage: cluster.Spec.Storage.Size}
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,18 +15,8 @@ import (
 // checked runs check with a server of a minor that fits.
 func (b *bench) checked(args ...string) result {
 	b.t.Helper()
-	return b.checkedOn(func() (*version.Info, error) {
-		return &version.Info{Major: "1", Minor: itoa(builtFor), GitVersion: "v1." + itoa(builtFor) + ".0"}, nil
-	}, args...)
-}
-
-func (b *bench) checkedOn(server func() (*version.Info, error), args ...string) result {
-	b.t.Helper()
-	var stdout, stderr bytes.Buffer
-	f := b.factory(&stdout, &stderr, append([]string{"check"}, args...))
-	f.serverVersion = server
-	code := run(b.t.Context(), f)
-	return result{out: stdout.String(), err: stderr.String(), code: code}
+	b.server = &version.Info{Major: "1", Minor: itoa(builtFor), GitVersion: "v1." + itoa(builtFor) + ".0"}
+	return b.run(append([]string{"check"}, args...)...)
 }
 
 func TestCheckSaysWhatIsMissing(t *testing.T) {
@@ -61,9 +50,8 @@ func TestCheckDiagnosesTheNamedCluster(t *testing.T) {
 
 func TestCheckWithoutAServer(t *testing.T) {
 	b := newBench(t)
-	r := b.checkedOn(func() (*version.Info, error) {
-		return nil, &kube.UnreachableError{Server: "https://k8s", Err: errors.New("connection refused")}
-	}, "my-db")
+	b.serverErr = &kube.UnreachableError{Server: "https://k8s", Err: errors.New("connection refused")}
+	r := b.run("check", "my-db")
 	if r.code != ExitDegraded || !strings.Contains(r.out, "can't be reached") || !strings.Contains(r.out, "do:   check the address") || strings.Contains(r.out, "rights") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}

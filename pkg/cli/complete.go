@@ -101,11 +101,7 @@ func podMembers(ctx context.Context, f *Factory, cluster string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	reader, err := f.newPods()
-	if err != nil {
-		return nil, err
-	}
-	found, err := reader.List(ctx, namespace, v1alpha1.LabelCluster+"="+cluster+","+v1alpha1.LabelMember)
+	found, err := f.Clients.Pods(ctx, namespace, v1alpha1.LabelCluster+"="+cluster+","+v1alpha1.LabelMember)
 	if err != nil {
 		return nil, err
 	}
@@ -204,10 +200,6 @@ func completeGlobals(f *Factory, root *cobra.Command) {
 
 func completeNamespaces(f *Factory) completion {
 	return suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
-		reader, err := f.newPods()
-		if err != nil {
-			return nil, err
-		}
-		return reader.Namespaces(ctx)
+		return f.Clients.Namespaces(ctx)
 	})
 }

@@ -86,7 +86,7 @@ func completeStorageClasses(f *Factory) completion {
 		if err != nil {
 			return nil, err
 		}
-		site, err := f.preflight(ctx, namespace, "")
+		site, err := f.Clients.Preflight(ctx, namespace, "")
 		return site.Classes.Names, err
 	})
 }
@@ -99,7 +99,7 @@ func completeCertificates(f *Factory) completion {
 		if err != nil {
 			return nil, err
 		}
-		return f.certificates(ctx, namespace)
+		return f.Clients.CertificateSecrets(ctx, namespace)
 	})
 }
 

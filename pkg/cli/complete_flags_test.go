@@ -11,7 +11,7 @@ import (
 func TestFlagCompletion(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
-	b.pods.add("my-db", "my-db-1", "my-db-2")
+	b.addPods("my-db", "my-db-1", "my-db-2")
 	store := b.store(kube.DryRunNone)
 	c, err := store.GetCluster(t.Context(), "shop", "my-db")
 	if err != nil {

@@ -11,7 +11,7 @@ func TestCompletion(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
 	id := b.backup("my-db")
-	b.pods.add("my-db", "my-db-1", "my-db-2")
+	b.addPods("my-db", "my-db-1", "my-db-2")
 	for _, test := range []struct {
 		args []string
 		want []string
@@ -49,11 +49,9 @@ func TestCompletionStaysSilentWithoutCluster(t *testing.T) {
 func TestCompletionThroughKubectl(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
-	var out, err bytes.Buffer
-	f := b.factory(&out, &err, []string{"status", ""})
-	f.Program = "/usr/local/bin/kubectl_complete-dbop"
-	if code := run(t.Context(), f); code != ExitDone || out.String() != "my-db\n:4\n" {
-		t.Errorf("exit %d, %q, %s", code, out.String(), err.String())
+	b.program = "/usr/local/bin/kubectl_complete-dbop"
+	if r := b.run("status", ""); r.code != ExitDone || r.out != "my-db\n:4\n" {
+		t.Errorf("exit %d, %q, %s", r.code, r.out, r.err)
 	}
 }
 
@@ -70,8 +68,8 @@ func TestCompletionScripts(t *testing.T) {
 func TestWithoutKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nonexistent/config")
 	for _, args := range [][]string{{"--help"}, {"create", "--help"}, {"help", "plan", "upgrade"}, {"version", "--client"}, {"completion", "bash"}, {"engines"}} {
-		f := newFactory(Config{Program: "kubectl-dbop", Args: args, Getenv: func(string) string { return "" }, Streams: Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}})
-		if code := run(t.Context(), f); code != ExitDone {
+		c := Config{Program: "kubectl-dbop", Args: args, Getenv: func(string) string { return "" }, Streams: Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}}
+		if code := Run(t.Context(), c); code != ExitDone {
 			t.Errorf("%v: exit %d", args, code)
 		}
 	}

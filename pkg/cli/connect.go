@@ -53,11 +53,7 @@ func runConnect(ctx context.Context, f *Factory, name, member string, args []str
 	if !ok {
 		return &engine.Refusal{Check: "connect", Reason: "no client program is known for engine " + t.engine.Name()}
 	}
-	reader, err := f.newPods()
-	if err != nil {
-		return err
-	}
-	pod, member, err := runningMember(ctx, reader, t, member)
+	pod, member, err := runningMember(ctx, f, t, member)
 	if err != nil {
 		return err
 	}
@@ -72,12 +68,12 @@ func runConnect(ctx context.Context, f *Factory, name, member string, args []str
 		_, err := fmt.Fprintf(f.Streams.Out, "kubectl exec -it -n %s %s -- %s\n", t.namespace, pod, words(argv))
 		return err
 	}
-	return reader.Exec(ctx, t.namespace, pod, argv, f.Streams, f.Streams.InTTY && f.Streams.OutTTY)
+	return f.Clients.Exec(ctx, t.namespace, pod, argv, f.Streams, f.Streams.InTTY && f.Streams.OutTTY)
 }
 
 // runningMember finds the pod of the member, or of the first that runs.
-func runningMember(ctx context.Context, reader pods, t *target, member string) (pod, name string, err error) {
-	found, err := reader.List(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember)
+func runningMember(ctx context.Context, f *Factory, t *target, member string) (pod, name string, err error) {
+	found, err := f.Clients.Pods(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember)
 	if err != nil {
 		return "", "", err
 	}

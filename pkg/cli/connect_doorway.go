@@ -15,14 +15,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
-// doorway is a way into a member that ends with the command.
-type doorway interface {
-	At() engine.Doorway
-	// Err is why the member could last not be reached.
-	Err() error
-	Close() error
-}
-
 // throughDoorway runs the client program of this machine.
 func (f *Factory) throughDoorway(ctx context.Context, t *target, program engine.ClientProgram,
 	member string, args []string) (err error) {
@@ -33,7 +25,7 @@ func (f *Factory) throughDoorway(ctx context.Context, t *target, program engine.
 			Message: fmt.Sprintf("clients of %s must log in, for which %s has to run on this machine, and it is not in PATH", t.cluster.Name, name),
 			Hint:    fmt.Sprintf("install %s; or see how to do it by hand: %s connect %s --no-exec", name, displayName, t.cluster.Name)}
 	}
-	door, err := f.newDoorway(ctx, t, member)
+	door, err := f.Clients.LocalProxy(ctx, t, member)
 	if err != nil {
 		return err
 	}
@@ -64,7 +56,7 @@ func changed(environment, changes []string) []string {
 
 // programCode makes the exit code of the program our own; it has said why,
 // except for what it can't know.
-func (f *Factory) programCode(err error, door doorway) error {
+func (f *Factory) programCode(err error, door LocalProxy) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
 		return err

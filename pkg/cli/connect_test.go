@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -32,7 +31,7 @@ func throughDoor(t *testing.T, script string, plain bool, args ...string) (resul
 		create = append(create, "--no-tls")
 	}
 	b.must(create...)
-	b.pods.add("my-db", "my-db-1", "my-db-2")
+	b.addPods("my-db", "my-db-1", "my-db-2")
 	bin := t.TempDir()
 	if script != "" {
 		if err := os.WriteFile(filepath.Join(bin, "fakectl"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
@@ -41,7 +40,7 @@ func throughDoor(t *testing.T, script string, plain bool, args ...string) (resul
 	}
 	t.Setenv("PATH", bin)
 	door := &fakeDoorway{at: engine.Doorway{Address: "127.0.0.1:4242", Credentials: &engine.Credentials{User: "root", Password: "s3cret"}}, err: errors.New("the pod is gone")}
-	b.door = func(member string) (doorway, error) {
+	b.door = func(member string) (LocalProxy, error) {
 		if member != "my-db-2" {
 			t.Errorf("the door leads to %q", member)
 		}
@@ -98,12 +97,8 @@ func TestConnectInAPod(t *testing.T) {
 	if r := b.run("connect", "my-db"); r.code != ExitRefused {
 		t.Errorf("without a pod: exit %d\n%s", r.code, r.err)
 	}
-	b.pods.add("my-db", "my-db-1")
+	b.addPods("my-db", "my-db-1")
 	if r := b.run("connect", "my-db", "--no-exec", "--", "get", "k"); r.out != "kubectl exec -it -n shop my-db-1-0 -- fakectl get k\n" {
 		t.Errorf("%s%s", r.out, r.err)
 	}
-}
-
-func (b *bench) doorway(_ context.Context, _ *target, member string) (doorway, error) {
-	return b.door(member)
 }

@@ -93,7 +93,7 @@ func createIntent(ctx context.Context, f *Factory, flags *clusterFlags, name str
 	if err != nil {
 		return intent{}, err
 	}
-	if err := policy.Found(cluster, f.random); err != nil {
+	if err := policy.Found(cluster, f.Random); err != nil {
 		return intent{}, err
 	}
 	e, err := f.engineNamed(flags.engine)

@@ -8,20 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
-
-// keys is what commands ask about users and their passwords.
-type keys interface {
-	// Users asks the database who there is.
-	Users(ctx context.Context) ([]engine.User, error)
-	// Passwords reads a secret; kube.ErrNotFound if there is none.
-	Passwords(ctx context.Context, secret string) (kube.Passwords, error)
-	Close() error
-}
 
 func newCredentials(f *Factory, m mode) *cobra.Command {
 	cmd := &cobra.Command{
@@ -136,18 +126,13 @@ func runCredentialsShow(ctx context.Context, f *Factory, out *output, args []str
 	if err != nil {
 		return err
 	}
-	keys, err := f.newKeys(t.namespace, t.cluster, t.engine)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = keys.Close() }()
 	users := usersOf(t.cluster)
 	if len(args) > 1 {
 		users = args[1:]
 	}
 	var found []credential
 	for _, u := range users {
-		one, err := credentialOf(ctx, keys, t.cluster, u, reveal)
+		one, err := credentialOf(ctx, f, t.cluster, u, reveal)
 		if err != nil {
 			return err
 		}
@@ -162,13 +147,13 @@ func runCredentialsShow(ctx context.Context, f *Factory, out *output, args []str
 	return printCredentials(f, out, t.cluster, found, reveal)
 }
 
-func credentialOf(ctx context.Context, keys keys, c *v1alpha1.DatabaseCluster, user string,
+func credentialOf(ctx context.Context, f *Factory, c *v1alpha1.DatabaseCluster, user string,
 	reveal bool) (credential, error) {
 	one := credential{User: user}
 	if !c.Spec.TLS.Disabled {
 		one.Certificate = map[string]string{v1alpha1.AdminUser: v1alpha1.AdminSecret(c.Name), v1alpha1.ApplicationUser: v1alpha1.ClientSecret(c.Name)}[user]
 	}
-	has, err := keys.Passwords(ctx, v1alpha1.PasswordSecret(c.Name, user))
+	has, err := f.Clients.Passwords(ctx, c.Namespace, v1alpha1.PasswordSecret(c.Name, user))
 	if errors.Is(err, kube.ErrNotFound) {
 		return one, nil
 	}

@@ -1,33 +1,9 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
-
-// fakeKeys has three users, of whom one was rotated and one is somebody else's.
-type fakeKeys struct{}
-
-func (fakeKeys) Close() error { return nil }
-
-func (fakeKeys) Users(context.Context) ([]engine.User, error) {
-	return []engine.User{{Name: "billing.2", Role: "billing", Grants: []engine.Grant{{Prefix: "/billing/"}, {ReadOnly: true}}},
-		{Name: "root", Admin: true}, {Name: "theirs", Role: "own"}}, nil
-}
-
-func (fakeKeys) Passwords(_ context.Context, secret string) (kube.Passwords, error) {
-	switch secret {
-	case "my-db-root":
-		return kube.Passwords{Current: kube.Password{User: "root", Password: "s3cret-root"}, Former: &kube.Password{User: "root", Password: "old"}}, nil
-	case "my-db-user-billing":
-		return kube.Passwords{Current: kube.Password{User: "billing.2", Password: "s3cret-billing"}, Former: &kube.Password{User: "billing", Password: "old"}}, nil
-	}
-	return kube.Passwords{}, kube.ErrNotFound
-}
 
 func TestCredentialsShow(t *testing.T) {
 	b := newBench(t)

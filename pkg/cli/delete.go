@@ -68,7 +68,7 @@ func deletionTarget(ctx context.Context, f *Factory, args []string) (*target, er
 		return t, err
 	}
 	namespace, _ := f.namespace()
-	store, storeErr := f.newStore(kube.DryRunClient)
+	store, storeErr := f.Clients.Store(kube.DryRunClient)
 	if storeErr != nil {
 		return nil, err
 	}

@@ -78,11 +78,11 @@ func (f *Factory) diagnose(ctx context.Context, t *target, timeout time.Duration
 
 // look observes a cluster once, and writes nothing.
 func (f *Factory) look(ctx context.Context, t *target, timeout time.Duration) (ops.State, error) {
-	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	r, err := f.Clients.Runner(RunnerOptions{Engine: t.engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return ops.State{}, err
 	}
-	world := r.world(t.namespace, t.cluster.Name)
+	world := r.World(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
 	executor.LookAtAll(world)
 	return f.observe(ctx, t, world, timeout)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -205,11 +204,10 @@ func TestAContinuedBackupKeepsItsName(t *testing.T) {
 		t.Fatalf("exit %d\n%s", r.code, r.err)
 	}
 	b.world.before = nil
-	var stdout, stderr bytes.Buffer
-	f := b.factory(&stdout, &stderr, []string{"backup", "my-db", "--progress", "none", "-o", "name"})
-	f.Now = func() time.Time { return noon.Add(time.Hour) }
-	if code := run(t.Context(), f); code != ExitDone || stdout.String() != "backup/my-db-20261121T120000Z-0000\n" {
-		t.Errorf("exit %d, %s%s", code, stdout.String(), stderr.String())
+	b.now = noon.Add(time.Hour)
+	r := b.run("backup", "my-db", "--progress", "none", "-o", "name")
+	if r.code != ExitDone || r.out != "backup/my-db-20261121T120000Z-0000\n" {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -23,108 +21,37 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// operations is what the commands ask of an ops.Runner.
-type operations interface {
-	Prepare(ctx context.Context, namespace string, req planner.Request) (*planner.Prepared, error)
-	Run(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation, error)
-	Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error)
-	PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*planner.Prepared, error)
-}
-
-// driver performs operations on clusters of one engine.
-type driver struct {
-	operations
-	// world is the cluster itself, for looks and for rehearsals.
-	world func(namespace, cluster string) ops.ClosableWorld
-}
-
-// runnerOptions is what a runner depends on.
-type runnerOptions struct {
-	engine engine.Engine
-	// wanted is the cluster that is to be, for create and restore.
-	wanted   *v1alpha1.DatabaseCluster
-	reporter ops.Reporter
-	stop     <-chan struct{}
-	dryRun   kube.DryRun
-}
-
-// Factory makes what commands need when they need it and not before, so that
-// help, completion scripts and the client's version work without a cluster.
-// Tests replace the functions.
+// Factory is what all commands share: what the command line takes from the
+// outside, the flags that all commands have, and what is derived from both.
 type Factory struct {
 	Config
 	interruption
 
 	flags *genericclioptions.ConfigFlags
 	// asked is the command that runs, as it is recorded.
-	asked  string
-	color  string
-	random io.Reader
+	asked string
+	color string
 	// verbosity is the log level of requests to the API server.
 	verbosity int
 	// verbatim is standard error for what others wrote, such as a log.
 	verbatim io.Writer
-
-	newStore  func(kube.DryRun) (kube.Store, error)
-	newRunner func(runnerOptions) (*driver, error)
-	newPods   func() (pods, error)
-	// newDoorway opens a way into a member for a program of this machine.
-	newDoorway func(ctx context.Context, t *target, member string) (doorway, error)
-	// newVerifier works on the cluster that is wanted, which may be gone.
-	newVerifier func(runnerOptions) (verifier, error)
-	// newOutsider finds a database that something else made.
-	newOutsider func(context.Context, external.OutsiderConfig) (outsider, error)
-	// holding says who works on a cluster.
-	holding func(ctx context.Context, namespace, cluster string) (kube.Holding, error)
-	// evidence is everything that exists of a cluster.
-	evidence func(ctx context.Context, namespace, cluster string) kube.Evidence
-	// kept is what is there of a cluster besides its record.
-	kept func(ctx context.Context, namespace, cluster string) (kube.Kept, error)
-	// certificates are the names of the secrets with a certificate.
-	certificates func(ctx context.Context, namespace string) ([]string, error)
-	// leftovers names the clusters of which a namespace holds objects.
-	leftovers func(ctx context.Context, namespace string) ([]string, error)
-	// newRepository opens a repository; image runs the helper pod where one is needed.
-	newRepository func(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
-	// newKeys reads users and passwords.
-	newKeys       func(namespace string, c *v1alpha1.DatabaseCluster, e engine.Engine) (keys, error)
-	newInstaller  func(kube.DryRun) (installer, error)
-	newHandover   func(engine.Engine) (handover, runner.Customs, error)
-	serverVersion func() (*version.Info, error)
-	whoami        func(context.Context) string
-	// preflight looks at a namespace and, if it is named, a claim for backups.
-	preflight func(ctx context.Context, namespace, claim string) (kube.Preflight, error)
 }
 
 // newFactory makes a factory for a real cluster.
 func newFactory(c Config) *Factory {
-	f := &Factory{Config: c, flags: genericclioptions.NewConfigFlags(true), random: rand.Reader}
+	f := &Factory{Config: c, flags: genericclioptions.NewConfigFlags(true)}
+	if f.Random == nil {
+		f.Random = rand.Reader
+	}
 	f.verbatim = &lockedWriter{w: c.Streams.Err}
 	f.Streams.Err = advice{f.verbatim, f.complete}
-	live := &live{f: f, config: sync.OnceValues(f.restConfig)}
-	f.newStore = live.store
-	f.newRunner = live.runner
-	f.newPods = live.pods
-	f.newDoorway = live.doorway
-	f.newVerifier = live.verifier
-	f.newOutsider = live.outsider
-	f.holding = live.holding
-	f.evidence = live.evidence
-	f.kept = live.kept
-	f.certificates, f.leftovers = live.certificates, live.leftovers
-	f.newRepository = live.repository
-	f.newKeys = live.keys
-	f.newInstaller = live.installer
-	f.newHandover = live.handover
-	f.serverVersion = live.serverVersion
-	f.whoami = live.whoami
-	f.preflight = live.preflight
+	if f.Clients == nil {
+		f.Clients = NewLive(LiveConfig{Rest: sync.OnceValues(f.restConfig), Mounted: f.mounted(), Tool: c.Build.Version,
+			HelperImage: f.helperImage("", nil), FailPoint: f.failPoint()})
+	}
 	return f
 }
 
@@ -159,7 +86,7 @@ func (f *Factory) namespace() (string, error) {
 // here is the namespace, and the store to read it from.
 func (f *Factory) here() (namespace string, store kube.Store, err error) {
 	if namespace, err = f.namespace(); err == nil {
-		store, err = f.newStore(kube.DryRunClient)
+		store, err = f.Clients.Store(kube.DryRunClient)
 	}
 	return namespace, store, err
 }

@@ -13,8 +13,8 @@ func TestNoKubeconfigIsSaid(t *testing.T) {
 	for _, path := range []string{"/dev/null", "/nonexistent"} {
 		t.Setenv("KUBECONFIG", path)
 		var out, err bytes.Buffer
-		f := newFactory(Config{Program: "kubectl-dbop", Args: []string{"list"}, Getenv: func(string) string { return "" }, Streams: Streams{Out: &out, Err: &err}})
-		if code := run(t.Context(), f); code != ExitUnreachable || !strings.Contains(err.String(), "no kubeconfig") || !strings.Contains(err.String(), "\nhint: ") {
+		c := Config{Program: "kubectl-dbop", Args: []string{"list"}, Getenv: func(string) string { return "" }, Streams: Streams{Out: &out, Err: &err}}
+		if code := Run(t.Context(), c); code != ExitUnreachable || !strings.Contains(err.String(), "no kubeconfig") || !strings.Contains(err.String(), "\nhint: ") {
 			t.Errorf("%s: exit %d\n%s", path, code, err.String())
 		}
 	}

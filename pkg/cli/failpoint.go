@@ -16,8 +16,8 @@ import (
 const envDieAt = "DBOP_TEST_DIE_AT"
 
 // failPoint dies as the environment says; nil without it.
-func (l *live) failPoint() func(string, ops.Step) {
-	points := strings.Fields(l.f.Getenv(envDieAt))
+func (f *Factory) failPoint() func(string, ops.Step) {
+	points := strings.Fields(f.Getenv(envDieAt))
 	if len(points) == 0 {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (l *live) failPoint() func(string, ops.Step) {
 			if !slices.Contains(points, here) {
 				continue
 			}
-			l.f.note("dying at %s", here)
+			f.note("dying at %s", here)
 			if p, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = p.Kill()
 			}

@@ -5,4 +5,4 @@ package cli
 import "github.com/dbop-dev/kubectl-dbop/pkg/ops"
 
 // failPoint is nil: the released binary has no fail points.
-func (*live) failPoint() func(string, ops.Step) { return nil }
+func (*Factory) failPoint() func(string, ops.Step) { return nil }

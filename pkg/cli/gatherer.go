@@ -33,7 +33,7 @@ type gatherer struct {
 func (g *gatherer) gather(ctx context.Context, targets []*target) {
 	found := make([]kube.Evidence, len(targets))
 	for i, t := range targets {
-		found[i] = g.f.evidence(ctx, t.namespace, t.cluster.Name)
+		found[i] = g.f.Clients.Evidence(ctx, t.namespace, t.cluster.Name)
 		for _, o := range found[i].Objects {
 			if s, ok := o.(*corev1.Secret); ok {
 				g.masker.Learn(s)
@@ -52,7 +52,7 @@ func (g *gatherer) gather(ctx context.Context, targets []*target) {
 func (g *gatherer) versions() {
 	sheet := newVersionSheet(g.f)
 	var err error
-	if sheet.Server, err = g.f.serverVersion(); err != nil {
+	if sheet.Server, err = g.f.Clients.ServerVersion(); err != nil {
 		g.archive.Missing("version of the server", err)
 	}
 	g.sheet("version.yaml", sheet)
@@ -79,12 +79,12 @@ func (g *gatherer) objects(dir string, e kube.Evidence) {
 
 // judgements are what the tool itself says of the cluster.
 func (g *gatherer) judgements(ctx context.Context, dir string, t *target) {
-	r, err := g.f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	r, err := g.f.Clients.Runner(RunnerOptions{Engine: t.engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		g.archive.Missing(dir+": state", err)
 		return
 	}
-	world := r.world(t.namespace, t.cluster.Name)
+	world := r.World(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
 	s, err := g.f.observe(ctx, t, world, lookWithin)
 	if err != nil {
@@ -109,20 +109,16 @@ func (g *gatherer) sheet(name string, v any) {
 
 // logs reads every container of every pod, and what it said before its last restart.
 func (g *gatherer) logs(ctx context.Context, dir string, t *target) {
-	reader, err := g.f.newPods()
-	var found []corev1.Pod
-	if err == nil {
-		found, err = reader.List(ctx, t.namespace, logSelector(t.cluster.Name))
-	}
+	found, err := g.f.Clients.Pods(ctx, t.namespace, logSelector(t.cluster.Name))
 	if err != nil {
 		g.archive.Missing(dir+": logs", err)
 		return
 	}
 	for _, p := range found {
 		for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
-			g.log(ctx, reader, dir, p, c.Name, false)
+			g.log(ctx, dir, p, c.Name, false)
 			if c.RestartCount > 0 {
-				g.log(ctx, reader, dir, p, c.Name, true)
+				g.log(ctx, dir, p, c.Name, true)
 			}
 		}
 	}
@@ -131,7 +127,7 @@ func (g *gatherer) logs(ctx context.Context, dir string, t *target) {
 // maxLog bounds what one log adds to the bundle.
 const maxLog = 64 << 20
 
-func (g *gatherer) log(ctx context.Context, reader pods, dir string, p corev1.Pod, container string, previous bool) {
+func (g *gatherer) log(ctx context.Context, dir string, p corev1.Pod, container string, previous bool) {
 	name := path.Join(dir, "logs", p.Name, container)
 	if previous {
 		name += ".previous"
@@ -140,7 +136,7 @@ func (g *gatherer) log(ctx context.Context, reader pods, dir string, p corev1.Po
 	if g.tail >= 0 {
 		o.TailLines = &g.tail
 	}
-	log, err := reader.Logs(ctx, p.Namespace, p.Name, o)
+	log, err := g.f.Clients.Logs(ctx, p.Namespace, p.Name, o)
 	if err != nil {
 		g.archive.Missing(name, err)
 		return

@@ -92,7 +92,7 @@ func (f *Factory) holders(ctx context.Context, store kube.Store, records []v1alp
 		if c, err := store.GetCluster(ctx, o.Namespace, o.Spec.Cluster); err == nil && c.Annotations[v1alpha1.AnnotationCustom] != "" {
 			continue
 		}
-		if h, err := f.holding(ctx, o.Namespace, o.Spec.Cluster); err == nil {
+		if h, err := f.Clients.Holding(ctx, o.Namespace, o.Spec.Cluster); err == nil {
 			out[o.Namespace+"/"+o.Spec.Cluster] = h.Holder
 		}
 	}

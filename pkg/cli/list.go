@@ -65,7 +65,7 @@ at once, each for at most 3 seconds; --no-health asks none.`,
 }
 
 func (l *listing) run(ctx context.Context) error {
-	store, err := l.f.newStore(kube.DryRunClient)
+	store, err := l.f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return err
 	}
@@ -209,11 +209,7 @@ type podCount struct{ running, ready int }
 
 // memberPods counts the member pods of each cluster, by namespace/name.
 func memberPods(ctx context.Context, f *Factory, namespace string) (map[string]podCount, error) {
-	reader, err := f.newPods()
-	if err != nil {
-		return nil, err
-	}
-	found, err := reader.List(ctx, namespace, v1alpha1.LabelMember)
+	found, err := f.Clients.Pods(ctx, namespace, v1alpha1.LabelMember)
 	if err != nil {
 		return nil, err
 	}

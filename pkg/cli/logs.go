@@ -62,11 +62,7 @@ func runLogs(ctx context.Context, f *Factory, args []string, o corev1.PodLogOpti
 	if err != nil {
 		return err
 	}
-	reader, err := f.newPods()
-	if err != nil {
-		return err
-	}
-	found, err := reader.List(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember)
+	found, err := f.Clients.Pods(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember)
 	if err != nil {
 		return err
 	}
@@ -78,13 +74,13 @@ func runLogs(ctx context.Context, f *Factory, args []string, o corev1.PodLogOpti
 		m.width = max(m.width, len(p.Labels[v1alpha1.LabelMember]))
 	}
 	if o.Follow {
-		return followLogs(ctx, f, reader, m, t, found, o)
+		return followLogs(ctx, f, m, t, found, o)
 	}
 	var all sync.WaitGroup
 	problems := make([]error, len(found))
 	for i, p := range found {
 		all.Go(func() {
-			problems[i] = m.read(ctx, reader, p, o)
+			problems[i] = m.read(ctx, f, p, o)
 		})
 	}
 	all.Wait()
@@ -113,9 +109,9 @@ type merger struct {
 // logLine sorts by the time that the kubelet wrote before it.
 type logLine struct{ stamp, member, text string }
 
-func (m *merger) read(ctx context.Context, reader pods, p corev1.Pod, o corev1.PodLogOptions) error {
+func (m *merger) read(ctx context.Context, f *Factory, p corev1.Pod, o corev1.PodLogOptions) error {
 	member := p.Labels[v1alpha1.LabelMember]
-	log, err := reader.Logs(ctx, p.Namespace, p.Name, o)
+	log, err := f.Clients.Logs(ctx, p.Namespace, p.Name, o)
 	if err != nil {
 		return fmt.Errorf("read the log of %s: %w", member, err)
 	}

@@ -17,7 +17,7 @@ const followEvery = time.Second
 
 // followLogs prints the logs of all members until it is interrupted. A pod
 // whose stream ends is read again once its container runs, from the last line on.
-func followLogs(ctx context.Context, f *Factory, reader pods, m *merger, t *target,
+func followLogs(ctx context.Context, f *Factory, m *merger, t *target,
 	found []corev1.Pod, o corev1.PodLogOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -32,7 +32,7 @@ func followLogs(ctx context.Context, f *Factory, reader pods, m *merger, t *targ
 		} else if !first {
 			from.SinceSeconds, from.TailLines = nil, nil
 		}
-		err := m.read(ctx, reader, p, from)
+		err := m.read(ctx, f, p, from)
 		mu.Lock()
 		defer mu.Unlock()
 		reading[p.Name] = false
@@ -65,7 +65,7 @@ func followLogs(ctx context.Context, f *Factory, reader pods, m *merger, t *targ
 			return &outcome{ExitInterrupted}
 		}
 		// An API server that is away for a moment ends nothing.
-		if now, err := reader.List(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember); err == nil {
+		if now, err := f.Clients.Pods(ctx, t.namespace, v1alpha1.LabelCluster+"="+t.cluster.Name+","+v1alpha1.LabelMember); err == nil {
 			found = now
 		}
 	}

@@ -34,11 +34,11 @@ type look struct {
 
 // looks asks the members of many clusters, those that ask names.
 func (f *Factory) looks(ctx context.Context, clusters []v1alpha1.DatabaseCluster, within time.Duration, ask func(*v1alpha1.DatabaseCluster) bool) ([]look, error) {
-	store, err := f.newStore(kube.DryRunClient)
+	store, err := f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return nil, err
 	}
-	runners := map[string]*driver{}
+	runners := map[string]*Runner{}
 	out := make([]look, len(clusters))
 	var all errgroup.Group
 	all.SetLimit(looksAtOnce)
@@ -53,11 +53,11 @@ func (f *Factory) looks(ctx context.Context, clusters []v1alpha1.DatabaseCluster
 			continue
 		}
 		if runners[c.Spec.Engine] == nil {
-			if runners[c.Spec.Engine], err = f.newRunner(runnerOptions{engine: l.target.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient}); err != nil {
+			if runners[c.Spec.Engine], err = f.Clients.Runner(RunnerOptions{Engine: l.target.engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient}); err != nil {
 				return nil, err
 			}
 		}
-		world := runners[c.Spec.Engine].world(c.Namespace, c.Name)
+		world := runners[c.Spec.Engine].World(c.Namespace, c.Name)
 		all.Go(func() error {
 			defer func() { _ = world.Close() }()
 			l.ask(ctx, f, world, within)

@@ -68,7 +68,7 @@ terminal it works too, with the rights of whoever runs it.`,
 					return err
 				}
 			}
-			c.HelperImage, c.FailPoint = f.helperImage(helper, nil), (&live{f: f}).failPoint()
+			c.HelperImage, c.FailPoint = f.helperImage(helper, nil), f.failPoint()
 			return operate(cmd.Context(), f, c)
 		},
 	}

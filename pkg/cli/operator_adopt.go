@@ -8,17 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
-// handover moves a cluster between the command line and an operator.
-type handover interface {
-	Adopt(ctx context.Context, customs runner.Customs, namespace, name string) error
-	Release(ctx context.Context, customs runner.Customs, namespace, name string) error
-}
-
 func newOperatorAdopt(f *Factory) *cobra.Command {
-	return newHandover(f, "adopted", handover.Adopt, &cobra.Command{
+	return newHandover(f, "adopted", Clients.Adopt, &cobra.Command{
 		Use:   "adopt NAME",
 		Short: "Put a cluster of the command line under a custom resource",
 		Long: `Put a cluster of the command line under a custom resource, for an operator to look after. No pod restarts, no
@@ -32,7 +25,7 @@ object is made anew, and its history stays.`,
 }
 
 func newOperatorRelease(f *Factory) *cobra.Command {
-	return newHandover(f, "released", handover.Release, &cobra.Command{
+	return newHandover(f, "released", Clients.Release, &cobra.Command{
 		Use:   "release NAME",
 		Short: "Take a cluster from under its custom resource",
 		Long: `Take a cluster from under its custom resource, which is deleted; the database goes on, and the command line alone
@@ -43,7 +36,7 @@ has a say. It needs neither an operator nor the definition of the kind.`,
 }
 
 // newHandover completes both commands, which differ in direction only.
-func newHandover(f *Factory, verbed string, move func(handover, context.Context, runner.Customs, string, string) error, cmd *cobra.Command) *cobra.Command {
+func newHandover(f *Factory, verbed string, move func(Clients, context.Context, *target) error, cmd *cobra.Command) *cobra.Command {
 	var all bool
 	cmd.Args, cmd.ValidArgsFunction = arguments(0, 1, "the NAME of a cluster, or --all"), completeClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -56,11 +49,7 @@ func newHandover(f *Factory, verbed string, move func(handover, context.Context,
 		}
 		var failed error
 		for _, t := range targets {
-			h, customs, err := f.newHandover(t.engine)
-			if err != nil {
-				return err
-			}
-			err = move(h, cmd.Context(), customs, t.namespace, t.cluster.Name)
+			err := move(f.Clients, cmd.Context(), t)
 			switch {
 			case err == nil:
 				fmt.Fprintf(f.Streams.Out, "%s %s\n", t.subject(), verbed)

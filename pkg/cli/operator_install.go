@@ -16,14 +16,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// installer puts an operator into the cluster, and takes it out.
-type installer interface {
-	GetManifest(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	ApplyManifest(ctx context.Context, u *unstructured.Unstructured) error
-	DeleteManifest(ctx context.Context, u *unstructured.Unstructured) error
-	Rollout(ctx context.Context, namespace, name string) (ready, wanted int64, image string, err error)
-}
-
 // installation is what install, uninstall and status have in common.
 type installation struct {
 	f       *Factory
@@ -100,12 +92,8 @@ func (i *installation) install(ctx context.Context) error {
 	if i.dryRun == dryRunClient {
 		return i.print(objects)
 	}
-	client, err := i.f.newInstaller(i.mode())
-	if err != nil {
-		return err
-	}
 	for _, o := range objects {
-		err := client.ApplyManifest(ctx, o)
+		err := i.f.Clients.ApplyManifest(ctx, i.mode(), o)
 		// Under a server dry run the namespace is not there for what goes into it.
 		if errors.Is(err, kube.ErrNotFound) && i.dryRun == dryRunServer {
 			continue
@@ -118,7 +106,7 @@ func (i *installation) install(ctx context.Context) error {
 		fmt.Fprintln(i.f.Streams.Out, "operator installed (server dry run)")
 		return nil
 	}
-	return i.ready(ctx, client, "installed")
+	return i.ready(ctx, "installed")
 }
 
 // print writes manifests as they would be applied.
@@ -137,11 +125,11 @@ func (i *installation) print(objects []*unstructured.Unstructured) error {
 }
 
 // ready waits for the pods.
-func (i *installation) ready(ctx context.Context, client installer, verbed string) error {
+func (i *installation) ready(ctx context.Context, verbed string) error {
 	ctx, cancel := context.WithTimeout(ctx, i.timeout)
 	defer cancel()
 	for {
-		ready, wanted, _, err := client.Rollout(ctx, i.options.Namespace, deploy.Name)
+		ready, wanted, _, err := i.f.Clients.Rollout(ctx, i.options.Namespace, deploy.Name)
 		if err == nil && ready == wanted {
 			fmt.Fprintf(i.f.Streams.Out, "operator %s\n", verbed)
 			i.f.note("next: kubectl apply -f a DatabaseCluster, or %s operator adopt NAME", displayName)

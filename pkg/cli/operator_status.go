@@ -33,11 +33,8 @@ func newOperatorStatus(f *Factory) *cobra.Command {
 			if err := out.check(); err != nil {
 				return err
 			}
-			client, err := f.newInstaller(kube.DryRunClient)
-			if err != nil {
-				return err
-			}
-			sheet.Ready, sheet.Wanted, sheet.Image, err = client.Rollout(cmd.Context(), sheet.Namespace, deploy.Name)
+			var err error
+			sheet.Ready, sheet.Wanted, sheet.Image, err = f.Clients.Rollout(cmd.Context(), sheet.Namespace, deploy.Name)
 			sheet.Installed = err == nil
 			if err != nil && !errors.Is(err, kube.ErrNotFound) {
 				return err

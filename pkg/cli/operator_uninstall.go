@@ -56,11 +56,7 @@ definitions are deleted too, and with them all custom resources: each cluster is
 }
 
 func (r *uninstallation) run(ctx context.Context) error {
-	client, err := r.f.newInstaller(r.mode())
-	if err != nil {
-		return err
-	}
-	if err := r.find(ctx, client); err != nil {
+	if err := r.find(ctx); err != nil {
 		return err
 	}
 	if len(r.objects) == 0 {
@@ -84,7 +80,7 @@ func (r *uninstallation) run(ctx context.Context) error {
 		if r.dryRun == dryRunClient {
 			continue
 		}
-		if err := client.DeleteManifest(ctx, o); err != nil {
+		if err := r.f.Clients.DeleteManifest(ctx, r.mode(), o); err != nil {
 			return fmt.Errorf("delete %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}
@@ -99,7 +95,7 @@ func (r *uninstallation) run(ctx context.Context) error {
 
 // find looks for what is there. It goes backwards, so that the operator is gone
 // before its rights. Its namespace stays: other things may be there.
-func (r *uninstallation) find(ctx context.Context, client installer) error {
+func (r *uninstallation) find(ctx context.Context) error {
 	objects, err := deploy.Manifests(r.options)
 	if err != nil {
 		return err
@@ -108,7 +104,7 @@ func (r *uninstallation) find(ctx context.Context, client installer) error {
 		if o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition" && !r.definitions {
 			continue
 		}
-		switch _, err := client.GetManifest(ctx, o); {
+		switch _, err := r.f.Clients.Manifest(ctx, o); {
 		case errors.Is(err, kube.ErrNotFound):
 		case err != nil:
 			return fmt.Errorf("look for %s %s: %w", o.GetKind(), o.GetName(), err)
@@ -116,7 +112,7 @@ func (r *uninstallation) find(ctx context.Context, client installer) error {
 			r.objects = append(r.objects, o)
 		}
 	}
-	store, err := r.f.newStore(kube.DryRunClient)
+	store, err := r.f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return err
 	}
@@ -170,11 +166,8 @@ func (r *uninstallation) release(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h, customs, err := r.f.newHandover(e)
-		if err != nil {
-			return err
-		}
-		if err := h.Release(ctx, customs, c.Namespace, c.Name); err != nil && ops.KindOf(err) != ops.Unchanged {
+		t := &target{namespace: c.Namespace, cluster: &c, engine: e}
+		if err := r.f.Clients.Release(ctx, t); err != nil && ops.KindOf(err) != ops.Unchanged {
 			return fmt.Errorf("release %s, before the definitions are deleted: %w", name, err)
 		}
 		fmt.Fprintf(r.f.Streams.Out, "%s released\n", name)

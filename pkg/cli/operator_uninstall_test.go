@@ -1,39 +1,19 @@
 package cli
 
 import (
-	"context"
+	"fmt"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
-
-// releaser notes which clusters were released, and how many objects there were then.
-type releaser struct {
-	handover
-	site     *fakeSite
-	released []string
-	objects  int
-	err      error
-}
-
-func (r *releaser) Release(_ context.Context, _ runner.Customs, namespace, name string) error {
-	r.released, r.objects = append(r.released, namespace+"/"+name), len(r.site.objects)
-	return r.err
-}
 
 // TestOperatorUninstall: it asks, says what happens, and releases every cluster
 // before a definition is deleted.
 func TestOperatorUninstall(t *testing.T) {
 	b := newBench(t)
-	site := &fakeSite{objects: map[string]*unstructured.Unstructured{}}
-	b.installer = site
 	b.cluster("my-db")
 	b.cluster("by-hand")
 	store := b.store(kube.DryRunNone)
@@ -45,8 +25,6 @@ func TestOperatorUninstall(t *testing.T) {
 	if err := store.UpdateCluster(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	r := &releaser{site: site}
-	b.handover = func(engine.Engine) (handover, runner.Customs, error) { return r, nil, nil }
 	is := func(code int, out, errs string, args ...string) {
 		t.Helper()
 		if got := b.run(append([]string{"operator"}, args...)...); got.code != code || !strings.Contains(got.out, out) || !strings.Contains(got.err, errs) {
@@ -55,7 +33,7 @@ func TestOperatorUninstall(t *testing.T) {
 	}
 	is(ExitDone, "operator unchanged: nothing of it is in namespace dbop-system", "", "uninstall", "--yes")
 	is(ExitDone, "operator installed", "", "install", "--image", "tool:v0.2.0")
-	all := len(site.objects)
+	all := len(b.objects)
 	mirrored := b.run("operator", "install", "--image", "ghcr.io/dbop-dev/kubectl-dbop:v0.2.0", "--registry", "mirror.local:5000", "--dry-run=client")
 	if !strings.Contains(mirrored.out, "image: mirror.local:5000/dbop-dev/kubectl-dbop:v0.2.0") {
 		t.Errorf("the mirror is not used:\n%s", mirrored.out)
@@ -63,21 +41,21 @@ func TestOperatorUninstall(t *testing.T) {
 	is(ExitUsage, "", "repeat with --yes", "uninstall")
 	is(ExitDone, "shop/my-db released (dry run)\n", "", "uninstall", "--definitions", "--dry-run=client")
 	is(ExitDone, "CustomResourceDefinition/databaseclusters.dbop.dev deleted (dry run)", "", "uninstall", "--definitions", "--dry-run=client")
-	if len(site.objects) != all || len(r.released) > 0 {
-		t.Errorf("a dry run deleted %d objects and released %v", all-len(site.objects), r.released)
+	if len(b.objects) != all || len(b.released) > 0 {
+		t.Errorf("a dry run deleted %d objects and released %v", all-len(b.objects), b.released)
 	}
 	b.tty, b.in = true, strings.NewReader("n\n")
 	is(ExitFailed, "", "shop/my-db, which keeps running", "uninstall", "--definitions")
 	b.tty = false
-	r.err = &ops.Error{Kind: ops.Busy, Message: "ada has it"}
+	b.releaseErr = &ops.Error{Kind: ops.Busy, Message: "ada has it"}
 	is(ExitBusy, "", "release shop/my-db, before the definitions are deleted", "uninstall", "--definitions", "--yes")
-	if len(site.objects) != all {
-		t.Errorf("%d objects were deleted although a cluster could not be released", all-len(site.objects))
+	if len(b.objects) != all {
+		t.Errorf("%d objects were deleted although a cluster could not be released", all-len(b.objects))
 	}
-	r.released, r.err = nil, nil
+	b.released, b.releaseErr = nil, nil
 	is(ExitDone, "shop/my-db released\noperator uninstalled", "", "uninstall", "--definitions", "--yes")
-	if len(r.released) != 1 || r.objects != all {
-		t.Errorf("released %v while %d of %d objects were there", r.released, r.objects, all)
+	if want := fmt.Sprintf("shop/my-db with %d objects", all); len(b.released) != 1 || b.released[0] != want {
+		t.Errorf("released %v, want %s", b.released, want)
 	}
 	is(ExitDone, "operator installed", "", "install", "--image", "tool:v0.2.0")
 	is(ExitDone, "operator uninstalled", "1 databases keep running", "uninstall", "--yes")

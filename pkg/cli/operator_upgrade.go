@@ -44,20 +44,13 @@ until then 'kubectl dbop status' shows what is outdated.`,
 }
 
 func (i *installation) upgrade(ctx context.Context) error {
-	mode := i.mode()
-	if i.dryRun == dryRunClient {
-		mode = kube.DryRunClient
-	}
-	client, err := i.f.newInstaller(mode)
-	if err != nil {
-		return err
-	}
 	deployment := &unstructured.Unstructured{}
 	deployment.SetAPIVersion("apps/v1")
 	deployment.SetKind("Deployment")
 	deployment.SetNamespace(i.options.Namespace)
 	deployment.SetName(deploy.Name)
-	switch deployment, err = client.GetManifest(ctx, deployment); {
+	deployment, err := i.f.Clients.Manifest(ctx, deployment)
+	switch {
 	case errors.Is(err, kube.ErrNotFound):
 		return &ops.Error{Kind: ops.Failed, Check: checkNotFound, Message: "there is no operator in namespace " + i.options.Namespace,
 			Hint: "install one: " + displayName + " operator install; or name its namespace: --operator-namespace"}
@@ -73,7 +66,7 @@ func (i *installation) upgrade(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed, err := i.compare(ctx, client, objects)
+	changed, err := i.compare(ctx, objects)
 	switch {
 	case err != nil:
 		return err
@@ -90,7 +83,7 @@ func (i *installation) upgrade(ctx context.Context) error {
 		return nil
 	}
 	for _, o := range changed {
-		if err := client.ApplyManifest(ctx, o.object); err != nil {
+		if err := i.f.Clients.ApplyManifest(ctx, i.mode(), o.object); err != nil {
 			return fmt.Errorf("upgrade %s %s: %w", o.object.GetKind(), o.object.GetName(), err)
 		}
 	}
@@ -98,7 +91,7 @@ func (i *installation) upgrade(ctx context.Context) error {
 		fmt.Fprintln(i.f.Streams.Out, "operator upgraded (server dry run)")
 		return nil
 	}
-	return i.ready(ctx, client, "upgraded")
+	return i.ready(ctx, "upgraded")
 }
 
 // forward refuses the way back: an older operator may not understand what a
@@ -121,12 +114,11 @@ type manifestChange struct {
 }
 
 // compare says what is not as wanted.
-func (i *installation) compare(ctx context.Context, client installer,
-	objects []*unstructured.Unstructured) ([]manifestChange, error) {
+func (i *installation) compare(ctx context.Context, objects []*unstructured.Unstructured) ([]manifestChange, error) {
 	var out []manifestChange
 	for _, o := range objects {
 		name := fmt.Sprintf("%s/%s", strings.ToLower(o.GetKind()), o.GetName())
-		there, err := client.GetManifest(ctx, o)
+		there, err := i.f.Clients.Manifest(ctx, o)
 		switch {
 		case errors.Is(err, kube.ErrNotFound):
 			out = append(out, manifestChange{o, name + " is made"})

@@ -7,16 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
-
-// outsider is a database that something else made.
-type outsider interface {
-	Title() string
-	Inspect(ctx context.Context) external.Inspection
-	Backup(ctx context.Context, r repository.Repository, id string, report func(bytes, total int64)) (repository.Manifest, error)
-	Close() error
-}
 
 // outsideFlags say where such a database is, and with what to speak to it.
 type outsideFlags struct {
@@ -56,7 +47,7 @@ func (o *outsideFlags) check(name string) error {
 }
 
 // open finds the database and prepares to speak to it.
-func (o *outsideFlags) open(ctx context.Context, f *Factory) (outsider, error) {
+func (o *outsideFlags) open(ctx context.Context, f *Factory) (External, error) {
 	e, err := o.product(f)
 	if err != nil {
 		return nil, err
@@ -65,7 +56,7 @@ func (o *outsideFlags) open(ctx context.Context, f *Factory) (outsider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.newOutsider(ctx, external.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.name, Selector: o.selector, Endpoints: o.endpoints,
+	return f.Clients.External(ctx, external.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.name, Selector: o.selector, Endpoints: o.endpoints,
 		CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
 }
 

@@ -45,7 +45,7 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 			if c.dryRun == dryRunServer {
 				mode, in.verbed, in.next = kube.DryRunServer, "paused (server dry run)", ""
 			}
-			store, err := f.newStore(mode)
+			store, err := f.Clients.Store(mode)
 			if err != nil {
 				return err
 			}

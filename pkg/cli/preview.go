@@ -74,11 +74,11 @@ func (c *change) printPlan(in intent, p *planner.Prepared) error {
 func (c *change) rehearse(ctx context.Context, in intent, p *planner.Prepared) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	r, err := c.f.newRunner(runnerOptions{engine: in.engine, wanted: in.request.Cluster, reporter: ops.Silent{}, dryRun: kube.DryRunServer})
+	r, err := c.f.Clients.Runner(RunnerOptions{Engine: in.engine, Wanted: in.request.Cluster, Reporter: ops.Silent{}, DryRun: kube.DryRunServer})
 	if err != nil {
 		return err
 	}
-	world := r.world(in.namespace, in.request.Operation.Cluster)
+	world := r.World(in.namespace, in.request.Operation.Cluster)
 	defer func() { _ = world.Close() }()
 	s := p.State
 	for _, step := range p.Plan.Steps {
@@ -123,7 +123,7 @@ func unrehearsed(step ops.Step) string {
 // previewContinuation shows what is left of the operation in flight, or of
 // stepping back from it.
 func (c *change) previewContinuation(ctx context.Context, in intent, cancel bool) error {
-	r, err := c.f.newRunner(runnerOptions{engine: in.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	r, err := c.f.Clients.Runner(RunnerOptions{Engine: in.engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ var errNoObjects = errors.New("no object of the cluster exists")
 // errNoObjects if there is nothing of it at all. Who may not look is told no
 // more than that there is no record.
 func (f *Factory) missing(ctx context.Context, namespace, cluster string) error {
-	k, err := f.kept(ctx, namespace, cluster)
+	k, err := f.Clients.Kept(ctx, namespace, cluster)
 	if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 		return errNoObjects
 	}
@@ -52,7 +52,7 @@ func (f *Factory) missing(ctx context.Context, namespace, cluster string) error 
 // missingHere says what to do about the clusters of a namespace of which there
 // are objects and no record; nil if there are none, or if nobody may look.
 func (f *Factory) missingHere(ctx context.Context, namespace string) error {
-	names, err := f.leftovers(ctx, namespace)
+	names, err := f.Clients.Leftovers(ctx, namespace)
 	if err != nil {
 		names = nil // who may not look is told of the clusters alone
 	}
@@ -77,7 +77,7 @@ func (f *Factory) lost(ctx context.Context, args []string, why error) (*target, 
 	if t.namespace, t.store, err = f.here(); err != nil {
 		return nil, err
 	}
-	k, err := f.kept(ctx, t.namespace, bareName(args[0]))
+	k, err := f.Clients.Kept(ctx, t.namespace, bareName(args[0]))
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func restoreNew(ctx context.Context, f *Factory, flags *restoreFlags, name, url 
 	}
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision, RootSecret: flags.rootSecret}
 	cluster.Spec.Auth.Enabled = m.Facts.Auth
-	if err := policy.Found(cluster, f.random); err != nil {
+	if err := policy.Found(cluster, f.Random); err != nil {
 		return intent{}, err
 	}
 	spec := f.operation(ctx, v1alpha1.VerbRestore, name)

@@ -62,7 +62,7 @@ func runContinuation(ctx context.Context, f *Factory, c *change, args []string, 
 	if c.dryRun != dryRunNone {
 		return c.previewContinuation(ctx, in, cancel)
 	}
-	done, err := c.perform(ctx, in, func(ctx context.Context, r *driver) (*v1alpha1.Operation, error) {
+	done, err := c.perform(ctx, in, func(ctx context.Context, r *Runner) (*v1alpha1.Operation, error) {
 		return r.Resume(ctx, t.namespace, t.cluster.Name, cancel)
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *change) lift(ctx context.Context, in intent, t *target, cancel bool) er
 		fmt.Fprintf(c.f.Streams.Out, "%s resumed (dry run)\n", in.subject)
 		return nil
 	}
-	op, err := c.perform(ctx, in, func(ctx context.Context, r *driver) (*v1alpha1.Operation, error) {
+	op, err := c.perform(ctx, in, func(ctx context.Context, r *Runner) (*v1alpha1.Operation, error) {
 		return r.Resume(ctx, t.namespace, t.cluster.Name, cancel)
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,10 @@ type Config struct {
 	Operate func(context.Context, OperatorConfig) error
 	Getenv  func(string) string
 	Now     func() time.Time
+	// Clients reach everything else; those for a real cluster if not set.
+	Clients Clients
+	// Random makes tokens and identifiers; that of the system if not set.
+	Random io.Reader
 }
 
 // Run executes one command line and returns its exit code.

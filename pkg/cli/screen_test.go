@@ -19,7 +19,7 @@ func TestScreens(t *testing.T) {
 	b.golden("list_empty_all", b.run("list", "-A"))
 	b.cluster("my-db")
 	id := b.backup("my-db")
-	b.pods.add("my-db", "my-db-1", "my-db-2")
+	b.addPods("my-db", "my-db-1", "my-db-2")
 	record(t, b)
 	for name, args := range map[string][]string{
 		"list": {"list"}, "list_all": {"list", "-A"}, "list_wide": {"list", "-o", "wide"}, "list_name": {"list", "-o", "name"},
@@ -100,8 +100,8 @@ func TestNameMayBeLeftOutForOneCluster(t *testing.T) {
 func TestLogsAreMergedByTime(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
-	b.pods.add("my-db", "my-db-1", "my-db-10")
-	b.pods.logs = map[string]string{
+	b.addPods("my-db", "my-db-1", "my-db-10")
+	b.logs = map[string]string{
 		"my-db-1-0":  "2026-11-21T10:00:01Z one\n2026-11-21T10:00:03Z three\n",
 		"my-db-10-0": "2026-11-21T10:00:02Z two\n",
 	}

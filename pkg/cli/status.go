@@ -73,11 +73,11 @@ func runStatus(ctx context.Context, f *Factory, out *output, args []string, watc
 	if err != nil {
 		return err
 	}
-	r, err := f.newRunner(runnerOptions{engine: t.engine, reporter: ops.Silent{}, dryRun: kube.DryRunClient})
+	r, err := f.Clients.Runner(RunnerOptions{Engine: t.engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return err
 	}
-	world := r.world(t.namespace, t.cluster.Name)
+	world := r.World(t.namespace, t.cluster.Name)
 	defer func() { _ = world.Close() }()
 	executor.LookAsAllowed(world)
 	for {
@@ -134,7 +134,7 @@ func (f *Factory) observe(ctx context.Context, t *target, world ops.World, timeo
 		return s, err
 	}
 	// Without the right to see the lease, who works on the cluster is not told.
-	if h, err := f.holding(ctx, t.namespace, t.cluster.Name); err == nil {
+	if h, err := f.Clients.Holding(ctx, t.namespace, t.cluster.Name); err == nil {
 		s.Holding = &h
 	}
 	return s, nil

@@ -36,7 +36,7 @@ func (f *Factory) several(ctx context.Context, args []string) (string, error) {
 // with any of them. One record that can't be read hides no other.
 func runStatusOfAll(ctx context.Context, f *Factory, out *output, namespace string, watch bool,
 	timeout time.Duration) error {
-	store, err := f.newStore(kube.DryRunClient)
+	store, err := f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ func TestManyClusters(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
 	b.must("create", "other", "--engine", "fakedb", "--progress", "none")
-	b.pods.add("my-db", "my-db-1", "my-db-2", "my-db-3")
+	b.addPods("my-db", "my-db-1", "my-db-2", "my-db-3")
 	states := func(args ...string) (string, result) {
 		r := b.run(args...)
 		var out []string
@@ -25,7 +25,7 @@ func TestManyClusters(t *testing.T) {
 	if got, r := states("list"); got != "my-db 3/3 Healthy, other 0/3 Down" || r.code != ExitDone {
 		t.Errorf("nobody runs of other: %q\n%s%s", got, r.out, r.err)
 	}
-	b.pods.add("other", "other-1")
+	b.addPods("other", "other-1")
 	if got, r := states("status"); got != "my-db 3/3 Healthy, other 1/3 Healthy" || r.code != ExitDone {
 		t.Errorf("%q, exit %d\n%s%s", got, r.code, r.out, r.err)
 	}

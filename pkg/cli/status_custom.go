@@ -26,13 +26,9 @@ func (f *Factory) operated(ctx context.Context, t *target) *customStatus {
 		return nil
 	}
 	out := &customStatus{Name: t.cluster.Name}
-	_, customs, err := f.newHandover(t.engine)
-	if err == nil {
-		var custom *v1alpha1.DatabaseCluster
-		if custom, err = customs.GetCustom(ctx, t.namespace, t.cluster.Name); err == nil {
-			out.Operator = custom.Status.Operator
-			out.Alive, err = customs.OperatorAlive(ctx, t.namespace, t.cluster.Name)
-		}
+	custom, alive, err := f.Clients.Custom(ctx, t.namespace, t.cluster.Name)
+	if custom != nil {
+		out.Operator, out.Alive = custom.Status.Operator, alive
 	}
 	if out.Missing = errors.Is(err, kube.ErrNotFound); !out.Missing && err != nil {
 		out.Unknown = err.Error()

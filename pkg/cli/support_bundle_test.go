@@ -17,10 +17,10 @@ import (
 func TestSupportBundle(t *testing.T) {
 	b := newBench(t)
 	b.cluster("my-db")
-	b.pods.add("my-db", "my-db-1")
-	b.pods.logs = map[string]string{"my-db-1-0": "a login with very secret\n"}
-	for i := range b.pods.items {
-		b.pods.items[i].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "db", RestartCount: 1}}
+	b.addPods("my-db", "my-db-1")
+	b.logs = map[string]string{"my-db-1-0": "a login with very secret\n"}
+	for i := range b.items {
+		b.items[i].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "db", RestartCount: 1}}
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db-root"}, Data: map[string][]byte{"password": []byte("very secret")}}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))

@@ -14,8 +14,8 @@ import (
 func alone(t *testing.T, program string, args ...string) result {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := run(t.Context(), newFactory(Config{Program: program, Args: args, Build: Build{Version: "v1.2.3"}, Getenv: os.Getenv,
-		Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &err}}))
+	code := Run(t.Context(), Config{Program: program, Args: args, Build: Build{Version: "v1.2.3"}, Getenv: os.Getenv,
+		Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &err}})
 	return result{out: out.String(), err: err.String(), code: code}
 }
 

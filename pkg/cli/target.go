@@ -140,7 +140,7 @@ func (f *Factory) signed(ctx context.Context, spec v1alpha1.OperationSpec) v1alp
 	if err != nil {
 		host = unknown
 	}
-	spec.RequestedBy, spec.RequestedFrom, spec.Command = f.whoami(ctx), host, f.asked
+	spec.RequestedBy, spec.RequestedFrom, spec.Command = f.Clients.Whoami(ctx), host, f.asked
 	return spec
 }
 
@@ -150,7 +150,7 @@ func (f *Factory) backupTo(spec *v1alpha1.OperationSpec, flag string, c *v1alpha
 	if err != nil {
 		return err
 	}
-	id, err := repository.NewID(spec.Cluster, f.Now(), f.random)
+	id, err := repository.NewID(spec.Cluster, f.Now(), f.Random)
 	if err != nil {
 		return err
 	}

@@ -129,12 +129,7 @@ func runUserList(ctx context.Context, f *Factory, out *output, args []string) er
 	if err != nil {
 		return err
 	}
-	keys, err := f.newKeys(t.namespace, t.cluster, t.engine)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = keys.Close() }()
-	users, err := keys.Users(ctx)
+	users, err := f.Clients.Users(ctx, t)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/dbop-dev/kubectl-dbop/deploy"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // builtFor is the minor of Kubernetes whose client libraries are built in.
@@ -64,7 +63,7 @@ With --client it needs no cluster. An operator that you may not see is left out.
 			if clientOnly {
 				return printVersion(f, out, sheet)
 			}
-			server, err := f.serverVersion()
+			server, err := f.Clients.ServerVersion()
 			if err == nil {
 				sheet.Server, sheet.Operator = server, f.operatorVersion(cmd.Context(), namespace)
 			}
@@ -101,11 +100,7 @@ func printVersion(f *Factory, out *output, sheet versionSheet) error {
 // operatorVersion looks for an operator. Most people may not look into its
 // namespace, and for them there is none.
 func (f *Factory) operatorVersion(ctx context.Context, namespace string) *operatorVersion {
-	client, err := f.newInstaller(kube.DryRunClient)
-	if err != nil {
-		return nil
-	}
-	_, _, image, err := client.Rollout(ctx, namespace, deploy.Name)
+	_, _, image, err := f.Clients.Rollout(ctx, namespace, deploy.Name)
 	if err != nil || image == "" {
 		return nil
 	}

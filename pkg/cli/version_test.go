@@ -18,7 +18,7 @@ func TestVersionOfTheOperator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.operator = c.image
+			b.image = c.image
 			r := b.run("version")
 			if r.code != ExitDone || !strings.Contains(r.out, c.line) || c.line == "" && strings.Contains(r.out, "Operator") {
 				t.Errorf("exit %d, stdout %q", r.code, r.out)

@@ -10,22 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
-
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
-// livePods implements pods on a real cluster.
-type livePods struct {
-	config *rest.Config
-	core   *typed.CoreV1Client
-}
-
-func (l *live) pods() (pods, error) {
-	config, err := l.config()
+func (l *live) newCore() (*typed.CoreV1Client, error) {
+	config, err := l.Rest()
 	if err != nil {
 		return nil, err
 	}
@@ -33,31 +24,29 @@ func (l *live) pods() (pods, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for pods: %w", err)
 	}
-	return &livePods{config: config, core: core}, nil
+	return core, nil
 }
 
-// doorway opens a way into one member.
-func (l *live) doorway(ctx context.Context, t *target, member string) (doorway, error) {
-	config, err := l.liveConfig(runnerOptions{engine: t.engine})
+// Pods implements Clients.
+func (l *live) Pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
+	core, err := l.core()
 	if err != nil {
 		return nil, err
 	}
-	config.Namespace, config.Name = t.namespace, t.cluster.Name
-	return executor.OpenDoorway(ctx, config, t.cluster, member)
-}
-
-// List implements pods.
-func (p *livePods) List(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
-	list, err := p.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	list, err := core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
 	return list.Items, nil
 }
 
-// Namespaces implements pods.
-func (p *livePods) Namespaces(ctx context.Context) ([]string, error) {
-	list, err := p.core.Namespaces().List(ctx, metav1.ListOptions{Limit: completeMost})
+// Namespaces implements Clients.
+func (l *live) Namespaces(ctx context.Context) ([]string, error) {
+	core, err := l.core()
+	if err != nil {
+		return nil, err
+	}
+	list, err := core.Namespaces().List(ctx, metav1.ListOptions{Limit: completeMost})
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
 	}
@@ -68,24 +57,36 @@ func (p *livePods) Namespaces(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Logs implements pods.
-func (p *livePods) Logs(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
-	stream, err := p.core.Pods(namespace).GetLogs(pod, &o).Stream(ctx)
+// Logs implements Clients.
+func (l *live) Logs(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
+	core, err := l.core()
+	if err != nil {
+		return nil, err
+	}
+	stream, err := core.Pods(namespace).GetLogs(pod, &o).Stream(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the log of pod %s: %w", pod, err)
 	}
 	return stream, nil
 }
 
-// Exec implements pods. It prefers WebSockets and falls back to SPDY, as kubectl does.
-func (p *livePods) Exec(ctx context.Context, namespace, pod string, argv []string, s Streams, tty bool) error {
-	url := p.core.RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
+// Exec implements Clients. It prefers WebSockets and falls back to SPDY, as kubectl does.
+func (l *live) Exec(ctx context.Context, namespace, pod string, argv []string, s Streams, tty bool) error {
+	config, err := l.Rest()
+	if err != nil {
+		return err
+	}
+	core, err := l.core()
+	if err != nil {
+		return err
+	}
+	url := core.RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Command: argv, Stdin: s.In != nil, Stdout: true, Stderr: !tty, TTY: tty}, scheme.ParameterCodec).URL()
-	websocket, err := remotecommand.NewWebSocketExecutor(p.config, "GET", url.String())
+	websocket, err := remotecommand.NewWebSocketExecutor(config, "GET", url.String())
 	if err != nil {
 		return fmt.Errorf("exec in pod %s: %w", pod, err)
 	}
-	spdy, err := remotecommand.NewSPDYExecutor(p.config, "POST", url)
+	spdy, err := remotecommand.NewSPDYExecutor(config, "POST", url)
 	if err != nil {
 		return fmt.Errorf("exec in pod %s: %w", pod, err)
 	}
