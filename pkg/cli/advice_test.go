@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -15,26 +15,30 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 func TestSuggestedCommandsAreComplete(t *testing.T) {
-	b := newBench(t)
-	r := b.run("scale", "nope", "--members", "3", "-n", "prod")
-	if r.code == ExitDone || !strings.Contains(r.err, "kubectl dbop list -A") {
-		t.Errorf("a command for all namespaces: exit %d\n%s", r.code, r.err)
+	b := clitest.New(t)
+	r := b.Run("scale", "nope", "--members", "3", "-n", "prod")
+	if r.Code == exit.Done || !strings.Contains(r.Err, "kubectl dbop list -A") {
+		t.Errorf("a command for all namespaces: exit %d\n%s", r.Code, r.Err)
 	}
-	b.cluster("my-db")
-	if r := b.run("scale", "my-db", "--members", "5", "--progress", "none"); !strings.Contains(r.err, "next: kubectl dbop -n shop status my-db") {
-		t.Errorf("exit %d\n%s", r.code, r.err)
+	b.Cluster("my-db")
+	if r := b.Run("scale", "my-db", "--members", "5", "--progress", "none"); !strings.Contains(r.Err, "next: kubectl dbop -n shop status my-db") {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 	kubeconfig := os.Getenv("KUBECONFIG")
-	want := "next: kubectl dbop --context demo --kubeconfig " + words([]string{kubeconfig}) + " -n shop status my-db"
-	if r := b.run("scale", "my-db", "--members", "3", "--yes", "--progress", "none", "--context", "demo", "--kubeconfig", kubeconfig); !strings.Contains(r.err, want) {
-		t.Errorf("exit %d, want %q\n%s", r.code, want, r.err)
+	want := "next: kubectl dbop --context demo --kubeconfig " + command.Words([]string{kubeconfig}) + " -n shop status my-db"
+	if r := b.Run("scale", "my-db", "--members", "3", "--yes", "--progress", "none", "--context", "demo", "--kubeconfig", kubeconfig); !strings.Contains(r.Err, want) {
+		t.Errorf("exit %d, want %q\n%s", r.Code, want, r.Err)
 	}
-	if r := b.run("nonsense"); !strings.Contains(r.err, "\nusage: kubectl dbop ") {
-		t.Errorf("the usage is no command to complete:\n%s", r.err)
+	if r := b.Run("nonsense"); !strings.Contains(r.Err, "\nusage: kubectl dbop ") {
+		t.Errorf("the usage is no command to complete:\n%s", r.Err)
 	}
 }
 
@@ -45,6 +49,11 @@ func TestShownCommandsAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rooms, err := filepath.Glob("*/testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = append(found, rooms...)
 	about := regexp.MustCompile("^(help|usage|man_|reference_|completion_)")
 	shown := 0
 	for _, path := range found {
@@ -99,7 +108,7 @@ func suggestions(t *testing.T) []suggestion {
 				return true
 			}
 			text := put(e)
-			if strings.Contains(text, displayName+" ") && !strings.Contains(text, "\n") {
+			if strings.Contains(text, command.DisplayName+" ") && !strings.Contains(text, "\n") {
 				out = append(out, suggestion{files.Position(n.Pos()).String(), text})
 				return false
 			}
@@ -125,7 +134,11 @@ func put(e ast.Expr) string {
 		return regexp.MustCompile(`%[-+.0-9]*[a-z]`).ReplaceAllString(text, "x")
 	case *ast.Ident:
 		if e.Name == "displayName" {
-			return displayName
+			return command.DisplayName
+		}
+	case *ast.SelectorExpr:
+		if e.Sel.Name == "DisplayName" {
+			return command.DisplayName
 		}
 	case *ast.BinaryExpr:
 		if e.Op == token.ADD {
@@ -148,9 +161,9 @@ func orX(text string) string {
 // TestEverySuggestionIsACommand: each command inside a message is one that
 // this program takes, and none ends a database or drops what it holds.
 func TestEverySuggestionIsACommand(t *testing.T) {
-	b := newBench(t)
+	b := clitest.New(t)
 	all := suggestions(t)
-	commands := regexp.MustCompile(displayName + `( [^;,:'"` + "`" + `()]*)`)
+	commands := regexp.MustCompile(command.DisplayName + `( [^;,:'"` + "`" + `()]*)`)
 	for _, s := range all {
 		for _, m := range commands.FindAllStringSubmatch(s.text, -1) {
 			line := strings.TrimSuffix(strings.TrimSpace(m[1]), ".")
@@ -158,7 +171,7 @@ func TestEverySuggestionIsACommand(t *testing.T) {
 			if line == "" || line == "--help" || strings.HasPrefix(line, "x") || strings.HasPrefix(line, "VERB") {
 				continue
 			}
-			root := newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
+			root := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
 			cmd, rest, err := root.Find(strings.Fields(line))
 			if err == nil && cmd == root {
 				t.Errorf("%s: %q is no command", s.at, line)

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,6 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
 func TestCommandLineRepeatsWhatWasAsked(t *testing.T) {
@@ -27,22 +31,22 @@ func TestCommandLineRepeatsWhatWasAsked(t *testing.T) {
 		{[]string{"certificates", "rotate", "my-db", "--ca=finish"}, "kubectl dbop certificates rotate my-db --ca=finish"},
 		{[]string{"restart", "my-db", "--as", "admin", "--kubeconfig", "/home/ada/k", "--server", "https://ada:pw@k"}, "kubectl dbop restart my-db"},
 	} {
-		b := newBench(t)
-		cmd, args, err := newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)).Find(test.args)
+		b := clitest.New(t)
+		cmd, args, err := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)).Find(test.args)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
-		got := commandLine(cmd, cmd.Flags().Args())
+		got := command.CommandLine(cmd, cmd.Flags().Args())
 		if got != test.want {
 			t.Errorf("%v: %s, want %s", test.args, got, test.want)
 		}
 		// What is recorded is a command that says the same again.
-		again := newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
-		same, rest, err := again.Find(shellQuoted(strings.TrimPrefix(got, displayName+" ")))
-		if err != nil || same.ParseFlags(rest) != nil || commandLine(same, same.Flags().Args()) != got {
+		again := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
+		same, rest, err := again.Find(shellQuoted(strings.TrimPrefix(got, command.DisplayName+" ")))
+		if err != nil || same.ParseFlags(rest) != nil || command.CommandLine(same, same.Flags().Args()) != got {
 			t.Errorf("%s does not read back: %v", got, err)
 		}
 	}
@@ -87,7 +91,7 @@ func TestNoCommandRecordsCredentials(t *testing.T) {
 				seen++
 			}
 		})
-		if line := commandLine(cmd, []string{"my-db"}); strings.Contains(line, marker) {
+		if line := command.CommandLine(cmd, []string{"my-db"}); strings.Contains(line, marker) {
 			t.Errorf("recorded: %s", line)
 		}
 	})
@@ -117,8 +121,8 @@ func TestNoOwnFlagHoldsASecret(t *testing.T) {
 // and looks at everything they wrote.
 func TestCredentialsLeaveNoTrace(t *testing.T) {
 	const marker = "MARKER-9f3a"
-	b := newBench(t)
-	b.cluster("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
 	var credentials []string
 	for _, name := range []string{"token", "as", "as-group", "as-uid", "user"} {
 		credentials = append(credentials, "--"+name+"="+marker+name)
@@ -126,15 +130,15 @@ func TestCredentialsLeaveNoTrace(t *testing.T) {
 	for _, args := range [][]string{
 		{"scale", "my-db", "--members", "5"}, {"backup", "my-db"}, {"restart", "my-db"}, {"upgrade", "my-db", "--version", "9.9"},
 		{"backup", "my-db", "--scheduled"}, {"pause", "my-db"}, {"history", "my-db"}, {"status", "my-db"}, {"list"}, {"delete", "my-db", "--yes"},
-		{"scale", "my-db", "--members"}, {"support-bundle", "my-db", "--file", b.dir + "/bundle.tar.gz"},
+		{"scale", "my-db", "--members"}, {"support-bundle", "my-db", "--file", b.Dir + "/bundle.tar.gz"},
 	} {
-		r := b.run(append(slices.Clone(credentials), args...)...)
-		if strings.Contains(r.out+r.err, marker) {
-			t.Errorf("%v printed it:\n%s%s", args, r.out, r.err)
+		r := b.Run(append(slices.Clone(credentials), args...)...)
+		if strings.Contains(r.Out+r.Err, marker) {
+			t.Errorf("%v printed it:\n%s%s", args, r.Out, r.Err)
 		}
 	}
 	var records corev1.ConfigMapList
-	if err := b.api.List(t.Context(), &records); err != nil {
+	if err := b.Api.List(t.Context(), &records); err != nil {
 		t.Fatal(err)
 	}
 	commands := 0

@@ -1,18 +1,19 @@
-package cli
+package cli_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 func TestFlagCompletion(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	b.addPods("my-db", "my-db-1", "my-db-2")
-	store := b.store(kube.DryRunNone)
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	b.AddPods("my-db", "my-db-1", "my-db-2")
+	store := b.Records(kube.DryRunNone)
 	c, err := store.GetCluster(t.Context(), "shop", "my-db")
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +48,8 @@ func TestFlagCompletion(t *testing.T) {
 		{[]string{"backup", "list", "--repository", "p"}, "pvc:backups", ":4"},
 		{[]string{"backup", "my-db", "--repository", ""}, "dir:/kept pvc:backups", ":4"},
 	} {
-		r := b.run(append([]string{"__complete"}, test.args...)...)
-		lines := strings.Split(strings.TrimSpace(r.out), "\n")
+		r := b.Run(append([]string{"__complete"}, test.args...)...)
+		lines := strings.Split(strings.TrimSpace(r.Out), "\n")
 		got, directive := strings.Join(lines[:len(lines)-1], " "), lines[len(lines)-1]
 		if got != test.want || directive != test.directive {
 			t.Errorf("%v: %q %s, want %q %s", test.args, got, directive, test.want, test.directive)

@@ -1,17 +1,23 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 )
 
 func TestCompletion(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	id := b.backup("my-db")
-	b.addPods("my-db", "my-db-1", "my-db-2")
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	id := b.Backup("my-db")
+	b.AddPods("my-db", "my-db-1", "my-db-2")
 	for _, test := range []struct {
 		args []string
 		want []string
@@ -29,8 +35,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"connect", "my-db", "--member", ""}, []string{"my-db-1", "my-db-2"}},
 		{[]string{"scale", "--dry-run="}, []string{"none", "client", "server"}},
 	} {
-		r := b.run(append([]string{"__complete"}, test.args...)...)
-		lines := strings.Split(strings.TrimSpace(r.out), "\n")
+		r := b.Run(append([]string{"__complete"}, test.args...)...)
+		lines := strings.Split(strings.TrimSpace(r.Out), "\n")
 		got, directive := lines[:len(lines)-1], lines[len(lines)-1]
 		if strings.Join(got, " ") != strings.Join(test.want, " ") || directive != ":4" {
 			t.Errorf("%v: %q %s, want %q", test.args, got, directive, test.want)
@@ -39,37 +45,37 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestCompletionStaysSilentWithoutCluster(t *testing.T) {
-	b := newBench(t)
-	b.connect = func() error { return errors.New("unreachable") }
-	if r := b.run("__complete", "status", ""); r.out != ":4\n" {
-		t.Errorf("%q", r.out)
+	b := clitest.New(t)
+	b.Connect = func() error { return errors.New("unreachable") }
+	if r := b.Run("__complete", "status", ""); r.Out != ":4\n" {
+		t.Errorf("%q", r.Out)
 	}
 }
 
 func TestCompletionThroughKubectl(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	b.program = "/usr/local/bin/kubectl_complete-dbop"
-	if r := b.run("status", ""); r.code != ExitDone || r.out != "my-db\n:4\n" {
-		t.Errorf("exit %d, %q, %s", r.code, r.out, r.err)
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	b.Program = "/usr/local/bin/kubectl_complete-dbop"
+	if r := b.Run("status", ""); r.Code != exit.Done || r.Out != "my-db\n:4\n" {
+		t.Errorf("exit %d, %q, %s", r.Code, r.Out, r.Err)
 	}
 }
 
 func TestCompletionScripts(t *testing.T) {
-	b := newBench(t)
+	b := clitest.New(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell", "kubectl"} {
-		if r := b.run("completion", shell); r.code != ExitDone || r.out == "" {
-			t.Errorf("%s: exit %d", shell, r.code)
+		if r := b.Run("completion", shell); r.Code != exit.Done || r.Out == "" {
+			t.Errorf("%s: exit %d", shell, r.Code)
 		}
 	}
-	b.golden("completion_kubectl", b.run("completion", "kubectl"))
+	b.Golden("completion_kubectl", b.Run("completion", "kubectl"))
 }
 
 func TestWithoutKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nonexistent/config")
 	for _, args := range [][]string{{"--help"}, {"create", "--help"}, {"help", "plan", "upgrade"}, {"version", "--client"}, {"completion", "bash"}, {"engines"}} {
-		c := Config{Program: "kubectl-dbop", Args: args, Getenv: func(string) string { return "" }, Streams: Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}}
-		if code := Run(t.Context(), c); code != ExitDone {
+		c := command.Config{Program: "kubectl-dbop", Args: args, Getenv: func(string) string { return "" }, Streams: progress.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}}
+		if code := cli.Run(t.Context(), c); code != exit.Done {
 			t.Errorf("%v: exit %d", args, code)
 		}
 	}

@@ -4,28 +4,31 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
 // shim is what kubectl looks for on the PATH when it completes plugins.
 const shim = `#!/usr/bin/env sh
-# Save as "` + completer + `" in a directory of the PATH and make it executable.
+# Save as "` + command.Completer + `" in a directory of the PATH and make it executable.
 exec kubectl dbop __complete "$@"
 `
 
-func newCompletion(f *Factory) *cobra.Command {
+func newCompletion(f *command.Factory) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell", "kubectl"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script",
 		Long: `Print a completion script for bash, zsh, fish or powershell, or the program that kubectl calls to complete
-'kubectl dbop' (kubectl 1.26 and newer). krew can't install that one: save it on the PATH as ` + completer + `,
+'kubectl dbop' (kubectl 1.26 and newer). krew can't install that one: save it on the PATH as ` + command.Completer + `,
 or link that name to this program.`,
 		Example: `  # Complete 'kubectl dbop' through kubectl's own completion
   kubectl dbop completion kubectl > /usr/local/bin/kubectl_complete-dbop && chmod +x /usr/local/bin/kubectl_complete-dbop
 
   # Load completion into the current bash
   source <(kubectl-dbop completion bash)`,
-		Args:              arguments(1, 1, "the SHELL"),
+		Args:              command.Arguments(1, 1, "the SHELL"),
 		ValidArgs:         shells,
 		ValidArgsFunction: cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +46,7 @@ or link that name to this program.`,
 				_, err := fmt.Fprint(w, shim)
 				return err
 			}
-			return misuse("shell %q is not known, choose one of: bash, zsh, fish, powershell, kubectl", args[0])
+			return exit.Misuse("shell %q is not known, choose one of: bash, zsh, fish, powershell, kubectl", args[0])
 		},
 	}
 }

@@ -1,4 +1,4 @@
-// Package cli is the command line: one file per command, each of which turns
-// flags into a request, hands it to package ops and prints what comes back.
-// It takes no decision about a database and knows no engine.
+// Package cli is the command line. Its rooms hold the commands by subject: each
+// command turns flags into a request, hands it to package ops and prints what
+// comes back. None takes a decision about a database or knows an engine.
 package cli

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
 // page is a document of the project that tells people what to type.
@@ -42,11 +46,11 @@ func pages(t *testing.T) []page {
 // TestDocumentedCommands: every command line in the documents, in a block or
 // in a sentence, is one that this program takes.
 func TestDocumentedCommands(t *testing.T) {
-	b, lines := newBench(t), 0
+	b, lines := clitest.New(t), 0
 	for _, p := range pages(t) {
 		for _, line := range commandLines(p.text) {
 			lines++
-			if problem := judgeLine(newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)), line); problem != "" {
+			if problem := judgeLine(cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)), line); problem != "" {
 				t.Errorf("%s: %q: %s", p.path, line, problem)
 			}
 		}
@@ -61,7 +65,7 @@ func TestDocumentedCommands(t *testing.T) {
 func commandLines(text string) []string {
 	text = strings.ReplaceAll(text, "\\\n", " ")
 	var out []string
-	for _, m := range regexp.MustCompile("(?m)(^[ \t]*(\\$ )?|`)"+displayName+"( [^`\n]*|$)").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?m)(^[ \t]*(\\$ )?|`)"+command.DisplayName+"( [^`\n]*|$)").FindAllStringSubmatch(text, -1) {
 		line := m[3]
 		if m[1] != "`" && strings.Contains(line, ": ") {
 			continue // a sentence that happens to begin a line
@@ -106,7 +110,7 @@ func judgeLine(root *cobra.Command, line string) string {
 }
 
 func TestJudgeLine(t *testing.T) {
-	b := newBench(t)
+	b := clitest.New(t)
 	for line, want := range map[string]string{
 		"upgrade my-db --version 3.7":       "",
 		"plan upgrade my-db --version 3.7":  "",
@@ -117,7 +121,7 @@ func TestJudgeLine(t *testing.T) {
 		"upgrade my-db other --version 3":   "too many",
 		"backup":                            "",
 	} {
-		got := judgeLine(newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)), line)
+		got := judgeLine(cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)), line)
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}

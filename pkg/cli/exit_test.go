@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"context"
@@ -15,6 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
@@ -22,22 +25,22 @@ import (
 )
 
 func TestExitDone(t *testing.T) {
-	b := newBench(t)
-	if r := b.run("create", "my-db", "--engine", "fakedb"); r.code != ExitDone || r.out != "fakedb/my-db created\n" {
-		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	b := clitest.New(t)
+	if r := b.Run("create", "my-db", "--engine", "fakedb"); r.Code != exit.Done || r.Out != "fakedb/my-db created\n" {
+		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
 
 func TestExitNotFound(t *testing.T) {
-	b := newBench(t)
-	r := b.run("scale", "nope", "--members", "3")
-	if r.code != ExitNotFound || !strings.Contains(r.err, "error: cluster nope not found in namespace shop\nhint: ") {
-		t.Errorf("exit %d\n%s", r.code, r.err)
+	b := clitest.New(t)
+	r := b.Run("scale", "nope", "--members", "3")
+	if r.Code != exit.NotFound || !strings.Contains(r.Err, "error: cluster nope not found in namespace shop\nhint: ") {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 }
 
 func TestExitUsage(t *testing.T) {
-	b := newBench(t)
+	b := clitest.New(t)
 	for _, args := range [][]string{
 		{"nonsense"}, {"create"}, {"create", "my-db"}, {"create", "My_DB", "--engine", "fakedb"}, {"create", strings.Repeat("a", 41), "--engine", "fakedb"},
 		{"scale", "my-db"}, {"upgrade", "my-db"}, {"list", "--nope"}, {"list", "my-db"}, {"list", "-o", "xml"}, {"list", "my-db", "-A"},
@@ -45,103 +48,83 @@ func TestExitUsage(t *testing.T) {
 		{"create", "a", "--engine", "fakedb", "--progress=loud"}, {"list", "--color=pink"}, {"plan", "nonsense"}, {"backup", "x", "--to", "/a", "--repository", "dir:/b"},
 		{"connect", "my-db", "get"}, {"completion", "cmd"}, {"help", "nonsense"}, {"help", "backup", "nonsense"}, {"help", "create", "more"}, {"scale", "x", "--members", "3", "--timeout", "0s"},
 	} {
-		r := b.run(args...)
-		if r.code != ExitUsage || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "usage: kubectl dbop") {
-			t.Errorf("%v: exit %d\n%s", args, r.code, r.err)
+		r := b.Run(args...)
+		if r.Code != exit.Usage || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "usage: kubectl dbop") {
+			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Err)
 		}
-		if r.out != "" {
-			t.Errorf("%v printed a result: %s", args, r.out)
+		if r.Out != "" {
+			t.Errorf("%v printed a result: %s", args, r.Out)
 		}
 	}
 }
 
 func TestExitUnchanged(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	if r := b.run("scale", "my-db", "--members", "3"); r.code != ExitDone || r.out != "fakedb/my-db unchanged\n" {
-		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	if r := b.Run("scale", "my-db", "--members", "3"); r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" {
+		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if r := b.run("scale", "my-db", "--members", "3", "--error-unchanged"); r.code != ExitUnchanged || r.out != "fakedb/my-db unchanged\n" || strings.Contains(r.err, "error") {
-		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	if r := b.Run("scale", "my-db", "--members", "3", "--error-unchanged"); r.Code != exit.Unchanged || r.Out != "fakedb/my-db unchanged\n" || strings.Contains(r.Err, "error") {
+		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
 
 func TestExitRefused(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
 	for _, args := range [][]string{
 		{"scale", "my-db", "--members", "4"}, {"scale", "my-db", "--members", "9"}, {"create", "even", "--engine", "fakedb", "--members", "2"},
 		{"create", "my-db", "--engine", "fakedb", "--version", "3.6"}, {"upgrade", "my-db", "--version", "3.7"},
 	} {
-		r := b.run(append(args, "--progress", "none")...)
-		if r.code != ExitRefused || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") {
-			t.Errorf("%v: exit %d\n%s", args, r.code, r.err)
+		r := b.Run(append(args, "--progress", "none")...)
+		if r.Code != exit.Refused || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "\nhint: ") {
+			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Err)
 		}
 	}
-	b.lockErr = &kube.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
-	r := b.run("scale", "my-db", "--members", "5")
-	if r.code != ExitBusy || !strings.Contains(r.err, "bob@laptop") {
-		t.Errorf("exit %d\n%s", r.code, r.err)
+	b.LockErr = &kube.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
+	r := b.Run("scale", "my-db", "--members", "5")
+	if r.Code != exit.Busy || !strings.Contains(r.Err, "bob@laptop") {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 }
 
 func TestExitTimedOut(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	b.world.before = func(ops.Step) error { return engine.ErrNotReady }
-	r := b.run("scale", "my-db", "--members", "5", "--timeout", "300ms", "--progress", "none")
-	if r.code != ExitTimedOut || !strings.Contains(r.err, "hint: ") {
-		t.Errorf("exit %d\n%s", r.code, r.err)
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	b.World.Before = func(ops.Step) error { return engine.ErrNotReady }
+	r := b.Run("scale", "my-db", "--members", "5", "--timeout", "300ms", "--progress", "none")
+	if r.Code != exit.TimedOut || !strings.Contains(r.Err, "hint: ") {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 }
 
 func TestExitInterruptedAtSafePoint(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	b.world.before = func(ops.Step) error {
-		b.signals <- os.Interrupt
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	b.World.Before = func(ops.Step) error {
+		b.Signals <- os.Interrupt
 		return engine.ErrNotReady
 	}
-	r := b.run("scale", "my-db", "--members", "5", "--progress", "none")
-	if r.code != ExitInterrupted || !strings.Contains(r.err, "Stopping at the next safe point") || !strings.Contains(r.err, "hint: ") {
-		t.Errorf("exit %d\n%s", r.code, r.err)
+	r := b.Run("scale", "my-db", "--members", "5", "--progress", "none")
+	if r.Code != exit.Interrupted || !strings.Contains(r.Err, "Stopping at the next safe point") || !strings.Contains(r.Err, "hint: ") {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
-	b.world.before = nil
-	if r := b.run("scale", "my-db", "--members", "5", "--progress", "none"); r.code != ExitDone {
-		t.Errorf("the same command does not continue: exit %d\n%s", r.code, r.err)
-	}
-}
-
-func TestSecondSignalLeavesAtOnce(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	i := &interruption{cancel: cancel}
-	gentle := 0
-	i.gently(func() { gentle++ })
-	i.signal()
-	if gentle != 1 || ctx.Err() != nil {
-		t.Fatalf("the first signal: gentle %d, context %v", gentle, ctx.Err())
-	}
-	i.signal()
-	if gentle != 1 || !errors.Is(context.Cause(ctx), errInterrupted) {
-		t.Fatalf("the second signal: gentle %d, context %v", gentle, context.Cause(ctx))
-	}
-	if code := exitCode(ctx, ctx.Err()); code != ExitInterrupted {
-		t.Errorf("exit %d", code)
+	b.World.Before = nil
+	if r := b.Run("scale", "my-db", "--members", "5", "--progress", "none"); r.Code != exit.Done {
+		t.Errorf("the same command does not continue: exit %d\n%s", r.Code, r.Err)
 	}
 }
 
 // TestExitUnknown: what does not exist in any cluster is a mistake of who typed it.
 func TestExitUnknown(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
 	for _, args := range [][]string{
 		{"create", "a", "--engine", "oracle"}, {"create", "a", "--engine", "fakedb", "--version", "9.9"},
 		{"remove-member", "my-db", "my-db-9", "--yes"}, {"user", "delete", "my-db", "nobody", "--yes"}, {"credentials", "show", "my-db", "nobody"},
 	} {
-		if r := b.run(args...); r.code != ExitUsage || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") {
-			t.Errorf("%v: exit %d\n%s", args, r.code, r.err)
+		if r := b.Run(args...); r.Code != exit.Usage || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "\nhint: ") {
+			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Err)
 		}
 	}
 }
@@ -153,20 +136,20 @@ func TestExitCodesOfErrors(t *testing.T) {
 		code int
 		err  error
 	}{
-		{ExitFailed, errors.New("plain")},
-		{ExitFailed, &ops.Error{Kind: ops.Failed, Message: "secrets", Err: kube.ErrNotFound}},
-		{ExitFailed, &kube.ForbiddenError{Denied: "a quota", Err: forbidden}},
-		{ExitNotFound, &ops.Error{Kind: ops.Failed, Err: repository.ErrNotFound}},
-		{ExitForbidden, &kube.ForbiddenError{Err: forbidden}},
-		{ExitForbidden, apierrors.NewUnauthorized("no")},
-		{ExitUnreachable, &kube.UnreachableError{Server: "x", Err: errors.New("refused")}},
-		{ExitUnreachable, &kube.ConfigError{Reason: "none"}},
-		{ExitUnreachable, kube.ErrTimeout},
-		{ExitNeedsHuman, &ops.Error{Kind: ops.NeedsHuman}},
-		{ExitBusy, &ops.Error{Kind: ops.Busy}},
-		{ExitTimedOut, context.DeadlineExceeded},
+		{exit.Failed, errors.New("plain")},
+		{exit.Failed, &ops.Error{Kind: ops.Failed, Message: "secrets", Err: kube.ErrNotFound}},
+		{exit.Failed, &kube.ForbiddenError{Denied: "a quota", Err: forbidden}},
+		{exit.NotFound, &ops.Error{Kind: ops.Failed, Err: repository.ErrNotFound}},
+		{exit.Forbidden, &kube.ForbiddenError{Err: forbidden}},
+		{exit.Forbidden, apierrors.NewUnauthorized("no")},
+		{exit.Unreachable, &kube.UnreachableError{Server: "x", Err: errors.New("refused")}},
+		{exit.Unreachable, &kube.ConfigError{Reason: "none"}},
+		{exit.Unreachable, kube.ErrTimeout},
+		{exit.NeedsHuman, &ops.Error{Kind: ops.NeedsHuman}},
+		{exit.Busy, &ops.Error{Kind: ops.Busy}},
+		{exit.TimedOut, context.DeadlineExceeded},
 	} {
-		if code := exitCode(t.Context(), fmt.Errorf("wrapped: %w", row.err)); code != row.code {
+		if code := exit.Code(t.Context(), fmt.Errorf("wrapped: %w", row.err)); code != row.code {
 			t.Errorf("%v: exit %d, want %d", row.err, code, row.code)
 		}
 	}
@@ -184,8 +167,8 @@ func TestExitCodesAreDocumented(t *testing.T) {
 		got = append(got, m[1])
 	}
 	var want []string
-	for _, code := range []int{ExitDone, ExitFailed, ExitUsage, ExitUnchanged, ExitRefused, ExitBusy, ExitNotFound, ExitForbidden, ExitUnreachable,
-		ExitNeedsHuman, ExitDegraded, ExitDown, ExitTimedOut, ExitInterrupted} {
+	for _, code := range []int{exit.Done, exit.Failed, exit.Usage, exit.Unchanged, exit.Refused, exit.Busy, exit.NotFound, exit.Forbidden, exit.Unreachable,
+		exit.NeedsHuman, exit.Degraded, exit.Down, exit.TimedOut, exit.Interrupted} {
 		want = append(want, strconv.Itoa(code))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -194,53 +177,53 @@ func TestExitCodesAreDocumented(t *testing.T) {
 }
 
 func TestAContinuedBackupKeepsItsName(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	b.world.before = func(ops.Step) error {
-		b.signals <- os.Interrupt
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	b.World.Before = func(ops.Step) error {
+		b.Signals <- os.Interrupt
 		return engine.ErrNotReady
 	}
-	if r := b.run("backup", "my-db", "--progress", "none"); r.code != ExitInterrupted {
-		t.Fatalf("exit %d\n%s", r.code, r.err)
+	if r := b.Run("backup", "my-db", "--progress", "none"); r.Code != exit.Interrupted {
+		t.Fatalf("exit %d\n%s", r.Code, r.Err)
 	}
-	b.world.before = nil
-	b.now = noon.Add(time.Hour)
-	r := b.run("backup", "my-db", "--progress", "none", "-o", "name")
-	if r.code != ExitDone || r.out != "backup/my-db-20261121T120000Z-0000\n" {
-		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	b.World.Before = nil
+	b.Now = clitest.Noon.Add(time.Hour)
+	r := b.Run("backup", "my-db", "--progress", "none", "-o", "name")
+	if r.Code != exit.Done || r.Out != "backup/my-db-20261121T120000Z-0000\n" {
+		t.Errorf("exit %d, %s%s", r.Code, r.Out, r.Err)
 	}
 }
 
 func TestResumeAndCancel(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
 	for _, test := range [][3]string{{"resume", "5", "fakedb/my-db operation finished\n"}, {"cancel", "7", "fakedb/my-db operation cancelled\n"}} {
 		verb, members, want := test[0], test[1], test[2]
-		b.world.before = func(s ops.Step) error {
+		b.World.Before = func(s ops.Step) error {
 			if s.Action == ops.ActionStart {
-				b.signals <- os.Interrupt
+				b.Signals <- os.Interrupt
 				return engine.ErrNotReady
 			}
 			return nil
 		}
-		if r := b.run("scale", "my-db", "--members", members, "--progress", "none"); r.code != ExitInterrupted {
-			t.Fatalf("exit %d\n%s", r.code, r.err)
+		if r := b.Run("scale", "my-db", "--members", members, "--progress", "none"); r.Code != exit.Interrupted {
+			t.Fatalf("exit %d\n%s", r.Code, r.Err)
 		}
-		b.world.before = nil
-		if r := b.run("upgrade", "my-db", "--version", "3.6"); r.code != ExitBusy || !strings.Contains(r.err, "resume my-db") {
-			t.Errorf("another operation in between: exit %d\n%s", r.code, r.err)
+		b.World.Before = nil
+		if r := b.Run("upgrade", "my-db", "--version", "3.6"); r.Code != exit.Busy || !strings.Contains(r.Err, "resume my-db") {
+			t.Errorf("another operation in between: exit %d\n%s", r.Code, r.Err)
 		}
-		if r := b.run(verb, "--dry-run"); r.code != ExitDone || !strings.Contains(r.out, "(dry run)") || !strings.Contains(r.err, map[string]string{"resume": "Register my-db-5", "cancel": "Withdraw learner"}[verb]) {
-			t.Errorf("%s --dry-run: exit %d\n%s%s", verb, r.code, r.out, r.err)
+		if r := b.Run(verb, "--dry-run"); r.Code != exit.Done || !strings.Contains(r.Out, "(dry run)") || !strings.Contains(r.Err, map[string]string{"resume": "Register my-db-5", "cancel": "Withdraw learner"}[verb]) {
+			t.Errorf("%s --dry-run: exit %d\n%s%s", verb, r.Code, r.Out, r.Err)
 		}
-		if r := b.run(verb, "--progress", "none"); r.code != ExitDone || r.out != want {
-			t.Errorf("%s: exit %d\n%s%s", verb, r.code, r.out, r.err)
+		if r := b.Run(verb, "--progress", "none"); r.Code != exit.Done || r.Out != want {
+			t.Errorf("%s: exit %d\n%s%s", verb, r.Code, r.Out, r.Err)
 		}
-		if r := b.run("status"); r.code != ExitDone || !strings.Contains(r.out, "all 5 members") {
-			t.Errorf("after %s: exit %d\n%s", verb, r.code, r.out)
+		if r := b.Run("status"); r.Code != exit.Done || !strings.Contains(r.Out, "all 5 members") {
+			t.Errorf("after %s: exit %d\n%s", verb, r.Code, r.Out)
 		}
-		if r := b.run(verb); r.code != ExitDone || r.out != "fakedb/my-db unchanged\n" {
-			t.Errorf("%s again: exit %d\n%s%s", verb, r.code, r.out, r.err)
+		if r := b.Run(verb); r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" {
+			t.Errorf("%s again: exit %d\n%s%s", verb, r.Code, r.Out, r.Err)
 		}
 	}
 }
@@ -248,7 +231,7 @@ func TestResumeAndCancel(t *testing.T) {
 func TestHintsOfForeignErrors(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
 	for name, err := range map[string]error{"forbidden": forbidden, "unauthorized": apierrors.NewUnauthorized("no"), "held": &kube.HeldError{}} {
-		if hintOf(fmt.Errorf("wrapped: %w", err)) == "" {
+		if command.HintOf(fmt.Errorf("wrapped: %w", err)) == "" {
 			t.Errorf("%s has no hint", name)
 		}
 	}

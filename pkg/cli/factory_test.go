@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -7,22 +7,27 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 )
 
 func TestNoKubeconfigIsSaid(t *testing.T) {
 	for _, path := range []string{"/dev/null", "/nonexistent"} {
 		t.Setenv("KUBECONFIG", path)
 		var out, err bytes.Buffer
-		c := Config{Program: "kubectl-dbop", Args: []string{"list"}, Getenv: func(string) string { return "" }, Streams: Streams{Out: &out, Err: &err}}
-		if code := Run(t.Context(), c); code != ExitUnreachable || !strings.Contains(err.String(), "no kubeconfig") || !strings.Contains(err.String(), "\nhint: ") {
+		c := command.Config{Program: "kubectl-dbop", Args: []string{"list"}, Getenv: func(string) string { return "" }, Streams: progress.Streams{Out: &out, Err: &err}}
+		if code := cli.Run(t.Context(), c); code != exit.Unreachable || !strings.Contains(err.String(), "no kubeconfig") || !strings.Contains(err.String(), "\nhint: ") {
 			t.Errorf("%s: exit %d\n%s", path, code, err.String())
 		}
 	}
 }
 
 func TestLocationOrder(t *testing.T) {
-	b := newBench(t)
-	f := b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)
+	b := clitest.New(t)
+	f := b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)
 	c := &v1alpha1.DatabaseCluster{}
 	c.Spec.Backup.Repository = "pvc:of-cluster"
 	for _, test := range []struct {
@@ -33,11 +38,11 @@ func TestLocationOrder(t *testing.T) {
 		{"flag", "pvc:of-flag", "pvc:of-env", "", c, "pvc:of-flag"},
 		{"cluster", "", "pvc:of-env", "", c, "pvc:of-cluster"},
 		{"environment", "", "pvc:of-env", "", nil, "pvc:of-env"},
-		{"home", "", "", "", nil, "dir:" + filepath.Join(b.dir, ".local/share/kubectl-dbop/backups")},
+		{"home", "", "", "", nil, "dir:" + filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups")},
 		{"data home", "", "", "/data", nil, "dir:/data/kubectl-dbop/backups"},
 	} {
-		b.env[envRepository], b.env["XDG_DATA_HOME"] = test.env, test.data
-		at, err := f.location(test.flag, test.c)
+		b.Env[command.EnvRepository], b.Env["XDG_DATA_HOME"] = test.env, test.data
+		at, err := f.Location(test.flag, test.c)
 		if err != nil || at.String() != test.want {
 			t.Errorf("%s: %s, %v, want %s", test.name, at, err, test.want)
 		}
@@ -45,25 +50,25 @@ func TestLocationOrder(t *testing.T) {
 }
 
 func TestHelperImageOrder(t *testing.T) {
-	b := newBench(t)
-	f := b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)
+	b := clitest.New(t)
+	f := b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)
 	c := &v1alpha1.DatabaseCluster{}
-	if got := f.helperImage("", c); got != helperRepository+":v1.2.3" {
+	if got := f.HelperImage("", c); got != command.HelperRepository+":v1.2.3" {
 		t.Error(got)
 	}
 	c.Spec.Registry = "mirror.local"
-	if got := f.helperImage("", c); got != "mirror.local/dbop-dev/kubectl-dbop:v1.2.3" {
+	if got := f.HelperImage("", c); got != "mirror.local/dbop-dev/kubectl-dbop:v1.2.3" {
 		t.Error(got)
 	}
-	b.env[envHelperImage] = "env/image"
-	if got := f.helperImage("", c); got != "env/image" {
+	b.Env[command.EnvHelperImage] = "env/image"
+	if got := f.HelperImage("", c); got != "env/image" {
 		t.Error(got)
 	}
 	c.Spec.HelperImage = "cluster/image"
-	if got := f.helperImage("", c); got != "cluster/image" {
+	if got := f.HelperImage("", c); got != "cluster/image" {
 		t.Error(got)
 	}
-	if got := f.helperImage("flag/image", c); got != "flag/image" {
+	if got := f.HelperImage("flag/image", c); got != "flag/image" {
 		t.Error(got)
 	}
 }

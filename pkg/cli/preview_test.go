@@ -1,10 +1,14 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
 // dryRuns is one command line for every changing command; the bench has a
@@ -52,26 +56,26 @@ func dryRuns(backup string) map[string][]string {
 }
 
 func TestDryRunWritesNothing(t *testing.T) {
-	for _, mode := range []string{dryRunClient, dryRunServer} {
-		b := newBench(t)
-		b.cluster("my-db")
-		b.must("create", "newer", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
-		b.must("scale", "newer", "--members", "5", "--progress", "none")
-		b.must("user", "create", "my-db", "listed", "--progress", "none")
-		b.writes = nil
-		id := b.backup("my-db")
+	for _, mode := range []string{command.DryRunClient, command.DryRunServer} {
+		b := clitest.New(t)
+		b.Cluster("my-db")
+		b.Must("create", "newer", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
+		b.Must("scale", "newer", "--members", "5", "--progress", "none")
+		b.Must("user", "create", "my-db", "listed", "--progress", "none")
+		b.Writes = nil
+		id := b.Backup("my-db")
 		known := dryRuns(id)
 		for name, args := range known {
 			t.Run(mode+"/"+name, func(t *testing.T) {
-				b.t = t
-				r := b.run(append(args, "--dry-run="+mode)...)
-				if r.code != ExitDone {
-					t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+				b.T = t
+				r := b.Run(append(args, "--dry-run="+mode)...)
+				if r.Code != exit.Done {
+					t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 				}
-				if len(b.writes) > 0 {
-					t.Errorf("wrote %v", b.writes)
+				if len(b.Writes) > 0 {
+					t.Errorf("wrote %v", b.Writes)
 				}
-				if b.run("backup", "describe", id).code != ExitDone {
+				if b.Run("backup", "describe", id).Code != exit.Done {
 					t.Error("the backup is gone")
 				}
 			})
@@ -85,51 +89,51 @@ func TestDryRunWritesNothing(t *testing.T) {
 }
 
 func TestDryRunSaysSo(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
 	for mode, want := range map[string]string{
 		"--dry-run":        "fakedb/my-db scaled (dry run)\n",
 		"--dry-run=client": "fakedb/my-db scaled (dry run)\n",
 		"--dry-run=server": "fakedb/my-db scaled (server dry run)\n",
 	} {
-		r := b.run("scale", "my-db", "--members", "5", mode)
-		if r.out != want {
-			t.Errorf("%s: %q, want %q", mode, r.out, want)
+		r := b.Run("scale", "my-db", "--members", "5", mode)
+		if r.Out != want {
+			t.Errorf("%s: %q, want %q", mode, r.Out, want)
 		}
 	}
-	r := b.run("scale", "my-db", "--members", "5", "--dry-run=server")
-	if !strings.Contains(r.err, "not rehearsed: Register my-db-4 as a learner (the database has no dry run)") {
-		t.Errorf("what can't be rehearsed is not listed:\n%s", r.err)
+	r := b.Run("scale", "my-db", "--members", "5", "--dry-run=server")
+	if !strings.Contains(r.Err, "not rehearsed: Register my-db-4 as a learner (the database has no dry run)") {
+		t.Errorf("what can't be rehearsed is not listed:\n%s", r.Err)
 	}
 }
 
 func TestDryRunNeverPrompts(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	if r := b.run("delete", "my-db", "--purge", "--dry-run=client"); r.code != ExitDone {
-		t.Errorf("exit %d\n%s", r.code, r.err)
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	if r := b.Run("delete", "my-db", "--purge", "--dry-run=client"); r.Code != exit.Done {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 }
 
 // TestPlanTakesTheFlagsOfTheCommand: whoever has the line that changes something
 // puts plan before it.
 func TestPlanTakesTheFlagsOfTheCommand(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
 	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"delete", "my-db", "--purge", "--yes"}, {"delete", "my-db", "-y"}, {"stop", "my-db", "--yes"}} {
 		plan := append([]string{"plan"}, args...)
-		bare := b.run(slices.DeleteFunc(slices.Clone(plan), func(a string) bool { return a == "--yes" || a == "-y" })...)
-		r := b.run(append(plan, "--progress=none", "--error-unchanged")...)
-		if r.code != ExitDone || r.out != bare.out || len(b.writes) > 0 {
-			t.Errorf("%v: exit %d, wrote %v\n%s%s", plan, r.code, b.writes, r.out, r.err)
+		bare := b.Run(slices.DeleteFunc(slices.Clone(plan), func(a string) bool { return a == "--yes" || a == "-y" })...)
+		r := b.Run(append(plan, "--progress=none", "--error-unchanged")...)
+		if r.Code != exit.Done || r.Out != bare.Out || len(b.Writes) > 0 {
+			t.Errorf("%v: exit %d, wrote %v\n%s%s", plan, r.Code, b.Writes, r.Out, r.Err)
 		}
 	}
 }
 
 func TestPlan(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	id := b.backup("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	id := b.Backup("my-db")
 	for name, args := range map[string][]string{
 		"create":    {"plan", "create", "other", "--engine", "fakedb"},
 		"upgrade":   {"plan", "upgrade", "--version", "3.6"},
@@ -146,60 +150,60 @@ func TestPlan(t *testing.T) {
 		"json":      {"plan", "scale", "my-db", "--members", "5", "-o", "json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b.t = t
-			b.golden("plan_"+name, b.run(args...))
+			b.T = t
+			b.Golden("plan_"+name, b.Run(args...))
 		})
 	}
-	if len(b.writes) > 0 {
-		t.Errorf("wrote %v", b.writes)
+	if len(b.Writes) > 0 {
+		t.Errorf("wrote %v", b.Writes)
 	}
 }
 
 func TestPlanDowngrade(t *testing.T) {
-	b := newBench(t)
-	b.must("create", "my-db", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
-	b.golden("plan_downgrade", b.run("plan", "downgrade", "--version", "3.5"))
-	if r := b.run("downgrade", "my-db", "--version", "3.4"); r.code != ExitRefused || !strings.Contains(r.err, "nothing goes back to 3.4") {
-		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	b := clitest.New(t)
+	b.Must("create", "my-db", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
+	b.Golden("plan_downgrade", b.Run("plan", "downgrade", "--version", "3.5"))
+	if r := b.Run("downgrade", "my-db", "--version", "3.4"); r.Code != exit.Refused || !strings.Contains(r.Err, "nothing goes back to 3.4") {
+		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
 
 func TestMachineOutputIsValid(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	id := b.backup("my-db")
-	b.must("backup", "my-db", "--progress", "none")
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	id := b.Backup("my-db")
+	b.Must("backup", "my-db", "--progress", "none")
 	for _, args := range [][]string{
 		{"list"}, {"status"}, {"history"}, {"engines"}, {"version"}, {"version", "--client"}, {"backup", "list"}, {"backup", "describe", id},
 		{"plan", "scale", "--members", "5"}, {"scale", "--members", "5", "--dry-run=client"}, {"scale", "--members", "5"}, {"scale", "--members", "5"},
 		{"backup", "my-db", "--verify"}, {"upgrade", "--version", "3.6"}, {"resume"}, {"delete", "my-db", "--yes"},
 	} {
-		r := b.run(append(args, "-o", "json", "--color=always")...)
-		if r.code != ExitDone || !json.Valid([]byte(r.out)) || strings.Contains(r.out, "\x1b") {
-			t.Errorf("%v: exit %d\nstdout: %s\nstderr: %s", args, r.code, r.out, r.err)
+		r := b.Run(append(args, "-o", "json", "--color=always")...)
+		if r.Code != exit.Done || !json.Valid([]byte(r.Out)) || strings.Contains(r.Out, "\x1b") {
+			t.Errorf("%v: exit %d\nstdout: %s\nstderr: %s", args, r.Code, r.Out, r.Err)
 		}
-		if !strings.Contains(r.out, `"apiVersion": "dbop.dev/v1alpha1"`) || !strings.Contains(r.out, `"kind": `) {
-			t.Errorf("%v has no version or kind: %s", args, r.out)
+		if !strings.Contains(r.Out, `"apiVersion": "dbop.dev/v1alpha1"`) || !strings.Contains(r.Out, `"kind": `) {
+			t.Errorf("%v has no version or kind: %s", args, r.Out)
 		}
-		if strings.Contains(r.err, "next:") {
-			t.Errorf("%v gives advice although -o is set: %s", args, r.err)
+		if strings.Contains(r.Err, "next:") {
+			t.Errorf("%v gives advice although -o is set: %s", args, r.Err)
 		}
 	}
 }
 
 func TestUnknownFormatIsRefusedBeforeAnyWrite(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
+	b := clitest.New(t)
+	b.Cluster("my-db")
 	for _, args := range dryRuns("my-db-20261120T120000Z-0a1b") {
-		r := b.run(append(args, "-o", "xml", "--yes")...)
-		if len(args) > 0 && strings.Contains(r.err, "unknown flag: --yes") {
-			r = b.run(append(args, "-o", "xml")...)
+		r := b.Run(append(args, "-o", "xml", "--yes")...)
+		if len(args) > 0 && strings.Contains(r.Err, "unknown flag: --yes") {
+			r = b.Run(append(args, "-o", "xml")...)
 		}
-		if r.code != ExitUsage || !strings.Contains(r.err, "choose one of") || !strings.Contains(r.err, "json") {
-			t.Errorf("%v: exit %d, %s", args, r.code, r.err)
+		if r.Code != exit.Usage || !strings.Contains(r.Err, "choose one of") || !strings.Contains(r.Err, "json") {
+			t.Errorf("%v: exit %d, %s", args, r.Code, r.Err)
 		}
 	}
-	if len(b.writes) > 0 {
-		t.Errorf("wrote %v", b.writes)
+	if len(b.Writes) > 0 {
+		t.Errorf("wrote %v", b.Writes)
 	}
 }

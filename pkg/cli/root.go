@@ -2,80 +2,46 @@ package cli
 
 import (
 	"context"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/access"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/backup"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/cluster"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/diagnostics"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/docs"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/engines"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/helpercmd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/operatorcmd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 )
-
-// displayName is how people call this program, and completer how kubectl does
-// when it wants suggestions.
-const (
-	displayName = "kubectl dbop"
-	completer   = "kubectl_complete-dbop"
-)
-
-// helperRepository is where releases publish the image of this tool.
-const helperRepository = "ghcr.io/dbop-dev/kubectl-dbop"
-
-// The environment variables that stand in for flags.
-const (
-	envRegistry    = "DBOP_REGISTRY"
-	envHelperImage = "DBOP_HELPER_IMAGE"
-	envRepository  = "DBOP_REPOSITORY"
-)
-
-// Build says which build this is.
-type Build struct {
-	Version, Commit, Date string
-}
-
-// Config is all that the command line takes from the outside.
-type Config struct {
-	// Program is argv[0], Args what follows it.
-	Program string
-	Args    []string
-	Build   Build
-	Engines []engine.Engine
-	Streams Streams
-	// Signals end a command: the first gently, the second at once.
-	Signals <-chan os.Signal
-	// Operate is the operator; nil for none.
-	Operate func(context.Context, OperatorConfig) error
-	Getenv  func(string) string
-	Now     func() time.Time
-	// Clients reach everything else; those for a real cluster if not set.
-	Clients Clients
-	// Random makes tokens and identifiers; that of the system if not set.
-	Random io.Reader
-}
 
 // Run executes one command line and returns its exit code.
-func Run(ctx context.Context, c Config) int { return run(ctx, newFactory(c)) }
+func Run(ctx context.Context, c command.Config) int { return run(ctx, command.NewFactory(c)) }
 
-func run(ctx context.Context, f *Factory) int {
+func run(ctx context.Context, f *command.Factory) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f.cancel = cancel
+	f.Cancel = cancel
 	if f.Signals != nil {
-		go f.watch(ctx, f.Signals)
+		go f.Watch(ctx, f.Signals)
 	}
-	root := newRoot(f)
+	root := NewRoot(f)
 	args := f.Args
-	if strings.TrimSuffix(filepath.Base(f.Program), ".exe") == completer {
+	if strings.TrimSuffix(filepath.Base(f.Program), ".exe") == command.Completer {
 		args = append([]string{cobra.ShellCompRequestCmd}, args...)
 	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil {
-		printError(f.Streams.Err, f.errPalette(), cmd, err)
+		printError(f.Streams.Err, f.ErrPalette(), cmd, err)
 	}
-	return exitCode(ctx, err)
+	return exit.Code(ctx, err)
 }
 
 // The groups of commands in help.
@@ -87,8 +53,8 @@ const (
 	groupOther       = "other"
 )
 
-// newRoot builds the whole tree; it dials, reads and decides nothing.
-func newRoot(f *Factory) *cobra.Command {
+// NewRoot builds the whole tree; it dials, reads and decides nothing.
+func NewRoot(f *command.Factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dbop",
 		Short: "Operate database clusters on Kubernetes",
@@ -100,30 +66,30 @@ shows the steps, which pods restart, who leads afterwards and what can't be undo
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unchanged (only with --error-unchanged), 4 refused by a safety
 check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not reached, 9 a person is needed,
 10 degraded, 11 down, 124 timed out, 130 interrupted.`,
-		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: displayName},
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: command.DisplayName},
 		Args:          cobra.ArbitraryArgs,
-		RunE:          parentOnly,
+		RunE:          command.ParentOnly,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			f.asked = commandLine(cmd, args)
-			if err := oneOf("color", f.color, colorAuto, colorAlways, colorNever); err != nil {
+			f.Asked = command.CommandLine(cmd, args)
+			if err := command.OneOf("color", f.Color, printer.ColorAuto, printer.ColorAlways, printer.ColorNever); err != nil {
 				return err
 			}
-			return f.verbose()
+			return f.Verbose()
 		},
 	}
 	root.SetIn(f.Streams.In)
 	root.SetOut(f.Streams.Out)
 	root.SetErr(f.Streams.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{text: plainFlagError(err)} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exit.UsageError{Text: exit.PlainFlagError(err)} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
-		"Use \""+displayName+" --help\" for the flags that all commands have, such as --namespace and --context.", 1))
-	f.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&f.color, "color", colorAuto, "When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")
-	root.PersistentFlags().IntVarP(&f.verbosity, "v", "v", 0, "Log level of requests to the API server, as in kubectl: "+
+		"Use \""+command.DisplayName+" --help\" for the flags that all commands have, such as --namespace and --context.", 1))
+	f.Flags.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().StringVar(&f.Color, "color", printer.ColorAuto, "When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")
+	root.PersistentFlags().IntVarP(&f.Verbosity, "v", "v", 0, "Log level of requests to the API server, as in kubectl: "+
 		"6 for each request, 7 with headers. Higher levels count as 7, because bodies hold secrets.")
 	root.AddGroup(
 		&cobra.Group{ID: groupClusters, Title: "Clusters:"},
@@ -133,20 +99,20 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	root.SetHelpCommandGroupID(groupOther)
-	add(root, groupClusters, newCreate(f, perform), newList(f), newStatus(f), newConnect(f), newUpgrade(f, perform),
-		newDowngrade(f, perform), newConfigure(f, perform), newResize(f, perform), newRestart(f, perform),
-		newRepair(f, perform), newStop(f, perform), newStart(f, perform), newPause(f), newDefrag(f, perform),
-		newCompact(f, perform), newAlarms(f, perform), newAuth(f, perform), newUser(f, perform),
-		newCredentials(f, perform), newCertificates(f, perform), newDelete(f, perform))
-	add(root, groupMembers, newAddMember(f, perform), newRemoveMember(f, perform), newReplaceMember(f, perform),
-		newScale(f, perform), newSwitchover(f, perform))
-	add(root, groupBackup, newBackup(f, perform), newRestore(f, perform), newRecover(f, perform))
-	add(root, groupDiagnostics, newDiagnose(f), newInspect(f), newCheck(f), newPlan(f), newResume(f), newCancel(f),
-		newUndo(f, perform), newHistory(f), newLogs(f), newSupportBundle(f))
-	add(root, groupOther, newEngines(f), newImages(f), newVersion(f), newCompletion(f), newOperator(f), newHelper(f),
-		newReference(f))
-	completeGlobals(f, root)
-	completeShared(f, root)
+	add(root, groupClusters, cluster.NewCreate(f, command.Perform), diagnostics.NewList(f), diagnostics.NewStatus(f), cluster.NewConnect(f), cluster.NewUpgrade(f, command.Perform),
+		cluster.NewDowngrade(f, command.Perform), cluster.NewConfigure(f, command.Perform), cluster.NewResize(f, command.Perform), cluster.NewRestart(f, command.Perform),
+		cluster.NewRepair(f, command.Perform), cluster.NewStop(f, command.Perform), cluster.NewStart(f, command.Perform), operation.NewPause(f), engines.NewDefrag(f, command.Perform),
+		engines.NewCompact(f, command.Perform), engines.NewAlarms(f, command.Perform), access.NewAuth(f, command.Perform), access.NewUser(f, command.Perform),
+		access.NewCredentials(f, command.Perform), access.NewCertificates(f, command.Perform), cluster.NewDelete(f, command.Perform))
+	add(root, groupMembers, cluster.NewAddMember(f, command.Perform), cluster.NewRemoveMember(f, command.Perform), cluster.NewReplaceMember(f, command.Perform),
+		cluster.NewScale(f, command.Perform), cluster.NewSwitchover(f, command.Perform))
+	add(root, groupBackup, backup.NewBackup(f, command.Perform), backup.NewRestore(f, command.Perform), backup.NewRecover(f, command.Perform))
+	add(root, groupDiagnostics, diagnostics.NewDiagnose(f), diagnostics.NewInspect(f), diagnostics.NewCheck(f), newPlan(f), operation.NewResume(f), operation.NewCancel(f),
+		operation.NewUndo(f, command.Perform), operation.NewHistory(f), diagnostics.NewLogs(f), diagnostics.NewSupportBundle(f))
+	add(root, groupOther, engines.NewEngines(f), engines.NewImages(f), diagnostics.NewVersion(f), newCompletion(f), operatorcmd.NewOperator(f), helpercmd.NewHelper(f),
+		docs.NewReference(f))
+	command.CompleteGlobals(f, root)
+	command.CompleteShared(f, root)
 	strictHelp(root)
 	return root
 }
@@ -161,10 +127,10 @@ func strictHelp(root *cobra.Command) {
 		c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
 			if err != nil {
-				return misuse("%s", err)
+				return exit.Misuse("%s", err)
 			}
 			about.InitDefaultHelpFlag()
-			return parentOnly(about, rest)
+			return command.ParentOnly(about, rest)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -7,16 +7,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // alone runs a command line without a fake: what it meets is what the test put there.
-func alone(t *testing.T, program string, args ...string) result {
+func alone(t *testing.T, program string, args ...string) clitest.Result {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := Run(t.Context(), Config{Program: program, Args: args, Build: Build{Version: "v1.2.3"}, Getenv: os.Getenv,
-		Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &err}})
-	return result{out: out.String(), err: err.String(), code: code}
+	code := cli.Run(t.Context(), command.Config{Program: program, Args: args, Build: command.Build{Version: "v1.2.3"}, Getenv: os.Getenv,
+		Streams: progress.Streams{In: strings.NewReader(""), Out: &out, Err: &err}})
+	return clitest.Result{Out: out.String(), Err: err.String(), Code: code}
 }
 
 // TestKubeconfigs: whatever is wrong with it, one line says what, another what to do, and nobody waits.
@@ -42,11 +47,11 @@ func TestKubeconfigs(t *testing.T) {
 			}
 			t.Setenv("KUBECONFIG", path)
 			r := alone(t, "kubectl-dbop", append([]string{"list", "--request-timeout", "5s"}, c.args...)...)
-			if r.code != ExitUnreachable || !strings.Contains(r.err, c.want) || !strings.HasPrefix(r.err, "error: ") || !strings.Contains(r.err, "\nhint: ") || strings.Count(r.err, "\n") != 2 {
-				t.Errorf("exit %d, %q, want %q", r.code, r.err, c.want)
+			if r.Code != exit.Unreachable || !strings.Contains(r.Err, c.want) || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "\nhint: ") || strings.Count(r.Err, "\n") != 2 {
+				t.Errorf("exit %d, %q, want %q", r.Code, r.Err, c.want)
 			}
-			if r := alone(t, "kubectl-dbop", "version", "--client"); r.code != ExitDone || r.err != "" {
-				t.Errorf("version --client: exit %d, %s", r.code, r.err)
+			if r := alone(t, "kubectl-dbop", "version", "--client"); r.Code != exit.Done || r.Err != "" {
+				t.Errorf("version --client: exit %d, %s", r.Code, r.Err)
 			}
 		})
 	}
@@ -57,8 +62,8 @@ func TestNoHome(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("KUBECONFIG", "")
 	for _, args := range [][]string{{"version", "--client"}, {"--help"}, {"completion", "bash"}, {"engines"}} {
-		if r := alone(t, "kubectl-dbop", args...); r.code != ExitDone || r.err != "" {
-			t.Errorf("%v: exit %d, %s", args, r.code, r.err)
+		if r := alone(t, "kubectl-dbop", args...); r.Code != exit.Done || r.Err != "" {
+			t.Errorf("%v: exit %d, %s", args, r.Code, r.Err)
 		}
 	}
 }
@@ -66,13 +71,13 @@ func TestNoHome(t *testing.T) {
 // TestNowhereToWrite: on a read-only file system, or in a home that is none,
 // only what has to write fails, and names the place.
 func TestNowhereToWrite(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	b.env["HOME"] = "/proc/nowhere"
-	if r := b.run("status", "my-db"); r.code == ExitUsage || strings.Contains(r.err, "/proc/nowhere") {
-		t.Errorf("a look wants to write: exit %d, %s", r.code, r.err)
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	b.Env["HOME"] = "/proc/nowhere"
+	if r := b.Run("status", "my-db"); r.Code == exit.Usage || strings.Contains(r.Err, "/proc/nowhere") {
+		t.Errorf("a look wants to write: exit %d, %s", r.Code, r.Err)
 	}
-	at, err := b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil).location("", nil)
+	at, err := b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil).Location("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,23 +94,23 @@ func TestProgramNames(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/dev/null")
 	for _, program := range []string{"kubectl-dbop", "/opt/dbop", `kubectl-dbop.exe`, "oc-dbop", ""} {
 		r := alone(t, program, "upgrade", "--help")
-		if r.code != ExitDone || !strings.Contains(r.out, "\n  kubectl dbop upgrade ") {
-			t.Errorf("%q: exit %d, %s", program, r.code, r.out)
+		if r.Code != exit.Done || !strings.Contains(r.Out, "\n  kubectl dbop upgrade ") {
+			t.Errorf("%q: exit %d, %s", program, r.Code, r.Out)
 		}
 	}
 	for _, program := range []string{"kubectl_complete-dbop", "/usr/local/bin/kubectl_complete-dbop", "kubectl_complete-dbop.exe"} {
-		if r := alone(t, program, "upgr"); !strings.HasPrefix(r.out, "upgrade\t") || !strings.Contains(r.out, "\n:4\n") {
-			t.Errorf("%q: %s", program, r.out)
+		if r := alone(t, program, "upgr"); !strings.HasPrefix(r.Out, "upgrade\t") || !strings.Contains(r.Out, "\n:4\n") {
+			t.Errorf("%q: %s", program, r.Out)
 		}
 	}
 }
 
 // TestPathsOfWindows: a drive letter is no scheme that anybody has to guess.
 func TestPathsOfWindows(t *testing.T) {
-	b := newBench(t)
-	b.cluster("my-db")
-	r := b.run("backup", "my-db", "--repository", `C:\backups`)
-	if r.code != ExitUsage || !strings.Contains(r.err, "dir:") {
-		t.Errorf("exit %d, %s", r.code, r.err)
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	r := b.Run("backup", "my-db", "--repository", `C:\backups`)
+	if r.Code != exit.Usage || !strings.Contains(r.Err, "dir:") {
+		t.Errorf("exit %d, %s", r.Code, r.Err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,13 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
 // walk visits every command of a fresh tree.
 func walk(t *testing.T, visit func(t *testing.T, cmd *cobra.Command)) {
 	t.Helper()
-	b := newBench(t)
-	root := newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
+	b := clitest.New(t)
+	root := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
 	var each func(*cobra.Command)
 	each = func(cmd *cobra.Command) {
 		t.Run(strings.ReplaceAll(cmd.CommandPath(), " ", "/"), func(t *testing.T) { visit(t, cmd) })
@@ -69,8 +74,8 @@ func TestLettersMeanOneThing(t *testing.T) {
 }
 
 func TestGlobalFlagsAreKubectls(t *testing.T) {
-	b := newBench(t)
-	root := newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
+	b := clitest.New(t)
+	root := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
 	for _, name := range []string{"namespace", "context", "kubeconfig", "as", "request-timeout"} {
 		if root.PersistentFlags().Lookup(name) == nil {
 			t.Errorf("--%s is missing", name)
@@ -118,7 +123,7 @@ func checkExample(t *testing.T, cmd *cobra.Command) {
 		commented = false
 		lines++
 		line, _, _ = strings.Cut(line, " > ")
-		rest, ok := strings.CutPrefix(line, displayName+" ")
+		rest, ok := strings.CutPrefix(line, command.DisplayName+" ")
 		if !ok {
 			continue
 		}
@@ -153,8 +158,8 @@ func shellWords(line string) []string {
 }
 
 func TestCommandsAreGrouped(t *testing.T) {
-	b := newBench(t)
-	root := newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
+	b := clitest.New(t)
+	root := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
 	for _, c := range root.Commands() {
 		if !c.Hidden && c.Name() != "help" && c.GroupID == "" {
 			t.Errorf("%s is in no group", c.Name())
@@ -163,7 +168,7 @@ func TestCommandsAreGrouped(t *testing.T) {
 }
 
 func TestVariablesAreNamedInHelp(t *testing.T) {
-	for _, variable := range []string{envRegistry, envHelperImage, envRepository} {
+	for _, variable := range []string{command.EnvRegistry, command.EnvHelperImage, command.EnvRepository} {
 		named := false
 		walk(t, func(_ *testing.T, cmd *cobra.Command) {
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { named = named || strings.Contains(f.Usage, variable) })
@@ -175,8 +180,8 @@ func TestVariablesAreNamedInHelp(t *testing.T) {
 }
 
 func TestChangingCommandsShareTheirFlags(t *testing.T) {
-	b := newBench(t)
-	root := newRoot(b.factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
+	b := clitest.New(t)
+	root := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
 	for _, path := range changingCommands() {
 		cmd, _, err := root.Find(path)
 		if err != nil {
@@ -204,7 +209,7 @@ func TestNoChangingCommandIsForgotten(t *testing.T) {
 		if cmd.Flags().Lookup("dry-run") == nil {
 			return
 		}
-		path := strings.Fields(strings.TrimPrefix(cmd.CommandPath(), displayName+" "))
+		path := strings.Fields(strings.TrimPrefix(cmd.CommandPath(), command.DisplayName+" "))
 		if !slices.ContainsFunc(known, func(k []string) bool { return slices.Equal(k, path) }) {
 			t.Errorf("%v is not in the list", path)
 		}
@@ -212,9 +217,9 @@ func TestNoChangingCommandIsForgotten(t *testing.T) {
 }
 
 func TestHelpSaysKubectlDbop(t *testing.T) {
-	b := newBench(t)
-	r := b.run("create", "--help")
-	if r.code != ExitDone || !strings.Contains(r.out, "kubectl dbop create NAME --engine ENGINE") {
-		t.Errorf("exit %d\n%s", r.code, r.out)
+	b := clitest.New(t)
+	r := b.Run("create", "--help")
+	if r.Code != exit.Done || !strings.Contains(r.Out, "kubectl dbop create NAME --engine ENGINE") {
+		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
 }

@@ -1,0 +1,2 @@
+// Package access holds the commands about users, passwords and certificates.
+package access

@@ -1,0 +1,200 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+func NewUser(f *command.Factory, m command.Mode) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "user",
+		Short: "Make, list and delete users of the database",
+		Long:  "Make, list and delete users of the database. Each has a generated password in a secret of its own.",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  command.ParentOnly,
+	}
+	cmd.AddCommand(newUserCreate(f, m), newUserDelete(f, m))
+	if m == command.Perform {
+		cmd.AddCommand(newUserList(f))
+	}
+	return cmd
+}
+
+func newUserCreate(f *command.Factory, m command.Mode) *cobra.Command {
+	var wanted v1alpha1.DatabaseUser
+	cmd := newUserChange(f, m, userChange{verb: v1alpha1.VerbCreateUser, verbed: "created",
+		use: "create NAME USER", short: "Make a user with a generated password",
+		long: `Make a user of the cluster NAME with a generated password, which is kept in the secret NAME-user-USER. By
+default the user may read and write every key.`,
+		example: `  # Make a user who may use the keys below /billing/
+  kubectl dbop user create my-db billing --prefix /billing/
+
+  # Make a user who may read everything
+  kubectl dbop user create my-db dashboard --read-only`,
+		fill: func(c *v1alpha1.DatabaseCluster, o *v1alpha1.OperationSpec) {
+			u := wanted
+			u.Name = o.User.Name
+			o.User = &u
+			if !c.Spec.TLS.Disabled && (u.ReadOnly || u.Prefix != "") {
+				f.Note("note: a client that sends no name acts as the user that its certificate names; secret %s names one who may do more", v1alpha1.ClientSecret(c.Name))
+			}
+		},
+		next: func(c *v1alpha1.DatabaseCluster, user string) string {
+			return command.DisplayName + " credentials show " + c.Name + " " + user
+		}})
+	cmd.Flags().StringVar(&wanted.Prefix, "prefix", "", "Beginning of the keys that the user may use; every key if not set.")
+	cmd.Flags().BoolVar(&wanted.ReadOnly, "read-only", false, "Let the user read and not write.")
+	return cmd
+}
+
+func newUserDelete(f *command.Factory, m command.Mode) *cobra.Command {
+	return newUserChange(f, m, userChange{verb: v1alpha1.VerbDeleteUser, verbed: "deleted",
+		use: "delete NAME USER", short: "Delete a user and its secret",
+		long: "Delete a user of the cluster NAME and the secret with its password. Whoever is logged in with it is turned away.",
+		example: `  # Delete a user
+  kubectl dbop user delete my-db billing`,
+		ask: func(p *planner.Prepared) (command.Question, error) {
+			u := p.Request.Operation.User.Name
+			return command.Question{What: "Delete user " + u, Cluster: p.State.Cluster, Lost: []string{"access of every client that logs in as " + u},
+				Kept: []string{"all data"}}, nil
+		}})
+}
+
+// userChange describes a command that changes one user.
+type userChange struct {
+	verb                              v1alpha1.Verb
+	verbed, use, short, long, example string
+	fill                              func(*v1alpha1.DatabaseCluster, *v1alpha1.OperationSpec)
+	ask                               func(*planner.Prepared) (command.Question, error)
+	next                              func(c *v1alpha1.DatabaseCluster, user string) string
+}
+
+func newUserChange(f *command.Factory, m command.Mode, u userChange) *cobra.Command {
+	c := command.NewChange(f, m)
+	cmd := &cobra.Command{
+		Use: u.use, Short: u.short, Long: u.long, Example: u.example,
+		Args:              command.Arguments(2, 2, "the NAME of the cluster or the USER"),
+		ValidArgsFunction: completeUsers(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, in, err := c.Begin(cmd.Context(), u.verb, args[:1])
+			if err != nil {
+				return err
+			}
+			in.Request.Operation.User = &v1alpha1.DatabaseUser{Name: args[1]}
+			if u.fill != nil {
+				u.fill(t.Cluster, &in.Request.Operation)
+			}
+			in.Subject, in.Verbed, in.Ask, in.Next = "user/"+args[1], u.verbed, u.ask, ""
+			if u.next != nil {
+				in.Next = u.next(t.Cluster, args[1])
+			}
+			return c.Run(cmd.Context(), in)
+		},
+	}
+	c.AddTo(cmd, command.ShortTimeout, u.ask != nil)
+	return cmd
+}
+
+func newUserList(f *command.Factory) *cobra.Command {
+	out := printer.NewTables()
+	cmd := &cobra.Command{
+		Use:   "list [NAME]",
+		Short: "List the users of the database",
+		Long:  "List the users of the database as it knows them, with what they may do and the secret that holds their password.",
+		Example: `  # List the users of my-db
+  kubectl dbop user list my-db`,
+		Args:              command.Arguments(0, 1, "NAME"),
+		ValidArgsFunction: command.CompleteClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.Check(); err != nil {
+				return err
+			}
+			return runUserList(cmd.Context(), f, out, args)
+		},
+	}
+	out.AddTo(cmd)
+	return cmd
+}
+
+func runUserList(ctx context.Context, f *command.Factory, out *printer.Output, args []string) error {
+	t, err := f.Target(ctx, args)
+	if err != nil {
+		return err
+	}
+	users, err := f.Clients.Users(ctx, t)
+	if err != nil {
+		return err
+	}
+	if !out.Human() {
+		return out.Print(f.Streams.Out, "UserList", printer.List[engine.User]{Items: users})
+	}
+	table := out.NewTable("USER", "ROLE", "MAY", "SECRET")
+	for _, u := range users {
+		table.Row(u.Name, u.Role, rights(u), secretOf(t.Cluster, u.Name))
+	}
+	return table.Print(f.Streams.Out, "")
+}
+
+// rights spells out what a user may do.
+func rights(u engine.User) string {
+	if u.Admin {
+		return "everything"
+	}
+	var out []string
+	for _, g := range u.Grants {
+		verb := "read and write "
+		if g.ReadOnly {
+			verb = "read "
+		}
+		keys := "every key"
+		if g.Prefix != "" {
+			keys = g.Prefix + "*"
+		}
+		out = append(out, verb+keys)
+	}
+	return strings.Join(out, ", ")
+}
+
+// secretOf names the secret of a user, by either of its names; "" for one that
+// somebody else made.
+func secretOf(c *v1alpha1.DatabaseCluster, user string) string {
+	for _, own := range usersOf(c) {
+		if user == own || user == executor.SecondName(own) {
+			return v1alpha1.PasswordSecret(c.Name, own)
+		}
+	}
+	return ""
+}
+
+// usersOf are the users that this tool makes, in order.
+func usersOf(c *v1alpha1.DatabaseCluster) []string {
+	out := []string{v1alpha1.AdminUser, v1alpha1.ApplicationUser}
+	for _, u := range c.Spec.Auth.Users {
+		out = append(out, u.Name)
+	}
+	return out
+}
+
+// completeUsers suggests a cluster, then one of its users.
+func completeUsers(f *command.Factory) command.Completion {
+	return command.Suggest(2, func(ctx context.Context, args []string) ([]string, error) {
+		if len(args) == 0 {
+			return command.ClusterNames(ctx, f)
+		}
+		t, err := f.Target(ctx, args[:1])
+		if err != nil {
+			return nil, fmt.Errorf("suggest users: %w", err)
+		}
+		return usersOf(t.Cluster), nil
+	})
+}

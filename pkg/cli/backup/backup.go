@@ -1,0 +1,130 @@
+package backup
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+func NewBackup(f *command.Factory, m command.Mode) *cobra.Command {
+	c := command.NewChange(f, m)
+	var repo, to string
+	var verify, scheduled bool
+	var keep int32
+	var patience time.Duration
+	outside := &command.OutsideFlags{}
+	cmd := &cobra.Command{
+		Use:   "backup [NAME]",
+		Short: "Back up a cluster",
+		Long: `Back up a cluster: a consistent copy of one member is streamed into a repository, checked on the way and
+opened afterwards. With --verify it is also restored into a throw-away member and compared.
+
+A database that something else made is backed up by --from-statefulset, --selector or --endpoints, see
+'kubectl dbop inspect'. Its backup is like any other: verify it, and restore it into a cluster of this tool's.`,
+		Example: `  # Back up my-db to the default repository
+  kubectl dbop backup my-db
+
+  # Back up to a directory and prove that it can be restored
+  kubectl dbop backup my-db --to /backups --verify
+
+  # Back up the etcd of a chart, to bring it into a cluster of this tool's
+  kubectl dbop backup --from-statefulset my-etcd --verify`,
+		Args:              command.Arguments(0, 1, "NAME"),
+		ValidArgsFunction: command.CompleteClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.Check(); err != nil {
+				return err
+			}
+			switch {
+			case keep < 0:
+				return exit.Misuse("--keep can't be negative; 0 keeps all")
+			case keep > 0 && !scheduled:
+				return exit.Misuse("--keep is of scheduled backups: add --scheduled")
+			case scheduled && outside.Given():
+				return exit.Misuse("--scheduled is for clusters of this tool's")
+			}
+			if to != "" && repo != "" {
+				return exit.Misuse("--to and --repository exclude each other")
+			}
+			if to != "" {
+				repo = "dir:" + to
+			}
+			if outside.Given() {
+				if len(args) > 0 {
+					return exit.Misuse("%s is a cluster of this tool's: --from-statefulset, --selector and --endpoints are for others", args[0])
+				}
+				if err := outside.Check("--from-statefulset"); err != nil {
+					return err
+				}
+				return backupOutside(cmd.Context(), f, c, outside, repo, verify)
+			}
+			t, err := f.Target(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			spec := f.Operation(cmd.Context(), v1alpha1.VerbBackup, t.Cluster.Name)
+			spec.Verify, spec.Scheduled, spec.Keep = verify, scheduled, keep
+			if err := f.BackupTo(&spec, repo, t.Cluster); err != nil {
+				return err
+			}
+			return inTurn(cmd.Context(), f, patience, func() error {
+				return c.Run(cmd.Context(), command.Intent{Namespace: t.Namespace, Engine: t.Engine, Request: planner.Request{Operation: spec}, Operation: true,
+					Subject: "backup/" + spec.Backup, Verbed: "created", Settled: nameBackup})
+			})
+		},
+	}
+	c.AddTo(cmd, command.LongTimeout, false)
+	command.AddRepositoryFlag(cmd, &repo, "the backup")
+	cmd.Flags().StringVar(&to, "to", "", "Directory of this machine to back up to; short for --repository dir:DIR.")
+	cmd.Flags().BoolVar(&verify, "verify", false, "Restore the backup into a throw-away member and compare.")
+	cmd.Flags().BoolVar(&scheduled, "scheduled", false, "Leave the backup to the retention of a schedule, and change nothing else on the way.")
+	cmd.Flags().Int32Var(&keep, "keep", 0, "With --scheduled, how many scheduled backups stay; older ones are deleted afterwards. 0 for all.")
+	cmd.Flags().DurationVar(&patience, "wait-for-turn", 0, "How long to wait for another operation on the cluster to end, such as 30m, before giving up.")
+	_ = cmd.MarkFlagDirname("to")
+	cmd.Flags().StringVar(&outside.Name, "from-statefulset", "", "StatefulSet of a database that something else made.")
+	outside.AddTo(f, cmd)
+	cmd.AddCommand(newBackupSchedule(f, m))
+	if m == command.Perform {
+		cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f))
+	}
+	return cmd
+}
+
+// turnEvery is the pause between two tries of a command that waits its turn.
+const turnEvery = 5 * time.Second
+
+// inTurn repeats what is refused because somebody else acts on the cluster.
+func inTurn(ctx context.Context, f *command.Factory, patience time.Duration, work func() error) error {
+	deadline, said := time.Now().Add(patience), ""
+	for {
+		err := work()
+		if ops.KindOf(err) != ops.Busy || !time.Now().Before(deadline) {
+			return err
+		}
+		if said != err.Error() {
+			said = err.Error()
+			f.Note("waiting: %s", said)
+		}
+		timer := time.NewTimer(min(turnEvery, time.Until(deadline)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// nameBackup tells the backup that was made, which is an earlier command's if
+// this one continued it.
+func nameBackup(in *command.Intent, op *v1alpha1.Operation) {
+	in.Subject = "backup/" + op.Spec.Backup
+	in.Next = command.DisplayName + " backup describe " + op.Spec.Backup + " --repository " + op.Spec.Repository
+}

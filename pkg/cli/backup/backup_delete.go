@@ -1,0 +1,87 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+func newBackupDelete(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f, command.Perform)
+	var repo string
+	cmd := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete a backup",
+		Long:  "Delete a backup from its repository, for good. A damaged one can be deleted, too.",
+		Example: `  # Delete a backup of the default repository
+  kubectl dbop backup delete my-db-20261121T101500Z-0a1b`,
+		Args:              command.Arguments(1, 1, "the ID of the backup"),
+		ValidArgsFunction: command.CompleteBackups(f, &repo),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.Check(); err != nil {
+				return err
+			}
+			return runBackupDelete(cmd.Context(), f, c, repo, args[0])
+		},
+	}
+	c.AddTo(cmd, command.ShortTimeout, true)
+	command.AddRepositoryFlag(cmd, &repo, "the backup")
+	return cmd
+}
+
+func runBackupDelete(ctx context.Context, f *command.Factory, c *command.Change, repo, id string) error {
+	r, m, err := f.LookUpBackup(ctx, repo, id, "")
+	if r == nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	damaged := errors.Is(err, repository.ErrDamaged)
+	if err != nil && !damaged {
+		return &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()), Hint: command.DisplayName + " backup list --repository " + r.URL(), Err: err}
+	}
+	q := backupQuestion(r.URL(), m, f.Age(m.FinishedAt))
+	if damaged {
+		m.ID = id
+		q = command.Question{What: "Delete backup " + id + " from " + r.URL(), Lost: []string{"a damaged backup: " + err.Error()}}
+	}
+	namespace, err := f.Namespace()
+	if err != nil {
+		return err
+	}
+	in := command.Intent{Namespace: namespace, Subject: "backup/" + id, Verbed: "deleted"}
+	if c.DryRun == command.DryRunNone {
+		if !c.Yes {
+			if err := f.Confirm(ctx, in, q); err != nil {
+				return err
+			}
+		}
+		if err := r.Delete(ctx, id); err != nil {
+			return fmt.Errorf("delete backup %s from %s: %w", id, r.URL(), err)
+		}
+	} else {
+		in.Verbed = "deleted (dry run)"
+		if c.DryRun == command.DryRunServer {
+			f.Note("not rehearsed: a repository has no dry run")
+		}
+	}
+	if !c.Out.Human() {
+		return c.Out.Print(f.Streams.Out, "Backup", m)
+	}
+	return c.Report(ctx, in, nil, nil)
+}
+
+func backupQuestion(url string, m repository.Manifest, age string) command.Question {
+	verified := "never verified"
+	if m.Verified != nil {
+		verified = "verified"
+	}
+	return command.Question{What: "Delete backup " + m.ID + " from " + url,
+		Lost: []string{fmt.Sprintf("%s of cluster %s, %s old, %s", printer.Size(m.Bytes), m.Cluster, age, verified)}}
+}

@@ -1,0 +1,219 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+func newBackupList(f *command.Factory) *cobra.Command {
+	out := printer.NewTables(printer.FormatWide, printer.FormatName)
+	var repo string
+	cmd := &cobra.Command{
+		Use:   "list [NAME]",
+		Short: "List the backups of a repository",
+		Long: `List the backups of one cluster, or of all, newest first. Without --repository they are those in the cluster's
+repository; without NAME, those in the repositories of all clusters of the namespace and in your default one. The
+cluster need not exist any more. A backup whose manifest can't be read is listed as DAMAGED.`,
+		Example: `  # List the backups of my-db in its repository
+  kubectl dbop backup list my-db
+
+  # List everything in a directory
+  kubectl dbop backup list --repository dir:/backups`,
+		Args:              command.Arguments(0, 1, "NAME"),
+		ValidArgsFunction: command.CompleteClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.Check(); err != nil {
+				return err
+			}
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return runBackupList(cmd.Context(), f, out, repo, name)
+		},
+	}
+	out.AddTo(cmd)
+	command.AddRepositoryFlag(cmd, &repo, "the backups")
+	return cmd
+}
+
+// backupList is what list says, for machines.
+type backupList struct {
+	Items   []listedBackup  `json:"items"`
+	Damaged []damagedBackup `json:"damaged,omitempty"`
+	// repositories are those that were listed.
+	repositories []string
+}
+
+type listedBackup struct {
+	repository.Manifest `json:",inline"`
+
+	Repository string `json:"repository"`
+}
+
+type damagedBackup struct {
+	ID         string `json:"id"`
+	Repository string `json:"repository"`
+	Reason     string `json:"reason"`
+	// state is what the table says of it.
+	state string
+}
+
+func runBackupList(ctx context.Context, f *command.Factory, out *printer.Output, repo, name string) error {
+	urls := []string{repo}
+	if repo == "" && name == "" {
+		var err error
+		if urls, err = allRepositories(ctx, f); err != nil {
+			return err
+		}
+	}
+	found := backupList{Items: []listedBackup{}}
+	var failed []error
+	for i, url := range urls {
+		err := found.add(ctx, f, url, name)
+		if i > 0 && errors.Is(err, fs.ErrNotExist) {
+			continue // nobody backed up to the default repository yet
+		}
+		failed = append(failed, err)
+	}
+	slices.SortStableFunc(found.Items, func(a, b listedBackup) int { return b.StartedAt.Compare(a.StartedAt) })
+	if err := found.show(f, out); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
+}
+
+// allRepositories are those of all clusters of the namespace, and the default
+// one last. Where no API server answers, only the default one is known.
+func allRepositories(ctx context.Context, f *command.Factory) ([]string, error) {
+	var urls []string
+	add := func(url string) {
+		if !slices.Contains(urls, url) {
+			urls = append(urls, url)
+		}
+	}
+	namespace, store, err := f.Here()
+	if err == nil {
+		var clusters []v1alpha1.DatabaseCluster
+		clusters, err = store.ListClusters(ctx, namespace, "")
+		for i := range clusters {
+			if url := clusters[i].Spec.Backup.Repository; url != "" {
+				add(url)
+			}
+		}
+	}
+	if err != nil {
+		f.Note("The clusters of the namespace could not be listed, only the default repository is: %v", err)
+	}
+	at, err := f.Location("", nil)
+	if err != nil {
+		return nil, err
+	}
+	add(at.String())
+	return urls, nil
+}
+
+// add lists one repository.
+func (l *backupList) add(ctx context.Context, f *command.Factory, url, name string) error {
+	r, err := f.OpenRepository(ctx, url, name, "")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	backups, err := r.List(ctx, name)
+	damaged, err := repository.SplitDamaged(err)
+	if err != nil {
+		return err
+	}
+	l.repositories = append(l.repositories, r.URL())
+	for _, m := range backups {
+		l.Items = append(l.Items, listedBackup{Manifest: m, Repository: r.URL()})
+	}
+	for _, d := range damaged {
+		state := "UNREADABLE"
+		if errors.Is(d, repository.ErrDamaged) {
+			state = "DAMAGED"
+		}
+		l.Damaged = append(l.Damaged, damagedBackup{ID: d.ID, Repository: r.URL(), Reason: d.Error(), state: state})
+	}
+	return nil
+}
+
+func (l *backupList) show(f *command.Factory, out *printer.Output) error {
+	if out.Human() {
+		for _, url := range l.repositories {
+			f.Note("Repository: %s", url)
+		}
+	}
+	for _, d := range l.Damaged {
+		f.Note("%s: %s: %s", d.state, d.ID, d.Reason)
+		if d.state == "DAMAGED" {
+			f.Note("  %s backup delete %s --repository %s deletes it", command.DisplayName, d.ID, d.Repository)
+		}
+	}
+	switch {
+	case !out.Human():
+		return out.Print(f.Streams.Out, "BackupList", l)
+	case len(l.Items)+len(l.Damaged) == 0:
+		if len(l.repositories) > 0 {
+			f.Note("No backups found.")
+		}
+		return nil
+	case out.Name():
+		for _, b := range l.Items {
+			fmt.Fprintln(f.Streams.Out, "backup/"+b.ID)
+		}
+		for _, d := range l.Damaged {
+			fmt.Fprintln(f.Streams.Out, "backup/"+d.ID)
+		}
+		return nil
+	}
+	return l.table(f, out).Print(f.Streams.Out, "")
+}
+
+func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Table {
+	columns := []string{"NAME", "CLUSTER", "ENGINE", "VERSION", "SIZE", "VERIFIED"}
+	several := len(l.repositories) > 1
+	if several {
+		columns = append(columns, "REPOSITORY")
+	}
+	if out.Wide() {
+		columns = append(columns, "NAMESPACE", "REVISION", "KEYS", "MEMBER", "SHA256")
+	}
+	t := out.NewTable(append(columns, "AGE")...)
+	for _, b := range l.Items {
+		verified := "no"
+		if b.Verified != nil {
+			verified = f.Age(b.Verified.Time)
+		}
+		row := []string{b.ID, b.Cluster, b.Engine, b.Version, printer.Size(b.Bytes), verified}
+		if several {
+			row = append(row, b.Repository)
+		}
+		if out.Wide() {
+			row = append(row, b.Namespace, printer.Itoa(b.Facts.Revision), printer.Itoa(b.Facts.Keys), b.Member, b.SHA256)
+		}
+		t.Row(append(row, f.Age(b.FinishedAt))...)
+	}
+	for _, d := range l.Damaged {
+		row := []string{d.ID, command.ClusterOf(d.ID), printer.Unknown, printer.Unknown, printer.Unknown, d.state}
+		if several {
+			row = append(row, d.Repository)
+		}
+		for len(row) < len(columns)+1 {
+			row = append(row, printer.Unknown)
+		}
+		t.Row(row...)
+	}
+	return t
+}

@@ -1,0 +1,186 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/cluster"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// restoreFlags are those that only restore has.
+type restoreFlags struct {
+	cluster.ClusterFlags
+	from, file, repo, rootSecret      string
+	inPlace, keepRevision, skipBackup bool
+}
+
+func NewRestore(f *command.Factory, m command.Mode) *cobra.Command {
+	c := command.NewChange(f, m)
+	flags := &restoreFlags{}
+	cmd := &cobra.Command{
+		Use:   "restore NAME (--from ID | --from-file FILE)",
+		Short: "Restore a backup into a new cluster, or in place",
+		Long: `Restore a backup into a new cluster, or with --in-place over a cluster that exists: a safety backup first,
+the old volumes are kept. Revisions are bumped and marked compacted, so that no watcher sees time go back.
+
+A snapshot file that the database's own client saved, as with 'etcdctl snapshot save', is checked, imported into the
+repository as a backup, and restored into a new cluster. A file that the repository holds already is not imported again.`,
+		Example: `  # Restore a backup into a new cluster
+  kubectl dbop restore my-copy --from my-db-20261121T101500Z-0a1b
+
+  # Put my-db back to a backup
+  kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b
+
+  # Restore a snapshot file of etcdctl into a new cluster
+  kubectl dbop restore my-db --from-file snapshot.db`,
+		Args:              command.Arguments(1, 1, "the NAME of the cluster"),
+		ValidArgsFunction: command.CompleteClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.Check(); err != nil {
+				return err
+			}
+			switch {
+			case flags.from != "" && flags.file != "":
+				return exit.Misuse("--from and --from-file exclude each other")
+			case flags.file != "" && flags.inPlace:
+				return exit.Misuse("--from-file and --in-place exclude each other: a file is restored into a new cluster")
+			case flags.from == "" && flags.file == "":
+				return &exit.UsageError{Text: "--from or --from-file is required", Advice: command.DisplayName + " backup list"}
+			}
+			if err := cluster.CheckName(args[0]); err != nil {
+				return err
+			}
+			if flags.file != "" {
+				return restoreFile(cmd.Context(), f, c, flags, args[0])
+			}
+			in, err := restoreIntent(cmd.Context(), f, cmd, flags, args[0])
+			if err != nil {
+				return err
+			}
+			return c.Run(cmd.Context(), in)
+		},
+	}
+	c.AddTo(cmd, command.LongTimeout, true)
+	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
+	cmd.Flags().StringVar(&flags.file, "from-file", "", "Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
+	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
+	cmd.Flags().BoolVar(&flags.inPlace, "in-place", false, "Restore over the existing cluster of that name.")
+	cmd.Flags().BoolVar(&flags.keepRevision, "keep-revision", false, "Keep the revision of the backup instead of bumping it.")
+	cmd.Flags().BoolVar(&flags.skipBackup, "skip-backup", false, "With --in-place: don't take a safety backup first.")
+	cmd.Flags().StringVar(&flags.rootSecret, "root-password-secret", "", "Secret with the administrator's password of the time of the backup, for backups that demand one and clusters without TLS.")
+	cmd.Flags().Int32Var(&flags.Members, "members", 0, "Number of members; as many as the backup lists if not set.")
+	flags.AddTo(f, cmd)
+	_ = cmd.RegisterFlagCompletionFunc("from", command.CompleteBackups(f, &flags.repo))
+	return cmd
+}
+
+func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, flags *restoreFlags,
+	name string) (command.Intent, error) {
+	r, m, err := f.FindBackup(ctx, flags.repo, flags.from, flags.Helper)
+	if err != nil {
+		return command.Intent{}, err
+	}
+	url := r.URL()
+	e, err := f.EngineNamed(m.Engine)
+	if err == nil {
+		err = planner.WholeBackup(ctx, r, m, e)
+	}
+	if err := errors.Join(err, r.Close()); err != nil {
+		return command.Intent{}, err
+	}
+	if flags.inPlace {
+		return restoreInPlace(ctx, f, cmd, flags, name, url, m)
+	}
+	return restoreNew(ctx, f, flags, name, url, m, e)
+}
+
+// restoreNew founds a new cluster with one member that holds the backup; it
+// grows to its size from there.
+func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, name, url string,
+	m repository.Manifest, e engine.Engine) (command.Intent, error) {
+	namespace, err := f.Namespace()
+	if err != nil {
+		return command.Intent{}, err
+	}
+	flags.Engine = m.Engine
+	if flags.Version == "" {
+		flags.Version = m.Version
+		if near, err := e.Catalog().Nearest(m.Version); err == nil && flags.Image == "" {
+			flags.Version = near.Version
+		}
+	}
+	if flags.Members == 0 {
+		flags.Members = max(1, int32(min(len(m.Facts.Members), e.Capabilities().MaxMembers))) // #nosec G115 -- a cluster's size fits
+	}
+	cluster, err := flags.Cluster(f, namespace, name)
+	if err != nil {
+		return command.Intent{}, err
+	}
+	if err := e.CheckRestore(m.Version, cluster.Spec.Version); err != nil {
+		return command.Intent{}, err
+	}
+	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision, RootSecret: flags.rootSecret}
+	cluster.Spec.Auth.Enabled = m.Facts.Auth
+	if err := policy.Found(cluster, f.Random); err != nil {
+		return command.Intent{}, err
+	}
+	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
+	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret}
+	spec.Waive = command.Waived(map[string]bool{"size": flags.Force})
+	return command.Intent{Namespace: namespace, Engine: e, Request: planner.Request{Operation: spec, Cluster: cluster},
+		Subject: e.Name() + "/" + name, Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name}, nil
+}
+
+// restoreInPlace begins an existing cluster anew from the backup.
+func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command, flags *restoreFlags,
+	name, url string, m repository.Manifest) (command.Intent, error) {
+	for _, flag := range []string{"members", "version", "storage", "storage-class", "image", "no-tls", "config"} {
+		if cmd.Flags().Changed(flag) {
+			return command.Intent{}, exit.Misuse("--%s and --in-place exclude each other: the cluster stays as it is, with other data", flag)
+		}
+	}
+	t, err := f.Target(ctx, []string{name})
+	if err != nil {
+		return command.Intent{}, err
+	}
+	if t.Cluster.Spec.Engine != m.Engine {
+		return command.Intent{}, &engine.Refusal{Check: "engine", Reason: fmt.Sprintf("backup %s is of %s, cluster %s is %s", m.ID, m.Engine, name, t.Cluster.Spec.Engine),
+			Hint: command.DisplayName + " backup list " + name}
+	}
+	if err := t.Engine.CheckRestore(m.Version, t.Cluster.Spec.Version); err != nil {
+		return command.Intent{}, err
+	}
+	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
+	spec.InPlace, spec.KeepRevision = true, flags.keepRevision
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret}
+	spec.Waive = command.Waived(map[string]bool{"backup": flags.skipBackup})
+	if err := f.BackupTo(&spec, flags.repo, t.Cluster); err != nil {
+		return command.Intent{}, err
+	}
+	return command.Intent{Namespace: t.Namespace, Engine: t.Engine, Request: planner.Request{Operation: spec},
+		Subject: t.Subject(), Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name,
+		Ask: func(p *planner.Prepared) (command.Question, error) {
+			q := command.Question{What: "Restore " + name + " in place from " + m.ID, Typed: name, Cluster: p.State.Cluster,
+				Kept: []string{"the old volumes"},
+				Lost: []string{fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.Age(m.FinishedAt))}}
+			if t.Cluster.Spec.Auth.Enabled && t.Cluster.Spec.TLS.Disabled {
+				q.Lost = append(q.Lost, "the logins of clients, which must connect anew")
+			}
+			if flags.skipBackup {
+				return q, nil
+			}
+			q.Kept = append(q.Kept, "a safety backup, in "+spec.Repository)
+			return q, nil
+		}}, nil
+}

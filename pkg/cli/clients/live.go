@@ -1,0 +1,354 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// pollEvery is the pause between two observations of a wait that nothing wakes.
+const pollEvery = 250 * time.Millisecond
+
+// live makes everything for a real cluster out of one client configuration.
+type live struct {
+	LiveConfig
+
+	core func() (*typed.CoreV1Client, error)
+}
+
+// LiveConfig is what real clients depend on.
+type LiveConfig struct {
+	// Rest reads the client configuration when it is needed.
+	Rest func() (*rest.Config, error)
+	// Mounted are the repositories that are mounted into the pod that this runs in.
+	Mounted map[string]string
+	// Tool is the version of this build, and HelperImage the image that belongs to it.
+	Tool, HelperImage string
+	// FailPoint is nil but in the binary of the tests.
+	FailPoint func(when string, step ops.Step)
+}
+
+// NewLive makes clients for a real cluster.
+func NewLive(c LiveConfig) Clients {
+	l := &live{LiveConfig: c}
+	l.core = sync.OnceValues(l.newCore)
+	return l
+}
+
+func (l *live) client(mode kube.DryRun) (*kube.Client, error) {
+	config, err := l.Rest()
+	if err != nil {
+		return nil, err
+	}
+	return kube.New(config, kube.Options{UserAgent: config.UserAgent, DryRun: mode})
+}
+
+// read calls what only reads, with a client that refuses to write.
+func read[T any](l *live, what func(*kube.Client) (T, error)) (T, error) {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return what(c)
+}
+
+// Store implements Clients.
+func (l *live) Store(mode kube.DryRun) (kube.Store, error) {
+	c, err := l.client(mode)
+	if err != nil {
+		return nil, err
+	}
+	return kube.NewMirroredStore(c), nil
+}
+
+// config is what worlds on this cluster are made of. Dry run is enforced
+// here: by the client, and by the sessions that a world opens.
+func (l *live) config(o RunnerOptions) (executor.LiveConfig, error) {
+	c, err := l.client(o.DryRun)
+	if err != nil {
+		return executor.LiveConfig{}, err
+	}
+	return executor.LiveConfig{Client: c, Mounted: l.Mounted, Store: kube.NewMirroredStore(c),
+		Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.Engine, Wanted: o.Wanted,
+		Tool: l.Tool, HelperImage: l.HelperImage, ReadOnly: o.DryRun != kube.DryRunNone}, nil
+}
+
+// world is one cluster.
+func (l *live) world(o RunnerOptions, namespace, name string) (*executor.Live, *kube.Client, error) {
+	config, err := l.config(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	config.Namespace, config.Name = namespace, name
+	return executor.NewLive(config), config.Client, nil
+}
+
+// Runner implements Clients.
+func (l *live) Runner(o RunnerOptions) (*Runner, error) {
+	config, err := l.config(o)
+	if err != nil {
+		return nil, err
+	}
+	world := func(namespace, cluster string) ops.ClosableWorld {
+		own := config
+		own.Namespace, own.Name = namespace, cluster
+		return executor.NewLive(own)
+	}
+	run := &runner.Runner{Engine: o.Engine, Store: config.Store, World: world, Lock: lock(config.Client),
+		Reporter: o.Reporter, Stop: o.Stop, FailPoint: l.FailPoint, Poll: pollEvery}
+	beside := &runner.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: run}
+	return &Runner{World: world, Operations: beside}, nil
+}
+
+// lock takes the leases of clusters.
+func lock(c *kube.Client) func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+	return func(ctx context.Context, namespace, cluster string,
+		waiting func(string, time.Duration)) (kube.Lease, error) {
+		return kube.Acquire(ctx, c, namespace, cluster, kube.LeaseOptions{Waiting: waiting})
+	}
+}
+
+// External implements Clients.
+func (l *live) External(ctx context.Context, c external.OutsiderConfig) (External, error) {
+	var err error
+	if c.Client, err = l.client(kube.DryRunClient); err != nil {
+		return nil, err
+	}
+	c.Dialer = kube.NewDialer(c.Client, portforward.New(c.Client))
+	o, err := external.OpenOutsider(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Repository implements Clients.
+func (l *live) Repository(ctx context.Context, namespace string, at repository.Location,
+	image string) (repository.Repository, error) {
+	if at.Kind == repository.KindDirectory {
+		return repository.NewDirectory(at.Path)
+	}
+	c, err := l.client(kube.DryRunNone)
+	if err != nil {
+		return nil, err
+	}
+	repositories := &executor.Repositories{Client: c, Dialer: kube.NewDialer(c, portforward.New(c)), Image: image,
+		Mounted: l.Mounted}
+	return repositories.Open(ctx, namespace, at.String())
+}
+
+// Verify implements Clients. A verification that was interrupted, or ran out of
+// time, leaves no helper pod.
+func (l *live) Verify(ctx context.Context, v Verification) (err error) {
+	o := RunnerOptions{Engine: v.Engine, Wanted: v.Like}
+	world, client, err := l.world(o, v.Like.Namespace, v.Like.Name)
+	if err != nil {
+		return err
+	}
+	why := ""
+	defer func() {
+		if why != "" {
+			err = errors.Join(err, world.EndVerification(ctx, v.Like, v.Backup))
+		}
+		err = errors.Join(err, world.Close())
+	}()
+	for {
+		facts, err := client.Facts(ctx, v.Like, kube.Rendered{})
+		if err != nil {
+			return err
+		}
+		s := ops.State{Now: client.Now(), Cluster: v.Like, Kube: facts}
+		err = world.VerifyBackup(ctx, s, v.Repository, v.Backup, v.Progress)
+		if !errors.Is(err, engine.ErrNotReady) {
+			why = ""
+			return err
+		}
+		if why != err.Error() {
+			why = err.Error()
+			v.Waiting(why)
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", why, context.Cause(ctx))
+		}
+	}
+}
+
+// LocalProxy implements Clients.
+func (l *live) LocalProxy(ctx context.Context, t *Target, member string) (LocalProxy, error) {
+	config, err := l.config(RunnerOptions{Engine: t.Engine})
+	if err != nil {
+		return nil, err
+	}
+	config.Namespace, config.Name = t.Namespace, t.Cluster.Name
+	return executor.OpenDoorway(ctx, config, t.Cluster, member)
+}
+
+// Users implements Clients.
+func (l *live) Users(ctx context.Context, t *Target) (_ []engine.User, err error) {
+	world, _, err := l.world(RunnerOptions{Engine: t.Engine, DryRun: kube.DryRunClient}, t.Namespace, t.Cluster.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = world.Close() }()
+	return world.Users(ctx, t.Cluster)
+}
+
+// Passwords implements Clients.
+func (l *live) Passwords(ctx context.Context, namespace, secret string) (kube.Passwords, error) {
+	return read(l, func(c *kube.Client) (kube.Passwords, error) { return c.Passwords(ctx, namespace, secret) })
+}
+
+// Holding implements Clients.
+func (l *live) Holding(ctx context.Context, namespace, cluster string) (kube.Holding, error) {
+	return read(l, func(c *kube.Client) (kube.Holding, error) { return kube.HoldingOf(ctx, c, namespace, cluster) })
+}
+
+// Evidence implements Clients.
+func (l *live) Evidence(ctx context.Context, namespace, cluster string) kube.Evidence {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return kube.Evidence{Missing: []kube.Gap{{What: "all objects", Err: err}}}
+	}
+	return c.Evidence(ctx, namespace, cluster)
+}
+
+// Kept implements Clients.
+func (l *live) Kept(ctx context.Context, namespace, cluster string) (kube.Kept, error) {
+	return read(l, func(c *kube.Client) (kube.Kept, error) { return c.Kept(ctx, namespace, cluster) })
+}
+
+// Leftovers implements Clients.
+func (l *live) Leftovers(ctx context.Context, namespace string) ([]string, error) {
+	return read(l, func(c *kube.Client) ([]string, error) { return c.Leftovers(ctx, namespace) })
+}
+
+// Preflight implements Clients.
+func (l *live) Preflight(ctx context.Context, namespace, claim string) (kube.Preflight, error) {
+	return read(l, func(c *kube.Client) (kube.Preflight, error) { return c.Preflight(ctx, namespace, claim) })
+}
+
+// CertificateSecrets implements Clients.
+func (l *live) CertificateSecrets(ctx context.Context, namespace string) ([]string, error) {
+	return read(l, func(c *kube.Client) ([]string, error) { return c.CertificateSecrets(ctx, namespace) })
+}
+
+// Custom implements Clients.
+func (l *live) Custom(ctx context.Context, namespace, name string) (*v1alpha1.DatabaseCluster, bool, error) {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return nil, false, err
+	}
+	custom, err := c.GetCustom(ctx, namespace, name)
+	if err != nil {
+		return nil, false, err
+	}
+	alive, err := c.OperatorAlive(ctx, namespace, name)
+	return custom, alive, err
+}
+
+// Adopt implements Clients.
+func (l *live) Adopt(ctx context.Context, t *Target) error {
+	r, client, err := l.direct(t.Engine)
+	if err != nil {
+		return err
+	}
+	return r.Adopt(ctx, client, t.Namespace, t.Cluster.Name)
+}
+
+// Release implements Clients.
+func (l *live) Release(ctx context.Context, t *Target) error {
+	r, client, err := l.direct(t.Engine)
+	if err != nil {
+		return err
+	}
+	return r.Release(ctx, client, t.Namespace, t.Cluster.Name)
+}
+
+// direct works on the record and the custom resource alone, so that what is
+// written to one is not mirrored to the other.
+func (l *live) direct(e engine.Engine) (*runner.Runner, *kube.Client, error) {
+	c, err := l.client(kube.DryRunNone)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &runner.Runner{Engine: e, Store: kube.NewConfigMapStore(c), Lock: lock(c), Reporter: ops.Silent{}}, c, nil
+}
+
+// Manifest implements Clients.
+func (l *live) Manifest(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return read(l, func(c *kube.Client) (*unstructured.Unstructured, error) { return c.GetManifest(ctx, u) })
+}
+
+// ApplyManifest implements Clients.
+func (l *live) ApplyManifest(ctx context.Context, mode kube.DryRun, u *unstructured.Unstructured) error {
+	c, err := l.client(mode)
+	if err != nil {
+		return err
+	}
+	return c.ApplyManifest(ctx, u)
+}
+
+// DeleteManifest implements Clients.
+func (l *live) DeleteManifest(ctx context.Context, mode kube.DryRun, u *unstructured.Unstructured) error {
+	c, err := l.client(mode)
+	if err != nil {
+		return err
+	}
+	return c.DeleteManifest(ctx, u)
+}
+
+// Rollout implements Clients.
+func (l *live) Rollout(ctx context.Context, namespace, name string) (ready, wanted int64, image string, err error) {
+	c, err := l.client(kube.DryRunClient)
+	if err != nil {
+		return 0, 0, "", err
+	}
+	return c.Rollout(ctx, namespace, name)
+}
+
+// ServerVersion implements Clients.
+func (l *live) ServerVersion() (*version.Info, error) {
+	config, err := l.Rest()
+	if err != nil {
+		return nil, err
+	}
+	c, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	v, err := c.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("ask the server for its version: %w", err)
+	}
+	return v, nil
+}
+
+// Whoami implements Clients.
+func (l *live) Whoami(ctx context.Context) string {
+	c, err := l.client(kube.DryRunNone)
+	if err != nil {
+		return ""
+	}
+	return c.Whoami(ctx)
+}

@@ -1,0 +1,20 @@
+package clients
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// Target is the cluster that a command speaks of.
+type Target struct {
+	Namespace string
+	Cluster   *v1alpha1.DatabaseCluster
+	Engine    engine.Engine
+	Store     kube.Store
+	// Lost: the record is missing, and cluster is what its copy says.
+	Lost bool
+}
+
+// Subject is TYPE/name.
+func (t *Target) Subject() string { return t.Cluster.Spec.Engine + "/" + t.Cluster.Name }

@@ -1,0 +1,3 @@
+// Package cluster holds the commands that create, change and delete clusters
+// and their members.
+package cluster

@@ -1,0 +1,22 @@
+package cluster
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+)
+
+func NewUpgrade(f *command.Factory, m command.Mode) *cobra.Command {
+	return newVersionChange(f, m, v1alpha1.VerbUpgrade, "upgraded", &cobra.Command{
+		Use:   "upgrade [NAME] --version VERSION",
+		Short: "Move a cluster to another version",
+		Long: `Move a cluster to another version, member by member: a verified backup first, then followers, the leader
+last after it handed over. Between two members the whole cluster must be healthy.`,
+		Example: `  # Upgrade the only cluster of the namespace
+  kubectl dbop upgrade --version 3.6
+
+  # Upgrade my-db and keep the safety backup on a volume
+  kubectl dbop upgrade my-db --version 3.6 --repository pvc:backups`,
+	})
+}

@@ -1,0 +1,51 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+)
+
+// Look observes a cluster once, and writes nothing.
+func (f *Factory) Look(ctx context.Context, t *clients.Target, timeout time.Duration) (ops.State, error) {
+	r, err := f.Clients.Runner(clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
+	if err != nil {
+		return ops.State{}, err
+	}
+	world := r.World(t.Namespace, t.Cluster.Name)
+	defer func() { _ = world.Close() }()
+	executor.LookAtAll(world)
+	return f.Observe(ctx, t, world, timeout)
+}
+
+// LookWithin bounds one look at the members for a bundle.
+const LookWithin = 30 * time.Second
+
+// Observe observes a cluster that must exist, and what is in flight on it.
+func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.World, timeout time.Duration) (ops.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	s, err := world.Observe(ctx)
+	if err != nil {
+		return ops.State{}, fmt.Errorf("look at cluster %s: %w", t.Cluster.Name, err)
+	}
+	if s.Cluster == nil {
+		return ops.State{}, &ops.Error{Kind: ops.Failed, Message: "cluster " + t.Cluster.Name + " is gone"}
+	}
+	if s.Operation, err = t.Store.ActiveOperation(ctx, t.Namespace, t.Cluster.Name); err != nil {
+		return s, err
+	}
+	// Without the right to see the lease, who works on the cluster is not told.
+	if h, err := f.Clients.Holding(ctx, t.Namespace, t.Cluster.Name); err == nil {
+		s.Holding = &h
+	}
+	return s, nil
+}
+
+// PhaseStopped is shown of an operation whose process is gone.
+const PhaseStopped = "Stopped"

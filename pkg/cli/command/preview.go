@@ -1,0 +1,150 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+// The values of --dry-run.
+const (
+	DryRunNone   = "none"
+	DryRunClient = "client"
+	DryRunServer = "server"
+)
+
+// preview shows the plan and writes nothing. As plan it prints to stdout, as
+// a dry run it prints to stderr and leaves stdout to the result.
+func (c *Change) preview(ctx context.Context, in Intent) error {
+	p, err := c.Prepare(ctx, in, kube.DryRunClient)
+	if p == nil || (err != nil && p.Plan.Blocked == nil) {
+		return c.Settle(in, err)
+	}
+	if c.Mode == PlanOnly {
+		return c.PrintPlan(in, p)
+	}
+	WritePlan(c.Factory.Streams.Err, c.Factory.ErrPalette(), in.Subject, in.Namespace, p.Plan, false)
+	if b := p.Plan.Blocked; b != nil {
+		return b.Error()
+	}
+	if p.Plan.Unchanged() {
+		return c.Settle(in, &ops.Error{Kind: ops.Unchanged})
+	}
+	suffix := "(dry run)"
+	if c.DryRun == DryRunServer {
+		suffix = "(server dry run)"
+		if err := c.rehearse(ctx, in, p); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Out.Name():
+		fmt.Fprintln(c.Factory.Streams.Out, in.Subject)
+	case c.Out.Human():
+		fmt.Fprintf(c.Factory.Streams.Out, "%s %s %s\n", in.Subject, in.Verbed, suffix)
+	case p.State.Cluster != nil:
+		return c.Out.Print(c.Factory.Streams.Out, printer.KindCluster, p.State.Cluster)
+	}
+	return nil
+}
+
+// PrintPlan is the result of plan. A plan that is blocked has printed why.
+func (c *Change) PrintPlan(in Intent, p *planner.Prepared) error {
+	if !c.Out.Human() {
+		if err := c.Out.Print(c.Factory.Results(), "Plan", p.Plan); err != nil {
+			return err
+		}
+	} else {
+		WritePlan(c.Factory.Results(), c.Factory.OutPalette(), in.Subject, in.Namespace, p.Plan, true)
+	}
+	if b := p.Plan.Blocked; b != nil {
+		return exit.Outcome(exit.Code(context.Background(), &ops.Error{Kind: b.Kind}))
+	}
+	return nil
+}
+
+// rehearse sends what the plan would write to Kubernetes as server dry runs.
+// What belongs to the database, and what builds on objects that a dry run
+// does not leave behind, can only be listed.
+func (c *Change) rehearse(ctx context.Context, in Intent, p *planner.Prepared) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	r, err := c.Factory.Clients.Runner(clients.RunnerOptions{Engine: in.Engine, Wanted: in.Request.Cluster, Reporter: ops.Silent{}, DryRun: kube.DryRunServer})
+	if err != nil {
+		return err
+	}
+	world := r.World(in.Namespace, in.Request.Operation.Cluster)
+	defer func() { _ = world.Close() }()
+	s := p.State
+	for _, step := range p.Plan.Steps {
+		if why := Unrehearsed(step); why != "" {
+			c.Factory.Note("not rehearsed: %s (%s)", step.Title, why)
+		} else {
+			_, err := world.Perform(ctx, s, step, func(int64, int64) {})
+			switch {
+			case errors.Is(err, kube.ErrNotFound), errors.Is(err, engine.ErrReadOnly), errors.Is(err, engine.ErrNotReady):
+				c.Factory.Note("not rehearsed: %s (it builds on what a dry run does not leave behind)", step.Title)
+			case err != nil:
+				return fmt.Errorf("rehearse %q: %w", step.Title, err)
+			default:
+				c.Factory.Note("accepted by the API server: %s", step.Title)
+			}
+		}
+		s = planner.Predict(in.Engine, s, step)
+	}
+	return nil
+}
+
+// Unrehearsed says why a step has no server dry run; "" if it has one.
+func Unrehearsed(step ops.Step) string {
+	switch step.Action {
+	case ops.ActionWait:
+		return "it only waits"
+	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare, ops.ActionDefragment,
+		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
+		return "the database has no dry run"
+	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionSalvage, ops.ActionExamine:
+		return "it moves data"
+	case ops.ActionPrune:
+		return "a repository has no dry run"
+	case ops.ActionWriteRecord:
+		return "it is written before the first step"
+	case ops.ActionRecordFormed, ops.ActionNewEpoch, ops.ActionOldEpoch:
+		return "it depends on what the members say"
+	}
+	return ""
+}
+
+// PreviewContinuation shows what is left of the operation in flight, or of
+// stepping back from it.
+func (c *Change) PreviewContinuation(ctx context.Context, in Intent, cancel bool) error {
+	r, err := c.Factory.Clients.Runner(clients.RunnerOptions{Engine: in.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
+	if err != nil {
+		return err
+	}
+	p, err := r.PrepareResume(ctx, in.Namespace, in.Request.Operation.Cluster, cancel)
+	if err != nil {
+		return err
+	}
+	WritePlan(c.Factory.Streams.Err, c.Factory.ErrPalette(), in.Subject, in.Namespace, p.Plan, true)
+	if c.DryRun == DryRunServer {
+		if err := c.rehearse(ctx, in, p); err != nil {
+			return err
+		}
+	}
+	if b := p.Plan.Blocked; b != nil {
+		return b.Error()
+	}
+	if !c.Out.Human() {
+		return c.Out.Print(c.Factory.Streams.Out, printer.KindOperation, p.Continues)
+	}
+	return c.Report(ctx, Intent{Subject: in.Subject, Verbed: in.Verbed + " (dry run)"}, p.Continues, nil)
+}

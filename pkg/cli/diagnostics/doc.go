@@ -1,0 +1,2 @@
+// Package diagnostics holds the commands that only look: they change nothing.
+package diagnostics

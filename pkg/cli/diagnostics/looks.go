@@ -1,0 +1,144 @@
+package diagnostics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+)
+
+// How many clusters are looked at at once, how long one look may take in a
+// list, and all of them together.
+const (
+	looksAtOnce    = 16
+	oneLookWithin  = 3 * time.Second
+	allLooksWithin = 10 * time.Second
+)
+
+// clusterLook is what was found out about one cluster of many.
+type clusterLook struct {
+	target *clients.Target
+	sheet  *statusSheet
+	// err says why it was not found out.
+	err error
+}
+
+// looks asks the members of many clusters, those that ask names.
+func looks(ctx context.Context, f *command.Factory, clusters []v1alpha1.DatabaseCluster, within time.Duration, ask func(*v1alpha1.DatabaseCluster) bool) ([]clusterLook, error) {
+	store, err := f.Clients.Store(kube.DryRunClient)
+	if err != nil {
+		return nil, err
+	}
+	runners := map[string]*clients.Runner{}
+	out := make([]clusterLook, len(clusters))
+	var all errgroup.Group
+	all.SetLimit(looksAtOnce)
+	for i := range clusters {
+		c := &clusters[i]
+		l := &out[i]
+		l.target = &clients.Target{Namespace: c.Namespace, Cluster: c, Store: store}
+		if !ask(c) {
+			continue
+		}
+		if l.target.Engine, l.err = f.EngineNamed(c.Spec.Engine); l.err != nil {
+			continue
+		}
+		if runners[c.Spec.Engine] == nil {
+			if runners[c.Spec.Engine], err = f.Clients.Runner(clients.RunnerOptions{Engine: l.target.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient}); err != nil {
+				return nil, err
+			}
+		}
+		world := runners[c.Spec.Engine].World(c.Namespace, c.Name)
+		all.Go(func() error {
+			defer func() { _ = world.Close() }()
+			l.ask(ctx, f, world, within)
+			return nil
+		})
+	}
+	return out, all.Wait()
+}
+
+// ask looks once.
+func (l *clusterLook) ask(ctx context.Context, f *command.Factory, world ops.World, within time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	sheet, err := lookOnce(ctx, f, l.target, world, within, operated(ctx, f, l.target))
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		l.err = err
+		return
+	}
+	l.sheet = &sheet
+}
+
+// state is how the cluster is in one word. Of one whose members nobody asked,
+// because none runs, the record tells.
+func (l *clusterLook) state() string {
+	c := l.target.Cluster
+	switch {
+	case c.Spec.Stopped:
+		return "Stopped"
+	case c.Status.Formation == nil || c.Status.Formation.ClusterID == "":
+		return "Forming"
+	case l.err != nil:
+		return "Unknown"
+	case l.sheet == nil:
+		return title(health.Down)
+	}
+	return title(l.sheet.Verdict.Level)
+}
+
+func title(level health.Level) string { return strings.ToUpper(string(level[:1])) + string(level[1:]) }
+
+// printProblems writes what is wrong with those that are not healthy.
+func printProblems(w io.Writer, paint printer.Palette, looks []clusterLook, all bool) {
+	for _, l := range looks {
+		name := l.target.Subject()
+		if all {
+			name += " in namespace " + l.target.Namespace
+		}
+		switch {
+		case l.err != nil:
+			fmt.Fprintf(w, "\n%s: %s\n", name, printer.OneLine(l.err.Error()))
+		case l.sheet != nil && l.sheet.Verdict.Level != health.Healthy:
+			fmt.Fprintf(w, "\n%s: %s\n", name, printer.OneLine(l.sheet.Verdict.Headline))
+			for _, p := range l.sheet.Verdict.Problems {
+				fmt.Fprintf(w, "  %s %s\n", paint.Yellow("!"), printer.OneLine(p))
+			}
+		}
+	}
+}
+
+// worst is what the exit code of many looks says: the worst of the clusters, and
+// where all that were seen are healthy, that some were not.
+func worst(looks []clusterLook) error {
+	level := health.Healthy
+	var unseen []error
+	for _, l := range looks {
+		switch {
+		case l.err != nil:
+			unseen = append(unseen, fmt.Errorf("look at cluster %s: %w", l.target.Cluster.Name, l.err))
+		case l.sheet.Verdict.Level == health.Down, level == health.Healthy:
+			level = l.sheet.Verdict.Level
+		}
+	}
+	if level == health.Healthy {
+		return errors.Join(unseen...)
+	}
+	return exit.Verdict(level)
+}

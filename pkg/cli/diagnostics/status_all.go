@@ -1,0 +1,99 @@
+package diagnostics
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// several is the namespace, if no cluster is named and it holds more than one;
+// "" otherwise.
+func several(ctx context.Context, f *command.Factory, args []string) (string, error) {
+	if len(args) > 0 {
+		return "", nil
+	}
+	namespace, store, err := f.Here()
+	if err != nil {
+		return "", err
+	}
+	clusters, err := store.ListClusters(ctx, namespace, "")
+	if len(clusters) == 0 && errors.Is(err, kube.ErrDamaged) {
+		return "", nil // what looks for the only one says more
+	}
+	if len(clusters) < 2 {
+		return "", err
+	}
+	return namespace, nil
+}
+
+// runStatusOfAll lists the clusters of a namespace or of all, and what is wrong
+// with any of them. One record that can't be read hides no other.
+func runStatusOfAll(ctx context.Context, f *command.Factory, out *printer.Output, namespace string, watch bool,
+	timeout time.Duration) error {
+	store, err := f.Clients.Store(kube.DryRunClient)
+	if err != nil {
+		return err
+	}
+	for {
+		clusters, damaged := store.ListClusters(ctx, namespace, "")
+		if damaged != nil && !errors.Is(damaged, kube.ErrDamaged) {
+			return damaged
+		}
+		looks, err := looks(ctx, f, clusters, timeout, func(*v1alpha1.DatabaseCluster) bool { return true })
+		if err != nil {
+			return err
+		}
+		if err := showAll(ctx, f, out, namespace, looks, watch); err != nil {
+			return err
+		}
+		if damaged != nil || !watch {
+			return errors.Join(damaged, worst(looks))
+		}
+		select {
+		case <-ctx.Done():
+			return exit.Outcome(exit.Interrupted)
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+func showAll(ctx context.Context, f *command.Factory, out *printer.Output, namespace string, looks []clusterLook, watch bool) error {
+	if !out.Human() {
+		var sheets []statusSheet
+		for _, l := range looks {
+			if l.sheet != nil {
+				sheets = append(sheets, *l.sheet)
+			}
+		}
+		return out.Print(f.Results(), "ClusterStatusList", printer.List[statusSheet]{Items: sheets})
+	}
+	if len(looks) == 0 {
+		f.NoResources(namespace)
+		return nil
+	}
+	pods, err := memberPods(ctx, f, namespace)
+	if err != nil {
+		return err
+	}
+	clusters, states := make([]v1alpha1.DatabaseCluster, len(looks)), make([]string, len(looks))
+	for i, l := range looks {
+		clusters[i], states[i] = *l.target.Cluster, l.state()
+	}
+	all := namespace == metav1.NamespaceAll
+	return redraw(f, watch, func(w io.Writer) error {
+		if err := clusterTable(f, clusters, pods, states, all, out).Print(w, ""); err != nil {
+			return err
+		}
+		printProblems(w, f.OutPalette(), looks, all)
+		return nil
+	})
+}

@@ -1,0 +1,76 @@
+package diagnostics
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+)
+
+// TestStatusTellsDrift: members that another version rendered are named with
+// what changes that, but not while an operation is about to.
+func TestStatusTellsDrift(t *testing.T) {
+	t.Parallel()
+	c := &v1alpha1.DatabaseCluster{}
+	c.Name, c.Spec.Version = "my-db", "1.0.0"
+	s := ops.State{Cluster: c, Rendering: "new", Kube: kube.Facts{Members: []kube.Member{
+		{Name: "my-db-1", Workload: kube.Workload{Exists: true, Version: "1.0.0", Rendering: "old"}},
+		{Name: "my-db-2", Workload: kube.Workload{Exists: true, Version: "1.0.0", Rendering: "new"}}}}}
+	says := func() bool {
+		var out bytes.Buffer
+		if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(), printer.NewTables()); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(out.String(), "Rendered otherwise:     my-db-1; kubectl dbop restart my-db renders them as this version does\n")
+	}
+	if !says() {
+		t.Error("it is not told")
+	}
+	s.Operation = &v1alpha1.Operation{}
+	if says() {
+		t.Error("it is told of a cluster that is changing")
+	}
+}
+
+// TestStatusWithoutRights: what Kubernetes says is shown of members that may not
+// be asked, none of them counts as unreachable, and the exit code says that a right is missing.
+func TestStatusWithoutRights(t *testing.T) {
+	t.Parallel()
+	c := &v1alpha1.DatabaseCluster{}
+	c.Name, c.Spec.Version, c.Spec.Members = "my-db", "1.0.0", 1
+	s := ops.State{Cluster: c, Unasked: `user "ada" may not get secrets shop/my-db-admin-tls`, Kube: kube.Facts{Members: []kube.Member{
+		{Name: "my-db-1", Workload: kube.Workload{Exists: true}, Pod: kube.Pod{Exists: true, Running: true, Ready: true, Node: "n1"}}}}}
+	sheet := newStatusSheet(opstest.Engine{}, s)
+	var out bytes.Buffer
+	if err := sheet.print(&out, printer.Palette{}, time.Now(), printer.NewTables()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"UNKNOWN", "1 of 1 pods are ready", `user "ada" may not get secrets`, "my-db-1   <unknown>", "n1"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "unreachable") || sheet.Members[0].Health != "" {
+		t.Errorf("it calls a member unreachable:\n%s", out.String())
+	}
+	if said := exit.Verdict(sheet.Verdict.Level); exit.Code(t.Context(), said) != exit.Forbidden {
+		t.Errorf("exit code %v", said)
+	}
+}
+
+func TestShareOfQuota(t *testing.T) {
+	t.Parallel()
+	if got := share(1<<30, 2<<30); got != "50%" {
+		t.Errorf("half of it: %q", got)
+	}
+	if got := share(1<<30, 0); got != "" {
+		t.Errorf("no quota: %q", got)
+	}
+}

@@ -1,0 +1,3 @@
+// Package engines holds the commands about database products, and those that
+// only some products have.
+package engines

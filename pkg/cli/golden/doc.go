@@ -1,0 +1,2 @@
+// Package golden compares what a test saw with a file.
+package golden

@@ -1,0 +1,121 @@
+package helpercmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+)
+
+// NewHelper is the tool's side inside pods. It is no interface for people.
+func NewHelper(f *command.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:    "helper",
+		Short:  "Run the parts of this tool that run in pods",
+		Long:   "Run the parts of this tool that run in pods. The tool calls them itself.",
+		Hidden: true,
+		Args:   cobra.ArbitraryArgs,
+		RunE:   command.ParentOnly,
+	}
+	cmd.AddCommand(newHelperServe(f), newHelperLoad(f), newHelperInstall(), newHelperExamine(f), newHelperCopy(),
+		newHelperMeasure())
+	return cmd
+}
+
+func newHelperServe(f *command.Factory) *cobra.Command {
+	o := helper.ServeOptions{Open: func(name, path string) (engine.SnapshotFacts, error) {
+		e, err := f.EngineNamed(name)
+		if err != nil {
+			return engine.SnapshotFacts{}, err
+		}
+		return e.OpenSnapshot(path, true)
+	}}
+	cmd := &cobra.Command{
+		Use:   "serve --root DIR --listen ADDRESS",
+		Short: "Serve a directory as a repository",
+		Long:  "Serve a directory as a repository, on the loopback of a pod.",
+		Example: `  # Serve a mounted volume
+  kubectl dbop helper serve --root /repository --listen 127.0.0.1:8600`,
+		Args: command.Arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Root == "" || o.Listen == "" {
+				return exit.Misuse("--root and --listen are required")
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&o.Root, "root", "", "Directory of the repository.")
+	cmd.Flags().StringVar(&o.Listen, "listen", "", "Loopback address with port.")
+	return cmd
+}
+
+func newHelperLoad(f *command.Factory) *cobra.Command {
+	o := helper.LoadOptions{Output: f.Verbatim}
+	var unlock, imprint string
+	cmd := &cobra.Command{
+		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
+		Short: "Receive a backup and make a data directory of it",
+		Long:  "Receive a backup on the loopback of a pod, and make a data directory of it with the command.",
+		Example: `  # Receive a backup for one member
+  kubectl dbop helper load --listen 127.0.0.1:8601 --into /data/new --staging /data/tmp --operation op1 -- etcdutl snapshot restore {file} --data-dir {out}`,
+		Args: command.Arguments(1, 256, "the COMMAND"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Listen == "" || o.Into == "" || o.Staging == "" || o.Operation == "" {
+				return exit.Misuse("--listen, --into, --staging and --operation are required")
+			}
+			o.Command = args
+			if unlock != "" {
+				e, err := f.EngineNamed(unlock)
+				if err != nil {
+					return err
+				}
+				u, ok := e.(engine.Unlocker)
+				if !ok {
+					return exit.Misuse("data of %s can't be unlocked", unlock)
+				}
+				o.Finish = u.Unlock
+			}
+			if imprint != "" {
+				e, err := f.EngineNamed(imprint)
+				if err != nil {
+					return err
+				}
+				i, ok := e.(engine.Imprinter)
+				if !ok {
+					return exit.Misuse("data of %s can't be described", imprint)
+				}
+				o.Imprint = i.Imprint
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&o.Listen, "listen", "", "Loopback address with port.")
+	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
+	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
+	cmd.Flags().StringVar(&unlock, "unlock", "", "Engine whose data is to demand no credentials, for copies that nobody else reaches.")
+	cmd.Flags().StringVar(&imprint, "imprint", "", "Engine that describes the finished data, for the answer.")
+	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
+	return cmd
+}
+
+func newHelperInstall() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "install --to PATH",
+		Short: "Copy this program to a path",
+		Long:  "Copy this program to a path, for images without a shell.",
+		Example: `  # Copy this program into a shared volume
+  kubectl dbop helper install --to /dbop/kubectl-dbop`,
+		Args: command.Arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			if to == "" {
+				return exit.Misuse("--to is required")
+			}
+			return helper.Install(to)
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "Path of the copy.")
+	return cmd
+}

@@ -1,0 +1,2 @@
+// Package operatorcmd holds the commands about the operator.
+package operatorcmd

@@ -1,0 +1,75 @@
+package operatorcmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+)
+
+func NewOperator(f *command.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "operator",
+		Short: "Have clusters looked after by a Deployment",
+		Long: `Have clusters looked after by a Deployment of this very binary. It carries out the same operations as the
+commands do, for objects of kind DatabaseCluster.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: command.ParentOnly,
+	}
+	cmd.AddCommand(newOperatorInstall(f), newOperatorUpgrade(f), newOperatorUninstall(f), newOperatorStatus(f),
+		newOperatorAdopt(f), newOperatorRelease(f), newOperatorRun(f))
+	return cmd
+}
+
+func newOperatorRun(f *command.Factory) *cobra.Command {
+	c := command.OperatorConfig{Engines: f.Engines, Tool: f.Build.Version, Log: f.Verbatim}
+	var helper string
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Be the operator",
+		Long: `Be the operator: look after every DatabaseCluster until told to stop. This is what the Deployment runs; from a
+terminal it works too, with the rights of whoever runs it.`,
+		Example: `  # Look after the clusters of one namespace
+  kubectl dbop operator run --watch my-namespace`,
+		Args: command.Arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Operate == nil {
+				return exit.Misuse("this build has no operator")
+			}
+			if c.Workers < 1 {
+				return exit.Misuse("--workers must be at least 1")
+			}
+			var err error
+			if c.Rest, err = f.RestConfig(); err != nil {
+				return err
+			}
+			if c.Namespace == "" {
+				if c.Namespace, err = f.Namespace(); err != nil {
+					return err
+				}
+			}
+			c.HelperImage, c.FailPoint = f.HelperImage(helper, nil), f.FailPoint()
+			return operate(cmd.Context(), f, c)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&c.Watched, "watch", nil, "Namespace to look after; may be repeated. All, if none is named.")
+	flags.StringVar(&c.Namespace, "lease-namespace", "", "Namespace of the heartbeat lease; the current one if not set.")
+	flags.BoolVar(&c.Elect, "elect", true, "Let one of several replicas act, by the heartbeat lease.")
+	flags.BoolVar(&c.ClusterIssuers, "allow-cluster-issuers", false, "Let custom resources name a ClusterIssuer, or an issuer of another group, to sign their authority.")
+	flags.StringVar(&c.MetricsAddress, "metrics-address", ":8080", "Where Prometheus finds metrics; 0 for nowhere.")
+	flags.StringVar(&c.HealthAddress, "health-address", ":8081", "Where /healthz and /readyz are; 0 for nowhere.")
+	flags.IntVar(&c.Workers, "workers", 16, "How many clusters are worked on at once.")
+	flags.StringVar(&helper, "helper-image", "", "Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")
+	return cmd
+}
+
+// operate runs until the first signal, and then ends in order.
+func operate(ctx context.Context, f *command.Factory, c command.OperatorConfig) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer f.Gently(cancel)()
+	return f.Operate(ctx, c)
+}
