@@ -1,0 +1,112 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Choose returns who of those that reported shall be the primary, and why, or "" and what is missing. It is a pure
+// function of the document, so that every member judges an appointment alike.
+func Choose(d *Document) (MemberID, string) {
+	if missing := incomplete(d); missing != "" {
+		return "", missing
+	}
+	var best MemberID
+	for _, id := range d.Data() {
+		if _, reported := d.Reports[id]; reported && (best == "" || better(d, id, best)) {
+			best = id
+		}
+	}
+	switch {
+	case best == "":
+		return "", "no member reported its position"
+	case len(d.Holds) > 0 && best != d.Primary:
+		return "", fmt.Sprintf("a hold allows no other primary than %s", d.Primary)
+	}
+	if lag := lag(d, best); lag > d.Settings.MaxLag && !acknowledged(d) {
+		return "", fmt.Sprintf("%s lacks %d bytes of what the last primary published, more than maxLag (%d): force a failover "+
+			"to give them up", best, lag, d.Settings.MaxLag)
+	}
+	return best, "it holds the most"
+}
+
+// better compares two members that reported. The position counts first; among equals a planned target, then the last
+// primary, then who stays, then the order of names.
+func better(d *Document, id, than MemberID) bool {
+	if c := d.Reports[id].Position.Compare(d.Reports[than].Position); c != 0 {
+		return c > 0
+	}
+	return rank(d, id) > rank(d, than)
+}
+
+func rank(d *Document, id MemberID) int {
+	switch {
+	case d.Intent != nil && d.Intent.Target == id:
+		return 3
+	case d.Members[id].Leaving:
+		return 0
+	case d.Primary == id:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// incomplete returns "" if those that reported hold, together, every write that was acknowledged under a set in force,
+// or who is missing. Of N standbys W had to acknowledge: R that reported hold each such write if R + W > N.
+func incomplete(d *Document) string {
+	for _, set := range d.InForce {
+		if set.Need == 0 || reported(d, set.Primary) {
+			continue
+		}
+		var absent []string
+		for _, s := range set.Standbys {
+			if !reported(d, s) {
+				absent = append(absent, string(s.Member))
+			}
+		}
+		if r := len(set.Standbys) - len(absent); r+set.Need <= len(set.Standbys) {
+			return fmt.Sprintf("acknowledged writes may be on %s alone: %s did not report, nor did %s, the primary of then",
+				strings.Join(absent, " or "), strings.Join(absent, ", "), set.Primary.Member)
+		}
+	}
+	return ""
+}
+
+// reported says that this very copy of the data was reported.
+func reported(d *Document, s Standby) bool {
+	r, ok := d.Reports[s.Member]
+	return ok && r.Volume == s.Volume
+}
+
+// acknowledged says that every write that was acknowledged is on a standby that had to acknowledge it.
+func acknowledged(d *Document) bool {
+	return len(d.InForce) > 0 && !slices.ContainsFunc(d.InForce, func(s SyncSet) bool { return s.Need == 0 })
+}
+
+func lag(d *Document, id MemberID) uint64 {
+	if at := d.Reports[id].Position.Offset; at < d.Published.Offset {
+		return d.Published.Offset - at
+	}
+	return 0
+}
+
+// FitTarget returns nil if a switchover to a member may begin, as far as the document tells.
+func FitTarget(d *Document, target MemberID) error {
+	m, known := d.Members[target]
+	switch {
+	case !known || m.Witness:
+		return refuse("%s holds no data", target)
+	case target == d.Primary:
+		return refuse("%s is the primary", target)
+	case m.Leaving || m.Volume == "":
+		return refuse("%s leaves, or has no copy of the data yet", target)
+	case len(d.Holds) > 0:
+		return refuse("a hold allows no other primary than %s: end it first", d.Primary)
+	}
+	if set := d.Set(); set.Need > 0 && !slices.Contains(set.Standbys, d.standby(target)) {
+		return refuse("%s is not in the synchronous set", target)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package protocol
+
+import "slices"
+
+// Founder is one of the first members.
+type Founder struct {
+	ID      MemberID `json:"id"`
+	Witness bool     `json:"witness,omitempty"`
+}
+
+// Found is the first entry of a group. All first members propose the same.
+type Found struct {
+	Token    string    `json:"token"`
+	Founders []Founder `json:"founders"`
+	Settings Settings  `json:"settings"`
+}
+
+// Kind names the entry.
+func (*Found) Kind() string { return "found" }
+
+func (e *Found) apply(d *Document) error {
+	if d.Token != "" {
+		return refuse("the group was founded with token %s", d.Token)
+	}
+	if err := e.Settings.Check(); err != nil {
+		return refuse("%v", err)
+	}
+	d.Token, d.Settings = e.Token, e.Settings
+	d.Members = map[MemberID]Member{}
+	for _, f := range e.Founders {
+		d.Members[f.ID] = Member{Witness: f.Witness}
+	}
+	return nil
+}
+
+// Joined tells the group of a start of a member's agent.
+type Joined struct {
+	Member MemberID `json:"member"`
+	Start  uint64   `json:"start"`
+	Level  int      `json:"level"`
+}
+
+// Kind names the entry.
+func (*Joined) Kind() string { return "joined" }
+
+func (e *Joined) apply(d *Document) error {
+	m, known := d.Members[e.Member]
+	if !known || e.Start <= m.Start {
+		return refuse("start %d of %s is not above %d", e.Start, e.Member, m.Start)
+	}
+	m.Start, m.Level = e.Start, e.Level
+	d.Members[e.Member] = m
+	return nil
+}
+
+// GrantInit allows one member to make the database. It needs the word of every first member that it is there: an
+// emptied majority can't found a second database beside the one that an absent member holds.
+type GrantInit struct {
+	Member MemberID `json:"member"`
+	Number uint64   `json:"number"`
+}
+
+// Kind names the entry.
+func (*GrantInit) Kind() string { return "grantInit" }
+
+func (e *GrantInit) apply(d *Document) error {
+	if d.System != "" || d.Grant != "" || e.Number != d.Granted+1 {
+		return refuse("the database %q exists, or %q may make it", d.System, d.Grant)
+	}
+	if m, known := d.Members[e.Member]; !known || m.Witness {
+		return refuse("%s holds no data", e.Member)
+	}
+	for id, m := range d.Members {
+		if m.Start == 0 {
+			return refuse("%s has not joined yet", id)
+		}
+	}
+	d.Grant, d.Granted = e.Member, e.Number
+	return nil
+}
+
+// RevokeInit takes a grant back that was not followed by Initialised. It comes on request only.
+type RevokeInit struct {
+	Number uint64 `json:"number"`
+}
+
+// Kind names the entry.
+func (*RevokeInit) Kind() string { return "revokeInit" }
+
+func (e *RevokeInit) apply(d *Document) error {
+	if d.System != "" || d.Grant == "" || e.Number != d.Granted {
+		return refuse("grant %d is not open", e.Number)
+	}
+	d.Grant = ""
+	return nil
+}
+
+// Initialised names the database that the granted member made.
+type Initialised struct {
+	Member MemberID `json:"member"`
+	Number uint64   `json:"number"`
+	System string   `json:"system"`
+	Volume string   `json:"volume"`
+}
+
+// Kind names the entry.
+func (*Initialised) Kind() string { return "initialised" }
+
+func (e *Initialised) apply(d *Document) error {
+	if d.System != "" || d.Grant != e.Member || e.Number != d.Granted {
+		return refuse("%s has no open grant %d", e.Member, e.Number)
+	}
+	m := d.Members[e.Member]
+	m.Volume = e.Volume
+	d.Members[e.Member] = m
+	d.System, d.Primary = e.System, e.Member
+	return nil
+}
+
+// Cloned names a copy of the data that a member has made anew, once it is whole.
+type Cloned struct {
+	Member MemberID `json:"member"`
+	Volume string   `json:"volume"`
+}
+
+// Kind names the entry.
+func (*Cloned) Kind() string { return "cloned" }
+
+func (e *Cloned) apply(d *Document) error {
+	m, known := d.Members[e.Member]
+	switch {
+	case !known || m.Witness || d.System == "":
+		return refuse("%s holds no data", e.Member)
+	case m.Volume == e.Volume:
+		return refuse("the copy of %s is known", e.Member)
+	case d.Primary == e.Member && (d.Phase == Appointed || d.Phase == Serving):
+		return refuse("%s is the primary", e.Member)
+	}
+	m.Volume = e.Volume
+	d.Members[e.Member] = m
+	delete(d.Reports, e.Member)
+	return nil
+}
+
+// EndIncarnation ends the group for good, for the incarnation with the token of its successor.
+type EndIncarnation struct {
+	Successor string `json:"successor"`
+}
+
+// Kind names the entry.
+func (*EndIncarnation) Kind() string { return "endIncarnation" }
+
+func (e *EndIncarnation) apply(d *Document) error {
+	if e.Successor == "" || e.Successor == d.Token {
+		return refuse("a successor needs a token of its own")
+	}
+	d.Successor = e.Successor
+	return nil
+}
+
+// Recovered returns the document with which a new incarnation begins at one member that survived. Its document may be
+// older than the last primary, whose lease may still run. So it serves for nobody, and the new leader seals it a whole
+// lease after its own start.
+func (d *Document) Recovered(token string, survivor MemberID) Document {
+	recovered := *d
+	recovered.Token, recovered.Successor = token, ""
+	recovered.Members = map[MemberID]Member{survivor: d.Members[survivor]}
+	for id := range d.Members {
+		if id != survivor {
+			recovered.Removed = append(slices.Clone(recovered.Removed), id)
+		}
+	}
+	slices.Sort(recovered.Removed)
+	recovered.Voters, recovered.OfferedVote = []MemberID{survivor}, ""
+	recovered.Reports, recovered.Intent, recovered.Holds = nil, nil, nil
+	recovered.InForce = nil // whoever asks for a recovery was told what may be lost
+	recovered.Phase, recovered.Primary, recovered.Lease = Serving, "", d.Settings.Timing.Lease
+	return recovered
+}

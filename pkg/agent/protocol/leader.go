@@ -1,0 +1,156 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+const (
+	// reportTime is how long the leader waits for reports of members that it hears of.
+	reportTime = time.Second
+	// preferTime is how long it waits for the last primary after a restart of all.
+	preferTime = 30 * time.Second
+	// contactTime is how long a member counts as present after it was heard of.
+	contactTime = 3 * time.Second
+)
+
+// lead does the duties of the leader of the group.
+func (n *Node) lead() {
+	if !n.leading {
+		return
+	}
+	d := &n.doc
+	switch {
+	case d.Token == "":
+		if n.founder != nil {
+			n.propose("found", n.founder)
+		}
+		return
+	case d.Successor != "":
+		return
+	case d.System == "":
+		n.grant()
+	}
+	n.seal()
+	n.appoint()
+	n.changeVotes()
+	for _, id := range slices.Sorted(maps.Keys(d.Members)) {
+		if Removable(d, id) == nil {
+			n.propose("remove "+string(id), &RemoveMember{Member: id})
+		}
+	}
+	for id, h := range d.Holds {
+		if h.For > 0 && n.now.Sub(max(n.holdSeen[id], n.ledSince)) >= h.For {
+			n.propose("hold "+id, &EndHold{ID: id})
+		}
+	}
+}
+
+// grant lets the first member by name make the database, once every first member was heard of.
+func (n *Node) grant() {
+	data := n.doc.Data()
+	if n.doc.Grant == "" && len(data) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(n.doc.Members)), func(m Member) bool {
+		return m.Start == 0
+	}) {
+		n.propose("grant", &GrantInit{Member: data[0], Number: n.doc.Granted + 1})
+	}
+}
+
+// seal ends a generation that was released, or whose lease is over. The lease is counted from when this agent learnt of
+// the last renewal, which is later than the primary sent it; after a start of this agent, from that start.
+func (n *Node) seal() {
+	d := &n.doc
+	due := false
+	switch d.Phase {
+	case Founding:
+		due = d.System != ""
+	case Released:
+		due = true
+	case Appointed, Serving:
+		due = n.now.Sub(n.leaseSeen) >= d.Lease
+	}
+	if due {
+		n.propose(fmt.Sprintf("seal %d", d.Generation), &Seal{Generation: d.Generation + 1, LeaseNumber: d.LeaseNumber})
+	}
+}
+
+// appoint chooses among those that reported.
+func (n *Node) appoint() {
+	d := &n.doc
+	if d.Phase != Sealed {
+		n.blocked = ""
+		return
+	}
+	since := max(n.sealSeen, n.ledSince)
+	if n.now.Sub(since) < reportTime && n.awaitsReports() {
+		return
+	}
+	last, known := d.Members[d.Primary]
+	if _, reported := d.Reports[d.Primary]; !n.witnessed && known && last.Volume != "" && !reported && n.now.Sub(since) < preferTime {
+		n.blocked = fmt.Sprintf("all members started anew: waiting for %s, the last primary", d.Primary)
+		return
+	}
+	best, why := Choose(d)
+	if best == "" {
+		n.blocked = why
+		return
+	}
+	n.blocked = ""
+	n.propose(fmt.Sprintf("appoint %d", d.Generation), &Appoint{
+		Member: best, Generation: d.Generation, Timeline: max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1,
+		Set: FirstSet(d, best),
+	})
+}
+
+func highest(reports map[MemberID]Report) (timeline uint64) {
+	for _, r := range reports {
+		timeline = max(timeline, r.Position.Timeline)
+	}
+	return timeline
+}
+
+// awaitsReports says whether a member that was heard of has not reported yet.
+func (n *Node) awaitsReports() bool {
+	return slices.ContainsFunc(n.doc.Data(), func(id MemberID) bool {
+		_, reported := n.doc.Reports[id]
+		heard, ever := n.contact[id]
+		return !reported && n.doc.Members[id].Volume != "" && (id == n.id || ever && n.now.Sub(heard) < contactTime)
+	})
+}
+
+// changeVotes gives and takes votes. A primary that is the sole voter gives its guard a deadline before another votes.
+func (n *Node) changeVotes() {
+	d := &n.doc
+	if n.now.Sub(n.ledSince) < contactTime || len(d.Voters) == 0 {
+		return
+	}
+	gone := map[MemberID]time.Duration{}
+	for id := range d.Members {
+		if idle := n.now.Sub(max(n.contact[id], n.ledSince)); id != n.id && idle >= contactTime {
+			gone[id] = idle
+		}
+	}
+	change := NextVote(d, gone)
+	if _, offered := d.Members[d.OfferedVote]; offered && change.Give == "" && change.Take == "" {
+		n.propose("offer", &OfferVote{})
+		return
+	}
+	switch {
+	case change.Take != "":
+		n.throttled("take "+string(change.Take), TakeVote{Member: change.Take})
+	case change.Give == "":
+	case d.OfferedVote != change.Give:
+		n.propose("offer "+string(change.Give), &OfferVote{Member: change.Give})
+	case d.Phase != Serving || d.Bounded:
+		n.throttled("give "+string(change.Give), GiveVote{Member: change.Give})
+	}
+}
+
+func (n *Node) throttled(key string, e Effect) {
+	if last, asked := n.proposed[key]; !asked || n.now.Sub(last) >= n.retry() {
+		n.proposed[key] = n.now
+		n.emit(e)
+	}
+}

@@ -1,0 +1,294 @@
+package simulation
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// record is an entry of the group's log. voters is the configuration after it.
+type record struct {
+	term   uint64
+	entry  protocol.Entry
+	voters uint
+}
+
+// seen is what a member remembers of another: its last start and the most of its log.
+type seen struct {
+	start, nonce uint64
+	term         uint64
+	length       int
+}
+
+const electionTimeout = time.Second
+
+// linked says whether two members reach each other in both directions.
+func (w *world) linked(a, b *member) bool {
+	return !w.cut[a.number][b.number] && !w.cut[b.number][a.number]
+}
+
+// send delivers something to another member, unless it is lost.
+func (m *member) send(to *member, deliver func()) {
+	w := m.world
+	if w.cut[m.number][to.number] || w.loss > 0 && w.chance(w.loss) || m.hung() > 3*time.Second {
+		return
+	}
+	life, from := to.life, m.proof()
+	w.after(w.between(time.Millisecond, 30*time.Millisecond), func() { to.when(life, func() { to.receive(m, from, deliver) }) })
+}
+
+// proof is what a connection proves before the first message.
+func (m *member) proof() seen {
+	return seen{start: m.disk.start, nonce: m.nonce, term: m.lastTerm(), length: len(m.disk.log)}
+}
+
+// receive refuses who comes back with an older start or with less log than it acknowledged.
+func (m *member) receive(from *member, proof seen, deliver func()) {
+	if m.hung() > 3*time.Second {
+		return
+	}
+	known := &m.disk.seen[from.number]
+	older := proof.start < known.start || proof.start == known.start && proof.nonce != known.nonce
+	less := proof.term < known.term || proof.term == known.term && proof.length < known.length
+	if known.start != 0 && m.world.mistake != rollbackAccepted && (older || proof.start > known.start && less) {
+		from.refused = true
+		return
+	}
+	if proof.start >= known.start && !less {
+		*known = proof
+	}
+	deliver()
+}
+
+func (m *member) lastTerm() uint64 {
+	if len(m.disk.log) == 0 {
+		return 0
+	}
+	return m.disk.log[len(m.disk.log)-1].term
+}
+
+func (m *member) voters() uint {
+	if len(m.disk.log) == 0 {
+		return 0
+	}
+	return m.disk.log[len(m.disk.log)-1].voters
+}
+
+// elect makes a member the leader if a majority agrees.
+func (m *member) elect() {
+	w := m.world
+	term := m.disk.term + 1
+	granted := uint(0)
+	for _, v := range w.members {
+		if m.voters()&(1<<v.number) == 0 {
+			continue
+		}
+		if v == m {
+			granted |= 1 << v.number
+			continue
+		}
+		if !v.up() || v.hung() > 0 || !w.linked(m, v) || w.now-v.heard < electionTimeout {
+			continue
+		}
+		if v.disk.term > m.disk.term {
+			m.disk.term = v.disk.term // it asks again with a higher one
+			return
+		}
+		if v.lastTerm() > m.lastTerm() || v.lastTerm() == m.lastTerm() && len(v.disk.log) > len(m.disk.log) {
+			continue
+		}
+		refused := true
+		v.receive(m, m.proof(), func() { m.receive(v, v.proof(), func() { refused = false }) })
+		if !refused {
+			granted |= 1 << v.number
+		}
+	}
+	if 2*bits.OnesCount(granted) <= bits.OnesCount(m.voters()) {
+		return
+	}
+	for _, v := range w.members {
+		if granted&(1<<v.number) != 0 {
+			v.disk.term = term
+			v.follow()
+		}
+	}
+	w.logf("%s leads the group in term %d", m.id, term)
+	m.leader = true
+	m.match = make([]int, len(w.members))
+	m.acked = make([]time.Duration, len(w.members))
+	for i := range m.acked {
+		m.acked[i] = w.now
+	}
+	m.append(nil, m.voters())
+	m.step(protocol.Led{Leading: true})
+}
+
+func (m *member) follow() {
+	if m.leader {
+		m.leader = false
+		m.step(protocol.Led{})
+	}
+}
+
+// append adds an entry to the log of the leader.
+func (m *member) append(e protocol.Entry, voters uint) {
+	m.disk.log = append(m.disk.log, record{term: m.disk.term, entry: e, voters: voters})
+	m.replicate()
+	m.commitAgreed()
+}
+
+// configure changes the votes, one change at a time.
+func (m *member) configure(voters uint) {
+	for i := m.commit; i < len(m.disk.log); i++ {
+		if i == 0 || m.disk.log[i].voters != m.disk.log[i-1].voters {
+			return
+		}
+	}
+	if m.leader && m.commit > 0 && m.disk.log[m.commit-1].term == m.disk.term && voters != m.voters() && voters != 0 {
+		m.append(&protocol.Configured{Voters: m.world.ids(voters)}, voters)
+	}
+}
+
+func (m *member) replicate() {
+	w := m.world
+	for _, to := range w.members {
+		if to == m || !w.concerns(m, to) {
+			continue
+		}
+		term, log, commit := m.disk.term, m.disk.log[:len(m.disk.log):len(m.disk.log)], m.commit
+		m.send(to, func() { to.accept(m, term, log, commit) })
+	}
+}
+
+// concerns says whether a leader knows of a member.
+func (w *world) concerns(leader, to *member) bool {
+	_, known := leader.agent.Document().Members[to.id]
+	return known || leader.voters()&(1<<to.number) != 0
+}
+
+func (m *member) accept(leader *member, term uint64, log []record, commit int) {
+	w := m.world
+	if left := m.hung(); left > 0 {
+		life := m.life
+		w.after(m.hungUntil-w.now, func() { m.when(life, func() { m.accept(leader, term, log, commit) }) })
+		return
+	}
+	if term < m.disk.term {
+		newer := m.disk.term
+		m.send(leader, func() {
+			if newer > leader.disk.term {
+				leader.disk.term = newer
+				leader.follow()
+			}
+		})
+		return
+	}
+	m.disk.term = term
+	m.follow()
+	m.heard, m.leaderHint = w.now, leader
+	if n := min(len(m.disk.log), len(log)); n == 0 || m.disk.log[n-1].term != log[n-1].term || len(log) > len(m.disk.log) {
+		m.disk.log = log
+	}
+	m.commit = max(m.commit, min(commit, len(log)))
+	m.applyAgreed()
+	length := len(log)
+	m.send(leader, func() {
+		if leader.leader && leader.disk.term == term {
+			leader.match[m.number] = max(leader.match[m.number], length)
+			leader.acked[m.number] = w.now
+			leader.commitAgreed()
+		}
+	})
+}
+
+// commitAgreed moves the commit index of a leader to what a majority stored.
+func (m *member) commitAgreed() {
+	if m.hung() > 0 {
+		return
+	}
+	for n := len(m.disk.log); n > m.commit && m.disk.log[n-1].term == m.disk.term; n-- {
+		voters, have := m.disk.log[len(m.disk.log)-1].voters, 0
+		for _, v := range m.world.members {
+			if voters&(1<<v.number) != 0 && (v == m || m.match[v.number] >= n) {
+				have++
+			}
+		}
+		if 2*have > bits.OnesCount(voters) {
+			m.commit = n
+			m.applyAgreed()
+			m.replicate()
+			return
+		}
+	}
+}
+
+func (m *member) applyAgreed() {
+	for life := m.life; m.applied < m.commit && m.life == life; {
+		m.applied++
+		if e := m.disk.log[m.applied-1].entry; e != nil {
+			m.world.apply(m, m.applied, e)
+			m.step(protocol.Applied{Index: uint64(m.applied), Entry: e})
+			m.note(e)
+		}
+	}
+}
+
+// group is what the Raft part of an agent does every now and then.
+func (m *member) group() {
+	w := m.world
+	switch {
+	case m.hung() > 0:
+	case m.leader:
+		fresh := 0
+		for _, v := range w.members {
+			if m.voters()&(1<<v.number) != 0 && (v == m || w.now-m.acked[v.number] < 2*electionTimeout) {
+				fresh++
+			}
+		}
+		if 2*fresh <= bits.OnesCount(m.voters()) && w.chance(0.1) { // it may take its time to notice
+			m.follow()
+			return
+		}
+		var present []protocol.MemberID
+		for _, v := range w.members {
+			if v != m && w.now-m.acked[v.number] < electionTimeout {
+				present = append(present, v.id)
+			}
+		}
+		m.step(protocol.Contact{Present: present})
+		if m.agent != nil && m.leader {
+			m.replicate()
+		}
+	case m.voters()&(1<<m.number) != 0 && w.now-m.heard > electionTimeout && w.chance(0.4):
+		m.elect()
+	}
+	for _, to := range w.members {
+		position := m.position()
+		if to != m && w.chance(0.3) {
+			m.send(to, func() { to.step(protocol.Received{Member: m.id, Position: position}) })
+		}
+	}
+}
+
+// propose takes an entry to the leader that the member knows of.
+func (m *member) propose(e protocol.Entry) {
+	if m.leader {
+		life := m.life
+		m.world.after(time.Millisecond, func() {
+			m.when(life, func() {
+				if m.leader {
+					m.append(e, m.voters())
+				}
+			})
+		})
+		return
+	}
+	if to := m.leaderHint; to != nil && to != m {
+		m.send(to, func() {
+			if to.leader {
+				to.append(e, to.voters())
+			}
+		})
+	}
+}

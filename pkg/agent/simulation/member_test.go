@@ -1,0 +1,477 @@
+package simulation
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+type row struct{ id, timeline uint64 }
+
+// disk is what survives a crash.
+type disk struct {
+	term     uint64
+	log      []record
+	start    uint64
+	floor    protocol.Generation
+	document protocol.Document
+	seen     []seen
+
+	system, volume string
+	rows           []row
+	unfit          string
+}
+
+// server is the database beside an agent.
+type server struct {
+	role       protocol.Role
+	generation protocol.Generation
+	upstream   *member
+	set        protocol.SyncSet
+	setAt      int
+	acked      int
+	draining   bool
+	flushed    protocol.Instant
+	// standbys are the offsets that standbys confirmed, and when.
+	standbys map[*member]confirmed
+	// orphaned is a server whose first process is dead.
+	orphaned bool
+}
+
+type confirmed struct {
+	volume string
+	offset int
+	at     time.Duration
+}
+
+// member is an agent, its guard, its server and its volume.
+type member struct {
+	world            *world
+	number           int
+	id               protocol.MemberID
+	witness, founder bool
+	rate             float64
+	offset           time.Duration
+	disk             disk
+	backup           *disk
+
+	// life changes when the agent dies: what was meant for the one before it is dropped.
+	life   int
+	nonce  uint64
+	agent  *protocol.Node
+	server server
+	job    int
+
+	armed, unlimited, killing bool
+	deadline                  protocol.Instant
+
+	leader          bool
+	commit, applied int
+	match           []int
+	acked           []time.Duration
+	heard           time.Duration
+	leaderHint      *member
+	refused         bool
+
+	frozenUntil, pausedUntil, hungUntil time.Duration
+}
+
+func (m *member) clock() protocol.Instant {
+	rate := m.rate
+	if m.world.mistake == fastLeader && m.leader && m.server.role != protocol.Primary {
+		return protocol.Instant(float64(m.world.now)*3 + float64(m.offset))
+	}
+	return protocol.Instant(float64(m.world.now)*rate + float64(m.offset))
+}
+
+func (m *member) up() bool {
+	return m.agent != nil && m.world.now >= m.frozenUntil && m.world.now >= m.pausedUntil
+}
+
+// hung is how long the disk has been hanging, or 0.
+func (m *member) hung() time.Duration {
+	if m.world.now < m.hungUntil {
+		return max(time.Nanosecond, m.world.now-m.hungSince())
+	}
+	return 0
+}
+
+func (m *member) hungSince() time.Duration { return m.hungUntil - hangTime }
+
+// when does something in the agent of one life, after a freeze if there is one.
+func (m *member) when(life int, do func()) {
+	w := m.world
+	if m.life != life || m.agent == nil {
+		return
+	}
+	if until := max(m.frozenUntil, m.pausedUntil); until > w.now {
+		w.after(until-w.now, func() { m.when(life, do) })
+		return
+	}
+	do()
+}
+
+// boot starts guard and agent; no process of the server runs.
+func (m *member) boot() {
+	w := m.world
+	if m.agent != nil {
+		return
+	}
+	m.life++
+	m.nonce = w.rng.Uint64()
+	if w.mistake != startRepeated || m.disk.start == 0 {
+		m.disk.start++
+	}
+	c := protocol.Config{
+		ID: m.id, Start: m.disk.start, LastIndex: uint64(len(m.disk.log)), Document: m.disk.document, Now: m.clock(),
+	}
+	if m.founder {
+		c.Founder = w.founder
+	}
+	m.agent = protocol.New(c)
+	m.applied = int(m.disk.document.Index)
+	m.commit, m.leader, m.heard, m.leaderHint = m.applied, false, w.now, nil
+	m.server, m.armed, m.killing, m.unlimited = server{}, false, false, false
+	m.job++
+	w.logf("%s starts, number %d", m.id, m.disk.start)
+	life := m.life
+	m.every(life, 100*time.Millisecond, m.tick)
+	m.every(life, 250*time.Millisecond, m.group)
+	m.always(life, 50*time.Millisecond, m.guard)
+	m.always(life, 60*time.Millisecond, m.write)
+	m.always(life, 40*time.Millisecond, m.stream)
+}
+
+// every repeats something in the agent; always repeats something beside it, which only a pause of all stops.
+func (m *member) every(life int, d time.Duration, do func()) {
+	m.world.after(m.world.between(d/2, d), func() {
+		m.when(life, func() {
+			do()
+			m.every(life, d, do)
+		})
+	})
+}
+
+func (m *member) always(life int, d time.Duration, do func()) {
+	w := m.world
+	w.after(w.between(d/2, d), func() {
+		if m.life != life || m.agent == nil {
+			return
+		}
+		if w.now >= m.pausedUntil {
+			do()
+		}
+		m.always(life, d, do)
+	})
+}
+
+// die ends every process of the pod.
+func (m *member) die() {
+	if m.agent == nil {
+		return
+	}
+	var d protocol.Document
+	raw, err := m.agent.Document().MarshalSnapshot()
+	if err == nil {
+		err = d.UnmarshalSnapshot(raw)
+	}
+	if err != nil {
+		m.world.fail("keep a snapshot: %v", err)
+	}
+	m.disk.document = d
+	if m.world.mistake == floorForgotten {
+		m.disk.floor = 0
+	}
+	m.agent, m.server, m.armed, m.leader = nil, server{}, false, false
+	m.life++
+	m.job++
+}
+
+func (m *member) restart(after time.Duration) {
+	m.die()
+	m.world.after(after, m.boot)
+}
+
+func (m *member) tick() {
+	m.observe()
+	m.step(protocol.Tick{})
+}
+
+func (m *member) timeline() uint64 {
+	if len(m.disk.rows) == 0 {
+		return 0
+	}
+	return m.disk.rows[len(m.disk.rows)-1].timeline
+}
+
+func (m *member) position() protocol.Position {
+	return protocol.Position{Timeline: m.timeline(), Offset: uint64(len(m.disk.rows))}
+}
+
+// observe tells the agent of the server.
+func (m *member) observe() {
+	s := &m.server
+	o := protocol.Server{
+		System: m.disk.system, Volume: m.disk.volume, Role: s.role, Generation: s.generation, Floor: m.disk.floor,
+		Position: m.position(), Flushed: s.flushed, Set: s.set.Version, SetAt: uint64(s.setAt), Unfit: m.disk.unfit,
+	}
+	if s.upstream != nil {
+		o.Upstream = s.upstream.id
+	}
+	if s.orphaned && m.world.mistake == backendsIgnored {
+		o.Role = protocol.Stopped
+	}
+	if s.role == protocol.Primary && m.hung() == 0 && !s.orphaned {
+		s.flushed = m.clock()
+	}
+	for _, r := range m.world.members {
+		if c, ok := s.standbys[r]; ok && m.world.now-c.at < time.Second {
+			o.Standbys = append(o.Standbys, protocol.Streaming{
+				Standby: protocol.Standby{Member: r.id, Volume: c.volume}, Flushed: uint64(c.offset),
+			})
+		}
+	}
+	m.step(protocol.Observed{Server: o})
+}
+
+// step gives the agent an event and does what it asks for.
+func (m *member) step(e protocol.Event) {
+	if m.agent == nil {
+		return
+	}
+	for _, effect := range m.agent.Step(m.clock(), e) {
+		switch effect := effect.(type) {
+		case protocol.Propose:
+			m.propose(effect.Entry)
+		case protocol.SetDeadline:
+			m.armed, m.deadline, m.unlimited = true, effect.At, effect.Unlimited
+		case protocol.Disarm:
+			m.armed = false
+		case protocol.Do:
+			m.start(effect.Job)
+		case protocol.GiveVote:
+			m.configure(m.voters() | 1<<m.world.find(effect.Member).number)
+		case protocol.TakeVote:
+			m.configure(m.voters() &^ (1 << m.world.find(effect.Member).number))
+		case protocol.StepDown:
+			m.leader = false
+		case protocol.Refuse:
+			m.world.logf("%s refuses: %s", m.id, effect.Why)
+		}
+	}
+}
+
+func (w *world) find(id protocol.MemberID) *member {
+	for _, m := range w.members {
+		if m.id == id {
+			return m
+		}
+	}
+	panic(fmt.Sprintf("no member %s", id))
+}
+
+// note keeps what must hold after an entry.
+func (m *member) note(e protocol.Entry) {
+	if r, ok := e.(*protocol.Reported); ok && m.id == r.Member && m.agent != nil {
+		if d := m.agent.Document(); d.Generation == r.Generation && d.Reports[m.id] == r.Report {
+			m.world.reported[m.id] = max(m.world.reported[m.id], r.Generation)
+		}
+	}
+}
+
+// guard kills everything once the deadline is over. It takes its time.
+func (m *member) guard() {
+	w := m.world
+	if !m.armed || m.unlimited || m.clock() < m.deadline || m.killing || w.mistake == guardSleeps {
+		return
+	}
+	m.killing = true
+	life := m.life
+	w.after(w.between(0, 1300*time.Millisecond), func() {
+		if m.life == life && m.armed && m.clock() >= m.deadline {
+			w.logf("the guard of %s kills the server", m.id)
+			m.restart(w.between(0, 300*time.Millisecond))
+		}
+		m.killing = false
+	})
+}
+
+// start runs a job; the one before it ends.
+func (m *member) start(job protocol.Job) {
+	w := m.world
+	m.job++
+	number, life := m.job, m.life
+	took := w.between(10*time.Millisecond, 300*time.Millisecond)
+	if job.Kind == protocol.StopFast {
+		m.server.draining = true
+	}
+	if w.mistake == cutPretended && job.Kind == protocol.Cut {
+		w.after(3*time.Second, func() {
+			if m.life == life {
+				m.server.upstream = nil
+			}
+		})
+		m.disk.floor = max(m.disk.floor, job.Generation)
+	}
+	var run func()
+	run = func() {
+		if m.life != life || m.job != number {
+			return
+		}
+		if wait := max(m.hungUntil, m.pausedUntil); wait > w.now {
+			w.after(wait-w.now, run)
+			return
+		}
+		m.perform(job)
+		m.when(life, func() {
+			m.observe()
+			m.step(protocol.Done{Job: job})
+		})
+	}
+	w.after(took, run)
+}
+
+func (m *member) perform(job protocol.Job) {
+	w, s := m.world, &m.server
+	switch job.Kind {
+	case protocol.Initialise:
+		w.systems++
+		m.disk.system, m.disk.volume, m.disk.rows = fmt.Sprintf("system %d", w.systems), m.newVolume(), nil
+	case protocol.Clone:
+		if p := w.find(job.Member); m.streamsFrom(p, job.Generation) {
+			m.disk.system, m.disk.volume, m.disk.unfit = p.disk.system, m.newVolume(), ""
+			m.disk.rows = append([]row(nil), p.disk.rows...)
+		}
+	case protocol.Follow:
+		m.attach(w.find(job.Member), job.Generation)
+	case protocol.Cut:
+		m.disk.floor = max(m.disk.floor, job.Generation)
+		s.upstream, s.generation = nil, 0
+		if s.role == protocol.Primary {
+			m.server = server{}
+		}
+	case protocol.Promote:
+		if !m.armed || !m.unlimited && m.clock() >= m.deadline {
+			return
+		}
+		m.server = server{
+			role: protocol.Primary, generation: job.Generation, set: job.Set, standbys: map[*member]confirmed{}, flushed: m.clock(),
+			acked: len(m.disk.rows),
+		}
+		m.add(job.Timeline)
+		m.server.setAt = len(m.disk.rows)
+		w.promoted(m)
+	case protocol.Load:
+		s.set, s.setAt = job.Set, len(m.disk.rows)
+	case protocol.StopFast:
+		m.drain()
+		m.server = server{}
+	case protocol.StopNow:
+		m.server = server{}
+	}
+}
+
+func (m *member) newVolume() string {
+	if m.world.mistake == volumeKept {
+		return string(m.id)
+	}
+	return fmt.Sprintf("%s %d", m.id, m.world.rng.Uint32())
+}
+
+func (m *member) add(timeline uint64) {
+	m.world.rows++
+	m.disk.rows = append(m.disk.rows, row{id: m.world.rows, timeline: timeline})
+}
+
+// streamsFrom says whether this member may stream from the server of another as of one generation.
+func (m *member) streamsFrom(p *member, g protocol.Generation) bool {
+	w := m.world
+	ready := p.agent != nil && w.now >= p.pausedUntil && p.server.role == protocol.Primary && w.linked(m, p)
+	return ready && (w.mistake == anyUpstream || p.server.generation == g && g >= m.disk.floor)
+}
+
+// attach makes the server a replica, rewound to the last row that both have.
+func (m *member) attach(p *member, g protocol.Generation) {
+	if m.server.role == protocol.Primary || !m.streamsFrom(p, g) {
+		return
+	}
+	common := sort.Search(min(len(m.disk.rows), len(p.disk.rows)), func(i int) bool { return m.disk.rows[i] != p.disk.rows[i] })
+	m.disk.rows = m.disk.rows[:common]
+	m.server = server{role: protocol.Replica, generation: g, upstream: p}
+}
+
+// stream takes rows from the upstream and confirms them.
+func (m *member) stream() {
+	w, p := m.world, m.server.upstream
+	if p == nil || m.server.role != protocol.Replica || m.hung() > 0 || !m.streamsFrom(p, m.server.generation) {
+		return
+	}
+	if g := p.server.generation; g < w.reported[m.id] {
+		w.fail("%s streams from %s in generation %d after its report for generation %d", m.id, p.id, g, w.reported[m.id])
+	}
+	n := len(m.disk.rows)
+	if n > len(p.disk.rows) || n > 0 && m.disk.rows[n-1] != p.disk.rows[n-1] {
+		return
+	}
+	m.disk.rows = append(m.disk.rows, p.disk.rows[n:]...)
+	c, generation := confirmed{volume: m.disk.volume, offset: len(m.disk.rows)}, p.server.generation
+	w.after(w.between(time.Millisecond, 20*time.Millisecond), func() {
+		if p.server.role == protocol.Primary && p.server.generation == generation && w.linked(m, p) {
+			c.at = w.now
+			p.server.standbys[m] = c
+			p.confirm()
+		}
+	})
+}
+
+// write adds a row where a server takes writes.
+func (m *member) write() {
+	if m.server.role != protocol.Primary || m.hung() > 0 {
+		return
+	}
+	if !m.server.draining && !m.world.lastMinutes() {
+		for range 1 + m.world.rng.IntN(3) {
+			m.add(m.timeline())
+		}
+	} else if !m.server.draining {
+		m.add(m.timeline())
+	}
+	m.confirm()
+}
+
+func (w *world) lastMinutes() bool { return w.calm }
+
+// confirm acknowledges rows that enough standbys hold.
+func (m *member) confirm() {
+	s := &m.server
+	if m.hung() > 0 || m.world.now < m.pausedUntil {
+		return
+	}
+	for s.acked < len(m.disk.rows) {
+		have := 0
+		for r, c := range s.standbys {
+			for _, b := range s.set.Standbys {
+				if b.Member == r.id && b.Volume == c.volume && c.offset > s.acked {
+					have++
+				}
+			}
+		}
+		if have < s.set.Need && m.world.mistake != setIgnored {
+			return
+		}
+		m.world.acknowledge(m, s.acked)
+		s.acked++
+	}
+}
+
+// drain hands the rest of the log to the standbys that stream, as a fast stop does.
+func (m *member) drain() {
+	m.add(m.timeline())
+	for _, r := range m.world.members {
+		if r.server.upstream == m && m.world.linked(m, r) && r.hung() == 0 {
+			r.stream()
+		}
+	}
+}
