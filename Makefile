@@ -68,7 +68,7 @@ e2e: failpoint cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REG
 .PHONY: torture
 torture: failpoint cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
 	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
-	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation -timeout 4h)
+	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Static checks, import rules included
