@@ -25,7 +25,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"status", ""}, []string{"my-db"}},
 		{[]string{"status", "my-db", ""}, nil},
 		{[]string{"status", "x"}, nil},
-		{[]string{"remove-member", "my-db", ""}, []string{"my-db-1", "my-db-2"}},
+		{[]string{"member", "remove", "my-db", ""}, []string{"my-db-1", "my-db-2"}},
 		{[]string{"create", "x", "--engine", ""}, []string{"fakedb"}},
 		{[]string{"upgrade", "my-db", "--version", "3.6"}, []string{"3.6.2"}},
 		{[]string{"backup", "describe", ""}, []string{id}},

@@ -121,7 +121,7 @@ func TestExitUnknown(t *testing.T) {
 	b.Cluster("my-db")
 	for _, args := range [][]string{
 		{"create", "a", "--engine", "oracle"}, {"create", "a", "--engine", "fakedb", "--version", "9.9"},
-		{"remove-member", "my-db", "my-db-9", "--yes"}, {"user", "delete", "my-db", "nobody", "--yes"}, {"credentials", "show", "my-db", "nobody"},
+		{"member", "remove", "my-db", "my-db-9", "--yes"}, {"user", "delete", "my-db", "nobody", "--yes"}, {"user", "show", "my-db", "nobody"},
 	} {
 		if r := b.Run(args...); r.Code != exit.Usage || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "\nhint: ") {
 			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Err)

@@ -17,7 +17,8 @@ func dryRuns(backup string) map[string][]string {
 	return map[string][]string{
 		"create":          {"create", "other", "--engine", "fakedb"},
 		"add-member":      {"add-member", "my-db"},
-		"remove-member":   {"remove-member", "my-db", "my-db-3"},
+		"member add":      {"member", "add", "my-db"},
+		"member remove":   {"member", "remove", "my-db", "my-db-3"},
 		"scale":           {"scale", "my-db", "--members", "5"},
 		"upgrade":         {"upgrade", "my-db", "--version", "3.6"},
 		"downgrade":       {"downgrade", "newer", "--version", "3.5"},
@@ -31,7 +32,7 @@ func dryRuns(backup string) map[string][]string {
 		"resume":          {"resume", "my-db"},
 		"cancel":          {"cancel", "my-db"},
 
-		"replace-member": {"replace-member", "my-db", "my-db-3", "--force"},
+		"member replace": {"member", "replace", "my-db", "my-db-3", "--force"},
 		"switchover":     {"switchover", "my-db", "--to", "my-db-2"},
 		"restart":        {"restart", "my-db"},
 		"repair":         {"repair", "my-db"},
@@ -42,11 +43,11 @@ func dryRuns(backup string) map[string][]string {
 		"alarms clear":   {"alarms", "clear", "my-db"},
 		"recover":        {"recover", "my-db"},
 
-		"auth enable":         {"auth", "enable", "my-db"},
-		"auth disable":        {"auth", "disable", "my-db"},
+		"user auth enable":    {"user", "auth", "enable", "my-db"},
+		"user auth disable":   {"user", "auth", "disable", "my-db"},
 		"user create":         {"user", "create", "my-db", "billing"},
 		"user delete":         {"user", "delete", "my-db", "listed"},
-		"credentials rotate":  {"credentials", "rotate", "my-db"},
+		"user rotate":         {"user", "rotate", "my-db"},
 		"certificates rotate": {"certificates", "rotate", "my-db"},
 		"configure":           {"configure", "my-db", "--set", "color=green"},
 		"resize":              {"resize", "my-db", "--memory", "1Gi", "--storage", "20Gi"},

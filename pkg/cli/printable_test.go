@@ -21,7 +21,7 @@ func TestNoEscapeReachesTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := ops.Step{Title: "Replace a\x1b[2Jb", Reason: "it says\r\a", Members: []string{"\x1b[1A"}, Risk: ops.RiskRestart}
-	command.WritePlan(&out, printer.Palette{}, "fakedb/my-db", "shop", ops.Plan{Verb: "restart", Steps: []ops.Step{step}, Restarts: step.Members}, true)
+	_ = command.WritePlan(&out, printer.Palette{}, "fakedb/my-db", "shop", ops.Plan{Verb: "restart", Steps: []ops.Step{step}, Restarts: step.Members}, true, true)
 	r := progress.NewPlain(&out)
 	r.Started(step)
 	r.Waiting(step, "\x1b[2J")

@@ -13,7 +13,7 @@ func TestWithoutTerminalAskingIsRefused(t *testing.T) {
 	b.Cluster("my-db")
 	id := b.Backup("my-db")
 	for _, args := range [][]string{
-		{"delete", "my-db"}, {"delete", "my-db", "--purge"}, {"remove-member", "my-db", "my-db-3"}, {"backup", "delete", id},
+		{"delete", "my-db"}, {"delete", "my-db", "--purge"}, {"member", "remove", "my-db", "my-db-3"}, {"backup", "delete", id},
 		{"restore", "my-db", "--in-place", "--from", id},
 	} {
 		r := b.Run(args...)
@@ -39,7 +39,7 @@ func TestAnswers(t *testing.T) {
 		{"end of input", "", []string{"delete", "my-db"}, exit.Failed},
 		{"name for a purge", "my-db\n", []string{"delete", "my-db", "--purge"}, exit.Done},
 		{"yes for a purge", "y\n", []string{"delete", "my-db", "--purge"}, exit.Failed},
-		{"yes for a member", "y\n", []string{"remove-member", "my-db", "my-db-3"}, exit.Done},
+		{"yes for a member", "y\n", []string{"member", "remove", "my-db", "my-db-3"}, exit.Done},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := clitest.New(t)
@@ -61,7 +61,7 @@ func TestPromptsSayWhatIsLost(t *testing.T) {
 	b.Cluster("my-db")
 	id := b.Backup("my-db")
 	for name, args := range map[string][]string{
-		"delete": {"delete", "my-db"}, "purge": {"delete", "my-db", "--purge", "--skip-backup"}, "remove": {"remove-member", "my-db", "my-db-3"},
+		"delete": {"delete", "my-db"}, "purge": {"delete", "my-db", "--purge", "--skip-backup"}, "remove": {"member", "remove", "my-db", "my-db-3"},
 		"backup": {"backup", "delete", id}, "in_place": {"restore", "my-db", "--in-place", "--from", id},
 	} {
 		b.Tty, b.In = true, strings.NewReader("n\n")
@@ -72,7 +72,7 @@ func TestPromptsSayWhatIsLost(t *testing.T) {
 func TestAWrongMemberIsNoOtherMember(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
-	r := b.Run("remove-member", "my-db", "my-db-9", "--yes")
+	r := b.Run("member", "remove", "my-db", "my-db-9", "--yes")
 	if r.Code != exit.Usage || !strings.Contains(r.Err, "my-db-9") || len(b.Writes) > 0 {
 		t.Errorf("exit %d, wrote %v\n%s", r.Code, b.Writes, r.Err)
 	}

@@ -44,14 +44,42 @@ func run(ctx context.Context, f *command.Factory) int {
 	return exit.Code(ctx, err)
 }
 
-// The groups of commands in help.
+// The groups of help that are named elsewhere: plan wraps the commands of all
+// groups, and help itself belongs to the last.
 const (
-	groupClusters    = "clusters"
-	groupMembers     = "members"
-	groupBackup      = "backup"
-	groupDiagnostics = "diagnostics"
-	groupOther       = "other"
+	groupOperations = "Operations"
+	groupOther      = "Other"
 )
+
+// group is a heading of help and the commands below it.
+type group struct {
+	title    string
+	commands []*cobra.Command
+}
+
+// commandGroups are the commands that people see, in the order of help.
+func commandGroups(f *command.Factory) []group {
+	groups := []group{
+		{"Clusters", []*cobra.Command{
+			cluster.NewCreate(f), diagnostics.NewList(f), diagnostics.NewStatus(f), cluster.NewConnect(f), cluster.NewUpgrade(f),
+			cluster.NewDowngrade(f), cluster.NewConfigure(f), cluster.NewResize(f), cluster.NewRestart(f),
+			cluster.NewRepair(f), cluster.NewStop(f), cluster.NewStart(f), cluster.NewDelete(f)}},
+		{"Members", []*cobra.Command{
+			cluster.NewAddMember(f, "add-member"), cluster.NewMember(f), cluster.NewScale(f), cluster.NewSwitchover(f)}},
+		{groupOperations, []*cobra.Command{
+			operation.NewResume(f), operation.NewCancel(f), operation.NewUndo(f), operation.NewPause(f), operation.NewHistory(f)}},
+		{"Backup and restore", []*cobra.Command{backup.NewBackup(f), backup.NewRestore(f), backup.NewRecover(f)}},
+		{"Users and certificates", []*cobra.Command{access.NewUser(f), access.NewCertificates(f)}},
+		{"Diagnostics", []*cobra.Command{
+			diagnostics.NewDiagnose(f), diagnostics.NewInspect(f), diagnostics.NewCheck(f), diagnostics.NewLogs(f),
+			diagnostics.NewSupportBundle(f)}},
+	}
+	if names, special := engines.Special(f); len(special) > 0 {
+		groups = append(groups, group{"Only for " + names, special})
+	}
+	return append(groups, group{groupOther, []*cobra.Command{
+		engines.NewEngines(f), operatorcmd.NewOperator(f), diagnostics.NewVersion(f), newCompletion(f)}})
+}
 
 // NewRoot builds the whole tree; it dials, reads and decides nothing.
 func NewRoot(f *command.Factory) *cobra.Command {
@@ -91,28 +119,20 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 	root.PersistentFlags().StringVar(&f.Color, "color", printer.ColorAuto, "When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")
 	root.PersistentFlags().IntVarP(&f.Verbosity, "v", "v", 0, "Log level of requests to the API server, as in kubectl: "+
 		"6 for each request, 7 with headers. Higher levels count as 7, because bodies hold secrets.")
-	root.AddGroup(
-		&cobra.Group{ID: groupClusters, Title: "Clusters:"},
-		&cobra.Group{ID: groupMembers, Title: "Members:"},
-		&cobra.Group{ID: groupBackup, Title: "Backup and restore:"},
-		&cobra.Group{ID: groupDiagnostics, Title: "Diagnostics:"},
-		&cobra.Group{ID: groupOther, Title: "Other:"},
-	)
+	for _, g := range commandGroups(f) {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(helpercmd.NewHelper(f), docs.NewReference(f))
 	root.SetHelpCommandGroupID(groupOther)
-	add(root, groupClusters, cluster.NewCreate(f, command.Perform), diagnostics.NewList(f), diagnostics.NewStatus(f), cluster.NewConnect(f), cluster.NewUpgrade(f, command.Perform),
-		cluster.NewDowngrade(f, command.Perform), cluster.NewConfigure(f, command.Perform), cluster.NewResize(f, command.Perform), cluster.NewRestart(f, command.Perform),
-		cluster.NewRepair(f, command.Perform), cluster.NewStop(f, command.Perform), cluster.NewStart(f, command.Perform), operation.NewPause(f), engines.NewDefrag(f, command.Perform),
-		engines.NewCompact(f, command.Perform), engines.NewAlarms(f, command.Perform), access.NewAuth(f, command.Perform), access.NewUser(f, command.Perform),
-		access.NewCredentials(f, command.Perform), access.NewCertificates(f, command.Perform), cluster.NewDelete(f, command.Perform))
-	add(root, groupMembers, cluster.NewAddMember(f, command.Perform), cluster.NewRemoveMember(f, command.Perform), cluster.NewReplaceMember(f, command.Perform),
-		cluster.NewScale(f, command.Perform), cluster.NewSwitchover(f, command.Perform))
-	add(root, groupBackup, backup.NewBackup(f, command.Perform), backup.NewRestore(f, command.Perform), backup.NewRecover(f, command.Perform))
-	add(root, groupDiagnostics, diagnostics.NewDiagnose(f), diagnostics.NewInspect(f), diagnostics.NewCheck(f), newPlan(f), operation.NewResume(f), operation.NewCancel(f),
-		operation.NewUndo(f, command.Perform), operation.NewHistory(f), diagnostics.NewLogs(f), diagnostics.NewSupportBundle(f))
-	add(root, groupOther, engines.NewEngines(f), engines.NewImages(f), diagnostics.NewVersion(f), newCompletion(f), operatorcmd.NewOperator(f), helpercmd.NewHelper(f),
-		docs.NewReference(f))
 	command.CompleteGlobals(f, root)
 	command.CompleteShared(f, root)
+	plan := newPlan(f, root)
+	plan.GroupID = groupOperations
+	root.AddCommand(plan)
 	strictHelp(root)
 	return root
 }
@@ -132,14 +152,5 @@ func strictHelp(root *cobra.Command) {
 			about.InitDefaultHelpFlag()
 			return command.ParentOnly(about, rest)
 		}
-	}
-}
-
-func add(root *cobra.Command, group string, commands ...*cobra.Command) {
-	for _, c := range commands {
-		if !c.Hidden {
-			c.GroupID = group
-		}
-		root.AddCommand(c)
 	}
 }

@@ -196,9 +196,9 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 }
 
 func changingCommands() [][]string {
-	return [][]string{{"create"}, {"add-member"}, {"remove-member"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"}, {"backup", "schedule"},
-		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"replace-member"}, {"switchover"}, {"restart"}, {"repair"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
-		{"auth", "enable"}, {"auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"credentials", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
+	return [][]string{{"create"}, {"add-member"}, {"member", "add"}, {"member", "remove"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"}, {"backup", "schedule"},
+		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"member", "replace"}, {"switchover"}, {"restart"}, {"repair"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
+		{"user", "auth", "enable"}, {"user", "auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"user", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }
 
 // TestNoChangingCommandIsForgotten keeps the list above complete. What installs

@@ -130,7 +130,7 @@ func crash(p *corev1.Pod, s *corev1.ContainerStatus, end *corev1.ContainerStateT
 	}
 	if end.Reason == "OOMKilled" {
 		problem.Kind = ProblemOOM
-		problem.Message += ", killed for want of memory"
+		problem.Message += ", killed because it ran out of memory"
 		return problem
 	}
 	if strings.Contains(end.Message, noSpace) {

@@ -100,8 +100,8 @@ func TestPodProblem(t *testing.T) {
 		{"one crash is none", testPod(unready(10*time.Minute), restarted(1, failed)), nil},
 		{"crashes of long ago", testPod(unready(10*time.Minute), restarted(6, old)), nil},
 		{"crashes, but ready since", testPod(restarted(6, failed)), nil},
-		{"memory", testPod(unready(10*time.Minute), restarted(1, killed)), &Problem{ProblemOOM, "container etcd restarted 1 times, killed for want of memory", noon.Add(-10 * time.Minute), time.Time{}}},
-		{"memory in a loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, killed)), &Problem{ProblemOOM, "container etcd restarted 4 times, killed for want of memory", noon.Add(-10 * time.Minute), time.Time{}}},
+		{"memory", testPod(unready(10*time.Minute), restarted(1, killed)), &Problem{ProblemOOM, "container etcd restarted 1 times, killed because it ran out of memory", noon.Add(-10 * time.Minute), time.Time{}}},
+		{"memory in a loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, killed)), &Problem{ProblemOOM, "container etcd restarted 4 times, killed because it ran out of memory", noon.Add(-10 * time.Minute), time.Time{}}},
 		{"disk", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, full)),
 			&Problem{ProblemDisk, "container etcd restarted 4 times, last with exit code 1: cannot write: no space left on device", noon.Add(-10 * time.Minute), time.Time{}}},
 		{"node lost", testPod(func(p *corev1.Pod) {

@@ -29,7 +29,7 @@ const (
 	Busy Kind = "Busy"
 	// Interrupted by the person, at a safe point.
 	Interrupted Kind = "Interrupted"
-	// Unchanged: everything is as asked already.
+	// Unchanged: everything is as requested already.
 	Unchanged Kind = "Unchanged"
 )
 

@@ -118,6 +118,9 @@ type Step struct {
 	// Tolerates is, in a plan, how many more voters may fail after this step
 	// before the cluster stops; nil where that has no meaning yet.
 	Tolerates *int `json:"tolerates,omitempty"`
+	// During is, in a plan, the least of Tolerates while the step runs: a member
+	// that restarts counts as failed. Negative: the database is down.
+	During *int `json:"toleratesDuring,omitempty"`
 	// Leader is, in a plan, who leads after this step.
 	Leader string `json:"leader,omitempty"`
 }

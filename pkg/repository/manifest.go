@@ -48,7 +48,7 @@ func decodeManifest(id string, content []byte) (Manifest, error) {
 	case m.Bytes < 0:
 		wrong = fmt.Sprintf("it claims %d bytes", m.Bytes)
 	case err != nil || len(sum) != 32:
-		wrong = fmt.Sprintf("its SHA-256 %q is none", m.SHA256)
+		wrong = fmt.Sprintf("invalid SHA-256 %q", m.SHA256)
 	default:
 		return m, nil
 	}

@@ -52,7 +52,7 @@ const exitRefused = 4
 func (b *bench) replace(ctx context.Context, ns, member string) (int, error) {
 	refused := 0
 	err := harness.Until(ctx, healthyWithin, member+" to be replaced", func(context.Context) error {
-		r, err := b.cli.Run(ctx, "replace-member", "mend", member, "--yes", "-n", ns)
+		r, err := b.cli.Run(ctx, "member", "replace", "mend", member, "--yes", "-n", ns)
 		if err == nil && r.Code == exitRefused {
 			refused++
 		}

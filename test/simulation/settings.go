@@ -29,7 +29,7 @@ func (w *World) settings(c *v1alpha1.DatabaseCluster) string {
 // unfit says why no process starts with a cluster's settings, "" if one does.
 func unfit(c *v1alpha1.DatabaseCluster) string {
 	if limit := c.Spec.Resources.Limits[corev1.ResourceMemory]; !limit.IsZero() && limit.Cmp(resource.MustParse(tooSmall)) <= 0 {
-		return "killed for want of memory"
+		return "killed because it ran out of memory"
 	}
 	return ""
 }

@@ -8,32 +8,32 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewAuth(f *command.Factory, m command.Mode) *cobra.Command {
+func newAuth(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "auth",
-		Short: "Demand that clients log in, or stop demanding it",
-		Long: `Demand that clients log in, or stop demanding it. With TLS a client certificate logs in the user that it names,
+		Use:   "auth COMMAND",
+		Short: "Require clients to log in, or not",
+		Long: `Require clients to log in, or not. With TLS a client certificate logs in the user that it names,
 so applications with the cluster's own client certificate need nothing else.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: command.ParentOnly,
 	}
-	cmd.AddCommand(newAuthEnable(f, m), newAuthDisable(f, m))
+	cmd.AddCommand(newAuthEnable(f), newAuthDisable(f))
 	return cmd
 }
 
-func newAuthEnable(f *command.Factory, m command.Mode) *cobra.Command {
-	return command.NewSimple(f, m, command.Simple{
+func newAuthEnable(f *command.Factory) *cobra.Command {
+	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbEnableAuth, Verbed: "demands that clients log in",
-		Use: "enable [NAME]", Short: "Demand that clients log in",
-		Long: `Demand that clients log in. The administrator, the applications' user and every user that was made get their
+		Use: "enable [NAME]", Short: "Require clients to log in",
+		Long: `Require clients to log in. The administrator, the applications' user and every user that was made get their
 passwords first, each in a secret of its own; it counts once it was tried from all sides. 'kubectl dbop cancel'
 steps back. Without TLS, clients that send no password are turned away from then on: make their users and let
 them send it beforehand, which does no harm.`,
 		Example: `  # Let only those in who log in
-  kubectl dbop auth enable my-db`,
+  kubectl dbop user auth enable my-db`,
 		Ask: func(p *planner.Prepared) (command.Question, error) {
 			c := p.State.Cluster
-			q := command.Question{What: "Demand that clients of " + c.Name + " log in", Cluster: c, Kept: []string{"all data, and the way back: " + command.DisplayName + " auth disable " + c.Name}}
+			q := command.Question{What: "Demand that clients of " + c.Name + " log in", Cluster: c, Kept: []string{"all data, and the way back: " + command.DisplayName + " user auth disable " + c.Name}}
 			if c.Spec.TLS.Disabled {
 				q.Lost = []string{"access of every client that sends no password"}
 			} else {
@@ -44,14 +44,14 @@ them send it beforehand, which does no harm.`,
 		}})
 }
 
-func newAuthDisable(f *command.Factory, m command.Mode) *cobra.Command {
-	return command.NewSimple(f, m, command.Simple{
+func newAuthDisable(f *command.Factory) *cobra.Command {
+	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbDisableAuth, Verbed: "lets everybody in",
 		Use: "disable [NAME]", Short: "Let clients in without logging in",
 		Long: `Let clients in without logging in: whoever reaches the cluster, and with TLS has a certificate of its authority,
 may do everything. Users, passwords and secrets stay for the next time.`,
 		Example: `  # Let everybody in
-  kubectl dbop auth disable my-db`,
+  kubectl dbop user auth disable my-db`,
 		Ask: func(p *planner.Prepared) (command.Question, error) {
 			c := p.State.Cluster
 			return command.Question{What: "Let everybody who reaches " + c.Name + " do everything", Cluster: c,

@@ -18,7 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
-func NewCertificates(f *command.Factory, m command.Mode) *cobra.Command {
+func NewCertificates(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certificates COMMAND",
 		Short: "Show and rotate a cluster's certificates",
@@ -28,10 +28,8 @@ func NewCertificates(f *command.Factory, m command.Mode) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: command.ParentOnly,
 	}
-	if m == command.Perform {
-		cmd.AddCommand(newCertificatesShow(f))
-	}
-	cmd.AddCommand(newCertificatesRotate(f, m))
+	cmd.AddCommand(newCertificatesShow(f))
+	cmd.AddCommand(newCertificatesRotate(f))
 	return cmd
 }
 
@@ -52,7 +50,7 @@ func newCertificatesShow(f *command.Factory) *cobra.Command {
 serves it already. A certificate is WARN in its last 30 days, and FAIL once it ran out or can't be used.
 Keys are never shown.
 
-Exit codes: 0 all are well or have 30 days left at least, 10 one ran out or can't be used.`,
+Exit codes: 0 all are OK or have at least 30 days left, 10 one ran out or can't be used.`,
 		Example: `  # Show the certificates of my-db
   kubectl dbop certificates show my-db
 
@@ -68,7 +66,7 @@ Exit codes: 0 all are well or have 30 days left at least, 10 one ran out or can'
 		},
 	}
 	out.AddTo(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long the look may take, such as 10s.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "Timeout of the check, such as 10s.")
 	return cmd
 }
 
@@ -108,7 +106,7 @@ func (s certificateSheet) show(f *command.Factory, out *printer.Output) error {
 		f.Note("%s is served in plain text: there are no certificates.", s.Name)
 		return nil
 	}
-	columns := []string{"STATE", "SECRET", "SUBJECT", "USE", "NAMES", "RUNS-OUT", "DAYS", "LIVE"}
+	columns := []string{"STATE", "SECRET", "SUBJECT", "USE", "NAMES", "EXPIRES", "DAYS", "LIVE"}
 	if out.Wide() {
 		columns = append(columns, "ISSUER", "FINGERPRINT")
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func newCertificatesRotate(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func newCertificatesRotate(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	var half string
 	var allowDowntime bool
 	cmd := &cobra.Command{

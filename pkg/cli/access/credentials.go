@@ -15,23 +15,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewCredentials(f *command.Factory, m command.Mode) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "credentials",
-		Short: "Show and renew what clients log in with",
-		Long:  "Show and renew what clients log in with.",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  command.ParentOnly,
-	}
-	cmd.AddCommand(newCredentialsRotate(f, m))
-	if m == command.Perform {
-		cmd.AddCommand(newCredentialsShow(f))
-	}
-	return cmd
-}
-
-func newCredentialsRotate(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func newUserRotate(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	var drop bool
 	cmd := &cobra.Command{
 		Use:   "rotate NAME [USER]",
@@ -41,10 +26,10 @@ USER in turn, with the same rights; the secret then holds that name and password
 again use the new one, the others go on with the old one, until --drop-old ends it. The administrator's password
 changes at once: only this tool uses it. So does that of 'client' where TLS is on: certificates bear the name.`,
 		Example: `  # Give the user billing a second name with a new password
-  kubectl dbop credentials rotate my-db billing
+  kubectl dbop user rotate my-db billing
 
   # End the old one, once all clients have read the secret again
-  kubectl dbop credentials rotate my-db billing --drop-old`,
+  kubectl dbop user rotate my-db billing --drop-old`,
 		Args:              command.Arguments(1, 2, "the NAME of the cluster"),
 		ValidArgsFunction: completeUsers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,7 +39,7 @@ changes at once: only this tool uses it. So does that of 'client' where TLS is o
 			}
 			spec := &in.Request.Operation
 			spec.DropOld = drop
-			again := command.DisplayName + " credentials rotate " + t.Cluster.Name
+			again := command.DisplayName + " user rotate " + t.Cluster.Name
 			if len(args) > 1 {
 				spec.User = &v1alpha1.DatabaseUser{Name: args[1]}
 				again += " " + args[1]
@@ -96,7 +81,7 @@ type credential struct {
 	Password string `json:"password,omitempty"`
 }
 
-func newCredentialsShow(f *command.Factory) *cobra.Command {
+func newUserShow(f *command.Factory) *cobra.Command {
 	out := printer.NewTables()
 	var reveal bool
 	cmd := &cobra.Command{
@@ -105,17 +90,17 @@ func newCredentialsShow(f *command.Factory) *cobra.Command {
 		Long: `Show which secrets clients of the cluster NAME log in with, and how to reach it. Passwords are printed only with
 --reveal. The keys of the secrets are username and password; those of certificates tls.crt, tls.key and ca.crt.`,
 		Example: `  # Show the secrets of my-db
-  kubectl dbop credentials show my-db
+  kubectl dbop user show my-db
 
   # Print the password of a user
-  kubectl dbop credentials show my-db billing --reveal`,
+  kubectl dbop user show my-db billing --reveal`,
 		Args:              command.Arguments(1, 2, "the NAME of the cluster"),
 		ValidArgsFunction: completeUsers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.Check(); err != nil {
 				return err
 			}
-			return runCredentialsShow(cmd.Context(), f, out, args, reveal)
+			return runUserShow(cmd.Context(), f, out, args, reveal)
 		},
 	}
 	out.AddTo(cmd)
@@ -123,7 +108,7 @@ func newCredentialsShow(f *command.Factory) *cobra.Command {
 	return cmd
 }
 
-func runCredentialsShow(ctx context.Context, f *command.Factory, out *printer.Output, args []string, reveal bool) error {
+func runUserShow(ctx context.Context, f *command.Factory, out *printer.Output, args []string, reveal bool) error {
 	t, err := f.Target(ctx, args[:1])
 	if err != nil {
 		return err
@@ -185,7 +170,7 @@ func printCredentials(f *command.Factory, out *printer.Output, c *v1alpha1.Datab
 		return err
 	}
 	if !c.Spec.Auth.Enabled {
-		f.Note("%s lets clients in without a password: %s auth enable %s", c.Name, command.DisplayName, c.Name)
+		f.Note("%s lets clients in without a password: %s user auth enable %s", c.Name, command.DisplayName, c.Name)
 	}
 	certificate := "; with a certificate they need no password"
 	if c.Spec.TLS.Disabled {

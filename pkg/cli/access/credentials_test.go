@@ -16,20 +16,20 @@ func TestCredentialsShow(t *testing.T) {
 		"root      my-db-root           root         <none>        my-db-admin-tls\n" +
 		"client    <none>               <none>       <none>        my-db-client-tls\n" +
 		"billing   my-db-user-billing   billing.2    billing       <none>\n"
-	r := b.Run("credentials", "show", "my-db")
-	if r.Out != shown || !strings.Contains(r.Err, "kubectl dbop -n shop auth enable my-db") {
+	r := b.Run("user", "show", "my-db")
+	if r.Out != shown || !strings.Contains(r.Err, "kubectl dbop -n shop user auth enable my-db") {
 		t.Errorf("%s%s", r.Out, r.Err)
 	}
-	for _, args := range [][]string{{"credentials", "show", "my-db"}, {"credentials", "show", "my-db", "-o", "json"}} {
+	for _, args := range [][]string{{"user", "show", "my-db"}, {"user", "show", "my-db", "-o", "json"}} {
 		if r := b.Run(args...); strings.Contains(r.Out+r.Err, "s3cret") {
 			t.Errorf("%v prints passwords:\n%s", args, r.Out)
 		}
 	}
-	r = b.Run("credentials", "show", "my-db", "billing", "--reveal")
+	r = b.Run("user", "show", "my-db", "billing", "--reveal")
 	if !strings.Contains(r.Out, "s3cret-billing") || strings.Contains(r.Out, "s3cret-root") || strings.Contains(r.Err, "s3cret") {
 		t.Errorf("revealed:\n%s%s", r.Out, r.Err)
 	}
-	if r := b.Run("credentials", "show", "my-db", "nobody"); r.Code != exit.Usage || !strings.Contains(r.Err, "kubectl dbop -n shop user list my-db") {
+	if r := b.Run("user", "show", "my-db", "nobody"); r.Code != exit.Usage || !strings.Contains(r.Err, "kubectl dbop -n shop user list my-db") {
 		t.Errorf("nobody: exit %d\n%s", r.Code, r.Err)
 	}
 }
@@ -56,13 +56,13 @@ func TestAuthAsks(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"auth", "enable", "my-db"}, exit.Usage, "repeat with --yes"},
-		{[]string{"auth", "enable", "my-db", "--yes"}, exit.Done, ""},
-		{[]string{"credentials", "rotate", "my-db"}, exit.Done, "--drop-old"},
-		{[]string{"credentials", "rotate", "my-db", "--drop-old"}, exit.Usage, "repeat with --yes"},
-		{[]string{"credentials", "rotate", "my-db", "--drop-old", "--yes"}, exit.Done, ""},
-		{[]string{"auth", "disable", "my-db"}, exit.Usage, "repeat with --yes"},
-		{[]string{"auth", "disable", "my-db", "--yes"}, exit.Done, ""},
+		{[]string{"user", "auth", "enable", "my-db"}, exit.Usage, "repeat with --yes"},
+		{[]string{"user", "auth", "enable", "my-db", "--yes"}, exit.Done, ""},
+		{[]string{"user", "rotate", "my-db"}, exit.Done, "--drop-old"},
+		{[]string{"user", "rotate", "my-db", "--drop-old"}, exit.Usage, "repeat with --yes"},
+		{[]string{"user", "rotate", "my-db", "--drop-old", "--yes"}, exit.Done, ""},
+		{[]string{"user", "auth", "disable", "my-db"}, exit.Usage, "repeat with --yes"},
+		{[]string{"user", "auth", "disable", "my-db", "--yes"}, exit.Done, ""},
 		{[]string{"user", "delete", "my-db", "nobody", "--yes"}, exit.Usage, "not made by this tool"},
 	} {
 		if r := b.Run(c.args...); r.Code != c.code || !strings.Contains(r.Err, c.says) {

@@ -15,24 +15,26 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewUser(f *command.Factory, m command.Mode) *cobra.Command {
+func NewUser(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "user",
-		Short: "Make, list and delete users of the database",
-		Long:  "Make, list and delete users of the database. Each has a generated password in a secret of its own.",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  command.ParentOnly,
+		Use:   "user COMMAND",
+		Short: "Manage users, their passwords, and whether clients must log in",
+		Long: `Manage users of the database, their passwords, and whether clients must log in. Each user has a generated
+password in a secret of its own.`,
+		Example: `  # Create a user, and show the secret with its password
+  kubectl dbop user create my-db billing
+  # Show it
+  kubectl dbop user show my-db billing`,
+		Args: cobra.ArbitraryArgs,
+		RunE: command.ParentOnly,
 	}
-	cmd.AddCommand(newUserCreate(f, m), newUserDelete(f, m))
-	if m == command.Perform {
-		cmd.AddCommand(newUserList(f))
-	}
+	cmd.AddCommand(newUserCreate(f), newUserList(f), newUserShow(f), newUserRotate(f), newUserDelete(f), newAuth(f))
 	return cmd
 }
 
-func newUserCreate(f *command.Factory, m command.Mode) *cobra.Command {
+func newUserCreate(f *command.Factory) *cobra.Command {
 	var wanted v1alpha1.DatabaseUser
-	cmd := newUserChange(f, m, userChange{verb: v1alpha1.VerbCreateUser, verbed: "created",
+	cmd := newUserChange(f, userChange{verb: v1alpha1.VerbCreateUser, verbed: "created",
 		use: "create NAME USER", short: "Make a user with a generated password",
 		long: `Make a user of the cluster NAME with a generated password, which is kept in the secret NAME-user-USER. By
 default the user may read and write every key.`,
@@ -50,15 +52,15 @@ default the user may read and write every key.`,
 			}
 		},
 		next: func(c *v1alpha1.DatabaseCluster, user string) string {
-			return command.DisplayName + " credentials show " + c.Name + " " + user
+			return command.DisplayName + " user show " + c.Name + " " + user
 		}})
 	cmd.Flags().StringVar(&wanted.Prefix, "prefix", "", "Beginning of the keys that the user may use; every key if not set.")
 	cmd.Flags().BoolVar(&wanted.ReadOnly, "read-only", false, "Let the user read and not write.")
 	return cmd
 }
 
-func newUserDelete(f *command.Factory, m command.Mode) *cobra.Command {
-	return newUserChange(f, m, userChange{verb: v1alpha1.VerbDeleteUser, verbed: "deleted",
+func newUserDelete(f *command.Factory) *cobra.Command {
+	return newUserChange(f, userChange{verb: v1alpha1.VerbDeleteUser, verbed: "deleted",
 		use: "delete NAME USER", short: "Delete a user and its secret",
 		long: "Delete a user of the cluster NAME and the secret with its password. Whoever is logged in with it is turned away.",
 		example: `  # Delete a user
@@ -79,8 +81,8 @@ type userChange struct {
 	next                              func(c *v1alpha1.DatabaseCluster, user string) string
 }
 
-func newUserChange(f *command.Factory, m command.Mode, u userChange) *cobra.Command {
-	c := command.NewChange(f, m)
+func newUserChange(f *command.Factory, u userChange) *cobra.Command {
+	c := command.NewChange(f)
 	cmd := &cobra.Command{
 		Use: u.use, Short: u.short, Long: u.long, Example: u.example,
 		Args:              command.Arguments(2, 2, "the NAME of the cluster or the USER"),

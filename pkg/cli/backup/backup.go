@@ -13,8 +13,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewBackup(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func NewBackup(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	var repo, to string
 	var verify, scheduled bool
 	var keep int32
@@ -46,7 +46,7 @@ A database that something else made is backed up by --from-statefulset, --select
 			case keep < 0:
 				return exit.Misuse("--keep can't be negative; 0 keeps all")
 			case keep > 0 && !scheduled:
-				return exit.Misuse("--keep is of scheduled backups: add --scheduled")
+				return exit.Misuse("--keep requires --scheduled")
 			case scheduled && outside.Given():
 				return exit.Misuse("--scheduled is for clusters of this tool's")
 			}
@@ -87,13 +87,15 @@ A database that something else made is backed up by --from-statefulset, --select
 	cmd.Flags().BoolVar(&scheduled, "scheduled", false, "Leave the backup to the retention of a schedule, and change nothing else on the way.")
 	cmd.Flags().Int32Var(&keep, "keep", 0, "With --scheduled, how many scheduled backups stay; older ones are deleted afterwards. 0 for all.")
 	cmd.Flags().DurationVar(&patience, "wait-for-turn", 0, "How long to wait for another operation on the cluster to end, such as 30m, before giving up.")
+	// What schedules are made of; nobody types it.
+	for _, name := range []string{"scheduled", "keep", "wait-for-turn"} {
+		_ = cmd.Flags().MarkHidden(name)
+	}
 	_ = cmd.MarkFlagDirname("to")
 	cmd.Flags().StringVar(&outside.Name, "from-statefulset", "", "StatefulSet of a database that something else made.")
 	outside.AddTo(f, cmd)
-	cmd.AddCommand(newBackupSchedule(f, m))
-	if m == command.Perform {
-		cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f))
-	}
+	cmd.AddCommand(newBackupSchedule(f))
+	cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f))
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func newBackupDelete(f *command.Factory) *cobra.Command {
-	c := command.NewChange(f, command.Perform)
+	c := command.NewAction(f)
 	var repo string
 	cmd := &cobra.Command{
 		Use:   "delete ID",

@@ -37,10 +37,12 @@ func backupOutside(ctx context.Context, f *command.Factory, c *command.Change, f
 	plan := ops.Plan{Verb: "backup", Cluster: o.Title(), Steps: []ops.Step{step}}
 	in := command.Intent{Namespace: namespace, Subject: "backup/" + id, Verbed: "created", Next: command.DisplayName + " backup verify " + id + " --repository " + at.String()}
 	switch {
-	case c.Mode == command.PlanOnly:
+	case c.Planning():
 		return c.PrintPlan(in, &planner.Prepared{Plan: plan})
 	case c.DryRun != command.DryRunNone:
-		command.WritePlan(f.Streams.Err, f.ErrPalette(), in.Subject, namespace, plan, true)
+		if err := c.ShowPlan(in, plan, true); err != nil {
+			return err
+		}
 		if c.DryRun == command.DryRunServer {
 			f.Note("not rehearsed: %s (%s)", step.Title, command.Unrehearsed(step))
 		}

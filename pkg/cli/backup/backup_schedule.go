@@ -25,8 +25,8 @@ type scheduleFlags struct {
 	remove                   bool
 }
 
-func newBackupSchedule(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func newBackupSchedule(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	s := &scheduleFlags{}
 	cmd := &cobra.Command{
 		Use:   "schedule NAME [SCHEDULE]",

@@ -12,7 +12,7 @@ import (
 )
 
 func newBackupVerify(f *command.Factory) *cobra.Command {
-	c := command.NewChange(f, command.Perform)
+	c := command.NewAction(f)
 	var repo, helper string
 	cmd := &cobra.Command{
 		Use:   "verify ID",
@@ -49,7 +49,9 @@ func runBackupVerify(ctx context.Context, f *command.Factory, c *command.Change,
 	plan := verifyPlan(m)
 	step := plan.Steps[0]
 	if c.DryRun != command.DryRunNone {
-		command.WritePlan(f.Streams.Err, f.ErrPalette(), in.Subject, in.Namespace, plan, true)
+		if err := c.ShowPlan(in, plan, true); err != nil {
+			return err
+		}
 		if c.DryRun == command.DryRunServer {
 			f.Note("not rehearsed: %s (%s)", step.Title, command.Unrehearsed(step))
 		}

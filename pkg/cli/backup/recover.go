@@ -26,13 +26,13 @@ type recoverFlags struct {
 	force                       bool
 }
 
-func NewRecover(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func NewRecover(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	flags := &recoverFlags{}
 	cmd := &cobra.Command{
 		Use:   "recover [NAME]",
-		Short: "Lead a cluster out of a lost quorum",
-		Long: `Lead a cluster out of a lost quorum. It shows what is left of each member and proposes the way that loses least:
+		Short: "Recover from quorum loss",
+		Long: `Recover from quorum loss. It shows what is left of each member and proposes the way that loses least:
 bring-back gives pods to members whose volumes exist, and touches no data; data begins anew from a copy of the
 most advanced data directory that is left; backup begins anew from the newest verified backup. No volume is
 deleted by any of them. With a quorum it does nothing.
@@ -64,11 +64,9 @@ Without the flags it looks, says what it would do, and asks. What may lose data 
 	cmd.Flags().StringVar(&flags.from, "from", "", "With --method backup: identifier of the backup; the newest verified one if not set.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
 	cmd.Flags().StringSliceVar(&flags.dead, "dead", nil, "Members whose node is dead for good, so that their pods count as gone.")
-	cmd.Flags().StringSliceVar(&flags.without, "without", nil, "Members whose volume is left out of account.")
+	cmd.Flags().StringSliceVar(&flags.without, "without", nil, "Members to ignore.")
 	cmd.Flags().BoolVar(&flags.force, "force", false, "Begin anew although the members that are gone may come back with a majority.")
-	if m == command.Perform {
-		cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The cluster's name, instead of typing it when asked.")
-	}
+	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The cluster's name, instead of typing it when asked.")
 	_ = cmd.RegisterFlagCompletionFunc("method", cobra.FixedCompletions(recoveryMethods(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("from", command.CompleteBackups(f, &flags.repo))
 	return cmd
@@ -136,7 +134,7 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 		lost = append(lost, fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.Age(m.FinishedAt)))
 	}
 	strict := spec.Method != v1alpha1.RecoverBringBack
-	if err := flags.confirmed(c, name, strict); err != nil {
+	if err := flags.confirmed(c, name, strict && !c.Planning()); err != nil {
 		return err
 	}
 	in.Request.Operation = spec

@@ -24,8 +24,8 @@ type restoreFlags struct {
 	inPlace, keepRevision, skipBackup bool
 }
 
-func NewRestore(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func NewRestore(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	flags := &restoreFlags{}
 	cmd := &cobra.Command{
 		Use:   "restore NAME (--from ID | --from-file FILE)",

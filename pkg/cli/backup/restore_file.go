@@ -52,7 +52,7 @@ func importFile(ctx context.Context, f *command.Factory, c *command.Change, flag
 	}
 	step := external.ImportStep(m, r.URL())
 	in.Request.Import = &step
-	if c.Mode == command.PlanOnly || c.DryRun != command.DryRunNone {
+	if c.Planning() || c.DryRun != command.DryRunNone {
 		return in, nil
 	}
 	if _, err := c.Prepare(ctx, in, kube.DryRunClient); err != nil {

@@ -1,16 +1,20 @@
 package cluster
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-func NewAddMember(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+// NewAddMember makes the command under one of its two names: the word that people
+// type first, and the one beside its siblings.
+func NewAddMember(f *command.Factory, name string) *cobra.Command {
+	c := command.NewChange(f)
 	cmd := &cobra.Command{
-		Use:   "add-member [NAME]",
+		Use:   name + " [NAME]",
 		Short: "Add one member to a cluster",
 		Long: `Add one member to a cluster. Where the database knows learners, the new member joins without a vote and
 gets it once it has caught up, so a start that fails costs nothing.`,
@@ -29,6 +33,9 @@ gets it once it has caught up, so a start that fails costs nothing.`,
 			in.Verbed = "grown"
 			return c.Run(cmd.Context(), in)
 		},
+	}
+	if name == "add" {
+		cmd.Example = strings.ReplaceAll(cmd.Example, "add-member", "member add")
 	}
 	c.AddTo(cmd, command.ShortTimeout, false)
 	return cmd

@@ -12,8 +12,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 )
 
-func NewConfigure(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func NewConfigure(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	c.Out = printer.NewTables(printer.FormatName, printer.FormatWide)
 	var set, unset []string
 	var allowDowntime bool

@@ -37,7 +37,7 @@ administrator there, and no password or key of the cluster is in its arguments o
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash != 1 || dash < 0 && len(args) > 1 {
-				return &exit.UsageError{Text: "what is meant for the client stands after --", Advice: command.DisplayName + " connect NAME -- ARGS"}
+				return &exit.UsageError{Text: "put the client's arguments after --", Advice: command.DisplayName + " connect NAME -- ARGS"}
 			}
 			return runConnect(cmd.Context(), f, args[0], member, args[1:], noExec)
 		},

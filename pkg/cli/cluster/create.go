@@ -28,15 +28,15 @@ func CheckName(name string) error {
 	return nil
 }
 
-func NewCreate(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func NewCreate(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	flags := &ClusterFlags{}
 	var fromVolumes, discard bool
 	cmd := &cobra.Command{
 		Use:   "create NAME --engine ENGINE",
 		Short: "Create a database cluster",
 		Long: `Create a database cluster. Repeating the command continues a creation that was interrupted, and does
-nothing to a cluster that is as asked already.`,
+nothing to a cluster that is as requested already.`,
 		Example: `  # Create a cluster of three members with the default version
   kubectl dbop create my-db --engine etcd
 
@@ -79,7 +79,7 @@ nothing to a cluster that is as asked already.`,
 	cmd.Flags().BoolVar(&discard, "discard-volumes", false, "Delete the volumes that an earlier cluster of this name left, with all data in them.")
 	cmd.Flags().StringVar(&flags.Engine, "engine", "", "Database product, see 'kubectl dbop engines'.")
 	cmd.Flags().Int32Var(&flags.Members, "members", 3, "Number of members.")
-	cmd.Flags().BoolVar(&flags.auth, "auth", false, "Demand from the beginning that clients log in, see 'kubectl dbop auth'.")
+	cmd.Flags().BoolVar(&flags.auth, "auth", false, "Demand from the beginning that clients log in, see 'kubectl dbop user auth'.")
 	cmd.Flags().StringVar(&flags.repository, "repository", "", "Default repository of this cluster's backups, such as dir:/backups or pvc:claim.")
 	flags.AddTo(f, cmd)
 	command.CompleteEngines(f, cmd)

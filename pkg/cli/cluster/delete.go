@@ -8,8 +8,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewDelete(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func NewDelete(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	var repo string
 	var purge, skipBackup bool
 	cmd := &cobra.Command{

@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-func NewDowngrade(f *command.Factory, m command.Mode) *cobra.Command {
-	return newVersionChange(f, m, v1alpha1.VerbDowngrade, "downgraded", &cobra.Command{
+func NewDowngrade(f *command.Factory) *cobra.Command {
+	return newVersionChange(f, v1alpha1.VerbDowngrade, "downgraded", &cobra.Command{
 		Use:   "downgrade [NAME] --version VERSION",
 		Short: "Move a cluster to an older version",
 		Long: `Move a cluster to an older version, by the database's own protocol and without loss of data. After a verified

@@ -8,16 +8,16 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewRemoveMember(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func newRemoveMember(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	cmd := &cobra.Command{
-		Use:   "remove-member NAME MEMBER",
+		Use:   "remove NAME MEMBER",
 		Short: "Remove one member from a cluster",
 		Long: `Remove one member from a cluster, with its volume. A leader hands over first; a removal that would cost
 the majority is refused. An entry of the database's member list that is no member of this cluster is removed
 by its name or ID; no volume goes with it.`,
 		Example: `  # Remove the third member of my-db
-  kubectl dbop remove-member my-db my-db-3`,
+  kubectl dbop member remove my-db my-db-3`,
 		Args:              command.Arguments(2, 2, "NAME or MEMBER"),
 		ValidArgsFunction: command.CompleteMembers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-func NewRepair(f *command.Factory, m command.Mode) *cobra.Command {
-	return command.NewSimple(f, m, command.Simple{
+func NewRepair(f *command.Factory) *cobra.Command {
+	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbRepair, Verbed: "repaired", Downtime: true, Longer: true,
 		Use: "repair [NAME]", Short: "Put back objects that were changed or deleted",
 		Long: `Put back the objects of a cluster that are not as this tool made them: services, the disruption budget,

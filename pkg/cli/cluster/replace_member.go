@@ -8,18 +8,18 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewReplaceMember(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func newReplaceMember(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	var force bool
 	cmd := &cobra.Command{
-		Use:   "replace-member NAME MEMBER",
+		Use:   "replace NAME MEMBER",
 		Short: "Replace a member whose data is lost",
 		Long: `Replace a member whose volume or node is lost, or whose data is corrupt: it is removed from the database's
 member list, its volume is dropped, and a member of the same name joins. A member that is merely starting,
 evicted or out of memory is not replaced, and neither is a healthy one, or one on a node that is silent and may
 come back: if it never will, kubectl delete node says so to Kubernetes.`,
 		Example: `  # Replace the third member of my-db after its disk died
-  kubectl dbop replace-member my-db my-db-3`,
+  kubectl dbop member replace my-db my-db-3`,
 		Args:              command.Arguments(2, 2, "NAME or MEMBER"),
 		ValidArgsFunction: command.CompleteMembers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {

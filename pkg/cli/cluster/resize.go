@@ -13,7 +13,7 @@ import (
 // resizeFlags are amounts as they were typed; "" leaves one as it is.
 type resizeFlags struct{ cpu, memory, cpuLimit, memoryLimit, storage string }
 
-func NewResize(f *command.Factory, m command.Mode) *cobra.Command {
+func NewResize(f *command.Factory) *cobra.Command {
 	r := &resizeFlags{}
 	s := command.Simple{
 		Verb: v1alpha1.VerbResize, Verbed: "resized", Downtime: true, Longer: true,
@@ -31,7 +31,7 @@ after it handed over. If one does not come up, 'kubectl dbop cancel' puts back w
   # Grow the volumes
   kubectl dbop resize my-db --storage 20Gi`}
 	s.Fill = r.fill
-	cmd := command.NewSimple(f, m, s)
+	cmd := command.NewSimple(f, s)
 	flags := cmd.Flags()
 	flags.StringVar(&r.cpu, "cpu", "", "CPU request of each member, such as 500m; 0 takes it away.")
 	flags.StringVar(&r.memory, "memory", "", "Memory request and limit of each member, such as 1Gi; 0 takes them away.")

@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-func NewRestart(f *command.Factory, m command.Mode) *cobra.Command {
-	return command.NewSimple(f, m, command.Simple{
+func NewRestart(f *command.Factory) *cobra.Command {
+	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbRestart, Verbed: "restarted", Downtime: true, Longer: true,
 		Use: "restart [NAME]", Short: "Restart the members one by one",
 		Long: `Restart the members one by one, the leader last after it handed over. Between two members the whole

@@ -11,8 +11,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewScale(f *command.Factory, m command.Mode) *cobra.Command {
-	c := command.NewChange(f, m)
+func NewScale(f *command.Factory) *cobra.Command {
+	c := command.NewChange(f)
 	var members int32
 	var force bool
 	cmd := &cobra.Command{

@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-func NewStart(f *command.Factory, m command.Mode) *cobra.Command {
-	return command.NewSimple(f, m, command.Simple{
+func NewStart(f *command.Factory) *cobra.Command {
+	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbStart, Verbed: "started",
 		Use: "start [NAME]", Short: "Start a stopped cluster",
 		Long: `Start a stopped cluster: all members together, with the volumes and identities that they had.`,

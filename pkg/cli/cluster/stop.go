@@ -8,8 +8,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-func NewStop(f *command.Factory, m command.Mode) *cobra.Command {
-	return command.NewSimple(f, m, command.Simple{
+func NewStop(f *command.Factory) *cobra.Command {
+	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbStop, Verbed: "stopped",
 		Use: "stop [NAME]", Short: "Stop all members and keep their volumes",
 		Long: `Stop all members and keep their volumes, certificates and identities. Nothing answers until the cluster is

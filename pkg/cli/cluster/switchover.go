@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-func NewSwitchover(f *command.Factory, m command.Mode) *cobra.Command {
-	return command.NewSimple(f, m, command.Simple{
+func NewSwitchover(f *command.Factory) *cobra.Command {
+	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbSwitchover, Verbed: "switched over", Target: "to", TargetUsage: "Member to lead; by default the fittest.",
 		Use: "switchover [NAME] [--to MEMBER]", Short: "Move leadership to another member",
 		Long: `Move leadership to another member, while both are healthy. Writes pause for the length of an election.`,

@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-func NewUpgrade(f *command.Factory, m command.Mode) *cobra.Command {
-	return newVersionChange(f, m, v1alpha1.VerbUpgrade, "upgraded", &cobra.Command{
+func NewUpgrade(f *command.Factory) *cobra.Command {
+	return newVersionChange(f, v1alpha1.VerbUpgrade, "upgraded", &cobra.Command{
 		Use:   "upgrade [NAME] --version VERSION",
 		Short: "Move a cluster to another version",
 		Long: `Move a cluster to another version, member by member: a verified backup first, then followers, the leader

@@ -11,8 +11,8 @@ import (
 // newVersionChange completes a command that moves a cluster to another
 // version. On the way down one that the catalog does not know, perhaps not any
 // more, is left to the rules: they say why there is no way to it.
-func newVersionChange(f *command.Factory, m command.Mode, verb v1alpha1.Verb, verbed string, cmd *cobra.Command) *cobra.Command {
-	c := command.NewChange(f, m)
+func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd *cobra.Command) *cobra.Command {
+	c := command.NewChange(f)
 	var version, repo, image string
 	var skipBackup, allowDowntime bool
 	cmd.Args, cmd.ValidArgsFunction = command.Arguments(0, 1, "NAME"), command.CompleteClusters(f)

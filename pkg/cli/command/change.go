@@ -19,15 +19,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// Mode says what a changing command is built for: to do it, or as a child of
-// plan, where it only shows what would be done.
-type Mode int
-
-const (
-	Perform Mode = iota
-	PlanOnly
-)
-
 // The default bounds of a command; what moves data or restarts members takes longer.
 const (
 	ShortTimeout = 5 * time.Minute
@@ -37,13 +28,14 @@ const (
 // Change is what all commands that change something have in common.
 type Change struct {
 	Factory        *Factory
-	Mode           Mode
 	Out            *printer.Output
 	DryRun         string
 	progress       string
 	Timeout        time.Duration
 	Yes            bool
 	errorUnchanged bool
+	// plannable: plan can show what it would do.
+	plannable bool
 }
 
 // Intent is one change, ready to be looked at, asked about and performed.
@@ -64,46 +56,45 @@ type Intent struct {
 	Operation bool
 }
 
-func NewChange(f *Factory, m Mode) *Change {
-	return &Change{Factory: f, Mode: m, Out: printer.NewOutput(printer.FormatName)}
+// NewChange is for a command whose steps plan can show.
+func NewChange(f *Factory) *Change {
+	c := NewAction(f)
+	c.plannable = true
+	return c
 }
+
+// NewAction is for a command that changes something without a plan of its own.
+func NewAction(f *Factory) *Change {
+	return &Change{Factory: f, Out: printer.NewOutput(printer.FormatName, printer.FormatWide)}
+}
+
+// Planning reports whether only the plan was asked for.
+func (c *Change) Planning() bool { return c.Factory.planning }
 
 // AddTo defines the common flags. asks adds --yes.
 func (c *Change) AddTo(cmd *cobra.Command, timeout time.Duration, asks bool) {
-	flags := cmd.Flags()
-	flags.DurationVar(&c.Timeout, "timeout", timeout, "How long the whole operation may take, such as 90s or 10m. It can be continued afterwards.")
-	if c.Mode == PlanOnly {
-		c.Out = printer.NewOutput()
-		c.Out.AddTo(cmd)
-		c.without(cmd, asks)
-		return
+	if c.plannable {
+		cmd.Annotations = map[string]string{plannable: ""}
 	}
 	c.Out.AddTo(cmd)
-	flags.StringVar(&c.DryRun, "dry-run", DryRunNone, "none, client (nothing is written; the plan is shown) or server (the API server also checks what would be written).")
+	flags := cmd.Flags()
+	flags.DurationVar(&c.Timeout, "timeout", timeout,
+		"How long the whole operation may take, such as 90s or 10m. It can be continued afterwards.")
+	flags.StringVar(&c.DryRun, "dry-run", DryRunNone, "none, client (nothing is written; the plan is shown) or server "+
+		"(the API server also checks what would be written).")
 	flags.Lookup("dry-run").NoOptDefVal = DryRunClient
 	flags.StringVar(&c.progress, "progress", progress.Auto, "How progress is shown on stderr: auto, plain, json or none.")
 	flags.BoolVar(&c.errorUnchanged, "error-unchanged", false, "Exit with code 3 if there was nothing to do.")
 	if asks {
 		flags.BoolVarP(&c.Yes, "yes", "y", false, "Don't ask for confirmation.")
 	}
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{DryRunNone, DryRunClient, DryRunServer}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(progress.Modes(), cobra.ShellCompDirectiveNoFileComp))
+	completeWords(cmd, "dry-run", DryRunNone, DryRunClient, DryRunServer)
+	completeWords(cmd, "progress", progress.Modes()...)
 }
 
-// without takes the flags that say how a change is carried out, and does
-// nothing with them: a plan is asked for by the line that would do it.
-func (c *Change) without(cmd *cobra.Command, asks bool) {
-	flags := cmd.Flags()
-	names := []string{"progress", "error-unchanged"}
-	flags.String("progress", "", "")
-	flags.Bool("error-unchanged", false, "")
-	if asks {
-		names = append(names, "yes")
-		flags.BoolP("yes", "y", false, "")
-	}
-	for _, name := range names {
-		_ = flags.MarkHidden(name)
-	}
+// completeWords suggests the words that a flag takes.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Check judges the common flags before anything is read.
@@ -113,9 +104,6 @@ func (c *Change) Check() error {
 	}
 	if c.Timeout <= 0 {
 		return exit.Misuse("--timeout must be longer than nothing")
-	}
-	if c.Mode == PlanOnly {
-		return nil
 	}
 	if err := OneOf("progress", c.progress, progress.Modes()...); err != nil {
 		return err
@@ -147,7 +135,7 @@ func (c *Change) Begin(ctx context.Context, verb v1alpha1.Verb, args []string) (
 
 // Run carries out an intent, or shows what it would come to.
 func (c *Change) Run(ctx context.Context, in Intent) error {
-	if c.Mode == PlanOnly || c.DryRun != DryRunNone {
+	if c.Planning() || c.DryRun != DryRunNone {
 		return c.preview(ctx, in)
 	}
 	before, err := c.confirm(ctx, in)
@@ -218,10 +206,10 @@ func (c *Change) Settle(in Intent, err error) error {
 	if ops.KindOf(err) != ops.Unchanged {
 		return err
 	}
-	if c.Out.Format() == "" {
-		fmt.Fprintf(c.Factory.Streams.Out, "%s unchanged\n", in.Subject)
-	} else if c.Out.Name() {
+	if c.Out.Name() {
 		fmt.Fprintln(c.Factory.Streams.Out, in.Subject)
+	} else if c.Out.Human() {
+		fmt.Fprintf(c.Factory.Streams.Out, "%s unchanged\n", in.Subject)
 	} else if err := c.printCluster(context.Background(), in, nil); err != nil {
 		return err
 	}

@@ -47,6 +47,8 @@ type Factory struct {
 	// Asked is the command that runs, as it is recorded.
 	Asked string
 	Color string
+	// planning: the plan alone was asked for.
+	planning bool
 	// Verbosity is the log level of requests to the API server.
 	Verbosity int
 	// Verbatim is standard error for what others wrote, such as a log.

@@ -3,82 +3,127 @@ package command
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// WritePlan prints a plan for people: what happens, why, what it costs.
-func WritePlan(w io.Writer, paint printer.Palette, subject, namespace string, p ops.Plan, withBlock bool) {
+// WritePlan prints a plan for people: one line a step, and what it costs. Waits
+// are no steps to a person. The wide form has the reason of each step, too.
+func WritePlan(w io.Writer, paint printer.Palette, subject, namespace string, p ops.Plan, withBlock, wide bool) error {
 	if p.Unchanged() {
-		fmt.Fprintf(w, "Nothing to do: %s in namespace %s is as asked already.\n", subject, namespace)
-		return
+		fmt.Fprintf(w, "Nothing to do: %s in namespace %s is as requested already.\n", subject, namespace)
+		return nil
 	}
-	fmt.Fprintf(w, "%s\n", paint.Bold(fmt.Sprintf("Plan: %s %s in namespace %s, %s", p.Verb, subject, namespace, printer.Plural(len(p.Steps), "step"))))
-	var before ops.Step
-	for i, s := range p.Steps {
-		fmt.Fprintf(w, "%3d. %s\n", i+1, printer.OneLine(s.Title))
-		for _, line := range remarks(s, before) {
-			fmt.Fprintf(w, "     %s\n", paint.Faint(printer.OneLine(line)))
+	var steps []ops.Step
+	for _, s := range p.Steps {
+		if s.Action != ops.ActionWait {
+			steps = append(steps, s)
 		}
-		before = s
 	}
-	if len(p.Steps) > 0 {
-		fmt.Fprintf(w, "Restarts:         %s\n", printer.OrNone(p.Restarts))
-		fmt.Fprintf(w, "Leadership moves: %s\n", printer.OrNone(p.LeaderMoves))
-		fmt.Fprintf(w, "Can't be undone:  %s\n", printer.OrNone(p.Irreversible))
-		if len(p.Kept) > 0 {
-			fmt.Fprintf(w, "Kept:             volumes %s; their data comes back with: %s create %s --from-volumes\n",
-				strings.Join(p.Kept, ", "), DisplayName, p.Cluster)
+	title := fmt.Sprintf("Plan: %s %s in namespace %s, %s", p.Verb, subject, namespace, printer.Plural(len(steps), "step"))
+	fmt.Fprintf(w, "%s\n", paint.Bold(title))
+	if len(steps) > 0 {
+		if err := planTable(steps, wide).Print(w, ""); err != nil {
+			return err
+		}
+		for _, line := range planSummary(p, steps) {
+			fmt.Fprintf(w, "%-16s %s\n", line[0], printer.OneLine(line[1]))
 		}
 	}
 	if b := p.Blocked; b != nil && withBlock {
 		where := "before the first step"
-		if len(p.Steps) > 0 {
-			where = fmt.Sprintf("after step %d", len(p.Steps))
+		if len(steps) > 0 {
+			where = fmt.Sprintf("after step %d", len(steps))
 		}
 		fmt.Fprintf(w, "%s %s: %s\n", paint.Red("Blocked"), where, printer.OneLine(b.Message))
 		if b.Hint != "" {
 			fmt.Fprintf(w, "%s %s\n", paint.Yellow("hint:"), printer.OneLine(b.Hint))
 		}
 	}
+	return nil
 }
 
-// remarks are the lines below a step's title. Who leads and how many failures
-// are tolerated are told where they change.
-func remarks(s, before ops.Step) []string {
-	var out []string
-	if s.Reason != "" {
-		out = append(out, "why: "+printer.OneLine(s.Reason))
+// planTable is one line a step. What it does stands last, because it is as long
+// as it is.
+func planTable(steps []ops.Step, wide bool) *printer.Table {
+	columns := []string{"STEP", "RESTARTS", "LEADER", "TOLERATES", "ACTION"}
+	if wide {
+		columns = append(columns, "REASON")
 	}
-	var facts []string
-	switch s.Risk {
-	case ops.RiskRestart:
-		facts = append(facts, "restarts "+strings.Join(s.Members, ", "))
-	case ops.RiskDowntime:
-		facts = append(facts, "the database is down meanwhile")
-	case ops.RiskLeaderMove:
-		facts = append(facts, "writes pause for a moment")
-	case ops.RiskIrreversible:
-		facts = append(facts, "can't be undone")
+	t := printer.NewTables().NewTable(columns...)
+	for i, s := range steps {
+		restarts := ""
+		if restartsMembers(s) {
+			restarts = strings.Join(s.Members, ",")
+		}
+		row := []string{strconv.Itoa(i + 1), restarts, s.Leader, marginText(s.During), s.Title}
+		if wide {
+			row = append(row, s.Reason)
+		}
+		t.Row(row...)
 	}
-	if s.Tolerates != nil && (before.Tolerates == nil || *before.Tolerates != *s.Tolerates) {
-		facts = append(facts, margin(*s.Tolerates))
+	return t
+}
+
+func restartsMembers(s ops.Step) bool { return s.Risk == ops.RiskRestart || s.Risk == ops.RiskDowntime }
+
+// marginText is how many more members may be lost while a step runs.
+func marginText(n *int) string {
+	switch {
+	case n == nil:
+		return ""
+	case *n < 0:
+		return "down"
 	}
-	if s.Leader != "" && s.Leader != before.Leader {
-		facts = append(facts, s.Leader+" leads")
+	return strconv.Itoa(*n)
+}
+
+// planSummary is what stands below the table, each line with its title.
+func planSummary(p ops.Plan, steps []ops.Step) [][2]string {
+	var least *int
+	var at, final []string
+	for i, s := range steps {
+		number := strconv.Itoa(i + 1)
+		if s.Irreversible() {
+			final = append(final, number)
+		}
+		switch {
+		case s.During == nil || least != nil && *s.During > *least:
+			continue
+		case least == nil || *s.During < *least:
+			least, at = s.During, nil
+		}
+		at = append(at, number)
 	}
-	if len(facts) > 0 {
-		out = append(out, strings.Join(facts, "; "))
+	var out [][2]string
+	if least != nil {
+		text := printer.Plural(*least, "more member") + " may be lost"
+		if *least < 0 {
+			text = "the database is down"
+		}
+		out = append(out, [2]string{"Least margin:", text + ", during " + stepNumbers(at, len(steps))})
+	}
+	out = append(out, [2]string{"Can't be undone:", stepNumbers(final, len(steps))})
+	if len(p.Kept) > 0 {
+		text := fmt.Sprintf("volumes %s; their data comes back with: %s create %s --from-volumes",
+			strings.Join(p.Kept, ", "), DisplayName, p.Cluster)
+		out = append(out, [2]string{"Kept:", text})
 	}
 	return out
 }
 
-// margin is the quorum margin in words.
-func margin(tolerates int) string {
-	if tolerates < 0 {
-		return "no quorum"
+// stepNumbers names some of all steps.
+func stepNumbers(numbers []string, all int) string {
+	switch len(numbers) {
+	case 0:
+		return "none"
+	case 1:
+		return "step " + numbers[0]
+	case all:
+		return "all steps"
 	}
-	return "tolerates " + printer.Plural(tolerates, "failure")
+	return "steps " + strings.Join(numbers, ", ")
 }

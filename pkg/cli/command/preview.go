@@ -28,10 +28,12 @@ func (c *Change) preview(ctx context.Context, in Intent) error {
 	if p == nil || (err != nil && p.Plan.Blocked == nil) {
 		return c.Settle(in, err)
 	}
-	if c.Mode == PlanOnly {
+	if c.Planning() {
 		return c.PrintPlan(in, p)
 	}
-	WritePlan(c.Factory.Streams.Err, c.Factory.ErrPalette(), in.Subject, in.Namespace, p.Plan, false)
+	if err := c.ShowPlan(in, p.Plan, false); err != nil {
+		return err
+	}
 	if b := p.Plan.Blocked; b != nil {
 		return b.Error()
 	}
@@ -58,12 +60,19 @@ func (c *Change) preview(ctx context.Context, in Intent) error {
 
 // PrintPlan is the result of plan. A plan that is blocked has printed why.
 func (c *Change) PrintPlan(in Intent, p *planner.Prepared) error {
-	if !c.Out.Human() {
-		if err := c.Out.Print(c.Factory.Results(), "Plan", p.Plan); err != nil {
-			return err
+	var err error
+	switch {
+	case !c.Out.Human():
+		err = c.Out.Print(c.Factory.Results(), "Plan", p.Plan)
+	case c.Out.Name():
+		for _, step := range p.Plan.Steps {
+			fmt.Fprintf(c.Factory.Streams.Out, "step/%s\n", step.ID)
 		}
-	} else {
-		WritePlan(c.Factory.Results(), c.Factory.OutPalette(), in.Subject, in.Namespace, p.Plan, true)
+	default:
+		err = c.ShowPlan(in, p.Plan, true)
+	}
+	if err != nil {
+		return err
 	}
 	if b := p.Plan.Blocked; b != nil {
 		return exit.Outcome(exit.Code(context.Background(), &ops.Error{Kind: b.Kind}))
@@ -103,6 +112,15 @@ func (c *Change) rehearse(ctx context.Context, in Intent, p *planner.Prepared) e
 	return nil
 }
 
+// ShowPlan prints a plan for people: as the result of plan, else beside it.
+func (c *Change) ShowPlan(in Intent, p ops.Plan, withBlock bool) error {
+	w, paint := c.Factory.Streams.Err, c.Factory.ErrPalette()
+	if c.Planning() {
+		w, paint = c.Factory.Results(), c.Factory.OutPalette()
+	}
+	return WritePlan(w, paint, in.Subject, in.Namespace, p, withBlock, c.Out.Wide())
+}
+
 // Unrehearsed says why a step has no server dry run; "" if it has one.
 func Unrehearsed(step ops.Step) string {
 	switch step.Action {
@@ -134,7 +152,9 @@ func (c *Change) PreviewContinuation(ctx context.Context, in Intent, cancel bool
 	if err != nil {
 		return err
 	}
-	WritePlan(c.Factory.Streams.Err, c.Factory.ErrPalette(), in.Subject, in.Namespace, p.Plan, true)
+	if err := c.ShowPlan(in, p.Plan, true); err != nil {
+		return err
+	}
 	if c.DryRun == DryRunServer {
 		if err := c.rehearse(ctx, in, p); err != nil {
 			return err

@@ -22,8 +22,8 @@ type Simple struct {
 }
 
 // NewSimple builds the command that a description asks for.
-func NewSimple(f *Factory, m Mode, s Simple) *cobra.Command {
-	c := NewChange(f, m)
+func NewSimple(f *Factory, s Simple) *cobra.Command {
+	c := NewChange(f)
 	var member string
 	var allowDowntime bool
 	cmd := &cobra.Command{

@@ -53,7 +53,7 @@ Exit codes: 0 nothing failed, 10 something failed.`,
 	}
 	out.AddTo(cmd)
 	command.AddRepositoryFlag(cmd, &repo, "the next backup")
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long the look may take, such as 10s.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "Timeout of the check, such as 10s.")
 	return cmd
 }
 

@@ -36,7 +36,7 @@ The verdict and the exit code are those of status: 0 healthy, 10 degraded, 11 do
 		Example: `  # Examine the only cluster of the namespace
   kubectl dbop diagnose
 
-  # Show what was seen of the parts that are well, too
+  # Show the evidence of healthy parts too
   kubectl dbop diagnose my-db -o wide`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
@@ -48,7 +48,7 @@ The verdict and the exit code are those of status: 0 healthy, 10 degraded, 11 do
 		},
 	}
 	out.AddTo(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long the look may take, such as 10s.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "Timeout of the check, such as 10s.")
 	return cmd
 }
 

@@ -52,7 +52,7 @@ Exit codes: 0 nothing failed, 10 something failed, 11 no majority answered.`,
 	}
 	out.AddTo(cmd)
 	flags.AddTo(f, cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long the look may take, such as 10s.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "Timeout of the check, such as 10s.")
 	return cmd
 }
 

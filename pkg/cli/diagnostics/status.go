@@ -34,7 +34,7 @@ it lists all of the namespace, and what is wrong with those that are not healthy
 
 Without the right to ask the members it shows what Kubernetes knows of the cluster, and what could not be read.
 
-Exit codes: 0 healthy, 7 members not asked for want of a right, 10 degraded, 11 down.`,
+Exit codes: 0 healthy, 7 a right to ask the members is missing, 10 degraded, 11 down.`,
 		Example: `  # Show the only cluster of the namespace
   kubectl dbop status
 
@@ -68,7 +68,7 @@ Exit codes: 0 healthy, 7 members not asked for want of a right, 10 degraded, 11 
 	out.AddTo(cmd)
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Show the clusters of all namespaces.")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Look again every 2 seconds until interrupted.")
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long one look may take, such as 10s.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "Timeout of one check, such as 10s.")
 	return cmd
 }
 

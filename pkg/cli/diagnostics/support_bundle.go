@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/bundle"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 )
 
 func NewSupportBundle(f *command.Factory) *cobra.Command {
@@ -20,8 +21,8 @@ func NewSupportBundle(f *command.Factory) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "support-bundle [NAME]",
-		Short: "Gather everything that helps to help, without secrets",
-		Long: `Gather everything that helps to help into one archive: records with their journals, objects, events, nodes,
+		Short: "Collect diagnostics, without secrets",
+		Long: `Collect diagnostics into one archive: records with their journals, objects, events, nodes,
 logs of all members, and what status, diagnose and plan say. Values of secrets are masked wherever they occur;
 of certificates stays what they say. What you may not read is listed in missing.txt. Nothing is changed, and no
 file is overwritten.`,
@@ -68,7 +69,7 @@ func runSupportBundle(ctx context.Context, f *command.Factory, args []string, al
 		return err
 	}
 	if n := g.archive.Absent(); n > 0 {
-		f.Note("%d things could not be had, see missing.txt in it", n)
+		f.Note("%s could not be collected: see missing.txt in it", printer.Plural(n, "item"))
 	}
 	f.Note("look into it before you hand it on: tar -xzf %s", file)
 	_, err = fmt.Fprintln(f.Streams.Out, file)

@@ -3,21 +3,11 @@ package docs
 import (
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-// PlanExamples turns the examples of all below into ones of plan.
-func PlanExamples(parent *cobra.Command) {
-	for _, verb := range parent.Commands() {
-		verb.Example = planExample(verb.Example)
-		PlanExamples(verb)
-	}
-}
-
-// planExample turns the first example of a verb into one of plan.
-func planExample(example string) string {
+// PlanExample turns the first example of a verb into one of plan.
+func PlanExample(example string) string {
 	first, _, _ := strings.Cut(example, "\n\n")
 	var out []string
 	for line := range strings.Lines(first) {

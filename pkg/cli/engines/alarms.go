@@ -15,7 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
-func NewAlarms(f *command.Factory, m command.Mode) *cobra.Command {
+func NewAlarms(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "alarms COMMAND",
 		Short: "List and clear the alarms of the database",
@@ -26,27 +26,25 @@ of etcd NOSPACE and CORRUPT, under which it takes no writes.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: command.ParentOnly,
 	}
-	if m == command.Perform {
-		cmd.AddCommand(newAlarmsList(f))
-	}
-	cmd.AddCommand(newAlarmsClear(f, m))
+	cmd.AddCommand(newAlarmsList(f))
+	cmd.AddCommand(newAlarmsClear(f))
 	return cmd
 }
 
-func newAlarmsClear(f *command.Factory, m command.Mode) *cobra.Command {
+func newAlarmsClear(f *command.Factory) *cobra.Command {
 	var keep int64
 	s := command.Simple{
 		Verb: v1alpha1.VerbClearAlarms, Verbed: "has no alarms", Downtime: true, Longer: true,
 		Use: "clear [NAME]", Short: "Remove what caused the alarms, then take them back",
 		Long: `Remove what caused the alarms, take them back, and have every member take a write that changes nothing for clients.
 
-For want of space (NOSPACE): history is dropped up to a little before the present, as 'kubectl dbop compact' does, and
+Out of space (NOSPACE): history is dropped up to a little before the present, as 'kubectl dbop compact' does, and
 every member that is nearly full is defragmented, one at a time, the leader last after it handed over. If the data that
 is left is still too much the alarm stays, and the error says what to do. Where there is room already, because the
 quota was raised or somebody else cleared up, the alarm is only taken back.
 
 For damage (CORRUPT): the data of all members is compared first. One that differs from a majority is named, and
-'kubectl dbop replace-member' makes it anew; only when all have the same data the alarm is taken back.`,
+'kubectl dbop member replace' makes it anew; only when all have the same data the alarm is taken back.`,
 		Example: `  # Make room in my-db and let it take writes again
   kubectl dbop alarms clear my-db
 
@@ -54,12 +52,12 @@ For damage (CORRUPT): the data of all members is compared first. One that differ
   kubectl dbop alarms clear my-db --keep-revisions 0`,
 		Fill: func(o *v1alpha1.OperationSpec) error {
 			if keep < 0 {
-				return exit.Misuse("--keep-revisions is not below 0")
+				return exit.Misuse("--keep-revisions must be 0 or more")
 			}
 			o.Compaction = &v1alpha1.Compaction{Keep: keep}
 			return nil
 		}}
-	cmd := command.NewSimple(f, m, s)
+	cmd := command.NewSimple(f, s)
 	cmd.Flags().Int64Var(&keep, "keep-revisions", keptRevisions, "How many revisions before the present one stay, if history has to go.")
 	return cmd
 }
@@ -94,7 +92,7 @@ Exit codes: 0 none stands, 10 some do, 11 no member answers.`,
 		},
 	}
 	out.AddTo(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long the look may take, such as 10s.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "Timeout of the check, such as 10s.")
 	return cmd
 }
 

@@ -12,7 +12,7 @@ import (
 // clients that are a moment behind.
 const keptRevisions = 100
 
-func NewCompact(f *command.Factory, m command.Mode) *cobra.Command {
+func NewCompact(f *command.Factory) *cobra.Command {
 	var revision, keep int64
 	s := command.Simple{
 		Verb: v1alpha1.VerbCompact, Verbed: "compacted", Longer: true,
@@ -34,7 +34,7 @@ then gives it back. A repeat does no harm. How much history the database keeps b
 	s.Fill = func(o *v1alpha1.OperationSpec) error {
 		switch {
 		case revision < 0 || keep < 0:
-			return exit.Misuse("--revision and --keep-revisions are not below 0")
+			return exit.Misuse("--revision and --keep-revisions must be 0 or more")
 		case revision > 0 && cmd.Flags().Changed("keep-revisions"):
 			return exit.Misuse("--revision and --keep-revisions are two ways to say the same: give one")
 		case revision > 0:
@@ -44,7 +44,7 @@ then gives it back. A repeat does no harm. How much history the database keeps b
 		}
 		return nil
 	}
-	cmd = command.NewSimple(f, m, s)
+	cmd = command.NewSimple(f, s)
 	cmd.Flags().Int64Var(&revision, "revision", 0, "Drop the history before this revision.")
 	cmd.Flags().Int64Var(&keep, "keep-revisions", keptRevisions, "How many revisions before the present one stay.")
 	return cmd

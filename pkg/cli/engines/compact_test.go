@@ -22,8 +22,8 @@ func TestCompact(t *testing.T) {
 		"up to a revision":     {[]string{"--revision", "930"}, exit.Done, "fakedb/my-db compacted", "before revision 930"},
 		"a revision to come":   {[]string{"--revision", "1001"}, exit.Refused, "still to come", ""},
 		"both":                 {[]string{"--revision", "5", "--keep-revisions", "5"}, exit.Usage, "give one", ""},
-		"a negative revision":  {[]string{"--revision", "-5"}, exit.Usage, "not below 0", ""},
-		"fewer than none stay": {[]string{"--keep-revisions", "-1"}, exit.Usage, "not below 0", ""},
+		"a negative revision":  {[]string{"--revision", "-5"}, exit.Usage, "must be 0 or more", ""},
+		"fewer than none stay": {[]string{"--keep-revisions", "-1"}, exit.Usage, "must be 0 or more", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.T = t

@@ -9,7 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
-func NewDefrag(f *command.Factory, m command.Mode) *cobra.Command {
+func NewDefrag(f *command.Factory) *cobra.Command {
 	var gain string
 	s := command.Simple{
 		Verb: v1alpha1.VerbDefrag, Verbed: "defragmented", Downtime: true, Longer: true,
@@ -32,7 +32,7 @@ after it handed over. A member does not answer meanwhile. Members where little i
 		o.MinGain = q.Value()
 		return nil
 	}
-	cmd := command.NewSimple(f, m, s)
+	cmd := command.NewSimple(f, s)
 	cmd.Flags().StringVar(&gain, "min-gain", "", "Defragment members that give back at least this much, such as 64Mi.")
 	return cmd
 }

@@ -36,6 +36,7 @@ func NewEngines(f *command.Factory) *cobra.Command {
 		},
 	}
 	out.AddTo(cmd)
+	cmd.AddCommand(NewImages(f))
 	return cmd
 }
 
@@ -77,4 +78,19 @@ func runEngines(f *command.Factory, out *printer.Output) error {
 		return nil
 	}
 	return t.Print(f.Streams.Out, "")
+}
+
+// Special are the commands that only some engines have, and the names of these.
+func Special(f *command.Factory) (string, []*cobra.Command) {
+	var names []string
+	for _, e := range f.Engines {
+		if _, keeps := e.(engine.Historian); keeps {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", "), []*cobra.Command{NewAlarms(f), NewCompact(f), NewDefrag(f)}
 }

@@ -32,10 +32,10 @@ func NewImages(f *command.Factory) *cobra.Command {
 helper pods. With a registry, also under which name it must mirror each. It needs no cluster. With -o name only
 the references to copy from are printed, one a line.`,
 		Example: `  # List what to mirror, and where to
-  kubectl dbop images --registry registry.example.com:5000
+  kubectl dbop engines images --registry registry.example.com:5000
 
   # Save the list for another machine
-  kubectl dbop images --engine etcd -o name > images.txt`,
+  kubectl dbop engines images --engine etcd -o name > images.txt`,
 		Args:              command.Arguments(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {

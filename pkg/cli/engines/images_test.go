@@ -13,11 +13,11 @@ import (
 
 func TestImages(t *testing.T) {
 	b := clitest.New(t)
-	b.Golden("images", b.Run("images"))
-	b.Golden("images_name", b.Run("images", "--engine", "fakedb", "--registry", "mirror.local:5000", "-o", "name"))
-	b.Golden("images_unknown", b.Run("images", "--engine", "nodb"))
+	b.Golden("images", b.Run("engines", "images"))
+	b.Golden("images_name", b.Run("engines", "images", "--engine", "fakedb", "--registry", "mirror.local:5000", "-o", "name"))
+	b.Golden("images_unknown", b.Run("engines", "images", "--engine", "nodb"))
 	b.Env[command.EnvRegistry] = "mirror.local:5000"
-	b.Golden("images_mirrored", b.Run("images"))
+	b.Golden("images_mirrored", b.Run("engines", "images"))
 }
 
 // TestImagesAreThoseThatArePulled compares the list with what commands choose.
@@ -25,7 +25,7 @@ func TestImagesAreThoseThatArePulled(t *testing.T) {
 	for _, named := range []string{"", "example.org/own:1"} {
 		b := clitest.New(t)
 		b.Env[command.EnvRegistry], b.Env[command.EnvHelperImage] = "mirror.local", named
-		r := b.Run("images", "-o", "json")
+		r := b.Run("engines", "images", "-o", "json")
 		var got struct{ Items []struct{ Target string } }
 		if err := json.Unmarshal([]byte(r.Out), &got); err != nil {
 			t.Fatalf("%v\n%s", err, r.Out)

@@ -15,7 +15,7 @@ import (
 )
 
 func NewPause(f *command.Factory) *cobra.Command {
-	c := command.NewChange(f, command.Perform)
+	c := command.NewAction(f)
 	cmd := &cobra.Command{
 		Use:   "pause [NAME]",
 		Short: "Let nobody act on a cluster until it is resumed",

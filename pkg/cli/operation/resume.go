@@ -25,7 +25,7 @@ func NewResume(f *command.Factory) *cobra.Command {
 
 // newContinuation completes resume and cancel, which differ in direction only.
 func newContinuation(f *command.Factory, cancel bool, cmd *cobra.Command) *cobra.Command {
-	c := command.NewChange(f, command.Perform)
+	c := command.NewAction(f)
 	cmd.Args = command.Arguments(0, 1, "NAME")
 	cmd.ValidArgsFunction = command.CompleteClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -19,13 +19,13 @@ type undo struct {
 	skipBackup, allowDowntime bool
 }
 
-func NewUndo(f *command.Factory, m command.Mode) *cobra.Command {
-	u := &undo{Change: command.NewChange(f, m)}
+func NewUndo(f *command.Factory) *cobra.Command {
+	u := &undo{Change: command.NewChange(f)}
 	cmd := &cobra.Command{
 		Use:   "undo [NAME]",
 		Short: "Take back what was done to a cluster last",
 		Long: `Take back what was done to a cluster last, where the way back is known: by another operation, with a plan, checks
-and a record of its own. scale, add-member and remove-member go back to the former number (who joins is a new
+and a record of its own. scale, add-member and member remove go back to the former number (who joins is a new
 member with a copy of the others' data), configure and resize to the former values (volumes never shrink), upgrade
 by a downgrade and the other way round as far as the database can, stop, start and auth to what was before,
 switchover to who led before, user create deletes the user, and a pause is lifted.
@@ -72,7 +72,7 @@ func (u *undo) carryOut(ctx context.Context, args []string) error {
 	}
 	spec.Waive = append(slices.Clone(spec.Waive), command.Waived(map[string]bool{"backup": u.skipBackup, "downtime": u.allowDowntime})...)
 	what := fmt.Sprintf("Take back %s (%s ago): %s", way.Of.Spec.Verb, u.Factory.Age(way.Of.Status.StartedAt.Time), way.Title)
-	if u.Mode == command.PlanOnly || u.DryRun != command.DryRunNone {
+	if u.Planning() || u.DryRun != command.DryRunNone {
 		u.Factory.Note("%s", what)
 		for _, s := range way.Stays {
 			u.Factory.Note("  not restored: %s", s)

@@ -28,8 +28,8 @@ func newOperatorRun(f *command.Factory) *cobra.Command {
 	var helper string
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Be the operator",
-		Long: `Be the operator: look after every DatabaseCluster until told to stop. This is what the Deployment runs; from a
+		Short: "Run the operator process",
+		Long: `Run the operator process: it looks after every DatabaseCluster until it is stopped. This is what the Deployment runs; from a
 terminal it works too, with the rights of whoever runs it.`,
 		Example: `  # Look after the clusters of one namespace
   kubectl dbop operator run --watch my-namespace`,

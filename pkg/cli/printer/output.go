@@ -59,6 +59,10 @@ func (o *Output) AddTo(cmd *cobra.Command) {
 	o.flags.JSONYamlPrintFlags.AddFlags(cmd)
 	o.flags.TemplatePrinterFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(o.flags.OutputFormat, "output", "o", "", "Output format. One of: "+strings.Join(o.allowed(), ", ")+".")
+	// They are for templates, and would make every help longer.
+	for _, name := range []string{"show-managed-fields", "template", "allow-missing-template-keys"} {
+		_ = cmd.Flags().MarkHidden(name)
+	}
 	if o.tables {
 		cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "Leave out the titles of the columns.")
 	}

@@ -58,12 +58,12 @@ func whole(v engine.View) error {
 func settled(v engine.View) error {
 	for _, r := range v.Roster {
 		if !r.Started {
-			return refuse("unstarted-member", command("remove-member", v)+" "+r.Name,
+			return refuse("unstarted-member", command("member remove", v)+" "+r.Name,
 				"member %s is registered and has not started yet", r.Name)
 		}
 	}
 	for _, r := range v.Learners() {
-		return refuse("learner-open", command("remove-member", v)+" "+r.Name,
+		return refuse("learner-open", command("member remove", v)+" "+r.Name,
 			"member %s is still a learner; etcd takes one at a time", r.Name)
 	}
 	return nil

@@ -27,7 +27,7 @@ func (*Engine) Advise(c *v1alpha1.DatabaseCluster, _, alarm string) (engine.Advi
 	case engine.CauseDamage:
 		return engine.Advice{Meaning: "members differ in their data, and the cluster takes no writes", Remedy: []string{
 			clearing + " compares all members; it names the one that differs from a majority, and takes the alarm back only when all agree",
-			fmt.Sprintf("replace the one that it names: kubectl dbop replace-member %s MEMBER --force", c.Name),
+			fmt.Sprintf("replace the one that it names: kubectl dbop member replace %s MEMBER --force", c.Name),
 			fmt.Sprintf("if no majority agrees, restore a backup: kubectl dbop restore %s --in-place --from BACKUP", c.Name),
 		}}, true
 	}

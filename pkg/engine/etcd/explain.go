@@ -40,7 +40,7 @@ func (*Engine) Explain(c *v1alpha1.DatabaseCluster, member, words string) (engin
 				continue
 			}
 			if known.replace {
-				return engine.Advice{Meaning: known.meaning, Remedy: []string{fmt.Sprintf("if a majority is well: kubectl dbop replace-member %s %s", c.Name, member)}}, true
+				return engine.Advice{Meaning: known.meaning, Remedy: []string{fmt.Sprintf("if a majority is well: kubectl dbop member replace %s %s", c.Name, member)}}, true
 			}
 			return engine.Advice{Meaning: known.meaning, Remedy: []string{known.remedy}}, true
 		}

@@ -47,7 +47,7 @@ func TestLostPassword(t *testing.T) {
 			b.Must(b.Server.Raw.Delete(t.Context(), s))
 		}
 		found := secretFindings(b)
-		if len(found) != 1 || found[0].Severity != ops.Fail || found[0].Remedy[0] != "kubectl dbop credentials rotate db client" {
+		if len(found) != 1 || found[0].Severity != ops.Fail || found[0].Remedy[0] != "kubectl dbop user rotate db client" {
 			t.Fatalf("findings %+v", found)
 		}
 		s := observe(b, liveOf(b))

@@ -179,7 +179,7 @@ func (c *siteCheck) classes() {
 }
 
 func (c *siteCheck) quotas() {
-	f := ops.Finding{Severity: ops.OK, Subject: "resource quota", What: "none bounds the namespace"}
+	f := ops.Finding{Severity: ops.OK, Subject: "resource quota", What: "no ResourceQuota"}
 	switch quotas, unknown := c.s.Kube.Quotas, c.s.Kube.QuotasUnknown; {
 	case unknown != "":
 		f.Severity, f.What, f.Evidence = ops.Warn, "quotas can't be read", []string{unknown}

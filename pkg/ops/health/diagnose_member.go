@@ -25,7 +25,7 @@ func (d *Examination) roster() {
 			d.add(UnknownFinding(d.S, r))
 		case !r.Started && r.Voter:
 			d.add(ops.Finding{Severity: ops.Fail, Subject: subject, What: "it has a vote and never started: it counts against the quorum",
-				Evidence: []string{"registered as " + cmp.Or(r.Address, r.ID)}, Remedy: d.settle("kubectl dbop remove-member " + d.name + " " + r.Name)})
+				Evidence: []string{"registered as " + cmp.Or(r.Address, r.ID)}, Remedy: d.settle("kubectl dbop member remove " + d.name + " " + r.Name)})
 		case !r.Voter:
 			d.add(ops.Finding{Severity: ops.Warn, Subject: subject, What: "it is " + unfinished(r) + " and has no vote",
 				Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))})
@@ -152,7 +152,7 @@ func (d *Examination) volumeGone(name string) ops.Finding {
 }
 
 func (d *Examination) replace(name string) string {
-	return d.S.Afterwards(v1alpha1.VerbReplaceMember, fmt.Sprintf("kubectl dbop replace-member %s %s", d.name, name))
+	return d.S.Afterwards(v1alpha1.VerbReplaceMember, fmt.Sprintf("kubectl dbop member replace %s %s", d.name, name))
 }
 
 // revive is what gives a member with a volume its pod.
@@ -183,7 +183,7 @@ func cause(k kube.ProblemKind) string {
 	case kube.ProblemCrashing:
 		return "it crashes again and again"
 	case kube.ProblemOOM:
-		return "it is killed for want of memory"
+		return "it is killed because it ran out of memory"
 	case kube.ProblemDisk:
 		return "its disk is full, and it can't start; its data is not lost"
 	case kube.ProblemNode:

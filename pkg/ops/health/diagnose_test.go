@@ -55,9 +55,9 @@ func TestDiagnose(t *testing.T) {
 		says     []string
 	}{
 		{name: "no cluster", change: func(s *ops.State) { s.Cluster = nil }, down: true, severity: ops.Fail, subject: "cluster", says: []string{"no such cluster"}},
-		{name: "let in although they must log in", change: func(s *ops.State) { opstest.WantsAuth(s); s.SetAuth(engine.AuthOff) }, severity: ops.Fail, subject: "authentication", says: []string{"kubectl dbop auth enable db"}},
+		{name: "let in although they must log in", change: func(s *ops.State) { opstest.WantsAuth(s); s.SetAuth(engine.AuthOff) }, severity: ops.Fail, subject: "authentication", says: []string{"kubectl dbop user auth enable db"}},
 		{name: "logins not ours", change: func(s *ops.State) { s.SetAuth(engine.AuthOn) }, severity: ops.Warn, subject: "authentication", says: []string{"did not turn that on", "auth disable db"}},
-		{name: "logins at some", change: func(s *ops.State) { opstest.WantsAuth(s); s.SetAuth(engine.AuthOn); opstest.OneDiffers(s) }, severity: ops.Warn, subject: "authentication", says: []string{"db-2 says it is off", "replace-member db"}},
+		{name: "logins at some", change: func(s *ops.State) { opstest.WantsAuth(s); s.SetAuth(engine.AuthOn); opstest.OneDiffers(s) }, severity: ops.Warn, subject: "authentication", says: []string{"db-2 says it is off", "member replace db"}},
 		{name: "stopped", change: func(s *ops.State) { s.Cluster.Spec.Stopped = true }, down: true, severity: ops.Warn, subject: "cluster", says: []string{"kubectl dbop start db"}},
 		{name: "stopped, a volume is gone", change: func(s *ops.State) { s.Cluster.Spec.Stopped = true; opstest.Vanish(s, "db-2") }, down: true, severity: ops.Fail, subject: "member db-2", says: []string{"its volume is gone"}},
 		{name: "not formed", change: func(s *ops.State) { s.Cluster.Status.Formation.ClusterID = "" }, down: true, severity: ops.Fail, subject: "formation", says: []string{"kubectl dbop history db"}},
@@ -121,18 +121,18 @@ func TestDiagnose(t *testing.T) {
 			opstest.Join(s, "db-4", false)
 			s.Operation = opstest.Operation(v1alpha1.VerbScale)
 		}, severity: ops.Warn, subject: "member db-4", says: []string{"kubectl dbop resume db"}},
-		{name: "unstarted voter", change: func(s *ops.State) { s.View.Roster[2].Started = false }, severity: ops.Fail, subject: "member db-3", says: []string{"never started", "kubectl dbop remove-member db db-3"}},
+		{name: "unstarted voter", change: func(s *ops.State) { s.View.Roster[2].Started = false }, severity: ops.Fail, subject: "member db-3", says: []string{"never started", "kubectl dbop member remove db db-3"}},
 		{name: "left over", change: func(s *ops.State) { opstest.Join(s, "db-4", true); s.View.Roster = s.View.Roster[:3] }, severity: ops.Warn, subject: "member db-4", says: []string{"does not count it", "statefulset/db-4"}},
 		{name: "silent", change: func(s *ops.State) { s.View.Members[2] = engine.Member{Name: "db-3", Problem: "connection refused"} }, severity: ops.Fail, subject: "member db-3", says: []string{"does not answer", "connection refused", "kubectl dbop logs db"}},
 		{name: "unhealthy", change: func(s *ops.State) { s.View.Members[2].Serving = false }, severity: ops.Fail, subject: "member db-3", says: []string{"does not serve"}},
-		{name: "volume gone", change: func(s *ops.State) { opstest.Vanish(s, "db-2") }, severity: ops.Fail, subject: "member db-2", says: []string{"its volume is gone", "kubectl dbop replace-member db db-2"}},
+		{name: "volume gone", change: func(s *ops.State) { opstest.Vanish(s, "db-2") }, severity: ops.Fail, subject: "member db-2", says: []string{"its volume is gone", "kubectl dbop member replace db db-2"}},
 		{name: "volume going", change: func(s *ops.State) { s.Kube.Members[1].Volume.Terminating = true }, severity: ops.Fail, subject: "member db-2", says: []string{"being deleted"}},
 		{name: "workload gone", change: func(s *ops.State) { opstest.Podless(s, "db-2"); s.Kube.Members[1].Workload = kube.Workload{} }, severity: ops.Fail, subject: "member db-2", says: []string{"nothing is lost", "kubectl dbop start db"}},
 		{name: "starting", change: func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }, severity: ops.Warn, subject: "member db-2", says: []string{"wait"}},
 		{name: "image", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemImage, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"can't be pulled", "mirror"}},
 		{name: "unschedulable", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemUnschedulable, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"no node", "as the cluster says", "make room"}},
 		{name: "volume pending", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemVolume, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl describe pvc"}},
-		{name: "crash loop", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl dbop logs db", "replace-member"}},
+		{name: "crash loop", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl dbop logs db", "member replace"}},
 		{name: "out of memory", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemOOM, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"more memory"}},
 		{name: "disk full", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemDisk, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"its disk is full", "kubectl dbop resize db"}},
 		{name: "node silent", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemNode, 0); s.Kube.Members[1].Pod.Node = "n2" }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl delete node n2"}},

@@ -15,9 +15,9 @@ func remedy(s ops.State, d kube.Difference) string {
 	case KindOf(d) == KindVolume && d.Is("spec.resources"):
 		return fmt.Sprintf("kubectl dbop resize %s --storage %s", s.Cluster.Name, s.Cluster.Spec.Storage.Size.String())
 	case passwordOf(s, d) != "":
-		return fmt.Sprintf("kubectl dbop credentials rotate %s %s", s.Cluster.Name, passwordOf(s, d))
+		return fmt.Sprintf("kubectl dbop user rotate %s %s", s.Cluster.Name, passwordOf(s, d))
 	case !Mendable(d):
-		return fmt.Sprintf("kubectl dbop replace-member %s %s --force gives it a new volume", s.Cluster.Name, d.Member)
+		return fmt.Sprintf("kubectl dbop member replace %s %s --force gives it a new volume", s.Cluster.Name, d.Member)
 	case s.Operation != nil:
 		return "kubectl dbop resume " + s.Cluster.Name
 	}

@@ -26,7 +26,7 @@ func (a *assessment) commands() []string {
 		next = append(next, "kubectl dbop diagnose "+name)
 	}
 	if a.s.Operation == nil && len(a.lost) > 0 && a.serves() {
-		next = append(next, fmt.Sprintf("kubectl dbop replace-member %s %s", name, a.lost[0]))
+		next = append(next, fmt.Sprintf("kubectl dbop member replace %s %s", name, a.lost[0]))
 	}
 	if a.s.Operation == nil && len(a.s.View.Alarms) > 0 {
 		next = append(next, "kubectl dbop alarms clear "+name)

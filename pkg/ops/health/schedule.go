@@ -75,7 +75,7 @@ func (s *Schedule) State() string {
 	case s.Next == nil:
 		return "none is taken while the cluster is stopped"
 	}
-	return "well"
+	return "OK"
 }
 
 // Scheduled judges the scheduled backups; nil if none are wanted, or if

@@ -207,7 +207,7 @@ func (a *assessment) size() {
 // authentication tells when clients are let in who must not be.
 func (a *assessment) authentication() {
 	if a.s.Cluster.Spec.Auth.Enabled && a.s.Operation == nil && a.s.View.Auth() == engine.AuthOff {
-		a.problem("clients are let in without logging in, although they must: kubectl dbop auth enable %s", a.s.Cluster.Name)
+		a.problem("clients are let in without logging in, although they must: kubectl dbop user auth enable %s", a.s.Cluster.Name)
 	}
 }
 

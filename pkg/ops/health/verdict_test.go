@@ -110,7 +110,7 @@ func TestAssess(t *testing.T) {
 		{name: "volume gone", change: func(s *ops.State) {
 			s.Kube.Members[1].Volume = kube.Volume{}
 			s.Kube.Members[1].Pod.Problem = &kube.Problem{Kind: kube.ProblemUnschedulable, Message: "claim not found"}
-		}, level: Degraded, headline: "2 of 3", problem: "db-2: its volume is gone", next: "kubectl dbop replace-member db db-2"},
+		}, level: Degraded, headline: "2 of 3", problem: "db-2: its volume is gone", next: "kubectl dbop member replace db db-2"},
 		{name: "alarm against nobody", change: func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }, level: Degraded, headline: "3 of 3", problem: "CORRUPT is raised for no member in particular"},
 		{name: "alarm", change: func(s *ops.State) { s.View.Members[0].Alarms = []string{"NOSPACE"} }, level: Degraded, headline: "3 of 3", problem: "db-1 raises NOSPACE"},
 		{name: "quota", change: func(s *ops.State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 90, 100 },

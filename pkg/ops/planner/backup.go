@@ -48,7 +48,7 @@ func (p Planner) backupFirst(leader, verify bool) *ops.Decision {
 	}
 	if verify && p.S.Fact(v1alpha1.FactVerified) == "" {
 		return do(ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone, Deadline: StreamDeadline,
-			Title: "Restore the backup into a throw-away member and compare", Reason: "a backup counts once it was restored",
+			Title: "Restore the backup into a throw-away member and compare", Reason: "backups are verified by a test restore",
 			Touches: []string{"backup/" + op.Spec.Backup}})
 	}
 	return nil

@@ -37,5 +37,5 @@ func JudgeCopies(cluster string, copies []engine.Copy) error {
 		}
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "damage", Message: fmt.Sprintf("the data of %s differs from that of the majority (%s)", strings.Join(differ, ", "), strings.Join(words, "; ")),
-		Hint: fmt.Sprintf("replace it: kubectl dbop replace-member %s %s --force; and repeat the command then", cluster, differ[0])}
+		Hint: fmt.Sprintf("replace it: kubectl dbop member replace %s %s --force; and repeat the command then", cluster, differ[0])}
 }

@@ -155,5 +155,5 @@ func (p Planner) sealing() *ops.Decision {
 		touches[i] = "statefulset/" + n
 	}
 	return do(ops.Step{ID: "seal-members", Action: ops.ActionSeal, Members: open, Risk: ops.RiskNone, Deadline: StepDeadline, Touches: touches,
-		Title: "Seal the members' workloads", Reason: "a member that lost its volume must never found a second cluster"})
+		Title: "Remove the bootstrap flag from the StatefulSets", Reason: "a member that lost its volume must never form a second cluster"})
 }

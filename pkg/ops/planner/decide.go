@@ -128,9 +128,12 @@ func (p Planner) budget() *ops.Decision {
 	if want == have {
 		return nil
 	}
-	title := fmt.Sprintf("Let evictions leave at least %d members", want)
+	title := fmt.Sprintf("Create the PodDisruptionBudget (minimum %d)", want)
+	if have > 0 {
+		title = fmt.Sprintf("Update the PodDisruptionBudget (minimum %d)", want)
+	}
 	if want == 0 {
-		title = "Drop the disruption budget: one member can't have one"
+		title = "Delete the PodDisruptionBudget: one member can't have one"
 	}
 	return do(ops.Step{ID: "set-budget", Action: ops.ActionBudget, Title: title, Risk: ops.RiskNone, Budget: want,
 		Touches: []string{"poddisruptionbudget/" + p.S.Cluster.Name}, Deadline: StepDeadline})

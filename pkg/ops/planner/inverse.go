@@ -247,7 +247,7 @@ func (u *Undoing) noInverse() error {
 	case v1alpha1.VerbDeleteUser:
 		reason, hint = "the password of "+of.User.Name+" is gone with its secret", fmt.Sprintf("make the user again, with a new one: kubectl dbop user create %s %s", name, of.User.Name)
 	case v1alpha1.VerbRotateCredentials:
-		reason, hint = "a password that was renewed or ended does not come back", "kubectl dbop credentials rotate "+name+" gives new ones"
+		reason, hint = "a password that was renewed or ended does not come back", "kubectl dbop user rotate "+name+" gives new ones"
 	case v1alpha1.VerbRotateCertificates:
 		reason, hint = "certificates and keys that were renewed do not come back", "kubectl dbop certificates rotate "+name+" gives new ones"
 	}

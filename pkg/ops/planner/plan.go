@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -36,7 +37,9 @@ func PlanWith(decide func(engine.Engine, ops.State) ops.Decision, e engine.Engin
 			p.Steps, p.Blocked = p.Steps[:n-1], endless(step)
 			return p
 		}
-		s = Predict(e, s, step)
+		after := Predict(e, s, step)
+		step.During = leastMargin(e, s, after, step)
+		s = after
 		note(&p, e, s, &step)
 		p.Steps = append(p.Steps, step)
 	}
@@ -50,12 +53,36 @@ func endless(wait ops.Step) *ops.Block {
 	return &ops.Block{Kind: ops.Refused, Check: strings.TrimPrefix(wait.ID, "wait/"), Message: wait.Reason, Hint: "waiting does not mend this; the status of each member shows more"}
 }
 
+// margin is how many more voters may fail; nil where that has no meaning yet.
+func margin(e engine.Engine, s ops.State) *int {
+	if !s.Formed() || !e.Capabilities().Quorum || len(s.View.Voters()) == 0 {
+		return nil
+	}
+	t := e.Tolerates(s.View)
+	return &t
+}
+
+// leastMargin is the margin while the step runs: the least of those before it,
+// after it, and meanwhile, when the members that it stops are away.
+func leastMargin(e engine.Engine, before, after ops.State, step ops.Step) *int {
+	meanwhile := before
+	if step.Risk == ops.RiskRestart || step.Risk == ops.RiskDowntime || step.Action == ops.ActionDefragment {
+		meanwhile.View.Members = slices.Clone(before.View.Members)
+		for i := range meanwhile.View.Members {
+			m := &meanwhile.View.Members[i]
+			m.Reachable = m.Reachable && !slices.Contains(step.Members, m.Name)
+		}
+	}
+	least := margin(e, meanwhile)
+	if then := margin(e, after); least == nil || then != nil && *then < *least {
+		return then
+	}
+	return least
+}
+
 // note adds what a person wants to know of the step, given the state after it.
 func note(p *ops.Plan, e engine.Engine, after ops.State, step *ops.Step) {
-	if after.Formed() && e.Capabilities().Quorum && len(after.View.Voters()) > 0 {
-		t := e.Tolerates(after.View)
-		step.Tolerates = &t
-	}
+	step.Tolerates = margin(e, after)
 	if l, ok := after.View.Leader(); ok {
 		step.Leader = l.Name
 	}

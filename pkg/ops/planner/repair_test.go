@@ -126,7 +126,7 @@ func TestAltered(t *testing.T) {
 		{Severity: ops.Fail, Subject: "service/db-client", What: "spec.selector.role is bad, not good: clients reach the members by this service",
 			Evidence: []string{"kubectl-edit wrote it at " + ops.Moment(opstest.Now())}, Remedy: []string{"kubectl dbop repair db"}},
 		{Severity: ops.Warn, Subject: "persistentvolumeclaim/db-2", What: "spec.storageClassName is bad, not good: the volume is not as the cluster wants it",
-			Evidence: []string{"kubectl-edit wrote it at " + ops.Moment(opstest.Now())}, Remedy: []string{"kubectl dbop replace-member db db-2 --force gives it a new volume"}},
+			Evidence: []string{"kubectl-edit wrote it at " + ops.Moment(opstest.Now())}, Remedy: []string{"kubectl dbop member replace db db-2 --force gives it a new volume"}},
 	}
 	if diff := cmp.Diff(want, health.Altered(s)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
@@ -154,7 +154,7 @@ func TestUnknownMember(t *testing.T) {
 		return s
 	}
 	v := health.Assess(opstest.Stub{}, with("", false))
-	if v.Level != health.Degraded || !slices.Contains(v.Next, "kubectl dbop remove-member db "+id) || len(v.Problems) != 1 {
+	if v.Level != health.Degraded || !slices.Contains(v.Next, "kubectl dbop member remove db "+id) || len(v.Problems) != 1 {
 		t.Errorf("status %+v", v)
 	}
 	for _, verb := range []v1alpha1.Verb{v1alpha1.VerbScale, v1alpha1.VerbRestart, v1alpha1.VerbAddMember} {

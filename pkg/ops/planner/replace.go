@@ -68,7 +68,7 @@ func (p Planner) evidence(name string) *ops.Decision {
 	case problem == nil:
 		return refuse(name+" is not healthy, but nothing shows that its data is lost", "kubectl dbop status shows what it says; insist with --force")
 	case problem.Kind == kube.ProblemOOM:
-		return refuse(name+" is killed for want of memory: a new volume would not help", "give it more memory")
+		return refuse(name+" is killed because it ran out of memory: a new volume would not help", "give it more memory")
 	case problem.Kind == kube.ProblemDisk:
 		return refuse(name+" can't start because its disk is full: its data is whole, and a new volume of the same size would be full again",
 			fmt.Sprintf("give it more space: kubectl dbop resize %s --storage SIZE; then it starts by itself", p.S.Cluster.Name))

@@ -44,7 +44,7 @@ func TestReplace(t *testing.T) {
 		"it is well":           {state: asked(func(*ops.State) {}), block: "db-3 is healthy: nothing is to be replaced"},
 		"it is well, insisted": {state: asked(func(s *ops.State) { s.Operation.Spec.Waive = []string{"evidence"} }), want: whole},
 		"it is only starting":  {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 is only starting: its volume is there, and nothing is lost"},
-		"it lacks memory":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemOOM, time.Hour) }), block: "db-3 is killed for want of memory: a new volume would not help"},
+		"it lacks memory":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemOOM, time.Hour) }), block: "db-3 is killed because it ran out of memory: a new volume would not help"},
 		"its disk is full":     {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemDisk, time.Hour) }), block: "db-3 can't start because its disk is full: its data is whole, and a new volume of the same size would be full again"},
 		"it lacks a node":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemUnschedulable, time.Hour) }), block: "db-3 can't start (as the cluster says), but its data is not lost"},
 		"quorum would go": {state: asked(func(s *ops.State) {

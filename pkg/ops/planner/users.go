@@ -135,7 +135,7 @@ func checkUsers(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseC
 	case v1alpha1.VerbDeleteUser:
 		switch {
 		case own:
-			return refuse("kubectl dbop auth disable "+c.Name+" lets everybody in", "%s belongs to the cluster and can't be deleted", name)
+			return refuse("kubectl dbop user auth disable "+c.Name+" lets everybody in", "%s belongs to the cluster and can't be deleted", name)
 		case !listed:
 			return unknownUser(c.Name, name)
 		}

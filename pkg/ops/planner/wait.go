@@ -136,10 +136,10 @@ func waitTitle(id string, members []string) string {
 // flight has to end before another operation begins.
 func (p Planner) replaceFirst(member string) *ops.Error {
 	e := &ops.Error{Kind: ops.NeedsHuman, Check: "lost", Message: member + " is a member and its volume is gone, and its copy of the data with it",
-		Hint: fmt.Sprintf("kubectl dbop replace-member %s %s", p.S.Cluster.Name, member)}
+		Hint: fmt.Sprintf("kubectl dbop member replace %s %s", p.S.Cluster.Name, member)}
 	if v1alpha1.MemberNumber(p.S.Cluster.Name, member) == 0 {
 		e.Check, e.Message = "unknown-member", member+" is in the member list, and is no member of this cluster"
-		e.Hint = fmt.Sprintf("kubectl dbop remove-member %s %s", p.S.Cluster.Name, member)
+		e.Hint = fmt.Sprintf("kubectl dbop member remove %s %s", p.S.Cluster.Name, member)
 		return e
 	}
 	if p.S.Kube.Member(member).Volume.Exists {

@@ -141,7 +141,7 @@ func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *planner.Prepare
 	w := p.Request.Cluster.Spec
 	if w.Auth.Enabled && !found.Spec.Auth.Enabled && p.Request.Operation.Verb == v1alpha1.VerbCreate {
 		return &ops.Error{Kind: ops.Refused, Check: "exists", Message: fmt.Sprintf("cluster %s exists already, and its clients need not log in", found.Name),
-			Hint: "kubectl dbop auth enable " + found.Name + " demands it; or choose another name"}
+			Hint: "kubectl dbop user auth enable " + found.Name + " demands it; or choose another name"}
 	}
 	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members && sameSource(found.Spec.RestoreFrom, w.RestoreFrom) {
 		return nil

@@ -71,7 +71,7 @@ func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepar
 				return nil, err
 			}
 		}
-		return nil, &ops.Error{Kind: ops.Unchanged, Message: p.Request.Operation.Cluster + " is as asked already"}
+		return nil, &ops.Error{Kind: ops.Unchanged, Message: p.Request.Operation.Cluster + " is as requested already"}
 	}
 	op, err := r.writeDown(ctx, namespace, p, lease)
 	if err != nil {

@@ -166,7 +166,7 @@ func TestUndoRefuses(t *testing.T) {
 		{name: "replacement", records: []v1alpha1.Operation{done(v1alpha1.VerbReplaceMember, func(op *v1alpha1.Operation) { op.Spec.Member = "db-2" })}, kind: ops.Refused, says: "what db-2 had before is gone"},
 		{name: "deleted user", records: []v1alpha1.Operation{done(v1alpha1.VerbDeleteUser, func(op *v1alpha1.Operation) { op.Spec.User = &v1alpha1.DatabaseUser{Name: "app"} })},
 			kind: ops.Refused, says: "password of app", hint: "kubectl dbop user create db app"},
-		{name: "passwords", records: []v1alpha1.Operation{done(v1alpha1.VerbRotateCredentials, nil)}, kind: ops.Refused, says: "does not come back", hint: "credentials rotate db"},
+		{name: "passwords", records: []v1alpha1.Operation{done(v1alpha1.VerbRotateCredentials, nil)}, kind: ops.Refused, says: "does not come back", hint: "user rotate db"},
 		{name: "certificates", records: []v1alpha1.Operation{done(v1alpha1.VerbRotateCertificates, nil)}, kind: ops.Refused, says: "do not come back", hint: "certificates rotate db"},
 		{name: "volumes only", records: []v1alpha1.Operation{done(v1alpha1.VerbResize, settled(memory("", nil, "1Gi"), &v1alpha1.SettingsChange{Size: &twoGi}))},
 			kind: ops.Refused, says: "can't make one smaller", hint: "--storage 1Gi"},

@@ -101,7 +101,11 @@ func follow(t *testing.T, name, text string, r *Runner, sh *shelf, s ops.State) 
 		c := ops.Command{Ours: strings.Contains(text[at[0]:at[1]], "dbop"), Args: ops.CommandWords(text[at[1]:])}
 		sh.operations = []*v1alpha1.Operation{s.Operation.DeepCopy()}
 		var err error
-		switch verb := c.Word(0); {
+		verb := c.Word(0)
+		if verb == "member" {
+			verb = c.Word(1) + "-member"
+		}
+		switch {
 		case !c.Ours && verb == "delete":
 			if over = true; !custom || c.Word(1) != "dbc" {
 				t.Errorf("%s: %q deletes what is not there", name, text)

@@ -105,7 +105,7 @@ func fullDisk(x *trouble) {
 	x.ok(harness.FillKeys(x.ctx, x.load.db, "big/", 16000, 1000))
 	x.finds(knownWithin, victim, "disk is full", "resize")
 	x.refusing(victim)
-	x.judge(x.try("replace-member", "my-db", victim, "--yes"), 4, "full")
+	x.judge(x.try("member", "replace", "my-db", victim, "--yes"), 4, "full")
 	x.ok(harness.Empty(volume))
 	x.recovers()
 }
@@ -116,7 +116,7 @@ func lostVolume(x *trouble) {
 	x.lose(victim)
 	x.finds(knownWithin, victim, "its volume is gone", " replace-member my-db "+victim)
 	x.refusing(victim)
-	x.judge(x.try("restart", "my-db"), 4, victim, "replace-member")
+	x.judge(x.try("restart", "my-db"), 4, victim, "member replace")
 	x.replace(victim)
 }
 
@@ -192,7 +192,7 @@ func (x *trouble) lose(member string) {
 func (x *trouble) replace(member string) {
 	x.Helper()
 	began := time.Now()
-	x.ends(x.begin("replace-member", "my-db", member, "--yes"), 0)
+	x.ends(x.begin("member", "replace", "my-db", member, "--yes"), 0)
 	x.Logf("replaced after %s", time.Since(began).Round(100*time.Millisecond))
 }
 

@@ -49,7 +49,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	second := &load{s: s, db: s.dial("my-db")}
 	second.writer = harness.StartWriter(s.ctx, second.db, "second/", loadRate)
 	second.do("add-member", "my-db")
-	second.do("remove-member", "my-db", "my-db-4", "--yes")
+	second.do("member", "remove", "my-db", "my-db-4", "--yes")
 	second.do("certificates", "rotate", "my-db", "--ca=finish", "--yes")
 	counts := s.nothingLost(second.db, second.writer, "second/")
 	t.Logf("%d writes acknowledged after the secret was read again, none lost", counts.Acked)

@@ -27,7 +27,7 @@ func newerDeadlies(wantMembers func(int) func(*scene)) []deadly {
 		{name: "replace-member", version: "3.6", members: "3", arm: func(s *scene) []string {
 			lost := s.follower("my-db")
 			s.destroy(lost)
-			return []string{"replace-member", "my-db", lost, "--yes"}
+			return []string{"member", "replace", "my-db", lost, "--yes"}
 		}, check: wantMembers(3), reset: again},
 		{name: "switchover", version: "3.6", members: "3", arm: func(s *scene) []string {
 			to = s.follower("my-db")

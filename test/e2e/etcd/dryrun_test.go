@@ -27,7 +27,7 @@ func TestDryRun(t *testing.T) {
 	verbs := [][]string{
 		{"create", "other", "--engine", "etcd"},
 		{"add-member", "my-db"},
-		{"remove-member", "my-db", "my-db-1"},
+		{"member", "remove", "my-db", "my-db-1"},
 		{"scale", "my-db", "--members", "5"},
 		{"scale", "my-db", "--members", "1"},
 		{"upgrade", "my-db", "--version", "3.6"},

@@ -62,9 +62,9 @@ func deadlies() []deadly {
 	return append(newerDeadlies(wantMembers), []deadly{
 		{name: "create", arm: fixed(createArgs...), check: func(s *scene) { wantMembers(3)(s); s.demands("my-db", "on") }, reset: purge("my-db"), quiet: true},
 		{name: "add-member", version: "3.6", members: "3", arm: fixed("add-member", "my-db"), check: wantMembers(4),
-			reset: func(s *scene) { s.must("remove-member", "my-db", "my-db-4", "--yes") }},
+			reset: func(s *scene) { s.must("member", "remove", "my-db", "my-db-4", "--yes") }},
 		{name: "remove-member", version: "3.6", members: "3", arm: func(s *scene) []string {
-			return []string{"remove-member", "my-db", s.leader("my-db"), "--yes"}
+			return []string{"member", "remove", "my-db", s.leader("my-db"), "--yes"}
 		}, check: wantMembers(2), reset: func(s *scene) { s.must("add-member", "my-db") }},
 		{name: "scale", version: "3.6", members: "1", arm: fixed("scale", "my-db", "--members", "3"), check: wantMembers(3),
 			reset: func(s *scene) { s.must("scale", "my-db", "--members", "1", "--yes") }},
@@ -92,11 +92,11 @@ func deadlies() []deadly {
 			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"), quiet: true},
 		{name: "restore in place", version: "3.6", members: "3", arm: backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
 			check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
-		{name: "auth enable", version: "3.6", members: "3", arm: fixed("auth", "enable", "my-db", "--yes"),
-			check: func(s *scene) { s.healthy("my-db", 3); s.demands("my-db", "on") }, reset: func(s *scene) { s.must("auth", "disable", "my-db", "--yes") }},
+		{name: "auth enable", version: "3.6", members: "3", arm: fixed("user", "auth", "enable", "my-db", "--yes"),
+			check: func(s *scene) { s.healthy("my-db", 3); s.demands("my-db", "on") }, reset: func(s *scene) { s.must("user", "auth", "disable", "my-db", "--yes") }},
 		{name: "credentials rotate", version: "3.6", members: "1", arm: func(s *scene) []string {
-			s.must("auth", "enable", "my-db", "--yes")
-			return []string{"credentials", "rotate", "my-db"}
+			s.must("user", "auth", "enable", "my-db", "--yes")
+			return []string{"user", "rotate", "my-db"}
 		}, check: func(s *scene) { s.healthy("my-db", 1); s.demands("my-db", "on") }, reset: func(*scene) {}},
 		{name: "user create", version: "3.6", members: "1", arm: fixed("user", "create", "my-db", "app", "--prefix", "/app/"), check: func(s *scene) {
 			if r := s.must("user", "list", "my-db"); !strings.Contains(r.Stdout, "read and write /app/*") {

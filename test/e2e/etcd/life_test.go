@@ -89,7 +89,7 @@ func (s *scene) membership() {
 	s.healthy("my-db", 4)
 	s.settledVolumes("my-db", 4)
 	leader := s.leader("my-db")
-	s.must("remove-member", "my-db", leader, "--yes")
+	s.must("member", "remove", "my-db", leader, "--yes")
 	s.healthy("my-db", 3)
 	s.settledVolumes("my-db", 3)
 	s.must("scale", "my-db", "--members", "5")

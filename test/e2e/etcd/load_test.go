@@ -67,7 +67,7 @@ func TestGrowUnderLoad(t *testing.T) {
 	l := s.underLoad("my-db", seed(t))
 	l.do("add-member", "my-db")
 	l.do("scale", "my-db", "--members", "5")
-	l.do("remove-member", "my-db", s.leader("my-db"), "--yes")
+	l.do("member", "remove", "my-db", s.leader("my-db"), "--yes")
 	l.do("scale", "my-db", "--members", "3", "--yes")
 	l.end()
 	s.healthy("my-db", 3)

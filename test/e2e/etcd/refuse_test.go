@@ -75,7 +75,7 @@ func TestBadDeeds(t *testing.T) {
 		{"restore onto a name that is taken", 4, []string{"exists already"}, []string{"restore", "my-db", "--from", backup}},
 		{"even size", 4, []string{"--force"}, []string{"scale", "my-db", "--members", "4"}},
 		{"size over 7", 4, []string{"7"}, []string{"scale", "my-db", "--members", "9"}},
-		{"no member of that name", 2, []string{"my-db-9"}, []string{"remove-member", "my-db", "my-db-9", "--yes"}},
+		{"no member of that name", 2, []string{"my-db-9"}, []string{"member", "remove", "my-db", "my-db-9", "--yes"}},
 		{"no confirmation", 2, []string{"--yes"}, []string{"delete", "my-db", "--purge"}},
 		{"nothing to resume", 0, nil, []string{"resume", "my-db"}},
 	} {
@@ -106,7 +106,7 @@ func (s *scene) memberDown() {
 	s.refused(4, []string{follower}, "upgrade", "my-db", "--version", "3.6")
 	for _, m := range []string{"my-db-1", "my-db-2", "my-db-3"} {
 		if m != follower {
-			s.refused(4, []string{"healthy voters"}, "remove-member", "my-db", m, "--yes")
+			s.refused(4, []string{"healthy voters"}, "member", "remove", "my-db", m, "--yes")
 			break
 		}
 	}
@@ -121,7 +121,7 @@ func (s *scene) memberDown() {
 func (s *scene) lastMember() {
 	s.Helper()
 	s.must("scale", "my-db", "--members", "1", "--yes")
-	s.refused(4, []string{"last member"}, "remove-member", "my-db", s.leader("my-db"), "--yes")
+	s.refused(4, []string{"last member"}, "member", "remove", "my-db", s.leader("my-db"), "--yes")
 	s.refused(4, []string{"--allow-downtime"}, "upgrade", "my-db", "--version", "3.6")
 }
 

@@ -31,7 +31,7 @@ func TestEditRole(t *testing.T) {
 	s.must("connect", "my-db", "--", "endpoint", "health")
 	s.must("logs", "my-db", "--tail", "3")
 	s.must("add-member", "my-db")
-	s.must("remove-member", "my-db", "my-db-4", "--yes")
+	s.must("member", "remove", "my-db", "my-db-4", "--yes")
 	s.must("scale", "my-db", "--members", "5")
 	s.must("scale", "my-db", "--members", "3", "--yes")
 	s.must("backup", "my-db", "--repository", "pvc:backups", "--verify")

@@ -81,7 +81,7 @@ func (s *scene) completion() {
 		{[]string{"plugin", "list"}, "kubectl-dbop"},
 		{[]string{"__complete", "dbop", "up"}, "upgrade"},
 		{[]string{"__complete", "dbop", "status", "-n", s.ns, ""}, "my-db"},
-		{[]string{"__complete", "dbop", "remove-member", "-n", s.ns, "my-db", ""}, "my-db-3"},
+		{[]string{"__complete", "dbop", "member", "remove", "-n", s.ns, "my-db", ""}, "my-db-3"},
 		{[]string{"dbop", "list", "-n", s.ns}, "my-db"},
 	} {
 		r, err := kubectl.Run(s.ctx, c.args...)
