@@ -20,6 +20,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -81,7 +82,7 @@ func TestExitRefused(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Err)
 		}
 	}
-	b.LockErr = &kube.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
+	b.LockErr = &lease.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
 	r := b.Run("scale", "my-db", "--members", "5")
 	if r.Code != exit.Busy || !strings.Contains(r.Err, "bob@laptop") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
@@ -230,7 +231,7 @@ func TestResumeAndCancel(t *testing.T) {
 
 func TestHintsOfForeignErrors(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
-	for name, err := range map[string]error{"forbidden": forbidden, "unauthorized": apierrors.NewUnauthorized("no"), "held": &kube.HeldError{}} {
+	for name, err := range map[string]error{"forbidden": forbidden, "unauthorized": apierrors.NewUnauthorized("no"), "held": &lease.HeldError{}} {
 		if command.HintOf(fmt.Errorf("wrapped: %w", err)) == "" {
 			t.Errorf("%s has no hint", name)
 		}

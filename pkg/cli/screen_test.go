@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
 
 // TestScreens holds what people see, word for word.
@@ -77,7 +78,7 @@ func TestStatusTellsByExitCode(t *testing.T) {
 	if r := b.Run("status"); r.Code != exit.Degraded || !strings.HasPrefix(r.Out, "DEGRADED") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
-	b.World.Facts = kube.Facts{}
+	b.World.Facts = observe.Facts{}
 	b.World.View.Quorum = false
 	if r := b.Run("status"); r.Code != exit.Down || !strings.HasPrefix(r.Out, "DOWN") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)

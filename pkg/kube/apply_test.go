@@ -1,4 +1,4 @@
-package kube
+package kube_test
 
 import (
 	"errors"
@@ -11,50 +11,66 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
+
+// wholeInput is what the tests' member db-2 is rendered from.
+func wholeInput() workload.Input {
+	return workload.Input{Cluster: kubetest.Cluster(), Member: "db-2", Version: "3.6.16", Bootstrap: true, Renderer: "v1.2.3", Pod: kubetest.EnginePod()}
+}
+
+// observed is what is read of db-2.
+func observed(t *testing.T, c *kube.Client) observe.Workload {
+	t.Helper()
+	f, err := observe.Read(t.Context(), c, kubetest.Cluster(), observe.Rendered{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Member("db-2").Workload
+}
 
 var inShop = client.ObjectKey{Namespace: "shop", Name: "db-2"}
 
 func TestApplyWorkload(t *testing.T) {
-	c, api := newFake(t, interceptor.Funcs{})
-	in := testWorkloadInput()
-	if _, err := c.ApplyWorkload(t.Context(), in); err != nil {
+	c, _ := kubetest.New(t, interceptor.Funcs{})
+	in := wholeInput()
+	if _, err := workload.Apply(t.Context(), c, in); err != nil {
 		t.Fatal(err)
 	}
 	in.Version, in.Pod.Container.Image = "3.6.17", "example.com/etcd:v3.6.17"
-	applied, err := c.ApplyWorkload(t.Context(), in)
+	applied, err := workload.Apply(t.Context(), c, in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !applied.Observed {
 		t.Error("the fake has no generations: all is observed")
 	}
-	got := &appsv1.StatefulSet{}
-	if err := api.Get(t.Context(), inShop, got); err != nil {
-		t.Fatal(err)
-	}
-	want := Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.17", Version: "3.6.17", Token: "token-1", Renderer: "v1.2.3"}
-	if diff := cmp.Diff(want, workloadFacts(got)); diff != "" {
+	want := observe.Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.17", Version: "3.6.17", Token: "token-1", Renderer: "v1.2.3"}
+	if diff := cmp.Diff(want, observed(t, c)); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)
 	}
 }
 
 func TestApplyLeavesForeignObjectsAlone(t *testing.T) {
-	c, _ := newFake(t, interceptor.Funcs{},
+	c, _ := kubetest.New(t, interceptor.Funcs{},
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-2"}},
 		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-2", Labels: map[string]string{"dbop.dev/cluster": "other"}}})
-	if _, err := c.ApplyWorkload(t.Context(), testWorkloadInput()); !errors.Is(err, ErrForeign) {
+	if _, err := workload.Apply(t.Context(), c, wholeInput()); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("workload: %v, want ErrForeign", err)
 	}
-	if err := c.ApplyVolume(t.Context(), testCluster(), "db-2"); !errors.Is(err, ErrForeign) {
+	if err := workload.ApplyVolume(t.Context(), c, kubetest.Cluster(), "db-2"); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("volume: %v, want ErrForeign", err)
 	}
 }
 
 func TestApplyBudgetZeroRemovesIt(t *testing.T) {
-	c, api := newFake(t, interceptor.Funcs{})
+	c, api := kubetest.New(t, interceptor.Funcs{})
 	for _, n := range []int32{2, 3, 0, 0} {
-		if err := c.ApplyBudget(t.Context(), testCluster(), n); err != nil {
+		if err := workload.ApplyBudget(t.Context(), c, kubetest.Cluster(), n); err != nil {
 			t.Fatalf("%d: %v", n, err)
 		}
 		l := &policyv1.PodDisruptionBudgetList{}
@@ -72,9 +88,9 @@ func TestApplyBudgetZeroRemovesIt(t *testing.T) {
 }
 
 func TestApplyServicesIsIdempotent(t *testing.T) {
-	c, api := newFake(t, interceptor.Funcs{})
+	c, api := kubetest.New(t, interceptor.Funcs{})
 	for range 2 {
-		if err := c.ApplyServices(t.Context(), testCluster(), []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}}); err != nil {
+		if err := workload.ApplyServices(t.Context(), c, kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,8 +101,8 @@ func TestApplyServicesIsIdempotent(t *testing.T) {
 }
 
 func TestSealWorkload(t *testing.T) {
-	c, api := newFake(t, interceptor.Funcs{})
-	if _, err := c.ApplyWorkload(t.Context(), testWorkloadInput()); err != nil {
+	c, api := kubetest.New(t, interceptor.Funcs{})
+	if _, err := workload.Apply(t.Context(), c, wholeInput()); err != nil {
 		t.Fatal(err)
 	}
 	calls := 0
@@ -96,7 +112,7 @@ func TestSealWorkload(t *testing.T) {
 		return p
 	}
 	for range 2 {
-		if err := c.SealWorkload(t.Context(), "shop", "db-2", seal); err != nil {
+		if err := workload.DisableBootstrap(t.Context(), c, "shop", "db-2", seal); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,10 +123,10 @@ func TestSealWorkload(t *testing.T) {
 	if diff := cmp.Diff([]string{"--name=db-2", "--sealed"}, got.Spec.Template.Spec.Containers[0].Args); diff != "" {
 		t.Errorf("args (-want +got):\n%s", diff)
 	}
-	if workloadFacts(got).Bootstrap || calls != 1 {
-		t.Errorf("bootstrap %v, sealed %d times; want once", workloadFacts(got).Bootstrap, calls)
+	if bootstrap := observed(t, c).Bootstrap; bootstrap || calls != 1 {
+		t.Errorf("bootstrap %v, sealed %d times; want once", bootstrap, calls)
 	}
-	if err := c.SealWorkload(t.Context(), "shop", "db-9", seal); !errors.Is(err, ErrNotFound) {
+	if err := workload.DisableBootstrap(t.Context(), c, "shop", "db-9", seal); !errors.Is(err, kube.ErrNotFound) {
 		t.Errorf("no workload: %v, want ErrNotFound", err)
 	}
 }

@@ -2,12 +2,10 @@ package kube
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -27,34 +25,21 @@ type Behalf struct {
 // ErrNotOffered: a secret is there, and nobody said that clusters may use it.
 var ErrNotOffered = errors.New("the operator may not read it for a custom resource")
 
-// offered returns an error unless the cluster may use the secret.
-func (b Behalf) offered(s *corev1.Secret, cluster *v1alpha1.DatabaseCluster) error {
-	if !b.Limited || belongs(s, cluster) || s.Labels[v1alpha1.LabelUse] == v1alpha1.UseCluster {
+// CheckSecret returns an error unless the cluster may use the secret.
+func (b Behalf) CheckSecret(s *corev1.Secret, cluster *v1alpha1.DatabaseCluster) error {
+	if !b.Limited || BelongsTo(s, cluster) || s.Labels[v1alpha1.LabelUse] == v1alpha1.UseCluster {
 		return nil
 	}
 	return fmt.Errorf("secret %s/%s: %w; to allow it: kubectl label secret %s -n %s %s=%s",
 		s.Namespace, s.Name, ErrNotOffered, s.Name, s.Namespace, v1alpha1.LabelUse, v1alpha1.UseCluster)
 }
 
-// mayAsk returns an error unless the issuer may sign for custom resources.
-func (b Behalf) mayAsk(issuer *v1alpha1.Issuer) error {
-	own := cmp.Or(issuer.Kind, "Issuer") == "Issuer" && cmp.Or(issuer.Group, certificateRequestKind().Group) == certificateRequestKind().Group
+// CheckIssuer returns an error unless the issuer may sign for custom resources.
+func (b Behalf) CheckIssuer(issuer *v1alpha1.Issuer) error {
+	own := cmp.Or(issuer.Kind, "Issuer") == "Issuer" && cmp.Or(issuer.Group, CertificateRequestKind().Group) == CertificateRequestKind().Group
 	if !b.Limited || b.ClusterIssuers || own {
 		return nil
 	}
 	return fmt.Errorf("%s: %w: the operator asks only an Issuer of the cluster's namespace; "+
 		"name one, or have its administrator install it with --allow-cluster-issuers", issuer, ErrAuthority)
-}
-
-// LoginPasswords reads a password secret to log in to a cluster with: one of
-// the cluster's own, or one that its object names. ErrNotFound if there is none.
-func (c *Client) LoginPasswords(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string) (Passwords, error) {
-	s := &corev1.Secret{}
-	if err := c.api.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, s); err != nil {
-		return Passwords{}, err
-	}
-	if err := c.behalf.offered(s, cluster); err != nil {
-		return Passwords{}, err
-	}
-	return passwordsOf(s)
 }

@@ -1,3 +1,7 @@
+// Package kube talks to one Kubernetes API server: the client, its dry run and
+// guards, errors that say what was attempted on what, server-side apply, and the
+// labels and annotations of all objects. What the objects mean is in the
+// packages below it. It knows no engine.
 package kube
 
 import (
@@ -37,10 +41,10 @@ type Options struct {
 // use, caches nothing and makes no discovery requests. All its errors say what
 // was attempted on what, see RequestError.
 type Client struct {
-	api    client.WithWatch
+	API    client.WithWatch
 	config *rest.Config
 	meter  *meter
-	behalf Behalf
+	Behalf Behalf
 }
 
 // New makes a Client; it makes no request.
@@ -48,7 +52,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if config == nil {
 		return nil, &ConfigError{Reason: "no API server is configured"}
 	}
-	scheme, err := newScheme()
+	scheme, err := NewScheme()
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +71,14 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &ConfigError{Reason: "the configuration of the API server can't be used", Err: err}
 	}
-	return &Client{api: guarded(api, o.DryRun, config.Host), config: config, meter: m, behalf: o.Behalf}, nil
+	return &Client{API: guarded(api, o.DryRun, config.Host), config: config, meter: m, Behalf: o.Behalf}, nil
 }
 
 // Wrap makes a Client of one that exists already: an operator's, or a fake in
 // tests. Its scheme must know the objects in use. Requests are not counted,
 // and Now is this machine's clock.
 func Wrap(api client.WithWatch, o Options) *Client {
-	return &Client{api: guarded(api, o.DryRun, ""), config: &rest.Config{}, meter: &meter{}, behalf: o.Behalf}
+	return &Client{API: guarded(api, o.DryRun, ""), config: &rest.Config{}, meter: &meter{}, Behalf: o.Behalf}
 }
 
 // Config returns a copy of the configuration, for connections that are not

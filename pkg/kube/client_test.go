@@ -1,4 +1,4 @@
-package kube
+package kube_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
 // apiServer records requests and answers with what is asked, or with a fixed status.
@@ -54,9 +59,9 @@ func newAPIServer(t *testing.T) *apiServer {
 	return s
 }
 
-func (s *apiServer) client(t *testing.T, o Options) *Client {
+func (s *apiServer) client(t *testing.T, o kube.Options) *kube.Client {
 	t.Helper()
-	c, err := New(&rest.Config{Host: s.URL}, o)
+	c, err := kube.New(&rest.Config{Host: s.URL}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +70,11 @@ func (s *apiServer) client(t *testing.T, o Options) *Client {
 
 func TestClientAsksOnlyForWhatItNeeds(t *testing.T) {
 	s := newAPIServer(t)
-	c := s.client(t, Options{UserAgent: UserAgent("v1.2.3", "abcdef0")})
-	if _, err := NewConfigMapStore(c).ActiveOperation(t.Context(), "shop", "db"); err != nil {
+	c := s.client(t, kube.Options{UserAgent: kube.UserAgent("v1.2.3", "abcdef0")})
+	if _, err := store.NewConfigMaps(c).ActiveOperation(t.Context(), "shop", "db"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ApplyBudget(t.Context(), testCluster(), 2); err != nil {
+	if err := workload.ApplyBudget(t.Context(), c, kubetest.Cluster(), 2); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -91,9 +96,9 @@ func TestClientAsksOnlyForWhatItNeeds(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	t.Run("client makes no writing request", func(t *testing.T) {
 		s := newAPIServer(t)
-		c := s.client(t, Options{DryRun: DryRunClient})
-		err := c.ApplyBudget(t.Context(), testCluster(), 2)
-		if !errors.Is(err, ErrDryRun) {
+		c := s.client(t, kube.Options{DryRun: kube.DryRunClient})
+		err := workload.ApplyBudget(t.Context(), c, kubetest.Cluster(), 2)
+		if !errors.Is(err, kube.ErrDryRun) {
 			t.Errorf("apply: %v, want ErrDryRun", err)
 		}
 		if who := c.Whoami(t.Context()); who != "alice" {
@@ -107,7 +112,7 @@ func TestDryRun(t *testing.T) {
 	})
 	t.Run("server marks every write", func(t *testing.T) {
 		s := newAPIServer(t)
-		if err := s.client(t, Options{DryRun: DryRunServer}).ApplyBudget(t.Context(), testCluster(), 2); err != nil {
+		if err := workload.ApplyBudget(t.Context(), s.client(t, kube.Options{DryRun: kube.DryRunServer}), kubetest.Cluster(), 2); err != nil {
 			t.Fatal(err)
 		}
 		if last := s.requests[len(s.requests)-1]; !strings.Contains(last, "dryRun=All") {
@@ -117,9 +122,9 @@ func TestDryRun(t *testing.T) {
 }
 
 func TestNewWithoutConfig(t *testing.T) {
-	_, err := New(nil, Options{})
-	var config *ConfigError
-	if !errors.As(err, &config) || Hint(err) == "" {
-		t.Errorf("got %v with hint %q, want a ConfigError with a hint", err, Hint(err))
+	_, err := kube.New(nil, kube.Options{})
+	var config *kube.ConfigError
+	if !errors.As(err, &config) || kube.Hint(err) == "" {
+		t.Errorf("got %v with hint %q, want a ConfigError with a hint", err, kube.Hint(err))
 	}
 }

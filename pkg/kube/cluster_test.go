@@ -22,13 +22,19 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
 // real is a namespace of its own, with restricted Pod Security, on a real cluster.
 type real struct {
 	*kube.Client
-	store     *kube.ConfigMapStore
+	store     *store.ConfigMaps
 	plain     kubernetes.Interface
 	namespace string
 }
@@ -62,11 +68,11 @@ func onRealCluster(t *testing.T) *real {
 			t.Errorf("remove namespace %s: %v", ns.Name, err)
 		}
 	})
-	return &real{Client: c, store: kube.NewConfigMapStore(c), plain: plain, namespace: ns.Name}
+	return &real{Client: c, store: store.NewConfigMaps(c), plain: plain, namespace: ns.Name}
 }
 
 // create stores a plain-text cluster of one member and returns its workload.
-func (r *real) create(t *testing.T) (*v1alpha1.DatabaseCluster, kube.WorkloadInput) {
+func (r *real) create(t *testing.T) (*v1alpha1.DatabaseCluster, workload.Input) {
 	t.Helper()
 	c := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: r.namespace}, Spec: v1alpha1.DatabaseClusterSpec{
 		Engine: "etcd", Version: "3.6.16", Members: 1, Storage: v1alpha1.Storage{Size: resource.MustParse("512Mi")},
@@ -76,24 +82,24 @@ func (r *real) create(t *testing.T) (*v1alpha1.DatabaseCluster, kube.WorkloadInp
 		t.Fatal(err)
 	}
 	image := cmp.Or(os.Getenv("DBOP_E2E_IMAGE"), "dbop.test/etcd-development/etcd:v3.6.16")
-	return c, kube.WorkloadInput{Cluster: c, Member: "db-1", Version: "3.6.16", Bootstrap: true, Renderer: "test", Pod: engine.Pod{
+	return c, workload.Input{Cluster: c, Member: "db-1", Version: "3.6.16", Bootstrap: true, Renderer: "test", Pod: engine.Pod{
 		Container: corev1.Container{Name: "etcd", Image: image, Command: []string{"etcd", "--name=db-1", "--data-dir=/var/lib/etcd/data"}},
 		DataPath:  "/var/lib/etcd", TLSPath: "/tls", GraceSeconds: 5,
 	}}
 }
 
 // apply makes everything of the cluster.
-func (r *real) apply(t *testing.T, c *v1alpha1.DatabaseCluster, w kube.WorkloadInput) {
+func (r *real) apply(t *testing.T, c *v1alpha1.DatabaseCluster, w workload.Input) {
 	t.Helper()
 	for _, do := range []func() error{
-		func() error { return r.EnsureCertificates(t.Context(), c) },
-		func() error { return r.EnsureMemberCertificate(t.Context(), c, "db-1") },
+		func() error { return pki.EnsureCertificates(t.Context(), r.Client, c) },
+		func() error { return pki.EnsureMemberCertificate(t.Context(), r.Client, c, "db-1") },
 		func() error {
-			return r.ApplyServices(t.Context(), c, []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}})
+			return workload.ApplyServices(t.Context(), r.Client, c, []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}})
 		},
-		func() error { return r.ApplyBudget(t.Context(), c, 1) },
-		func() error { return r.ApplyVolume(t.Context(), c, "db-1") },
-		func() error { _, err := r.ApplyWorkload(t.Context(), w); return err },
+		func() error { return workload.ApplyBudget(t.Context(), r.Client, c, 1) },
+		func() error { return workload.ApplyVolume(t.Context(), r.Client, c, "db-1") },
+		func() error { _, err := workload.Apply(t.Context(), r.Client, w); return err },
 	} {
 		if err := do(); err != nil {
 			t.Fatal(err)
@@ -102,14 +108,14 @@ func (r *real) apply(t *testing.T, c *v1alpha1.DatabaseCluster, w kube.WorkloadI
 }
 
 // until observes until the condition holds.
-func (r *real) until(t *testing.T, c *v1alpha1.DatabaseCluster, what string, ok func(kube.Facts) bool) kube.Facts {
+func (r *real) until(t *testing.T, c *v1alpha1.DatabaseCluster, what string, ok func(observe.Facts) bool) observe.Facts {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		f, err := r.Facts(ctx, c, kube.Rendered{})
+		f, err := observe.Read(ctx, r.Client, c, observe.Rendered{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +162,7 @@ func (r *real) versions(t *testing.T) string {
 	return strings.Join(append(out, fmt.Sprintf("workload=%s generation=%d", w.ResourceVersion, w.Generation)), " ")
 }
 
-func running(f kube.Facts) bool { return f.Member("db-1").Pod.Running }
+func running(f observe.Facts) bool { return f.Member("db-1").Pod.Running }
 
 func TestRealClusterObjects(t *testing.T) {
 	r := onRealCluster(t)
@@ -178,24 +184,24 @@ func TestRealClusterObjects(t *testing.T) {
 	if again != written {
 		t.Errorf("applying the same wrote something:\n%s\n%s", written, again)
 	}
-	if err := r.SealWorkload(t.Context(), r.namespace, "db-1", func(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	if err := workload.DisableBootstrap(t.Context(), r.Client, r.namespace, "db-1", func(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 		p.Spec.Containers[0].Command = append(p.Spec.Containers[0].Command, "--initial-cluster-state=existing")
 		return p
 	}); err != nil {
 		t.Fatal(err)
 	}
 	pod := before.Member("db-1").Pod
-	if err := r.DeletePod(t.Context(), r.namespace, "db-1-0", "0000-not-it"); err != nil {
+	if err := workload.DeletePod(t.Context(), r.Client, r.namespace, "db-1-0", "0000-not-it"); err != nil {
 		t.Fatal(err)
 	}
-	after := r.until(t, c, "the seal shows", func(f kube.Facts) bool { return !f.Member("db-1").Workload.Bootstrap })
+	after := r.until(t, c, "the seal shows", func(f observe.Facts) bool { return !f.Member("db-1").Workload.Bootstrap })
 	if got := after.Member("db-1").Pod; got.UID != pod.UID || got.Terminating {
 		t.Errorf("the pod was touched: %+v, was %+v", got, pod)
 	}
-	if err := r.DeleteClusterObjects(t.Context(), c); err != nil {
+	if err := workload.DeleteClusterObjects(t.Context(), r.Client, c); err != nil {
 		t.Fatal(err)
 	}
-	gone := r.until(t, c, "all but the volume is gone", func(f kube.Facts) bool {
+	gone := r.until(t, c, "all but the volume is gone", func(f observe.Facts) bool {
 		m := f.Member("db-1")
 		return !m.Workload.Exists && !m.Pod.Exists && !f.Services && !f.Certificates && f.Budget == nil
 	})
@@ -211,7 +217,7 @@ func TestRealClusterDial(t *testing.T) {
 	r := onRealCluster(t)
 	c, w := r.create(t)
 	r.apply(t, c, w)
-	d := kube.NewDialer(r.Client, portforward.New(r.Client))
+	d := dial.NewDialer(r.Client, portforward.New(r.Client))
 	defer func() {
 		if err := d.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -228,10 +234,10 @@ func TestRealClusterDial(t *testing.T) {
 	if !errors.As(err, &why) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("a port where nothing listens: %v", err)
 	}
-	if err := r.DeletePod(t.Context(), r.namespace, "db-1-0", f.Member("db-1").Pod.UID); err != nil {
+	if err := workload.DeletePod(t.Context(), r.Client, r.namespace, "db-1-0", f.Member("db-1").Pod.UID); err != nil {
 		t.Fatal(err)
 	}
-	r.until(t, c, "the successor runs", func(now kube.Facts) bool {
+	r.until(t, c, "the successor runs", func(now observe.Facts) bool {
 		return running(now) && now.Member("db-1").Pod.UID != f.Member("db-1").Pod.UID
 	})
 	r.serves(t, c, d)
@@ -241,12 +247,12 @@ func TestRealClusterDial(t *testing.T) {
 }
 
 // serves asks two questions at once until both are answered.
-func (r *real) serves(t *testing.T, c *v1alpha1.DatabaseCluster, d *kube.Dialer) {
+func (r *real) serves(t *testing.T, c *v1alpha1.DatabaseCluster, d *dial.Dialer) {
 	t.Helper()
 	h := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return d.DialPod(ctx, r.namespace, "db-1-0", 2379)
 	}}}
-	r.until(t, c, "both streams answer", func(kube.Facts) bool {
+	r.until(t, c, "both streams answer", func(observe.Facts) bool {
 		answers := make(chan error, 2)
 		for range cap(answers) {
 			go func() {
@@ -264,12 +270,12 @@ func (r *real) serves(t *testing.T, c *v1alpha1.DatabaseCluster, d *kube.Dialer)
 
 func TestRealClusterLease(t *testing.T) {
 	r := onRealCluster(t)
-	first, err := kube.Acquire(t.Context(), r.Client, r.namespace, "db", kube.LeaseOptions{Operation: "scale"})
+	first, err := lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Options{Operation: "scale"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = kube.Acquire(t.Context(), r.Client, r.namespace, "db", kube.LeaseOptions{})
-	if !errors.Is(err, kube.ErrHeld) || !strings.Contains(err.Error(), "scale") {
+	_, err = lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Options{})
+	if !errors.Is(err, lease.ErrHeld) || !strings.Contains(err.Error(), "scale") {
 		t.Errorf("second: %v, want ErrHeld", err)
 	}
 	if err := first.Check(t.Context()); err != nil {
@@ -278,7 +284,7 @@ func TestRealClusterLease(t *testing.T) {
 	if err := first.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second, err := kube.Acquire(t.Context(), r.Client, r.namespace, "db", kube.LeaseOptions{})
+	second, err := lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

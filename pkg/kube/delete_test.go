@@ -1,4 +1,4 @@
-package kube
+package kube_test
 
 import (
 	"cmp"
@@ -22,17 +22,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
 func TestDeletePodSparesTheSuccessor(t *testing.T) {
 	var seen string
-	c, _ := newFake(t, interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+	c, _ := kubetest.New(t, interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 		o := client.DeleteOptions{}
 		o.ApplyOptions(opts)
 		seen = string(*o.Preconditions.UID)
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, obj.GetName(), errors.New("the UID in the precondition does not match"))
 	}})
-	if err := c.DeletePod(t.Context(), "shop", "db-1-0", "old"); err != nil {
+	if err := workload.DeletePod(t.Context(), c, "shop", "db-1-0", "old"); err != nil {
 		t.Errorf("the pod is gone, which was wanted: %v", err)
 	}
 	if seen != "old" {
@@ -44,40 +51,42 @@ func TestDeletesAreIdempotentAndOnlyOfOurs(t *testing.T) {
 	meta := func(labels map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "shop", Name: "db-1", Labels: labels}
 	}
-	c, _ := newFake(t, interceptor.Funcs{}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(memberLabels(testCluster(), "db-1"))})
+	c, _ := kubetest.New(t, interceptor.Funcs{}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(kube.MemberLabels(kubetest.Cluster(), "db-1"))})
 	for range 2 {
-		if err := c.DeleteVolume(t.Context(), "shop", "db-1", ""); err != nil {
+		if err := workload.DeleteVolume(t.Context(), c, "shop", "db-1", ""); err != nil {
 			t.Errorf("delete: %v", err)
 		}
 	}
 	for _, err := range []error{
-		c.DeleteWorkload(t.Context(), "shop", "db-1", ""), c.DeleteMemberCertificate(t.Context(), "shop", "db-1"),
-		c.DeletePod(t.Context(), "shop", "db-1-0", "x"), c.DeleteHelper(t.Context(), "shop", "x"),
+		workload.Delete(t.Context(), c, "shop", "db-1", ""), pki.DeleteMemberCertificate(t.Context(), c, "shop", "db-1"),
+		workload.DeletePod(t.Context(), c, "shop", "db-1-0", "x"), helperpod.Delete(t.Context(), c, "shop", "x"),
 	} {
 		if err != nil {
 			t.Errorf("delete of what is not there: %v", err)
 		}
 	}
-	c, _ = newFake(t, interceptor.Funcs{}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(nil)}, &corev1.Pod{ObjectMeta: meta(memberLabels(testCluster(), "db-1"))})
-	if err := c.DeleteVolume(t.Context(), "shop", "db-1", ""); !errors.Is(err, ErrForeign) {
+	c, _ = kubetest.New(t, interceptor.Funcs{}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(nil)}, &corev1.Pod{ObjectMeta: meta(kube.MemberLabels(kubetest.Cluster(), "db-1"))})
+	if err := workload.DeleteVolume(t.Context(), c, "shop", "db-1", ""); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("a foreign volume: %v, want ErrForeign", err)
 	}
-	if err := c.DeleteHelper(t.Context(), "shop", "db-1"); !errors.Is(err, ErrForeign) {
+	if err := helperpod.Delete(t.Context(), c, "shop", "db-1"); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("a member as helper: %v, want ErrForeign", err)
 	}
 }
 
 // everything makes each kind of object that a cluster can have.
-func everything(t *testing.T, c *Client, cluster *v1alpha1.DatabaseCluster) {
+func everything(t *testing.T, c *kube.Client, cluster *v1alpha1.DatabaseCluster) {
 	t.Helper()
-	in, schedule := testWorkloadInput(), scheduleInput(cluster)
+	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups/etcd", Schedule: "0 2 * * *", Keep: 7}
+	cluster.Spec.Backup = policy
+	in, schedule := wholeInput(), workload.ScheduleInput{Cluster: cluster, Policy: policy, Claim: "backups", SubPath: "etcd", Image: "example.com/dbop:v1", Since: kubetest.Noon()}
 	in.Cluster = cluster
-	_, err := c.ApplyWorkload(t.Context(), in)
+	_, err := workload.Apply(t.Context(), c, in)
 	for _, err := range []error{
-		err, c.EnsureCertificates(t.Context(), cluster), c.EnsureMemberCertificate(t.Context(), cluster, "db-1"), c.ApplyBudget(t.Context(), cluster, 2),
-		c.ApplyServices(t.Context(), cluster, []corev1.ServicePort{{Name: "client", Port: 2379}}), c.ApplySchedule(t.Context(), schedule, false),
-		c.ApplyVolume(t.Context(), cluster, "db-1"),
-		c.CreateHelper(t.Context(), HelperSpec{Name: "verify-1-0", Namespace: cluster.Namespace, Cluster: cluster, Purpose: PurposeVerify, Image: "x"}),
+		err, pki.EnsureCertificates(t.Context(), c, cluster), pki.EnsureMemberCertificate(t.Context(), c, cluster, "db-1"), workload.ApplyBudget(t.Context(), c, cluster, 2),
+		workload.ApplyServices(t.Context(), c, cluster, []corev1.ServicePort{{Name: "client", Port: 2379}}), workload.ApplySchedule(t.Context(), c, schedule, false),
+		workload.ApplyVolume(t.Context(), c, cluster, "db-1"),
+		helperpod.Create(t.Context(), c, helperpod.Spec{Name: "verify-1-0", Namespace: cluster.Namespace, Cluster: cluster, Purpose: helperpod.PurposeVerify, Image: "x"}),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +103,7 @@ func objects(t *testing.T, api client.Client) []string {
 		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 		corev1.SchemeGroupVersion.WithKind("ServiceAccount"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
 		policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), batchv1.SchemeGroupVersion.WithKind("CronJob"),
-		rbacv1.SchemeGroupVersion.WithKind("Role"), rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), certificateRequestKind(),
+		rbacv1.SchemeGroupVersion.WithKind("Role"), rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), kube.CertificateRequestKind(),
 	} {
 		l := &unstructured.UnstructuredList{}
 		l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -115,8 +124,8 @@ func objects(t *testing.T, api client.Client) []string {
 // TestNothingIsOwned: the loss of one object, of the record above all, must
 // delete no other.
 func TestNothingIsOwned(t *testing.T) {
-	c, api := newFake(t, interceptor.Funcs{})
-	everything(t, c, testCluster())
+	c, api := kubetest.New(t, interceptor.Funcs{})
+	everything(t, c, kubetest.Cluster())
 	if made := objects(t, api); len(made) < 14 {
 		t.Errorf("only %v were looked at", made)
 	}
@@ -124,14 +133,14 @@ func TestNothingIsOwned(t *testing.T) {
 
 func TestDeleteClusterObjectsKeepsVolumesAndRecords(t *testing.T) {
 	other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "theirs"}}
-	c, api := newFake(t, interceptor.Funcs{}, other)
-	cluster := testCluster()
+	c, api := kubetest.New(t, interceptor.Funcs{}, other)
+	cluster := kubetest.Cluster()
 	everything(t, c, cluster)
-	if err := NewConfigMapStore(c).CreateOperation(t.Context(), testOperation("Running", 0)); err != nil {
+	if err := store.NewConfigMaps(c).CreateOperation(t.Context(), &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := c.DeleteClusterObjects(t.Context(), cluster); err != nil {
+		if err := workload.DeleteClusterObjects(t.Context(), c, cluster); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,44 +153,44 @@ func TestDeleteClusterObjectsKeepsVolumesAndRecords(t *testing.T) {
 // TestDeleteClusterObjectsWithFewRights: a cluster without a schedule is
 // deleted without any right on the kinds of one.
 func TestDeleteClusterObjectsWithFewRights(t *testing.T) {
-	cluster, denied := testCluster(), func(o client.Object) error {
+	cluster, denied := kubetest.Cluster(), func(o client.Object) error {
 		switch o.GetObjectKind().GroupVersionKind().Kind {
 		case "CronJob", "Role", "RoleBinding", "ServiceAccount":
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "roles"}, o.GetName(), errors.New("no such right"))
 		}
 		return nil
 	}
-	c, _ := newFake(t, interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	c, _ := kubetest.New(t, interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 		return cmp.Or(denied(o), api.Get(ctx, key, o, opts...))
 	}})
-	if err := c.DeleteClusterObjects(t.Context(), cluster); err != nil {
+	if err := workload.DeleteClusterObjects(t.Context(), c, cluster); err != nil {
 		t.Errorf("a cluster without a schedule: %v", err)
 	}
 	cluster.Spec.Backup.Schedule = "0 2 * * *"
-	if _, ok := errors.AsType[*ForbiddenError](c.DeleteClusterObjects(t.Context(), cluster)); !ok {
+	if _, ok := errors.AsType[*kube.ForbiddenError](workload.DeleteClusterObjects(t.Context(), c, cluster)); !ok {
 		t.Error("the schedule may not be deleted, and nobody says so")
 	}
 }
 
 func TestDeleteRemainsSparesThisCluster(t *testing.T) {
-	c, api := newFake(t, interceptor.Funcs{})
-	earlier, now := testCluster(), testCluster()
+	c, api := kubetest.New(t, interceptor.Funcs{})
+	earlier, now := kubetest.Cluster(), kubetest.Cluster()
 	earlier.Status.ID = "earlier"
 	everything(t, c, earlier)
-	own := &corev1.Secret{ObjectMeta: metaOf(now, "db-new", objectLabels(now, componentDatabase))}
+	own := &corev1.Secret{ObjectMeta: kube.ObjectMeta(now, "db-new", kube.ObjectLabels(now, kube.ComponentDatabase))}
 	if err := api.Create(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
 	now.Status.Formation.ClusterID = ""
-	f, err := c.Facts(t.Context(), now, Rendered{})
+	f, err := observe.Read(t.Context(), c, now, observe.Rendered{})
 	if err != nil || len(f.Remains) != 8 {
 		t.Errorf("remains %v, %v", f.Remains, err)
 	}
-	if err := c.ApplyBudget(t.Context(), now, 2); !errors.Is(err, ErrForeign) {
+	if err := workload.ApplyBudget(t.Context(), c, now, 2); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("what an earlier cluster left was taken over: %v", err)
 	}
 	for range 2 {
-		if err := c.DeleteRemains(t.Context(), now); err != nil {
+		if err := workload.DeleteRemains(t.Context(), c, now); err != nil {
 			t.Fatal(err)
 		}
 	}

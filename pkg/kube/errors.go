@@ -11,8 +11,14 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Errors that callers compare with errors.Is; see store.go for the others.
+// Errors that callers compare with errors.Is.
 var (
+	// ErrNotFound: the object does not exist.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: an object of that name exists already.
+	ErrExists = errors.New("exists already")
+	// ErrConflict: somebody else wrote in between; read again.
+	ErrConflict = errors.New("changed by somebody else in the meantime")
 	// ErrDryRun: a write was refused because this is a dry run.
 	ErrDryRun = errors.New("dry run: nothing is written")
 	// ErrForeign: an object of that name exists and is not this cluster's.

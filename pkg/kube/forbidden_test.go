@@ -1,4 +1,4 @@
-package kube
+package kube_test
 
 import (
 	"errors"
@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 )
 
 func TestForbidden(t *testing.T) {
@@ -35,14 +38,14 @@ func TestForbidden(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newAPIServer(t)
 			s.answer = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: tt.message}
-			_, err := NewConfigMapStore(s.client(t, Options{})).ListClusters(t.Context(), "shop", "")
-			if _, ok := errors.AsType[*ForbiddenError](err); !ok {
+			_, err := store.NewConfigMaps(s.client(t, kube.Options{})).ListClusters(t.Context(), "shop", "")
+			if _, ok := errors.AsType[*kube.ForbiddenError](err); !ok {
 				t.Fatalf("got %v, want a ForbiddenError", err)
 			}
 			if err.Error() != tt.want {
 				t.Errorf("message %q, want %q", err, tt.want)
 			}
-			if got := Hint(err); got != tt.hint {
+			if got := kube.Hint(err); got != tt.hint {
 				t.Errorf("hint %q, want %q", got, tt.hint)
 			}
 		})

@@ -113,7 +113,7 @@ type guard struct {
 
 func (g guard) write(ctx context.Context, c client.Client, verb string, obj client.Object, key client.ObjectKey, do func(context.Context) error) error {
 	if g.mode == DryRunClient {
-		return &RequestError{Verb: verb, Resource: resourceOf(c, obj), Namespace: key.Namespace, Name: key.Name, Kind: ErrDryRun}
+		return &RequestError{Verb: verb, Resource: ResourceOf(c, obj), Namespace: key.Namespace, Name: key.Name, Kind: ErrDryRun}
 	}
 	return g.explain(c, verb, obj, key, bounded(ctx, do))
 }
@@ -122,11 +122,11 @@ func (g guard) explain(c client.Client, verb string, obj runtime.Object, key cli
 	if err == nil {
 		return nil
 	}
-	return explain(err, RequestError{Verb: verb, Resource: resourceOf(c, obj), Namespace: key.Namespace, Name: key.Name}, g.server)
+	return explain(err, RequestError{Verb: verb, Resource: ResourceOf(c, obj), Namespace: key.Namespace, Name: key.Name}, g.server)
 }
 
-// resourceOf names what an object is as RBAC spells it: "statefulsets.apps".
-func resourceOf(c client.Client, obj runtime.Object) string {
+// ResourceOf names what an object is as RBAC spells it: "statefulsets.apps".
+func ResourceOf(c client.Client, obj runtime.Object) string {
 	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
 	if err != nil {
 		return "objects"

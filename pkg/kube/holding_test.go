@@ -1,10 +1,9 @@
-package kube
+package kube_test
 
 import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,22 +14,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
 // TestHoldingAsksBeforeEveryDeletion: of a lease that is lost between two
 // deletions the second one is not made.
 func TestHoldingAsksBeforeEveryDeletion(t *testing.T) {
-	cluster := testCluster()
-	c, api := newFake(t, interceptor.Funcs{})
+	cluster := kubetest.Cluster()
+	c, api := kubetest.New(t, interceptor.Funcs{})
 	everything(t, c, cluster)
 	asked := 0
-	held := c.Holding(func(context.Context) error {
+	held := c.CheckBeforeDelete(func(context.Context) error {
 		if asked++; asked > 2 {
-			return ErrLeaseLost
+			return lease.ErrLost
 		}
 		return nil
 	})
-	if err := held.DeleteClusterObjects(t.Context(), cluster); !errors.Is(err, ErrLeaseLost) || asked != 3 {
+	if err := workload.DeleteClusterObjects(t.Context(), held, cluster); !errors.Is(err, lease.ErrLost) || asked != 3 {
 		t.Errorf("%v after %d questions", err, asked)
 	}
 	left := &corev1.SecretList{}
@@ -41,8 +44,8 @@ func TestHoldingAsksBeforeEveryDeletion(t *testing.T) {
 
 // TestDeletesSpareASuccessor: what was observed is gone, and another object has its name.
 func TestDeletesSpareASuccessor(t *testing.T) {
-	meta := metav1.ObjectMeta{Namespace: "shop", Name: "db-1", UID: "successor", Labels: memberLabels(testCluster(), "db-1")}
-	c, api := newFake(t, interceptor.Funcs{Delete: func(ctx context.Context, w client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+	meta := metav1.ObjectMeta{Namespace: "shop", Name: "db-1", UID: "successor", Labels: kube.MemberLabels(kubetest.Cluster(), "db-1")}
+	c, api := kubetest.New(t, interceptor.Funcs{Delete: func(ctx context.Context, w client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 		d := client.DeleteOptions{}
 		d.ApplyOptions(opts)
 		if d.Preconditions == nil || d.Preconditions.UID == nil || *d.Preconditions.UID == "successor" {
@@ -50,30 +53,12 @@ func TestDeletesSpareASuccessor(t *testing.T) {
 		}
 		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the UID in the precondition does not match"))
 	}}, &corev1.PersistentVolumeClaim{ObjectMeta: meta}, &appsv1.StatefulSet{ObjectMeta: meta})
-	if err := errors.Join(c.DeleteWorkload(t.Context(), "shop", "db-1", "former"), c.DeleteVolume(t.Context(), "shop", v1alpha1.VolumeName("db-1"), "former")); err != nil {
+	if err := errors.Join(workload.Delete(t.Context(), c, "shop", "db-1", "former"), workload.DeleteVolume(t.Context(), c, "shop", v1alpha1.VolumeName("db-1"), "former")); err != nil {
 		t.Errorf("what was observed is gone, which was wanted: %v", err)
 	}
 	for _, o := range []client.Object{&corev1.PersistentVolumeClaim{}, &appsv1.StatefulSet{}} {
 		if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db-1"}, o); err != nil {
 			t.Errorf("the successor was deleted: %v", err)
 		}
-	}
-}
-
-// TestMomentCountsSuspension: Go's own clock stands still while the machine is
-// suspended, and the wall clock does not; the wall clock can be set back, and
-// the other one can't.
-func TestMomentCountsSuspension(t *testing.T) {
-	t0 := time.Now()
-	for name, m := range map[string]moment{
-		"suspended":                   {running: t0, wall: t0.Add(-20 * time.Second).Round(0)},
-		"the wall clock was set back": {running: t0.Add(-20 * time.Second), wall: t0.Round(0)},
-	} {
-		if e := m.elapsed(); e < 20*time.Second || e > time.Minute {
-			t.Errorf("%s: %s, want 20s", name, e)
-		}
-	}
-	if e := now().elapsed(); e < 0 || e > time.Minute {
-		t.Errorf("a moment ago is %s", e)
 	}
 }

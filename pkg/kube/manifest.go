@@ -33,26 +33,26 @@ func (c *Client) ApplyManifest(ctx context.Context, u *unstructured.Unstructured
 		return fmt.Errorf("wait until no %s %s is being deleted: %w", u.GetKind(), u.GetName(), err)
 	}
 	wanted := u.DeepCopy()
-	return c.api.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership)
+	return c.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership)
 }
 
 // GetManifest reads the object of that kind and name.
 func (c *Client) GetManifest(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	out := &unstructured.Unstructured{}
 	out.SetGroupVersionKind(u.GroupVersionKind())
-	return out, c.api.Get(ctx, client.ObjectKeyFromObject(u), out)
+	return out, c.API.Get(ctx, client.ObjectKeyFromObject(u), out)
 }
 
 // DeleteManifest deletes an object, if it is there.
 func (c *Client) DeleteManifest(ctx context.Context, u *unstructured.Unstructured) error {
-	return ignoreGone(c.api.Delete(ctx, u.DeepCopy()))
+	return IgnoreNotFound(c.API.Delete(ctx, u.DeepCopy()))
 }
 
 // Rollout says how many replicas of a Deployment are as wanted and ready, of how many.
 func (c *Client) Rollout(ctx context.Context, namespace, name string) (ready, wanted int64, image string, err error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
-	if err := c.api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
+	if err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
 		return 0, 0, "", err
 	}
 	number := func(fields ...string) int64 {

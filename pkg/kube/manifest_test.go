@@ -1,4 +1,4 @@
-package kube
+package kube_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
 )
 
 // TestApplyManifestWaitsForADeletion: what is applied to an object that is being
@@ -24,7 +26,7 @@ func TestApplyManifestWaitsForADeletion(t *testing.T) {
 		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 		u.SetName("databaseclusters.dbop.dev")
 		gone, applied := time.Now().Add(3*time.Second), time.Time{}
-		c, _ := newFake(t, interceptor.Funcs{
+		c, _ := kubetest.New(t, interceptor.Funcs{
 			Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 				if !time.Now().Before(gone) {
 					return apierrors.NewNotFound(schema.GroupResource{Resource: "customresourcedefinitions"}, key.Name)

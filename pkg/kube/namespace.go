@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -19,19 +18,6 @@ func (e *NamespaceError) Error() string {
 // Hint is what to type next.
 func (e *NamespaceError) Hint() string {
 	return "check the name, or create it: kubectl create namespace " + e.Namespace
-}
-
-// FindNamespace returns a NamespaceError if there is none of that name. Without
-// the right to read namespaces it returns nil.
-func (c *Client) FindNamespace(ctx context.Context, name string) error {
-	n := Namespace{Name: name}
-	if err := c.readNamespace(ctx, &n); err != nil {
-		return err
-	}
-	if !n.Exists && n.Unknown == "" {
-		return &NamespaceError{Namespace: name}
-	}
-	return nil
 }
 
 // lacksNamespace reports whether an object could not be written because its

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,22 +11,22 @@ import (
 )
 
 const (
-	// answerWithin bounds one request: an answer that has not come by then may
+	// AnswerWithin bounds one request: an answer that has not come by then may
 	// never come, and whoever waits for it could not even say so.
-	answerWithin = 15 * time.Second
-	// readTries is how often a read is made that an API server fails to answer,
+	AnswerWithin = 15 * time.Second
+	// ReadTries is how often a read is made that an API server fails to answer,
 	// and firstPause what lies between the first two; it doubles.
-	readTries  = 4
+	ReadTries  = 4
 	firstPause = 100 * time.Millisecond
 )
 
 // errNoAnswer is what became of a request that was given up.
-var errNoAnswer = errors.New("no answer within " + answerWithin.String())
+var errNoAnswer = errors.New("no answer within " + AnswerWithin.String())
 
 // bounded gives up a request that is not answered. That is no end of the
 // caller's own time, so it must not look like one.
 func bounded(ctx context.Context, request func(context.Context) error) error {
-	inner, cancel := context.WithTimeout(ctx, answerWithin)
+	inner, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()
 	err := request(inner)
 	if err != nil && ctx.Err() == nil && inner.Err() != nil {
@@ -40,7 +41,7 @@ func patient(ctx context.Context, read func(context.Context) error) error {
 	pause := firstPause
 	for try := 1; ; try++ {
 		err := bounded(ctx, read)
-		if err == nil || try == readTries || !hiccup(err) {
+		if err == nil || try == ReadTries || !Transient(err) {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -54,8 +55,27 @@ func patient(ctx context.Context, read func(context.Context) error) error {
 	}
 }
 
-// hiccup reports whether the same request may well succeed in a moment.
-func hiccup(err error) bool {
+// Transient reports whether the same request may well succeed in a moment.
+func Transient(err error) bool {
 	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
+}
+
+// Together runs all at once and returns the first failure, not those that it
+// caused in the others.
+func Together(ctx context.Context, all ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	var first error
+	var once sync.Once
+	for _, do := range all {
+		wg.Go(func() {
+			if err := do(ctx); err != nil {
+				once.Do(func() { first = err; cancel(err) })
+			}
+		})
+	}
+	wg.Wait()
+	return first
 }

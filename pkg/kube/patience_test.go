@@ -1,4 +1,4 @@
-package kube
+package kube_test
 
 import (
 	"context"
@@ -15,6 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
 )
 
 func TestReadsArePatientAndWritesAreNot(t *testing.T) {
@@ -24,12 +27,12 @@ func TestReadsArePatientAndWritesAreNot(t *testing.T) {
 		reads  int
 		writes int
 	}{
-		{"internal error", apierrors.NewInternalError(errors.New("leader changed")), readTries, 1},
-		{"throttled", apierrors.NewTooManyRequests("later", 1), readTries, 1},
-		{"unavailable", apierrors.NewServiceUnavailable("starting"), readTries, 1},
-		{"timed out by the server", apierrors.NewTimeoutError("etcd", 1), readTries, 1},
-		{"reset", syscall.ECONNRESET, readTries, 1},
-		{"cut off", io.EOF, readTries, 1},
+		{"internal error", apierrors.NewInternalError(errors.New("leader changed")), kube.ReadTries, 1},
+		{"throttled", apierrors.NewTooManyRequests("later", 1), kube.ReadTries, 1},
+		{"unavailable", apierrors.NewServiceUnavailable("starting"), kube.ReadTries, 1},
+		{"timed out by the server", apierrors.NewTimeoutError("etcd", 1), kube.ReadTries, 1},
+		{"reset", syscall.ECONNRESET, kube.ReadTries, 1},
+		{"cut off", io.EOF, kube.ReadTries, 1},
 		{"nobody listens", syscall.ECONNREFUSED, 1, 1},
 		{"forbidden", apierrors.NewForbidden(corev1.Resource("configmaps"), "m", nil), 1, 1},
 		{"conflict", apierrors.NewConflict(corev1.Resource("configmaps"), "m", errors.New("changed")), 1, 1},
@@ -37,7 +40,7 @@ func TestReadsArePatientAndWritesAreNot(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				reads, writes := 0, 0
-				c1, _ := newFake(t, interceptor.Funcs{
+				c1, _ := kubetest.New(t, interceptor.Funcs{
 					Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 						reads++
 						return c.err
@@ -48,10 +51,10 @@ func TestReadsArePatientAndWritesAreNot(t *testing.T) {
 					},
 				})
 				m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "m"}}
-				if err := c1.api.Get(t.Context(), client.ObjectKeyFromObject(m), m); !errors.Is(err, c.err) {
+				if err := c1.API.Get(t.Context(), client.ObjectKeyFromObject(m), m); !errors.Is(err, c.err) {
 					t.Errorf("read: %v", err)
 				}
-				if err := c1.api.Create(t.Context(), m); !errors.Is(err, c.err) {
+				if err := c1.API.Create(t.Context(), m); !errors.Is(err, c.err) {
 					t.Errorf("write: %v", err)
 				}
 				if reads != c.reads || writes != c.writes {
@@ -65,7 +68,7 @@ func TestReadsArePatientAndWritesAreNot(t *testing.T) {
 func TestRequestsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-		c, _ := newFake(t, interceptor.Funcs{
+		c, _ := kubetest.New(t, interceptor.Funcs{
 			Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 				return hang(ctx)
 			},
@@ -75,12 +78,12 @@ func TestRequestsAreGivenUp(t *testing.T) {
 		})
 		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "m"}}
 		for name, request := range map[string]func(context.Context) error{
-			"read":  func(ctx context.Context) error { return c.api.Get(ctx, client.ObjectKeyFromObject(m), m) },
-			"write": func(ctx context.Context) error { return c.api.Update(ctx, m) },
+			"read":  func(ctx context.Context) error { return c.API.Get(ctx, client.ObjectKeyFromObject(m), m) },
+			"write": func(ctx context.Context) error { return c.API.Update(ctx, m) },
 		} {
 			began := time.Now()
 			err := request(t.Context())
-			if took := time.Since(began); took != answerWithin || !errors.Is(err, ErrTimeout) {
+			if took := time.Since(began); took != kube.AnswerWithin || !errors.Is(err, kube.ErrTimeout) {
 				t.Errorf("%s: %v after %s", name, err, took)
 			}
 			if errors.Is(err, context.DeadlineExceeded) {

@@ -1,4 +1,4 @@
-package kube
+package kube_test
 
 import (
 	"strings"
@@ -10,29 +10,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
 // TestKeptWritesTheRecordAgain: what every change of the record says can be
 // read from the volume claims once the record is gone.
 func TestKeptWritesTheRecordAgain(t *testing.T) {
-	c, _ := newFake(t, interceptor.Funcs{})
-	store, cluster := NewConfigMapStore(c), testCluster()
-	cluster.UID, cluster.Annotations = "", map[string]string{AnnotationProcess: "p", "note": "mine"}
+	c, _ := kubetest.New(t, interceptor.Funcs{})
+	records, cluster := store.NewConfigMaps(c), kubetest.Cluster()
+	cluster.UID, cluster.Annotations = "", map[string]string{kube.AnnotationProcess: "p", "note": "mine"}
 	cluster.Status.Formation.ClusterID = ""
-	if err := store.CreateCluster(t.Context(), cluster); err != nil {
+	if err := records.CreateCluster(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ApplyVolume(t.Context(), cluster, "db-1"); err != nil {
+	if err := workload.ApplyVolume(t.Context(), c, cluster, "db-1"); err != nil {
 		t.Fatal(err)
 	}
 	cluster.Status.Formation.ClusterID, cluster.Spec.Members = "cid", 5
-	if err := store.UpdateCluster(t.Context(), cluster); err != nil {
+	if err := records.UpdateCluster(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.DeleteCluster(t.Context(), cluster); err != nil {
+	if err := records.DeleteCluster(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	k, err := c.Kept(t.Context(), "shop", "db")
+	k, err := store.FindKept(t.Context(), c, "shop", "db")
 	if err != nil || k.Record == nil || k.Lost() {
 		t.Fatalf("%+v, %v", k, err)
 	}
@@ -42,10 +46,10 @@ func TestKeptWritesTheRecordAgain(t *testing.T) {
 	if diff := cmp.Diff(cluster.Status, k.Record.Status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{AnnotationProcess: "p"}, k.Record.Annotations); diff != "" {
+	if diff := cmp.Diff(map[string]string{kube.AnnotationProcess: "p"}, k.Record.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if err := store.CreateCluster(t.Context(), k.Record); err != nil || k.Record.Generation != 2 {
+	if err := records.CreateCluster(t.Context(), k.Record); err != nil || k.Record.Generation != 2 {
 		t.Errorf("generation %d, %v", k.Record.Generation, err)
 	}
 }
@@ -53,27 +57,27 @@ func TestKeptWritesTheRecordAgain(t *testing.T) {
 // TestKeptOfSeveralClusters: nobody guesses whose volumes they are, unless
 // the members of one of them still have StatefulSets.
 func TestKeptOfSeveralClusters(t *testing.T) {
-	c, _ := newFake(t, interceptor.Funcs{})
-	earlier, now := testCluster(), testCluster()
+	c, _ := kubetest.New(t, interceptor.Funcs{})
+	earlier, now := kubetest.Cluster(), kubetest.Cluster()
 	earlier.Status.ID, earlier.Generation = "earlier", 9
 	for member, of := range map[string]string{"db-1": "now", "db-2": "earlier"} {
 		cluster := now
 		if of == "earlier" {
 			cluster = earlier
 		}
-		if err := c.ApplyVolume(t.Context(), cluster, member); err != nil {
+		if err := workload.ApplyVolume(t.Context(), c, cluster, member); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if k, err := c.Kept(t.Context(), "shop", "db"); err != nil || k.Record != nil || k.Problem == "" {
+	if k, err := store.FindKept(t.Context(), c, "shop", "db"); err != nil || k.Record != nil || k.Problem == "" {
 		t.Errorf("%+v, %v", k, err)
 	}
-	in := testWorkloadInput()
+	in := wholeInput()
 	in.Cluster = now
-	if _, err := c.ApplyWorkload(t.Context(), in); err != nil {
+	if _, err := workload.Apply(t.Context(), c, in); err != nil {
 		t.Fatal(err)
 	}
-	k, err := c.Kept(t.Context(), "shop", "db")
+	k, err := store.FindKept(t.Context(), c, "shop", "db")
 	if err != nil || k.Record == nil || k.Record.Status.ID != now.Status.ID || !k.Lost() {
 		t.Errorf("%+v, %v", k, err)
 	}
@@ -89,33 +93,33 @@ func TestKeptIsClear(t *testing.T) {
 	}{
 		"all agree": {func(*corev1.PersistentVolumeClaim) {}, true},
 		"an older copy of an earlier formation": {func(v *corev1.PersistentVolumeClaim) {
-			v.Annotations[AnnotationRecord] = strings.ReplaceAll(strings.Replace(v.Annotations[AnnotationRecord], `"members":3`, `"members":1`, 1), "token-1", "token-0")
+			v.Annotations[kube.AnnotationRecord] = strings.ReplaceAll(strings.Replace(v.Annotations[kube.AnnotationRecord], `"members":3`, `"members":1`, 1), "token-1", "token-0")
 		}, true},
 		"another copy": {func(v *corev1.PersistentVolumeClaim) {
-			v.Annotations[AnnotationRecord] = strings.Replace(v.Annotations[AnnotationRecord], `"members":3`, `"members":1`, 1)
+			v.Annotations[kube.AnnotationRecord] = strings.Replace(v.Annotations[kube.AnnotationRecord], `"members":3`, `"members":1`, 1)
 		}, false},
-		"no copy":            {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, AnnotationRecord) }, false},
-		"half a copy":        {func(v *corev1.PersistentVolumeClaim) { v.Annotations[AnnotationRecord] = `{"spec":{` }, false},
-		"of no cluster":      {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, AnnotationClusterID) }, false},
-		"of another cluster": {func(v *corev1.PersistentVolumeClaim) { v.Annotations[AnnotationClusterID] = "c0" }, false},
+		"no copy":            {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationRecord) }, false},
+		"half a copy":        {func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationRecord] = `{"spec":{` }, false},
+		"of no cluster":      {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationClusterID) }, false},
+		"of another cluster": {func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationClusterID] = "c0" }, false},
 		"a copy of another": {func(v *corev1.PersistentVolumeClaim) {
-			v.Annotations[AnnotationRecord] = strings.Replace(v.Annotations[AnnotationRecord], `"c1"`, `"c0"`, 1)
+			v.Annotations[kube.AnnotationRecord] = strings.Replace(v.Annotations[kube.AnnotationRecord], `"c1"`, `"c0"`, 1)
 		}, false},
 		"no claim of members": {func(v *corev1.PersistentVolumeClaim) { v.Labels[v1alpha1.LabelMember] = "helper" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, api := newFake(t, interceptor.Funcs{})
-			cluster := testCluster()
+			c, api := kubetest.New(t, interceptor.Funcs{})
+			cluster := kubetest.Cluster()
 			cluster.Generation = 2
 			for _, member := range []string{"db-1", "db-2"} {
-				if err := c.ApplyVolume(t.Context(), cluster, member); err != nil {
+				if err := workload.ApplyVolume(t.Context(), c, cluster, member); err != nil {
 					t.Fatal(err)
 				}
 			}
-			in := testWorkloadInput()
+			in := wholeInput()
 			in.Cluster = cluster
-			if _, err := c.ApplyWorkload(t.Context(), in); err != nil {
+			if _, err := workload.Apply(t.Context(), c, in); err != nil {
 				t.Fatal(err)
 			}
 			v := &corev1.PersistentVolumeClaim{}
@@ -126,7 +130,7 @@ func TestKeptIsClear(t *testing.T) {
 			if err := api.Update(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
-			k, err := c.Kept(t.Context(), "shop", "db")
+			k, err := store.FindKept(t.Context(), c, "shop", "db")
 			if err != nil || k.Clear != row.clear {
 				t.Errorf("%+v, %v", k, err)
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// newScheme knows the groups whose objects this package reads and writes.
-func newScheme() (*runtime.Scheme, error) {
+// NewScheme knows the groups whose objects this package reads and writes.
+func NewScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme,
@@ -54,7 +54,7 @@ func newMapper() meta.RESTMapper {
 	for _, kind := range []string{v1alpha1.KindDatabaseCluster, v1alpha1.KindDatabaseBackup} {
 		m.Add(v1alpha1.GroupVersion().WithKind(kind), meta.RESTScopeNamespace)
 	}
-	m.Add(certificateRequestKind(), meta.RESTScopeNamespace)
+	m.Add(CertificateRequestKind(), meta.RESTScopeNamespace)
 	// What an operator is installed with, and schedules.
 	m.Add(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), meta.RESTScopeNamespace)
 	m.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
@@ -64,4 +64,10 @@ func newMapper() meta.RESTMapper {
 		m.Add(schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, scope)
 	}
 	return m
+}
+
+// CertificateRequestKind is what cert-manager is asked with: an API that has
+// been stable since its version 1.0, https://cert-manager.io/docs/usage/certificaterequest.
+func CertificateRequestKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "CertificateRequest"}
 }

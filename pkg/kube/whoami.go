@@ -10,7 +10,7 @@ import (
 // is for the record only; nothing is decided by it.
 func (c *Client) Whoami(ctx context.Context) string {
 	r := &authenticationv1.SelfSubjectReview{}
-	if err := c.api.Create(ctx, r); err != nil {
+	if err := c.API.Create(ctx, r); err != nil {
 		return ""
 	}
 	return r.Status.UserInfo.Username

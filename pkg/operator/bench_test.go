@@ -24,6 +24,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -36,7 +39,7 @@ type bench struct {
 	t      *testing.T
 	key    types.NamespacedName
 	api    client.WithWatch
-	store  kube.Store
+	store  store.Store
 	events *events.FakeRecorder
 	r      *Reconciler
 	world  *world
@@ -81,7 +84,7 @@ func newBench(t *testing.T) *bench {
 			return b.write(sub+" "+o.GetName(), func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	})
-	b.store = kube.NewConfigMapStore(kube.Wrap(b.api, kube.Options{}))
+	b.store = store.NewConfigMaps(kube.Wrap(b.api, kube.Options{}))
 	b.world = &world{b: b}
 	b.begin()
 	return b
@@ -91,13 +94,15 @@ func newBench(t *testing.T) *bench {
 func (b *bench) begin() {
 	b.r = &Reconciler{
 		Custom: b.api, Fresh: b.api, Store: b.store, Events: b.events, Engines: []engine.Engine{opstest.Engine{}}, gauges: newGauges(),
-		Kept:       kube.Wrap(b.api, kube.Options{}).Kept,
+		Kept: func(ctx context.Context, namespace string, name string) (store.Kept, error) {
+			return store.FindKept(ctx, kube.Wrap(b.api, kube.Options{}), namespace, name)
+		},
 		Definition: func(context.Context) (string, error) { return b.definition, nil },
 		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
 			return &runner.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
 				World: func(string, string) ops.ClosableWorld { return b.world },
-				Lock: func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
-					return lease{}, b.lockErr
+				Lock: func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+					return leaseRecord{}, b.lockErr
 				}}
 		},
 		offered: &offered{},
@@ -268,7 +273,7 @@ func (b *bench) verbs() string {
 // world does what plans predict.
 type world struct {
 	b     *bench
-	facts kube.Facts
+	facts observe.Facts
 	view  engine.View
 	steps []string
 	// before is asked before each step; an error fails it.
@@ -278,7 +283,7 @@ type world struct {
 func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	s := ops.State{Now: time.Now(), Kube: w.facts, View: w.view}
 	c, err := w.b.store.GetCluster(ctx, w.b.key.Namespace, w.b.key.Name)
-	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrDamaged) {
+	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, store.ErrDamaged) {
 		return s, nil
 	}
 	s.Cluster = c
@@ -299,7 +304,7 @@ func (w *world) pull(n *ops.State) {
 		if m.Workload.Rendering != "bad" {
 			continue
 		}
-		m.Pod = kube.Pod{Exists: true, Rendering: "bad", Problem: &kube.Problem{Kind: kube.ProblemImage, Message: "can't pull bad", Since: n.Now.Add(-time.Hour)}}
+		m.Pod = observe.Pod{Exists: true, Rendering: "bad", Problem: &observe.Problem{Kind: observe.ProblemImage, Message: "can't pull bad", Since: n.Now.Add(-time.Hour)}}
 		n.View = engine.View{}
 	}
 }
@@ -340,9 +345,9 @@ func (w *world) Changed() <-chan struct{} { return nil }
 func (w *world) Close() error             { return nil }
 
 // lease is never lost.
-type lease struct{}
+type leaseRecord struct{}
 
-func (lease) Check(context.Context) error                { return nil }
-func (lease) Lost() <-chan struct{}                      { return nil }
-func (lease) Release(context.Context) error              { return nil }
-func (lease) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
+func (leaseRecord) Check(context.Context) error                 { return nil }
+func (leaseRecord) Lost() <-chan struct{}                       { return nil }
+func (leaseRecord) Release(context.Context) error               { return nil }
+func (leaseRecord) Regain(context.Context) (lease.Lease, error) { return nil, lease.ErrLost }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
@@ -44,10 +44,10 @@ type Reconciler struct {
 	// Custom reads custom resources from a cache and writes their status; Fresh asks the API server.
 	Custom client.Client
 	Fresh  client.Reader
-	Store  kube.Store
+	Store  store.Store
 	Events events.EventRecorder
 	// Kept is what is there of a cluster whose record is missing or damaged. It asks the API server.
-	Kept func(ctx context.Context, namespace, cluster string) (kube.Kept, error)
+	Kept func(ctx context.Context, namespace, cluster string) (store.Kept, error)
 	// Runner makes what performs operations of an engine's clusters.
 	Runner  func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner
 	Engines []engine.Engine

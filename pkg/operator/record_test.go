@@ -15,6 +15,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
@@ -25,7 +27,7 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*bench, *corev1.ConfigMap) error{
 		"deleted": func(b *bench, m *corev1.ConfigMap) error {
-			b.world.facts = kube.Facts{Remains: []string{"statefulset/db-1"}}
+			b.world.facts = observe.Facts{Remains: []string{"statefulset/db-1"}}
 			return b.api.Delete(b.t.Context(), m)
 		},
 		"empty": func(b *bench, m *corev1.ConfigMap) error {
@@ -72,7 +74,7 @@ func (b *bench) withObjects() *v1alpha1.DatabaseCluster {
 		w := &appsv1.StatefulSet{}
 		w.Namespace, w.Name = c.Namespace, name
 		w.Labels, w.Annotations = map[string]string{v1alpha1.LabelCluster: c.Name}, map[string]string{kube.AnnotationClusterID: c.Status.ID}
-		err := errors.Join(kube.Wrap(b.api, kube.Options{}).ApplyVolume(b.t.Context(), c, name), b.api.Create(b.t.Context(), w))
+		err := errors.Join(workload.ApplyVolume(b.t.Context(), kube.Wrap(b.api, kube.Options{}), c, name), b.api.Create(b.t.Context(), w))
 		if err != nil {
 			b.t.Fatal(err)
 		}

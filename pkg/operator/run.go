@@ -35,7 +35,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
@@ -123,10 +126,12 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	r := &Reconciler{
-		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: kube.NewConfigMapStore(own), Events: m.GetEventRecorder("kubectl-dbop"),
-		Kept: own.Kept, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
+		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: store.NewConfigMaps(own), Events: m.GetEventRecorder("kubectl-dbop"),
+		Kept: func(ctx context.Context, namespace string, name string) (store.Kept, error) {
+			return store.FindKept(ctx, own, namespace, name)
+		}, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
-			live := executor.LiveConfig{Client: own, Store: kube.NewConfigMapStore(own), Dialer: kube.NewDialer(own, portforward.New(own)), Engine: e,
+			live := executor.LiveConfig{Client: own, Store: store.NewConfigMaps(own), Dialer: dial.NewDialer(own, portforward.New(own)), Engine: e,
 				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage, NoDirectories: true}
 			return &runner.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, FailPoint: c.FailPoint,
 				World: func(namespace, cluster string) ops.ClosableWorld {
@@ -134,8 +139,8 @@ func Run(ctx context.Context, c Config) error {
 					this.Namespace, this.Name = namespace, cluster
 					return executor.NewLive(this)
 				},
-				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (kube.Lease, error) {
-					return kube.Acquire(ctx, own, namespace, cluster, kube.LeaseOptions{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})
+				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (lease.Lease, error) {
+					return lease.Acquire(ctx, own, namespace, cluster, lease.Options{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})
 				}}
 		},
 	}

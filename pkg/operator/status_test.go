@@ -10,7 +10,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
@@ -37,7 +38,7 @@ func TestBackupCondition(t *testing.T) {
 	c, s := custom(), seen(health.Healthy)
 	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 2 * * *"}
 	s.state.Now, s.state.Cluster.Spec.Backup = now, policy
-	s.state.Kube.Schedule = &kube.Schedule{Policy: policy, Since: now.Add(-time.Hour)}
+	s.state.Kube.Schedule = &workload.Schedule{Policy: policy, Since: now.Add(-time.Hour)}
 	is := func(want string) {
 		t.Helper()
 		s.fill(c)
@@ -66,8 +67,8 @@ func TestBackupCondition(t *testing.T) {
 func TestDriftedCondition(t *testing.T) {
 	t.Parallel()
 	c, s := custom(), seen(health.Healthy)
-	workload := kube.Workload{Exists: true, Version: "1.1.0", Rendering: "old"}
-	s.state.Kube.Members = []kube.Member{{Name: "db-1", Workload: workload}, {Name: "db-2", Workload: workload}}
+	workload := observe.Workload{Exists: true, Version: "1.1.0", Rendering: "old"}
+	s.state.Kube.Members = []observe.Member{{Name: "db-1", Workload: workload}, {Name: "db-2", Workload: workload}}
 	is := func(want string) {
 		t.Helper()
 		s.fill(c)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
@@ -97,7 +98,7 @@ func (v *visit) read(ctx context.Context, fresh bool) error {
 	}
 	v.charge.Record, err = v.Store.GetCluster(ctx, v.key.Namespace, v.key.Name)
 	switch {
-	case errors.Is(err, kube.ErrDamaged):
+	case errors.Is(err, store.ErrDamaged):
 		v.charge.Damaged = err
 	case err != nil && !errors.Is(err, kube.ErrNotFound):
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -98,5 +99,5 @@ func IgnoreNotFound(err error) error {
 // NoRecord reports whether an error says that a record is missing or damaged: a
 // repair writes it again.
 func NoRecord(err error) bool {
-	return errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrDamaged)
+	return errors.Is(err, kube.ErrNotFound) || errors.Is(err, store.ErrDamaged)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 )
 
 // SaveGrace is how long the last write of a record may take after its caller is gone.
@@ -35,7 +37,7 @@ func SetFact(op *v1alpha1.Operation, key, value string) {
 // got lost is a success: what is stored says the same already, and op carries
 // its version again. A conflict over a record that nobody touched is none:
 // an API server has other reasons for that word.
-func SaveRecord(ctx context.Context, store kube.Store, op *v1alpha1.Operation) error {
+func SaveRecord(ctx context.Context, store store.Store, op *v1alpha1.Operation) error {
 	for try := 1; ; try++ {
 		err := store.UpdateOperation(ctx, op)
 		if !errors.Is(err, kube.ErrConflict) || try == Attempts {
@@ -87,7 +89,7 @@ func Transient(err error) bool {
 	case errors.As(err, &noNamespace):
 		return false
 	case errors.As(err, &forbidden), errors.Is(err, engine.ErrRefused), errors.Is(err, engine.ErrNotSnapshot),
-		errors.Is(err, engine.ErrReadOnly), errors.Is(err, kube.ErrLeaseLost), errors.Is(err, kube.ErrExists):
+		errors.Is(err, engine.ErrReadOnly), errors.Is(err, lease.ErrLost), errors.Is(err, kube.ErrExists):
 		return false
 	case errors.As(err, &typed):
 		return typed.Kind == NotYet

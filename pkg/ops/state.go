@@ -7,7 +7,9 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 )
 
 // SetAuth lets every member demand a login, or not.
@@ -31,7 +33,7 @@ func Majority(n int) int { return n/2 + 1 }
 func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // Silence says why a member without a running pod can't be asked.
-func Silence(m kube.Member) string {
+func Silence(m observe.Member) string {
 	switch {
 	case !m.Volume.Exists:
 		return "its volume is gone"
@@ -63,7 +65,7 @@ func (s *State) MemberIndex(name string) int {
 			return i
 		}
 	}
-	s.Kube.Members = append(s.Kube.Members, kube.Member{Name: name})
+	s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name})
 	return len(s.Kube.Members) - 1
 }
 
@@ -107,7 +109,7 @@ func (s *State) Reloaded(member string) {
 // not looked at.
 func (s *State) FiledSchedule(member string) *engine.Presented {
 	for _, l := range s.Kube.Leaves {
-		if l.Member != member || l.Use != kube.UseMember {
+		if l.Member != member || l.Use != pki.UseMember {
 			continue
 		}
 		p := &engine.Presented{Fingerprint: l.Fingerprint, NotAfter: l.NotAfter}
@@ -139,11 +141,11 @@ type State struct {
 	// Operation is the request in flight; nil if there is none.
 	Operation *v1alpha1.Operation `json:"operation,omitempty"`
 	// Holding says who works on the cluster; nil where that was not looked at.
-	Holding *kube.Holding `json:"holding,omitempty"`
+	Holding *lease.Holding `json:"holding,omitempty"`
 	// Orphaned: the record names a custom resource, and there is none.
-	Orphaned bool        `json:"orphaned,omitempty"`
-	Kube     kube.Facts  `json:"kube"`
-	View     engine.View `json:"view"`
+	Orphaned bool          `json:"orphaned,omitempty"`
+	Kube     observe.Facts `json:"kube"`
+	View     engine.View   `json:"view"`
 	// Unasked is the right that was missing to ask the members; "" if they were asked.
 	Unasked string `json:"unasked,omitempty"`
 	// Rendering is the digest of the template that this program gives to members; "" where that is not known.
@@ -194,14 +196,14 @@ func (s State) Fact(name string) string {
 
 // Ours reports whether what exists of the member belongs to this epoch.
 // Volumes of an earlier life, kept on purpose, are not.
-func (s State) Ours(m kube.Member) bool {
+func (s State) Ours(m observe.Member) bool {
 	token := s.Formation().Token
 	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
 }
 
 // VolumeMissing reports whether a member of this epoch has a workload and no volume
 // any more: its pod waits for it in vain.
-func (s State) VolumeMissing(m kube.Member) bool {
+func (s State) VolumeMissing(m observe.Member) bool {
 	return s.Formed() && m.Workload.Exists && m.Workload.Token == s.Formation().Token && !m.Volume.Exists
 }
 

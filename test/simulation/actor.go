@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
@@ -73,7 +73,7 @@ func (a *actor) call(ctx context.Context, what string, effect func() error) erro
 		if err := a.sleep(ctx, time.Millisecond); err != nil {
 			return err
 		}
-		return kube.ErrLeaseLost
+		return lease.ErrLost
 	}
 	rate, down := a.world.weather.failures, a.world.weather.down(a.world.now)
 	if down || (rate > 0 && a.rng.Float64() < rate) {
@@ -133,9 +133,9 @@ func (a *actor) sleep(ctx context.Context, d time.Duration) error {
 // runner is the production code around this process.
 func (a *actor) runner(decide func(engine.Engine, ops.State) ops.Decision) *runner.Runner {
 	return &runner.Runner{
-		Engine: a.world.engine, Store: store{a}, Reporter: reporter{actor: a}, Stop: a.stop, Poll: time.Second,
+		Engine: a.world.engine, Store: recordStore{a}, Reporter: reporter{actor: a}, Stop: a.stop, Poll: time.Second,
 		World: func(_, cluster string) ops.ClosableWorld { return &site{actor: a, cluster: cluster} },
-		Lock: func(ctx context.Context, _, cluster string, _ func(string, time.Duration)) (kube.Lease, error) {
+		Lock: func(ctx context.Context, _, cluster string, _ func(string, time.Duration)) (lease.Lease, error) {
 			return a.acquire(ctx, cluster)
 		},
 		Decide: func(e engine.Engine, s ops.State) ops.Decision {

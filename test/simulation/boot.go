@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
 
 // boot tries to start a member's process, the way its pod's template says and
@@ -15,15 +15,15 @@ func (w *World) boot(s *slot) {
 	p, v := s.pod, s.volume
 	switch {
 	case v == nil || v.deleting:
-		p.trouble(kube.ProblemVolume, "persistentvolumeclaim "+s.name+" not found", w.now)
+		p.trouble(observe.ProblemVolume, "persistentvolumeclaim "+s.name+" not found", w.now)
 		return
 	case w.now.Before(v.boundAt):
 		if w.now.Sub(p.created) > 3*time.Second {
-			p.trouble(kube.ProblemVolume, "waiting for a volume", w.now)
+			p.trouble(observe.ProblemVolume, "waiting for a volume", w.now)
 		}
 		return
 	case w.weather.unpullable(p.template.version, w.now):
-		p.trouble(kube.ProblemImage, "image of "+p.template.version+" can't be pulled", w.now)
+		p.trouble(observe.ProblemImage, "image of "+p.template.version+" can't be pulled", w.now)
 		return
 	}
 	why, empty := p.template.unfit, v.data == nil
@@ -36,7 +36,7 @@ func (w *World) boot(s *slot) {
 	}
 	if why != "" {
 		p.restarts++
-		p.trouble(kube.ProblemCrashing, why, w.now)
+		p.trouble(observe.ProblemCrashing, why, w.now)
 		p.startAt = w.now.Add(min(time.Duration(1<<min(p.restarts, 8))*time.Second, 5*time.Minute))
 		if p.restarts < 4 {
 			w.logf("%s does not start: %s", s.name, why)
@@ -145,7 +145,7 @@ func (w *World) meet() {
 			w.gather(s)
 		case d.group.entry(d.id) == nil && w.leads(d.group) != nil && w.chance(0.3):
 			s.pod.process = nil
-			s.pod.trouble(kube.ProblemCrashing, "the member has been permanently removed from the cluster", w.now)
+			s.pod.trouble(observe.ProblemCrashing, "the member has been permanently removed from the cluster", w.now)
 			s.pod.startAt = w.now.Add(5 * time.Second)
 		}
 	}

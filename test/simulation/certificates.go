@@ -10,7 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -102,22 +102,22 @@ func (w *World) strangers(cluster, what string) {
 }
 
 // certificateFacts is what a look at the secrets shows.
-func (w *World) certificateFacts(cluster string) (*kube.Trust, []kube.Certificate) {
+func (w *World) certificateFacts(cluster string) (*pki.Trust, []pki.Certificate) {
 	o := w.shared(cluster)
 	if o.leaves == nil {
-		return &kube.Trust{Problem: "the authority is gone"}, nil
+		return &pki.Trust{Problem: "the authority is gone"}, nil
 	}
-	t := &kube.Trust{Current: authority(o.trust.current)}
+	t := &pki.Trust{Current: authority(o.trust.current)}
 	if o.trust.next != 0 {
 		next := authority(o.trust.next)
 		t.Next = &next
 	}
-	var leaves []kube.Certificate
+	var leaves []pki.Certificate
 	for secret, l := range o.leaves {
-		c := kube.Certificate{Secret: secret, Use: kube.UseAdmin, Fingerprint: strconv.Itoa(l.fingerprint), Signer: strconv.Itoa(l.signer)}
+		c := pki.Certificate{Secret: secret, Use: pki.UseAdmin, Fingerprint: strconv.Itoa(l.fingerprint), Signer: strconv.Itoa(l.signer)}
 		for _, s := range w.slots {
 			if v1alpha1.MemberSecret(s.name) == secret {
-				c.Use, c.Member = kube.UseMember, s.name
+				c.Use, c.Member = pki.UseMember, s.name
 			}
 		}
 		for _, a := range l.trusts {
@@ -125,12 +125,12 @@ func (w *World) certificateFacts(cluster string) (*kube.Trust, []kube.Certificat
 		}
 		leaves = append(leaves, c)
 	}
-	slices.SortFunc(leaves, func(a, b kube.Certificate) int { return strings.Compare(a.Secret, b.Secret) })
+	slices.SortFunc(leaves, func(a, b pki.Certificate) int { return strings.Compare(a.Secret, b.Secret) })
 	return t, leaves
 }
 
-func authority(id int) kube.Authority {
-	return kube.Authority{Fingerprint: strconv.Itoa(id), Subject: "authority " + strconv.Itoa(id)}
+func authority(id int) pki.Authority {
+	return pki.Authority{Fingerprint: strconv.Itoa(id), Subject: "authority " + strconv.Itoa(id)}
 }
 
 // presented is what a member shows at a handshake; nil if it does not answer.

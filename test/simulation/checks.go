@@ -128,13 +128,13 @@ func (w *World) reviving(a *actor, s *slot) {
 
 // restarting checks whose turn it is in an upgrade or another roll.
 func (w *World) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
-	outdated := func(workload) bool { return false }
+	outdated := func(memberWorkload) bool { return false }
 	switch a.step.Action {
 	case ops.ActionUpgrade, ops.ActionDowngrade:
-		outdated = func(t workload) bool { return t.version != c.Spec.Version }
+		outdated = func(t memberWorkload) bool { return t.version != c.Spec.Version }
 	case ops.ActionRoll:
 		want, former := w.settings(c), s.pod.template.settings
-		outdated = func(t workload) bool { return t.settings != want && t.settings == former }
+		outdated = func(t memberWorkload) bool { return t.settings != want && t.settings == former }
 	}
 	if s.pod == nil || s.pod.deleting || s.pod.process == nil || s.pod.process.data.group == nil {
 		return

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 )
 
 // leaseTime is after how long a lease that is not renewed is free.
@@ -12,7 +12,7 @@ const leaseTime = 15 * time.Second
 
 // lease is the lock on one cluster. Its holder renews it by itself, unless it
 // is dead, frozen or kept from the API server.
-type lease struct {
+type leaseRecord struct {
 	holder  *actor
 	renewed time.Time
 	lost    chan struct{}
@@ -34,7 +34,7 @@ func (w *World) renew() {
 	}
 }
 
-func (l *lease) drop() {
+func (l *leaseRecord) drop() {
 	if l.holder == nil {
 		return
 	}
@@ -51,7 +51,7 @@ type held struct {
 }
 
 // acquire takes a cluster's lease, waiting out a holder that does not renew it.
-func (a *actor) acquire(ctx context.Context, cluster string) (kube.Lease, error) {
+func (a *actor) acquire(ctx context.Context, cluster string) (lease.Lease, error) {
 	began := time.Now()
 	for {
 		got := make(chan struct{})
@@ -60,7 +60,7 @@ func (a *actor) acquire(ctx context.Context, cluster string) (kube.Lease, error)
 		err := a.call(ctx, "take the lease", func() error {
 			l := a.world.leases[cluster]
 			if l == nil {
-				l = &lease{}
+				l = &leaseRecord{}
 				a.world.leases[cluster] = l
 			}
 			if l.holder != nil && l.holder != a {
@@ -81,7 +81,7 @@ func (a *actor) acquire(ctx context.Context, cluster string) (kube.Lease, error)
 		case holder == nil:
 			return &held{actor: a, cluster: cluster, lost: got}, nil
 		case alive:
-			return nil, &kube.HeldError{Cluster: cluster, Holder: holder.name}
+			return nil, &lease.HeldError{Cluster: cluster, Holder: holder.name}
 		}
 		if err := a.sleep(ctx, time.Second); err != nil {
 			return nil, err
@@ -89,12 +89,12 @@ func (a *actor) acquire(ctx context.Context, cluster string) (kube.Lease, error)
 	}
 }
 
-// Check implements kube.Lease.
+// Check implements lease.Lease.
 func (h *held) Check(ctx context.Context) error {
 	return h.actor.call(ctx, "check the lease", func() error {
 		l := h.actor.world.leases[h.cluster]
 		if l == nil || l.holder != h.actor || h.actor.world.now.Sub(l.renewed) >= leaseTime {
-			return kube.ErrLeaseLost
+			return lease.ErrLost
 		}
 		l.renewed = h.actor.world.now
 		h.actor.checked = h.actor.world.now
@@ -102,13 +102,13 @@ func (h *held) Check(ctx context.Context) error {
 	})
 }
 
-// Lost implements kube.Lease.
+// Lost implements lease.Lease.
 func (h *held) Lost() <-chan struct{} { return h.lost }
 
-// Regain implements kube.Lease: whoever lost it here leaves it to the next.
-func (h *held) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
+// Regain implements lease.Lease: whoever lost it here leaves it to the next.
+func (h *held) Regain(context.Context) (lease.Lease, error) { return nil, lease.ErrLost }
 
-// Release implements kube.Lease.
+// Release implements lease.Lease.
 func (h *held) Release(ctx context.Context) error {
 	return h.actor.call(ctx, "give back the lease", func() error {
 		if l := h.actor.world.leases[h.cluster]; l != nil && l.holder == h.actor {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -187,7 +187,7 @@ func budgetForgotten(e engine.Engine, s ops.State) ops.Decision {
 	if s.Cluster != nil {
 		if n := max(len(s.View.Voters()), int(s.Cluster.Spec.Members)); n > 1 {
 			b := int32(n/2 + 1)
-			s.Kube = kube.Facts{Members: s.Kube.Members, Certificates: s.Kube.Certificates, Services: s.Kube.Services, Budget: &b}
+			s.Kube = observe.Facts{Members: s.Kube.Members, Certificates: s.Kube.Certificates, Services: s.Kube.Services, Budget: &b}
 		}
 	}
 	return planner.Decide(e, s)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/operator"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
@@ -182,9 +182,9 @@ func (g *governed) reconciler(a *actor) *operator.Reconciler {
 		},
 	})
 	return &operator.Reconciler{
-		Custom: faulty, Fresh: faulty, Store: store{a}, Events: &events.FakeRecorder{}, Engines: []engine.Engine{a.world.engine},
+		Custom: faulty, Fresh: faulty, Store: recordStore{a}, Events: &events.FakeRecorder{}, Engines: []engine.Engine{a.world.engine},
 		Definition: func(context.Context) (string, error) { return "definition", nil },
-		Kept:       func(context.Context, string, string) (kube.Kept, error) { return kube.Kept{}, nil },
+		Kept:       func(context.Context, string, string) (store.Kept, error) { return store.Kept{}, nil },
 		Runner: func(engine.Engine, *v1alpha1.DatabaseCluster, ops.Reporter) *runner.Runner {
 			r := a.runner(g.person.decide)
 			r.Stop = nil

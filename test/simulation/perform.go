@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -56,12 +57,12 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionPrepare:
 		return s.prepare(ctx, st, step.Members)
 	case ops.ActionUpgrade, ops.ActionDowngrade:
-		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Version == st.Cluster.Spec.Version })
+		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p observe.Pod) bool { return p.Version == st.Cluster.Spec.Version })
 	case ops.ActionGrow:
 		return ops.Result{}, s.grow(ctx, st, step.Members)
 	case ops.ActionRoll:
 		want := w.settings(st.Cluster)
-		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p kube.Pod) bool { return p.Settings == want })
+		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p observe.Pod) bool { return p.Settings == want })
 	case ops.ActionCompact:
 		return s.compact(ctx, st, step)
 	case ops.ActionDefragment:
@@ -108,7 +109,7 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}},
 			s.do(ctx, "delete objects", func() error { *o = objects{}; return nil })
 	case ops.ActionForget:
-		err := store{s.actor}.DeleteCluster(ctx, st.Cluster)
+		err := recordStore{s.actor}.DeleteCluster(ctx, st.Cluster)
 		if errors.Is(err, kube.ErrNotFound) {
 			return ops.Result{}, nil
 		}
@@ -125,12 +126,12 @@ func (s *site) do(ctx context.Context, what string, effect func() error) error {
 
 // change writes to the cluster's object, on a fresh copy.
 func (s *site) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) error {
-	c, err := store{s.actor}.GetCluster(ctx, Namespace, s.cluster)
+	c, err := recordStore{s.actor}.GetCluster(ctx, Namespace, s.cluster)
 	if err != nil {
 		return err
 	}
 	set(c)
-	return store{s.actor}.UpdateCluster(ctx, c)
+	return recordStore{s.actor}.UpdateCluster(ctx, c)
 }
 
 // start makes volumes and workloads.
@@ -166,7 +167,7 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) error {
 	w, c := s.actor.world, st.Cluster
 	f := c.Status.Formation
-	l := workload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c), peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
+	l := memberWorkload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c), peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
 	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
 		l.bootstrap, l.peers = true, []string{member}
 	}

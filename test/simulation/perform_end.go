@@ -9,7 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -79,7 +79,7 @@ func (s *site) deleteVolumes(ctx context.Context, st ops.State, members []string
 }
 
 // renew gives a member its new template, then restarts its pod.
-func (s *site) renew(ctx context.Context, st ops.State, member string, done func(kube.Pod) bool) error {
+func (s *site) renew(ctx context.Context, st ops.State, member string, done func(observe.Pod) bool) error {
 	w := s.actor.world
 	if err := s.applyWorkload(ctx, st, member); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
@@ -91,7 +91,7 @@ func ending(err error) string {
 		return "killed"
 	case errors.As(err, &typed):
 		return string(typed.Kind) + " " + typed.Check
-	case errors.Is(err, kube.ErrLeaseLost):
+	case errors.Is(err, lease.ErrLost):
 		return "lost its lease"
 	}
 	return "failed"

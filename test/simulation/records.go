@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 )
 
 // records is what the API server keeps of clusters and operations.
@@ -62,14 +63,14 @@ func (r *records) last(cluster string) *v1alpha1.Operation {
 }
 
 // store is an actor's way to the records.
-type store struct{ actor *actor }
+type recordStore struct{ actor *actor }
 
-var _ kube.Store = store{}
+var _ store.Store = recordStore{}
 
-func (s store) world() *World { return s.actor.world }
+func (s recordStore) world() *World { return s.actor.world }
 
-// GetCluster implements kube.Store.
-func (s store) GetCluster(ctx context.Context, _, name string) (out *v1alpha1.DatabaseCluster, err error) {
+// GetCluster implements store.Store.
+func (s recordStore) GetCluster(ctx context.Context, _, name string) (out *v1alpha1.DatabaseCluster, err error) {
 	err = s.actor.call(ctx, "get cluster", func() error {
 		c := s.world().records.clusters[name]
 		if c == nil {
@@ -81,13 +82,13 @@ func (s store) GetCluster(ctx context.Context, _, name string) (out *v1alpha1.Da
 	return out, err
 }
 
-// ListClusters implements kube.Store.
-func (s store) ListClusters(context.Context, string, string) ([]v1alpha1.DatabaseCluster, error) {
+// ListClusters implements store.Store.
+func (s recordStore) ListClusters(context.Context, string, string) ([]v1alpha1.DatabaseCluster, error) {
 	return nil, nil
 }
 
-// CreateCluster implements kube.Store.
-func (s store) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+// CreateCluster implements store.Store.
+func (s recordStore) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
 	return s.actor.call(ctx, "create cluster", func() error {
 		r := &s.world().records
 		if r.clusters[c.Name] != nil {
@@ -99,8 +100,8 @@ func (s store) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) e
 	})
 }
 
-// UpdateCluster implements kube.Store.
-func (s store) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+// UpdateCluster implements store.Store.
+func (s recordStore) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
 	return s.actor.call(ctx, "update cluster", func() error {
 		r := &s.world().records
 		switch have := r.clusters[c.Name]; {
@@ -122,8 +123,8 @@ func (s store) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) e
 	})
 }
 
-// DeleteCluster implements kube.Store.
-func (s store) DeleteCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+// DeleteCluster implements store.Store.
+func (s recordStore) DeleteCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
 	return s.actor.call(ctx, "delete cluster", func() error {
 		r := &s.world().records
 		if r.clusters[c.Name] == nil {
@@ -135,8 +136,8 @@ func (s store) DeleteCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) e
 	})
 }
 
-// CreateOperation implements kube.Store.
-func (s store) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+// CreateOperation implements store.Store.
+func (s recordStore) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error {
 	return s.actor.call(ctx, "create operation", func() error {
 		r := &s.world().records
 		if o.Name == "" {
@@ -156,8 +157,8 @@ func (s store) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error
 	})
 }
 
-// UpdateOperation implements kube.Store.
-func (s store) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error {
+// UpdateOperation implements store.Store.
+func (s recordStore) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error {
 	return s.actor.call(ctx, "update operation", func() error {
 		r := &s.world().records
 		switch have := r.operations[o.Name]; {
@@ -174,8 +175,8 @@ func (s store) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error
 	})
 }
 
-// GetOperation implements kube.Store.
-func (s store) GetOperation(ctx context.Context, _, name string) (out *v1alpha1.Operation, err error) {
+// GetOperation implements store.Store.
+func (s recordStore) GetOperation(ctx context.Context, _, name string) (out *v1alpha1.Operation, err error) {
 	err = s.actor.call(ctx, "get operation", func() error {
 		o := s.world().records.operations[name]
 		if o == nil {
@@ -187,8 +188,8 @@ func (s store) GetOperation(ctx context.Context, _, name string) (out *v1alpha1.
 	return out, err
 }
 
-// ListOperations implements kube.Store.
-func (s store) ListOperations(ctx context.Context, _, cluster string) (out []v1alpha1.Operation, err error) {
+// ListOperations implements store.Store.
+func (s recordStore) ListOperations(ctx context.Context, _, cluster string) (out []v1alpha1.Operation, err error) {
 	err = s.actor.call(ctx, "list operations", func() error {
 		r := &s.world().records
 		for _, name := range slices.Backward(r.order) {
@@ -201,8 +202,8 @@ func (s store) ListOperations(ctx context.Context, _, cluster string) (out []v1a
 	return out, err
 }
 
-// ActiveOperation implements kube.Store.
-func (s store) ActiveOperation(ctx context.Context, _, cluster string) (out *v1alpha1.Operation, err error) {
+// ActiveOperation implements store.Store.
+func (s recordStore) ActiveOperation(ctx context.Context, _, cluster string) (out *v1alpha1.Operation, err error) {
 	err = s.actor.call(ctx, "look for an operation in flight", func() error {
 		if o := s.world().records.active(cluster); o != nil {
 			out = o.DeepCopy()

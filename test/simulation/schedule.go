@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -27,8 +27,8 @@ func (s *site) LookAtSchedule() { s.schedule = true }
 
 // scheduleFacts is what exists of a schedule; the CronJob stands for all
 // unless each part is looked at.
-func (w *World) scheduleFacts(cluster string, parts bool) *kube.Schedule {
-	have, out := w.shared(cluster).schedule, &kube.Schedule{}
+func (w *World) scheduleFacts(cluster string, parts bool) *workload.Schedule {
+	have, out := w.shared(cluster).schedule, &workload.Schedule{}
 	job, there := have[cronJob]
 	if there {
 		out.Policy, out.Suspended = job.policy, job.suspended

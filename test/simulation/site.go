@@ -32,7 +32,7 @@ func (s *site) Close() error { return nil }
 
 // Save implements ops.World.
 func (s *site) Save(ctx context.Context, op *v1alpha1.Operation) error {
-	return ops.SaveRecord(ctx, store{s.actor}, op)
+	return ops.SaveRecord(ctx, recordStore{s.actor}, op)
 }
 
 // Observe implements ops.World: object by object and member by member, while
@@ -42,7 +42,7 @@ func (s *site) Observe(ctx context.Context) (ops.State, error) {
 	a.irreversible, a.looked = false, true
 	a.observed = time.Now()
 	var st ops.State
-	c, err := store{a}.GetCluster(ctx, Namespace, s.cluster)
+	c, err := recordStore{a}.GetCluster(ctx, Namespace, s.cluster)
 	switch {
 	case err == nil:
 		st.Cluster = c

@@ -5,14 +5,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
 
 // slot is all that bears one member's name. It stays when everything in it is gone.
 type slot struct {
 	name, cluster string
 	volume        *volume
-	workload      *workload
+	workload      *memberWorkload
 	pod           *pod
 	// podDue is when the workload's controller makes the next pod.
 	podDue time.Time
@@ -31,7 +31,7 @@ type volume struct {
 	data           *data
 }
 
-type workload struct {
+type memberWorkload struct {
 	token    string
 	version  string
 	settings string
@@ -47,13 +47,13 @@ type workload struct {
 
 type pod struct {
 	uid       int
-	template  workload
+	template  memberWorkload
 	created   time.Time
 	startAt   time.Time
 	deleting  bool
 	stopAt    time.Time
 	goneAt    time.Time
-	problem   *kube.Problem
+	problem   *observe.Problem
 	restarts  int32
 	process   *process
 	readySoon time.Time
@@ -179,7 +179,7 @@ func (w *World) deleteWorkload(s *slot) {
 }
 
 // trouble notes a pod's problem, keeping since when it is so.
-func (p *pod) trouble(kind kube.ProblemKind, message string, now time.Time) {
+func (p *pod) trouble(kind observe.ProblemKind, message string, now time.Time) {
 	if p.problem != nil && p.problem.Kind == kind && p.problem.Message == message {
 		return
 	}
@@ -187,5 +187,5 @@ func (p *pod) trouble(kind kube.ProblemKind, message string, now time.Time) {
 	if p.problem != nil && p.problem.Kind == kind {
 		since = p.problem.Since
 	}
-	p.problem = &kube.Problem{Kind: kind, Message: message, Since: since}
+	p.problem = &observe.Problem{Kind: kind, Message: message, Since: since}
 }

@@ -5,13 +5,13 @@ import (
 	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
 
 // facts lists a cluster's Kubernetes objects.
-func (w *World) facts(cluster string) kube.Facts {
+func (w *World) facts(cluster string) observe.Facts {
 	o := w.shared(cluster)
-	f := kube.Facts{Certificates: o.certificates, Services: o.services}
+	f := observe.Facts{Certificates: o.certificates, Services: o.services}
 	if o.budget != nil {
 		b := *o.budget
 		f.Budget = &b
@@ -25,16 +25,16 @@ func (w *World) facts(cluster string) kube.Facts {
 	return f
 }
 
-func (w *World) member(s *slot) kube.Member {
-	m := kube.Member{Name: s.name}
+func (w *World) member(s *slot) observe.Member {
+	m := observe.Member{Name: s.name}
 	if v := s.volume; v != nil {
-		m.Volume = kube.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token, Size: v.size, Capacity: v.capacity}
+		m.Volume = observe.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token, Size: v.size, Capacity: v.capacity}
 	}
 	if l := s.workload; l != nil {
-		m.Workload = kube.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Settings: l.settings, Token: l.token}
+		m.Workload = observe.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Settings: l.settings, Token: l.token}
 	}
 	if p := s.pod; p != nil {
-		m.Pod = kube.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !p.process.hung && !w.now.Before(p.readySoon), Terminating: p.deleting,
+		m.Pod = observe.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !p.process.hung && !w.now.Before(p.readySoon), Terminating: p.deleting,
 			UID: strconv.Itoa(p.uid), Version: p.template.version, Settings: p.template.settings, Restarts: p.restarts, Created: p.created}
 		if p.process != nil {
 			m.Pod.Started = p.process.began

@@ -3,7 +3,7 @@ package simulation
 import (
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
 
 // weather is what goes wrong by itself.
@@ -137,7 +137,7 @@ func (w *World) lose(s *slot) {
 	g.damaged = true
 	if s.pod != nil {
 		s.pod.process = nil
-		s.pod.trouble(kube.ProblemNode, "node lost", w.now)
+		s.pod.trouble(observe.ProblemNode, "node lost", w.now)
 		w.deletePod(s)
 	}
 }

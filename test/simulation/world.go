@@ -31,7 +31,7 @@ type World struct {
 	clusters map[string]*objects
 	groups   []*group
 	backups  map[string]backup
-	leases   map[string]*lease
+	leases   map[string]*leaseRecord
 	records  records
 	weather  weather
 	serial   int
@@ -71,7 +71,7 @@ func NewWorld(e engine.Engine, seed uint64, m Mischief) *World {
 	now := time.Now()
 	return &World{
 		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible on purpose
-		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*lease{},
+		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*leaseRecord{},
 		records: newRecords(), mischief: m, tally: map[string]int{},
 	}
 }

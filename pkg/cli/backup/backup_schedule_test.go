@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 )
 
 func TestBackupSchedule(t *testing.T) {
@@ -60,7 +60,7 @@ func TestBackupScheduleRefuses(t *testing.T) {
 func TestBackupWaitsItsTurn(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
-	b.LockErr = &kube.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
+	b.LockErr = &lease.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
 	began := time.Now()
 	r := b.Run("backup", "my-db", "--scheduled", "--keep", "3", "--wait-for-turn", "300ms", "--progress", "none")
 	if r.Code != exit.Busy || !strings.Contains(r.Err, "waiting: ") || time.Since(began) < 300*time.Millisecond {

@@ -12,6 +12,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/password"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -23,7 +28,7 @@ import (
 // the first call, so that help works without a cluster.
 type Clients interface {
 	// Store reads and writes records of clusters and operations.
-	Store(mode kube.DryRun) (kube.Store, error)
+	Store(mode kube.DryRun) (store.Store, error)
 	// Runner performs operations on clusters of one engine.
 	Runner(o RunnerOptions) (*Runner, error)
 	// External finds a database that something else made.
@@ -46,19 +51,19 @@ type Clients interface {
 	Namespaces(ctx context.Context) ([]string, error)
 
 	// Holding says who works on a cluster.
-	Holding(ctx context.Context, namespace, cluster string) (kube.Holding, error)
+	Holding(ctx context.Context, namespace, cluster string) (lease.Holding, error)
 	// Evidence is everything that exists of a cluster.
-	Evidence(ctx context.Context, namespace, cluster string) kube.Evidence
+	Evidence(ctx context.Context, namespace, cluster string) observe.Evidence
 	// Kept is what is there of a cluster besides its record.
-	Kept(ctx context.Context, namespace, cluster string) (kube.Kept, error)
+	Kept(ctx context.Context, namespace, cluster string) (store.Kept, error)
 	// Leftovers names the clusters of which a namespace holds objects.
 	Leftovers(ctx context.Context, namespace string) ([]string, error)
 	// Preflight looks at a namespace and, if it is named, a claim for backups.
-	Preflight(ctx context.Context, namespace, claim string) (kube.Preflight, error)
+	Preflight(ctx context.Context, namespace, claim string) (preflight.Report, error)
 	// CertificateSecrets are the names of the secrets with a certificate.
 	CertificateSecrets(ctx context.Context, namespace string) ([]string, error)
 	// Passwords reads a secret; kube.ErrNotFound if there is none.
-	Passwords(ctx context.Context, namespace, secret string) (kube.Passwords, error)
+	Passwords(ctx context.Context, namespace, secret string) (password.Set, error)
 	// Users asks the database who there is.
 	Users(ctx context.Context, t *Target) ([]engine.User, error)
 

@@ -16,7 +16,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/password"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
@@ -72,12 +79,12 @@ func read[T any](l *live, what func(*kube.Client) (T, error)) (T, error) {
 }
 
 // Store implements Clients.
-func (l *live) Store(mode kube.DryRun) (kube.Store, error) {
+func (l *live) Store(mode kube.DryRun) (store.Store, error) {
 	c, err := l.client(mode)
 	if err != nil {
 		return nil, err
 	}
-	return kube.NewMirroredStore(c), nil
+	return store.NewMirrored(c), nil
 }
 
 // config is what worlds on this cluster are made of. Dry run is enforced
@@ -87,8 +94,8 @@ func (l *live) config(o RunnerOptions) (executor.LiveConfig, error) {
 	if err != nil {
 		return executor.LiveConfig{}, err
 	}
-	return executor.LiveConfig{Client: c, Mounted: l.Mounted, Store: kube.NewMirroredStore(c),
-		Dialer: kube.NewDialer(c, portforward.New(c)), Engine: o.Engine, Wanted: o.Wanted,
+	return executor.LiveConfig{Client: c, Mounted: l.Mounted, Store: store.NewMirrored(c),
+		Dialer: dial.NewDialer(c, portforward.New(c)), Engine: o.Engine, Wanted: o.Wanted,
 		Tool: l.Tool, HelperImage: l.HelperImage, ReadOnly: o.DryRun != kube.DryRunNone}, nil
 }
 
@@ -115,15 +122,15 @@ func (l *live) Runner(o RunnerOptions) (*Runner, error) {
 	}
 	run := &runner.Runner{Engine: o.Engine, Store: config.Store, World: world, Lock: lock(config.Client),
 		Reporter: o.Reporter, Stop: o.Stop, FailPoint: l.FailPoint, Poll: pollEvery}
-	beside := &runner.Beside{Customs: config.Client, Mounted: config.Mounted, Runner: run}
+	beside := &runner.Beside{Customs: store.CustomResources{Client: config.Client}, Mounted: config.Mounted, Runner: run}
 	return &Runner{World: world, Operations: beside}, nil
 }
 
 // lock takes the leases of clusters.
-func lock(c *kube.Client) func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+func lock(c *kube.Client) func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 	return func(ctx context.Context, namespace, cluster string,
-		waiting func(string, time.Duration)) (kube.Lease, error) {
-		return kube.Acquire(ctx, c, namespace, cluster, kube.LeaseOptions{Waiting: waiting})
+		waiting func(string, time.Duration)) (lease.Lease, error) {
+		return lease.Acquire(ctx, c, namespace, cluster, lease.Options{Waiting: waiting})
 	}
 }
 
@@ -133,7 +140,7 @@ func (l *live) External(ctx context.Context, c external.OutsiderConfig) (Externa
 	if c.Client, err = l.client(kube.DryRunClient); err != nil {
 		return nil, err
 	}
-	c.Dialer = kube.NewDialer(c.Client, portforward.New(c.Client))
+	c.Dialer = dial.NewDialer(c.Client, portforward.New(c.Client))
 	o, err := external.OpenOutsider(ctx, c)
 	if err != nil {
 		return nil, err
@@ -151,7 +158,7 @@ func (l *live) Repository(ctx context.Context, namespace string, at repository.L
 	if err != nil {
 		return nil, err
 	}
-	repositories := &executor.Repositories{Client: c, Dialer: kube.NewDialer(c, portforward.New(c)), Image: image,
+	repositories := &executor.Repositories{Client: c, Dialer: dial.NewDialer(c, portforward.New(c)), Image: image,
 		Mounted: l.Mounted}
 	return repositories.Open(ctx, namespace, at.String())
 }
@@ -172,7 +179,7 @@ func (l *live) Verify(ctx context.Context, v Verification) (err error) {
 		err = errors.Join(err, world.Close())
 	}()
 	for {
-		facts, err := client.Facts(ctx, v.Like, kube.Rendered{})
+		facts, err := observe.Read(ctx, client, v.Like, observe.Rendered{})
 		if err != nil {
 			return err
 		}
@@ -215,42 +222,42 @@ func (l *live) Users(ctx context.Context, t *Target) (_ []engine.User, err error
 }
 
 // Passwords implements Clients.
-func (l *live) Passwords(ctx context.Context, namespace, secret string) (kube.Passwords, error) {
-	return read(l, func(c *kube.Client) (kube.Passwords, error) { return c.Passwords(ctx, namespace, secret) })
+func (l *live) Passwords(ctx context.Context, namespace, secret string) (password.Set, error) {
+	return read(l, func(c *kube.Client) (password.Set, error) { return password.Get(ctx, c, namespace, secret) })
 }
 
 // Holding implements Clients.
-func (l *live) Holding(ctx context.Context, namespace, cluster string) (kube.Holding, error) {
-	return read(l, func(c *kube.Client) (kube.Holding, error) { return kube.HoldingOf(ctx, c, namespace, cluster) })
+func (l *live) Holding(ctx context.Context, namespace, cluster string) (lease.Holding, error) {
+	return read(l, func(c *kube.Client) (lease.Holding, error) { return lease.ReadHolding(ctx, c, namespace, cluster) })
 }
 
 // Evidence implements Clients.
-func (l *live) Evidence(ctx context.Context, namespace, cluster string) kube.Evidence {
+func (l *live) Evidence(ctx context.Context, namespace, cluster string) observe.Evidence {
 	c, err := l.client(kube.DryRunClient)
 	if err != nil {
-		return kube.Evidence{Missing: []kube.Gap{{What: "all objects", Err: err}}}
+		return observe.Evidence{Missing: []observe.Gap{{What: "all objects", Err: err}}}
 	}
-	return c.Evidence(ctx, namespace, cluster)
+	return observe.CollectEvidence(ctx, c, namespace, cluster)
 }
 
 // Kept implements Clients.
-func (l *live) Kept(ctx context.Context, namespace, cluster string) (kube.Kept, error) {
-	return read(l, func(c *kube.Client) (kube.Kept, error) { return c.Kept(ctx, namespace, cluster) })
+func (l *live) Kept(ctx context.Context, namespace, cluster string) (store.Kept, error) {
+	return read(l, func(c *kube.Client) (store.Kept, error) { return store.FindKept(ctx, c, namespace, cluster) })
 }
 
 // Leftovers implements Clients.
 func (l *live) Leftovers(ctx context.Context, namespace string) ([]string, error) {
-	return read(l, func(c *kube.Client) ([]string, error) { return c.Leftovers(ctx, namespace) })
+	return read(l, func(c *kube.Client) ([]string, error) { return observe.Leftovers(ctx, c, namespace) })
 }
 
 // Preflight implements Clients.
-func (l *live) Preflight(ctx context.Context, namespace, claim string) (kube.Preflight, error) {
-	return read(l, func(c *kube.Client) (kube.Preflight, error) { return c.Preflight(ctx, namespace, claim) })
+func (l *live) Preflight(ctx context.Context, namespace, claim string) (preflight.Report, error) {
+	return read(l, func(c *kube.Client) (preflight.Report, error) { return preflight.Check(ctx, c, namespace, claim) })
 }
 
 // CertificateSecrets implements Clients.
 func (l *live) CertificateSecrets(ctx context.Context, namespace string) ([]string, error) {
-	return read(l, func(c *kube.Client) ([]string, error) { return c.CertificateSecrets(ctx, namespace) })
+	return read(l, func(c *kube.Client) ([]string, error) { return pki.CertificateSecrets(ctx, c, namespace) })
 }
 
 // Custom implements Clients.
@@ -259,11 +266,11 @@ func (l *live) Custom(ctx context.Context, namespace, name string) (*v1alpha1.Da
 	if err != nil {
 		return nil, false, err
 	}
-	custom, err := c.GetCustom(ctx, namespace, name)
+	custom, err := store.CustomResources{Client: c}.GetCustom(ctx, namespace, name)
 	if err != nil {
 		return nil, false, err
 	}
-	alive, err := c.OperatorAlive(ctx, namespace, name)
+	alive, err := store.CustomResources{Client: c}.OperatorAlive(ctx, namespace, name)
 	return custom, alive, err
 }
 
@@ -273,7 +280,7 @@ func (l *live) Adopt(ctx context.Context, t *Target) error {
 	if err != nil {
 		return err
 	}
-	return r.Adopt(ctx, client, t.Namespace, t.Cluster.Name)
+	return r.Adopt(ctx, store.CustomResources{Client: client}, t.Namespace, t.Cluster.Name)
 }
 
 // Release implements Clients.
@@ -282,7 +289,7 @@ func (l *live) Release(ctx context.Context, t *Target) error {
 	if err != nil {
 		return err
 	}
-	return r.Release(ctx, client, t.Namespace, t.Cluster.Name)
+	return r.Release(ctx, store.CustomResources{Client: client}, t.Namespace, t.Cluster.Name)
 }
 
 // direct works on the record and the custom resource alone, so that what is
@@ -292,7 +299,7 @@ func (l *live) direct(e engine.Engine) (*runner.Runner, *kube.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &runner.Runner{Engine: e, Store: kube.NewConfigMapStore(c), Lock: lock(c), Reporter: ops.Silent{}}, c, nil
+	return &runner.Runner{Engine: e, Store: store.NewConfigMaps(c), Lock: lock(c), Reporter: ops.Silent{}}, c, nil
 }
 
 // Manifest implements Clients.

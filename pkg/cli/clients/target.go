@@ -3,7 +3,7 @@ package clients
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 )
 
 // Target is the cluster that a command speaks of.
@@ -11,7 +11,7 @@ type Target struct {
 	Namespace string
 	Cluster   *v1alpha1.DatabaseCluster
 	Engine    engine.Engine
-	Store     kube.Store
+	Store     store.Store
 	// Lost: the record is missing, and cluster is what its copy says.
 	Lost bool
 }

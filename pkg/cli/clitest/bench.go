@@ -25,7 +25,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -53,8 +53,8 @@ type Bench struct {
 func New(t *testing.T) *Bench {
 	t.Helper()
 	dir := t.TempDir()
-	site := kube.Preflight{Namespace: kube.Namespace{Name: "shop", Exists: true, PodSecurity: "restricted"},
-		Classes: kube.Classes{Names: []string{"fast"}, Default: "fast", Expandable: true}}
+	site := preflight.Report{Namespace: preflight.Namespace{Name: "shop", Exists: true, PodSecurity: "restricted"},
+		Classes: preflight.Classes{Names: []string{"fast"}, Default: "fast", Expandable: true}}
 	clients := &Fake{Site: site, Outsider: &FakeExternal{}, Objects: map[string]*unstructured.Unstructured{}, worlds: map[string]*world{},
 		Server: &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}}
 	b := &Bench{Fake: clients, T: t, Dir: dir, In: strings.NewReader(""), Signals: make(chan os.Signal, 2), Program: "kubectl-dbop", Now: Noon}

@@ -18,6 +18,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/password"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
@@ -42,11 +47,11 @@ type Fake struct {
 	Verifying func()
 	Outsider  *FakeExternal
 	// Everything is everything that exists.
-	Everything kube.Evidence
+	Everything observe.Evidence
 	// Site is what a namespace offers.
-	Site kube.Preflight
+	Site preflight.Report
 	// held says who works on the clusters.
-	held    kube.Holding
+	held    lease.Holding
 	heldErr error
 	// Door leads to a member.
 	Door func(member string) (clients.LocalProxy, error)
@@ -88,8 +93,8 @@ func (c *Fake) wrote(what string) {
 	c.Writes = append(c.Writes, what)
 }
 
-func (c *Fake) Records(mode kube.DryRun) kube.Store {
-	return kube.NewConfigMapStore(kube.Wrap(c.Api, kube.Options{DryRun: mode}))
+func (c *Fake) Records(mode kube.DryRun) store.Store {
+	return store.NewConfigMaps(kube.Wrap(c.Api, kube.Options{DryRun: mode}))
 }
 
 func (c *Fake) AddPods(cluster string, members ...string) {
@@ -103,7 +108,7 @@ func (c *Fake) AddPods(cluster string, members ...string) {
 	}
 }
 
-func (c *Fake) Store(mode kube.DryRun) (kube.Store, error) {
+func (c *Fake) Store(mode kube.DryRun) (store.Store, error) {
 	if c.Connect != nil {
 		if err := c.Connect(); err != nil {
 			return nil, err
@@ -118,9 +123,9 @@ func (c *Fake) Runner(o clients.RunnerOptions) (*clients.Runner, error) {
 		w.mode, w.wanted, w.key = o.DryRun, o.Wanted, client.ObjectKey{Namespace: namespace, Name: cluster}
 		return w
 	}
-	lock := func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+	lock := func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 		c.wrote("take the lease")
-		return lease{}, c.LockErr
+		return freeLease{}, c.LockErr
 	}
 	return &clients.Runner{World: open, Operations: &runner.Runner{Engine: o.Engine, Store: c.Records(o.DryRun), World: open,
 		Lock: lock, Reporter: o.Reporter, Stop: o.Stop, Poll: time.Millisecond}}, nil
@@ -171,21 +176,21 @@ func (c *Fake) Namespaces(context.Context) ([]string, error) {
 	return []string{"shop", "stage"}, nil
 }
 
-func (c *Fake) Holding(context.Context, string, string) (kube.Holding, error) {
+func (c *Fake) Holding(context.Context, string, string) (lease.Holding, error) {
 	return c.held, c.heldErr
 }
 
-func (c *Fake) Evidence(context.Context, string, string) kube.Evidence { return c.Everything }
+func (c *Fake) Evidence(context.Context, string, string) observe.Evidence { return c.Everything }
 
-func (c *Fake) Kept(ctx context.Context, namespace, cluster string) (kube.Kept, error) {
-	return kube.Wrap(c.Api, kube.Options{}).Kept(ctx, namespace, cluster)
+func (c *Fake) Kept(ctx context.Context, namespace, cluster string) (store.Kept, error) {
+	return store.FindKept(ctx, kube.Wrap(c.Api, kube.Options{}), namespace, cluster)
 }
 
 func (c *Fake) Leftovers(ctx context.Context, namespace string) ([]string, error) {
-	return kube.Wrap(c.Api, kube.Options{}).Leftovers(ctx, namespace)
+	return observe.Leftovers(ctx, kube.Wrap(c.Api, kube.Options{}), namespace)
 }
 
-func (c *Fake) Preflight(context.Context, string, string) (kube.Preflight, error) {
+func (c *Fake) Preflight(context.Context, string, string) (preflight.Report, error) {
 	return c.Site, nil
 }
 
@@ -199,14 +204,14 @@ func (c *Fake) Users(context.Context, *clients.Target) ([]engine.User, error) {
 		{Name: "root", Admin: true}, {Name: "theirs", Role: "own"}}, nil
 }
 
-func (c *Fake) Passwords(_ context.Context, _, secret string) (kube.Passwords, error) {
+func (c *Fake) Passwords(_ context.Context, _, secret string) (password.Set, error) {
 	switch secret {
 	case "my-db-root":
-		return kube.Passwords{Current: kube.Password{User: "root", Password: "s3cret-root"}, Former: &kube.Password{User: "root", Password: "old"}}, nil
+		return password.Set{Current: password.Password{User: "root", Password: "s3cret-root"}, Former: &password.Password{User: "root", Password: "old"}}, nil
 	case "my-db-user-billing":
-		return kube.Passwords{Current: kube.Password{User: "billing.2", Password: "s3cret-billing"}, Former: &kube.Password{User: "billing", Password: "old"}}, nil
+		return password.Set{Current: password.Password{User: "billing.2", Password: "s3cret-billing"}, Former: &password.Password{User: "billing", Password: "old"}}, nil
 	}
-	return kube.Passwords{}, kube.ErrNotFound
+	return password.Set{}, kube.ErrNotFound
 }
 
 func (c *Fake) Custom(context.Context, string, string) (*v1alpha1.DatabaseCluster, bool, error) {

@@ -12,6 +12,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -23,7 +28,7 @@ type world struct {
 	mode    kube.DryRun
 	wanted  *v1alpha1.DatabaseCluster
 	key     client.ObjectKey
-	Facts   kube.Facts
+	Facts   observe.Facts
 	View    engine.View
 	changed chan struct{}
 	// Raised are alarms that stand.
@@ -35,12 +40,12 @@ type world struct {
 func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	s := ops.State{Now: Noon, Kube: w.Facts, View: w.View}
 	c, err := w.c.Records(w.mode).GetCluster(ctx, w.key.Namespace, w.key.Name)
-	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrDamaged) && w.wanted != nil {
+	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, store.ErrDamaged) && w.wanted != nil {
 		c, err = nil, nil
 	}
 	s.Cluster = c
 	if s.Kube.Schedule == nil {
-		s.Kube.Schedule = &kube.Schedule{Missing: []string{"ServiceAccount", "Role", "RoleBinding", "CronJob"}}
+		s.Kube.Schedule = &workload.Schedule{Missing: []string{"ServiceAccount", "Role", "RoleBinding", "CronJob"}}
 	}
 	if err != nil || c == nil || len(w.Facts.Members) == 0 {
 		return s, err
@@ -101,15 +106,15 @@ func (w *world) Changed() <-chan struct{} { return w.changed }
 
 func (w *world) Close() error { return nil }
 
-type lease struct{}
+type freeLease struct{}
 
-func (lease) Check(context.Context) error { return nil }
+func (freeLease) Check(context.Context) error { return nil }
 
-func (lease) Lost() <-chan struct{} { return nil }
+func (freeLease) Lost() <-chan struct{} { return nil }
 
-func (lease) Release(context.Context) error { return nil }
+func (freeLease) Release(context.Context) error { return nil }
 
-func (lease) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
+func (freeLease) Regain(context.Context) (lease.Lease, error) { return nil, lease.ErrLost }
 
 type zeros struct{}
 
@@ -124,15 +129,15 @@ func (w *world) LookAtCertificates() {
 		return
 	}
 	year := Noon.Add(365 * 24 * time.Hour)
-	ca := kube.Authority{Fingerprint: "0123456789abcdef0123456789abcdef", Subject: "CN=shop/my-db", NotAfter: year}
-	w.Facts.Trust = &kube.Trust{Current: ca}
-	leaf := func(secret, subject string, use kube.CertificateUse, member string, left time.Duration) {
-		w.Facts.Leaves = append(w.Facts.Leaves, kube.Certificate{Secret: secret, Use: use, Member: member, Subject: subject, Issuer: ca.Subject,
+	ca := pki.Authority{Fingerprint: "0123456789abcdef0123456789abcdef", Subject: "CN=shop/my-db", NotAfter: year}
+	w.Facts.Trust = &pki.Trust{Current: ca}
+	leaf := func(secret, subject string, use pki.CertificateUse, member string, left time.Duration) {
+		w.Facts.Leaves = append(w.Facts.Leaves, pki.Certificate{Secret: secret, Use: use, Member: member, Subject: subject, Issuer: ca.Subject,
 			Fingerprint: secret + "-fedcba9876543210", NotAfter: Noon.Add(left), Signer: ca.Fingerprint, Trusts: w.Facts.Trust.Bundle()})
 	}
-	leaf("my-db-admin-tls", "CN=root", kube.UseAdmin, "", 300*24*time.Hour)
-	leaf("my-db-client-tls", "CN=client", kube.UseClient, "", 29*24*time.Hour)
+	leaf("my-db-admin-tls", "CN=root", pki.UseAdmin, "", 300*24*time.Hour)
+	leaf("my-db-client-tls", "CN=client", pki.UseClient, "", 29*24*time.Hour)
 	for _, m := range w.Facts.Members {
-		leaf(m.Name+"-tls", "CN="+m.Name, kube.UseMember, m.Name, 300*24*time.Hour)
+		leaf(m.Name+"-tls", "CN="+m.Name, pki.UseMember, m.Name, 300*24*time.Hour)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -35,7 +35,7 @@ func TestCreateDiscardsVolumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clitest.New(t)
-			b.World.Facts.Members = []kube.Member{{Name: "my-db-1", Volume: kube.Volume{Exists: true, Token: "earlier"}}}
+			b.World.Facts.Members = []observe.Member{{Name: "my-db-1", Volume: observe.Volume{Exists: true, Token: "earlier"}}}
 			b.Tty, b.In = row.answer != "", strings.NewReader(row.answer)
 			r := b.Run(row.args...)
 			if r.Code != row.code || !strings.Contains(r.Out+r.Err, row.says) {

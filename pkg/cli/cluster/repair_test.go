@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
 // TestRecordThatCantBeUsed: every command on a cluster whose record was deleted
@@ -40,7 +41,7 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := kube.Wrap(b.Api, kube.Options{}).ApplyVolume(t.Context(), c, "my-db-1"); err != nil {
+			if err := workload.ApplyVolume(t.Context(), kube.Wrap(b.Api, kube.Options{}), c, "my-db-1"); err != nil {
 				t.Fatal(err)
 			}
 			w := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db-1", Labels: map[string]string{"dbop.dev/cluster": "my-db"},

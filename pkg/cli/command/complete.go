@@ -11,7 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -62,12 +62,12 @@ func ClusterNames(ctx context.Context, f *Factory) ([]string, error) {
 
 // clustersHere are the clusters of the namespace but for damaged records.
 func (f *Factory) clustersHere(ctx context.Context) ([]v1alpha1.DatabaseCluster, error) {
-	namespace, store, err := f.Here()
+	namespace, records, err := f.Here()
 	if err != nil {
 		return nil, err
 	}
-	clusters, err := store.ListClusters(ctx, namespace, "")
-	if errors.Is(err, kube.ErrDamaged) {
+	clusters, err := records.ListClusters(ctx, namespace, "")
+	if errors.Is(err, store.ErrDamaged) {
 		err = nil
 	}
 	return clusters, err
@@ -141,11 +141,11 @@ func CompleteBackups(f *Factory, repo *string) Completion {
 // CompleteOperations suggests records of the namespace.
 func CompleteOperations(f *Factory) Completion {
 	return Suggest(1, func(ctx context.Context, _ []string) ([]string, error) {
-		namespace, store, err := f.Here()
+		namespace, reader, err := f.Here()
 		if err != nil {
 			return nil, err
 		}
-		records, err := store.ListOperations(ctx, namespace, "")
+		records, err := reader.ListOperations(ctx, namespace, "")
 		var out []string
 		for _, o := range records {
 			out = append(out, o.Name)

@@ -25,6 +25,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -99,7 +101,7 @@ func (f *Factory) Namespace() (string, error) {
 }
 
 // Here is the namespace, and the store to read it from.
-func (f *Factory) Here() (namespace string, store kube.Store, err error) {
+func (f *Factory) Here() (namespace string, store store.Store, err error) {
 	if namespace, err = f.Namespace(); err == nil {
 		store, err = f.Clients.Store(kube.DryRunClient)
 	}
@@ -198,7 +200,7 @@ func (f *Factory) Location(flag string, c *v1alpha1.DatabaseCluster) (repository
 
 // mounted are the repositories that are mounted into the pod that this runs in.
 func (f *Factory) mounted() map[string]string {
-	url, dir, ok := strings.Cut(f.Getenv(kube.EnvMounted), "=")
+	url, dir, ok := strings.Cut(f.Getenv(workload.EnvMounted), "=")
 	if !ok {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -29,7 +30,7 @@ func (f *Factory) Target(ctx context.Context, args []string) (*clients.Target, e
 		name := BareName(args[0])
 		t.Cluster, err = t.Store.GetCluster(ctx, t.Namespace, name)
 		switch {
-		case errors.Is(err, kube.ErrDamaged):
+		case errors.Is(err, store.ErrDamaged):
 			if what := f.missing(ctx, t.Namespace, name); !errors.Is(what, errNoObjects) {
 				err = what
 			}
@@ -60,16 +61,16 @@ func (f *Factory) Targets(ctx context.Context, args []string, all bool) ([]*clie
 		t, err := f.Target(ctx, args)
 		return []*clients.Target{t}, err
 	}
-	namespace, store, err := f.Here()
+	namespace, records, err := f.Here()
 	if err != nil {
 		return nil, err
 	}
 	if all {
 		namespace = metav1.NamespaceAll
 	}
-	clusters, err := store.ListClusters(ctx, namespace, "")
+	clusters, err := records.ListClusters(ctx, namespace, "")
 	switch {
-	case errors.Is(err, kube.ErrDamaged) && len(clusters) > 0:
+	case errors.Is(err, store.ErrDamaged) && len(clusters) > 0:
 		f.Note("left out: %s", printer.OneLine(err.Error()))
 	case err != nil:
 		return nil, err
@@ -80,19 +81,19 @@ func (f *Factory) Targets(ctx context.Context, args []string, all bool) ([]*clie
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, &clients.Target{Namespace: clusters[i].Namespace, Cluster: &clusters[i], Engine: e, Store: store})
+		out = append(out, &clients.Target{Namespace: clusters[i].Namespace, Cluster: &clusters[i], Engine: e, Store: records})
 	}
 	if len(out) == 0 {
-		_, err := f.only(ctx, store, namespace)
+		_, err := f.only(ctx, records, namespace)
 		return nil, err
 	}
 	return out, nil
 }
 
 // only is the cluster meant when none is named.
-func (f *Factory) only(ctx context.Context, store kube.Store, namespace string) (*v1alpha1.DatabaseCluster, error) {
-	clusters, err := store.ListClusters(ctx, namespace, "")
-	if len(clusters) == 0 && (err == nil || errors.Is(err, kube.ErrDamaged)) {
+func (f *Factory) only(ctx context.Context, records store.Store, namespace string) (*v1alpha1.DatabaseCluster, error) {
+	clusters, err := records.ListClusters(ctx, namespace, "")
+	if len(clusters) == 0 && (err == nil || errors.Is(err, store.ErrDamaged)) {
 		if err := f.missingHere(ctx, namespace); err != nil {
 			return nil, err
 		}
@@ -155,11 +156,11 @@ func DeletionTarget(ctx context.Context, f *Factory, args []string) (*clients.Ta
 		return t, err
 	}
 	namespace, _ := f.Namespace()
-	store, storeErr := f.Clients.Store(kube.DryRunClient)
+	records, storeErr := f.Clients.Store(kube.DryRunClient)
 	if storeErr != nil {
 		return nil, err
 	}
-	op, opErr := store.ActiveOperation(ctx, namespace, args[0])
+	op, opErr := records.ActiveOperation(ctx, namespace, args[0])
 	if opErr != nil || op == nil || op.Spec.Verb != v1alpha1.VerbDelete || len(f.Engines) == 0 {
 		return nil, err
 	}
@@ -170,5 +171,5 @@ func DeletionTarget(ctx context.Context, f *Factory, args []string) (*clients.Ta
 	}
 	gone := &v1alpha1.DatabaseCluster{}
 	gone.Name, gone.Namespace, gone.Spec.Engine = args[0], namespace, e.Name()
-	return &clients.Target{Namespace: namespace, Cluster: gone, Engine: e, Store: store}, nil
+	return &clients.Target{Namespace: namespace, Cluster: gone, Engine: e, Store: records}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 )
 
 // checked runs check with a server of a minor that fits.
@@ -29,8 +30,8 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	b.Site.Namespace.Exists = false
-	b.Site.Classes = kube.Classes{Unknown: "you may not list storageclasses.storage.k8s.io"}
-	b.Site.Missing = []kube.Right{{Verb: "create", Group: "apps", Resource: "statefulsets", Role: "dbop-operate"}, {Verb: "create", Resource: "secrets", Role: "dbop-operate"}}
+	b.Site.Classes = preflight.Classes{Unknown: "you may not list storageclasses.storage.k8s.io"}
+	b.Site.Missing = []preflight.Right{{Verb: "create", Group: "apps", Resource: "statefulsets", Role: "dbop-operate"}, {Verb: "create", Resource: "secrets", Role: "dbop-operate"}}
 	b.Golden("check", checked(b, "--repository", "pvc:backups"))
 	if r := checked(b, "-o", "json"); r.Code != exit.Degraded || !strings.Contains(r.Out, `"kind": "Check"`) || !strings.Contains(r.Out, `"severity": "FAIL"`) {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
 
 func TestDiagnoseTellsByExitCode(t *testing.T) {
@@ -18,11 +18,11 @@ func TestDiagnoseTellsByExitCode(t *testing.T) {
 	if len(b.Writes) > 0 {
 		t.Errorf("it wrote: %v", b.Writes)
 	}
-	b.World.Facts.Members[1].Volume = kube.Volume{}
+	b.World.Facts.Members[1].Volume = observe.Volume{}
 	if r := b.Run("diagnose"); r.Code != exit.Degraded || !strings.Contains(r.Out, "do:   kubectl dbop -n shop member replace my-db my-db-2") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
-	b.World.Facts = kube.Facts{}
+	b.World.Facts = observe.Facts{}
 	b.World.View.Quorum = false
 	if r := b.Run("diagnose"); r.Code != exit.Down || !strings.Contains(r.Out, "lost, permanent") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -29,7 +30,7 @@ type gatherer struct {
 
 // gather learns all secrets of all clusters before it writes the first file.
 func (g *gatherer) gather(ctx context.Context, targets []*clients.Target) {
-	found := make([]kube.Evidence, len(targets))
+	found := make([]observe.Evidence, len(targets))
 	for i, t := range targets {
 		found[i] = g.f.Clients.Evidence(ctx, t.Namespace, t.Cluster.Name)
 		for _, o := range found[i].Objects {
@@ -56,7 +57,7 @@ func (g *gatherer) versions() {
 	g.sheet("version.yaml", sheet)
 }
 
-func (g *gatherer) objects(dir string, e kube.Evidence) {
+func (g *gatherer) objects(dir string, e observe.Evidence) {
 	for _, o := range e.Objects {
 		kind := strings.ToLower(o.GetObjectKind().GroupVersionKind().Kind)
 		text, err := g.masker.Object(o)

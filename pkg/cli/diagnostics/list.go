@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -68,13 +69,13 @@ at once, each for at most 3 seconds; --no-health asks none.`,
 }
 
 func (l *listing) run(ctx context.Context) error {
-	store, err := l.f.Clients.Store(kube.DryRunClient)
+	records, err := l.f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return err
 	}
 	for {
-		clusters, err := store.ListClusters(ctx, l.namespace, l.selector)
-		if err != nil && !errors.Is(err, kube.ErrDamaged) {
+		clusters, err := records.ListClusters(ctx, l.namespace, l.selector)
+		if err != nil && !errors.Is(err, store.ErrDamaged) {
 			return err
 		}
 		// One record that can't be read hides no other; what names it comes last.

@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 )
 
 // several is the namespace, if no cluster is named and it holds more than one;
@@ -21,12 +22,12 @@ func several(ctx context.Context, f *command.Factory, args []string) (string, er
 	if len(args) > 0 {
 		return "", nil
 	}
-	namespace, store, err := f.Here()
+	namespace, records, err := f.Here()
 	if err != nil {
 		return "", err
 	}
-	clusters, err := store.ListClusters(ctx, namespace, "")
-	if len(clusters) == 0 && errors.Is(err, kube.ErrDamaged) {
+	clusters, err := records.ListClusters(ctx, namespace, "")
+	if len(clusters) == 0 && errors.Is(err, store.ErrDamaged) {
 		return "", nil // what looks for the only one says more
 	}
 	if len(clusters) < 2 {
@@ -39,13 +40,13 @@ func several(ctx context.Context, f *command.Factory, args []string) (string, er
 // with any of them. One record that can't be read hides no other.
 func runStatusOfAll(ctx context.Context, f *command.Factory, out *printer.Output, namespace string, watch bool,
 	timeout time.Duration) error {
-	store, err := f.Clients.Store(kube.DryRunClient)
+	records, err := f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return err
 	}
 	for {
-		clusters, damaged := store.ListClusters(ctx, namespace, "")
-		if damaged != nil && !errors.Is(damaged, kube.ErrDamaged) {
+		clusters, damaged := records.ListClusters(ctx, namespace, "")
+		if damaged != nil && !errors.Is(damaged, store.ErrDamaged) {
 			return damaged
 		}
 		looks, err := looks(ctx, f, clusters, timeout, func(*v1alpha1.DatabaseCluster) bool { return true })

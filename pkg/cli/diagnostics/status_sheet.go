@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -34,8 +34,8 @@ type statusSheet struct {
 	// LastError is the newest error of an operation since one succeeded.
 	LastError *lastError `json:"lastError,omitempty"`
 	// Holding says who works on the cluster.
-	Holding *kube.Holding `json:"holding,omitempty"`
-	Custom  *customStatus `json:"custom,omitempty"`
+	Holding *lease.Holding `json:"holding,omitempty"`
+	Custom  *customStatus  `json:"custom,omitempty"`
 	// Paused says that nobody acts on the cluster, and who asked for that.
 	Paused bool            `json:"paused,omitempty"`
 	Pause  *v1alpha1.Pause `json:"pause,omitempty"`

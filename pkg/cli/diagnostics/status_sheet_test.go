@@ -9,7 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -20,9 +20,9 @@ func TestStatusTellsDrift(t *testing.T) {
 	t.Parallel()
 	c := &v1alpha1.DatabaseCluster{}
 	c.Name, c.Spec.Version = "my-db", "1.0.0"
-	s := ops.State{Cluster: c, Rendering: "new", Kube: kube.Facts{Members: []kube.Member{
-		{Name: "my-db-1", Workload: kube.Workload{Exists: true, Version: "1.0.0", Rendering: "old"}},
-		{Name: "my-db-2", Workload: kube.Workload{Exists: true, Version: "1.0.0", Rendering: "new"}}}}}
+	s := ops.State{Cluster: c, Rendering: "new", Kube: observe.Facts{Members: []observe.Member{
+		{Name: "my-db-1", Workload: observe.Workload{Exists: true, Version: "1.0.0", Rendering: "old"}},
+		{Name: "my-db-2", Workload: observe.Workload{Exists: true, Version: "1.0.0", Rendering: "new"}}}}}
 	says := func() bool {
 		var out bytes.Buffer
 		if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(), printer.NewTables()); err != nil {
@@ -45,8 +45,8 @@ func TestStatusWithoutRights(t *testing.T) {
 	t.Parallel()
 	c := &v1alpha1.DatabaseCluster{}
 	c.Name, c.Spec.Version, c.Spec.Members = "my-db", "1.0.0", 1
-	s := ops.State{Cluster: c, Unasked: `user "ada" may not get secrets shop/my-db-admin-tls`, Kube: kube.Facts{Members: []kube.Member{
-		{Name: "my-db-1", Workload: kube.Workload{Exists: true}, Pod: kube.Pod{Exists: true, Running: true, Ready: true, Node: "n1"}}}}}
+	s := ops.State{Cluster: c, Unasked: `user "ada" may not get secrets shop/my-db-admin-tls`, Kube: observe.Facts{Members: []observe.Member{
+		{Name: "my-db-1", Workload: observe.Workload{Exists: true}, Pod: observe.Pod{Exists: true, Running: true, Ready: true, Node: "n1"}}}}}
 	sheet := newStatusSheet(opstest.Engine{}, s)
 	var out bytes.Buffer
 	if err := sheet.print(&out, printer.Palette{}, time.Now(), printer.NewTables()); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/bundle/bundletest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
 
 func TestSupportBundle(t *testing.T) {
@@ -28,7 +28,7 @@ func TestSupportBundle(t *testing.T) {
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e1"}, Message: "it tried very secret and failed"}
 	event.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Event"))
-	b.Everything = kube.Evidence{Objects: []client.Object{event, secret}, Missing: []kube.Gap{{What: "node node-1", Err: errors.New("ada may not get nodes")}}}
+	b.Everything = observe.Evidence{Objects: []client.Object{event, secret}, Missing: []observe.Gap{{What: "node node-1", Err: errors.New("ada may not get nodes")}}}
 	file := filepath.Join(b.Dir, "b.tar.gz")
 	r := b.Run("support-bundle", "my-db", "--file", file)
 	if r.Code != exit.Done || strings.TrimSpace(r.Out) != file {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -54,7 +55,7 @@ func Code(ctx context.Context, err error) int {
 		return Usage
 	case errors.Is(err, ErrInterrupted), errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrInterrupted):
 		return Interrupted
-	case errors.Is(err, kube.ErrHeld):
+	case errors.Is(err, lease.ErrHeld):
 		return Busy
 	case mistyped(err):
 		return Usage

@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 )
 
 func NewHistory(f *command.Factory) *cobra.Command {
@@ -86,7 +86,7 @@ func runHistory(ctx context.Context, f *command.Factory, out *printer.Output, na
 // holders says who works on the clusters of the operations that did not end,
 // by namespace/name. It leaves out what could not be looked at, and what an
 // operator takes up by itself.
-func holders(ctx context.Context, f *command.Factory, store kube.Store, records []v1alpha1.Operation) map[string]string {
+func holders(ctx context.Context, f *command.Factory, store store.Store, records []v1alpha1.Operation) map[string]string {
 	out := map[string]string{}
 	for _, o := range records {
 		if !o.Active() {

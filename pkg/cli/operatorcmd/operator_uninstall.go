@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -115,13 +116,13 @@ func (r *uninstallation) find(ctx context.Context) error {
 			r.objects = append(r.objects, o)
 		}
 	}
-	store, err := r.f.Clients.Store(kube.DryRunClient)
+	records, err := r.f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return err
 	}
 	for _, namespace := range r.namespaces() {
-		all, err := store.ListClusters(ctx, namespace, "")
-		if errors.Is(err, kube.ErrDamaged) {
+		all, err := records.ListClusters(ctx, namespace, "")
+		if errors.Is(err, store.ErrDamaged) {
 			// Nobody can release it, and its database goes on without its definition.
 			r.f.Note("left out: %s", printer.OneLine(err.Error()))
 		} else if err != nil {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
 )
 
 // tunnel is an upgraded connection.
@@ -34,10 +35,10 @@ type tunnel struct {
 // New returns what opens tunnels with the client's configuration: over
 // websockets, and by the older SPDY upgrade where a server or proxy does not
 // know those.
-func New(c *kube.Client) kube.Tunneller {
-	return func(ctx context.Context, namespace, pod string) (kube.Tunnel, error) {
+func New(c *kube.Client) dial.Tunneller {
+	return func(ctx context.Context, namespace, pod string) (dial.Tunnel, error) {
 		attempt := kube.RequestError{Verb: "create", Resource: "pods/portforward", Namespace: namespace, Name: pod}
-		connection, err := dial(ctx, c.Config(), namespace, pod)
+		connection, err := dialStream(ctx, c.Config(), namespace, pod)
 		if err != nil {
 			return nil, c.Explain(cause(err), attempt)
 		}
@@ -52,7 +53,7 @@ func New(c *kube.Client) kube.Tunneller {
 
 // dial is bounded by ctx although the dialers below it are not: one that comes
 // too late is closed by the goroutine that waited for it.
-func dial(ctx context.Context, config *rest.Config, namespace, pod string) (httpstream.Connection, error) {
+func dialStream(ctx context.Context, config *rest.Config, namespace, pod string) (httpstream.Connection, error) {
 	var refusal error
 	dialer, err := newDialer(config, namespace, pod, func(err error) { refusal = err })
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -50,9 +51,9 @@ func TestLostPassword(t *testing.T) {
 		if len(found) != 1 || found[0].Severity != ops.Fail || found[0].Remedy[0] != "kubectl dbop user rotate db client" {
 			t.Fatalf("findings %+v", found)
 		}
-		s := observe(b, liveOf(b))
+		s := observation(b, liveOf(b))
 		s.Operation = opstest.Operation(v1alpha1.VerbRepair)
-		if d := (planner.Planner{E: opstest.Stub{}, S: s}).PutBack(func(d kube.Difference) bool { return health.KindOf(d) == health.KindSecret }); d != nil {
+		if d := (planner.Planner{E: opstest.Stub{}, S: s}).PutBack(func(d drift.Difference) bool { return health.KindOf(d) == health.KindSecret }); d != nil {
 			t.Errorf("repair would %+v", d.Step)
 		}
 		b.Op = opstest.Operation(v1alpha1.VerbRotateCredentials)
@@ -68,7 +69,7 @@ func TestLostPassword(t *testing.T) {
 // secretFindings are the findings about secrets; a bench has no services.
 func secretFindings(b *opstest.Bench) []ops.Finding {
 	b.T.Helper()
-	return slices.DeleteFunc(health.Altered(observe(b, liveOf(b))), func(f ops.Finding) bool { return !strings.HasPrefix(f.Subject, health.KindSecret+"/") })
+	return slices.DeleteFunc(health.Altered(observation(b, liveOf(b))), func(f ops.Finding) bool { return !strings.HasPrefix(f.Subject, health.KindSecret+"/") })
 }
 
 // TestRepairSchedule: what a schedule acts with is made again.
@@ -77,7 +78,7 @@ func TestRepairSchedule(t *testing.T) {
 	s := opstest.Well(3)
 	s.Cluster.ResourceVersion = "1"
 	s.Cluster.Spec.Backup = v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 3 * * *"}
-	s.Kube.Schedule = &kube.Schedule{Policy: s.Cluster.Spec.Backup, Missing: []string{"Role"}, Present: []string{"CronJob"}}
+	s.Kube.Schedule = &workload.Schedule{Policy: s.Cluster.Spec.Backup, Missing: []string{"Role"}, Present: []string{"CronJob"}}
 	if v := health.Assess(opstest.Stub{}, s); v.Level != health.Degraded || !slices.Contains(v.Next, "kubectl dbop repair db") {
 		t.Errorf("status %+v", v)
 	}
@@ -143,7 +144,7 @@ func TestUnexamined(t *testing.T) {
 	l := liveOf(b)
 	LookAtAll(l)
 	var told []string
-	for _, f := range health.Diagnose(opstest.Stub{}, observe(b, l)).Findings {
+	for _, f := range health.Diagnose(opstest.Stub{}, observation(b, l)).Findings {
 		if f.What == "not examined: there is no right to read them" {
 			told = append(told, f.Subject)
 		}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -21,7 +22,7 @@ func NeedsDoorway(c *v1alpha1.DatabaseCluster) bool { return c.Spec.Auth.Enabled
 // Doorway is a way into a member for a program of this machine.
 type Doorway struct {
 	at   engine.Doorway
-	door *kube.Doorway
+	door *dial.LocalProxy
 	live *Live
 }
 
@@ -42,7 +43,7 @@ func OpenDoorway(ctx context.Context, config LiveConfig, c *v1alpha1.DatabaseClu
 	if err != nil {
 		return nil, err
 	}
-	secure, _, err := l.Client.ClientTLS(ctx, c)
+	secure, _, err := pki.ClientTLS(ctx, l.Client, c)
 	if err != nil {
 		return nil, fmt.Errorf("read the client certificate of %s: %w", c.Name, err)
 	}
@@ -57,7 +58,7 @@ func OpenDoorway(ctx context.Context, config LiveConfig, c *v1alpha1.DatabaseClu
 	} else {
 		secure.ServerName = v1alpha1.MemberHost(c.Name, c.Namespace, member)
 	}
-	out.door, err = kube.OpenDoorway(secure, func(ctx context.Context) (net.Conn, error) {
+	out.door, err = dial.OpenLocalProxy(secure, func(ctx context.Context) (net.Conn, error) {
 		return access.Dial(ctx, v1alpha1.PodName(member), port)
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -24,7 +25,7 @@ func TestDrifted(t *testing.T) {
 		"another program's":         {state: opstest.Rendered(func(s *ops.State) { s.Rendering = "new" }), want: []string{"db-1", "db-2", "db-3"}},
 		"from before there was one": {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[1].Workload.Rendering = "" }), want: []string{"db-2"}},
 		"template renewed, pod not": {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[2].Pod.Rendering = "old" }), want: []string{"db-3"}},
-		"no pod":                    {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[2].Pod = kube.Pod{} })},
+		"no pod":                    {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[2].Pod = observe.Pod{} })},
 		"an upgrade's business":     {state: opstest.Rendered(func(s *ops.State) { s.Rendering = "new"; s.Kube.Members[0].Workload.Version = "1.0.0" }), want: []string{"db-2", "db-3"}},
 		"another epoch's": {state: opstest.Rendered(func(s *ops.State) {
 			s.Rendering = "new"
@@ -78,11 +79,11 @@ func TestRenderingIsKept(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(2, "id")
 	running(b, "db-1", "db-2")
-	if s := observe(b, liveOf(b)); s.Rendering == "" || len(planner.Drifted(s)) > 0 {
+	if s := observation(b, liveOf(b)); s.Rendering == "" || len(planner.Drifted(s)) > 0 {
 		t.Fatalf("rendering %q, drifted %v", s.Rendering, planner.Drifted(s))
 	}
 	renderedElsewhere(b, "db-1")
-	if diff := cmp.Diff([]string{"db-1"}, planner.Drifted(observe(b, liveOf(b)))); diff != "" {
+	if diff := cmp.Diff([]string{"db-1"}, planner.Drifted(observation(b, liveOf(b)))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -13,10 +13,10 @@ import (
 // writes the former founding into the cluster.
 func (l *Live) returnToEpoch(ctx context.Context, s ops.State) error {
 	for _, h := range s.Kube.Helpers {
-		if h.Purpose != kube.PurposeLoad {
+		if h.Purpose != helperpod.PurposeLoad {
 			continue
 		}
-		if err := l.Client.DeleteHelper(ctx, l.Namespace, h.Name); err != nil {
+		if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
 			return fmt.Errorf("remove loader pod %s: %w", h.Name, err)
 		}
 	}

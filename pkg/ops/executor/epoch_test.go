@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -115,7 +115,7 @@ func TestReturnToEpochEndsTheLoader(t *testing.T) {
 	if b.Cluster().Status.Formation.Token != ops.EpochToken(b.Op) {
 		t.Fatal("no epoch began")
 	}
-	b.Must(b.Client().CreateHelper(t.Context(), kube.HelperSpec{Name: "db-2-load", Namespace: "shop", Cluster: b.Cluster(), Purpose: kube.PurposeLoad, Image: "example.com/dbop:v1"}))
+	b.Must(helperpod.Create(t.Context(), b.Client(), helperpod.Spec{Name: "db-2-load", Namespace: "shop", Cluster: b.Cluster(), Purpose: helperpod.PurposeLoad, Image: "example.com/dbop:v1"}))
 	for range 2 {
 		_, err = perform(b, ops.Step{Action: ops.ActionOldEpoch})
 		b.Must(err)

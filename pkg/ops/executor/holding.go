@@ -1,14 +1,14 @@
 package executor
 
 import (
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // Holding has a world ask for the lease right before every request that
 // deletes: a step may make many, and a process can stand still between two.
-func Holding(w ops.World, lease kube.Lease) {
+func Holding(w ops.World, lease lease.Lease) {
 	if l, ok := w.(*Live); ok {
-		l.Client = l.Client.Holding(lease.Check)
+		l.Client = l.Client.CheckBeforeDelete(lease.Check)
 	}
 }

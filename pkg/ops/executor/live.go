@@ -13,6 +13,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -20,8 +24,8 @@ import (
 // LiveConfig is what the world of a real cluster is made of.
 type LiveConfig struct {
 	Client *kube.Client
-	Store  kube.Store
-	Dialer *kube.Dialer
+	Store  store.Store
+	Dialer *dial.Dialer
 	Engine engine.Engine
 	// Namespace and Name of the cluster.
 	Namespace, Name string
@@ -49,12 +53,12 @@ type Live struct {
 	session engine.Session
 	token   string
 	// admin is the certificate that the session uses; nil in plain text.
-	admin *kube.Certificate
+	admin *pki.Certificate
 	// certificates says that operations ask for all of them, heedExpiry that
 	// they do as soon as one is met that ran out.
 	certificates, heedExpiry bool
 	// secrets are those that were read last, and read is when.
-	secrets *kube.Secrets
+	secrets *pki.Secrets
 	read    time.Time
 	// schedules says that operations ask for all that takes backups unasked.
 	schedules bool
@@ -76,7 +80,7 @@ func NewLive(c LiveConfig) *Live {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Live{LiveConfig: c, cancel: cancel}
 	// A single look needs no watch.
-	l.watch = sync.OnceValue(func() <-chan struct{} { return c.Client.Changes(ctx, c.Namespace, c.Name) })
+	l.watch = sync.OnceValue(func() <-chan struct{} { return observe.Watch(ctx, c.Client, c.Namespace, c.Name) })
 	return l
 }
 
@@ -115,7 +119,7 @@ func (l *Live) Observe(ctx context.Context) (ops.State, error) {
 		s.Now = l.Client.Now()
 		return s, nil
 	}
-	if s.Kube, err = l.Client.Facts(ctx, c, l.made(c)); err != nil {
+	if s.Kube, err = observe.Read(ctx, l.Client, c, l.made(c)); err != nil {
 		return s, fmt.Errorf("look at what exists for cluster %s: %w", l.Name, err)
 	}
 	l.remember(s.Kube)
@@ -189,7 +193,7 @@ func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine
 		return l.session, nil
 	}
 	var config *tls.Config
-	var admin *kube.Certificate
+	var admin *pki.Certificate
 	if !c.Spec.TLS.Disabled {
 		var err error
 		if config, admin, err = l.clientTLS(ctx, c); err != nil {
@@ -228,7 +232,7 @@ func (l *Live) access(c *v1alpha1.DatabaseCluster, config *tls.Config) engine.Ac
 }
 
 // remember keeps where pods are: a member is dialled right after.
-func (l *Live) remember(f kube.Facts) {
+func (l *Live) remember(f observe.Facts) {
 	at := map[string]string{}
 	for _, m := range f.Members {
 		at[v1alpha1.PodName(m.Name)] = m.Pod.IP

@@ -4,7 +4,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -14,7 +16,7 @@ import (
 func liveOf(b *opstest.Bench) *Live {
 	b.T.Helper()
 	c := b.Client()
-	l := NewLive(LiveConfig{Client: c, Store: kube.NewConfigMapStore(c), Dialer: kube.NewDialer(c, b.Tunnels.Open), Engine: b.Database,
+	l := NewLive(LiveConfig{Client: c, Store: store.NewConfigMaps(c), Dialer: dial.NewDialer(c, b.Tunnels.Open), Engine: b.Database,
 		Namespace: "shop", Name: "db", Tool: "v1", HelperImage: "example.com/tool:v1", ReadOnly: b.ReadOnly})
 	b.T.Cleanup(func() { _ = l.Close() })
 	return l
@@ -25,7 +27,7 @@ func running(b *opstest.Bench, members ...string) {
 	b.T.Helper()
 	l := liveOf(b)
 	s := ops.State{Cluster: b.Cluster()}
-	b.Must(b.Client().EnsureCertificates(b.T.Context(), s.Cluster))
+	b.Must(pki.EnsureCertificates(b.T.Context(), b.Client(), s.Cluster))
 	b.Must(l.start(b.T.Context(), s, members))
 	for _, m := range members {
 		b.Pod(m)
@@ -34,7 +36,7 @@ func running(b *opstest.Bench, members ...string) {
 }
 
 // observe looks, with the operation in flight.
-func observe(b *opstest.Bench, l *Live) ops.State {
+func observation(b *opstest.Bench, l *Live) ops.State {
 	b.T.Helper()
 	if b.Op != nil {
 		Attend(l, b.Op.Spec.Verb, true)
@@ -49,7 +51,7 @@ func observe(b *opstest.Bench, l *Live) ops.State {
 func perform(b *opstest.Bench, step ops.Step) (ops.Result, error) {
 	b.T.Helper()
 	l := liveOf(b)
-	return l.Perform(b.T.Context(), observe(b, l), step, func(int64, int64) {})
+	return l.Perform(b.T.Context(), observation(b, l), step, func(int64, int64) {})
 }
 
 // withoutAuthority is a cluster whose authority is lost, and a repair of it.
@@ -59,7 +61,7 @@ func withoutAuthority(b *opstest.Bench, known bool) {
 	running(b, "db-1", "db-2")
 	b.Op = opstest.Operation(v1alpha1.VerbRepair)
 	b.Op.Spec.Authority = planner.LostAuthority
-	if s := observe(b, liveOf(b)); known {
+	if s := observation(b, liveOf(b)); known {
 		b.Op.Spec.Authority = planner.Trusted(s)
 	}
 	if b.Op.Spec.Authority == "" {

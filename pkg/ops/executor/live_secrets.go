@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -18,7 +19,7 @@ const secretsEvery = 10 * time.Second
 // readSecrets reads and compares the secrets of a cluster that has formed. A
 // look takes one list in place of the one secret that dialling needs. Who may
 // not list them reads that one, and nothing is compared; nil then.
-func (l *Live) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster, wanted bool) (*kube.Secrets, error) {
+func (l *Live) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster, wanted bool) (*pki.Secrets, error) {
 	if c.Spec.TLS.Disabled && !c.Spec.Auth.Enabled || !wanted && (c.Status.Formation == nil || c.Status.Formation.ClusterID == "") {
 		return nil, nil
 	}
@@ -33,7 +34,7 @@ func (l *Live) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.Databa
 	}
 	if due {
 		var err error
-		secrets, err = l.Client.Secrets(ctx, c, members)
+		secrets, err = pki.ReadSecrets(ctx, l.Client, c, members)
 		if _, forbidden := errors.AsType[*kube.ForbiddenError](err); forbidden && !wanted {
 			err = nil
 			s.Kube.Unexamined = append(s.Kube.Unexamined, "secrets")
@@ -53,9 +54,9 @@ func (l *Live) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.Databa
 
 // clientTLS is the administrator's certificate, of the secrets that were read
 // right before where there are any.
-func (l *Live) clientTLS(ctx context.Context, c *v1alpha1.DatabaseCluster) (*tls.Config, *kube.Certificate, error) {
+func (l *Live) clientTLS(ctx context.Context, c *v1alpha1.DatabaseCluster) (*tls.Config, *pki.Certificate, error) {
 	if l.secrets != nil && !c.Spec.TLS.Disabled && time.Since(l.read) < secretsEvery {
 		return l.secrets.ClientTLS()
 	}
-	return l.Client.ClientTLS(ctx, c)
+	return pki.ClientTLS(ctx, l.Client, c)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -20,13 +21,13 @@ import (
 func TestObserveWithoutCluster(t *testing.T) {
 	b := opstest.NewBench(t)
 	l := liveOf(b)
-	s := observe(b, l)
+	s := observation(b, l)
 	if s.Cluster != nil || s.Kube.Members != nil || s.Now.IsZero() {
 		t.Errorf("nothing exists and nothing is wanted: %+v", s)
 	}
 	b.Must(b.Server.Raw.Create(t.Context(), &corev1.Service{ObjectMeta: opstest.Object("db", nil)}))
 	l.Wanted = opstest.Wanted(3).Cluster
-	s = observe(b, l)
+	s = observation(b, l)
 	if s.Cluster != nil {
 		t.Error("what is only wanted does not exist")
 	}
@@ -87,10 +88,10 @@ func TestObserveAsksWhoRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := opstest.NewBench(t)
 			b.Founded(2, "id")
-			b.Must(b.Client().EnsureCertificates(t.Context(), b.Cluster()))
+			b.Must(pki.EnsureCertificates(t.Context(), b.Client(), b.Cluster()))
 			running(b, "db-1", "db-2")
 			c.prepare(b)
-			s := observe(b, liveOf(b))
+			s := observation(b, liveOf(b))
 			if diff := cmp.Diff(c.asked, b.Database.Last().Asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
@@ -116,10 +117,10 @@ func TestObserveBlamesTheConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := opstest.NewBench(t)
 			b.Founded(1, "id")
-			b.Must(b.Client().EnsureCertificates(t.Context(), b.Cluster()))
+			b.Must(pki.EnsureCertificates(t.Context(), b.Client(), b.Cluster()))
 			running(b, "db-1")
 			c.prepare(b)
-			m := observe(b, liveOf(b)).View.Member("db-1")
+			m := observation(b, liveOf(b)).View.Member("db-1")
 			if m.Reachable || m.Role != engine.RoleUnknown || !strings.Contains(m.Problem, c.want) {
 				t.Errorf("said of db-1: %+v, want %q", m, c.want)
 			}
@@ -130,11 +131,11 @@ func TestObserveBlamesTheConnection(t *testing.T) {
 func TestSessionLastsAsLongAsItsEpoch(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(1, "id")
-	b.Must(b.Client().EnsureCertificates(t.Context(), b.Cluster()))
+	b.Must(pki.EnsureCertificates(t.Context(), b.Client(), b.Cluster()))
 	running(b, "db-1")
 	l := liveOf(b)
-	observe(b, l)
-	observe(b, l)
+	observation(b, l)
+	observation(b, l)
 	first := b.Database.Last()
 	if len(b.Database.Sessions) != 1 || first.Access.TLS == nil || first.Access.Cluster.Name != "db" {
 		t.Fatalf("%d sessions, access %+v", len(b.Database.Sessions), first.Access)
@@ -146,7 +147,7 @@ func TestSessionLastsAsLongAsItsEpoch(t *testing.T) {
 	c.Status.Formation.Token = "next"
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
 	b.Must(l.start(t.Context(), ops.State{Cluster: b.Cluster()}, []string{"db-1"}))
-	observe(b, l)
+	observation(b, l)
 	if len(b.Database.Sessions) != 2 || !first.Closed || b.Database.Last().Closed {
 		t.Errorf("%d sessions, the first closed: %v", len(b.Database.Sessions), first.Closed)
 	}

@@ -10,15 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
 // lostLease is what a holder has that stood still while another took over.
-type lostLease struct{ kube.Lease }
+type lostLease struct{ lease.Lease }
 
-func (lostLease) Check(context.Context) error { return kube.ErrLeaseLost }
+func (lostLease) Check(context.Context) error { return lease.ErrLost }
 
 // TestAPausedHolderSparesItsSuccessor: A observes and is suspended, B removes
 // db-2 and makes another db-2, A wakes behind the question for its lease.
@@ -44,7 +44,7 @@ func TestAPausedHolderSparesItsSuccessor(t *testing.T) {
 				remove(b, o, "db-2")
 			}
 			a := liveOf(b)
-			s := observe(b, a)
+			s := observation(b, a)
 			s.Operation = opstest.Operation("")
 			if c.asks {
 				Holding(a, lostLease{})
@@ -55,7 +55,7 @@ func TestAPausedHolderSparesItsSuccessor(t *testing.T) {
 			b.Must(liveOf(b).start(t.Context(), ops.State{Cluster: b.Cluster()}, []string{"db-2"}))
 			b.Pod("db-2")
 			_, err := a.Perform(t.Context(), s, ops.Step{Action: c.action, Members: []string{"db-2"}}, nil)
-			if errors.Is(err, kube.ErrLeaseLost) != c.asks {
+			if errors.Is(err, lease.ErrLost) != c.asks {
 				t.Errorf("error %v", err)
 			}
 			for _, o := range []client.Object{&corev1.Pod{}, &appsv1.StatefulSet{}, &corev1.PersistentVolumeClaim{}, &corev1.Secret{}} {
@@ -90,7 +90,7 @@ func remove(b *opstest.Bench, o client.Object, member string) {
 func TestDeregisterNamesTheIdentity(t *testing.T) {
 	b := plain(t)
 	l := liveOf(b)
-	s := observe(b, l)
+	s := observation(b, l)
 	s.View.Roster = []engine.Registered{{ID: "7", Name: "db-2"}}
 	step := ops.Step{Action: ops.ActionDeregister, Members: []string{"db-2"}}
 	_, err := l.Perform(t.Context(), s, step, nil)

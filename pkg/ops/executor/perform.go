@@ -6,7 +6,9 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -22,11 +24,11 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 	}
 	switch step.Action {
 	case ops.ActionCertificates:
-		return ops.Result{}, issuing(s.Cluster, l.Client.EnsureCertificates(ctx, s.Cluster))
+		return ops.Result{}, issuing(s.Cluster, pki.EnsureCertificates(ctx, l.Client, s.Cluster))
 	case ops.ActionServices:
-		return ops.Result{}, l.Client.ApplyServices(ctx, s.Cluster, l.Engine.Ports(s.Cluster))
+		return ops.Result{}, workload.ApplyServices(ctx, l.Client, s.Cluster, l.Engine.Ports(s.Cluster))
 	case ops.ActionBudget:
-		return ops.Result{}, l.Client.ApplyBudget(ctx, s.Cluster, step.Budget)
+		return ops.Result{}, workload.ApplyBudget(ctx, l.Client, s.Cluster, step.Budget)
 	case ops.ActionStart:
 		return ops.Result{}, l.start(ctx, s, step.Members)
 	case ops.ActionRecordFormed:
@@ -58,14 +60,14 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 	case ops.ActionAddCA, ops.ActionTrust, ops.ActionPromoteCA, ops.ActionDropCA:
 		return ops.Result{}, l.authority(ctx, s, step.Action)
 	case ops.ActionUpgrade, ops.ActionDowngrade:
-		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p kube.Pod) bool { return p.Version == s.Cluster.Spec.Version })
+		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Version == s.Cluster.Spec.Version })
 	case ops.ActionCorrect:
-		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p kube.Pod) bool { return p.Rendering == s.Rendering })
+		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Rendering == s.Rendering })
 	case ops.ActionGrow:
 		return ops.Result{}, l.grow(ctx, s, step.Members)
 	case ops.ActionRoll:
 		want := planner.Settings(s, l.Engine)
-		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p kube.Pod) bool { return p.Settings == want })
+		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Settings == want })
 	case ops.ActionBackup:
 		return l.backup(ctx, s, step, report)
 	case ops.ActionVerify:
@@ -75,7 +77,7 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 	case ops.ActionSchedule:
 		return ops.Result{}, l.schedule(ctx, s)
 	case ops.ActionUnschedule:
-		return ops.Result{}, l.Client.DeleteSchedule(ctx, s.Cluster)
+		return ops.Result{}, workload.DeleteSchedule(ctx, l.Client, s.Cluster)
 	case ops.ActionLoad:
 		return ops.Result{}, l.load(ctx, s, step.Member(), report)
 	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionRotate, ops.ActionDropOld, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth:
@@ -102,13 +104,13 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 	case ops.ActionDeleteVolume:
 		return ops.Result{}, l.deleteVolumes(ctx, s, step.Members)
 	case ops.ActionDeleteAll:
-		return ops.Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}}, l.Client.DeleteClusterObjects(ctx, s.Cluster)
+		return ops.Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}}, workload.DeleteClusterObjects(ctx, l.Client, s.Cluster)
 	case ops.ActionWriteRecord:
 		return ops.Result{}, nil // it is written before the operation is
 	case ops.ActionRestoreCA:
-		return ops.Result{}, issuing(s.Cluster, l.Client.RestoreAuthority(ctx, s.Cluster, s.Operation.Spec.Authority))
+		return ops.Result{}, issuing(s.Cluster, pki.RestoreAuthority(ctx, l.Client, s.Cluster, s.Operation.Spec.Authority))
 	case ops.ActionDeleteRemains:
-		return ops.Result{}, l.Client.DeleteRemains(ctx, s.Cluster)
+		return ops.Result{}, workload.DeleteRemains(ctx, l.Client, s.Cluster)
 	case ops.ActionForget:
 		return ops.Result{}, ops.IgnoreNotFound(l.Store.DeleteCluster(ctx, s.Cluster))
 	}

@@ -31,7 +31,7 @@ func TestPerformAlarms(t *testing.T) {
 			b.Op = opstest.Operation(v1alpha1.VerbClearAlarms)
 			b.Database.Model.Copies = c.copies
 			l := liveOf(b)
-			s := observe(b, l)
+			s := observation(b, l)
 			s.View.Alarms = []engine.Alarm{{Name: "CORRUPT", Cause: engine.CauseDamage, MemberID: "1", Member: "db-1"}, {Name: "NOSPACE", Cause: engine.CauseSpace, MemberID: "1", Member: "db-1"}}
 			r, err := l.Perform(t.Context(), s, c.step, nil)
 			if (err != nil) != (c.kind != "") || err != nil && (ops.KindOf(err) != c.kind || ops.Transient(err)) {

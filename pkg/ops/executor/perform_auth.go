@@ -8,6 +8,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/password"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -52,13 +54,13 @@ func (l *Live) authenticate(ctx context.Context, s ops.State, step ops.Step) (op
 func (l *Live) createPasswords(ctx context.Context, s ops.State, step ops.Step, a engine.Authenticator) error {
 	if step.User == "" {
 		for _, u := range (planner.Planner{S: s}).Users() {
-			if _, err := l.Client.EnsurePassword(ctx, s.Cluster, u.Name); err != nil {
+			if _, err := password.Ensure(ctx, l.Client, s.Cluster, u.Name); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	ours, err := l.Client.HasPassword(ctx, s.Cluster, step.User)
+	ours, err := password.Exists(ctx, l.Client, s.Cluster, step.User)
 	if err != nil {
 		return err
 	}
@@ -74,14 +76,14 @@ func (l *Live) createPasswords(ctx context.Context, s ops.State, step ops.Step, 
 			}
 		}
 	}
-	_, err = l.Client.EnsurePassword(ctx, s.Cluster, step.User)
+	_, err = password.Ensure(ctx, l.Client, s.Cluster, step.User)
 	return err
 }
 
 // ensureUser makes the user whose name and password its secret holds: after a
 // rotation that is its other name.
 func (l *Live) ensureUser(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
-	has, err := l.Client.Passwords(ctx, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
+	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func (l *Live) deleteUser(ctx context.Context, s ops.State, name string, a engin
 			return err
 		}
 	}
-	return l.Client.DeletePassword(ctx, s.Cluster, name)
+	return password.Delete(ctx, l.Client, s.Cluster, name)
 }
 
 // Users asks the database who its users are.
@@ -125,10 +127,10 @@ func otherName(user, present string) string {
 // rotate writes the new password down, sets it, and lets the secret name it.
 func (l *Live) rotate(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
 	u := planner.UserNamed(s, name)
-	if _, err := l.Client.EnsurePassword(ctx, s.Cluster, name); err != nil {
+	if _, err := password.Ensure(ctx, l.Client, s.Cluster, name); err != nil {
 		return err
 	}
-	staged, err := l.Client.StagePassword(ctx, s.Cluster, name, s.Operation.Name, func(present string) string {
+	staged, err := password.Stage(ctx, l.Client, s.Cluster, name, s.Operation.Name, func(present string) string {
 		if planner.InPlace(s.Cluster, u) {
 			return name
 		}
@@ -141,12 +143,12 @@ func (l *Live) rotate(ctx context.Context, s ops.State, name string, a engine.Au
 	if err := a.EnsureUser(ctx, u, staged.Password); err != nil {
 		return err
 	}
-	return l.Client.TurnPassword(ctx, s.Cluster, name, s.Operation.Name)
+	return password.Promote(ctx, l.Client, s.Cluster, name, s.Operation.Name)
 }
 
 // dropOld ends what the last rotation replaced.
 func (l *Live) dropOld(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
-	has, err := l.Client.Passwords(ctx, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
+	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
 	if errors.Is(err, kube.ErrNotFound) || (err == nil && has.Former == nil) {
 		return nil
 	}
@@ -158,12 +160,12 @@ func (l *Live) dropOld(ctx context.Context, s ops.State, name string, a engine.A
 			return err
 		}
 	}
-	return l.Client.DropFormerPassword(ctx, s.Cluster, name)
+	return password.DropFormer(ctx, l.Client, s.Cluster, name)
 }
 
 // proveAuth tries it as the applications would.
 func (l *Live) proveAuth(ctx context.Context, s ops.State, a engine.Authenticator) error {
-	config, err := l.Client.ApplicationTLS(ctx, s.Cluster)
+	config, err := pki.ApplicationTLS(ctx, l.Client, s.Cluster)
 	if err != nil {
 		return fmt.Errorf("read the applications' certificate: %w", err)
 	}
@@ -178,7 +180,7 @@ func (l *Live) passwords(c *v1alpha1.DatabaseCluster, secrets ...string) func(co
 		var out []engine.Credentials
 		var missing error
 		for _, name := range secrets {
-			has, err := l.Client.LoginPasswords(ctx, c, name)
+			has, err := password.ForLogin(ctx, l.Client, c, name)
 			if errors.Is(err, kube.ErrNotFound) {
 				missing = err
 				continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/password"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -66,7 +67,7 @@ func TestRotation(t *testing.T) {
 			_, err := perform(b, ops.Step{Action: ops.ActionRotate, User: "app"})
 			b.Must(err)
 		}
-		has, err := b.Client().Passwords(t.Context(), "shop", "db-user-app")
+		has, err := password.Get(t.Context(), b.Client(), "shop", "db-user-app")
 		b.Must(err)
 		if has.Current.User != want || has.Former == nil || has.Former.User == want || has.Next != nil {
 			t.Errorf("after rotation %d the secret holds %v", i, has)

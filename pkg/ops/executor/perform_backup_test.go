@@ -53,7 +53,7 @@ func TestBackupExplainsItself(t *testing.T) {
 	b, repo := backingUp(t)
 	l := liveOf(b)
 	var sent, total int64
-	r, err := l.Perform(t.Context(), observe(b, l), backupStep(), func(n, of int64) { sent, total = n, of })
+	r, err := l.Perform(t.Context(), observation(b, l), backupStep(), func(n, of int64) { sent, total = n, of })
 	b.Must(err)
 	if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactRevision] != "7" || sent != 15 || total != 100 {
 		t.Errorf("facts %v, reported %d of %d", r.Facts, sent, total)
@@ -171,7 +171,7 @@ func TestBackupEndsAtTwiceTheVolume(t *testing.T) {
 	for capacity, fits := range map[string]bool{"0": true, "7": false, "8": true} { // 15 bytes are streamed
 		b, _ := backingUp(t)
 		l := liveOf(b)
-		s := observe(b, l)
+		s := observation(b, l)
 		s.Kube.Members[0].Volume.Capacity, s.Cluster.Spec.Storage.Size = resource.MustParse(capacity), resource.Quantity{}
 		_, err := l.Perform(t.Context(), s, backupStep(), func(int64, int64) {})
 		if failed, ok := errors.AsType[*ops.Error](err); ok == fits || ok && (failed.Check != "snapshot-size" || len(left(t, b)) > 0) {

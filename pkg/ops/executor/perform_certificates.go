@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -77,7 +78,7 @@ func (l *Live) certificateFacts(ctx context.Context, s *ops.State, c *v1alpha1.D
 	if !wanted || secrets == nil || c.Spec.TLS.Disabled {
 		return nil
 	}
-	if s.Kube.Trust, s.Kube.Leaves, err = l.Client.CertificateFacts(ctx, c, secrets); err != nil {
+	if s.Kube.Trust, s.Kube.Leaves, err = pki.CertificateFacts(ctx, l.Client, c, secrets); err != nil {
 		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
 	}
 	now, ok := s.Kube.Leaf(v1alpha1.AdminSecret(c.Name))
@@ -114,22 +115,22 @@ func (l *Live) present(ctx context.Context, session engine.Session, v *engine.Vi
 
 // renewLeaf issues a certificate and, where a member serves it, sees it served.
 func (l *Live) renewLeaf(ctx context.Context, s ops.State, step ops.Step) error {
-	order := kube.LeafOrder{Secret: step.Secret, Use: kube.UseMember, Member: step.Member(), Next: step.NextCA, Old: s.Operation.Spec.Certificates[step.Secret]}
+	order := pki.LeafOrder{Secret: step.Secret, Use: pki.UseMember, Member: step.Member(), Next: step.NextCA, Old: s.Operation.Spec.Certificates[step.Secret]}
 	switch step.Secret {
 	case v1alpha1.AdminSecret(s.Cluster.Name):
-		order.Use = kube.UseAdmin
+		order.Use = pki.UseAdmin
 	case v1alpha1.ClientSecret(s.Cluster.Name):
-		order.Use = kube.UseClient
+		order.Use = pki.UseClient
 	}
-	fingerprint, err := l.Client.RenewLeaf(ctx, s.Cluster, order)
+	fingerprint, err := pki.RenewLeaf(ctx, l.Client, s.Cluster, order)
 	if err != nil {
 		return err
 	}
 	pod := s.Kube.Member(step.Member()).Pod
-	if order.Use != kube.UseMember || !pod.Running {
+	if order.Use != pki.UseMember || !pod.Running {
 		return nil
 	}
-	if err := l.Client.HurryMount(ctx, s.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID, fingerprint); err != nil {
+	if err := pki.TriggerSecretSync(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID, fingerprint); err != nil {
 		return fmt.Errorf("bring the certificate of %s into its pod: %w", order.Member, err)
 	}
 	return l.served(ctx, s, order.Member, fingerprint)
@@ -172,19 +173,19 @@ func issuing(c *v1alpha1.DatabaseCluster, err error) error {
 func (l *Live) authority(ctx context.Context, s ops.State, action ops.Action) error {
 	switch action {
 	case ops.ActionAddCA:
-		return issuing(s.Cluster, l.Client.AddAuthority(ctx, s.Cluster, s.Operation.Spec.Authority))
+		return issuing(s.Cluster, pki.AddAuthority(ctx, l.Client, s.Cluster, s.Operation.Spec.Authority))
 	case ops.ActionPromoteCA:
 		if s.Kube.Trust == nil || s.Kube.Trust.Next == nil {
 			return nil
 		}
-		return l.Client.PromoteAuthority(ctx, s.Cluster, s.Kube.Trust.Next.Fingerprint)
+		return pki.PromoteAuthority(ctx, l.Client, s.Cluster, s.Kube.Trust.Next.Fingerprint)
 	case ops.ActionDropCA:
-		return l.Client.DropAuthority(ctx, s.Cluster)
+		return pki.DropAuthority(ctx, l.Client, s.Cluster)
 	default:
 		var secrets []string
 		for _, leaf := range s.Kube.Leaves {
 			secrets = append(secrets, leaf.Secret)
 		}
-		return l.Client.DistributeTrust(ctx, s.Cluster, secrets)
+		return pki.DistributeTrust(ctx, l.Client, s.Cluster, secrets)
 	}
 }

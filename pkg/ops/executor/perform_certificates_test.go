@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -22,7 +23,7 @@ func rotating(b *opstest.Bench, r v1alpha1.Rotation) ops.State {
 	running(b, "db-1", "db-2")
 	b.Op = opstest.Operation(v1alpha1.VerbRotateCertificates)
 	b.Op.Spec.Rotation = r
-	s := observe(b, liveOf(b))
+	s := observation(b, liveOf(b))
 	b.Must(planner.Pin(b.Database, &b.Op.Spec, s))
 	return s
 }
@@ -31,7 +32,7 @@ func rotating(b *opstest.Bench, r v1alpha1.Rotation) ops.State {
 func trusting(b *opstest.Bench) {
 	b.T.Helper()
 	s := rotating(b, v1alpha1.RotateBegin)
-	b.Must(b.Client().AddAuthority(b.T.Context(), b.Cluster(), s.Kube.Trust.Current.Fingerprint))
+	b.Must(pki.AddAuthority(b.T.Context(), b.Client(), b.Cluster(), s.Kube.Trust.Current.Fingerprint))
 }
 
 func TestCertificatesAreLookedAtOnRequest(t *testing.T) {
@@ -45,7 +46,7 @@ func TestCertificatesAreLookedAtOnRequest(t *testing.T) {
 		t.Errorf("written down: %+v", b.Op.Spec)
 	}
 	b.Op = opstest.Operation(v1alpha1.VerbRestart)
-	if s := observe(b, liveOf(b)); s.Kube.Trust != nil || s.View.Member("db-1").Certificate != nil || s.Kube.Administrator == nil {
+	if s := observation(b, liveOf(b)); s.Kube.Trust != nil || s.View.Member("db-1").Certificate != nil || s.Kube.Administrator == nil {
 		t.Errorf("looked at without need: %+v, administrator %+v", s.Kube.Trust, s.Kube.Administrator)
 	}
 }
@@ -55,13 +56,13 @@ func TestSessionFollowsItsCertificate(t *testing.T) {
 	b := opstest.NewBench(t)
 	rotating(b, v1alpha1.RotateLeaves)
 	l := liveOf(b)
-	observe(b, l)
-	observe(b, l)
+	observation(b, l)
+	observation(b, l)
 	before, n := b.Database.Last(), len(b.Database.Sessions)
-	if err := l.renewLeaf(t.Context(), observe(b, l), ops.Step{Secret: "db-admin-tls"}); err != nil {
+	if err := l.renewLeaf(t.Context(), observation(b, l), ops.Step{Secret: "db-admin-tls"}); err != nil {
 		t.Fatal(err)
 	}
-	observe(b, l)
+	observation(b, l)
 	if after := b.Database.Last(); len(b.Database.Sessions) != n+1 || !before.Closed || after.Closed || &after.Access.TLS.Certificates[0] == &before.Access.TLS.Certificates[0] {
 		t.Errorf("%d sessions after %d", len(b.Database.Sessions), n)
 	}
@@ -92,7 +93,7 @@ func TestAPersonsAuthorityIsLookedAtBeforeFounding(t *testing.T) {
 	c := b.Founded(1, "")
 	c.Spec.TLS.CASecret = "mine"
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
-	if s := observe(b, liveOf(b)); s.Kube.Trust == nil || s.Kube.Trust.GivenProblem == "" {
+	if s := observation(b, liveOf(b)); s.Kube.Trust == nil || s.Kube.Trust.GivenProblem == "" {
 		t.Errorf("trust %+v", s.Kube.Trust)
 	}
 	if _, err := perform(b, ops.Step{Action: ops.ActionCertificates}); !errors.Is(err, kube.ErrNotFound) {
@@ -132,7 +133,7 @@ func TestFoundingWithAnIssuer(t *testing.T) {
 	c := b.Founded(1, "")
 	c.Spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
-	s := observe(b, liveOf(b))
+	s := observation(b, liveOf(b))
 	d := planner.Decide(opstest.Stub{}, s)
 	if d.Step == nil || d.Step.Title != "Have Issuer corporate sign a certificate authority, and create client certificates" || d.Step.Deadline != planner.WaitDeadline {
 		t.Fatalf("decided %+v", d)
@@ -154,11 +155,11 @@ func TestHeedsWhatRanOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := opstest.NewBench(t)
 			b.Founded(2, "id")
-			b.Must(b.Client().EnsureCertificates(t.Context(), b.Cluster()))
+			b.Must(pki.EnsureCertificates(t.Context(), b.Client(), b.Cluster()))
 			l := liveOf(b)
 			Attend(l, v1alpha1.VerbScale, c.inFlight)
 			for range 2 {
-				s := observe(b, l)
+				s := observation(b, l)
 				s.View.Members = []engine.Member{{Name: "db-1", Certificate: &engine.Presented{NotAfter: s.Now.Add(c.ends)}}}
 				b.Must(l.heed(t.Context(), &s, b.Cluster()))
 				if looked := s.Kube.Trust != nil && len(s.Kube.Leaves) > 0; looked != c.looks {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -36,10 +38,10 @@ func deeds() map[string]deed {
 		"services": {func(b *opstest.Bench) { b.Founded(2, "") }, ops.Step{Action: ops.ActionServices}, []string{"Service/db", "Service/db-client"}, nil, 2},
 		"budget":   {func(b *opstest.Bench) { b.Founded(2, "") }, ops.Step{Action: ops.ActionBudget, Budget: 2}, []string{"PodDisruptionBudget/db"}, nil, 1},
 		"no budget": {func(b *opstest.Bench) {
-			b.Must(b.Client().ApplyBudget(b.T.Context(), b.Founded(2, ""), 2))
+			b.Must(workload.ApplyBudget(b.T.Context(), b.Client(), b.Founded(2, ""), 2))
 		}, ops.Step{Action: ops.ActionBudget}, nil, []string{"PodDisruptionBudget/db"}, 1},
 		"start": {func(b *opstest.Bench) {
-			b.Must(b.Client().EnsureCertificates(b.T.Context(), b.Founded(2, "")))
+			b.Must(pki.EnsureCertificates(b.T.Context(), b.Client(), b.Founded(2, "")))
 		}, ops.Step{Action: ops.ActionStart, Members: []string{"db-1", "db-2"}},
 			[]string{"Secret/db-1-tls", "Secret/db-2-tls", "PersistentVolumeClaim/db-1", "PersistentVolumeClaim/db-2", "StatefulSet/db-1", "StatefulSet/db-2"}, nil, 6},
 		"seal": {founding, ops.Step{Action: ops.ActionSeal, Members: []string{"db-1", "db-2"}}, nil, nil, 2},
@@ -54,8 +56,8 @@ func deeds() map[string]deed {
 			[]string{"PersistentVolumeClaim/db-1", "PersistentVolumeClaim/db-2"}, 2},
 		"delete objects": {func(b *opstest.Bench) {
 			formed(b)
-			b.Must(b.Client().ApplyServices(b.T.Context(), b.Cluster(), b.Database.Ports(nil)))
-			b.Must(b.Client().ApplyBudget(b.T.Context(), b.Cluster(), 2))
+			b.Must(workload.ApplyServices(b.T.Context(), b.Client(), b.Cluster(), b.Database.Ports(nil)))
+			b.Must(workload.ApplyBudget(b.T.Context(), b.Client(), b.Cluster(), 2))
 		}, ops.Step{Action: ops.ActionDeleteAll}, nil, []string{"PodDisruptionBudget/db", "StatefulSet/db-1", "StatefulSet/db-2", "Pod/db-1-0", "Pod/db-2-0", "Service/db",
 			"Service/db-client", "Secret/db-ca", "Secret/db-admin-tls", "Secret/db-client-tls", "Secret/db-1-tls", "Secret/db-2-tls"}, 12},
 		"begin epoch": {func(b *opstest.Bench) {
@@ -122,7 +124,7 @@ func (d deed) done(b *opstest.Bench) error {
 	b.T.Helper()
 	for range 10 {
 		l := liveOf(b)
-		s := observe(b, l)
+		s := observation(b, l)
 		if s.Cluster == nil {
 			s = b.Last
 		}
@@ -203,7 +205,7 @@ func TestPerformSurvivesACrashAtEveryWrite(t *testing.T) {
 func (d deed) crash(b *opstest.Bench) error {
 	for {
 		l := liveOf(b)
-		s := observe(b, l)
+		s := observation(b, l)
 		b.Last = s
 		if d.step.Action == ops.ActionRecordFormed {
 			s.View.ClusterIDs = []string{"id"}
@@ -228,7 +230,7 @@ func TestPerformAnswersForWhatItCantDo(t *testing.T) {
 	}
 	c.Spec.Config, c.Spec.Version = nil, "7.7.7"
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
-	b.Must(b.Client().EnsureCertificates(t.Context(), c))
+	b.Must(pki.EnsureCertificates(t.Context(), b.Client(), c))
 	if _, err := perform(b, ops.Step{Action: ops.ActionStart, Members: []string{"db-1"}}); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("an unknown version: %v, want a refusal", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -66,7 +66,7 @@ func (l *Live) measure(ctx context.Context, s ops.State, member, remains string)
 		if err != nil {
 			return fmt.Errorf("render the pod of %s: %w", member, err)
 		}
-		return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: kube.PurposeMeasure, Image: l.helperImage(c),
+		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeMeasure, Image: l.helperImage(c),
 			Args:  []string{"helper", "measure", "--dir", pod.DataDir, "--remains", remains, "--report", corev1.TerminationMessagePathDefault},
 			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true, Node: s.Kube.Member(member).Pod.Node})
 	})
@@ -76,7 +76,7 @@ func (l *Live) measure(ctx context.Context, s ops.State, member, remains string)
 	if !h.Done || h.Terminating {
 		return helper.Fill{}, fmt.Errorf("the fill of the volume of %s is being measured: %w", member, engine.ErrNotReady)
 	}
-	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 		return helper.Fill{}, fmt.Errorf("remove helper pod %s: %w", name, err)
 	}
 	if s.Now.Sub(h.Created) > measuredFor {

@@ -55,7 +55,7 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 			l.Engine = rewriting{b.Database}
 			step := ops.Step{Action: ops.ActionDefragment, Members: []string{"db-1"}}
 			perform := func() (ops.Result, error) {
-				s := observe(b, l)
+				s := observation(b, l)
 				m := &s.Kube.Members[s.MemberIndex("db-1")]
 				m.Pod.UID, m.Pod.Node = "uid-of-db-1", "n"
 				m.Volume.Capacity.Set(gib)
@@ -95,13 +95,13 @@ func TestDefragmentRenewsAnOldMeasure(t *testing.T) {
 	l.Engine = rewriting{b.Database}
 	step := ops.Step{Action: ops.ActionDefragment, Members: []string{"db-1"}}
 	for range 2 {
-		if _, err := l.Perform(t.Context(), observe(b, l), step, nil); !errors.Is(err, engine.ErrNotReady) {
+		if _, err := l.Perform(t.Context(), observation(b, l), step, nil); !errors.Is(err, engine.ErrNotReady) {
 			t.Fatalf("%v, want a pod that starts", err)
 		}
 		p := b.Only()
 		b.Becomes(p.Name, opstest.Ended(p, 0, `{"free":1073741824,"total":1073741824}`))
 		b.Ageing(p.Name)
-		if _, err := l.Perform(t.Context(), observe(b, l), step, nil); !errors.Is(err, engine.ErrNotReady) || b.Helper(p.Name) != nil {
+		if _, err := l.Perform(t.Context(), observation(b, l), step, nil); !errors.Is(err, engine.ErrNotReady) || b.Helper(p.Name) != nil {
 			t.Errorf("%v, want another measure", err)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -49,7 +51,7 @@ func (l *Live) load(ctx context.Context, s ops.State, member string, report func
 			return err
 		}
 	}
-	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 		return fmt.Errorf("remove loader pod %s: %w", name, err)
 	}
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
@@ -75,12 +77,12 @@ func (l *Live) loadable(m repository.Manifest, version string) error {
 }
 
 // helper returns the named helper pod, made first if it is not there; ErrNotReady while it starts.
-func (l *Live) helper(ctx context.Context, s ops.State, name string, create func() error) (kube.Helper, error) {
+func (l *Live) helper(ctx context.Context, s ops.State, name string, create func() error) (observe.Helper, error) {
 	for _, h := range s.Kube.Helpers {
 		switch {
 		case h.Name != name:
 		case h.Failed:
-			if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+			if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 				return h, fmt.Errorf("remove failed helper pod %s: %w", name, err)
 			}
 			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name, cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
@@ -91,9 +93,9 @@ func (l *Live) helper(ctx context.Context, s ops.State, name string, create func
 		}
 	}
 	if err := create(); err != nil {
-		return kube.Helper{}, fmt.Errorf("start helper pod %s: %w", name, err)
+		return observe.Helper{}, fmt.Errorf("start helper pod %s: %w", name, err)
 	}
-	return kube.Helper{}, fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
+	return observe.Helper{}, fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
 }
 
 // stream sends the backup's bytes to a loader.
@@ -115,7 +117,7 @@ func (l *Live) stream(ctx context.Context, repo repository.Repository, m reposit
 
 // createLoader makes volume and loader pod of a restored founder.
 func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string) error {
-	if err := l.Client.ApplyVolume(ctx, c, member); err != nil {
+	if err := workload.ApplyVolume(ctx, l.Client, c, member); err != nil {
 		return err
 	}
 	image, err := l.image(c, c.Spec.Version)
@@ -130,9 +132,9 @@ func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, me
 	if _, ok := l.Engine.(engine.Imprinter); ok {
 		imprint = []string{"--imprint", l.Engine.Name()}
 	}
-	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: kube.PurposeLoad,
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeLoad,
 		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		Command: append([]string{kube.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, imprint...)...)})
+		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, imprint...)...)})
 }
 
 // loadArgs are the arguments of the helper that loads into DataDir, after which

@@ -76,7 +76,7 @@ func TestLoadFillsTheFoundersVolume(t *testing.T) {
 	agentEnds := b.Load(p.Name, p.Spec.Containers[0].Command, volume)
 	l := liveOf(b)
 	var sent int64
-	if _, err := l.Perform(t.Context(), observe(b, l), loadStep(), func(n, _ int64) { sent = n }); err != nil {
+	if _, err := l.Perform(t.Context(), observation(b, l), loadStep(), func(n, _ int64) { sent = n }); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-agentEnds; err != nil {

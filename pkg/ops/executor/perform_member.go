@@ -9,7 +9,9 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -21,7 +23,7 @@ func (l *Live) start(ctx context.Context, s ops.State, members []string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, m := range members {
 		g.Go(func() error {
-			if err := l.Client.EnsureMemberCertificate(ctx, s.Cluster, m); err != nil {
+			if err := pki.EnsureMemberCertificate(ctx, l.Client, s.Cluster, m); err != nil {
 				return fmt.Errorf("create the certificate of %s: %w", m, err)
 			}
 			if err := l.applyVolume(ctx, s, m); err != nil {
@@ -35,40 +37,40 @@ func (l *Live) start(ctx context.Context, s ops.State, members []string) error {
 }
 
 // applyWorkload renders a member's workload as the cluster wants it now.
-func (l *Live) applyWorkload(ctx context.Context, s ops.State, member string) (kube.Applied, error) {
+func (l *Live) applyWorkload(ctx context.Context, s ops.State, member string) (workload.Applied, error) {
 	in, err := l.workload(s.Cluster, member, s.Peers(member), !s.Formed() && s.Cluster.Spec.RestoreFrom == nil)
 	if err != nil {
-		return kube.Applied{}, err
+		return workload.Applied{}, err
 	}
-	applied, err := l.Client.ApplyWorkload(ctx, in)
+	applied, err := workload.Apply(ctx, l.Client, in)
 	if err != nil {
-		return kube.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
+		return workload.Applied{}, fmt.Errorf("apply the workload of %s: %w", member, err)
 	}
 	return applied, nil
 }
 
 // workload is what a member's workload is built from.
-func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (kube.WorkloadInput, error) {
+func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (workload.Input, error) {
 	image, err := l.image(c, c.Spec.Version)
 	if err != nil {
-		return kube.WorkloadInput{}, err
+		return workload.Input{}, err
 	}
 	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: peers, Bootstrap: bootstrap})
 	if err != nil {
-		return kube.WorkloadInput{}, fmt.Errorf("render the pod of %s: %w", member, err)
+		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
 	settings, err := planner.SettingsDigest(l.Engine, c)
 	if err != nil {
-		return kube.WorkloadInput{}, fmt.Errorf("render the pod of %s: %w", member, err)
+		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
-	return kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: bootstrap,
+	return workload.Input{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: bootstrap,
 		Renderer: l.Tool, Rendering: l.rendering(c)}, nil
 }
 
 // seal takes the founding words out of the members' templates.
 func (l *Live) seal(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
-		if err := l.Client.SealWorkload(ctx, s.Cluster.Namespace, m, l.Engine.Seal); err != nil {
+		if err := workload.DisableBootstrap(ctx, l.Client, s.Cluster.Namespace, m, l.Engine.Seal); err != nil {
 			return fmt.Errorf("seal the workload of %s: %w", m, err)
 		}
 	}
@@ -121,7 +123,7 @@ func (l *Live) renderAnew(ctx context.Context, s ops.State, member string) error
 
 // renewPod deletes exactly that pod; its workload makes another.
 func (l *Live) renewPod(ctx context.Context, s ops.State, member, uid string) error {
-	if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(member), uid); err != nil {
+	if err := workload.DeletePod(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(member), uid); err != nil {
 		return fmt.Errorf("restart %s: %w", member, err)
 	}
 	return nil
@@ -129,7 +131,7 @@ func (l *Live) renewPod(ctx context.Context, s ops.State, member, uid string) er
 
 // renew gives a member its new template, then restarts its pod. done says of a
 // pod that it was made from the new one.
-func (l *Live) renew(ctx context.Context, s ops.State, member string, done func(kube.Pod) bool) error {
+func (l *Live) renew(ctx context.Context, s ops.State, member string, done func(observe.Pod) bool) error {
 	if err := l.renderAnew(ctx, s, member); err != nil {
 		return err
 	}
@@ -146,12 +148,12 @@ func (l *Live) stop(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
 		k := s.Kube.Member(m)
 		if k.Workload.Exists && !k.Workload.Terminating {
-			if err := l.Client.DeleteWorkload(ctx, s.Cluster.Namespace, m, k.Workload.UID); err != nil {
+			if err := workload.Delete(ctx, l.Client, s.Cluster.Namespace, m, k.Workload.UID); err != nil {
 				return fmt.Errorf("stop %s: %w", m, err)
 			}
 		}
 		if k.Pod.Exists && !k.Pod.Terminating {
-			if err := l.Client.DeletePod(ctx, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
+			if err := workload.DeletePod(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
 				return fmt.Errorf("stop the pod of %s: %w", m, err)
 			}
 		}
@@ -170,7 +172,7 @@ func (l *Live) retire(ctx context.Context, s ops.State, member string) error {
 	if err := l.stop(ctx, s, []string{member}); err != nil {
 		return err
 	}
-	if err := l.Client.DeleteMemberCertificate(ctx, s.Cluster.Namespace, member); err != nil {
+	if err := pki.DeleteMemberCertificate(ctx, l.Client, s.Cluster.Namespace, member); err != nil {
 		return fmt.Errorf("delete the certificate of %s: %w", member, err)
 	}
 	return l.deleteVolumes(ctx, s, []string{member})
@@ -188,7 +190,7 @@ func (l *Live) deleteVolumes(ctx context.Context, s ops.State, members []string)
 		if v.Terminating {
 			continue
 		}
-		if err := l.Client.DeleteVolume(ctx, s.Cluster.Namespace, v1alpha1.VolumeName(m), v.UID); err != nil {
+		if err := workload.DeleteVolume(ctx, l.Client, s.Cluster.Namespace, v1alpha1.VolumeName(m), v.UID); err != nil {
 			return fmt.Errorf("drop the volume of %s: %w", m, err)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -49,10 +52,10 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 			if c.restore {
 				cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b1"}
 			}
-			b.Must(b.Client().EnsureCertificates(t.Context(), cluster))
-			b.Must(b.Client().ApplyVolume(t.Context(), cluster, "db-1"))
+			b.Must(pki.EnsureCertificates(t.Context(), b.Client(), cluster))
+			b.Must(workload.ApplyVolume(t.Context(), b.Client(), cluster, "db-1"))
 			l := liveOf(b)
-			s := observe(b, l)
+			s := observation(b, l)
 			s.Cluster, s.View.Roster = cluster, c.roster
 			if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionStart, Members: []string{c.member}}, nil); err != nil {
 				t.Fatal(err)
@@ -76,7 +79,7 @@ func TestSealTakesTheFoundingWordsAway(t *testing.T) {
 	}
 	_, err := perform(b, ops.Step{Action: ops.ActionSeal, Members: []string{"db-1", "db-2"}})
 	b.Must(err)
-	s := observe(b, liveOf(b))
+	s := observation(b, liveOf(b))
 	for _, m := range []string{"db-1", "db-2"} {
 		if slices.Contains(args(b, m), "--found") || s.Kube.Member(m).Workload.Bootstrap {
 			t.Errorf("%s may found still: %v", m, args(b, m))
@@ -101,18 +104,18 @@ func upgradingBench(t *testing.T) *opstest.Bench {
 func TestRenewalWaitsForTheWorkloadsController(t *testing.T) {
 	for action, c := range map[ops.Action]struct {
 		change func(*v1alpha1.DatabaseCluster)
-		done   func(renewed, other kube.Member) bool
+		done   func(renewed, other observe.Member) bool
 	}{
 		ops.ActionRestart: {func(*v1alpha1.DatabaseCluster) {},
-			func(renewed, other kube.Member) bool {
+			func(renewed, other observe.Member) bool {
 				return renewed.Pod.Rendering == renewed.Workload.Rendering && renewed.Workload.Rendering != other.Workload.Rendering
 			}},
 		ops.ActionUpgrade: {func(c *v1alpha1.DatabaseCluster) { c.Spec.Version = "1.2.0" },
-			func(renewed, other kube.Member) bool {
+			func(renewed, other observe.Member) bool {
 				return renewed.Pod.Version == "1.2.0" && other.Workload.Version == "1.1.0"
 			}},
 		ops.ActionRoll: {func(c *v1alpha1.DatabaseCluster) { c.Spec.Config = map[string]string{"speed": "high"} },
-			func(renewed, other kube.Member) bool {
+			func(renewed, other observe.Member) bool {
 				return renewed.Pod.Settings == renewed.Workload.Settings && renewed.Pod.Settings != other.Workload.Settings
 			}},
 	} {
@@ -146,7 +149,7 @@ func TestRenewalWaitsForTheWorkloadsController(t *testing.T) {
 			b.Pod("db-2")
 			_, err = perform(b, step)
 			b.Must(err)
-			if s := observe(b, liveOf(b)); !c.done(s.Kube.Member("db-2"), s.Kube.Member("db-1")) {
+			if s := observation(b, liveOf(b)); !c.done(s.Kube.Member("db-2"), s.Kube.Member("db-1")) {
 				t.Errorf("members %+v", s.Kube.Members)
 			}
 		})
@@ -165,7 +168,7 @@ func TestRestartsSpareTheSuccessor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := upgradingBench(t)
 			l := liveOf(b)
-			s := observe(b, l)
+			s := observation(b, l)
 			s.Operation = opstest.Operation(v1alpha1.VerbRestart)
 			s.Operation.Spec.Pods = map[string]string{"db-2": s.Kube.Member("db-2").Pod.UID}
 			b.Must(b.Server.Raw.Delete(t.Context(), &corev1.Pod{ObjectMeta: opstest.Object("db-2-0", nil)}))
@@ -247,8 +250,8 @@ func TestRetireForgetsNoPod(t *testing.T) {
 	b.Must(b.Server.Raw.Delete(t.Context(), &corev1.Pod{ObjectMeta: opstest.Object("db-2-0", nil)}))
 	for range 3 {
 		l := liveOf(b)
-		s := observe(b, l)
-		s.Kube.Members[s.MemberIndex("db-2")].Pod.Problem = &kube.Problem{Kind: kube.ProblemNode, Message: "node n1 does not confirm that the pod ended"}
+		s := observation(b, l)
+		s.Kube.Members[s.MemberIndex("db-2")].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode, Message: "node n1 does not confirm that the pod ended"}
 		if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionRetire, Members: []string{"db-2"}}, nil); !errors.Is(err, engine.ErrNotReady) {
 			t.Fatalf("it goes still: %v", err)
 		}

@@ -17,7 +17,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -38,7 +40,7 @@ func (l *Live) forgetPods(ctx context.Context, s ops.State, members []string) er
 		if !health.OnLostNode(s, k) {
 			continue
 		}
-		if err := l.Client.ForgetPod(ctx, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
+		if err := workload.ForgetPod(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
 			return fmt.Errorf("forget the pod of %s: %w", m, err)
 		}
 	}
@@ -66,7 +68,7 @@ func (l *Live) examine(ctx context.Context, s ops.State, member string) (ops.Res
 		if err != nil {
 			return err
 		}
-		return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster, Purpose: kube.PurposeExamine, Image: l.helperImage(s.Cluster),
+		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeExamine, Image: l.helperImage(s.Cluster),
 			Args:  []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report", corev1.TerminationMessagePathDefault},
 			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true})
 	})
@@ -76,7 +78,7 @@ func (l *Live) examine(ctx context.Context, s ops.State, member string) (ops.Res
 	if !h.Done {
 		return ops.Result{}, fmt.Errorf("the volume of %s is being read: %w", member, engine.ErrNotReady)
 	}
-	if err := l.Client.DeleteHelper(ctx, l.Namespace, name); err != nil {
+	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", name, err)
 	}
 	if _, err := helper.ReadReport(h.Message); err != nil {
@@ -88,7 +90,7 @@ func (l *Live) examine(ctx context.Context, s ops.State, member string) (ops.Res
 // outOfReach says what to do about a volume that no node can mount.
 func outOfReach(err error, member string) error {
 	stuck, ok := errors.AsType[*ops.Error](err)
-	if ok && (stuck.Check == string(kube.ProblemUnschedulable) || stuck.Check == string(kube.ProblemVolume)) {
+	if ok && (stuck.Check == string(observe.ProblemUnschedulable) || stuck.Check == string(observe.ProblemVolume)) {
 		again := *stuck
 		again.Hint = "if the volume of " + member + " is on a node that is dead for good, leave it out of account: --without " + member
 		return &again
@@ -117,7 +119,7 @@ func (l *Live) salvage(ctx context.Context, s ops.State, member string, report f
 	if err := l.backUpSalvaged(ctx, s, t, member, report); err != nil {
 		return ops.Result{}, err
 	}
-	if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+	if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
 		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", pod, err)
 	}
 	return l.backedUp(ctx, op, nil)
@@ -125,8 +127,8 @@ func (l *Live) salvage(ctx context.Context, s ops.State, member string, report f
 
 // notSalvaged is the end of a pod that could not serve the copy. The next try
 // begins anew.
-func (l *Live) notSalvaged(ctx context.Context, h kube.Helper, member string) error {
-	if err := l.Client.DeleteHelper(ctx, l.Namespace, h.Name); err != nil {
+func (l *Live) notSalvaged(ctx context.Context, h observe.Helper, member string) error {
+	if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
 		return fmt.Errorf("remove failed helper pod %s: %w", h.Name, err)
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: "salvage", Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member, cmp.Or(h.Message, "it left no message")),
@@ -167,9 +169,9 @@ func (l *Live) createSalvager(ctx context.Context, s ops.State, t *v1alpha1.Data
 	data := planner.Planner{E: l.Engine, S: s}.Examined([]string{member})[0]
 	room := resource.NewQuantity(data.Bytes+logRoom, resource.BinarySI)
 	from := path.Join(salvageSource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
-	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: kube.PurposeSalvage,
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeSalvage,
 		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, SourceClaim: v1alpha1.VolumeName(member), SourcePath: salvageSource,
-		Command:   []string{kube.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},
+		Command:   []string{helperpod.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}}, Then: &pod.Container})
 }
 

@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -29,7 +31,7 @@ func fallen(t *testing.T) (*opstest.Bench, *repository.Directory) {
 	c := b.Founded(3, "id")
 	c.Spec.TLS.Disabled = true
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
-	b.Must(b.Client().ApplyVolume(t.Context(), c, "db-1"))
+	b.Must(workload.ApplyVolume(t.Context(), b.Client(), c, "db-1"))
 	d, err := repository.NewDirectory(t.TempDir())
 	b.Must(err)
 	b.Op = opstest.Operation(v1alpha1.VerbRecover)
@@ -149,7 +151,7 @@ func TestSalvageThatDoesNotServe(t *testing.T) {
 func TestFenceForgetsOnlyTheDead(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(2, "id")
-	b.Must(b.Client().EnsureCertificates(t.Context(), b.Cluster()))
+	b.Must(pki.EnsureCertificates(t.Context(), b.Client(), b.Cluster()))
 	running(b, "db-1", "db-2")
 	opstest.Held(b, &corev1.Pod{}, "db-1-0")
 	b.Op = opstest.Operation(v1alpha1.VerbRecover)
@@ -162,8 +164,8 @@ func TestFenceForgetsOnlyTheDead(t *testing.T) {
 		t.Error("db-2 runs")
 	}
 	l := liveOf(b)
-	s := observe(b, l)
-	s.Kube.Members[s.MemberIndex("db-1")].Pod.Problem = &kube.Problem{Kind: kube.ProblemNode}
+	s := observation(b, l)
+	s.Kube.Members[s.MemberIndex("db-1")].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode}
 	before := len(b.Server.Writes)
 	if err := l.fence(t.Context(), s, step.Members); err == nil {
 		t.Error("it is gone before it was seen gone")

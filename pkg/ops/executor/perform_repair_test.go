@@ -26,7 +26,7 @@ func TestRepairSecret(t *testing.T) {
 	})
 	l := liveOf(b)
 	b.Op = opstest.Operation(v1alpha1.VerbRepair)
-	s := observe(b, l)
+	s := observation(b, l)
 	b.Must(l.repair(t.Context(), s, "secret/db-ca", ""))
 	b.Exists(ca, "db-ca")
 	if diff := cmp.Diff(before, ca.Data); diff != "" || len(ca.OwnerReferences) > 0 {
@@ -39,7 +39,7 @@ func TestRepairWorkload(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(2, "id")
 	running(b, "db-1", "db-2")
-	if got := health.Tampered(observe(b, liveOf(b))); len(got) > 0 {
+	if got := health.Tampered(observation(b, liveOf(b))); len(got) > 0 {
 		t.Fatalf("tampered before anybody did: %v", got)
 	}
 	opstest.Edit(b, &appsv1.StatefulSet{}, "db-1", func(w *appsv1.StatefulSet) {
@@ -47,13 +47,13 @@ func TestRepairWorkload(t *testing.T) {
 		w.Spec.Template.Spec.Containers[0].Image = "bad"
 	})
 	l := liveOf(b)
-	s := observe(b, l)
+	s := observation(b, l)
 	if got := health.Tampered(s); len(got) != 1 || got[0] != "db-1" {
 		t.Fatalf("tampered: %v", got)
 	}
 	s.Operation = opstest.Operation(v1alpha1.VerbRepair)
 	b.Must(l.repair(t.Context(), s, "statefulset/db-1", "db-1"))
-	if s = observe(b, liveOf(b)); len(health.Tampered(s)) > 0 || s.Kube.Member("db-1").Workload.Image == "bad" {
+	if s = observation(b, liveOf(b)); len(health.Tampered(s)) > 0 || s.Kube.Member("db-1").Workload.Image == "bad" {
 		t.Errorf("still %+v", s.Kube.Differences)
 	}
 }

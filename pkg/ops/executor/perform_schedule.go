@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -20,7 +21,7 @@ func (l *Live) schedule(ctx context.Context, s ops.State) error {
 	if err != nil {
 		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Hint: `name one as "pvc:CLAIM"`, Err: err}
 	}
-	in := kube.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Suspended: c.Spec.Stopped,
+	in := workload.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Suspended: c.Spec.Stopped,
 		Image: planner.ScheduleImage(s), Since: s.Now}
 	if have := s.Kube.Schedule; have.Exists() && s.Verb() != v1alpha1.VerbSchedule && in.Image == "" {
 		in.Image = have.Image
@@ -34,7 +35,7 @@ func (l *Live) schedule(ctx context.Context, s ops.State) error {
 	case s.Operation != nil:
 		in.Since = s.Operation.Status.StartedAt.Time
 	}
-	return l.Client.ApplySchedule(ctx, in, planner.CronJobAlone(s))
+	return workload.ApplySchedule(ctx, l.Client, in, planner.CronJobAlone(s))
 }
 
 // prune deletes what the schedule's retention lets go. Each deletion is whole
@@ -118,14 +119,14 @@ func (l *Live) scheduleFacts(ctx context.Context, s *ops.State, c *v1alpha1.Data
 	if !parts && c.Spec.Backup.Schedule == "" {
 		return nil
 	}
-	in := kube.ScheduleInput{Cluster: c}
+	in := workload.ScheduleInput{Cluster: c}
 	if at, err := repository.ParseLocation(c.Spec.Backup.Repository); err == nil && c.Status.Formation != nil && c.Status.Formation.ClusterID != "" {
 		in.Policy, in.Claim, in.SubPath = c.Spec.Backup, at.Claim, at.Path
 	}
-	have, differences, err := l.Client.ScheduleFacts(ctx, in, parts)
+	have, differences, err := workload.ReadSchedule(ctx, l.Client, in, parts)
 	if _, forbidden := errors.AsType[*kube.ForbiddenError](err); forbidden && !asked {
 		s.Kube.Unexamined = append(s.Kube.Unexamined, "roles, role bindings and service accounts")
-		have, differences, err = l.Client.ScheduleFacts(ctx, in, false)
+		have, differences, err = workload.ReadSchedule(ctx, l.Client, in, false)
 	}
 	s.Kube.Schedule, s.Kube.Differences = have, append(s.Kube.Differences, differences...)
 	return err

@@ -84,7 +84,7 @@ func TestPruneIsNoDryRun(t *testing.T) {
 	b, repo, ids := backedUpOften(t, 4)
 	l := liveOf(b)
 	l.ReadOnly = true
-	if _, err := l.Perform(t.Context(), observe(b, l), ops.Step{Action: ops.ActionPrune}, nil); !errors.Is(err, engine.ErrReadOnly) {
+	if _, err := l.Perform(t.Context(), observation(b, l), ops.Step{Action: ops.ActionPrune}, nil); !errors.Is(err, engine.ErrReadOnly) {
 		t.Error(err)
 	}
 	if len(kept(b, repo)) != len(ids) {

@@ -105,7 +105,7 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 			b.Database.Model.Print, b.Database.Model.Err = c.got, c.err
 			b.Database.Model.Mark = "m"
 			l := liveOf(b)
-			s := observe(b, l)
+			s := observation(b, l)
 			s.View.ClusterIDs = []string{"cid"}
 			_, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionRecordFormed}, nil)
 			if (err != nil) != (c.kind != "") || (err != nil && ops.KindOf(err) != c.kind) {
@@ -153,7 +153,7 @@ func TestChangesKeepWhatOthersWrote(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(1, "")
 	l := liveOf(b)
-	s := observe(b, l)
+	s := observation(b, l)
 	s.View.ClusterIDs = []string{"cid"}
 	c := b.Cluster()
 	c.Spec.Paused = true

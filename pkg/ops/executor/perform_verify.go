@@ -12,7 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -57,7 +57,7 @@ func (l *Live) EndVerification(ctx context.Context, like *v1alpha1.DatabaseClust
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 	defer cancel()
 	pod := v1alpha1.PodName(throwAwayName(like, id))
-	if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+	if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
 		return fmt.Errorf("remove helper pod %s: %w", pod, err)
 	}
 	return nil
@@ -79,7 +79,7 @@ func (l *Live) verifyTurn(ctx context.Context, s ops.State, repo repository.Repo
 	}
 	if helper.Done {
 		// It stopped before it was asked; a pod that has ended never runs again.
-		if err := l.Client.DeleteHelper(ctx, l.Namespace, pod); err != nil {
+		if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
 			return fmt.Errorf("remove helper pod %s: %w", pod, err)
 		}
 		return fmt.Errorf("the restored member stopped and is made again: %w", engine.ErrNotReady)
@@ -99,7 +99,7 @@ func (l *Live) verifyTurn(ctx context.Context, s ops.State, repo repository.Repo
 	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: t.Spec.Version, Tool: l.Tool}); err != nil {
 		return fmt.Errorf("stamp backup %s: %w", id, err)
 	}
-	return l.Client.DeleteHelper(ctx, l.Namespace, pod)
+	return helperpod.Delete(ctx, l.Client, l.Namespace, pod)
 }
 
 // throwAway is the cluster of one member that serves the restored copy. Every
@@ -145,9 +145,9 @@ func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseC
 	if _, ok := l.Engine.(engine.Unlocker); ok && locked {
 		unlock = []string{"--unlock", l.Engine.Name()}
 	}
-	return l.Client.CreateHelper(ctx, kube.HelperSpec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: kube.PurposeVerify,
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: helperpod.PurposeVerify,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, Then: &pod.Container,
-		Command: append([]string{kube.InstalledBinary}, l.loadArgs(t, t.Name, pod, true, unlock...)...)})
+		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, true, unlock...)...)})
 }
 
 // compare asks the restored member for its fingerprint.

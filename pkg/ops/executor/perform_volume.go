@@ -6,6 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -17,7 +18,7 @@ func (l *Live) applyVolume(ctx context.Context, s ops.State, member string) erro
 		c = c.DeepCopy()
 		c.Spec.Storage.Size = has
 	}
-	return l.Client.ApplyVolume(ctx, c, member)
+	return workload.ApplyVolume(ctx, l.Client, c, member)
 }
 
 // grow asks for larger volumes; the storage makes them so in its own time.
@@ -38,7 +39,7 @@ func (l *Live) grow(ctx context.Context, s ops.State, members []string) error {
 // needed for it.
 func (l *Live) rehearseGrowth(ctx context.Context, s ops.State, step ops.Step) error {
 	for _, m := range step.Members {
-		err := l.Client.RehearseVolume(ctx, s.Cluster, m)
+		err := workload.RehearseVolume(ctx, l.Client, s.Cluster, m)
 		if reason, denied := kube.Denied(err); denied {
 			return notGrown(ops.Refused, m, reason)
 		}

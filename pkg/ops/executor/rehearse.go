@@ -9,6 +9,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -42,7 +44,7 @@ func (l *Live) Rehearse(ctx context.Context, s ops.State, step ops.Step) error {
 // rehearseFounding proves that a new cluster has a namespace, and a place for
 // the backups that it is to have by default.
 func (l *Live) rehearseFounding(ctx context.Context, s ops.State) error {
-	if err := l.Client.FindNamespace(ctx, l.Namespace); err != nil {
+	if err := preflight.FindNamespace(ctx, l.Client, l.Namespace); err != nil {
 		return err
 	}
 	url := s.Cluster.Spec.Backup.Repository
@@ -113,7 +115,7 @@ func (l *Live) findRepository(ctx context.Context, url string) (repository.Locat
 	if err != nil || at.Kind != repository.KindClaim || l.Mounted[at.String()] != "" {
 		return at, err
 	}
-	if err := l.Client.FindClaim(ctx, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
+	if err := workload.FindClaim(ctx, l.Client, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
 		return at, &ops.Error{Kind: ops.Refused, Check: "claim", Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace, url),
 			Hint: "create that claim, or name another repository"}
 	}
@@ -129,7 +131,7 @@ func (l *Live) findClass(ctx context.Context, s ops.State, members []string) err
 	if name == nil || *name == "" || !slices.ContainsFunc(members, made) {
 		return nil
 	}
-	found, others, err := l.Client.FindClass(ctx, *name)
+	found, others, err := preflight.FindClass(ctx, l.Client, *name)
 	if err != nil || found {
 		return err
 	}

@@ -67,7 +67,7 @@ func TestRehearseFindsTheClaim(t *testing.T) {
 			if c.mounts != "" {
 				l.Mounted = map[string]string{c.mounts: t.TempDir()}
 			}
-			s, before := observe(b, l), len(b.Server.Writes)
+			s, before := observation(b, l), len(b.Server.Writes)
 			b.Op.Spec.Verb, s.Cluster.Spec.Backup.Repository = c.verb, "pvc:backups"
 			if c.verb == v1alpha1.VerbRestore {
 				b.Op.Spec.Source = &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: "other"}
@@ -112,7 +112,7 @@ func TestRehearseWritesToTheRepository(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, _ := backingUp(t)
 			l := liveOf(b)
-			s := observe(b, l)
+			s := observation(b, l)
 			b.Op.Spec.Repository, s.View.Members[0].DataBytes = c.url, c.bytes
 			err := l.Rehearse(t.Context(), s, backupStep())
 			if c.check == "" {
@@ -152,7 +152,7 @@ func TestRehearseOpensTheClaim(t *testing.T) {
 				}
 			}
 			l := liveOf(b)
-			err := l.Rehearse(t.Context(), observe(b, l), backupStep())
+			err := l.Rehearse(t.Context(), observation(b, l), backupStep())
 			if (err == nil) != writable || !writable && ops.KindOf(err) != ops.Refused {
 				t.Errorf("got %v", err)
 			}
@@ -173,7 +173,7 @@ func TestRehearseReadsTheBackup(t *testing.T) {
 	_, err := perform(b, backupStep())
 	b.Must(err)
 	l := liveOf(b)
-	s := observe(b, l)
+	s := observation(b, l)
 	s.Operation = opstest.Operation(v1alpha1.VerbRestore)
 	for id, there := range map[string]bool{backupID: true, "db-20300102T030405Z-ffff": false} {
 		s.Operation.Spec.Source = &v1alpha1.BackupSource{Repository: b.Op.Spec.Repository, Backup: id}
@@ -225,7 +225,7 @@ func TestRehearseFindsTheStorageClass(t *testing.T) {
 				c.change(b)
 			}
 			l := liveOf(b)
-			s := observe(b, l)
+			s := observation(b, l)
 			s.Cluster.Spec.Storage.ClassName = c.class
 			err := l.Rehearse(t.Context(), s, c.step)
 			if c.refused == "" {

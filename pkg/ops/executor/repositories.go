@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -20,7 +23,7 @@ import (
 // repository and ends by itself if this process dies.
 type Repositories struct {
 	Client *kube.Client
-	Dialer *kube.Dialer
+	Dialer *dial.Dialer
 	// Image runs the helper pod.
 	Image string
 	// Mounted are directories of this very pod, by the URLs of the claims that
@@ -68,7 +71,7 @@ func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at 
 		return nil, fmt.Errorf("choose a name for the helper pod: %w", err)
 	}
 	name := "dbop-repository-" + hex.EncodeToString(random)
-	spec := kube.HelperSpec{Name: name, Namespace: namespace, Purpose: kube.PurposeRepository, Image: r.Image,
+	spec := helperpod.Spec{Name: name, Namespace: namespace, Purpose: helperpod.PurposeRepository, Image: r.Image,
 		Args:  []string{"helper", "serve", "--root", repositoryRoot, "--listen", serveAddress},
 		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
 	dial := func(ctx context.Context) (net.Conn, error) {
@@ -76,7 +79,7 @@ func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at 
 	}
 	remote := repository.NewRemote(url, dial)
 	repo := &claimed{Repository: remote, client: r.Client, namespace: namespace, pod: name}
-	if err := r.Client.CreateHelper(ctx, spec); err != nil {
+	if err := helperpod.Create(ctx, r.Client, spec); err != nil {
 		// The answer may be lost and the pod there.
 		_ = repo.Close()
 		return nil, fmt.Errorf("start a helper pod for %s: %w", url, err)
@@ -96,7 +99,7 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 	tick := time.NewTicker(ops.FirstBackoff)
 	defer tick.Stop()
 	for {
-		h, err := r.Client.Helper(ctx, namespace, name)
+		h, err := helperpod.Get(ctx, r.Client, namespace, name)
 		switch {
 		case err != nil:
 			return err
@@ -120,12 +123,12 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 }
 
 // helperStuck is told of a pod that is gone by the time a person reads it.
-func helperStuck(namespace string, h kube.Helper) *ops.Error {
+func helperStuck(namespace string, h observe.Helper) *ops.Error {
 	hint := "kubectl get events -n " + namespace + " says more; then repeat the command"
 	switch h.Problem.Kind {
-	case kube.ProblemImage:
+	case observe.ProblemImage:
 		hint = "the helper runs this tool's own image; name one that your nodes can pull with --helper-image or --registry"
-	case kube.ProblemUnschedulable, kube.ProblemVolume:
+	case observe.ProblemUnschedulable, observe.ProblemVolume:
 		hint = "make the claim that it names, or room for one small pod where that claim can be mounted; then repeat the command"
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: string(h.Problem.Kind),
@@ -144,7 +147,7 @@ func (c *claimed) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), ops.SaveGrace)
 	defer cancel()
 	err := c.Repository.Close()
-	if e := c.client.DeleteHelper(ctx, c.namespace, c.pod); e != nil && err == nil {
+	if e := helperpod.Delete(ctx, c.client, c.namespace, c.pod); e != nil && err == nil {
 		err = e
 	}
 	return err

@@ -10,7 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -19,7 +20,7 @@ import (
 
 func repositories(b *opstest.Bench) *Repositories {
 	c := b.Client()
-	return &Repositories{Client: c, Dialer: kube.NewDialer(c, b.Tunnels.Open), Image: "example.com/tool:v1"}
+	return &Repositories{Client: c, Dialer: dial.NewDialer(c, b.Tunnels.Open), Image: "example.com/tool:v1"}
 }
 
 func TestOpenReadsLocations(t *testing.T) {
@@ -119,13 +120,13 @@ func TestOpenClaimSaysWhyItNeverWill(t *testing.T) {
 
 // TestHelperStuck: the advice is about what is in the way, not always about images.
 func TestHelperStuck(t *testing.T) {
-	for kind, hint := range map[kube.ProblemKind]string{
-		kube.ProblemImage:         "--helper-image",
-		kube.ProblemUnschedulable: "make the claim that it names",
-		kube.ProblemVolume:        "make the claim that it names",
-		kube.ProblemForbidden:     "kubectl get events -n shop",
+	for kind, hint := range map[observe.ProblemKind]string{
+		observe.ProblemImage:         "--helper-image",
+		observe.ProblemUnschedulable: "make the claim that it names",
+		observe.ProblemVolume:        "make the claim that it names",
+		observe.ProblemForbidden:     "kubectl get events -n shop",
 	} {
-		err := helperStuck("shop", kube.Helper{Name: "dbop-repository-1", Problem: &kube.Problem{Kind: kind, Message: "the reason"}})
+		err := helperStuck("shop", observe.Helper{Name: "dbop-repository-1", Problem: &observe.Problem{Kind: kind, Message: "the reason"}})
 		if !strings.Contains(err.Hint, hint) || !strings.Contains(err.Message, "dbop-repository-1: "+string(kind)+": the reason") {
 			t.Errorf("%s: %s; %s", kind, err.Message, err.Hint)
 		}

@@ -47,7 +47,7 @@ func TestLookAsAllowed(t *testing.T) {
 	}
 	l := liveOf(b)
 	LookAsAllowed(l)
-	s := observe(b, l)
+	s := observation(b, l)
 	v := health.Assess(opstest.Stub{}, s)
 	if v.Level != health.Unknown || v.Headline != "1 of 2 pods are ready, and nobody asked the members" {
 		t.Errorf("%+v", v)

@@ -12,13 +12,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/external"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // OutsiderConfig says which database to look at, and with what.
 type OutsiderConfig struct {
 	Client *kube.Client
-	Dialer *kube.Dialer
+	Dialer *dial.Dialer
 	Engine engine.Engine
 	// Namespace and one of: Name of a StatefulSet or of a cluster of ours, a
 	// label Selector, or Endpoints, each "pod:port" or a URL.
@@ -37,7 +39,7 @@ type Outsider struct {
 	OutsiderConfig
 
 	recognizer engine.Recognizer
-	found      kube.Outside
+	found      external.Cluster
 	members    []outsideMember
 	session    engine.Session
 	// secure is true if clients are served with TLS.
@@ -50,7 +52,7 @@ type Outsider struct {
 // or the host of its URL.
 type outsideMember struct {
 	name  string
-	pod   kube.OutsidePod
+	pod   external.Pod
 	port  int
 	url   *url.URL
 	trace engine.Trace
@@ -100,11 +102,11 @@ func (o *Outsider) find(ctx context.Context) error {
 		return err
 	}
 	if len(o.members) == 0 || len(pods) > 0 {
-		if o.found, err = o.Client.Outside(ctx, o.Namespace, kube.OutsideQuery{Name: o.Name, Selector: o.Selector, Pods: pods}); err != nil {
+		if o.found, err = external.Find(ctx, o.Client, o.Namespace, external.Query{Name: o.Name, Selector: o.Selector, Pods: pods}); err != nil {
 			return o.notFound(err)
 		}
 	} else {
-		o.found = kube.Outside{Namespace: o.Namespace, Found: "endpoints"}
+		o.found = external.Cluster{Namespace: o.Namespace, Found: "endpoints"}
 	}
 	for _, pod := range o.found.Pods {
 		m := outsideMember{name: pod.Name, pod: pod}

@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/external"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -35,17 +36,17 @@ func (o *Outsider) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if access.TLS, err = o.Client.OutsideTLS(ctx, o.Namespace, trust, o.hosts()); err != nil {
+		if access.TLS, err = external.TLS(ctx, o.Client, o.Namespace, trust, o.hosts()); err != nil {
 			return o.withHint(err, "name the secrets with --cert-secret and --ca-secret")
 		}
 	}
 	if o.UserSecret != "" {
 		// Read once now, so that a wrong name is told as such.
-		if _, err := o.Client.OutsideUser(ctx, o.Namespace, o.UserSecret); err != nil {
+		if _, err := external.User(ctx, o.Client, o.Namespace, o.UserSecret); err != nil {
 			return o.withHint(err, "name a secret with the keys username and password")
 		}
 		access.Credentials = func(ctx context.Context) ([]engine.Credentials, error) {
-			c, err := o.Client.OutsideUser(ctx, o.Namespace, o.UserSecret)
+			c, err := external.User(ctx, o.Client, o.Namespace, o.UserSecret)
 			return []engine.Credentials{c}, err
 		}
 	}
@@ -128,17 +129,17 @@ func (o *Outsider) tryTLS(ctx context.Context, m outsideMember) (bool, error) {
 
 // trust is what was named, else what this tool made itself, else what the
 // pods' own flags and volumes show.
-func (o *Outsider) trust() (kube.OutsideKeys, error) {
+func (o *Outsider) trust() (external.Keys, error) {
 	if named := o.CertSecret; named != "" {
-		at := kube.SecretKey{Secret: named}
-		return kube.OutsideKeys{Certificate: at, Key: at, Authority: kube.SecretKey{Secret: cmp.Or(o.CASecret, named)}}, nil
+		at := external.SecretKey{Secret: named}
+		return external.Keys{Certificate: at, Key: at, Authority: external.SecretKey{Secret: cmp.Or(o.CASecret, named)}}, nil
 	}
 	if c := o.found.Cluster; c != "" {
-		at := kube.SecretKey{Secret: v1alpha1.AdminSecret(c)}
+		at := external.SecretKey{Secret: v1alpha1.AdminSecret(c)}
 		o.guess("the cluster is one of this tool's: secret %s is its administrator's", at.Secret)
-		return kube.OutsideKeys{Certificate: at, Key: at, Authority: at}, nil
+		return external.Keys{Certificate: at, Key: at, Authority: at}, nil
 	}
-	t := kube.OutsideKeys{Authority: kube.SecretKey{Secret: o.CASecret}}
+	t := external.Keys{Authority: external.SecretKey{Secret: o.CASecret}}
 	for _, m := range o.members {
 		certificate, ok := m.pod.SecretAt(m.trace.Container, m.trace.Certificate)
 		key, both := m.pod.SecretAt(m.trace.Container, m.trace.Key)
@@ -148,7 +149,7 @@ func (o *Outsider) trust() (kube.OutsideKeys, error) {
 			o.guess("secret %s holds the authority: pod %s mounts it", authority.Secret, m.name)
 		}
 		if t.Authority.Secret == "" && ok {
-			t.Authority = kube.SecretKey{Secret: certificate.Secret}
+			t.Authority = external.SecretKey{Secret: certificate.Secret}
 			o.guess("secret %s may hold the authority: pod %s takes its own certificate from it", certificate.Secret, m.name)
 		}
 		if ok && both && m.trace.ClientCertificates {

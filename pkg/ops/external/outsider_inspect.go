@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/external"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -47,7 +48,7 @@ func (o *Outsider) Inspect(ctx context.Context) Inspection {
 	v, names := o.look(ctx)
 	in := Inspection{Engine: o.Engine.Name(), Namespace: o.Namespace, Name: o.Title(), Found: o.found.Found, Guesses: o.guesses,
 		TLS: o.secure, Auth: v.Auth(), Quorum: v.Quorum, ClusterIDs: v.ClusterIDs}
-	s := sighting{engine: o.Engine, recognizer: o.recognizer, view: v, outside: o.found, login: o.UserSecret != "", pods: map[string]kube.OutsidePod{}}
+	s := sighting{engine: o.Engine, recognizer: o.recognizer, view: v, outside: o.found, login: o.UserSecret != "", pods: map[string]external.Pod{}}
 	for _, m := range o.members {
 		name := names[m.name]
 		member := InspectedMember{Member: v.Member(name), Pod: m.pod.Name, Node: m.pod.Node, Progress: o.recognizer.Spell(v.Member(name).Position)}
@@ -93,7 +94,7 @@ func (o *Outsider) look(ctx context.Context) (engine.View, map[string]string) {
 	for _, m := range o.members {
 		if _, asked := names[m.name]; !asked {
 			names[m.name] = m.name
-			v.Members = append(v.Members, engine.Member{Name: m.name, Role: engine.RoleUnknown, Problem: ops.Silence(kube.Member{Pod: m.pod.Pod})})
+			v.Members = append(v.Members, engine.Member{Name: m.name, Role: engine.RoleUnknown, Problem: ops.Silence(observe.Member{Pod: m.pod.Pod})})
 		}
 	}
 	return v, names
@@ -121,9 +122,9 @@ type sighting struct {
 	engine     engine.Engine
 	recognizer engine.Recognizer
 	view       engine.View
-	outside    kube.Outside
+	outside    external.Cluster
 	// pods by the member's name.
-	pods   map[string]kube.OutsidePod
+	pods   map[string]external.Pod
 	traces []engine.Trace
 	// login is true if credentials were given.
 	login bool

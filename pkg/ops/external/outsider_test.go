@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/external"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -39,13 +40,13 @@ func TestAlign(t *testing.T) {
 // TestSighting changes one thing at a time about a sound database of three.
 func TestSighting(t *testing.T) {
 	t.Parallel()
-	pod := func(name, node string) kube.OutsidePod {
-		return kube.OutsidePod{Name: name, Pod: kube.Pod{Node: node, Running: true}, Spread: true, Spec: corev1.PodSpec{
+	pod := func(name, node string) external.Pod {
+		return external.Pod{Name: name, Pod: observe.Pod{Node: node, Running: true}, Spread: true, Spec: corev1.PodSpec{
 			Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}}}}}
 	}
 	sound := func() *sighting {
-		s := &sighting{engine: opstest.Stub{}, recognizer: silentJudge{}, pods: map[string]kube.OutsidePod{"a": pod("a", "n1"), "b": pod("b", "n2"), "c": pod("c", "n3")},
-			outside: kube.Outside{Budgets: []string{"pdb"}, Pods: []kube.OutsidePod{{}}}, view: engine.View{Quorum: true, ClusterIDs: []string{"1"}}}
+		s := &sighting{engine: opstest.Stub{}, recognizer: silentJudge{}, pods: map[string]external.Pod{"a": pod("a", "n1"), "b": pod("b", "n2"), "c": pod("c", "n3")},
+			outside: external.Cluster{Budgets: []string{"pdb"}, Pods: []external.Pod{{}}}, view: engine.View{Quorum: true, ClusterIDs: []string{"1"}}}
 		for _, name := range []string{"a", "b", "c"} {
 			s.view.Members = append(s.view.Members, engine.Member{Name: name, ID: name, Reachable: true, Serving: true})
 			s.view.Roster = append(s.view.Roster, engine.Registered{ID: name, Name: name, Voter: true, Started: true})

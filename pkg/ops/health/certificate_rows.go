@@ -7,7 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -48,9 +48,9 @@ func CertificateRows(s ops.State) []CertificateRow {
 		r := CertificateRow{Secret: l.Secret, Subject: l.Subject, Issuer: l.Issuer, Names: l.Names, Fingerprint: l.Fingerprint, NotAfter: l.NotAfter, Problem: l.Problem}
 		r.judge(s.Now)
 		switch l.Use {
-		case kube.UseAdmin:
+		case pki.UseAdmin:
 			r.Use = "this tool dials with it"
-		case kube.UseClient:
+		case pki.UseClient:
 			r.Use = "for applications"
 		default:
 			r.Use, r.Live = "served by "+l.Member, live(s, l)
@@ -62,7 +62,7 @@ func CertificateRows(s ops.State) []CertificateRow {
 	return append(rows, members...)
 }
 
-func authorityRow(s ops.State, secret, use string, a kube.Authority, problem string) CertificateRow {
+func authorityRow(s ops.State, secret, use string, a pki.Authority, problem string) CertificateRow {
 	r := CertificateRow{Secret: secret, Use: use, Subject: a.Subject, Fingerprint: a.Fingerprint, NotAfter: a.NotAfter, Problem: problem}
 	r.judge(s.Now)
 	return r
@@ -82,7 +82,7 @@ func (r *CertificateRow) judge(now time.Time) {
 }
 
 // live compares a secret with what its member shows.
-func live(s ops.State, l kube.Certificate) string {
+func live(s ops.State, l pki.Certificate) string {
 	shown := s.View.Member(l.Member).Certificate
 	switch {
 	case !s.Kube.Member(l.Member).Pod.Running:
@@ -99,7 +99,7 @@ func live(s ops.State, l kube.Certificate) string {
 
 // Accepts reports whether the running process takes clients of exactly those
 // authorities: it reads them once, when it starts.
-func Accepts(shown *engine.Presented, wanted []kube.Authority) bool {
+func Accepts(shown *engine.Presented, wanted []pki.Authority) bool {
 	if shown == nil {
 		return false
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -25,7 +25,7 @@ type Site struct {
 	// User as the API server names them, "" if it does not.
 	User string `json:"user,omitempty"`
 	// Kube is nil if the API server did not answer.
-	Kube *kube.Preflight `json:"kube,omitempty"`
+	Kube *preflight.Report `json:"kube,omitempty"`
 	// HelperImage is the image of this tool's own pods.
 	HelperImage string         `json:"helperImage"`
 	Member      MemberSite     `json:"member"`
@@ -129,7 +129,7 @@ func (c *siteCheck) namespace() {
 func (c *siteCheck) rights() {
 	missing := c.s.Kube.Missing
 	if len(missing) == 0 {
-		c.add(ops.Finding{Severity: ops.OK, Subject: "rights", What: fmt.Sprintf("all %d that the commands need", len(kube.Rights()))})
+		c.add(ops.Finding{Severity: ops.OK, Subject: "rights", What: fmt.Sprintf("all %d that the commands need", len(preflight.Rights()))})
 		return
 	}
 	var roles []string
@@ -193,7 +193,7 @@ func (c *siteCheck) quotas() {
 func (c *siteCheck) repository() {
 	at := c.s.Repository
 	f := ops.Finding{Severity: ops.OK, Subject: "repository", What: at.URL}
-	var claim *kube.Claim
+	var claim *preflight.Claim
 	if c.s.Kube != nil {
 		claim = c.s.Kube.Claim
 	}

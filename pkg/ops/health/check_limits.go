@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -34,7 +35,7 @@ func (c *siteCheck) limits() {
 	member = append(member, brokenLimits(all, corev1.LimitTypePod, withDefaults(m.Resources, all))...)
 	storage := corev1.ResourceList{corev1.ResourceStorage: m.Storage}
 	member = append(member, brokenLimits(all, corev1.LimitTypePersistentVolumeClaim, corev1.ResourceRequirements{Requests: storage, Limits: storage})...)
-	backup := withDefaults(kube.ScheduleResources(), all)
+	backup := withDefaults(workload.ScheduleResources(), all)
 	scheduled := append(brokenLimits(all, corev1.LimitTypeContainer, backup), brokenLimits(all, corev1.LimitTypePod, backup)...)
 	for _, b := range member {
 		c.add(ops.Finding{Severity: ops.Fail, Subject: f.Subject, What: "a member would be refused: " + b.text, Remedy: []string{m.remedy(b), b.lift()}})
@@ -70,7 +71,7 @@ func (m MemberSite) remedy(b brokenLimit) string {
 }
 
 // withDefaults is what the API server makes of a container that asks for that.
-func withDefaults(asked corev1.ResourceRequirements, limits []kube.Limit) corev1.ResourceRequirements {
+func withDefaults(asked corev1.ResourceRequirements, limits []preflight.Limit) corev1.ResourceRequirements {
 	out := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	maps.Copy(out.Requests, asked.Limits) // a limit alone is the request, too
 	maps.Copy(out.Requests, asked.Requests)
@@ -94,7 +95,7 @@ func fill(list, defaults corev1.ResourceList) {
 }
 
 // brokenLimits finds what breaks the bounds of one type.
-func brokenLimits(limits []kube.Limit, of corev1.LimitType, have corev1.ResourceRequirements) []brokenLimit {
+func brokenLimits(limits []preflight.Limit, of corev1.LimitType, have corev1.ResourceRequirements) []brokenLimit {
 	var out []brokenLimit
 	for _, l := range limits {
 		if l.Type != of {

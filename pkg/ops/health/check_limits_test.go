@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -45,7 +45,7 @@ func TestCheckComparesWithLimitRanges(t *testing.T) {
 			s.Member = MemberSite{Cluster: c.cluster, Resources: c.asked, Storage: resource.MustParse("1Gi")}
 			s.Kube.LimitsUnknown = c.unknown
 			if c.item.Type != "" {
-				s.Kube.Limits = []kube.Limit{{Range: "bounds", LimitRangeItem: c.item}}
+				s.Kube.Limits = []preflight.Limit{{Range: "bounds", LimitRangeItem: c.item}}
 			}
 			for _, f := range Check(s) {
 				if f.Subject == "limit range" && f.Severity == c.severity && strings.Contains(text(f), c.says) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -149,7 +149,7 @@ func (d *Examination) volumes() (kept, gone []string) {
 func (d *Examination) doubtful(names []string) []string {
 	var out []string
 	for _, name := range names {
-		if p := d.S.Kube.Member(name).Pod.Problem; p != nil && (p.Kind == kube.ProblemCrashing || p.Kind == kube.ProblemNode) {
+		if p := d.S.Kube.Member(name).Pod.Problem; p != nil && (p.Kind == observe.ProblemCrashing || p.Kind == observe.ProblemNode) {
 			out = append(out, name)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -58,7 +58,7 @@ func unfinished(r engine.Registered) string {
 }
 
 // remains lists what exists of a member.
-func remains(m kube.Member) string {
+func remains(m observe.Member) string {
 	var out []string
 	if m.Volume.Exists {
 		out = append(out, "persistentvolumeclaim/"+v1alpha1.VolumeName(m.Name))
@@ -112,9 +112,9 @@ func (d *Examination) member(name string) {
 
 // explain adds what the engine makes of a crash; its word is worth more than
 // the general advice.
-func (d *Examination) explain(f *ops.Finding, name string, problem kube.Problem) {
+func (d *Examination) explain(f *ops.Finding, name string, problem observe.Problem) {
 	explainer, ok := d.e.(engine.Explainer)
-	if !ok || problem.Kind != kube.ProblemCrashing {
+	if !ok || problem.Kind != observe.ProblemCrashing {
 		return
 	}
 	advice, known := explainer.Explain(d.S.Cluster, name, problem.Message)
@@ -172,23 +172,23 @@ func (d *Examination) revive(name string) []string {
 }
 
 // cause says a kind of problem in words.
-func cause(k kube.ProblemKind) string {
+func cause(k observe.ProblemKind) string {
 	switch k {
-	case kube.ProblemImage:
+	case observe.ProblemImage:
 		return "its image can't be pulled"
-	case kube.ProblemUnschedulable:
+	case observe.ProblemUnschedulable:
 		return "no node takes its pod"
-	case kube.ProblemVolume:
+	case observe.ProblemVolume:
 		return "its volume can't be had"
-	case kube.ProblemCrashing:
+	case observe.ProblemCrashing:
 		return "it crashes again and again"
-	case kube.ProblemOOM:
+	case observe.ProblemOOM:
 		return "it is killed because it ran out of memory"
-	case kube.ProblemDisk:
+	case observe.ProblemDisk:
 		return "its disk is full, and it can't start; its data is not lost"
-	case kube.ProblemNode:
+	case observe.ProblemNode:
 		return "its node is lost"
-	case kube.ProblemForbidden:
+	case observe.ProblemForbidden:
 		return "its pod is refused"
 	default:
 		return "it can't start"
@@ -197,26 +197,26 @@ func cause(k kube.ProblemKind) string {
 
 // mend is what to do about a kind of problem. Only for a crash, and a node
 // that never returns, is replacing the member an answer.
-func (d *Examination) mend(name string, k kube.ProblemKind) []string {
+func (d *Examination) mend(name string, k observe.ProblemKind) []string {
 	describe := cmp.Or(Describe(d.S, name), "kubectl dbop status "+d.name)
 	switch k {
-	case kube.ProblemImage:
+	case observe.ProblemImage:
 		return []string{"make the image available, by a mirror or a pull secret: kubectl dbop engines -o wide lists the images", describe}
-	case kube.ProblemUnschedulable:
+	case observe.ProblemUnschedulable:
 		return []string{"make room: nodes, requests, anti-affinity, a volume that is bound to one node", describe}
-	case kube.ProblemVolume:
+	case observe.ProblemVolume:
 		return []string{"check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(name)}
-	case kube.ProblemCrashing:
+	case observe.ProblemCrashing:
 		logs := "kubectl dbop logs " + d.name
 		if !d.S.Formed() {
 			return []string{logs} // there is nothing yet that a new member could have a copy of
 		}
 		return []string{logs, "if they show that its data is damaged, and a majority is well: " + d.replace(name)}
-	case kube.ProblemDisk:
+	case observe.ProblemDisk:
 		return []string{d.S.MoreSpace() + "; a new volume of the same size would not help"}
-	case kube.ProblemOOM:
+	case observe.ProblemOOM:
 		return []string{"give it more memory; a new volume would not help"}
-	case kube.ProblemNode:
+	case observe.ProblemNode:
 		back := "bring the node back; its volume may exist only there"
 		pod := d.S.Kube.Member(name).Pod
 		switch {
@@ -226,7 +226,7 @@ func (d *Examination) mend(name string, k kube.ProblemKind) []string {
 			return []string{back, "if it is off for good, " + NodeOff(pod.Node), "if its volume was only there, and a majority is well, after that: " + d.replace(name)}
 		}
 		return []string{back, "if it never comes back, and a majority is well: " + d.replace(name)}
-	case kube.ProblemForbidden:
+	case observe.ProblemForbidden:
 		return []string{"ask an administrator about the quota or policy that is named", describe}
 	default:
 		return []string{describe}
@@ -234,7 +234,7 @@ func (d *Examination) mend(name string, k kube.ProblemKind) []string {
 }
 
 // vitals is what was seen of a member that answers.
-func (d *Examination) vitals(m kube.Member, said engine.Member) []string {
+func (d *Examination) vitals(m observe.Member, said engine.Member) []string {
 	text := fmt.Sprintf("%s, version %s, on node %s, %d restarts", said.Role, cmp.Or(said.Version, "unknown"), cmp.Or(m.Pod.Node, "unknown"), m.Pod.Restarts)
 	return append([]string{text}, evidence(d.lag(said))...)
 }
@@ -255,8 +255,8 @@ func (d *Examination) lag(m engine.Member) string {
 }
 
 // OnSilentNode reports whether a pod has a node, and that is lost.
-func OnSilentNode(pod kube.Pod) bool {
-	return pod.Node != "" && pod.Problem != nil && pod.Problem.Kind == kube.ProblemNode
+func OnSilentNode(pod observe.Pod) bool {
+	return pod.Node != "" && pod.Problem != nil && pod.Problem.Kind == observe.ProblemNode
 }
 
 // NodeOff is how a person tells Kubernetes that a node never comes back.

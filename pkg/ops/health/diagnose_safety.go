@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -23,7 +23,7 @@ func (d *Examination) budget() {
 	}
 	f := ops.Finding{Severity: ops.OK, Subject: "disruption budget"}
 	switch b := d.S.Kube.Budget; {
-	case b == nil && slices.ContainsFunc(altered(d.S), func(o kube.Difference) bool { return KindOf(o) == KindBudget }):
+	case b == nil && slices.ContainsFunc(altered(d.S), func(o drift.Difference) bool { return KindOf(o) == KindBudget }):
 		return // told of the object
 	case b == nil:
 		f.Severity, f.What = ops.Warn, "there is none: draining nodes may take the quorum"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -111,7 +111,7 @@ func (d *Examination) versions() {
 // objects looks for what clients and members need besides pods.
 func (d *Examination) objects() {
 	var missing []string
-	told := slices.ContainsFunc(altered(d.S), func(o kube.Difference) bool { return KindOf(o) == KindService })
+	told := slices.ContainsFunc(altered(d.S), func(o drift.Difference) bool { return KindOf(o) == KindService })
 	if !d.S.Kube.Services && !told {
 		missing = append(missing, "a service, by which clients and members find each other")
 	}

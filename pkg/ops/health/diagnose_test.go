@@ -10,7 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -70,8 +70,8 @@ func TestDiagnose(t *testing.T) {
 			severity: ops.Fail, subject: "quorum", says: []string{"transient", "3 of 3 volumes exist", "kubectl scale statefulset db-1 --replicas=1", "delete no volume"}},
 		{name: "two crash on their volumes", change: func(s *ops.State) {
 			opstest.NoQuorum(s)
-			opstest.Down(s, "db-1", kube.ProblemCrashing, 0)
-			opstest.Down(s, "db-2", kube.ProblemCrashing, 0)
+			opstest.Down(s, "db-1", observe.ProblemCrashing, 0)
+			opstest.Down(s, "db-2", observe.ProblemCrashing, 0)
 		}, down: true, loss: LossTransient,
 			severity: ops.Fail, subject: "quorum", says: []string{"not proven of db-1, db-2", "kubectl dbop logs db"}},
 		{name: "one volume and all pods gone", change: func(s *ops.State) {
@@ -127,16 +127,16 @@ func TestDiagnose(t *testing.T) {
 		{name: "unhealthy", change: func(s *ops.State) { s.View.Members[2].Serving = false }, severity: ops.Fail, subject: "member db-3", says: []string{"does not serve"}},
 		{name: "volume gone", change: func(s *ops.State) { opstest.Vanish(s, "db-2") }, severity: ops.Fail, subject: "member db-2", says: []string{"its volume is gone", "kubectl dbop member replace db db-2"}},
 		{name: "volume going", change: func(s *ops.State) { s.Kube.Members[1].Volume.Terminating = true }, severity: ops.Fail, subject: "member db-2", says: []string{"being deleted"}},
-		{name: "workload gone", change: func(s *ops.State) { opstest.Podless(s, "db-2"); s.Kube.Members[1].Workload = kube.Workload{} }, severity: ops.Fail, subject: "member db-2", says: []string{"nothing is lost", "kubectl dbop start db"}},
+		{name: "workload gone", change: func(s *ops.State) { opstest.Podless(s, "db-2"); s.Kube.Members[1].Workload = observe.Workload{} }, severity: ops.Fail, subject: "member db-2", says: []string{"nothing is lost", "kubectl dbop start db"}},
 		{name: "starting", change: func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }, severity: ops.Warn, subject: "member db-2", says: []string{"wait"}},
-		{name: "image", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemImage, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"can't be pulled", "mirror"}},
-		{name: "unschedulable", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemUnschedulable, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"no node", "as the cluster says", "make room"}},
-		{name: "volume pending", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemVolume, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl describe pvc"}},
-		{name: "crash loop", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl dbop logs db", "member replace"}},
-		{name: "out of memory", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemOOM, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"more memory"}},
-		{name: "disk full", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemDisk, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"its disk is full", "kubectl dbop resize db"}},
-		{name: "node silent", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemNode, 0); s.Kube.Members[1].Pod.Node = "n2" }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl delete node n2"}},
-		{name: "node lost", change: func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemNode, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"bring the node back"}},
+		{name: "image", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemImage, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"can't be pulled", "mirror"}},
+		{name: "unschedulable", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemUnschedulable, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"no node", "as the cluster says", "make room"}},
+		{name: "volume pending", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemVolume, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl describe pvc"}},
+		{name: "crash loop", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl dbop logs db", "member replace"}},
+		{name: "out of memory", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemOOM, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"more memory"}},
+		{name: "disk full", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemDisk, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"its disk is full", "kubectl dbop resize db"}},
+		{name: "node silent", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemNode, 0); s.Kube.Members[1].Pod.Node = "n2" }, severity: ops.Fail, subject: "member db-2", says: []string{"kubectl delete node n2"}},
+		{name: "node lost", change: func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemNode, 0) }, severity: ops.Fail, subject: "member db-2", says: []string{"bring the node back"}},
 		{name: "alarm", change: func(s *ops.State) { opstest.Alarm(s, "NOSPACE", engine.CauseSpace, "db-1") }, severity: ops.Fail, subject: "alarm NOSPACE", says: []string{"do not disarm"}},
 		{name: "quota", change: func(s *ops.State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 90, 100 }, severity: ops.Warn, subject: "space", says: []string{"db-1 fills 90% of its quota"}},
 		{name: "quota used up", change: func(s *ops.State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 99, 100 }, severity: ops.Fail, subject: "space", says: []string{"99%"}},
@@ -223,7 +223,7 @@ func TestDiagnoseAndAssessAgree(t *testing.T) {
 
 func TestTheEngineExplainsACrash(t *testing.T) {
 	s := soundState()
-	opstest.Down(&s, "db-2", kube.ProblemCrashing, 0)
+	opstest.Down(&s, "db-2", observe.ProblemCrashing, 0)
 	for _, want := range []string{"again and again: it is rotten", "renew db-2 | kubectl dbop logs db"} {
 		if i := slices.IndexFunc(Diagnose(opstest.Advised{}, s).Findings, func(f ops.Finding) bool { return strings.Contains(text(f), want) }); i < 0 {
 			t.Errorf("%q is missing", want)

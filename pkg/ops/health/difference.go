@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // altered are the differences that count now. While an operation is in flight
 // it makes, changes and removes objects itself, and only what it never does to
 // them is told.
-func altered(s ops.State) []kube.Difference {
+func altered(s ops.State) []drift.Difference {
 	if s.Operation == nil {
 		return s.Kube.Differences
 	}
-	return slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d kube.Difference) bool {
+	return slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d drift.Difference) bool {
 		kind := KindOf(d)
-		return d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceTerminating || kind == KindVolume || kind == KindBudget || OfSchedule(kind)
+		return d.Kind == drift.Missing || d.Kind == drift.Terminating || kind == KindVolume || kind == KindBudget || OfSchedule(kind)
 	})
 }
 
@@ -35,13 +35,13 @@ const (
 )
 
 // KindOf is the kind of the object that differs, in lower case.
-func KindOf(d kube.Difference) string {
+func KindOf(d drift.Difference) string {
 	kind, _, _ := strings.Cut(d.Object, "/")
 	return kind
 }
 
 // ObjectName is the name of the object that differs.
-func ObjectName(d kube.Difference) string {
+func ObjectName(d drift.Difference) string {
 	_, name, _ := strings.Cut(d.Object, "/")
 	return name
 }
@@ -51,7 +51,7 @@ const maxValue = 120
 
 // Finding says of a difference what it is, who made it and since when, what it
 // does to the database, and what mends it.
-func Finding(s ops.State, d kube.Difference) ops.Finding {
+func Finding(s ops.State, d drift.Difference) ops.Finding {
 	f := ops.Finding{Severity: ops.Warn, Subject: d.Object, What: Change(d), Remedy: []string{remedy(s, d)}}
 	effect, grave := effect(s, d)
 	if grave {
@@ -72,19 +72,19 @@ func Finding(s ops.State, d kube.Difference) ops.Finding {
 }
 
 // Change says what differs.
-func Change(d kube.Difference) string {
+func Change(d drift.Difference) string {
 	switch d.Kind {
-	case kube.DifferenceMissing:
+	case drift.Missing:
 		return "it does not exist"
-	case kube.DifferenceAdded:
+	case drift.Added:
 		return fmt.Sprintf("%s was added: %s", d.Field, short(d.Have))
-	case kube.DifferenceOwner:
+	case drift.Owner:
 		return "it has owner " + d.Have
-	case kube.DifferenceFinalizer:
+	case drift.Finalizer:
 		return "it has finalizer " + short(d.Have)
-	case kube.DifferenceTerminating:
+	case drift.Terminating:
 		return "it is being deleted"
-	case kube.DifferenceUnusable:
+	case drift.Unusable:
 		return short(d.Have)
 	}
 	switch {

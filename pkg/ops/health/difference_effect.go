@@ -2,19 +2,19 @@ package health
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // effect says what a difference does to the database, and whether it is grave:
 // something does not work now, or will not after the next restart.
-func effect(s ops.State, d kube.Difference) (string, bool) {
+func effect(s ops.State, d drift.Difference) (string, bool) {
 	switch {
-	case d.Kind == kube.DifferenceOwner:
+	case d.Kind == drift.Owner:
 		return "Kubernetes deletes it together with its owner", true
-	case d.Kind == kube.DifferenceFinalizer:
+	case d.Kind == drift.Finalizer:
 		return "when it is deleted, it stays until that is removed", false
-	case d.Kind == kube.DifferenceTerminating && KindOf(d) != KindPod:
+	case d.Kind == drift.Terminating && KindOf(d) != KindPod:
 		return "it is made again once it is gone", true
 	case d.Is("metadata.labels"):
 		return "this tool, services and budgets find their objects by labels", true
@@ -40,17 +40,17 @@ func effect(s ops.State, d kube.Difference) (string, bool) {
 	return "", false
 }
 
-func serviceEffect(s ops.State, d kube.Difference) (string, bool) {
-	grave := d.Kind == kube.DifferenceMissing || d.Is("spec.selector") || d.Is("spec.ports")
+func serviceEffect(s ops.State, d drift.Difference) (string, bool) {
+	grave := d.Kind == drift.Missing || d.Is("spec.selector") || d.Is("spec.ports")
 	if ObjectName(d) == v1alpha1.HeadlessService(s.Cluster.Name) {
 		return "members find each other by this service, also after a restart", grave
 	}
 	return "clients reach the members by this service", grave
 }
 
-func workloadEffect(d kube.Difference) (string, bool) {
+func workloadEffect(d drift.Difference) (string, bool) {
 	switch {
-	case d.Kind == kube.DifferenceMissing:
+	case d.Kind == drift.Missing:
 		return "nothing makes its pod again", true
 	case d.Is("spec.replicas") && d.Have == "0":
 		return "the member has no pod", true
@@ -62,7 +62,7 @@ func workloadEffect(d kube.Difference) (string, bool) {
 	return "", false
 }
 
-func secretEffect(s ops.State, d kube.Difference) (string, bool) {
+func secretEffect(s ops.State, d drift.Difference) (string, bool) {
 	c := s.Cluster.Name
 	if user := passwordOf(s, d); user != "" {
 		return "nobody can log in as " + user, true

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // remedy is the command that mends a difference.
-func remedy(s ops.State, d kube.Difference) string {
+func remedy(s ops.State, d drift.Difference) string {
 	switch {
 	case KindOf(d) == KindVolume && d.Is("spec.resources"):
 		return fmt.Sprintf("kubectl dbop resize %s --storage %s", s.Cluster.Name, s.Cluster.Spec.Storage.Size.String())
@@ -26,22 +26,22 @@ func remedy(s ops.State, d kube.Difference) string {
 
 // Mendable reports whether writing the object again removes the difference:
 // what is chosen when a volume is made stays for as long as it exists.
-func Mendable(d kube.Difference) bool { return KindOf(d) != KindVolume || !d.Is("spec") }
+func Mendable(d drift.Difference) bool { return KindOf(d) != KindVolume || !d.Is("spec") }
 
 // Undisruptive reports whether putting it back restarts nobody and takes nothing from
 // anybody, so that an operator does it without being asked.
-func Undisruptive(d kube.Difference) bool {
+func Undisruptive(d drift.Difference) bool {
 	return Mendable(d) && !d.Template() && (KindOf(d) != KindPod || !d.Is("spec")) &&
-		d.Kind != kube.DifferenceFinalizer && d.Kind != kube.DifferenceTerminating
+		d.Kind != drift.Finalizer && d.Kind != drift.Terminating
 }
 
 // Authority is the object that holds the authority.
 func Authority(s ops.State) string { return KindSecret + "/" + v1alpha1.CASecret(s.Cluster.Name) }
 
 // AuthorityLost is the difference of an authority that can't sign; nil if it can.
-func AuthorityLost(s ops.State) *kube.Difference {
+func AuthorityLost(s ops.State) *drift.Difference {
 	for _, d := range s.Kube.Differences {
-		if d.Object == Authority(s) && (d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable) {
+		if d.Object == Authority(s) && (d.Kind == drift.Missing || d.Kind == drift.Unusable) {
 			return &d
 		}
 	}
@@ -50,11 +50,11 @@ func AuthorityLost(s ops.State) *kube.Difference {
 
 // Derivable reports whether an object can be made again from what is there:
 // certificates need the authority, and the authority itself nothing replaces.
-func Derivable(s ops.State, d kube.Difference) bool {
-	if KindOf(d) == KindWorkload && d.Kind == kube.DifferenceMissing {
+func Derivable(s ops.State, d drift.Difference) bool {
+	if KindOf(d) == KindWorkload && d.Kind == drift.Missing {
 		return false // the family starting makes it
 	}
-	if KindOf(d) != KindSecret || d.Kind != kube.DifferenceMissing && d.Kind != kube.DifferenceUnusable {
+	if KindOf(d) != KindSecret || d.Kind != drift.Missing && d.Kind != drift.Unusable {
 		return true
 	}
 	return d.Object != Authority(s) && AuthorityLost(s) == nil && passwordOf(s, d) == ""
@@ -63,9 +63,9 @@ func Derivable(s ops.State, d kube.Difference) bool {
 // Blind is the difference for which no member can be asked: the certificate
 // that this tool logs in with is missing or can't be used. That says nothing of
 // the members, so nobody is to recover them from anything. nil if it is usable.
-func Blind(s ops.State) *kube.Difference {
+func Blind(s ops.State) *drift.Difference {
 	for _, d := range s.Kube.Differences {
-		if d.Object == KindSecret+"/"+v1alpha1.AdminSecret(s.Cluster.Name) && (d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable) {
+		if d.Object == KindSecret+"/"+v1alpha1.AdminSecret(s.Cluster.Name) && (d.Kind == drift.Missing || d.Kind == drift.Unusable) {
 			return &d
 		}
 	}
@@ -74,8 +74,8 @@ func Blind(s ops.State) *kube.Difference {
 
 // passwordOf is the user whose password a difference is about the loss of; ""
 // if it is about something else.
-func passwordOf(s ops.State, d kube.Difference) string {
-	if d.Kind != kube.DifferenceMissing && d.Kind != kube.DifferenceUnusable {
+func passwordOf(s ops.State, d drift.Difference) string {
+	if d.Kind != drift.Missing && d.Kind != drift.Unusable {
 		return ""
 	}
 	for _, user := range s.Cluster.PasswordUsers() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -29,7 +29,7 @@ func TestLostLogin(t *testing.T) {
 	if !recovers(s) {
 		t.Error("members that do not answer are to be recovered")
 	}
-	s.Kube.Differences = []kube.Difference{{Object: "secret/db-admin-tls", Kind: kube.DifferenceMissing}}
+	s.Kube.Differences = []drift.Difference{{Object: "secret/db-admin-tls", Kind: drift.Missing}}
 	if recovers(s) {
 		t.Error("recover is suggested, though nobody could ask the members")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -124,8 +124,8 @@ func (e Evidence) Losses(method v1alpha1.RecoveryMethod) (lost, kept []string) {
 
 // Unreachable are the members whose pod nobody can see gone, for their node
 // does not answer and nobody said that it is dead.
-func Unreachable(s ops.State, dead []string) []kube.Member {
-	var out []kube.Member
+func Unreachable(s ops.State, dead []string) []observe.Member {
+	var out []observe.Member
 	for _, m := range s.Kube.Members {
 		if OnLostNode(s, m) && !slices.Contains(dead, m.Name) {
 			out = append(out, m)
@@ -135,6 +135,6 @@ func Unreachable(s ops.State, dead []string) []kube.Member {
 }
 
 // OnLostNode reports whether the pod of a member is on a node that does not answer.
-func OnLostNode(s ops.State, m kube.Member) bool {
-	return m.Pod.Exists && m.Pod.Problem != nil && m.Pod.Problem.Kind == kube.ProblemNode
+func OnLostNode(s ops.State, m observe.Member) bool {
+	return m.Pod.Exists && m.Pod.Problem != nil && m.Pod.Problem.Kind == observe.ProblemNode
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -21,7 +21,7 @@ func TestExpiryIsTold(t *testing.T) {
 	ca := func(s *ops.State, at time.Time) {
 		a := opstest.OldCA()
 		a.NotAfter = at
-		s.Kube.Administrator.Trusts = []kube.Authority{a}
+		s.Kube.Administrator.Trusts = []pki.Authority{a}
 	}
 	member := func(s *ops.State, at time.Time) {
 		shown := *s.View.Members[1].Certificate

@@ -9,7 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -111,7 +111,7 @@ func Scheduled(s ops.State) *Schedule {
 		return out
 	case !have.Running && have.LastBegun.After(last):
 		return tell("Failed", "the scheduled backup of %s failed: kubectl logs -l %s=%s,%s=%s shows why", stamped(have.LastBegun),
-			v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, kube.PurposeBackup)
+			v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, workload.PurposeBackup)
 	case missed.Add(ScheduleGrace).Before(s.Now):
 		return tell("Overdue", "a backup was due at %s and was not taken", stamped(missed))
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -138,7 +138,7 @@ func (a *assessment) members() {
 			continue
 		}
 		if p := firstProblem(facts.Pod.Problem, facts.Volume.Problem); p != nil {
-			if p.Kind == kube.ProblemNode && a.e.Health(a.s.View, name) == nil {
+			if p.Kind == observe.ProblemNode && a.e.Health(a.s.View, name) == nil {
 				// Kubernetes lost sight of the node. The member says itself how it is.
 				a.unseen = append(a.unseen, facts.Pod.Node)
 			} else {
@@ -250,7 +250,7 @@ func (a *assessment) margin() string {
 	}
 }
 
-func firstProblem(problems ...*kube.Problem) *kube.Problem {
+func firstProblem(problems ...*observe.Problem) *observe.Problem {
 	for _, p := range problems {
 		if p != nil {
 			return p

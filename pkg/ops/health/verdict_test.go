@@ -11,7 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -56,8 +56,8 @@ func wellState() ops.State {
 		}
 		s.View.Members = append(s.View.Members, engine.Member{Name: name, Reachable: true, Role: role, DataBytes: 1 << 20})
 		s.View.Roster = append(s.View.Roster, engine.Registered{Name: name, Voter: true, Started: true})
-		s.Kube.Members = append(s.Kube.Members, kube.Member{Name: name, Workload: kube.Workload{Exists: true, Token: "t"},
-			Volume: kube.Volume{Exists: true, Token: "t", Capacity: resource.MustParse("1Gi")}})
+		s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name, Workload: observe.Workload{Exists: true, Token: "t"},
+			Volume: observe.Volume{Exists: true, Token: "t", Capacity: resource.MustParse("1Gi")}})
 	}
 	return s
 }
@@ -76,11 +76,11 @@ func TestAssess(t *testing.T) {
 		{name: "one member down", change: func(s *ops.State) { s.View.Members[2].Reachable = false },
 			level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated", problem: "db-3 does not answer", next: "kubectl dbop logs db"},
 		{name: "a member answers from a silent node", change: func(s *ops.State) {
-			s.Kube.Members[2].Pod = kube.Pod{Node: "n3", Problem: &kube.Problem{Kind: kube.ProblemNode, Message: "n3 is not ready"}}
+			s.Kube.Members[2].Pod = observe.Pod{Node: "n3", Problem: &observe.Problem{Kind: observe.ProblemNode, Message: "n3 is not ready"}}
 		}, level: Degraded, headline: "3 of 3 members are healthy, 1 more failure is tolerated", problem: "n3 is not ready", next: "kubectl describe node n3"},
 		{name: "a member is silent with its node", change: func(s *ops.State) {
 			s.View.Members[2].Reachable = false
-			s.Kube.Members[2].Pod = kube.Pod{Node: "n3", Problem: &kube.Problem{Kind: kube.ProblemNode, Message: "n3 is not ready"}}
+			s.Kube.Members[2].Pod = observe.Pod{Node: "n3", Problem: &observe.Problem{Kind: observe.ProblemNode, Message: "n3 is not ready"}}
 		}, level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated", problem: "n3 is not ready", next: "kubectl dbop logs db"},
 		{name: "no quorum", change: func(s *ops.State) {
 			s.View.Quorum, s.View.Roster = false, nil
@@ -93,23 +93,23 @@ func TestAssess(t *testing.T) {
 		}, level: Down, headline: "has not formed yet", next: "kubectl dbop resume db"},
 		{name: "nothing exists yet", change: func(s *ops.State) {
 			s.Cluster.Status.Formation = &v1alpha1.Formation{Token: "t", Members: []string{"db-1", "db-2", "db-3"}}
-			s.Kube, s.View = kube.Facts{}, engine.View{}
+			s.Kube, s.View = observe.Facts{}, engine.View{}
 		}, level: Down, headline: "0 of 3 members are up"},
 		{name: "split", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c1", "c2"} }, level: Down, headline: "do not form one cluster", problem: "c1, c2"},
 		{name: "another identity", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c9"} }, level: Down, headline: "do not form one cluster", problem: "cluster ID c9, but c1 was recorded"},
 		{name: "foreign objects", change: func(s *ops.State) { s.Kube.Foreign = []string{"service/db"} }, level: Degraded, headline: "3 of 3", problem: "service/db"},
 		{name: "pod problem", change: func(s *ops.State) {
 			s.Kube.Members[1].Pod.Exists = true
-			s.Kube.Members[1].Pod.Problem = &kube.Problem{Kind: kube.ProblemImage, Message: "no such image"}
+			s.Kube.Members[1].Pod.Problem = &observe.Problem{Kind: observe.ProblemImage, Message: "no such image"}
 		}, level: Degraded, headline: "2 of 3", problem: "db-2: ImagePull: no such image", next: "kubectl describe pod db-2-0"},
 		{name: "no pod to describe", change: func(s *ops.State) {
-			s.Kube.Members[1].Pod, s.View.Members[1] = kube.Pod{}, engine.Member{Name: "db-2", Problem: "silent"}
+			s.Kube.Members[1].Pod, s.View.Members[1] = observe.Pod{}, engine.Member{Name: "db-2", Problem: "silent"}
 		}, level: Degraded, headline: "2 of 3", next: "kubectl describe statefulset db-2"},
 		{name: "down", change: func(s *ops.State) { s.View.Quorum = false }, level: Down, headline: "does not serve",
 			next: "kubectl dbop diagnose db\nkubectl dbop recover db"},
 		{name: "volume gone", change: func(s *ops.State) {
-			s.Kube.Members[1].Volume = kube.Volume{}
-			s.Kube.Members[1].Pod.Problem = &kube.Problem{Kind: kube.ProblemUnschedulable, Message: "claim not found"}
+			s.Kube.Members[1].Volume = observe.Volume{}
+			s.Kube.Members[1].Pod.Problem = &observe.Problem{Kind: observe.ProblemUnschedulable, Message: "claim not found"}
 		}, level: Degraded, headline: "2 of 3", problem: "db-2: its volume is gone", next: "kubectl dbop member replace db db-2"},
 		{name: "alarm against nobody", change: func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }, level: Degraded, headline: "3 of 3", problem: "CORRUPT is raised for no member in particular"},
 		{name: "alarm", change: func(s *ops.State) { s.View.Members[0].Alarms = []string{"NOSPACE"} }, level: Degraded, headline: "3 of 3", problem: "db-1 raises NOSPACE"},

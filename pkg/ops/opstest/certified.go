@@ -5,34 +5,34 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // OldCA is the authority of Certified.
-func OldCA() kube.Authority {
-	return kube.Authority{Fingerprint: "ca-old", Subject: "CN=shop/db", NotAfter: Now().Add(5 * 365 * 24 * time.Hour)}
+func OldCA() pki.Authority {
+	return pki.Authority{Fingerprint: "ca-old", Subject: "CN=shop/db", NotAfter: Now().Add(5 * 365 * 24 * time.Hour)}
 }
 
 // NewCA is the authority that follows OldCA.
-func NewCA() kube.Authority {
-	return kube.Authority{Fingerprint: "ca-new", Subject: "CN=shop/db #2", NotAfter: Now().Add(9 * 365 * 24 * time.Hour)}
+func NewCA() pki.Authority {
+	return pki.Authority{Fingerprint: "ca-new", Subject: "CN=shop/db #2", NotAfter: Now().Add(9 * 365 * 24 * time.Hour)}
 }
 
 // Certified is a healthy cluster with certificates that are in use.
 func Certified(members int) ops.State {
 	s := Well(members)
-	s.Kube.Trust = &kube.Trust{Current: OldCA()}
-	leaf := func(secret string, use kube.CertificateUse, member string) {
-		s.Kube.Leaves = append(s.Kube.Leaves, kube.Certificate{Secret: secret, Use: use, Member: member, Fingerprint: "old-" + secret,
+	s.Kube.Trust = &pki.Trust{Current: OldCA()}
+	leaf := func(secret string, use pki.CertificateUse, member string) {
+		s.Kube.Leaves = append(s.Kube.Leaves, pki.Certificate{Secret: secret, Use: use, Member: member, Fingerprint: "old-" + secret,
 			Signer: "ca-old", Trusts: s.Kube.Trust.Bundle(), NotAfter: Now().Add(200 * 24 * time.Hour)})
 	}
 	for i, m := range s.View.Members {
-		leaf(m.Name+"-tls", kube.UseMember, m.Name)
+		leaf(m.Name+"-tls", pki.UseMember, m.Name)
 		s.View.Members[i].Certificate = &engine.Presented{Fingerprint: "old-" + m.Name + "-tls", NotAfter: Now().Add(200 * 24 * time.Hour), Accepts: []string{OldCA().Subject}}
 	}
-	leaf("db-admin-tls", kube.UseAdmin, "")
-	leaf("db-client-tls", kube.UseClient, "")
+	leaf("db-admin-tls", pki.UseAdmin, "")
+	leaf("db-client-tls", pki.UseClient, "")
 	admin, _ := s.Kube.Leaf("db-admin-tls")
 	s.Kube.Administrator = &admin
 	return s
@@ -49,11 +49,11 @@ func Rotation(r v1alpha1.Rotation, members int) ops.State {
 // Trusting is the state between the halves.
 func Trusting(s *ops.State) {
 	next := NewCA()
-	s.Kube.Trust = &kube.Trust{Current: OldCA(), Next: &next}
+	s.Kube.Trust = &pki.Trust{Current: OldCA(), Next: &next}
 	for i := range s.Kube.Leaves {
 		l := &s.Kube.Leaves[i]
 		l.Trusts = s.Kube.Trust.Bundle()
-		if l.Use != kube.UseMember {
+		if l.Use != pki.UseMember {
 			l.Signer = next.Fingerprint
 		}
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -38,8 +40,8 @@ func NewBench(t *testing.T) *Bench {
 
 func (b *Bench) Client() *kube.Client { return kube.Wrap(b.Server.API, kube.Options{}) }
 
-func (b *Bench) Store() kube.Store {
-	return kube.NewConfigMapStore(kube.Wrap(b.Server.Raw, kube.Options{}))
+func (b *Bench) Store() store.Store {
+	return store.NewConfigMaps(kube.Wrap(b.Server.Raw, kube.Options{}))
 }
 
 // Founded stores the cluster; it has formed unless the id is "".
@@ -125,7 +127,7 @@ type tunnels struct {
 	At map[string]string
 }
 
-func (t *tunnels) Open(_ context.Context, _, pod string) (kube.Tunnel, error) {
+func (t *tunnels) Open(_ context.Context, _, pod string) (dial.Tunnel, error) {
 	return &tunnel{of: t, pod: pod}, nil
 }
 

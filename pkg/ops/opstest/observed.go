@@ -5,7 +5,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -29,20 +29,20 @@ func OneDiffers(s *ops.State) { s.View.Members[1].Auth = engine.AuthOff }
 
 // Vanish takes a member's volume and pod, and leaves its workload.
 func Vanish(s *ops.State, name string) {
-	Down(s, name, kube.ProblemUnschedulable, time.Minute)
-	s.Kube.Members[s.MemberIndex(name)].Volume = kube.Volume{}
+	Down(s, name, observe.ProblemUnschedulable, time.Minute)
+	s.Kube.Members[s.MemberIndex(name)].Volume = observe.Volume{}
 }
 
 // Podless takes a member's pod and nothing else.
 func Podless(s *ops.State, name string) {
 	Down(s, name, "", 0)
-	s.Kube.Members[s.MemberIndex(name)].Pod = kube.Pod{}
+	s.Kube.Members[s.MemberIndex(name)].Pod = observe.Pod{}
 }
 
 // Without takes a member's volume away.
 func Without(s *ops.State, member string) {
-	Down(s, member, kube.ProblemVolume, time.Minute)
-	s.Kube.Members[s.MemberIndex(member)].Volume = kube.Volume{}
+	Down(s, member, observe.ProblemVolume, time.Minute)
+	s.Kube.Members[s.MemberIndex(member)].Volume = observe.Volume{}
 }
 
 // Now is the time of every state.
@@ -89,9 +89,9 @@ func Well(members int) ops.State {
 
 // Join adds a member that runs and is registered.
 func Join(s *ops.State, name string, voter bool) {
-	s.Kube.Members = append(s.Kube.Members, kube.Member{Name: name, Volume: kube.Volume{Exists: true, Bound: true, Token: "t"},
-		Workload: kube.Workload{Exists: true, Version: s.Cluster.Spec.Version, Token: "t"},
-		Pod:      kube.Pod{Exists: true, Running: true, Ready: true, Version: s.Cluster.Spec.Version}})
+	s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name, Volume: observe.Volume{Exists: true, Bound: true, Token: "t"},
+		Workload: observe.Workload{Exists: true, Version: s.Cluster.Spec.Version, Token: "t"},
+		Pod:      observe.Pod{Exists: true, Running: true, Ready: true, Version: s.Cluster.Spec.Version}})
 	role := engine.RoleFollower
 	if !voter {
 		role = engine.RoleLearner
@@ -102,7 +102,7 @@ func Join(s *ops.State, name string, voter bool) {
 }
 
 // Down makes a member unreachable, with a problem that began so long ago.
-func Down(s *ops.State, name string, kind kube.ProblemKind, ago time.Duration) {
+func Down(s *ops.State, name string, kind observe.ProblemKind, ago time.Duration) {
 	for i := range s.View.Members {
 		if m := &s.View.Members[i]; m.Name == name {
 			*m = engine.Member{Name: name, Role: engine.RoleUnknown}
@@ -111,7 +111,7 @@ func Down(s *ops.State, name string, kind kube.ProblemKind, ago time.Duration) {
 	pod := &s.Kube.Members[s.MemberIndex(name)].Pod
 	pod.Running, pod.Ready = false, false
 	if kind != "" {
-		pod.Problem = &kube.Problem{Kind: kind, Message: "as the cluster says", Since: s.Now.Add(-ago)}
+		pod.Problem = &observe.Problem{Kind: kind, Message: "as the cluster says", Since: s.Now.Add(-ago)}
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -46,7 +48,7 @@ func Rendered(change func(*ops.State)) ops.State {
 
 // Overtaken is a store where somebody else pauses first.
 type Overtaken struct {
-	kube.Store
+	store.Store
 	done bool
 }
 
@@ -118,19 +120,19 @@ func IDs(p ops.Plan) []string {
 }
 
 // Differs adds differences to a state.
-func Differs(s ops.State, all ...kube.Difference) ops.State {
+func Differs(s ops.State, all ...drift.Difference) ops.State {
 	s.Kube.Differences = all
 	return s
 }
 
 // Gone is the difference of an object that does not exist.
-func Gone(object, member string) kube.Difference {
-	return kube.Difference{Object: object, Member: member, Kind: kube.DifferenceMissing}
+func Gone(object, member string) drift.Difference {
+	return drift.Difference{Object: object, Member: member, Kind: drift.Missing}
 }
 
 // Edited is the difference of an object of which a field was changed.
-func Edited(object, member, field string) kube.Difference {
-	return kube.Difference{Object: object, Member: member, Kind: kube.DifferenceEdited, Field: field, Want: "good", Have: "bad", By: "kubectl-edit", Since: Now()}
+func Edited(object, member, field string) drift.Difference {
+	return drift.Difference{Object: object, Member: member, Kind: drift.Edited, Field: field, Want: "good", Have: "bad", By: "kubectl-edit", Since: Now()}
 }
 
 const Image = "spec.template.spec.containers[db].image"
@@ -146,6 +148,6 @@ func ScheduleParts() []string { return []string{"ServiceAccount", "Role", "RoleB
 // Timed is a cluster whose schedule is carried out since a day.
 func Timed(s ops.State) ops.State {
 	s.Cluster.Spec.Backup = Nightly()
-	s.Kube.Schedule = &kube.Schedule{Present: ScheduleParts(), Policy: Nightly(), Image: "tool:1", Since: s.Now.Add(-24 * time.Hour)}
+	s.Kube.Schedule = &workload.Schedule{Present: ScheduleParts(), Policy: Nightly(), Image: "tool:1", Since: s.Now.Add(-24 * time.Hour)}
 	return s
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -103,7 +103,7 @@ func TestClearAlarms(t *testing.T) {
 		want   []string
 		block  string
 	}{
-		"none stands, and a member is down": {change: []func(*ops.State){func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemCrashing, 0) }}},
+		"none stands, and a member is down": {change: []func(*ops.State){func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, 0) }}},
 		"none stands":                       {},
 		"full of history: the leader last, disarmed after that, proved at last": {change: []func(*ops.State){full}, want: all},
 		"there is room already": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 800, 800) }}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
@@ -132,7 +132,7 @@ func TestClearAlarms(t *testing.T) {
 		"damage of one that is no more": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }},
 			want: []string{"compare-members", "disarm-alarms/CORRUPT", "prove-write"}},
 		"damage before space":        {change: []func(*ops.State){full, damaged}, want: append([]string{"compare-members", "disarm-alarms/CORRUPT"}, all...)},
-		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemCrashing, crashPatience*2) }}, block: "db-3 does not answer"},
+		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, crashPatience*2) }}, block: "db-3 does not answer"},
 		"no majority":                {change: []func(*ops.State){full, func(s *ops.State) { opstest.NoQuorum(s) }}, block: "no quorum"},
 		"an alarm that nobody knows": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "NEW", engine.CauseUnknown, "db-1") }}, block: "what NEW"},
 	} {

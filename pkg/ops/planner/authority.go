@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -50,7 +50,7 @@ func (p Planner) aim() signing {
 // does not trust: first everybody trusts both, then clients hold certificates
 // of the new one, then members do, and only then the old one is dropped. Where
 // it stands is seen in the secrets and at the members, so a repeat goes on.
-func (p Planner) rotateAuthority(trust kube.Trust) *ops.Decision {
+func (p Planner) rotateAuthority(trust pki.Trust) *ops.Decision {
 	over := trust.Current.Fingerprint != p.S.Operation.Spec.Authority
 	switch aim := p.aim(); {
 	case !over && p.over(trust.Current.NotAfter):
@@ -72,7 +72,7 @@ func (p Planner) rotateAuthority(trust kube.Trust) *ops.Decision {
 
 // trustBoth is the first half, and, if the new authority is to take over, the
 // second up to that moment.
-func (p Planner) trustBoth(trust kube.Trust, aim signing) *ops.Decision {
+func (p Planner) trustBoth(trust pki.Trust, aim signing) *ops.Decision {
 	if trust.Next == nil {
 		return p.begin()
 	}
@@ -94,7 +94,7 @@ func (p Planner) trustBoth(trust kube.Trust, aim signing) *ops.Decision {
 	return p.promote(trust, "from here on clients that did not read their secret again are turned away")
 }
 
-func (p Planner) promote(trust kube.Trust, reason string) *ops.Decision {
+func (p Planner) promote(trust pki.Trust, reason string) *ops.Decision {
 	return do(ops.Step{ID: "promote-authority", Action: ops.ActionPromoteCA, Risk: ops.RiskIrreversible, Deadline: StepDeadline,
 		Title: "Let the new authority take over: " + trust.Next.Subject, Reason: reason, Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
 }
@@ -135,7 +135,7 @@ func (p Planner) addAuthority() *ops.Decision {
 
 // withdraw is the way back: what the new authority signed is signed by the old
 // one again, and only then nobody trusts the new one any more.
-func (p Planner) withdraw(trust kube.Trust) *ops.Decision {
+func (p Planner) withdraw(trust pki.Trust) *ops.Decision {
 	if trust.Next != nil {
 		if d := p.renewMembers(true, signedByOther(trust.Current), false); d != nil {
 			return d
@@ -150,7 +150,7 @@ func (p Planner) withdraw(trust kube.Trust) *ops.Decision {
 }
 
 // dropOld leaves the one authority that signs, everywhere.
-func (p Planner) dropOld(trust kube.Trust) *ops.Decision {
+func (p Planner) dropOld(trust pki.Trust) *ops.Decision {
 	if d := p.resign(trust); d != nil {
 		return d
 	}
@@ -164,8 +164,8 @@ func (p Planner) dropOld(trust kube.Trust) *ops.Decision {
 }
 
 // signedByOther makes due what the given authority did not sign.
-func signedByOther(a kube.Authority) func(kube.Certificate, bool) bool {
-	return func(l kube.Certificate, exists bool) bool {
+func signedByOther(a pki.Authority) func(pki.Certificate, bool) bool {
+	return func(l pki.Certificate, exists bool) bool {
 		return !exists || l.Problem != "" || l.Signer != a.Fingerprint
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
@@ -51,7 +51,7 @@ func (p Planner) certificates() *ops.Decision {
 // agrees, a member must serve its new one before the next gets its; without
 // one there is nothing to lose, and nobody serves before all have theirs.
 func (p Planner) renewLeaves() *ops.Decision {
-	due := func(l kube.Certificate, exists bool) bool {
+	due := func(l pki.Certificate, exists bool) bool {
 		old := p.S.Operation.Spec.Certificates[l.Secret]
 		return !exists || l.Problem != "" || l.Fingerprint == old
 	}
@@ -74,7 +74,7 @@ func (p Planner) renewLeaves() *ops.Decision {
 }
 
 // renewUsers issues the certificates of the administrator and of applications.
-func (p Planner) renewUsers(due func(kube.Certificate, bool) bool, next bool) *ops.Decision {
+func (p Planner) renewUsers(due func(pki.Certificate, bool) bool, next bool) *ops.Decision {
 	c := p.S.Cluster.Name
 	for _, secret := range []string{v1alpha1.AdminSecret(c), v1alpha1.ClientSecret(c)} {
 		if l, ok := p.S.Kube.Leaf(secret); due(l, ok) {
@@ -85,7 +85,7 @@ func (p Planner) renewUsers(due func(kube.Certificate, bool) bool, next bool) *o
 }
 
 // renewMembers issues members' certificates, and, if told to wait, sees each served.
-func (p Planner) renewMembers(wait bool, due func(kube.Certificate, bool) bool, next bool) *ops.Decision {
+func (p Planner) renewMembers(wait bool, due func(pki.Certificate, bool) bool, next bool) *ops.Decision {
 	for _, member := range p.certified() {
 		secret := v1alpha1.MemberSecret(member)
 		l, ok := p.S.Kube.Leaf(secret)
@@ -112,7 +112,7 @@ func (p Planner) certified() []string {
 
 // serves reports whether a member shows that certificate. One whose pod does
 // not run, or that does not answer for another reason, reads it when it can.
-func (p Planner) serves(member string, l kube.Certificate) bool {
+func (p Planner) serves(member string, l pki.Certificate) bool {
 	if pod := p.S.Kube.Member(member).Pod; !pod.Running || pod.Terminating {
 		return true
 	}
@@ -133,12 +133,12 @@ func (p Planner) renew(secret, member string, next bool, reason string) *ops.Dec
 }
 
 // SameAuthorities compares bundles, whatever their order.
-func SameAuthorities(a, b []kube.Authority) bool {
+func SameAuthorities(a, b []pki.Authority) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for _, x := range a {
-		if !slices.ContainsFunc(b, func(y kube.Authority) bool { return x.Fingerprint == y.Fingerprint }) {
+		if !slices.ContainsFunc(b, func(y pki.Authority) bool { return x.Fingerprint == y.Fingerprint }) {
 			return false
 		}
 	}
@@ -146,7 +146,7 @@ func SameAuthorities(a, b []kube.Authority) bool {
 }
 
 // distribute gives every certificate's secret the bundle that all are to trust.
-func (p Planner) distribute(trust kube.Trust, title string) *ops.Decision {
+func (p Planner) distribute(trust pki.Trust, title string) *ops.Decision {
 	var behind, touches []string
 	for _, l := range p.S.Kube.Leaves {
 		if !SameAuthorities(l.Trusts, trust.Bundle()) {
@@ -165,7 +165,7 @@ func (p Planner) distribute(trust kube.Trust, title string) *ops.Decision {
 // one by one, the leader last; between two of them all must be healthy. Who
 // all are is known of a majority only: without one nobody would be left to
 // restart, and the next step would follow too early.
-func (p Planner) loaded(trust kube.Trust) *ops.Decision {
+func (p Planner) loaded(trust pki.Trust) *ops.Decision {
 	if d := p.quorumFirst(); d != nil {
 		return d
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -54,7 +54,7 @@ func TestRotateLeaves(t *testing.T) {
 		}), want: all[4:]},
 		"the next waits until one is served": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) {
 			for i := range s.Kube.Leaves {
-				if l := &s.Kube.Leaves[i]; l.Use != kube.UseMember || l.Member == "db-1" {
+				if l := &s.Kube.Leaves[i]; l.Use != pki.UseMember || l.Member == "db-1" {
 					l.Fingerprint = "new"
 				}
 			}
@@ -75,7 +75,7 @@ func TestRotateLeaves(t *testing.T) {
 		}), want: all},
 		"clients keep the new authority's between the halves": {state: rotating(t, v1alpha1.RotateLeaves, 1, opstest.Trusting),
 			want: []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls"}},
-		"no authority": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) { s.Kube.Trust = &kube.Trust{Problem: "secret db-ca is gone"} }), block: "secret db-ca is gone"},
+		"no authority": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) { s.Kube.Trust = &pki.Trust{Problem: "secret db-ca is gone"} }), block: "secret db-ca is gone"},
 		"plain text": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) { s.Cluster.Spec.TLS.Disabled = true }),
 			block: "db is served in plain text: there are no certificates"},
 		"stepping back issues no more": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
@@ -168,10 +168,10 @@ func TestFoundingJudgesThePersonsAuthority(t *testing.T) {
 	t.Parallel()
 	s := opstest.Wanted(3)
 	s.Cluster.Spec.TLS.CASecret = "mine"
-	s.Kube.Trust = &kube.Trust{GivenProblem: "secret shop/mine: certificate and key do not match"}
+	s.Kube.Trust = &pki.Trust{GivenProblem: "secret shop/mine: certificate and key do not match"}
 	judge(t, opstest.Stub{}, s, nil, "secret shop/mine: certificate and key do not match")
 	given := opstest.OldCA()
-	s.Kube.Trust = &kube.Trust{Given: &given}
+	s.Kube.Trust = &pki.Trust{Given: &given}
 	if d := Decide(opstest.Stub{}, s); decision(d) != "create-certificates" {
 		t.Errorf("%+v", d)
 	}
@@ -198,7 +198,7 @@ func TestRotationWaitsForQuorum(t *testing.T) {
 		}), "wait/quorum"},
 		{"before the new authority takes over", lost(v1alpha1.RotateFinish, opstest.Trusting), "wait/quorum"},
 		{"before it is over", lost(v1alpha1.RotateFinish, func(s *ops.State) {
-			s.Kube.Trust = &kube.Trust{Current: opstest.OldCA()}
+			s.Kube.Trust = &pki.Trust{Current: opstest.OldCA()}
 			s.Operation.Spec.Authority = "one before"
 		}), "wait/quorum"},
 	})

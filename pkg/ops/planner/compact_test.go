@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -43,7 +43,7 @@ func TestCompact(t *testing.T) {
 		"nothing to drop":           {},
 		"done already":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Facts = map[string]string{v1alpha1.FactCompacted: "42"} }},
 		"stepped back":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }},
-		"a member that is down":     {before: 42, change: func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemCrashing, crashPatience*2) }, want: []string{"compact-history"}},
+		"a member that is down":     {before: 42, change: func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, crashPatience*2) }, want: []string{"compact-history"}},
 		"nobody to ask":             {before: 42, change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 		"nobody to ask for nothing": {change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 	} {

@@ -2,7 +2,7 @@ package planner
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -35,7 +35,7 @@ func (p Planner) correction(founders []string) *ops.Decision {
 
 // outdated reports whether a member's workload or pod was rendered from
 // something else than the cluster wants now.
-func outdated(s ops.State, m kube.Member) bool {
+func outdated(s ops.State, m observe.Member) bool {
 	differs := func(rendering string) bool { return rendering != "" && s.Rendering != "" && rendering != s.Rendering }
 	return s.Ours(m) && !m.Workload.Terminating && (differs(m.Workload.Rendering) || !m.Pod.Terminating && differs(m.Pod.Rendering))
 }
@@ -44,5 +44,5 @@ func outdated(s ops.State, m kube.Member) bool {
 func corrected(s *ops.State, name, settings string) {
 	m := &s.Kube.Members[s.MemberIndex(name)]
 	m.Workload.Rendering, m.Workload.Settings, m.Workload.Version = s.Rendering, settings, s.Cluster.Spec.Version
-	m.Pod = kube.Pod{}
+	m.Pod = observe.Pod{}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -21,7 +21,7 @@ func TestCorrection(t *testing.T) {
 				AddMember(&s, n, true)
 				m := &s.Kube.Members[s.MemberIndex(n)]
 				m.Workload.Rendering = "corrected"
-				m.Pod = kube.Pod{Exists: true, Rendering: "corrected"}
+				m.Pod = observe.Pod{Exists: true, Rendering: "corrected"}
 			}
 			change(&s)
 			return s
@@ -37,7 +37,7 @@ func TestCorrection(t *testing.T) {
 		{"the pull of the former image failed for long", stalled(func(s *ops.State) {
 			m := &s.Kube.Members[0]
 			m.Workload.Rendering, m.Pod.Rendering = "former", "former"
-			m.Pod.Problem = &kube.Problem{Kind: kube.ProblemImage, Since: s.Now.Add(-time.Hour)}
+			m.Pod.Problem = &observe.Problem{Kind: observe.ProblemImage, Since: s.Now.Add(-time.Hour)}
 		}), "correct-member/db-1"},
 		{"nothing can be rendered", stalled(func(s *ops.State) { s.Rendering = "" }), "wait/formed"},
 		{"a restore in place", stalled(func(s *ops.State) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -183,7 +183,7 @@ func (p Planner) lost(member string) bool {
 	if !m.Volume.Exists {
 		return true
 	}
-	return m.Pod.Problem != nil && (m.Pod.Problem.Kind == kube.ProblemCrashing || m.Pod.Problem.Kind == kube.ProblemNode)
+	return m.Pod.Problem != nil && (m.Pod.Problem.Kind == observe.ProblemCrashing || m.Pod.Problem.Kind == observe.ProblemNode)
 }
 
 // fresh reports whether the operation in flight has done nothing yet, so that

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -96,7 +96,7 @@ func TestDecideRestoreInPlace(t *testing.T) {
 		{"starts what is loaded", restore(func(s *ops.State) {
 			begun(s)
 			s.Cluster.Status.Formation.Loaded = true
-			s.Kube.Members = append(s.Kube.Members, kube.Member{Name: "db-4", Volume: kube.Volume{Exists: true, Token: "epoch-db.op"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "epoch-db.op"}})
 		}), "start-members/db-4"},
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -31,18 +31,18 @@ func TestDecideJoining(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"registers a learner", sized(v1alpha1.VerbScale, 5, func(*ops.State) {}), "register-member/db-4"},
 		{"skips a name that a kept volume bears", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
-			s.Kube.Members = append(s.Kube.Members, kube.Member{Name: "db-4", Volume: kube.Volume{Exists: true, Token: "old"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "old"}})
 		}), "register-member/db-5"},
 		{"starts what is registered", sized(v1alpha1.VerbScale, 5, learner), "start-members/db-4"},
 		{"a volume without a workload", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 			learner(s)
-			s.Kube.Members = append(s.Kube.Members, kube.Member{Name: "db-4", Volume: kube.Volume{Exists: true, Token: "t"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "t"}})
 		}), "start-members/db-4"},
 		{"waits for its pod", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { learner(s); AddMember(s, "db-4", false) }), "wait/joined"},
 		{"names what keeps it", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 			learner(s)
 			AddMember(s, "db-4", false)
-			opstest.Down(s, "db-4", kube.ProblemUnschedulable, time.Minute)
+			opstest.Down(s, "db-4", observe.ProblemUnschedulable, time.Minute)
 		}), "blocked NeedsHuman Unschedulable"},
 		{"waits until it announced itself", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 			opstest.Join(s, "db-4", false)
@@ -86,10 +86,10 @@ func TestDecideLeaving(t *testing.T) {
 		{"retires what is not listed any more", sized(v1alpha1.VerbScale, 2, gone("db-3")), "retire-member/db-3"},
 		{"retires what is left: a volume", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {
 			gone("db-3")(s)
-			s.Kube.Members[2].Workload, s.Kube.Members[2].Pod = kube.Workload{}, kube.Pod{}
+			s.Kube.Members[2].Workload, s.Kube.Members[2].Pod = observe.Workload{}, observe.Pod{}
 		}), "retire-member/db-3"},
 		{"never a volume of another epoch", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
-			s.Kube.Members = append(s.Kube.Members, kube.Member{Name: "db-7", Volume: kube.Volume{Exists: true, Token: "old"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-7", Volume: observe.Volume{Exists: true, Token: "old"}})
 		}), "done"},
 		{"never without quorum", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { gone("db-3")(s); opstest.NoQuorum(s) }), "wait/quorum"},
 		{"the unhealthy one goes first", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }), "deregister-member/db-2"},

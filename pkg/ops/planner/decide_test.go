@@ -9,7 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -66,12 +66,12 @@ func TestDecideAtRest(t *testing.T) {
 		{"a voter is down", func() ops.State { s := opstest.Well(3); opstest.Down(&s, "db-3", "", 0); return s }, "wait/healthy"},
 		{"a voter is stuck for long", func() ops.State {
 			s := opstest.Well(3)
-			opstest.Down(&s, "db-3", kube.ProblemImage, time.Minute)
+			opstest.Down(&s, "db-3", observe.ProblemImage, time.Minute)
 			return s
 		}, "blocked NeedsHuman ImagePull"},
 		{"a lost voter does not bar the way to its replacement", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbRemoveMember), false)
-			opstest.Down(&s, "db-3", kube.ProblemCrashing, time.Hour)
+			opstest.Down(&s, "db-3", observe.ProblemCrashing, time.Hour)
 			return s
 		}, "done"},
 		{"a voter lost its volume", func() ops.State { s := opstest.Well(3); opstest.Vanish(&s, "db-3"); return s }, "blocked NeedsHuman lost"},
@@ -118,7 +118,7 @@ func TestDecideAtRest(t *testing.T) {
 		}, "blocked NeedsHuman lost"},
 		{"a voter is stuck for a moment", func() ops.State {
 			s := opstest.Well(3)
-			opstest.Down(&s, "db-3", kube.ProblemImage, time.Second)
+			opstest.Down(&s, "db-3", observe.ProblemImage, time.Second)
 			return s
 		}, "wait/healthy"},
 	})
@@ -150,7 +150,7 @@ func TestDecideFounding(t *testing.T) {
 			AddMember(s, "db-1", true)
 			AddMember(s, "db-2", true)
 			AddMember(s, "db-3", true)
-			s.Kube.Members[1].Workload = kube.Workload{}
+			s.Kube.Members[1].Workload = observe.Workload{}
 		}), "start-members/db-2"},
 		{"all started, none answers", half(func(s *ops.State) {
 			AddMember(s, "db-1", true)
@@ -158,7 +158,7 @@ func TestDecideFounding(t *testing.T) {
 			AddMember(s, "db-3", true)
 		}), "wait/formed"},
 		{"two of three serve", half(func(s *ops.State) { started(s); opstest.Down(s, "db-3", "", 0) }), "wait/formed"},
-		{"an image that can't be pulled", half(func(s *ops.State) { started(s); opstest.Down(s, "db-3", kube.ProblemImage, time.Minute) }), "blocked NeedsHuman ImagePull"},
+		{"an image that can't be pulled", half(func(s *ops.State) { started(s); opstest.Down(s, "db-3", observe.ProblemImage, time.Minute) }), "blocked NeedsHuman ImagePull"},
 		{"all serve", half(started), "record-formation"},
 		{"recorded, not sealed", half(func(s *ops.State) { started(s); s.Cluster.Status.Formation.ClusterID = "id" }), "seal-members"},
 		{"secrets of an earlier cluster", half(func(s *ops.State) { s.Kube.Remains = []string{"secret/db-ca"} }), "delete-remains"},
@@ -167,7 +167,7 @@ func TestDecideFounding(t *testing.T) {
 		{"secrets of a stopped cluster whose record is lost", half(func(s *ops.State) {
 			s.Kube.Remains = []string{"secret/db-ca"}
 			AddMember(s, "db-2", true)
-			s.Kube.Members[0].Volume.Token, s.Kube.Members[0].Workload = "old", kube.Workload{}
+			s.Kube.Members[0].Volume.Token, s.Kube.Members[0].Workload = "old", observe.Workload{}
 		}), "blocked Refused stale-volume"},
 		{"a volume of an earlier life", half(func(s *ops.State) { AddMember(s, "db-2", true); s.Kube.Members[0].Volume.Token = "old" }), "blocked Refused stale-volume"},
 		{"restore: load first", half(func(s *ops.State) {
@@ -177,7 +177,7 @@ func TestDecideFounding(t *testing.T) {
 		{"restore: loaded", half(func(s *ops.State) {
 			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b0"}
 			s.Cluster.Status.Formation.Members, s.Cluster.Status.Formation.Loaded = []string{"db-1"}, true
-			s.Kube.Members = []kube.Member{{Name: "db-1", Volume: kube.Volume{Exists: true, Token: "t"}}}
+			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "t"}}}
 		}), "start-members/db-1"},
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -28,7 +28,7 @@ func TestDecideUpgrade(t *testing.T) {
 			opstest.Down(s, "db-3", "", 0)
 		}), "upgrade-member/db-3"},
 		{"paused on red", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }), "wait/healthy"},
-		{"paused on red, named after patience", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
+		{"paused on red, named after patience", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
 		{"a restart not seen yet", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { s.Kube.Members[1].Pod.Version = "1.1.0" }), "upgrade-member/db-2"},
 		{"waits for the cluster to speak it", opstest.Upgrading(3, []string{"db-1", "db-2", "db-3"}, same), "wait/upgraded"},
 		{"refused before anything is done", opstest.Upgrading(3, nil, func(s *ops.State) { s.Operation.Status.Journal = nil; opstest.Down(s, "db-3", "", 0) }), "blocked Refused members-healthy"},
@@ -43,13 +43,13 @@ func TestDecideUpgrade(t *testing.T) {
 		{"no source for the backup", opstest.Upgrading(3, nil, func(s *ops.State) { s.Operation.Status.Facts = nil; opstest.NoQuorum(s) }), "wait/quorum"},
 		{"a member that can't start takes the quorum along", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) {
 			opstest.Down(s, "db-1", "", 0)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 			opstest.NoQuorum(s)
 			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "upgrade-member/db-2"}}
 		}), "upgrade-member/db-3"},
 		{"no mending before restarts began", opstest.Upgrading(3, nil, func(s *ops.State) {
 			opstest.Down(s, "db-1", "", 0)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Second)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Second)
 			opstest.NoQuorum(s)
 		}), "wait/quorum"},
 	})
@@ -63,7 +63,10 @@ func TestDecideRollback(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"nothing was moved", opstest.Upgrading(3, nil, opstest.Cancelling), "done"},
 		{"puts the moved one back", opstest.Upgrading(3, []string{"db-2"}, opstest.Cancelling), "upgrade-member/db-2"},
-		{"the crashing one first", opstest.Upgrading(3, []string{"db-1", "db-2"}, func(s *ops.State) { opstest.Cancelling(s); opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute) }), "upgrade-member/db-2"},
+		{"the crashing one first", opstest.Upgrading(3, []string{"db-1", "db-2"}, func(s *ops.State) {
+			opstest.Cancelling(s)
+			opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute)
+		}), "upgrade-member/db-2"},
 		{"the cluster speaks the new version", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) {
 			opstest.Cancelling(s)
 			s.View.Members[2].Protocol = "1.2"
@@ -71,12 +74,12 @@ func TestDecideRollback(t *testing.T) {
 		{"every member was moved, and the rest may follow at any moment", opstest.Upgrading(3, []string{"db-1", "db-2", "db-3"}, opstest.Cancelling), "blocked Refused rollback"},
 		{"an image that can't be pulled took the quorum along", opstest.Upgrading(2, []string{"db-2"}, func(s *ops.State) {
 			opstest.Cancelling(s)
-			opstest.Down(s, "db-2", kube.ProblemImage, time.Minute)
+			opstest.Down(s, "db-2", observe.ProblemImage, time.Minute)
 			opstest.NoQuorum(s)
 		}), "upgrade-member/db-2"},
 		{"no quorum, and nobody was left behind", opstest.Upgrading(2, []string{"db-1", "db-2"}, func(s *ops.State) {
 			opstest.Cancelling(s)
-			opstest.Down(s, "db-2", kube.ProblemImage, time.Minute)
+			opstest.Down(s, "db-2", observe.ProblemImage, time.Minute)
 			opstest.NoQuorum(s)
 		}), "blocked NeedsHuman ImagePull"},
 	})

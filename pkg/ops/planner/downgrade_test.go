@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -66,7 +66,7 @@ func TestDecideDowngrade(t *testing.T) {
 		{"then leadership", downgrading(3, []string{"db-2", "db-3"}, same), "hand-over/db-2"},
 		{"the leader last", downgrading(3, []string{"db-2", "db-3"}, func(s *ops.State) { s.Lead("db-3") }), "downgrade-member/db-1"},
 		{"paused on red", downgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }), "wait/healthy"},
-		{"paused on red, named after patience", downgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
+		{"paused on red, named after patience", downgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
 		{"waits until it is called off", downgrading(3, all, same), "wait/versions-agree"},
 		{"waits for the protocol in the end", downgrading(3, all, func(s *ops.State) { s.View.Downgrade = ""; opstest.Speaks(s, "1.1", "") }), "wait/versions-agree"},
 		{"done", downgrading(3, all, func(s *ops.State) { s.View.Downgrade = "" }), "done"},
@@ -85,18 +85,18 @@ func TestDecideDowngrade(t *testing.T) {
 		{"never under another verb", downgrading(3, nil, func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale }), "done"},
 		{"no quorum, and one that can't start as it is", downgrading(3, []string{"db-2"}, func(s *ops.State) {
 			opstest.Down(s, "db-1", "", 0)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 			opstest.NoQuorum(s)
 		}), "downgrade-member/db-3"},
 		{"no quorum, and nobody is down there any more", downgrading(3, nil, func(s *ops.State) {
 			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "downgrade-member/db-2"}, {Step: "upgrade-member/db-2"}}
 			opstest.Down(s, "db-1", "", 0)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 			opstest.NoQuorum(s)
 		}), "blocked NeedsHuman CrashLooping"},
 		{"no quorum before anybody moved", downgrading(3, nil, func(s *ops.State) {
 			opstest.Down(s, "db-1", "", 0)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Second)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Second)
 			opstest.NoQuorum(s)
 		}), "wait/quorum"},
 	})
@@ -111,13 +111,13 @@ func TestDecideDowngradeCancelled(t *testing.T) {
 		{"also when some have moved", downgrading(3, []string{"db-2"}, opstest.Cancelling), "withdraw-downgrade"},
 		{"waits until protocol and data are back", downgrading(3, nil, back), "wait/versions-agree"},
 		{"brings the moved one up", downgrading(3, []string{"db-2"}, back), "upgrade-member/db-2"},
-		{"the crashing one first", downgrading(3, []string{"db-2", "db-3"}, func(s *ops.State) { back(s); opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute) }), "upgrade-member/db-3"},
+		{"the crashing one first", downgrading(3, []string{"db-2", "db-3"}, func(s *ops.State) { back(s); opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute) }), "upgrade-member/db-3"},
 		{"the leader last", downgrading(3, []string{"db-1"}, back), "hand-over/db-2"},
 		{"all have moved", downgrading(3, all, back), "upgrade-member/db-2"},
 		{"nothing was announced", downgrading(3, nil, func(s *ops.State) { back(s); opstest.Speaks(s, "1.1", "1.1") }), "done"},
 		{"an image that can't be pulled took the quorum along", downgrading(2, []string{"db-2"}, func(s *ops.State) {
 			opstest.Cancelling(s)
-			opstest.Down(s, "db-2", kube.ProblemImage, time.Minute)
+			opstest.Down(s, "db-2", observe.ProblemImage, time.Minute)
 			opstest.NoQuorum(s)
 		}), "upgrade-member/db-2"},
 	})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -22,7 +22,7 @@ func RenderingDigest(e engine.Engine, c *v1alpha1.DatabaseCluster, image string)
 	if err != nil {
 		return "", err
 	}
-	w := kube.BuildWorkload(kube.WorkloadInput{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version})
+	w := workload.Build(workload.Input{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version})
 	content, err := json.Marshal(w.Spec.Template)
 	if err != nil {
 		return "", fmt.Errorf("sum up the template of %s: %w", c.Name, err)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -51,7 +51,7 @@ func (p Planner) GivesWay(member string) bool {
 	}
 	// One that crashes and is outdated may crash no more with what it is to have.
 	problem := p.S.Kube.Member(member).Pod.Problem
-	crashes := problem != nil && problem.Kind == kube.ProblemCrashing
+	crashes := problem != nil && problem.Kind == observe.ProblemCrashing
 	others := slices.DeleteFunc(slices.Clone(outdated), func(name string) bool { return name == member })
 	return len(others) == 0 && (len(outdated) == 0 || !crashes)
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -19,7 +19,10 @@ func TestWayBackWithoutALostMember(t *testing.T) {
 		{"none would", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Without(s, "db-3"); opstest.Cancelling(s) }), "blocked NeedsHuman lost"},
 		{"who has moved was lost", opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Without(s, "db-2"); opstest.Cancelling(s) }), "upgrade-member/db-2"},
 		{"nobody has moved", opstest.Upgrading(3, nil, func(s *ops.State) { opstest.Without(s, "db-3"); opstest.Cancelling(s) }), "done"},
-		{"all are back", opstest.Upgrading(5, nil, func(s *ops.State) { opstest.Down(s, "db-4", kube.ProblemNode, time.Hour); opstest.Cancelling(s) }), "done"},
-		{"one that has just begun to crash is waited for", opstest.Upgrading(5, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-4", kube.ProblemCrashing, time.Second); opstest.Cancelling(s) }), "wait/healthy"},
+		{"all are back", opstest.Upgrading(5, nil, func(s *ops.State) { opstest.Down(s, "db-4", observe.ProblemNode, time.Hour); opstest.Cancelling(s) }), "done"},
+		{"one that has just begun to crash is waited for", opstest.Upgrading(5, []string{"db-2"}, func(s *ops.State) {
+			opstest.Down(s, "db-4", observe.ProblemCrashing, time.Second)
+			opstest.Cancelling(s)
+		}), "wait/healthy"},
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -18,7 +18,7 @@ func (p Planner) growing() *ops.Decision {
 	}
 	want := p.S.Cluster.Spec.Storage.Size
 	var small, claims []string
-	var waits *kube.Member
+	var waits *observe.Member
 	for _, m := range p.S.Kube.Members {
 		switch v := m.Volume; {
 		case !v.Exists || v.Terminating || !p.S.Ours(m):

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -47,21 +47,21 @@ func TestDecideGrow(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"first of all", enlarging(nil), "grow-volumes"},
 		{"before anybody is asked how the members are", enlarging(func(s *ops.State) {
-			opstest.Down(s, "db-1", kube.ProblemCrashing, time.Minute)
-			opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-1", observe.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute)
 			opstest.NoQuorum(s)
 		}), "grow-volumes"},
 		{"then it takes its time", enlarging(asked), "wait/grown"},
 		{"a storage that can't is named", enlarging(func(s *ops.State) {
 			asked(s)
-			s.Kube.Members[0].Volume.Problem = &kube.Problem{Kind: kube.ProblemGrowth, Message: "no room", Since: s.Now.Add(-time.Minute)}
+			s.Kube.Members[0].Volume.Problem = &observe.Problem{Kind: observe.ProblemGrowth, Message: "no room", Since: s.Now.Add(-time.Minute)}
 		}), "blocked NeedsHuman VolumeNotGrown"},
 		{"volumes of another epoch stay as they are", enlarging(func(s *ops.State) {
 			asked(s)
 			for i := range s.Kube.Members {
 				s.Kube.Members[i].Volume.Capacity = s.Cluster.Spec.Storage.Size
 			}
-			s.Kube.Members = append(s.Kube.Members, kube.Member{Name: "db-9", Volume: kube.Volume{Exists: true, Token: "old", Size: resource.MustParse("1Gi")}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-9", Volume: observe.Volume{Exists: true, Token: "old", Size: resource.MustParse("1Gi")}})
 		}), "done"},
 		{"no way back, and none is needed", enlarging(func(s *ops.State) { asked(s); steppingBack(s) }), "done"},
 		{"no other verb grows them", enlarging(func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale }), "done"},

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -38,10 +38,10 @@ func TestStopAndStart(t *testing.T) {
 		}), block: "db is stopped"},
 		"a workload that somebody deleted returns": {state: asked(v1alpha1.VerbStart, func(s *ops.State) {
 			opstest.Down(s, "db-2", "", 0)
-			s.Kube.Members[1].Workload, s.Kube.Members[1].Pod = kube.Workload{}, kube.Pod{}
+			s.Kube.Members[1].Workload, s.Kube.Members[1].Pod = observe.Workload{}, observe.Pod{}
 		}), want: []string{"start-members/db-2", "wait/healthy"}},
 		"a volume of an earlier epoch stays at rest": {state: asked(v1alpha1.VerbStart, func(s *ops.State) {
-			s.Kube.Members = append(s.Kube.Members, kube.Member{Name: "db-9", Volume: kube.Volume{Exists: true, Token: "earlier"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-9", Volume: observe.Volume{Exists: true, Token: "earlier"}})
 		})},
 	} {
 		t.Run(name, func(t *testing.T) {

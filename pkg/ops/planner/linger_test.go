@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -18,9 +18,9 @@ func TestDecideLingering(t *testing.T) {
 	// told is a cluster of which db-3 was told to go.
 	told := func(verb v1alpha1.Verb, to int32, change func(*ops.State)) func() ops.State {
 		return sized(verb, to, func(s *ops.State) {
-			opstest.Down(s, "db-3", kube.ProblemNode, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemNode, time.Minute)
 			m := &s.Kube.Members[2]
-			m.Workload = kube.Workload{}
+			m.Workload = observe.Workload{}
 			m.Pod.Node, m.Pod.Terminating = "n3", true
 			change(s)
 		})
@@ -34,9 +34,9 @@ func TestDecideLingering(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"its node is silent", told(v1alpha1.VerbScale, 2, left), "blocked NeedsHuman silent-node"},
 		{"its node answers", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Problem = nil }), "retire-member/db-3"},
-		{"its workload is there still", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Workload = kube.Workload{Exists: true, Token: "t"} }), "retire-member/db-3"},
+		{"its workload is there still", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Workload = observe.Workload{Exists: true, Token: "t"} }), "retire-member/db-3"},
 		{"it was not told yet", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Terminating = false }), "retire-member/db-3"},
-		{"it is gone", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod = kube.Pod{} }), "retire-member/db-3"},
+		{"it is gone", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod = observe.Pod{} }), "retire-member/db-3"},
 		{"a deletion, others are to be stopped", told(v1alpha1.VerbDelete, 3, func(s *ops.State) { s.Operation.Spec.Waive = []string{"backup"} }), "stop-members"},
 		{"a deletion, it alone is left", told(v1alpha1.VerbDelete, 3, alone), "blocked NeedsHuman silent-node"},
 		{"a stop, it alone is left", told(v1alpha1.VerbStop, 3, func(s *ops.State) { alone(s); s.Cluster.Spec.Stopped = true }), "blocked NeedsHuman silent-node"},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -44,15 +44,15 @@ func (p Planner) mendSettings() *ops.Decision {
 
 // cantStart reports whether a member is down for a reason that has lasted and
 // that another image, other options or more memory may mend.
-func (p Planner) cantStart(m kube.Member) bool {
+func (p Planner) cantStart(m observe.Member) bool {
 	problem := m.Pod.Problem
 	if !p.S.Ours(m) || !m.Workload.Exists || m.Pod.Running || problem == nil || p.S.Now.Sub(problem.Since) <= Patience {
 		return false
 	}
 	switch problem.Kind {
-	case kube.ProblemImage, kube.ProblemCrashing, kube.ProblemConfig:
+	case observe.ProblemImage, observe.ProblemCrashing, observe.ProblemConfig:
 		return true
-	case kube.ProblemOOM, kube.ProblemUnschedulable, kube.ProblemDisk:
+	case observe.ProblemOOM, observe.ProblemUnschedulable, observe.ProblemDisk:
 		return asksRoll(p.S.Verb())
 	}
 	return false

@@ -3,7 +3,7 @@ package planner
 import (
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -23,7 +23,7 @@ type Onsets struct {
 // onset names one kind of problem of one pod, or of the volume of a member.
 type onset struct {
 	member, pod string
-	kind        kube.ProblemKind
+	kind        observe.ProblemKind
 }
 
 // Date sets the times of all problems in a state.
@@ -39,7 +39,7 @@ func (g *Onsets) Date(s *ops.State) {
 	g.begun = true
 }
 
-func (g *Onsets) dated(of onset, p *kube.Problem, now time.Time) *kube.Problem {
+func (g *Onsets) dated(of onset, p *observe.Problem, now time.Time) *observe.Problem {
 	if p == nil || !p.Seen.IsZero() && p.Seen.Before(g.since) {
 		return nil
 	}

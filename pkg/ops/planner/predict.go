@@ -5,7 +5,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -19,7 +20,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	}
 	switch step.Action {
 	case ops.ActionServices, ops.ActionRenew, ops.ActionRestoreCA, ops.ActionStart:
-		n.Kube.Differences = slices.DeleteFunc(slices.Clone(n.Kube.Differences), func(d kube.Difference) bool { return slices.Contains(step.Touches, d.Object) })
+		n.Kube.Differences = slices.DeleteFunc(slices.Clone(n.Kube.Differences), func(d drift.Difference) bool { return slices.Contains(step.Touches, d.Object) })
 	}
 	switch step.Action {
 	case ops.ActionCertificates:
@@ -34,7 +35,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionLoad:
 		n.Cluster.Status.Formation.Loaded = true
 		AddMember(&n, step.Member(), false)
-		n.Kube.Members[n.MemberIndex(step.Member())].Workload = kube.Workload{}
+		n.Kube.Members[n.MemberIndex(step.Member())].Workload = observe.Workload{}
 	case ops.ActionStart:
 		for _, m := range step.Members {
 			AddMember(&n, m, !n.Formed() && n.Cluster.Spec.RestoreFrom == nil)
@@ -77,7 +78,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		n.Kube.Members[n.MemberIndex(step.Member())].Pod.UID = "predicted"
 		n.Reloaded(step.Member())
 	case ops.ActionRevive:
-		n.Kube.Members[n.MemberIndex(step.Member())].Pod = kube.Pod{Exists: true, UID: "predicted"}
+		n.Kube.Members[n.MemberIndex(step.Member())].Pod = observe.Pod{Exists: true, UID: "predicted"}
 	case ops.ActionRepair:
 		repaired(&n, step)
 	case ops.ActionRenew:
@@ -124,7 +125,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		stopped(&n, step.Members)
 	case ops.ActionForgetPods:
 		for _, m := range step.Members {
-			n.Kube.Members[n.MemberIndex(m)].Pod = kube.Pod{}
+			n.Kube.Members[n.MemberIndex(m)].Pod = observe.Pod{}
 		}
 	case ops.ActionExamine:
 		n.SetFact(v1alpha1.FactExamined(step.Member()))
@@ -178,14 +179,14 @@ func Clone(s ops.State) ops.State {
 func AddMember(s *ops.State, name string, bootstrap bool) {
 	token, version := s.Formation().Token, s.Cluster.Spec.Version
 	m := &s.Kube.Members[s.MemberIndex(name)]
-	m.Volume = kube.Volume{Exists: true, Bound: true, Token: token}
-	m.Workload = kube.Workload{Exists: true, Bootstrap: bootstrap, Version: version, Token: token}
-	m.Pod = kube.Pod{}
+	m.Volume = observe.Volume{Exists: true, Bound: true, Token: token}
+	m.Workload = observe.Workload{Exists: true, Bootstrap: bootstrap, Version: version, Token: token}
+	m.Pod = observe.Pod{}
 }
 
 // DropMember predicts that all of a member is gone.
 func DropMember(s *ops.State, name string) {
-	s.Kube.Members = slices.DeleteFunc(s.Kube.Members, func(m kube.Member) bool { return m.Name == name })
+	s.Kube.Members = slices.DeleteFunc(s.Kube.Members, func(m observe.Member) bool { return m.Name == name })
 	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
 }
 
@@ -224,7 +225,7 @@ func rolled(s *ops.State, name, settings string) {
 func stopped(s *ops.State, names []string) {
 	for _, name := range names {
 		m := &s.Kube.Members[s.MemberIndex(name)]
-		m.Workload, m.Pod = kube.Workload{}, kube.Pod{}
+		m.Workload, m.Pod = observe.Workload{}, observe.Pod{}
 	}
 	s.View = engine.View{}
 }

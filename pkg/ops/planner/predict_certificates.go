@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -17,7 +17,7 @@ func renewed(s *ops.State, step ops.Step) {
 	l, exists := s.Kube.Leaf(step.Secret)
 	l.Member, l.Fingerprint, l.Signer, l.Problem, l.NotAfter = step.Member(), "predicted", signer.Fingerprint, "", time.Time{}
 	if l.Member != "" {
-		l.Use = kube.UseMember
+		l.Use = pki.UseMember
 	}
 	if !exists {
 		l.Trusts = s.Kube.Trust.Bundle()
@@ -40,7 +40,7 @@ func authorities(s *ops.State, action ops.Action) {
 	t := *s.Kube.Trust
 	switch action {
 	case ops.ActionAddCA:
-		t.Next = &kube.Authority{Fingerprint: "predicted-authority", Subject: "the new authority"}
+		t.Next = &pki.Authority{Fingerprint: "predicted-authority", Subject: "the new authority"}
 		if t.Given != nil {
 			t.Next = t.Given
 		}

@@ -2,7 +2,7 @@ package planner
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -45,7 +45,7 @@ func settle(s *ops.State) {
 			m.Volume.Capacity, m.Volume.Problem = m.Volume.Size, nil
 		}
 		if m.Workload.Exists {
-			m.Pod = kube.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, Settings: m.Workload.Settings, UID: m.Pod.UID}
+			m.Pod = observe.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, Settings: m.Workload.Settings, UID: m.Pod.UID}
 		}
 	}
 }

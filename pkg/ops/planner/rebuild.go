@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
@@ -16,7 +17,7 @@ const LostAuthority = "lost"
 
 // Missing says what to do about a cluster whose record is missing or damaged:
 // nil if there is nothing of it at all.
-func Missing(namespace, cluster string, k kube.Kept) *ops.Error {
+func Missing(namespace, cluster string, k store.Kept) *ops.Error {
 	switch {
 	case k.Damaged != nil && k.Record != nil:
 		return &ops.Error{Kind: ops.Refused, Check: "record-damaged",
@@ -119,14 +120,14 @@ func pinAuthority(o *v1alpha1.OperationSpec, s ops.State) {
 
 // restoredAuthority is the state once the authority's secret was made again.
 func restoredAuthority(s *ops.State) {
-	t := kube.Trust{Given: s.Kube.Trust.Given, GivenProblem: s.Kube.Trust.GivenProblem}
-	next, lost := kube.Authority{Fingerprint: "predicted-authority", Subject: "the new authority"}, s.Operation.Spec.Authority
+	t := pki.Trust{Given: s.Kube.Trust.Given, GivenProblem: s.Kube.Trust.GivenProblem}
+	next, lost := pki.Authority{Fingerprint: "predicted-authority", Subject: "the new authority"}, s.Operation.Spec.Authority
 	if t.Given != nil {
 		next = *t.Given
 	}
 	t.Current = next
 	if lost != LostAuthority && next.Fingerprint != lost {
-		t.Current, t.Next, t.Problem = kube.Authority{Fingerprint: lost, Subject: "the lost authority"}, &next, "it has no key"
+		t.Current, t.Next, t.Problem = pki.Authority{Fingerprint: lost, Subject: "the lost authority"}, &next, "it has no key"
 	}
 	s.Kube.Trust = &t
 }

@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -20,17 +21,17 @@ func TestMissing(t *testing.T) {
 	t.Parallel()
 	record, workloads, volumes := &v1alpha1.DatabaseCluster{}, []string{"db-1"}, []string{"db-1"}
 	for name, row := range map[string]struct {
-		kept        kube.Kept
+		kept        store.Kept
 		check, hint string
 	}{
 		"nothing is there":         {},
-		"the record alone is lost": {kube.Kept{Record: record, Workloads: workloads, Volumes: volumes}, "record-missing", "kubectl dbop repair db"},
-		"volumes alone":            {kube.Kept{Record: record, Volumes: volumes}, "volumes-kept", "kubectl dbop create db --from-volumes"},
-		"no copy":                  {kube.Kept{Workloads: workloads, Problem: "no copy"}, "record-missing", "from a copy"},
-		"damaged":                  {kube.Kept{Record: record, Workloads: workloads, Damaged: kube.ErrDamaged}, "record-damaged", "kubectl dbop repair db"},
-		"damaged, of a stopped one": {kube.Kept{Record: record, Volumes: volumes, Damaged: kube.ErrDamaged},
+		"the record alone is lost": {store.Kept{Record: record, Workloads: workloads, Volumes: volumes}, "record-missing", "kubectl dbop repair db"},
+		"volumes alone":            {store.Kept{Record: record, Volumes: volumes}, "volumes-kept", "kubectl dbop create db --from-volumes"},
+		"no copy":                  {store.Kept{Workloads: workloads, Problem: "no copy"}, "record-missing", "from a copy"},
+		"damaged":                  {store.Kept{Record: record, Workloads: workloads, Damaged: store.ErrDamaged}, "record-damaged", "kubectl dbop repair db"},
+		"damaged, of a stopped one": {store.Kept{Record: record, Volumes: volumes, Damaged: store.ErrDamaged},
 			"record-damaged", "kubectl dbop repair db"},
-		"damaged, and no copy": {kube.Kept{Workloads: workloads, Problem: "no copy", Damaged: kube.ErrDamaged}, "record-damaged", "from a copy"},
+		"damaged, and no copy": {store.Kept{Workloads: workloads, Problem: "no copy", Damaged: store.ErrDamaged}, "record-damaged", "from a copy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +75,7 @@ func TestPlanOfALostAuthority(t *testing.T) {
 		change func(*ops.State)
 		want   []string
 	}{
-		"it is there":                   {func(s *ops.State) { s.Kube.Trust = &kube.Trust{Current: opstest.NewCA()} }, []string{}},
+		"it is there":                   {func(s *ops.State) { s.Kube.Trust = &pki.Trust{Current: opstest.NewCA()} }, []string{}},
 		"known":                         {func(*ops.State) {}, inTurn},
 		"one certificate is of another": {func(s *ops.State) { s.Kube.Leaves[1].Signer = "ca-other" }, together},
 		"a member has no workload":      {func(s *ops.State) { s.Kube.Members[2].Workload.Exists = false }, append(slices.Clone(together), "start-members/db-3")},
@@ -85,7 +86,7 @@ func TestPlanOfALostAuthority(t *testing.T) {
 			t.Parallel()
 			s := opstest.Certified(3)
 			s.Cluster.ResourceVersion, s.Kube.Services = "1", true
-			s.Kube.Trust = &kube.Trust{Problem: "secret db-ca is gone"}
+			s.Kube.Trust = &pki.Trust{Problem: "secret db-ca is gone"}
 			for i := range s.Kube.Members {
 				s.Kube.Members[i].Pod.UID = "uid-" + s.Kube.Members[i].Name
 			}

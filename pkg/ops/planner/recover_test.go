@@ -8,7 +8,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -43,10 +44,10 @@ func TestRecover(t *testing.T) {
 	t.Parallel()
 	crash := func(s *ops.State, names ...string) {
 		for _, n := range names {
-			opstest.Down(s, n, kube.ProblemCrashing, time.Hour)
+			opstest.Down(s, n, observe.ProblemCrashing, time.Hour)
 		}
 	}
-	all := func(change func(*kube.Member)) func(*ops.State) {
+	all := func(change func(*observe.Member)) func(*ops.State) {
 		return func(s *ops.State) {
 			for i := range s.Kube.Members {
 				opstest.Down(s, s.Kube.Members[i].Name, "", 0)
@@ -54,8 +55,8 @@ func TestRecover(t *testing.T) {
 			}
 		}
 	}
-	noPods := all(func(m *kube.Member) { m.Workload, m.Pod = kube.Workload{}, kube.Pod{} })
-	idle := all(func(m *kube.Member) { m.Workload.Idle, m.Pod = true, kube.Pod{} })
+	noPods := all(func(m *observe.Member) { m.Workload, m.Pod = observe.Workload{}, observe.Pod{} })
+	idle := all(func(m *observe.Member) { m.Workload.Idle, m.Pod = true, observe.Pod{} })
 	salvaged := append([]string{"fence-members", "examine-volume/db-3", "salvage-data"}, anew("db-1", "db-2", "db-4")...)
 	for name, c := range map[string]struct {
 		state ops.State
@@ -69,16 +70,16 @@ func TestRecover(t *testing.T) {
 		"pods: two volumes are lost":              {state: recovering(v1alpha1.RecoverBringBack, twoLost), block: "only 1 of 3 volumes exist, so pods alone make no majority of 2"},
 		"pods: two crash":                         {state: recovering(v1alpha1.RecoverBringBack, func(s *ops.State) { crash(s, "db-1", "db-2") }), block: "db-1: CrashLooping: as the cluster says"},
 		"pods: on a node called dead": {state: dead(recovering(v1alpha1.RecoverBringBack, func(s *ops.State) {
-			opstest.Down(s, "db-1", kube.ProblemNode, time.Hour)
-			opstest.Down(s, "db-2", kube.ProblemNode, time.Hour)
+			opstest.Down(s, "db-1", observe.ProblemNode, time.Hour)
+			opstest.Down(s, "db-2", observe.ProblemNode, time.Hour)
 			s.Operation = nil
 		}), "db-1", "db-2"), want: []string{"forget-pods/db-1,db-2", "wait/quorum"}},
 		"data: two volumes are lost":             {state: recovering(v1alpha1.RecoverData, twoLost), want: salvaged},
 		"data: they may come back":               {state: recovering(v1alpha1.RecoverData, noPods), block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
 		"data: they may come back, insisted":     {state: waiving(recovering(v1alpha1.RecoverData, noPods), "transient"), want: append([]string{"examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "salvage-data"}, anew("db-4", "db-5", "db-6")...)},
 		"data: two crash, which may be the data": {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members", "examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "salvage-data"}, anew("db-4", "db-5", "db-6")...)},
-		"data: one can't be seen gone":           {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", kube.ProblemNode, time.Hour) }), block: "db-3 may still run: as the cluster says"},
-		"data: its node is dead":                 {state: dead(recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", kube.ProblemNode, time.Hour) }), "db-3"), want: salvaged},
+		"data: one can't be seen gone":           {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), block: "db-3 may still run: as the cluster says"},
+		"data: its node is dead":                 {state: dead(recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), "db-3"), want: salvaged},
 		"backup: nothing is left":                {state: recovering(v1alpha1.RecoverBackup, func(s *ops.State) { s.Kube.Members, s.View.Members = nil, nil }), want: anew("db-1", "db-2", "db-3")},
 		"backup: one is left":                    {state: recovering(v1alpha1.RecoverBackup, twoLost), want: append([]string{"fence-members"}, anew("db-1", "db-2", "db-4")...)},
 		"backup: all may come back":              {state: recovering(v1alpha1.RecoverBackup, noPods), block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
@@ -150,9 +151,9 @@ func TestMostAdvancedData(t *testing.T) {
 				s.Cluster.Spec.Members = 5
 				for _, m := range []string{"db-1", "db-2", "db-3"} {
 					opstest.Podless(s, m)
-					s.Kube.Members[s.MemberIndex(m)].Workload = kube.Workload{}
+					s.Kube.Members[s.MemberIndex(m)].Workload = observe.Workload{}
 				}
-				s.Kube.Members[s.MemberIndex("db-2")].Volume = kube.Volume{}
+				s.Kube.Members[s.MemberIndex("db-2")].Volume = observe.Volume{}
 			})
 			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: ops.StepFence}}
 			s.Operation.Status.Facts = map[string]string{"examined/db-3": c.first, "examined/db-1": c.second}
@@ -174,7 +175,7 @@ func TestRecoverTurnsBack(t *testing.T) {
 	t.Parallel()
 	s := recovering(v1alpha1.RecoverData, func(s *ops.State) {
 		for _, m := range []string{"db-1", "db-2"} {
-			opstest.Down(s, m, kube.ProblemCrashing, time.Hour)
+			opstest.Down(s, m, observe.ProblemCrashing, time.Hour)
 		}
 	})
 	s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: ops.StepFence}}
@@ -222,7 +223,7 @@ func TestPinRecovery(t *testing.T) {
 		"none, and a backup":   {change: func(s *ops.State) { s.Kube.Members = nil }, ask: func(o *v1alpha1.OperationSpec) { o.Source = &v1alpha1.BackupSource{Backup: "b"} }, want: v1alpha1.RecoverBackup},
 		"a claim without volume": {change: func(s *ops.State) {
 			for i := range 2 {
-				s.Kube.Members[i].Volume.Bound, s.Kube.Members[i].Volume.Problem = false, &kube.Problem{Kind: kube.ProblemVolume}
+				s.Kube.Members[i].Volume.Bound, s.Kube.Members[i].Volume.Problem = false, &observe.Problem{Kind: observe.ProblemVolume}
 			}
 		}, want: v1alpha1.RecoverData},
 	} {
@@ -265,12 +266,12 @@ func TestRecoverNeedsALogin(t *testing.T) {
 	for _, m := range []string{"db-1", "db-2", "db-3"} {
 		opstest.Down(&s, m, "", 0)
 	}
-	login := kube.Difference{Object: "secret/db-admin-tls", Kind: kube.DifferenceMissing}
-	s.Kube.Differences = []kube.Difference{login}
+	login := drift.Difference{Object: "secret/db-admin-tls", Kind: drift.Missing}
+	s.Kube.Differences = []drift.Difference{login}
 	if d := Decide(opstest.Stub{}, s); d.Blocked == nil || d.Blocked.Check != "login" || d.Blocked.Hint != "kubectl dbop repair db" {
 		t.Errorf("%+v", d)
 	}
-	s.Kube.Differences = []kube.Difference{login, {Object: "secret/db-ca", Kind: kube.DifferenceMissing}}
+	s.Kube.Differences = []drift.Difference{login, {Object: "secret/db-ca", Kind: drift.Missing}}
 	if d := Decide(opstest.Stub{}, s); d.Blocked != nil && d.Blocked.Check == "login" {
 		t.Errorf("nothing can make it again: %+v", d.Blocked)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -27,7 +27,7 @@ func (p Planner) renewal() *ops.Decision {
 		if next {
 			signer = *trust.Next
 		}
-		if !p.over(l.NotAfter) || p.over(signer.NotAfter) || (l.Use == kube.UseMember && !slices.Contains(certified, l.Member)) {
+		if !p.over(l.NotAfter) || p.over(signer.NotAfter) || (l.Use == pki.UseMember && !slices.Contains(certified, l.Member)) {
 			continue
 		}
 		return p.renew(l.Secret, l.Member, next, "it ran out on "+ops.Moment(l.NotAfter)+", and whoever holds it is turned away")

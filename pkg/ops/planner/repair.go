@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
@@ -18,7 +18,7 @@ func (p Planner) repair() *ops.Decision {
 		return nil
 	}
 	quiet := p.S.Operation.Spec.Quiet
-	if d := p.PutBack(func(d kube.Difference) bool { return !quiet || health.Undisruptive(d) }); d != nil {
+	if d := p.PutBack(func(d drift.Difference) bool { return !quiet || health.Undisruptive(d) }); d != nil {
 		return d
 	}
 	if d := p.Scheduling(); d != nil {
@@ -49,12 +49,12 @@ func (p Planner) templates() *ops.Decision {
 
 // PutBack puts back the differences that are asked for, the most dangerous
 // first: a second pod on one volume, then what members need to start.
-func (p Planner) PutBack(asked func(kube.Difference) bool) *ops.Decision {
-	for _, part := range []func(kube.Difference) bool{
-		func(d kube.Difference) bool { return d.Is("spec.replicas") },
-		func(d kube.Difference) bool { return health.KindOf(d) == health.KindSecret },
-		func(d kube.Difference) bool { return health.KindOf(d) == health.KindService },
-		func(kube.Difference) bool { return true },
+func (p Planner) PutBack(asked func(drift.Difference) bool) *ops.Decision {
+	for _, part := range []func(drift.Difference) bool{
+		func(d drift.Difference) bool { return d.Is("spec.replicas") },
+		func(d drift.Difference) bool { return health.KindOf(d) == health.KindSecret },
+		func(d drift.Difference) bool { return health.KindOf(d) == health.KindService },
+		func(drift.Difference) bool { return true },
 	} {
 		for _, d := range p.S.Kube.Differences {
 			if part(d) && asked(d) && p.putsBack(d) {
@@ -68,7 +68,7 @@ func (p Planner) PutBack(asked func(kube.Difference) bool) *ops.Decision {
 // putsBack reports whether a step of its own puts a difference back. A missing
 // workload is made by the family starting, what a pod has otherwise goes with
 // the pod, and a schedule is made again as a whole.
-func (p Planner) putsBack(d kube.Difference) bool {
+func (p Planner) putsBack(d drift.Difference) bool {
 	// An authority that is gone or can't sign is not derivable: see rebuilding.
 	if !health.Derivable(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") || health.OfSchedule(health.KindOf(d)) {
 		return false
@@ -84,7 +84,7 @@ func (p Planner) putBackObject(object string) *ops.Decision {
 		if d.Object != object {
 			continue
 		}
-		if d.Kind == kube.DifferenceTerminating {
+		if d.Kind == drift.Terminating {
 			return p.await("deleted", object+" is being deleted")
 		}
 		if d.Member != "" {
@@ -114,7 +114,7 @@ func (p Planner) misfits() *ops.Decision {
 // makes members run, or that is stepped back: no member may be left with
 // something that nobody asked for.
 func (p Planner) putBackTemplates() *ops.Decision {
-	return p.PutBack(func(d kube.Difference) bool {
+	return p.PutBack(func(d drift.Difference) bool {
 		return health.KindOf(d) == health.KindWorkload && (d.Template() || d.Is("spec.replicas"))
 	})
 }
@@ -146,7 +146,7 @@ func (p Planner) intact() *ops.Decision {
 		}
 	}
 	for _, d := range p.S.Kube.Differences {
-		if p.S.Verb() == v1alpha1.VerbRotateCertificates && health.KindOf(d) == health.KindSecret && d.Kind == kube.DifferenceUnusable {
+		if p.S.Verb() == v1alpha1.VerbRotateCertificates && health.KindOf(d) == health.KindSecret && d.Kind == drift.Unusable {
 			continue // a rotation is what mends it
 		}
 		if starts && barsStart(p.S, d) || restarts && barsRestart(p.S, d) {
@@ -169,14 +169,14 @@ func startsMembers(v v1alpha1.Verb) (starts, restarts bool) {
 }
 
 // barsStart reports whether no new member can start with that difference.
-func barsStart(s ops.State, d kube.Difference) bool {
-	return d.Object == health.Authority(s) && (d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable)
+func barsStart(s ops.State, d drift.Difference) bool {
+	return d.Object == health.Authority(s) && (d.Kind == drift.Missing || d.Kind == drift.Unusable)
 }
 
 // barsRestart reports whether a member would not come back from a restart with
 // that difference, or not alone.
-func barsRestart(s ops.State, d kube.Difference) bool {
-	broken := d.Kind == kube.DifferenceMissing || d.Kind == kube.DifferenceUnusable
+func barsRestart(s ops.State, d drift.Difference) bool {
+	broken := d.Kind == drift.Missing || d.Kind == drift.Unusable
 	switch health.KindOf(d) {
 	case health.KindSecret:
 		return broken && d.Member != ""
@@ -204,5 +204,5 @@ func repaired(s *ops.State, step ops.Step) {
 			s.Kube.Members[s.MemberIndex(d.Member)].Workload.Revision = "predicted"
 		}
 	}
-	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d kube.Difference) bool { return d.Object == object })
+	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d drift.Difference) bool { return d.Object == object })
 }

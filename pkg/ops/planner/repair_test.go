@@ -9,7 +9,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -19,7 +20,7 @@ func TestPlanRepair(t *testing.T) {
 	t.Parallel()
 	crashing := func(s ops.State, names ...string) ops.State {
 		for _, n := range names {
-			opstest.Down(&s, n, kube.ProblemImage, time.Minute)
+			opstest.Down(&s, n, observe.ProblemImage, time.Minute)
 		}
 		opstest.NoQuorum(&s)
 		return s
@@ -78,7 +79,7 @@ func TestIntact(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		verb v1alpha1.Verb
-		d    kube.Difference
+		d    drift.Difference
 		want string
 	}{
 		"to grow without an authority":            {v1alpha1.VerbScale, opstest.Gone("secret/db-ca", ""), "blocked Refused altered"},
@@ -88,8 +89,8 @@ func TestIntact(t *testing.T) {
 		"to upgrade without the headless service": {v1alpha1.VerbUpgrade, opstest.Gone("service/db", ""), "blocked Refused altered"},
 		"to restart without the client service":   {v1alpha1.VerbRestart, opstest.Gone("service/db-client", ""), "done"},
 		"to restart with another image":           {v1alpha1.VerbRestart, opstest.Edited("statefulset/db-2", "db-2", opstest.Image), "done"},
-		"to renew a certificate that ran out":     {v1alpha1.VerbRotateCertificates, kube.Difference{Object: "secret/db-2-tls", Member: "db-2", Kind: kube.DifferenceUnusable}, "wait/certificates"},
-		"to recover what was scaled to nothing":   {v1alpha1.VerbRecover, kube.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: kube.DifferenceEdited, Field: "spec.replicas", Want: "1", Have: "0"}, "done"},
+		"to renew a certificate that ran out":     {v1alpha1.VerbRotateCertificates, drift.Difference{Object: "secret/db-2-tls", Member: "db-2", Kind: drift.Unusable}, "wait/certificates"},
+		"to recover what was scaled to nothing":   {v1alpha1.VerbRecover, drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: "spec.replicas", Want: "1", Have: "0"}, "done"},
 		"to stop without an authority":            {v1alpha1.VerbStop, opstest.Gone("secret/db-ca", ""), "done"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,10 +193,10 @@ func TestUnknownMember(t *testing.T) {
 // also where it is not a field that this tool sets.
 func TestPutBackAuthority(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []kube.DifferenceKind{kube.DifferenceEdited, kube.DifferenceOwner, kube.DifferenceFinalizer} {
+	for _, kind := range []drift.Kind{drift.Edited, drift.Owner, drift.Finalizer} {
 		s := opstest.Well(3)
 		s.Operation, s.Cluster.ResourceVersion = opstest.Operation(v1alpha1.VerbRepair), "1"
-		s.Kube.Differences = []kube.Difference{{Object: "secret/db-ca", Kind: kind, Field: "metadata"}}
+		s.Kube.Differences = []drift.Difference{{Object: "secret/db-ca", Kind: kind, Field: "metadata"}}
 		if d := Decide(opstest.Stub{}, s); d.Step == nil || d.Step.ID != string(ops.ActionRepair)+"/secret/db-ca" {
 			t.Errorf("%s: %+v, %+v", kind, d.Step, d.Blocked)
 		}

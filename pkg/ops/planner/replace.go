@@ -5,7 +5,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
@@ -67,15 +67,15 @@ func (p Planner) evidence(name string) *ops.Decision {
 		return refuse(name+" is only starting: its volume is there, and nothing is lost", "wait, or see kubectl describe pod "+v1alpha1.PodName(name))
 	case problem == nil:
 		return refuse(name+" is not healthy, but nothing shows that its data is lost", "kubectl dbop status shows what it says; insist with --force")
-	case problem.Kind == kube.ProblemOOM:
+	case problem.Kind == observe.ProblemOOM:
 		return refuse(name+" is killed because it ran out of memory: a new volume would not help", "give it more memory")
-	case problem.Kind == kube.ProblemDisk:
+	case problem.Kind == observe.ProblemDisk:
 		return refuse(name+" can't start because its disk is full: its data is whole, and a new volume of the same size would be full again",
 			fmt.Sprintf("give it more space: kubectl dbop resize %s --storage SIZE; then it starts by itself", p.S.Cluster.Name))
 	case health.OnSilentNode(m.Pod):
 		return refuse(fmt.Sprintf("node %s, on which %s runs, is silent, and nothing shows that it is gone for good", m.Pod.Node, name),
 			"bring the node back; if it is off for good, "+health.NodeOff(m.Pod.Node)+", and repeat this if the member does not come back elsewhere; or insist with --force")
-	case problem.Kind == kube.ProblemCrashing, problem.Kind == kube.ProblemNode:
+	case problem.Kind == observe.ProblemCrashing, problem.Kind == observe.ProblemNode:
 		return nil
 	default:
 		return refuse(fmt.Sprintf("%s can't start (%s), but its data is not lost", name, problem.Message), "mend that first; insist with --force")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -27,29 +27,29 @@ func TestReplace(t *testing.T) {
 		block string
 	}{
 		"its volume is gone": {state: asked(func(s *ops.State) {
-			opstest.Down(s, "db-3", kube.ProblemUnschedulable, time.Minute)
-			s.Kube.Members[2].Volume = kube.Volume{}
+			opstest.Down(s, "db-3", observe.ProblemUnschedulable, time.Minute)
+			s.Kube.Members[2].Volume = observe.Volume{}
 		}), want: whole},
-		"its data makes it crash": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemCrashing, time.Hour) }), want: whole},
-		"its node is gone":        {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemNode, time.Hour) }), want: whole},
+		"its data makes it crash": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, time.Hour) }), want: whole},
+		"its node is gone":        {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), want: whole},
 		"its node is silent": {state: asked(func(s *ops.State) {
-			opstest.Down(s, "db-3", kube.ProblemNode, time.Hour)
+			opstest.Down(s, "db-3", observe.ProblemNode, time.Hour)
 			s.Kube.Members[2].Pod.Node = "n3"
 		}), block: "node n3, on which db-3 runs, is silent, and nothing shows that it is gone for good"},
 		"its node is silent, insisted": {state: asked(func(s *ops.State) {
-			opstest.Down(s, "db-3", kube.ProblemNode, time.Hour)
+			opstest.Down(s, "db-3", observe.ProblemNode, time.Hour)
 			s.Kube.Members[2].Pod.Node = "n3"
 			s.Operation.Spec.Waive = []string{"evidence"}
 		}), want: whole},
 		"it is well":           {state: asked(func(*ops.State) {}), block: "db-3 is healthy: nothing is to be replaced"},
 		"it is well, insisted": {state: asked(func(s *ops.State) { s.Operation.Spec.Waive = []string{"evidence"} }), want: whole},
 		"it is only starting":  {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 is only starting: its volume is there, and nothing is lost"},
-		"it lacks memory":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemOOM, time.Hour) }), block: "db-3 is killed because it ran out of memory: a new volume would not help"},
-		"its disk is full":     {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemDisk, time.Hour) }), block: "db-3 can't start because its disk is full: its data is whole, and a new volume of the same size would be full again"},
-		"it lacks a node":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", kube.ProblemUnschedulable, time.Hour) }), block: "db-3 can't start (as the cluster says), but its data is not lost"},
+		"it lacks memory":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemOOM, time.Hour) }), block: "db-3 is killed because it ran out of memory: a new volume would not help"},
+		"its disk is full":     {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemDisk, time.Hour) }), block: "db-3 can't start because its disk is full: its data is whole, and a new volume of the same size would be full again"},
+		"it lacks a node":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemUnschedulable, time.Hour) }), block: "db-3 can't start (as the cluster says), but its data is not lost"},
 		"quorum would go": {state: asked(func(s *ops.State) {
 			opstest.Down(s, "db-2", "", 0)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Hour)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Hour)
 		}), block: "what stays has no quorum"},
 		"it was removed already, and joins": {state: asked(func(s *ops.State) {
 			dropRegistered(s, "db-3")

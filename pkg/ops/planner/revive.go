@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -29,7 +29,7 @@ func (p Planner) revive(name string) *ops.Decision {
 
 // hangs reports whether a joiner's process runs, by the kubelet's word for
 // long and without a crash, and yet was never ready.
-func (p Planner) hangs(pod kube.Pod) bool {
+func (p Planner) hangs(pod observe.Pod) bool {
 	if !pod.Running || pod.Ready || pod.Terminating || pod.Problem != nil || pod.Started.IsZero() {
 		return false
 	}
@@ -42,7 +42,7 @@ func (p Planner) hangs(pod kube.Pod) bool {
 
 // revived reports whether the pod is one that came after this operation's
 // restart, as its journal says: the pod that was restarted was old by then.
-func (p Planner) revived(name string, pod kube.Pod) bool {
+func (p Planner) revived(name string, pod observe.Pod) bool {
 	if p.S.Operation == nil {
 		return false
 	}

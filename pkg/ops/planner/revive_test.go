@@ -7,13 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
 // silent is a cluster of three whose joiner runs for so long and says nothing.
-func silent(runs time.Duration, change func(*ops.State, *kube.Pod)) func() ops.State {
+func silent(runs time.Duration, change func(*ops.State, *observe.Pod)) func() ops.State {
 	return sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 		opstest.Join(s, "db-4", false)
 		s.View.Roster[3].Started = false
@@ -31,22 +31,22 @@ func begunAgo(s *ops.State, ago time.Duration) {
 
 func TestDecideRevive(t *testing.T) {
 	t.Parallel()
-	same := func(*ops.State, *kube.Pod) {}
+	same := func(*ops.State, *observe.Pod) {}
 	ask(t, opstest.Stub{}, []question{
 		{"a joiner that is quick enough still", silent(40*time.Second, same), "wait/joined"},
 		{"a joiner that hangs", silent(50*time.Second, same), "revive-member/db-4"},
-		{"it answers, and never announced itself", silent(50*time.Second, func(s *ops.State, _ *kube.Pod) { s.View.Members[3].Reachable = true }), "revive-member/db-4"},
-		{"it is ready", silent(time.Hour, func(_ *ops.State, p *kube.Pod) { p.Ready = true }), "wait/joined"},
-		{"it goes", silent(time.Hour, func(_ *ops.State, p *kube.Pod) { p.Terminating = true }), "wait/joined"},
-		{"its process began anew", silent(time.Hour, func(s *ops.State, p *kube.Pod) { p.Started = s.Now.Add(-10 * time.Second) }), "wait/joined"},
-		{"nobody knows when it began", silent(time.Hour, func(_ *ops.State, p *kube.Pod) { p.Started = time.Time{} }), "wait/joined"},
-		{"it crashes", silent(time.Hour, func(s *ops.State, _ *kube.Pod) { opstest.Down(s, "db-4", kube.ProblemCrashing, time.Hour) }), "blocked NeedsHuman CrashLooping"},
-		{"it has much to take in", silent(50*time.Second, func(s *ops.State, _ *kube.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "wait/joined"},
-		{"it has had the time for that, too", silent(4*time.Minute, func(s *ops.State, _ *kube.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "revive-member/db-4"},
-		{"a process died before its restart", silent(50*time.Second, func(s *ops.State, _ *kube.Pod) { begunAgo(s, 2*time.Second) }), "revive-member/db-4"},
-		{"one before that died, too", silent(5*time.Minute, func(s *ops.State, _ *kube.Pod) { begunAgo(s, 4*time.Minute) }), "revive-member/db-4"},
-		{"it hangs again", silent(50*time.Second, func(s *ops.State, _ *kube.Pod) { begunAgo(s, 55*time.Second) }), "wait/joined"},
-		{"another one was restarted", silent(50*time.Second, func(s *ops.State, _ *kube.Pod) {
+		{"it answers, and never announced itself", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { s.View.Members[3].Reachable = true }), "revive-member/db-4"},
+		{"it is ready", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Ready = true }), "wait/joined"},
+		{"it goes", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Terminating = true }), "wait/joined"},
+		{"its process began anew", silent(time.Hour, func(s *ops.State, p *observe.Pod) { p.Started = s.Now.Add(-10 * time.Second) }), "wait/joined"},
+		{"nobody knows when it began", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Started = time.Time{} }), "wait/joined"},
+		{"it crashes", silent(time.Hour, func(s *ops.State, _ *observe.Pod) { opstest.Down(s, "db-4", observe.ProblemCrashing, time.Hour) }), "blocked NeedsHuman CrashLooping"},
+		{"it has much to take in", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "wait/joined"},
+		{"it has had the time for that, too", silent(4*time.Minute, func(s *ops.State, _ *observe.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "revive-member/db-4"},
+		{"a process died before its restart", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 2*time.Second) }), "revive-member/db-4"},
+		{"one before that died, too", silent(5*time.Minute, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 4*time.Minute) }), "revive-member/db-4"},
+		{"it hangs again", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 55*time.Second) }), "wait/joined"},
+		{"another one was restarted", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) {
 			begunAgo(s, 55*time.Second)
 			s.Operation.Status.Journal[1].Step = "revive-member/db-5"
 		}), "revive-member/db-4"},
@@ -61,7 +61,7 @@ func TestDecideRevive(t *testing.T) {
 // TestPlanRevive: what is planned is one restart, after which it joins.
 func TestPlanRevive(t *testing.T) {
 	t.Parallel()
-	s := silent(time.Minute, func(s *ops.State, _ *kube.Pod) { s.Cluster.Spec.Members = 4 })()
+	s := silent(time.Minute, func(s *ops.State, _ *observe.Pod) { s.Cluster.Spec.Members = 4 })()
 	judge(t, opstest.Stub{}, s, []string{"revive-member/db-4", "wait/joined", "promote-member/db-4"}, "")
 	if p := MakePlan(opstest.Stub{}, s); len(p.Restarts) != 1 || p.Restarts[0] != "db-4" {
 		t.Errorf("it does not say what restarts: %v", p.Restarts)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -84,28 +84,28 @@ func TestDecideRoll(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"one that does not take part goes first", configuring(3, nil, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), "roll-member/db-3"},
 		{"paused on red", configuring(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }), "wait/healthy"},
-		{"paused on red, named after patience", configuring(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
+		{"paused on red, named after patience", configuring(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
 		{"a restart not seen yet", configuring(3, []string{"db-2"}, func(s *ops.State) { s.Kube.Members[1].Pod.Settings = "old" }), "roll-member/db-2"},
 		{"only the template was written", configuring(3, []string{"db-2"}, func(s *ops.State) { s.Kube.Members[1].Workload.Settings = "old" }), "roll-member/db-2"},
 		{"the last one must be well", configuring(3, []string{"db-2", "db-3", "db-1"}, func(s *ops.State) { opstest.Down(s, "db-1", "", 0) }), "wait/healthy"},
 		{"done", configuring(3, []string{"db-2", "db-3", "db-1"}, nil), "done"},
 		{"the crashing one is put back first", configuring(3, []string{"db-2", "db-3"}, func(s *ops.State) {
 			steppingBack(s)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 		}), "roll-member/db-3"},
 		{"of two that crash, neither waits for the other", configuring(5, []string{"db-2", "db-3"}, func(s *ops.State) {
 			steppingBack(s)
-			opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 		}), "roll-member/db-2"},
 		{"one that is only slow is waited for", configuring(5, []string{"db-2", "db-3"}, func(s *ops.State) {
 			steppingBack(s)
 			opstest.Down(s, "db-2", "", 0)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 		}), "wait/healthy"},
 		{"forward nobody follows one that crashes for it", configuring(5, []string{"db-2"}, func(s *ops.State) {
-			opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute)
-			opstest.Down(s, "db-3", kube.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute)
+			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 		}), "blocked NeedsHuman CrashLooping"},
 		{"on the way back too the moved one must be well", configuring(3, []string{"db-2"}, func(s *ops.State) {
 			steppingBack(s)
@@ -115,14 +115,14 @@ func TestDecideRoll(t *testing.T) {
 		{"one that was lost bars nobody's way back", configuring(3, []string{"db-2"}, func(s *ops.State) {
 			steppingBack(s)
 			has(s, "db-2")
-			opstest.Down(s, "db-2", kube.ProblemNode, time.Minute)
+			opstest.Down(s, "db-2", observe.ProblemNode, time.Minute)
 		}), "done"},
 	})
 }
 
 func TestDecideMendsSettings(t *testing.T) {
 	t.Parallel()
-	lost := func(kind kube.ProblemKind, ago time.Duration) func(*ops.State) {
+	lost := func(kind observe.ProblemKind, ago time.Duration) func(*ops.State) {
 		return func(s *ops.State) {
 			opstest.Down(s, "db-1", kind, ago)
 			opstest.NoQuorum(s)
@@ -136,14 +136,14 @@ func TestDecideMendsSettings(t *testing.T) {
 		}
 	}
 	ask(t, opstest.Stub{}, []question{
-		{"a way back without quorum", configuring(1, []string{"db-1"}, and(lost(kube.ProblemCrashing, time.Minute), steppingBack)), "roll-member/db-1"},
-		{"not of one that was never moved", configuring(2, []string{"db-2"}, and(lost(kube.ProblemCrashing, time.Minute), steppingBack)), "blocked NeedsHuman CrashLooping"},
-		{"forward it is wrong already", configuring(1, []string{"db-1"}, lost(kube.ProblemCrashing, time.Minute)), "blocked NeedsHuman CrashLooping"},
-		{"too little memory is what is being mended", configuring(1, nil, lost(kube.ProblemOOM, time.Minute)), "roll-member/db-1"},
-		{"no room for what it asks for", configuring(1, nil, lost(kube.ProblemUnschedulable, time.Minute)), "roll-member/db-1"},
-		{"a crash that may pass", configuring(1, nil, lost(kube.ProblemCrashing, time.Second)), "blocked Refused quorum"},
-		{"other settings don't bring a node back", configuring(1, nil, lost(kube.ProblemNode, time.Minute)), "blocked Refused quorum"},
-		{"never with another version", configuring(1, nil, and(lost(kube.ProblemCrashing, time.Minute), func(s *ops.State) { opstest.Runs(s, "db-1", "1.0.0") })), "blocked Refused quorum"},
-		{"no other verb", configuring(1, nil, and(lost(kube.ProblemCrashing, time.Minute), func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale })), "blocked Refused quorum"},
+		{"a way back without quorum", configuring(1, []string{"db-1"}, and(lost(observe.ProblemCrashing, time.Minute), steppingBack)), "roll-member/db-1"},
+		{"not of one that was never moved", configuring(2, []string{"db-2"}, and(lost(observe.ProblemCrashing, time.Minute), steppingBack)), "blocked NeedsHuman CrashLooping"},
+		{"forward it is wrong already", configuring(1, []string{"db-1"}, lost(observe.ProblemCrashing, time.Minute)), "blocked NeedsHuman CrashLooping"},
+		{"too little memory is what is being mended", configuring(1, nil, lost(observe.ProblemOOM, time.Minute)), "roll-member/db-1"},
+		{"no room for what it asks for", configuring(1, nil, lost(observe.ProblemUnschedulable, time.Minute)), "roll-member/db-1"},
+		{"a crash that may pass", configuring(1, nil, lost(observe.ProblemCrashing, time.Second)), "blocked Refused quorum"},
+		{"other settings don't bring a node back", configuring(1, nil, lost(observe.ProblemNode, time.Minute)), "blocked Refused quorum"},
+		{"never with another version", configuring(1, nil, and(lost(observe.ProblemCrashing, time.Minute), func(s *ops.State) { opstest.Runs(s, "db-1", "1.0.0") })), "blocked Refused quorum"},
+		{"no other verb", configuring(1, nil, and(lost(observe.ProblemCrashing, time.Minute), func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale })), "blocked Refused quorum"},
 	})
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -97,8 +98,8 @@ func scheduled(s ops.State) bool {
 }
 
 // scheduleAltered are the differences that making the schedule again removes.
-func scheduleAltered(s ops.State) []kube.Difference {
-	var out []kube.Difference
+func scheduleAltered(s ops.State) []drift.Difference {
+	var out []drift.Difference
 	for _, d := range s.Kube.Differences {
 		if kind := health.KindOf(d); kind == health.KindCronJob || health.OfSchedule(kind) && !CronJobAlone(s) {
 			out = append(out, d)
@@ -132,7 +133,7 @@ func CronJobAlone(s ops.State) bool {
 func rescheduled(s *ops.State) {
 	h, c := s.Kube.Schedule, s.Cluster
 	if c.Spec.Backup.Schedule == "" {
-		s.Kube.Schedule = &kube.Schedule{Missing: slices.Concat(h.Present, h.Missing)}
+		s.Kube.Schedule = &workload.Schedule{Missing: slices.Concat(h.Present, h.Missing)}
 		return
 	}
 	h.Present, h.Missing = slices.Concat(h.Present, h.Missing), nil
@@ -141,7 +142,7 @@ func rescheduled(s *ops.State) {
 		h.Image = image
 	}
 	mended := scheduleAltered(*s)
-	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d kube.Difference) bool { return slices.Contains(mended, d) })
+	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d drift.Difference) bool { return slices.Contains(mended, d) })
 }
 
 // describeSchedule is a policy as people read it.

@@ -10,7 +10,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -22,7 +23,7 @@ func rescheduling(s ops.State, p v1alpha1.BackupPolicy) ops.State {
 	s.Operation.Spec.Policy, s.Operation.Spec.FromPolicy = &p, new(s.Cluster.Spec.Backup)
 	Want(s.Cluster, s.Operation)
 	if s.Kube.Schedule == nil {
-		s.Kube.Schedule = &kube.Schedule{Missing: opstest.ScheduleParts()}
+		s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()}
 	}
 	return s
 }
@@ -39,7 +40,7 @@ func TestDecideSchedule(t *testing.T) {
 		{"another one", func() ops.State { return rescheduling(opstest.Timed(opstest.Well(3)), hourly) }, "schedule-backups"},
 		{"none any more", func() ops.State { return rescheduling(opstest.Timed(opstest.Well(3)), none) }, "unschedule-backups"},
 		{"none any more, and only an account is left", func() ops.State {
-			return changed(rescheduling(opstest.Timed(opstest.Well(3)), none), func(s *ops.State) { s.Kube.Schedule = &kube.Schedule{Present: opstest.ScheduleParts()[:1]} })
+			return changed(rescheduling(opstest.Timed(opstest.Well(3)), none), func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Present: opstest.ScheduleParts()[:1]} })
 		}, "unschedule-backups"},
 		{"none, and there is none", func() ops.State { return rescheduling(opstest.Well(3), none) }, "done"},
 		{"its role is gone", func() ops.State {
@@ -72,7 +73,7 @@ func TestDecideSchedule(t *testing.T) {
 		}, "schedule-backups"},
 		{"at rest", func() ops.State { return opstest.Timed(opstest.Well(3)) }, "done"},
 		{"at rest, and somebody deleted it", func() ops.State {
-			return changed(opstest.Timed(opstest.Well(3)), func(s *ops.State) { s.Kube.Schedule = &kube.Schedule{Missing: opstest.ScheduleParts()} })
+			return changed(opstest.Timed(opstest.Well(3)), func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} })
 		}, "schedule-backups"},
 		{"under a custom resource it was adopted by", func() ops.State {
 			return changed(opstest.Timed(opstest.Well(3)), func(s *ops.State) { s.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"} })
@@ -84,7 +85,7 @@ func TestDecideSchedule(t *testing.T) {
 			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true), func(s *ops.State) { s.Kube.Schedule.Suspended = true })
 		}, "schedule-backups"},
 		{"started, and who starts may make none", func() ops.State {
-			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true), func(s *ops.State) { s.Kube.Schedule = &kube.Schedule{Missing: opstest.ScheduleParts()} })
+			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true), func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} })
 		}, "done"},
 		{"stopped", func() ops.State {
 			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStop), true), func(s *ops.State) {
@@ -120,7 +121,7 @@ func TestDecideScheduledBackup(t *testing.T) {
 		{"all stay", backup(func(s *ops.State) { fact(v1alpha1.FactBackup)(s); s.Operation.Spec.Keep = 0 }), "done"},
 		{"by hand nothing goes", backup(func(s *ops.State) { fact(v1alpha1.FactBackup)(s); s.Operation.Spec.Scheduled = false }), "done"},
 		{"it mends nothing: it may not", backup(func(s *ops.State) { fact(v1alpha1.FactBackup, v1alpha1.FactPruned)(s); s.Kube.Budget = nil }), "done"},
-		{"nor does it start what is missing", backup(func(s *ops.State) { s.Kube.Members[2].Workload = kube.Workload{} }), "backup/b"},
+		{"nor does it start what is missing", backup(func(s *ops.State) { s.Kube.Members[2].Workload = observe.Workload{} }), "backup/b"},
 		{"of a stopped cluster", backup(func(s *ops.State) { s.Cluster.Spec.Stopped = true }), "blocked Refused stopped"},
 		{"given up", backup(func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }), "done"},
 	})
@@ -185,7 +186,7 @@ func TestScheduled(t *testing.T) {
 		"one failed and the next runs": {func(s *ops.State) {
 			s.Kube.Schedule.LastBegun, s.Kube.Schedule.Running, s.Kube.Schedule.Since = due, true, due.Add(-30*time.Hour)
 		}, "Overdue"},
-		"nothing begins it":   {func(s *ops.State) { s.Kube.Schedule = &kube.Schedule{Missing: opstest.ScheduleParts()} }, "Missing"},
+		"nothing begins it":   {func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} }, "Missing"},
 		"suspended by a hand": {func(s *ops.State) { s.Kube.Schedule.Suspended = true }, "Suspended"},
 		"stopped":             {func(s *ops.State) { s.Cluster.Spec.Stopped, s.Kube.Schedule.Suspended = true, true }, ""},
 		"in another zone": {func(s *ops.State) {

@@ -4,29 +4,29 @@ import (
 	"cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // specAdvice says which fields of a custom resource to correct where a member
 // can't start; "" for a cluster without one, and where no field helps.
-func specAdvice(s ops.State, member string, problem kube.ProblemKind) string {
+func specAdvice(s ops.State, member string, problem observe.ProblemKind) string {
 	if s.Cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
 		return ""
 	}
 	var advice string
 	switch problem {
-	case kube.ProblemImage:
+	case observe.ProblemImage:
 		advice = "correct spec.image, spec.version or spec.registry"
-	case kube.ProblemUnschedulable:
+	case observe.ProblemUnschedulable:
 		advice = "make room on the nodes, or correct spec.resources or spec.antiAffinity; " + cmp.Or(health.Describe(s, member), "kubectl dbop status "+s.Cluster.Name) + " shows why"
-	case kube.ProblemDisk:
+	case observe.ProblemDisk:
 		if !s.Formed() {
 			return s.MoreSpace()
 		}
 		advice = "raise spec.storage.size"
-	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
+	case observe.ProblemCrashing, observe.ProblemOOM, observe.ProblemConfig:
 		advice = "correct spec.config, spec.resources, spec.image or spec.version; kubectl dbop logs " + s.Cluster.Name + " shows why"
 	default:
 		return ""

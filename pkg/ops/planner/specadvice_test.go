@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -14,9 +14,9 @@ import (
 // no flag of the command line.
 func TestSpecAdvice(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[kube.ProblemKind]string{
-		kube.ProblemImage: "correct spec.image", kube.ProblemUnschedulable: "correct spec.resources", kube.ProblemDisk: "raise spec.storage.size",
-		kube.ProblemCrashing: "correct spec.config", kube.ProblemVolume: "kubectl describe pvc",
+	for kind, want := range map[observe.ProblemKind]string{
+		observe.ProblemImage: "correct spec.image", observe.ProblemUnschedulable: "correct spec.resources", observe.ProblemDisk: "raise spec.storage.size",
+		observe.ProblemCrashing: "correct spec.config", observe.ProblemVolume: "kubectl describe pvc",
 	} {
 		for _, formed := range []bool{true, false} {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbCreate), false)
@@ -29,14 +29,14 @@ func TestSpecAdvice(t *testing.T) {
 			if !strings.Contains(hint, want) || strings.Contains(hint, "--") || strings.Contains(hint, "dbop cancel") {
 				t.Errorf("%s, formed %t: %q", kind, formed, hint)
 			}
-			if strings.Contains(hint, "delete the object") != (!formed && kind != kube.ProblemVolume) {
+			if strings.Contains(hint, "delete the object") != (!formed && kind != observe.ProblemVolume) {
 				t.Errorf("%s, formed %t: %q", kind, formed, hint)
 			}
 		}
 	}
 	s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbCreate), false)
 	s.Cluster.Status.Formation.ClusterID = ""
-	opstest.Down(&s, "db-3", kube.ProblemImage, time.Hour)
+	opstest.Down(&s, "db-3", observe.ProblemImage, time.Hour)
 	if hint := (Planner{E: opstest.Stub{}, S: s}).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint; !strings.Contains(hint, "--registry") {
 		t.Errorf("without a custom resource: %q", hint)
 	}

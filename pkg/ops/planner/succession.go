@@ -2,7 +2,7 @@ package planner
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -15,7 +15,7 @@ func AuthorityOver(s ops.State) bool {
 // succeed lets another authority take the place of one that ran out. Whoever
 // holds a certificate of that is turned away already, members among them, so
 // there is no order to be kept, and nobody to be asked for a quorum.
-func (p Planner) succeed(trust kube.Trust) *ops.Decision {
+func (p Planner) succeed(trust pki.Trust) *ops.Decision {
 	c := p.S.Cluster.Name
 	switch {
 	case p.S.Cancelling():
@@ -33,7 +33,7 @@ func (p Planner) succeed(trust kube.Trust) *ops.Decision {
 
 // resign has every certificate issued by the successor of an authority that
 // ran out. A rotation in time has done so before.
-func (p Planner) resign(trust kube.Trust) *ops.Decision {
+func (p Planner) resign(trust pki.Trust) *ops.Decision {
 	due := signedByOther(trust.Current)
 	if d := p.renewUsers(due, false); d != nil {
 		return d

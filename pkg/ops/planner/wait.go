@@ -9,7 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
@@ -28,17 +28,17 @@ const crashPatience = 45 * time.Second
 const nodePatience = 2 * time.Minute
 
 // patience says how long the operation in flight waits for a problem to end.
-func (p Planner) patience(k kube.ProblemKind) time.Duration {
-	if k == kube.ProblemNode && p.S.Operation != nil && p.S.Operation.Status.Phase == v1alpha1.PhaseRunning && !p.fresh() {
+func (p Planner) patience(k observe.ProblemKind) time.Duration {
+	if k == observe.ProblemNode && p.S.Operation != nil && p.S.Operation.Status.Phase == v1alpha1.PhaseRunning && !p.fresh() {
 		return nodePatience
 	}
 	return patienceFor(k)
 }
 
 // patienceFor says how long a problem may last.
-func patienceFor(k kube.ProblemKind) time.Duration {
+func patienceFor(k observe.ProblemKind) time.Duration {
 	switch k {
-	case kube.ProblemCrashing, kube.ProblemDisk:
+	case observe.ProblemCrashing, observe.ProblemDisk:
 		return crashPatience
 	}
 	return Patience
@@ -82,11 +82,11 @@ func (p Planner) await(id, why string, members ...string) *ops.Decision {
 		if p.S.VolumeMissing(m) {
 			return block(p.replaceFirst(name))
 		}
-		for _, problem := range []*kube.Problem{m.Volume.Problem, m.Pod.Problem} {
+		for _, problem := range []*observe.Problem{m.Volume.Problem, m.Pod.Problem} {
 			switch {
 			case problem == nil:
 			case p.S.Now.Sub(problem.Since) <= p.patience(problem.Kind):
-				if problem.Kind == kube.ProblemNode && !strings.Contains(why, problem.Message) {
+				if problem.Kind == observe.ProblemNode && !strings.Contains(why, problem.Message) {
 					why += "; " + problem.Message
 				}
 			case p.GivesWay(name):
@@ -169,19 +169,19 @@ func (p Planner) onwards() string {
 }
 
 // Stuck explains a problem and what a person may do about it.
-func (p Planner) Stuck(member string, problem kube.Problem) *ops.Error {
+func (p Planner) Stuck(member string, problem observe.Problem) *ops.Error {
 	hint := cmp.Or(health.Describe(p.S, member), "kubectl dbop status "+p.S.Cluster.Name)
 	switch problem.Kind {
-	case kube.ProblemImage:
+	case observe.ProblemImage:
 		hint = "check the name of the image, or mirror it; then " + p.onwards()
 		if !p.S.Formed() {
 			hint += " with another --image or --registry"
 		}
-	case kube.ProblemUnschedulable:
+	case observe.ProblemUnschedulable:
 		hint = "make room (nodes, requests, anti-affinity), then " + p.onwards() + "; " + hint
-	case kube.ProblemVolume:
+	case observe.ProblemVolume:
 		hint = "check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(member)
-	case kube.ProblemNode:
+	case observe.ProblemNode:
 		hint = "bring the node back, then " + p.onwards()
 		if !p.S.Formed() {
 			break
@@ -190,11 +190,11 @@ func (p Planner) Stuck(member string, problem kube.Problem) *ops.Error {
 		if pod := p.S.Kube.Member(member).Pod; health.OnSilentNode(pod) {
 			hint = "bring the node back; if it is off for good, " + health.NodeOff(pod.Node) + ", then replace its member: " + p.replaceFirst(member).Hint
 		}
-	case kube.ProblemDisk:
+	case observe.ProblemDisk:
 		hint = p.S.MoreSpace()
-	case kube.ProblemGrowth:
+	case observe.ProblemGrowth:
 		hint = "mend what the storage says, then " + p.onwards()
-	case kube.ProblemCrashing, kube.ProblemOOM, kube.ProblemConfig:
+	case observe.ProblemCrashing, observe.ProblemOOM, observe.ProblemConfig:
 		hint = "kubectl dbop logs " + p.S.Cluster.Name + " shows why; then " + p.onwards()
 	}
 	hint = cmp.Or(specAdvice(p.S, member, problem.Kind), hint)

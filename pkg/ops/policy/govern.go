@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -23,7 +23,7 @@ type Charge struct {
 	// Damaged says what is wrong with a record that can't be used; nil if there is none, or if it is well.
 	Damaged error
 	// Kept is what is there of a cluster whose record is missing or damaged.
-	Kept kube.Kept
+	Kept store.Kept
 	// Active is the operation in flight; nil if there is none.
 	Active *v1alpha1.Operation
 	// Backups are the objects that ask for a backup of this cluster and got no

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -98,8 +98,8 @@ func TestGovern(t *testing.T) {
 		{"at rest", func(*Charge) {}, "look "},
 		{"neither object nor record", func(g *Charge) { g.Custom, g.Record = nil, nil }, "rest "},
 		{"a cluster of the command line", func(g *Charge) { g.Custom, g.Record.Annotations = nil, nil }, "rest "},
-		{"a record that can't be read", func(g *Charge) { g.Record, g.Damaged = nil, kube.ErrDamaged }, "rest refused by record-damaged"},
-		{"a record that can't be read, without an object", func(g *Charge) { g.Custom, g.Record, g.Damaged = nil, nil, kube.ErrDamaged }, "rest "},
+		{"a record that can't be read", func(g *Charge) { g.Record, g.Damaged = nil, store.ErrDamaged }, "rest refused by record-damaged"},
+		{"a record that can't be read, without an object", func(g *Charge) { g.Custom, g.Record, g.Damaged = nil, nil, store.ErrDamaged }, "rest "},
 		{"a new object", func(g *Charge) { g.Record = nil }, "create "},
 		{"a new object, restored", func(g *Charge) {
 			g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}

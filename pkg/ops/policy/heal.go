@@ -7,7 +7,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -39,7 +40,7 @@ func Heal(e engine.Engine, s ops.State, history []v1alpha1.Operation) (*v1alpha1
 		o.Verb = v1alpha1.VerbStart
 		return o, nil
 	}
-	if slices.ContainsFunc(s.Kube.Differences, func(d kube.Difference) bool { return health.Undisruptive(d) && health.Derivable(s, d) }) {
+	if slices.ContainsFunc(s.Kube.Differences, func(d drift.Difference) bool { return health.Undisruptive(d) && health.Derivable(s, d) }) {
 		o.Verb, o.Quiet = v1alpha1.VerbRepair, true
 		return o, nil
 	}
@@ -72,7 +73,7 @@ func beyondRepair(s ops.State, e engine.Engine) string {
 			continue
 		}
 		m := s.Kube.Member(r.Name)
-		crashing := m.Pod.Problem != nil && m.Pod.Problem.Kind == kube.ProblemCrashing && s.Now.Sub(m.Pod.Problem.Since) > healPatience
+		crashing := m.Pod.Problem != nil && m.Pod.Problem.Kind == observe.ProblemCrashing && s.Now.Sub(m.Pod.Problem.Since) > healPatience
 		if name != "" || m.Volume.Exists && !crashing || m.Volume.Terminating {
 			return ""
 		}

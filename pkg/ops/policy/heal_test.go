@@ -8,15 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
 // lose takes the volume of a member away.
 func lose(s *ops.State, name string) {
-	opstest.Down(s, name, kube.ProblemUnschedulable, time.Minute)
-	s.Kube.Members[s.MemberIndex(name)].Volume = kube.Volume{}
+	opstest.Down(s, name, observe.ProblemUnschedulable, time.Minute)
+	s.Kube.Members[s.MemberIndex(name)].Volume = observe.Volume{}
 }
 
 func TestHeal(t *testing.T) {
@@ -36,28 +39,28 @@ func TestHeal(t *testing.T) {
 		{"a volume is gone", func(s *ops.State) { lose(s, "db-2") }, nil, "replace-member db-2"},
 		{"a volume that is still going", func(s *ops.State) {
 			lose(s, "db-2")
-			s.Kube.Members[1].Volume = kube.Volume{Exists: true, Terminating: true}
+			s.Kube.Members[1].Volume = observe.Volume{Exists: true, Terminating: true}
 		}, nil, ""},
 		{"two volumes are gone", func(s *ops.State) { lose(s, "db-2"); lose(s, "db-3") }, nil, ""},
 		{"a volume is gone and a member is down", func(s *ops.State) { lose(s, "db-2"); opstest.Down(s, "db-3", "", 0) }, nil, ""},
 		{"no quorum", func(s *ops.State) { lose(s, "db-2"); opstest.NoQuorum(s) }, nil, ""},
-		{"a member crashes since long", func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, time.Hour) }, nil, "replace-member db-2"},
-		{"a member crashes since a moment", func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemCrashing, time.Minute) }, nil, ""},
+		{"a member crashes since long", func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, time.Hour) }, nil, "replace-member db-2"},
+		{"a member crashes since a moment", func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute) }, nil, ""},
 		{"a member is only down", func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }, nil, ""},
-		{"a member wants memory", func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemOOM, time.Hour) }, nil, ""},
-		{"a node is lost", func(s *ops.State) { opstest.Down(s, "db-2", kube.ProblemNode, time.Hour) }, nil, ""},
-		{"a workload was deleted", func(s *ops.State) { opstest.Down(s, "db-2", "", 0); s.Kube.Members[1].Workload = kube.Workload{} }, nil, "start "},
+		{"a member wants memory", func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemOOM, time.Hour) }, nil, ""},
+		{"a node is lost", func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemNode, time.Hour) }, nil, ""},
+		{"a workload was deleted", func(s *ops.State) { opstest.Down(s, "db-2", "", 0); s.Kube.Members[1].Workload = observe.Workload{} }, nil, "start "},
 		{"the budget was deleted", func(s *ops.State) { s.Kube.Budget = nil }, nil, "start "},
 		{"a schedule was deleted", func(s *ops.State) {
 			*s = opstest.Timed(*s)
-			s.Kube.Schedule = &kube.Schedule{Missing: opstest.ScheduleParts()}
+			s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()}
 		}, nil, "backup-schedule "},
 		{"a schedule was changed by hand", func(s *ops.State) { *s = opstest.Timed(*s); s.Kube.Schedule.Policy.Schedule = "1 1 1 1 1" }, nil, "backup-schedule "},
 		{"a schedule's role was changed", func(s *ops.State) {
 			*s = opstest.Differs(opstest.Timed(*s), opstest.Edited("role/db-backup", "", "rules"))
 		}, nil, "repair "},
 		{"a finalizer on a schedule", func(s *ops.State) {
-			*s = opstest.Differs(opstest.Timed(*s), kube.Difference{Object: "cronjob/db-backup", Kind: kube.DifferenceFinalizer, Have: "example.com/keep"})
+			*s = opstest.Differs(opstest.Timed(*s), drift.Difference{Object: "cronjob/db-backup", Kind: drift.Finalizer, Have: "example.com/keep"})
 		}, nil, "backup-schedule "},
 		{"a schedule is as it should be", func(s *ops.State) { *s = opstest.Timed(*s) }, nil, ""},
 		{"a backup is overdue, which nothing mends", func(s *ops.State) { *s = opstest.Timed(*s); s.Kube.Schedule.Since = s.Now.Add(-72 * time.Hour) }, nil, ""},
@@ -73,7 +76,7 @@ func TestHeal(t *testing.T) {
 		{"stopped", func(s *ops.State) { lose(s, "db-2"); s.Cluster.Spec.Stopped = true }, nil, ""},
 		{"not formed", func(s *ops.State) { lose(s, "db-2"); s.Cluster.Status.Formation.ClusterID = "" }, nil, ""},
 		{"a certificate runs out", func(s *ops.State) {
-			s.Kube.Administrator = &kube.Certificate{Secret: "db-admin-tls", NotAfter: opstest.Now().Add(time.Hour)}
+			s.Kube.Administrator = &pki.Certificate{Secret: "db-admin-tls", NotAfter: opstest.Now().Add(time.Hour)}
 		}, nil, "certificates-rotate "},
 		{"one was replaced", func(s *ops.State) { lose(s, "db-2") }, []v1alpha1.Operation{replaced(time.Minute, HealedBy)}, "replace-member db-2"},
 		{"too many were replaced", func(s *ops.State) { lose(s, "db-2") }, []v1alpha1.Operation{replaced(time.Minute, HealedBy), replaced(50*time.Minute, HealedBy)}, "healing-budget"},

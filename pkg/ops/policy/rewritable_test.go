@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -21,11 +21,11 @@ func TestRewritable(t *testing.T) {
 		want   string
 	}{
 		"lost":                          {func(*Charge) {}, "repair "},
-		"damaged":                       {func(g *Charge) { g.Damaged = kube.ErrDamaged }, "repair "},
+		"damaged":                       {func(g *Charge) { g.Damaged = store.ErrDamaged }, "repair "},
 		"of a stopped cluster":          {func(g *Charge) { g.Kept.Workloads, g.Kept.Record.Spec.Stopped = nil, true }, "repair "},
 		"a scale is in flight":          {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbScale) }, "repair "},
 		"not clear":                     {func(g *Charge) { g.Kept.Clear = false }, "rest refused by record-missing"},
-		"not clear, and damaged":        {func(g *Charge) { g.Kept.Clear, g.Damaged = false, kube.ErrDamaged }, "rest refused by record-damaged"},
+		"not clear, and damaged":        {func(g *Charge) { g.Kept.Clear, g.Damaged = false, store.ErrDamaged }, "rest refused by record-damaged"},
 		"of another object":             {func(g *Charge) { g.Custom.UID = "other" }, "rest refused by record-missing"},
 		"of the command line":           {func(g *Charge) { g.Kept.Record.Annotations = nil }, "rest refused by record-missing"},
 		"it has not formed":             {func(g *Charge) { g.Kept.Record.Status.Formation.ClusterID = "" }, "rest refused by record-missing"},
@@ -41,7 +41,7 @@ func TestRewritable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := charged()
-			g.Kept = kube.Kept{Record: g.Record, Clear: true, Workloads: []string{"db-1"}, Volumes: []string{"db-1"}}
+			g.Kept = store.Kept{Record: g.Record, Clear: true, Workloads: []string{"db-1"}, Volumes: []string{"db-1"}}
 			g.Record = nil
 			row.change(&g)
 			m, err := Govern(g)

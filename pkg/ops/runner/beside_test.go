@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -122,10 +122,10 @@ func TestBesideCancels(t *testing.T) {
 }
 
 // unreadable is a store whose record of the cluster is damaged.
-type unreadable struct{ kube.Store }
+type unreadable struct{ store.Store }
 
 func (unreadable) GetCluster(context.Context, string, string) (*v1alpha1.DatabaseCluster, error) {
-	return nil, kube.ErrDamaged
+	return nil, store.ErrDamaged
 }
 
 // TestBesideRepairsADamagedRecord: a record that can't be read names no

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -74,7 +74,7 @@ func (l *Loop) stopped(ctx context.Context) error {
 	default:
 	}
 	switch {
-	case errors.Is(context.Cause(ctx), kube.ErrLeaseLost):
+	case errors.Is(context.Cause(ctx), lease.ErrLost):
 		return leaseLost(context.Cause(ctx))
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over", Hint: "the same command continues where it stopped"}

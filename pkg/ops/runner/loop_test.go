@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -272,9 +273,9 @@ func TestLoopAsksTheGuard(t *testing.T) {
 		t.Errorf("a guard that can't be asked now and then: %v", err)
 	}
 	w, op, err, _ := run(t, shrinking(), func(_ *ideal, l *Loop) {
-		l.Guard = func(context.Context) error { return kube.ErrLeaseLost }
+		l.Guard = func(context.Context) error { return lease.ErrLost }
 	})
-	if !errors.Is(err, kube.ErrLeaseLost) || len(w.performed) != 0 {
+	if !errors.Is(err, lease.ErrLost) || len(w.performed) != 0 {
 		t.Errorf("lost: %v, performed %v", err, w.performed)
 	}
 	if n := len(w.saved); n != 1 || op.Status.Message != "" {
@@ -298,11 +299,11 @@ func TestLoopStopsWithoutLease(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		w := newIdeal(growing())
-		w.perform = func(ops.Step) error { cancel(kube.ErrLeaseLost); return nil }
+		w.perform = func(ops.Step) error { cancel(lease.ErrLost); return nil }
 		op := w.state.Operation
 		err := newLoop(w).Run(ctx, op)
 		var typed *ops.Error
-		if !errors.As(err, &typed) || typed.Kind != ops.Failed || typed.Check != "lease" || !errors.Is(err, kube.ErrLeaseLost) {
+		if !errors.As(err, &typed) || typed.Kind != ops.Failed || typed.Check != "lease" || !errors.Is(err, lease.ErrLost) {
 			t.Errorf("got %v", err)
 		}
 		if len(w.performed) != 1 || op.Status.Message != "" {

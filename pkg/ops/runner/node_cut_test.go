@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -52,7 +52,7 @@ func TestLoopWaitsForANodeThatWasCutOff(t *testing.T) {
 					for _, name := range []string{"db-1", "db-2"} {
 						w.state.View.Members[inView(w.state, name)].Reachable = false
 						if gone > missed {
-							w.state.Kube.Members[w.state.MemberIndex(name)].Pod.Problem = &kube.Problem{Kind: kube.ProblemNode, Message: "node n1 is not ready", Since: since.Add(missed)}
+							w.state.Kube.Members[w.state.MemberIndex(name)].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode, Message: "node n1 is not ready", Since: since.Add(missed)}
 						}
 					}
 				}

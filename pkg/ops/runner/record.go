@@ -7,6 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -56,7 +57,7 @@ func (l *Loop) finish(ctx context.Context, op *v1alpha1.Operation) error {
 // pause writes the reason into the record, even if the caller is gone, and
 // passes the error on. A killed process can't; its record stays Running.
 func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) error {
-	if errors.Is(cause, kube.ErrLeaseLost) {
+	if errors.Is(cause, lease.ErrLost) {
 		return cause
 	}
 	op.Status.Message = ops.InNamespace(cause.Error(), op.Namespace)

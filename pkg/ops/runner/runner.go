@@ -9,6 +9,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -19,11 +21,11 @@ import (
 // continues what is written down.
 type Runner struct {
 	Engine engine.Engine
-	Store  kube.Store
+	Store  store.Store
 	// World makes the world of one cluster; Close of the returned one is the caller's.
 	World func(namespace, cluster string) ops.ClosableWorld
 	// Lock takes the cluster's lease.
-	Lock      func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (kube.Lease, error)
+	Lock      func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (lease.Lease, error)
 	Reporter  ops.Reporter
 	Stop      <-chan struct{}
 	FailPoint func(when string, step ops.Step)
@@ -64,7 +66,7 @@ func (r *Runner) Run(ctx context.Context, namespace string, req planner.Request)
 }
 
 // accept writes a request down that was prepared under the lease.
-func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared, lease lease.Lease) (*v1alpha1.Operation, error) {
 	if p.Plan.Unchanged() && p.Continues == nil {
 		if old := p.Supersedes; old != nil && ops.Untouched(old) {
 			if err := r.supersede(ctx, p, lease); err != nil {
@@ -129,16 +131,16 @@ func (r *Runner) redirect(ctx context.Context, op *v1alpha1.Operation, cancel bo
 // loop carries out a record under a lease. One that was lost while nobody else
 // could have it, because the API server was away or this machine asleep, is
 // taken back, and the record goes on from what is observed.
-func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operation, lease *kube.Lease) error {
+func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operation, held *lease.Lease) error {
 	for {
-		lost := r.under(ctx, namespace, op, *lease)
+		lost := r.under(ctx, namespace, op, *held)
 		if lost == nil {
 			return nil
 		}
-		if !errors.Is(lost, kube.ErrLeaseLost) || ctx.Err() != nil {
-			return r.giveUp(ctx, op, *lease, lost)
+		if !errors.Is(lost, lease.ErrLost) || ctx.Err() != nil {
+			return r.giveUp(ctx, op, *held, lost)
 		}
-		if ops.Ride(ctx, func() error { return r.regain(ctx, op, lease) }, kube.ErrLeaseLost) != nil {
+		if ops.Ride(ctx, func() error { return r.regain(ctx, op, held) }, lease.ErrLost) != nil {
 			return lost
 		}
 		r.Reporter.Note("the lease was lost for want of an answer; nobody took it, going on")
@@ -146,7 +148,7 @@ func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operat
 }
 
 // regain takes the lease and the record up again.
-func (r *Runner) regain(ctx context.Context, op *v1alpha1.Operation, lease *kube.Lease) error {
+func (r *Runner) regain(ctx context.Context, op *v1alpha1.Operation, lease *lease.Lease) error {
 	again, err := (*lease).Regain(ctx)
 	if err != nil {
 		return err
@@ -161,28 +163,28 @@ func (r *Runner) regain(ctx context.Context, op *v1alpha1.Operation, lease *kube
 }
 
 // under carries out a record while the lease is ours.
-func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Operation, lease kube.Lease) error {
+func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Operation, held lease.Lease) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-lease.Lost():
-			cancel(kube.ErrLeaseLost)
+		case <-held.Lost():
+			cancel(lease.ErrLost)
 		case <-ctx.Done():
 		}
 	}()
 	world := r.World(namespace, op.Spec.Cluster)
 	defer closeQuietly(world)
 	executor.Attend(world, op.Spec.Verb, true)
-	executor.Holding(world, lease)
-	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint, Decide: r.decider()}
+	executor.Holding(world, held)
+	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint, Decide: r.decider()}
 	return l.Run(ctx, op)
 }
 
 // busy names the holder of a lease that is alive.
 func busy(err error) error {
-	if held, ok := errors.AsType[*kube.HeldError](err); ok {
-		return &ops.Error{Kind: ops.Busy, Check: "lease", Message: held.Error(), Hint: "wait for it to end, or stop that process; then repeat the command", Err: kube.ErrHeld}
+	if held, ok := errors.AsType[*lease.HeldError](err); ok {
+		return &ops.Error{Kind: ops.Busy, Check: "lease", Message: held.Error(), Hint: "wait for it to end, or stop that process; then repeat the command", Err: lease.ErrHeld}
 	}
 	return err
 }

@@ -14,14 +14,16 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// shelf is a kube.Store in memory. Its fuse counts the writes until it breaks.
+// shelf is a store.Store in memory. Its fuse counts the writes until it breaks.
 type shelf struct {
-	kube.Store
+	store.Store
 
 	cluster    *v1alpha1.DatabaseCluster
 	operations []*v1alpha1.Operation
@@ -163,12 +165,12 @@ func (free) Lost() <-chan struct{} { return nil }
 
 func (free) Release(context.Context) error { return nil }
 
-func (free) Regain(context.Context) (kube.Lease, error) { return nil, kube.ErrLeaseLost }
+func (free) Regain(context.Context) (lease.Lease, error) { return nil, lease.ErrLost }
 
 func newRunner(sh *shelf, w *ideal) *Runner {
 	return &Runner{Engine: opstest.Stub{}, Store: sh, Reporter: ops.Silent{}, Poll: time.Second,
 		World: func(string, string) ops.ClosableWorld { return shelved{w, sh} },
-		Lock: func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+		Lock: func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 			return free{}, nil
 		}}
 }
@@ -235,8 +237,8 @@ func TestRunnerRefuses(t *testing.T) {
 		{"not there", scale(5), func(sh *shelf, _ *Runner) { sh.cluster = nil }, ops.Failed, "not-found"},
 		{"somebody else's operation", scale(5), func(sh *shelf, _ *Runner) { sh.operations = append(sh.operations, underWay(v1alpha1.VerbUpgrade)) }, ops.Busy, "operation"},
 		{"somebody holds it", scale(5), func(_ *shelf, r *Runner) {
-			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
-				return nil, &kube.HeldError{Cluster: "db", Holder: "eve@far"}
+			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+				return nil, &lease.HeldError{Cluster: "db", Holder: "eve@far"}
 			}
 		}, ops.Busy, "lease"},
 		{"created with authentication, and it is there without", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: func() *v1alpha1.DatabaseCluster {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -18,7 +18,7 @@ import (
 // decisions, journal, deadlines and guards.
 type Session struct {
 	runner *Runner
-	lease  kube.Lease
+	lease  lease.Lease
 	op     *v1alpha1.Operation
 	world  ops.ClosableWorld
 	turns  *turns
@@ -55,7 +55,7 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *plann
 
 // begin writes a request down. One that asks for nothing the members lack, an
 // option given its own default for example, is what the cluster wants from then on.
-func (r *Runner) begin(ctx context.Context, namespace string, req planner.Request, lease kube.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) begin(ctx context.Context, namespace string, req planner.Request, lease lease.Lease) (*v1alpha1.Operation, error) {
 	if err := r.writeLost(ctx, namespace, req); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (r *Runner) begin(ctx context.Context, namespace string, req planner.Reques
 }
 
 // takeUp continues the record in flight. One that steps back goes on doing so.
-func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back func(*v1alpha1.Operation) (bool, error), lease kube.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back func(*v1alpha1.Operation) (bool, error), lease lease.Lease) (*v1alpha1.Operation, error) {
 	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (s *Session) Next(ctx context.Context) (done bool, again time.Duration, err
 	go func() {
 		select {
 		case <-s.lease.Lost():
-			cancel(kube.ErrLeaseLost)
+			cancel(lease.ErrLost)
 		case <-ctx.Done():
 		}
 	}()
@@ -152,7 +152,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(s.world.Close(), s.lease.Release(ctx))
 }
 
-func giveBack(ctx context.Context, lease kube.Lease) {
+func giveBack(ctx context.Context, lease lease.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 	defer cancel()
 	_ = lease.Release(ctx) // it expires by itself

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -159,7 +159,7 @@ func (sunk) Lost() <-chan struct{} {
 	return c
 }
 
-func (sunk) Check(context.Context) error { return kube.ErrLeaseLost }
+func (sunk) Check(context.Context) error { return lease.ErrLost }
 
 func TestSessionEndsWithItsLease(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func TestSessionEndsWithItsLease(t *testing.T) {
 		}
 		session.lease = sunk{}
 		session.turns.loop.Guard = sunk{}.Check
-		if _, _, err := session.Next(t.Context()); !errors.Is(err, kube.ErrLeaseLost) || len(w.performed) != 0 {
+		if _, _, err := session.Next(t.Context()); !errors.Is(err, lease.ErrLost) || len(w.performed) != 0 {
 			t.Errorf("%v, performed %v", err, w.performed)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -151,7 +151,7 @@ func (t *turns) perform(ctx context.Context, s ops.State, step ops.Step) error {
 	}
 	if t.loop.Guard != nil {
 		// A process can stand still for longer than its lease, at any line.
-		if err := t.loop.Guard(ctx); errors.Is(err, kube.ErrLeaseLost) {
+		if err := t.loop.Guard(ctx); errors.Is(err, lease.ErrLost) {
 			return leaseLost(err)
 		} else if err != nil {
 			return t.failed(ctx, s.Now, step, fmt.Errorf("check the lease before %q: %w", step.Title, err))

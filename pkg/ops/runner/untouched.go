@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -23,7 +24,7 @@ func revert(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 // giveUp ends an operation that failed before it had an effect, so that it does
 // not block the next command. What had an effect stays as it is, and so does
 // what an operator asked for: that tries again by itself.
-func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease, cause error) error {
+func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease, cause error) error {
 	if op.Status.Phase != v1alpha1.PhasePaused || !ops.Untouched(op) || ops.Bootstraps(op) || strings.HasPrefix(op.Spec.RequestedBy, ops.OperatorPrefix) {
 		return cause
 	}
@@ -43,7 +44,7 @@ func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease kube.
 }
 
 // revertRecord writes into the cluster's record what was wanted before the operation.
-func (r *Runner) revertRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
+func (r *Runner) revertRecord(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease) error {
 	return ops.Ride(ctx, func() error {
 		c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
 		if errors.Is(err, kube.ErrNotFound) {

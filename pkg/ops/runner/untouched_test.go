@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -182,7 +182,7 @@ func TestRefusedRehearsalLeavesNoRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onShelf(t, func(sh *shelf, r *Runner) {
 				w := newIdeal(opstest.Well(3))
-				w.state.Kube.Schedule = &kube.Schedule{Missing: []string{"CronJob"}}
+				w.state.Kube.Schedule = &workload.Schedule{Missing: []string{"CronJob"}}
 				r.World = func(string, string) ops.ClosableWorld {
 					return rehearsed{shelved{w, sh}, &ops.Error{Kind: ops.Refused, Check: "claim"}}
 				}

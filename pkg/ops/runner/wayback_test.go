@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -16,11 +16,11 @@ import (
 )
 
 // problems are all that can keep a pod or a volume from working.
-var problems = []kube.ProblemKind{kube.ProblemImage, kube.ProblemUnschedulable, kube.ProblemVolume, kube.ProblemGrowth, kube.ProblemCrashing,
-	kube.ProblemOOM, kube.ProblemDisk, kube.ProblemConfig, kube.ProblemForbidden, kube.ProblemNode}
+var problems = []observe.ProblemKind{observe.ProblemImage, observe.ProblemUnschedulable, observe.ProblemVolume, observe.ProblemGrowth, observe.ProblemCrashing,
+	observe.ProblemOOM, observe.ProblemDisk, observe.ProblemConfig, observe.ProblemForbidden, observe.ProblemNode}
 
 // cameToHalt is an operation on a cluster that came to a halt because of a problem.
-func cameToHalt(verb v1alpha1.Verb, formed, custom bool, problem kube.ProblemKind) ops.State {
+func cameToHalt(verb v1alpha1.Verb, formed, custom bool, problem observe.ProblemKind) ops.State {
 	s := opstest.Well(3)
 	s.Operation = underWay(verb)
 	s.Operation.Spec.Settings, s.Operation.Spec.FromSettings = v1alpha1.SettingsOf(&s.Cluster.Spec), v1alpha1.SettingsOf(&s.Cluster.Spec)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -19,7 +20,7 @@ const supersededBy = "superseded by "
 // could not be continued; for the rest the record comes first, because wanted
 // values without a record would have no author. Whatever lies between two of
 // these writes when a process dies, the same command finds and completes.
-func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Prepared, lease kube.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Prepared, lease lease.Lease) (*v1alpha1.Operation, error) {
 	if err := r.supersede(ctx, p, lease); err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Pre
 }
 
 // supersede ends the record that the request takes over from.
-func (r *Runner) supersede(ctx context.Context, p *planner.Prepared, lease kube.Lease) error {
+func (r *Runner) supersede(ctx context.Context, p *planner.Prepared, lease lease.Lease) error {
 	old := p.Supersedes
 	if old == nil {
 		return nil
@@ -61,7 +62,7 @@ func (r *Runner) supersede(ctx context.Context, p *planner.Prepared, lease kube.
 
 // continueRecord makes the cluster want what the record asks for, and the
 // record say that it runs.
-func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
+func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease) error {
 	op.Status.Message = ""
 	if err := r.save(ctx, op); err != nil {
 		return fmt.Errorf("write down that operation %s goes on: %w", op.Name, err)
@@ -91,7 +92,7 @@ func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lea
 // earlier try whose answer was lost. The look that found no other operation may
 // be old, and so may an earlier try: a process can stand still for longer than
 // its lease.
-func (r *Runner) createRecord(ctx context.Context, op *v1alpha1.Operation, lease kube.Lease) error {
+func (r *Runner) createRecord(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease) error {
 	tried := false
 	return ops.Ride(ctx, func() error {
 		if err := lease.Check(ctx); err != nil {

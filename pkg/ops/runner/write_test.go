@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -88,7 +89,7 @@ type losing struct {
 
 func (l *losing) Check(context.Context) error {
 	if l.looks--; l.looks < 0 {
-		return kube.ErrLeaseLost
+		return lease.ErrLost
 	}
 	return nil
 }
@@ -99,10 +100,10 @@ func TestRunnerWritesNothingWithoutLease(t *testing.T) {
 	for looks, records := range []int{0, 0, 1, 1} {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			r.Store = &flaky{shelf: sh, err: opstest.ErrStub}
-			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 				return &losing{looks: looks}, nil
 			}
-			if _, err := r.Run(context.Background(), "shop", scale(5)); !errors.Is(err, kube.ErrLeaseLost) {
+			if _, err := r.Run(context.Background(), "shop", scale(5)); !errors.Is(err, lease.ErrLost) {
 				t.Errorf("lost after %d looks: %v", looks, err)
 			}
 			if len(sh.operations) != records || sh.cluster.Spec.Members != 3 {
@@ -119,7 +120,7 @@ type forgetful struct {
 	regained *int
 }
 
-func (f *forgetful) Regain(context.Context) (kube.Lease, error) {
+func (f *forgetful) Regain(context.Context) (lease.Lease, error) {
 	if *f.regained++; *f.regained == 1 {
 		return nil, opstest.ErrStub // the API server is still away
 	}
@@ -133,7 +134,7 @@ func TestRunnerTakesALostLeaseBack(t *testing.T) {
 	for looks := 2; looks < 6; looks++ {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			regained := 0
-			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (kube.Lease, error) {
+			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 				return &forgetful{losing{looks: looks}, &regained}, nil
 			}
 			op, err := r.Run(context.Background(), "shop", scale(5))

@@ -1,0 +1,131 @@
+package helperpod
+
+import (
+	"maps"
+	"path"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
+)
+
+// The values of LabelPurpose.
+const (
+	PurposeLoad       = "load"
+	PurposeVerify     = "verify"
+	PurposeRepository = "repository"
+	PurposeExamine    = "examine"
+	PurposeSalvage    = "salvage"
+	PurposeMeasure    = "measure"
+)
+
+// InstalledBinary is where a helper with InstallFrom finds this tool.
+const InstalledBinary = "/dbop/kubectl-dbop"
+
+// helperLife ends an abandoned helper that was given no deadline.
+const helperLife = 2 * time.Hour
+
+// Spec describes one of the tool's own pods.
+type Spec struct {
+	Name, Namespace string
+	// Cluster that it serves and is deleted with; nil for none.
+	Cluster *v1alpha1.DatabaseCluster
+	Purpose string
+	// Image that the container runs.
+	Image string
+	// InstallFrom is the image of this tool. If set, the binary is copied to
+	// InstalledBinary first, because Image may hold neither it nor a shell.
+	InstallFrom   string
+	Command, Args []string
+	// MountPath is where the claim, or SubPath of it, appears; without a claim
+	// an empty directory that goes with the pod; "" for nothing.
+	MountPath, Claim, SubPath string
+	ReadOnly                  bool
+	// Node is where the pod runs, for a claim that a pod there has mounted; "" for any.
+	Node string
+	// SourceClaim appears read-only at SourcePath, for Command alone: Then
+	// can't reach it. "" for none.
+	SourceClaim, SourcePath string
+	// Then is the container that runs, on the same data, once Command has
+	// succeeded. The helper counts as running when this one does.
+	Then      *corev1.Container
+	Resources corev1.ResourceRequirements
+	// Annotations of the pod, for example the version it runs.
+	Annotations map[string]string
+	// Deadline after which an abandoned helper ends by itself; two hours by default.
+	Deadline time.Duration
+	// GraceSeconds until a stopping pod is killed.
+	GraceSeconds int64
+}
+
+// Build is a pod that runs once. It is never a member: it lacks the
+// labels that services, workloads and budgets select.
+func Build(in Spec) *corev1.Pod {
+	no, grace := false, in.GraceSeconds
+	life := in.Deadline
+	if life < time.Second {
+		life = helperLife
+	}
+	deadline := int64(life / time.Second)
+	pod := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: in.Name, Namespace: in.Namespace, Labels: helperLabels(in), Annotations: maps.Clone(in.Annotations)},
+		Spec: corev1.PodSpec{
+			NodeName: in.Node, RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
+			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, SecurityContext: workload.PodSecurity(),
+		},
+	}
+	if in.Cluster != nil && in.Cluster.Status.ID != "" {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, kube.AnnotationClusterID, in.Cluster.Status.ID)
+	}
+	var mounts []corev1.VolumeMount
+	pod.Spec.Volumes, mounts = helperVolumes(in)
+	first := workload.HelperContainer(in.Purpose, in.Image, mounts)
+	if in.SourceClaim != "" {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, workload.ClaimVolume("source", in.SourceClaim))
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "source", MountPath: in.SourcePath, ReadOnly: true})
+	}
+	first.Command, first.Args, first.Resources = in.Command, in.Args, in.Resources
+	if in.InstallFrom != "" {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, workload.EmptyDir("dbop"))
+		install := workload.HelperContainer("install", in.InstallFrom, []corev1.VolumeMount{{Name: "dbop", MountPath: path.Dir(InstalledBinary)}})
+		install.Command = []string{"/usr/local/bin/kubectl-dbop", "helper", "install", "--to", InstalledBinary}
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "dbop", MountPath: path.Dir(InstalledBinary), ReadOnly: true})
+		pod.Spec.InitContainers = []corev1.Container{install}
+	}
+	if in.Then == nil {
+		pod.Spec.Containers = []corev1.Container{first}
+		return pod
+	}
+	then := *in.Then.DeepCopy()
+	then.VolumeMounts = append(then.VolumeMounts, mounts...)
+	then.SecurityContext, then.TerminationMessagePolicy = workload.ContainerSecurity(), corev1.TerminationMessageFallbackToLogsOnError
+	pod.Spec.InitContainers = append(pod.Spec.InitContainers, first)
+	pod.Spec.Containers = []corev1.Container{then}
+	return pod
+}
+
+func helperLabels(in Spec) map[string]string {
+	l := map[string]string{kube.LabelName: v1alpha1.FieldManager, kube.LabelComponent: kube.ComponentHelper, kube.LabelManagedBy: v1alpha1.FieldManager}
+	if in.Cluster != nil {
+		l = kube.ObjectLabels(in.Cluster, kube.ComponentHelper)
+	}
+	l[v1alpha1.LabelPurpose] = in.Purpose
+	return l
+}
+
+func helperVolumes(in Spec) ([]corev1.Volume, []corev1.VolumeMount) {
+	tmp, tmpMount := workload.ScratchVolume()
+	if in.MountPath == "" {
+		return []corev1.Volume{tmp}, []corev1.VolumeMount{tmpMount}
+	}
+	data := workload.EmptyDir("data")
+	if in.Claim != "" {
+		data = workload.ClaimVolume("data", in.Claim)
+	}
+	return []corev1.Volume{data, tmp}, []corev1.VolumeMount{{Name: "data", MountPath: in.MountPath, SubPath: in.SubPath, ReadOnly: in.ReadOnly}, tmpMount}
+}

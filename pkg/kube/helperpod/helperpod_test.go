@@ -1,0 +1,45 @@
+package helperpod
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+)
+
+func TestBuildHelper(t *testing.T) {
+	tests := map[string]Spec{
+		"helper-repository": {
+			Name: "dbop-repository-1", Namespace: "shop", Purpose: PurposeRepository, Image: "example.com/dbop:v1",
+			Args: []string{"helper", "serve"}, Claim: "backups", SubPath: "etcd", MountPath: "/repository", Deadline: time.Hour,
+		},
+		"helper-load": {
+			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad, Image: "example.com/etcd:v3.6.16",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1", MountPath: "/var/lib/etcd",
+		},
+		"helper-verify": {
+			Name: "verify-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeVerify, Image: "example.com/etcd:v3.6.16",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, MountPath: "/var/lib/etcd",
+			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
+		},
+		"helper-measure": {
+			Name: "db-1-measure", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeMeasure, Image: "example.com/dbop:v1", Node: "node-a",
+			Args: []string{"helper", "measure"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
+		},
+		"helper-examine": {
+			Name: "db-1-examine", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeExamine, Image: "example.com/dbop:v1",
+			Args: []string{"helper", "examine"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
+		},
+		"helper-salvage": {
+			Name: "salvage-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeSalvage, Image: "example.com/etcd:v3.6.16",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "copy"}, MountPath: "/var/lib/etcd",
+			SourceClaim: "db-1", SourcePath: "/source",
+			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
+		},
+	}
+	for name, in := range tests {
+		t.Run(name, func(t *testing.T) { kubetest.Golden(t, name, Build(in)) })
+	}
+}

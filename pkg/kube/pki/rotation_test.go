@@ -1,0 +1,511 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+)
+
+// issued is a cluster with all its certificates.
+func issued(t *testing.T, objects ...client.Object) (*kube.Client, client.Client, *v1alpha1.DatabaseCluster) {
+	t.Helper()
+	c, api := kubetest.New(t, interceptor.Funcs{}, objects...)
+	cluster := kubetest.Cluster()
+	if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
+		t.Fatal(err)
+	}
+	if err := EnsureMemberCertificate(t.Context(), c, cluster, "db-1"); err != nil {
+		t.Fatal(err)
+	}
+	return c, api, cluster
+}
+
+func looked(t *testing.T, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (Trust, map[string]Certificate) {
+	t.Helper()
+	secrets, err := ReadSecrets(t.Context(), c, cluster, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves, err := CertificateFacts(t.Context(), c, cluster, secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]Certificate{}
+	for _, l := range leaves {
+		by[l.Secret] = l
+	}
+	return *trust, by
+}
+
+func TestRenewLeaf(t *testing.T) {
+	c, api, cluster := issued(t)
+	_, before := looked(t, c, cluster)
+	order := LeafOrder{Secret: "db-1-tls", Use: UseMember, Member: "db-1", Old: before["db-1-tls"].Fingerprint}
+	first, err := RenewLeaf(t.Context(), c, cluster, order)
+	if err != nil || first == order.Old {
+		t.Fatalf("%s, %v", first, err)
+	}
+	again, err := RenewLeaf(t.Context(), c, cluster, order)
+	if err != nil || again != first {
+		t.Errorf("a repeat issues another: %v", err)
+	}
+	// One that can't be used goes, and one that is gone comes back.
+	s := kubetest.Secret(t, api, "db-1-tls")
+	s.Data["tls.key"] = []byte("sesame")
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if third, err := RenewLeaf(t.Context(), c, cluster, order); err != nil || third == first {
+		t.Errorf("a broken one stays: %v", err)
+	}
+	if err := api.Delete(t.Context(), kubetest.Secret(t, api, "db-1-tls")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RenewLeaf(t.Context(), c, cluster, order); err != nil {
+		t.Error(err)
+	}
+	_, after := looked(t, c, cluster)
+	if l := after["db-1-tls"]; l.Problem != "" || l.Member != "db-1" {
+		t.Errorf("%+v", l)
+	}
+	if err := api.Delete(t.Context(), kubetest.Secret(t, api, "db-ca")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RenewLeaf(t.Context(), c, cluster, order); !errors.Is(err, kube.ErrNotFound) {
+		t.Errorf("without the authority: %v", err)
+	}
+	if err := EnsureMemberCertificate(t.Context(), c, cluster, "db-2"); !errors.Is(err, kube.ErrNotFound) {
+		t.Errorf("a joiner without the authority: %v", err)
+	}
+	if trust, _ := looked(t, c, cluster); trust.Problem == "" {
+		t.Error("nobody misses the authority")
+	}
+}
+
+func TestAuthoritySuccession(t *testing.T) {
+	c, api, cluster := issued(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, _ := looked(t, c, cluster)
+	for range 2 {
+		must(AddAuthority(t.Context(), c, cluster, old.Current.Fingerprint))
+	}
+	both, leaves := looked(t, c, cluster)
+	if both.Next == nil || both.Next.Subject != "CN=shop/db #2" || both.Current != old.Current {
+		t.Fatalf("trust %+v", both)
+	}
+	if len(leaves["db-1-tls"].Trusts) != 1 {
+		t.Error("it was distributed already")
+	}
+	all := []string{"db-1-tls", "db-admin-tls", "db-client-tls"}
+	must(DistributeTrust(t.Context(), c, cluster, all))
+	version := kubetest.Secret(t, api, "db-1-tls").ResourceVersion
+	must(DistributeTrust(t.Context(), c, cluster, all))
+	if kubetest.Secret(t, api, "db-1-tls").ResourceVersion != version {
+		t.Error("a repeat writes")
+	}
+	// A joiner between the halves trusts both, and is signed by the one that signs.
+	must(EnsureMemberCertificate(t.Context(), c, cluster, "db-2"))
+	for _, order := range []LeafOrder{{Secret: "db-1-tls", Use: UseMember, Member: "db-1", Next: true}, {Secret: "db-admin-tls", Use: UseAdmin, Next: true}} {
+		if _, err := RenewLeaf(t.Context(), c, cluster, order); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, leaves = looked(t, c, cluster)
+	for secret, signer := range map[string]string{"db-1-tls": both.Next.Fingerprint, "db-admin-tls": both.Next.Fingerprint, "db-2-tls": both.Current.Fingerprint, "db-client-tls": both.Current.Fingerprint} {
+		if l := leaves[secret]; l.Signer != signer || len(l.Trusts) != 2 || l.Problem != "" {
+			t.Errorf("%+v", l)
+		}
+	}
+	if err := PromoteAuthority(t.Context(), c, cluster, "another"); !errors.Is(err, kube.ErrConflict) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	for range 2 {
+		must(PromoteAuthority(t.Context(), c, cluster, both.Next.Fingerprint))
+	}
+	last, _ := looked(t, c, cluster)
+	if last.Next != nil || last.Current != *both.Next || last.Problem != "" {
+		t.Errorf("trust %+v", last)
+	}
+	if err := AddAuthority(t.Context(), c, cluster, old.Current.Fingerprint); !errors.Is(err, kube.ErrConflict) {
+		t.Errorf("a repeat after the end begins anew: %v", err)
+	}
+	must(AddAuthority(t.Context(), c, cluster, last.Current.Fingerprint))
+	for range 2 {
+		must(DropAuthority(t.Context(), c, cluster))
+	}
+	if trust, _ := looked(t, c, cluster); trust.Next != nil || trust.Current != last.Current {
+		t.Errorf("trust %+v", trust)
+	}
+}
+
+// TestRewriteLosesNothing: who read first does not overwrite who wrote first.
+func TestRewriteLosesNothing(t *testing.T) {
+	c, api, _ := issued(t)
+	stale := kubetest.Secret(t, api, "db-1-tls")
+	fresh := kubetest.Secret(t, api, "db-1-tls")
+	fresh.Data["note"] = []byte("mine")
+	if err := api.Update(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	if err := rewrite(t.Context(), c, stale, func(d map[string][]byte) { d[CAKey] = nil }); !errors.Is(err, kube.ErrConflict) {
+		t.Errorf("%v, want ErrConflict", err)
+	}
+}
+
+func given(t *testing.T, name string, p KeyPair) *corev1.Secret {
+	t.Helper()
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{"tls.crt": p.Certificate, "tls.key": p.Key}}
+}
+
+// TestGivenAuthorityOfOneCluster uses an authority that may not sign others, once
+// a person said that it is there for this cluster alone.
+func TestGivenAuthorityOfOneCluster(t *testing.T) {
+	own, err := NewAuthority("corporate", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := NewAuthority("other", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := given(t, "mine", own)
+	c, api := kubetest.New(t, interceptor.Funcs{}, mine)
+	cluster := kubetest.Cluster()
+	cluster.Spec.TLS.CASecret = "mine"
+	if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrAuthority) || !strings.Contains(err.Error(), "kubectl annotate secret mine -n shop dbop.dev/only-for=db") {
+		t.Fatal(err)
+	}
+	mine = kubetest.Secret(t, api, "mine")
+	mine.Annotations = map[string]string{AnnotationOnlyFor: "db"}
+	if err := api.Update(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves := looked(t, c, cluster)
+	if trust.Current.Subject != "CN=corporate" || leaves["db-client-tls"].Issuer != "CN=corporate" || *trust.Given != trust.Current {
+		t.Errorf("trust %+v", trust)
+	}
+	s := kubetest.Secret(t, api, "mine")
+	if s.ResourceVersion != mine.ResourceVersion {
+		t.Errorf("the person's secret was written: %s", s.ResourceVersion)
+	}
+	s.Data["tls.crt"], s.Data["tls.key"] = other.Certificate, other.Key
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Given.Subject != "CN=other" {
+		t.Errorf("trust %+v", trust)
+	}
+	if err := AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Next.Subject != "CN=other" {
+		t.Errorf("trust %+v", trust)
+	}
+	s.Data["tls.key"] = own.Key
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "do not match") {
+		t.Errorf("trust %+v", trust)
+	}
+}
+
+// TestGivenAuthorityWithAChain: a secret as cert-manager writes it holds, behind
+// the certificate, whom it is from.
+func TestGivenAuthorityWithAChain(t *testing.T) {
+	now := time.Now()
+	upper, err := sign(&x509.Certificate{Subject: pkix.Name{CommonName: "everybody in this company"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewSigner(upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(90 * 24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	own, err := sign(template, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Certificate = slices.Concat(own.Certificate, upper.Certificate)
+	mine := given(t, "mine", own)
+	mine.Data["ca.crt"] = upper.Certificate
+	c, api := kubetest.New(t, interceptor.Funcs{}, mine)
+	cluster := kubetest.Cluster()
+	cluster.Spec.TLS.CASecret = "mine"
+	if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves := looked(t, c, cluster)
+	l := leaves["db-client-tls"]
+	if trust.Current.Subject != "CN=shop/db" || trust.Given.Subject != "CN=etcd" || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
+		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
+	}
+	// Whoever trusts the root alone believes what members serve.
+	served := parseCertificates(kubetest.Secret(t, api, "db-client-tls").Data["tls.crt"])
+	roots, between := x509.NewCertPool(), x509.NewCertPool()
+	roots.AppendCertsFromPEM(upper.Certificate)
+	for _, c := range served[1:] {
+		between.AddCert(c)
+	}
+	if _, err := served[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil || len(served) != 3 {
+		t.Errorf("%d certificates: %v", len(served), err)
+	}
+	// The same authority signs the next one, too.
+	if err := AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" {
+		t.Errorf("trust %+v", trust)
+	}
+	if ca := kubetest.Secret(t, api, "db-ca"); len(parseCertificates(ca.Data["ca.crt"])) != 2 {
+		t.Errorf("trusted are %d authorities", len(parseCertificates(ca.Data["ca.crt"])))
+	}
+	if err := PromoteAuthority(t.Context(), c, cluster, trust.Next.Fingerprint); err != nil {
+		t.Fatal(err)
+	}
+	if ca := kubetest.Secret(t, api, "db-ca"); len(parseCertificates(ca.Data["ca.crt"])) != 1 {
+		t.Errorf("trusted are %d authorities", len(parseCertificates(ca.Data["ca.crt"])))
+	}
+}
+
+// TestSharedAuthorityOpensNoOtherCluster shakes hands across two clusters under one authority.
+func TestSharedAuthorityOpensNoOtherCluster(t *testing.T) {
+	root, err := sign(&x509.Certificate{Subject: pkix.Name{CommonName: "everybody"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, api := kubetest.New(t, interceptor.Funcs{}, given(t, "mine", root))
+	clusters := map[string]*v1alpha1.DatabaseCluster{}
+	for _, name := range []string{"db", "other"} {
+		cluster := kubetest.Cluster()
+		cluster.Name, cluster.Spec.TLS.CASecret = name, "mine"
+		if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
+			t.Fatal(err)
+		}
+		if err := EnsureMemberCertificate(t.Context(), c, cluster, name+"-1"); err != nil {
+			t.Fatal(err)
+		}
+		clusters[name] = cluster
+	}
+	server := pairOf(t, api, "db-1-tls")
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(kubetest.Secret(t, api, "db-1-tls").Data["ca.crt"])
+	company := x509.NewCertPool()
+	company.AppendCertsFromPEM(root.Certificate)
+	for _, test := range []struct {
+		client string
+		roots  *x509.CertPool
+		opens  bool
+	}{
+		{"db-admin-tls", trusted, true}, {"db-client-tls", company, true},
+		{"other-admin-tls", company, false}, {"other-1-tls", company, false},
+	} {
+		err := handshake(t, &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert},
+			&tls.Config{Certificates: []tls.Certificate{pairOf(t, api, test.client)}, RootCAs: test.roots, ServerName: "localhost"})
+		if (err == nil) != test.opens {
+			t.Errorf("%s: %v", test.client, err)
+		}
+	}
+}
+
+func pairOf(t *testing.T, api client.Client, name string) tls.Certificate {
+	t.Helper()
+	s := kubetest.Secret(t, api, name)
+	pair, err := tls.X509KeyPair(s.Data["tls.crt"], s.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+// handshake connects a client to a server, and has both judge the other.
+func handshake(t *testing.T, server, client *tls.Config) error {
+	t.Helper()
+	a, b := net.Pipe()
+	defer func() { _, _ = a.Close(), b.Close() }()
+	served := make(chan error, 1)
+	go func() { served <- tls.Server(a, server).HandshakeContext(t.Context()) }()
+	dialled := tls.Client(b, client)
+	err := dialled.HandshakeContext(t.Context())
+	go func() { _, _ = dialled.Read(make([]byte, 1)) }()
+	return errors.Join(err, <-served)
+}
+
+// TestGivenAuthorityThatKeepsItsKey renews an authority of one cluster alone for the
+// key that it had.
+func TestGivenAuthorityThatKeepsItsKey(t *testing.T) {
+	now := time.Now()
+	upper, err := NewAuthority("everybody in this company", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewSigner(upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(90 * 24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign}
+	own, err := sign(template, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Certificate = slices.Concat(own.Certificate, upper.Certificate)
+	mine := given(t, "mine", own)
+	mine.Data["ca.crt"], mine.Annotations = upper.Certificate, map[string]string{AnnotationOnlyFor: "db"}
+	c, api := kubetest.New(t, interceptor.Funcs{}, mine)
+	cluster := kubetest.Cluster()
+	cluster.Spec.TLS.CASecret = "mine"
+	if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
+		t.Fatal(err)
+	}
+	trust, leaves := looked(t, c, cluster)
+	l := leaves["db-client-tls"]
+	if trust.Current.Subject != "CN=etcd" || *trust.Given != trust.Current || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
+		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
+	}
+	// It was renewed, and kept its key.
+	signer, err := parseKey(func() []byte { b, _ := pem.Decode(own.Key); return b.Bytes }())
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.SerialNumber, template.NotAfter = big.NewInt(42), now.Add(180*24*time.Hour)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.Certificate, signer.(*ecdsa.PrivateKey).Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := kubetest.Secret(t, api, "mine")
+	s.Data["tls.crt"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if err := api.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if trust, _ = looked(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "the key that signs already") {
+		t.Errorf("trust %+v", trust)
+	}
+}
+
+func TestJudgeAuthority(t *testing.T) {
+	now := time.Now()
+	own, err := NewAuthority("corporate", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewSigner(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := a.IssueClient("ada", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		pair KeyPair
+		at   time.Time
+		want string
+	}{
+		"good":              {own, now, ""},
+		"a leaf":            {leaf, now, "no authority's"},
+		"another key":       {KeyPair{Certificate: own.Certificate, Key: leaf.Key}, now, "do not match"},
+		"about to run out":  {own, now.Add(authorityLife - 10*24*time.Hour), "runs out on"},
+		"not valid yet":     {own, now.Add(-2 * time.Hour), "not valid before"},
+		"nothing":           {KeyPair{}, now, "not PEM"},
+		"no key, a good CA": {KeyPair{Certificate: own.Certificate}, now, "not PEM"},
+	} {
+		err := judgeAuthority(c.pair, c.at)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestSuccessorName(t *testing.T) {
+	for current, want := range map[string]string{"shop/db": "shop/db #2", "shop/db #2": "shop/db #3", "shop/db #9": "shop/db #10", "a #b": "a #b #2"} {
+		if got := successorName(current); got != want {
+			t.Errorf("%s: %s, want %s", current, got, want)
+		}
+	}
+}
+
+// TestLeavesEndWithTheirAuthority: nobody believes a leaf for longer.
+func TestLeavesEndWithTheirAuthority(t *testing.T) {
+	now := time.Now().Truncate(time.Second)
+	p, err := NewAuthority("a", now.Add(leafLife/2-authorityLife))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewSigner(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := a.IssueClient("ada", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(l.Certificate, l.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.NotAfter.After(a.Certificate.NotAfter) {
+		t.Errorf("leaf until %s, authority until %s", c.NotAfter, a.Certificate.NotAfter)
+	}
+}
+
+func TestHurryMount(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-0", UID: types.UID("u1")}}
+	c, api := kubetest.New(t, interceptor.Funcs{}, pod)
+	at := func() *corev1.Pod {
+		p := &corev1.Pod{}
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, try := range []struct{ uid, want string }{{"another", ""}, {"u1", "f1"}} {
+		if err := TriggerSecretSync(t.Context(), c, "shop", "db-1-0", try.uid, "f1"); err != nil || at().Annotations[kube.AnnotationCertificate] != try.want {
+			t.Errorf("%s: %v, annotations %v", try.uid, err, at().Annotations)
+		}
+	}
+	version := at().ResourceVersion
+	if err := TriggerSecretSync(t.Context(), c, "shop", "db-1-0", "u1", "f1"); err != nil || at().ResourceVersion != version {
+		t.Errorf("a repeat writes: %v", err)
+	}
+	if err := TriggerSecretSync(t.Context(), c, "shop", "gone-0", "u1", "f1"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,162 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// PurposeBackup marks the pods that take scheduled backups.
+const PurposeBackup = "backup"
+
+// EnvMounted names, as "URL=DIRECTORY", a repository whose claim is mounted
+// into this very pod, so that no helper pod is needed.
+const EnvMounted = "DBOP_MOUNTED_REPOSITORY"
+
+// MountedAt is where a scheduled backup finds its repository.
+const MountedAt = "/repository"
+
+// The bounds of a scheduled backup: how late it may begin, how long one try
+// waits for other operations and how long it takes, how long all tries
+// together, and how often it is tried again.
+const (
+	scheduleLate    = time.Hour
+	schedulePatient = 30 * time.Minute
+	scheduleTry     = 90 * time.Minute
+	scheduleTotal   = 4 * time.Hour
+	scheduleRetries = 2
+	scheduleHistory = 3
+)
+
+// ScheduleInput is what the objects of a schedule are made of.
+type ScheduleInput struct {
+	Cluster *v1alpha1.DatabaseCluster
+	Policy  v1alpha1.BackupPolicy
+	// Claim and SubPath are what the policy's repository names.
+	Claim, SubPath string
+	// Image of this tool.
+	Image string
+	// Suspended begins no run.
+	Suspended bool
+	// Since is when this policy was asked for.
+	Since time.Time
+}
+
+// scheduleParts is how many objects a schedule consists of.
+const scheduleParts = 4
+
+// BuildSchedule is the CronJob, and before it what it acts with. Its pod
+// mounts the repository itself and dials members directly, so it needs no
+// right to make pods, nor to read any but the tool's own secrets.
+func BuildSchedule(in ScheduleInput) ([]client.Object, error) {
+	c := in.Cluster
+	meta := func() metav1.ObjectMeta {
+		return kube.ObjectMeta(c, v1alpha1.Schedule(c.Name), kube.ObjectLabels(c, kube.ComponentHelper))
+	}
+	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta(), AutomountServiceAccountToken: new(false)}
+	rbac := func(kind string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+	}
+	role := &rbacv1.Role{TypeMeta: rbac("Role"), ObjectMeta: meta(), Rules: scheduleRules(c)}
+	binding := &rbacv1.RoleBinding{TypeMeta: rbac("RoleBinding"), ObjectMeta: meta(),
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: v1alpha1.Schedule(c.Name)},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: v1alpha1.Schedule(c.Name), Namespace: c.Namespace}}}
+	job, err := buildCronJob(in, meta())
+	return []client.Object{account, role, binding, job}, err
+}
+
+// scheduleRules are the least that a backup takes. Names of operation records
+// are not known beforehand, and lists can't be limited to names. Nobody can
+// grant what they don't have themselves, so rights on the custom resource are
+// asked for only where there is one.
+func scheduleRules(c *v1alpha1.DatabaseCluster) []rbacv1.PolicyRule {
+	cluster, record := c.Name, v1alpha1.Record(c.Name)
+	rules := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "services", "events"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"statefulsets"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: []string{"list"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"},
+			ResourceNames: []string{v1alpha1.AdminSecret(cluster), v1alpha1.PasswordSecret(cluster, v1alpha1.AdminUser)}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update", "delete"}, ResourceNames: []string{record}},
+		{APIGroups: []string{"batch"}, Resources: []string{"cronjobs"}, Verbs: []string{"get"}, ResourceNames: []string{v1alpha1.Schedule(cluster)}},
+	}
+	if c.Annotations[v1alpha1.AnnotationCustom] != "" {
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion().Group}, Resources: []string{"databaseclusters"}, Verbs: []string{"get"}, ResourceNames: []string{cluster}})
+	}
+	return rules
+}
+
+func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, error) {
+	policy, err := json.Marshal(in.Policy)
+	if err != nil {
+		return nil, fmt.Errorf("write down the schedule of %s: %w", in.Cluster.Name, err)
+	}
+	meta.Annotations = kube.Merged(meta.Annotations, map[string]string{kube.AnnotationPolicy: string(policy), kube.AnnotationSince: in.Since.UTC().Format(time.RFC3339)})
+	if custom := in.Cluster.Annotations[v1alpha1.AnnotationCustom]; custom != "" {
+		meta.Annotations[v1alpha1.AnnotationCustom] = custom
+	}
+	labels := kube.ObjectLabels(in.Cluster, kube.ComponentHelper)
+	labels[v1alpha1.LabelPurpose] = PurposeBackup
+	job := &batchv1.CronJob{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"}, ObjectMeta: meta}
+	job.Spec = batchv1.CronJobSpec{
+		Schedule: in.Policy.Schedule, Suspend: &in.Suspended, ConcurrencyPolicy: batchv1.ForbidConcurrent,
+		StartingDeadlineSeconds:    new(seconds(scheduleLate)),
+		SuccessfulJobsHistoryLimit: new(int32(scheduleHistory)), FailedJobsHistoryLimit: new(int32(scheduleHistory)),
+	}
+	if in.Policy.TimeZone != "" {
+		job.Spec.TimeZone = &in.Policy.TimeZone
+	}
+	job.Spec.JobTemplate = batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: kube.ObjectLabels(in.Cluster, kube.ComponentHelper)},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: new(int32(scheduleRetries)), ActiveDeadlineSeconds: new(seconds(scheduleTotal)),
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: schedulePod(in)},
+		}}
+	return job, nil
+}
+
+// ScheduleResources are what the pod of a scheduled backup asks for.
+func ScheduleResources() corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
+	}
+}
+
+func schedulePod(in ScheduleInput) corev1.PodSpec {
+	tmp, tmpMount := ScratchVolume()
+	main := HelperContainer("backup", in.Image, []corev1.VolumeMount{{Name: "repository", MountPath: MountedAt, SubPath: in.SubPath}, tmpMount})
+	main.Command, main.Args = []string{"/usr/local/bin/kubectl-dbop"}, scheduleArgs(in)
+	main.Env = []corev1.EnvVar{{Name: EnvMounted, Value: in.Policy.Repository + "=" + MountedAt}, {Name: "HOME", Value: "/tmp"}}
+	main.Resources = ScheduleResources()
+	return corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: v1alpha1.Schedule(in.Cluster.Name),
+		AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false), SecurityContext: PodSecurity(),
+		Volumes: []corev1.Volume{ClaimVolume("repository", in.Claim), tmp}, Containers: []corev1.Container{main},
+	}
+}
+
+// scheduleArgs is a command that a person could type as well.
+func scheduleArgs(in ScheduleInput) []string {
+	args := []string{"backup", in.Cluster.Name, "--namespace", in.Cluster.Namespace, "--repository", in.Policy.Repository,
+		"--scheduled", "--wait-for-turn", schedulePatient.String(), "--timeout", scheduleTry.String(), "--progress", "plain"}
+	if in.Policy.Keep > 0 {
+		args = append(args, "--keep", strconv.Itoa(int(in.Policy.Keep)))
+	}
+	return args
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

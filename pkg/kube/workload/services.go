@@ -1,0 +1,67 @@
+package workload
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+)
+
+// clientPort is the name of the ports that clients use.
+const clientPort = "client"
+
+// BuildServices makes the service that carries the members' identities and
+// the one where clients go. Members must find each other before they are
+// ready, clients must not find them.
+func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) (headless, clients *corev1.Service) {
+	headless = service(c, v1alpha1.HeadlessService(c.Name))
+	headless.Spec.ClusterIP = corev1.ClusterIPNone
+	headless.Spec.PublishNotReadyAddresses = true
+	headless.Spec.Ports = complete(ports)
+	clients = service(c, v1alpha1.ClientService(c.Name))
+	for _, p := range headless.Spec.Ports {
+		if p.Name == clientPort {
+			clients.Spec.Ports = append(clients.Spec.Ports, p)
+		}
+	}
+	return headless, clients
+}
+
+func service(c *v1alpha1.DatabaseCluster, name string) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: kube.ObjectMeta(c, name, kube.ObjectLabels(c, kube.ComponentDatabase)),
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: kube.MemberSelector(c.Name)},
+	}
+}
+
+// complete sets what the API server would default: the list of ports is merged
+// by port and protocol, and a missing protocol would not match on a repeat.
+func complete(ports []corev1.ServicePort) []corev1.ServicePort {
+	out := make([]corev1.ServicePort, len(ports))
+	for i, p := range ports {
+		if p.Protocol == "" {
+			p.Protocol = corev1.ProtocolTCP
+		}
+		if p.TargetPort == (intstr.IntOrString{}) {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+		out[i] = p
+	}
+	return out
+}
+
+// ApplyServices makes both services. A repeat changes nothing.
+func ApplyServices(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) error {
+	headless, clients := BuildServices(cluster, ports)
+	for _, s := range []*corev1.Service{headless, clients} {
+		if err := c.Apply(ctx, cluster, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
