@@ -59,7 +59,7 @@ test: ## Set everything up and pass every test, end to end included
 
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/...
+	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
 .PHONY: e2e
 e2e: failpoint cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REGEXP choose a part
@@ -71,8 +71,9 @@ torture: failpoint cluster-up ## Every kill between two steps, and the long simu
 	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint ## Static checks, import rules included
+lint: $(TOOLS)/golangci-lint ## Static checks: import rules, long lines and replaced words included
 	$(TOOLS)/golangci-lint run ./...
+	go run ./hack/words
 
 .PHONY: check-deploy
 check-deploy: $(TOOLS)/kube-score ## Judge the manifests; what is ignored is explained in deploy/README.md
