@@ -29,12 +29,15 @@ func TestSuggestedCommandsAreComplete(t *testing.T) {
 		t.Errorf("a command for all namespaces: exit %d\n%s", r.Code, r.Err)
 	}
 	b.Cluster("my-db")
-	if r := b.Run("scale", "my-db", "--members", "5", "--progress", "none"); !strings.Contains(r.Err, "next: kubectl dbop -n shop status my-db") {
+	if r := b.Run("scale", "my-db", "--members", "5", "--progress", "none"); !strings.Contains(r.Err,
+		"next: kubectl dbop -n shop status my-db") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 	kubeconfig := os.Getenv("KUBECONFIG")
-	want := "next: kubectl dbop --context demo --kubeconfig " + command.Words([]string{kubeconfig}) + " -n shop status my-db"
-	if r := b.Run("scale", "my-db", "--members", "3", "--yes", "--progress", "none", "--context", "demo", "--kubeconfig", kubeconfig); !strings.Contains(r.Err, want) {
+	want := "next: kubectl dbop --context demo --kubeconfig " + command.Words([]string{kubeconfig}) +
+		" -n shop status my-db"
+	if r := b.Run("scale", "my-db", "--members", "3", "--yes", "--progress", "none", "--context", "demo", "--kubeconfig",
+		kubeconfig); !strings.Contains(r.Err, want) {
 		t.Errorf("exit %d, want %q\n%s", r.Code, want, r.Err)
 	}
 	if r := b.Run("nonsense"); !strings.Contains(r.Err, "\nusage: kubectl dbop ") {
@@ -66,7 +69,8 @@ func TestShownCommandsAreComplete(t *testing.T) {
 		}
 		for line := range strings.Lines(string(raw)) {
 			// What a person typed is told as it was.
-			if !strings.Contains(line, "kubectl") || strings.HasPrefix(line, "Command:") || strings.Contains(line, `"command":`) {
+			if !strings.Contains(line, "kubectl") || strings.HasPrefix(line, "Command:") ||
+				strings.Contains(line, `"command":`) {
 				continue
 			}
 			shown++
@@ -186,7 +190,8 @@ func TestEverySuggestionIsACommand(t *testing.T) {
 			// Only where the custom resource was deleted a person decides whether the cluster goes, too, and one
 			// that never formed holds nothing.
 			neverFormed := strings.HasPrefix(s.at, "../ops/wayback.go")
-			if cmd.Name() == "delete" && cmd.Parent() == root && !neverFormed && !strings.Contains(s.text, "release") && !strings.HasPrefix(s.text, "end it by hand") {
+			if cmd.Name() == "delete" && cmd.Parent() == root && !neverFormed && !strings.Contains(s.text, "release") &&
+				!strings.HasPrefix(s.text, "end it by hand") {
 				t.Errorf("%s: %q suggests to delete a cluster", s.at, s.text)
 			}
 		}
@@ -200,7 +205,8 @@ func TestEverySuggestionIsACommand(t *testing.T) {
 // holds data or keys.
 func TestNothingSuggestsToDropData(t *testing.T) {
 	t.Parallel()
-	drops := regexp.MustCompile(`kubectl delete (pvc|pv|persistentvolume|secret|configmap|cm|statefulset|sts|namespace|ns)\b`)
+	drops := regexp.MustCompile(
+		`kubectl delete (pvc|pv|persistentvolume|secret|configmap|cm|statefulset|sts|namespace|ns)\b`)
 	for _, m := range drops.FindAllString(productSource(t), -1) {
 		t.Errorf("a message says %q", m)
 	}

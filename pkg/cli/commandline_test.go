@@ -22,14 +22,17 @@ func TestCommandLineRepeatsWhatWasAsked(t *testing.T) {
 		want string
 	}{
 		{[]string{"scale", "my-db", "--members", "5"}, "kubectl dbop scale my-db --members 5"},
-		{[]string{"backup", "my-db", "--to", "/a b", "-n", "it's"}, `kubectl dbop backup my-db --namespace 'it'\''s' --to '/a b'`},
+		{[]string{"backup", "my-db", "--to", "/a b", "-n", "it's"},
+			`kubectl dbop backup my-db --namespace 'it'\''s' --to '/a b'`},
 		{[]string{"--token", "x", "delete", "my-db", "-y", "--purge"}, "kubectl dbop delete my-db --purge --yes"},
 		{[]string{"create", "my-db", "--engine=etcd", "--config", "a=1", "--config", "b=2", "--no-tls=false"},
 			"kubectl dbop create my-db --config a=1,b=2 --engine etcd --no-tls=false"},
-		{[]string{"configure", "my-db", "--set", "a=1,2", "--set", "b=x"}, "kubectl dbop configure my-db --set a=1,2 --set b=x"},
+		{[]string{"configure", "my-db", "--set", "a=1,2", "--set", "b=x"},
+			"kubectl dbop configure my-db --set a=1,2 --set b=x"},
 		{[]string{"certificates", "rotate", "my-db", "--ca"}, "kubectl dbop certificates rotate my-db --ca"},
 		{[]string{"certificates", "rotate", "my-db", "--ca=finish"}, "kubectl dbop certificates rotate my-db --ca=finish"},
-		{[]string{"restart", "my-db", "--as", "admin", "--kubeconfig", "/home/ada/k", "--server", "https://ada:pw@k"}, "kubectl dbop restart my-db"},
+		{[]string{"restart", "my-db", "--as", "admin", "--kubeconfig", "/home/ada/k", "--server", "https://ada:pw@k"},
+			"kubectl dbop restart my-db"},
 	} {
 		b := clitest.New(t)
 		cmd, args, err := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil)).Find(test.args)
@@ -73,7 +76,8 @@ func shellQuoted(line string) []string {
 
 // credentialFlags are kubectl's flags that may hold a secret, or tell whose rights are used.
 func credentialFlags() []string {
-	return []string{"token", "username", "password", "client-key", "client-certificate", "as", "as-group", "as-uid", "as-user-extra", "server", "user"}
+	return []string{"token", "username", "password", "client-key", "client-certificate", "as", "as-group", "as-uid",
+		"as-user-extra", "server", "user"}
 }
 
 // TestNoCommandRecordsCredentials types a marker into every flag of kubectl's
@@ -128,8 +132,10 @@ func TestCredentialsLeaveNoTrace(t *testing.T) {
 		credentials = append(credentials, "--"+name+"="+marker+name)
 	}
 	for _, args := range [][]string{
-		{"scale", "my-db", "--members", "5"}, {"backup", "my-db"}, {"restart", "my-db"}, {"upgrade", "my-db", "--version", "9.9"},
-		{"backup", "my-db", "--scheduled"}, {"pause", "my-db"}, {"history", "my-db"}, {"status", "my-db"}, {"list"}, {"delete", "my-db", "--yes"},
+		{"scale", "my-db", "--members", "5"}, {"backup", "my-db"}, {"restart", "my-db"},
+		{"upgrade", "my-db", "--version", "9.9"},
+		{"backup", "my-db", "--scheduled"}, {"pause", "my-db"}, {"history", "my-db"}, {"status", "my-db"}, {"list"},
+		{"delete", "my-db", "--yes"},
 		{"scale", "my-db", "--members"}, {"support-bundle", "my-db", "--file", b.Dir + "/bundle.tar.gz"},
 	} {
 		r := b.Run(append(slices.Clone(credentials), args...)...)

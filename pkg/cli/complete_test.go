@@ -73,8 +73,10 @@ func TestCompletionScripts(t *testing.T) {
 
 func TestWithoutKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nonexistent/config")
-	for _, args := range [][]string{{"--help"}, {"create", "--help"}, {"help", "plan", "upgrade"}, {"version", "--client"}, {"completion", "bash"}, {"engines"}} {
-		c := command.Config{Program: "kubectl-dbop", Args: args, Getenv: func(string) string { return "" }, Streams: progress.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}}
+	for _, args := range [][]string{{"--help"}, {"create", "--help"}, {"help", "plan", "upgrade"},
+		{"version", "--client"}, {"completion", "bash"}, {"engines"}} {
+		c := command.Config{Program: "kubectl-dbop", Args: args, Getenv: func(string) string { return "" },
+			Streams: progress.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}}
 		if code := cli.Run(t.Context(), c); code != exit.Done {
 			t.Errorf("%v: exit %d", args, code)
 		}

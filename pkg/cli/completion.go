@@ -24,7 +24,9 @@ func newCompletion(f *command.Factory) *cobra.Command {
 'kubectl dbop' (kubectl 1.26 and newer). krew can't install that one: save it on the PATH as ` + command.Completer + `,
 or link that name to this program.`,
 		Example: `  # Complete 'kubectl dbop' through kubectl's own completion
-  kubectl dbop completion kubectl > /usr/local/bin/kubectl_complete-dbop && chmod +x /usr/local/bin/kubectl_complete-dbop
+  kubectl dbop completion kubectl > kubectl_complete-dbop
+  # Put it on the PATH
+  install kubectl_complete-dbop /usr/local/bin/
 
   # Load completion into the current bash
   source <(kubectl-dbop completion bash)`,

@@ -17,12 +17,14 @@ func TestListShowsTheOthersOfADamagedRecord(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
 	bad := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "bad.dbop",
-		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}}, Data: map[string]string{"cluster.json": "{"}}
+		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}},
+		Data: map[string]string{"cluster.json": "{"}}
 	if err := b.Api.Create(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
 	r := b.Run("list", "-A")
-	if r.Code != exit.Failed || !strings.Contains(r.Out, "my-db") || !strings.Contains(r.Err, "bank/bad.dbop") || !strings.Contains(r.Err, "kubectl dbop repair bad -n bank") {
+	if r.Code != exit.Failed || !strings.Contains(r.Out, "my-db") || !strings.Contains(r.Err, "bank/bad.dbop") ||
+		!strings.Contains(r.Err, "kubectl dbop repair bad -n bank") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
@@ -33,7 +35,8 @@ func TestOthersAreServedDespiteADamagedRecord(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
 	bad := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bad.dbop",
-		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}}, Data: map[string]string{"cluster.json": "{"}}
+		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}},
+		Data: map[string]string{"cluster.json": "{"}}
 	if err := b.Api.Create(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +44,8 @@ func TestOthersAreServedDespiteADamagedRecord(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
-	if r := b.Run("support-bundle", "-A", "--file", file); r.Code != exit.Done || !strings.Contains(r.Err, "shop/bad.dbop") {
+	if r := b.Run("support-bundle", "-A", "--file", file); r.Code != exit.Done ||
+		!strings.Contains(r.Err, "shop/bad.dbop") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }

@@ -65,7 +65,8 @@ func TestDocumentedCommands(t *testing.T) {
 func commandLines(text string) []string {
 	text = strings.ReplaceAll(text, "\\\n", " ")
 	var out []string
-	for _, m := range regexp.MustCompile("(?m)(^[ \t]*(\\$ )?|`)"+command.DisplayName+"( [^`\n]*|$)").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?m)(^[ \t]*(\\$ )?|`)"+command.DisplayName+
+		"( [^`\n]*|$)").FindAllStringSubmatch(text, -1) {
 		line := m[3]
 		if m[1] != "`" && strings.Contains(line, ": ") {
 			continue // a sentence that happens to begin a line
@@ -89,7 +90,8 @@ func judgeLine(root *cobra.Command, line string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if cmd == root && len(args) > 0 && !strings.HasPrefix(args[0], "-") || cmd.HasSubCommands() && !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+	if cmd == root && len(args) > 0 && !strings.HasPrefix(args[0], "-") || cmd.HasSubCommands() && !cmd.HasParent() &&
+		len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return "there is no such command"
 	}
 	if slices.Contains(args, "--help") {
@@ -131,7 +133,8 @@ func TestJudgeLine(t *testing.T) {
 // TestCommandLines: what is found in a document.
 func TestCommandLines(t *testing.T) {
 	t.Parallel()
-	text := "Type `kubectl dbop list -A` or\n```\n$ kubectl dbop status my-db   # one screen\nkubectl dbop backup my-db \\\n  --verify && echo done\n```\nkubectl get pods\n"
+	text := "Type `kubectl dbop list -A` or\n```\n$ kubectl dbop status my-db   # one screen\nkubectl dbop backup " +
+		"my-db \\\n  --verify && echo done\n```\nkubectl get pods\n"
 	want := []string{"list -A", "status my-db", "backup my-db    --verify"}
 	if got := commandLines(text); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -43,11 +43,16 @@ func TestExitNotFound(t *testing.T) {
 func TestExitUsage(t *testing.T) {
 	b := clitest.New(t)
 	for _, args := range [][]string{
-		{"nonsense"}, {"create"}, {"create", "my-db"}, {"create", "My_DB", "--engine", "fakedb"}, {"create", strings.Repeat("a", 41), "--engine", "fakedb"},
-		{"scale", "my-db"}, {"upgrade", "my-db"}, {"list", "--nope"}, {"list", "my-db"}, {"list", "-o", "xml"}, {"list", "my-db", "-A"},
-		{"backup", "describe", "../../etc"}, {"create", "a", "--engine", "fakedb", "--storage", "many"}, {"create", "a", "--engine", "fakedb", "--dry-run=maybe"},
-		{"create", "a", "--engine", "fakedb", "--progress=loud"}, {"list", "--color=pink"}, {"plan", "nonsense"}, {"backup", "x", "--to", "/a", "--repository", "dir:/b"},
-		{"connect", "my-db", "get"}, {"completion", "cmd"}, {"help", "nonsense"}, {"help", "backup", "nonsense"}, {"help", "create", "more"}, {"scale", "x", "--members", "3", "--timeout", "0s"},
+		{"nonsense"}, {"create"}, {"create", "my-db"}, {"create", "My_DB", "--engine", "fakedb"},
+		{"create", strings.Repeat("a", 41), "--engine", "fakedb"},
+		{"scale", "my-db"}, {"upgrade", "my-db"}, {"list", "--nope"}, {"list", "my-db"}, {"list", "-o", "xml"},
+		{"list", "my-db", "-A"},
+		{"backup", "describe", "../../etc"}, {"create", "a", "--engine", "fakedb", "--storage", "many"},
+		{"create", "a", "--engine", "fakedb", "--dry-run=maybe"},
+		{"create", "a", "--engine", "fakedb", "--progress=loud"}, {"list", "--color=pink"}, {"plan", "nonsense"},
+		{"backup", "x", "--to", "/a", "--repository", "dir:/b"},
+		{"connect", "my-db", "get"}, {"completion", "cmd"}, {"help", "nonsense"}, {"help", "backup", "nonsense"},
+		{"help", "create", "more"}, {"scale", "x", "--members", "3", "--timeout", "0s"},
 	} {
 		r := b.Run(args...)
 		if r.Code != exit.Usage || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "usage: kubectl dbop") {
@@ -65,7 +70,8 @@ func TestExitUnchanged(t *testing.T) {
 	if r := b.Run("scale", "my-db", "--members", "3"); r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if r := b.Run("scale", "my-db", "--members", "3", "--error-unchanged"); r.Code != exit.Unchanged || r.Out != "fakedb/my-db unchanged\n" || strings.Contains(r.Err, "error") {
+	if r := b.Run("scale", "my-db", "--members", "3", "--error-unchanged"); r.Code != exit.Unchanged ||
+		r.Out != "fakedb/my-db unchanged\n" || strings.Contains(r.Err, "error") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
@@ -74,7 +80,8 @@ func TestExitRefused(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
 	for _, args := range [][]string{
-		{"scale", "my-db", "--members", "4"}, {"scale", "my-db", "--members", "9"}, {"create", "even", "--engine", "fakedb", "--members", "2"},
+		{"scale", "my-db", "--members", "4"}, {"scale", "my-db", "--members", "9"},
+		{"create", "even", "--engine", "fakedb", "--members", "2"},
 		{"create", "my-db", "--engine", "fakedb", "--version", "3.6"}, {"upgrade", "my-db", "--version", "3.7"},
 	} {
 		r := b.Run(append(args, "--progress", "none")...)
@@ -107,7 +114,8 @@ func TestExitInterruptedAtSafePoint(t *testing.T) {
 		return engine.ErrNotReady
 	}
 	r := b.Run("scale", "my-db", "--members", "5", "--progress", "none")
-	if r.Code != exit.Interrupted || !strings.Contains(r.Err, "Stopping at the next safe point") || !strings.Contains(r.Err, "hint: ") {
+	if r.Code != exit.Interrupted || !strings.Contains(r.Err, "Stopping at the next safe point") ||
+		!strings.Contains(r.Err, "hint: ") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 	b.World.Before = nil
@@ -122,9 +130,11 @@ func TestExitUnknown(t *testing.T) {
 	b.Cluster("my-db")
 	for _, args := range [][]string{
 		{"create", "a", "--engine", "oracle"}, {"create", "a", "--engine", "fakedb", "--version", "9.9"},
-		{"member", "remove", "my-db", "my-db-9", "--yes"}, {"user", "delete", "my-db", "nobody", "--yes"}, {"user", "show", "my-db", "nobody"},
+		{"member", "remove", "my-db", "my-db-9", "--yes"}, {"user", "delete", "my-db", "nobody", "--yes"},
+		{"user", "show", "my-db", "nobody"},
 	} {
-		if r := b.Run(args...); r.Code != exit.Usage || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "\nhint: ") {
+		if r := b.Run(args...); r.Code != exit.Usage || !strings.HasPrefix(r.Err, "error: ") ||
+			!strings.Contains(r.Err, "\nhint: ") {
 			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Err)
 		}
 	}
@@ -168,7 +178,8 @@ func TestExitCodesAreDocumented(t *testing.T) {
 		got = append(got, m[1])
 	}
 	var want []string
-	for _, code := range []int{exit.Done, exit.Failed, exit.Usage, exit.Unchanged, exit.Refused, exit.Busy, exit.NotFound, exit.Forbidden, exit.Unreachable,
+	for _, code := range []int{exit.Done, exit.Failed, exit.Usage, exit.Unchanged, exit.Refused, exit.Busy, exit.NotFound,
+		exit.Forbidden, exit.Unreachable,
 		exit.NeedsHuman, exit.Degraded, exit.Down, exit.TimedOut, exit.Interrupted} {
 		want = append(want, strconv.Itoa(code))
 	}
@@ -198,7 +209,8 @@ func TestAContinuedBackupKeepsItsName(t *testing.T) {
 func TestResumeAndCancel(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
-	for _, test := range [][3]string{{"resume", "5", "fakedb/my-db operation finished\n"}, {"cancel", "7", "fakedb/my-db operation cancelled\n"}} {
+	for _, test := range [][3]string{{"resume", "5", "fakedb/my-db operation finished\n"},
+		{"cancel", "7", "fakedb/my-db operation cancelled\n"}} {
 		verb, members, want := test[0], test[1], test[2]
 		b.World.Before = func(s ops.Step) error {
 			if s.Action == ops.ActionStart {
@@ -211,10 +223,12 @@ func TestResumeAndCancel(t *testing.T) {
 			t.Fatalf("exit %d\n%s", r.Code, r.Err)
 		}
 		b.World.Before = nil
-		if r := b.Run("upgrade", "my-db", "--version", "3.6"); r.Code != exit.Busy || !strings.Contains(r.Err, "resume my-db") {
+		if r := b.Run("upgrade", "my-db", "--version", "3.6"); r.Code != exit.Busy ||
+			!strings.Contains(r.Err, "resume my-db") {
 			t.Errorf("another operation in between: exit %d\n%s", r.Code, r.Err)
 		}
-		if r := b.Run(verb, "--dry-run"); r.Code != exit.Done || !strings.Contains(r.Out, "(dry run)") || !strings.Contains(r.Err, map[string]string{"resume": "Register my-db-5", "cancel": "Withdraw learner"}[verb]) {
+		if r := b.Run(verb, "--dry-run"); r.Code != exit.Done || !strings.Contains(r.Out, "(dry run)") ||
+			!strings.Contains(r.Err, map[string]string{"resume": "Register my-db-5", "cancel": "Withdraw learner"}[verb]) {
 			t.Errorf("%s --dry-run: exit %d\n%s%s", verb, r.Code, r.Out, r.Err)
 		}
 		if r := b.Run(verb, "--progress", "none"); r.Code != exit.Done || r.Out != want {
@@ -231,7 +245,8 @@ func TestResumeAndCancel(t *testing.T) {
 
 func TestHintsOfForeignErrors(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
-	for name, err := range map[string]error{"forbidden": forbidden, "unauthorized": apierrors.NewUnauthorized("no"), "held": &lease.HeldError{}} {
+	for name, err := range map[string]error{"forbidden": forbidden, "unauthorized": apierrors.NewUnauthorized("no"),
+		"held": &lease.HeldError{}} {
 		if command.HintOf(fmt.Errorf("wrapped: %w", err)) == "" {
 			t.Errorf("%s has no hint", name)
 		}

@@ -18,8 +18,10 @@ func TestNoKubeconfigIsSaid(t *testing.T) {
 	for _, path := range []string{"/dev/null", "/nonexistent"} {
 		t.Setenv("KUBECONFIG", path)
 		var out, err bytes.Buffer
-		c := command.Config{Program: "kubectl-dbop", Args: []string{"list"}, Getenv: func(string) string { return "" }, Streams: progress.Streams{Out: &out, Err: &err}}
-		if code := cli.Run(t.Context(), c); code != exit.Unreachable || !strings.Contains(err.String(), "no kubeconfig") || !strings.Contains(err.String(), "\nhint: ") {
+		c := command.Config{Program: "kubectl-dbop", Args: []string{"list"}, Getenv: func(string) string { return "" },
+			Streams: progress.Streams{Out: &out, Err: &err}}
+		if code := cli.Run(t.Context(), c); code != exit.Unreachable || !strings.Contains(err.String(), "no kubeconfig") ||
+			!strings.Contains(err.String(), "\nhint: ") {
 			t.Errorf("%s: exit %d\n%s", path, code, err.String())
 		}
 	}

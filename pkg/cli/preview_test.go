@@ -121,7 +121,8 @@ func TestDryRunNeverPrompts(t *testing.T) {
 func TestPlanTakesTheFlagsOfTheCommand(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
-	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"delete", "my-db", "--purge", "--yes"}, {"delete", "my-db", "-y"}, {"stop", "my-db", "--yes"}} {
+	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"delete", "my-db", "--purge", "--yes"},
+		{"delete", "my-db", "-y"}, {"stop", "my-db", "--yes"}} {
 		plan := append([]string{"plan"}, args...)
 		bare := b.Run(slices.DeleteFunc(slices.Clone(plan), func(a string) bool { return a == "--yes" || a == "-y" })...)
 		r := b.Run(append(plan, "--progress=none", "--error-unchanged")...)
@@ -164,7 +165,8 @@ func TestPlanDowngrade(t *testing.T) {
 	b := clitest.New(t)
 	b.Must("create", "my-db", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
 	b.Golden("plan_downgrade", b.Run("plan", "downgrade", "--version", "3.5"))
-	if r := b.Run("downgrade", "my-db", "--version", "3.4"); r.Code != exit.Refused || !strings.Contains(r.Err, "nothing goes back to 3.4") {
+	if r := b.Run("downgrade", "my-db", "--version", "3.4"); r.Code != exit.Refused ||
+		!strings.Contains(r.Err, "nothing goes back to 3.4") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
@@ -175,8 +177,10 @@ func TestMachineOutputIsValid(t *testing.T) {
 	id := b.Backup("my-db")
 	b.Must("backup", "my-db", "--progress", "none")
 	for _, args := range [][]string{
-		{"list"}, {"status"}, {"history"}, {"engines"}, {"version"}, {"version", "--client"}, {"backup", "list"}, {"backup", "describe", id},
-		{"plan", "scale", "--members", "5"}, {"scale", "--members", "5", "--dry-run=client"}, {"scale", "--members", "5"}, {"scale", "--members", "5"},
+		{"list"}, {"status"}, {"history"}, {"engines"}, {"version"}, {"version", "--client"}, {"backup", "list"},
+		{"backup", "describe", id},
+		{"plan", "scale", "--members", "5"}, {"scale", "--members", "5", "--dry-run=client"}, {"scale", "--members", "5"},
+		{"scale", "--members", "5"},
 		{"backup", "my-db", "--verify"}, {"upgrade", "--version", "3.6"}, {"resume"}, {"delete", "my-db", "--yes"},
 	} {
 		r := b.Run(append(args, "-o", "json", "--color=always")...)

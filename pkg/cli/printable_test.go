@@ -20,15 +20,18 @@ func TestNoEscapeReachesTheTerminal(t *testing.T) {
 	if err := table.Print(&out, ""); err != nil {
 		t.Fatal(err)
 	}
-	step := ops.Step{Title: "Replace a\x1b[2Jb", Reason: "it says\r\a", Members: []string{"\x1b[1A"}, Risk: ops.RiskRestart}
-	_ = command.WritePlan(&out, printer.Palette{}, "fakedb/my-db", "shop", ops.Plan{Verb: "restart", Steps: []ops.Step{step}, Restarts: step.Members}, true, true)
+	step := ops.Step{Title: "Replace a\x1b[2Jb", Reason: "it says\r\a", Members: []string{"\x1b[1A"},
+		Risk: ops.RiskRestart}
+	_ = command.WritePlan(&out, printer.Palette{}, "fakedb/my-db", "shop",
+		ops.Plan{Verb: "restart", Steps: []ops.Step{step}, Restarts: step.Members}, true, true)
 	r := progress.NewPlain(&out)
 	r.Started(step)
 	r.Waiting(step, "\x1b[2J")
 	r.Done(step, 0, errors.New("\x1b[2J"))
 	r.Note("\x1b[2J")
 	r.Close()
-	printer.PrintFindings(&out, printer.Palette{}, []ops.Finding{{Severity: ops.Fail, Subject: "a\x1b[2J", What: "b\r\a", Evidence: []string{"\x1b"}}}, true)
+	printer.PrintFindings(&out, printer.Palette{},
+		[]ops.Finding{{Severity: ops.Fail, Subject: "a\x1b[2J", What: "b\r\a", Evidence: []string{"\x1b"}}}, true)
 	printError(&out, printer.Palette{}, nil, errors.New("member \x1b[2J\rsays \x1b]0;x\a"))
 	if strings.ContainsAny(out.String(), "\x1b\r\a") {
 		t.Errorf("%q", out.String())
@@ -39,7 +42,8 @@ func TestNoEscapeReachesTheTerminal(t *testing.T) {
 func TestNoEscapeInANote(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	(&command.Factory{Config: command.Config{Streams: progress.Streams{Err: &out}}}).Note("left out: %s", "a\x1b[2J\r\nHEALTHY")
+	(&command.Factory{Config: command.Config{Streams: progress.Streams{Err: &out}}}).Note("left out: %s",
+		"a\x1b[2J\r\nHEALTHY")
 	if strings.ContainsAny(out.String(), "\x1b\r") {
 		t.Errorf("%q", out.String())
 	}

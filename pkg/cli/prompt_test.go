@@ -13,7 +13,8 @@ func TestWithoutTerminalAskingIsRefused(t *testing.T) {
 	b.Cluster("my-db")
 	id := b.Backup("my-db")
 	for _, args := range [][]string{
-		{"delete", "my-db"}, {"delete", "my-db", "--purge"}, {"member", "remove", "my-db", "my-db-3"}, {"backup", "delete", id},
+		{"delete", "my-db"}, {"delete", "my-db", "--purge"}, {"member", "remove", "my-db", "my-db-3"},
+		{"backup", "delete", id},
 		{"restore", "my-db", "--in-place", "--from", id},
 	} {
 		r := b.Run(args...)
@@ -61,7 +62,8 @@ func TestPromptsSayWhatIsLost(t *testing.T) {
 	b.Cluster("my-db")
 	id := b.Backup("my-db")
 	for name, args := range map[string][]string{
-		"delete": {"delete", "my-db"}, "purge": {"delete", "my-db", "--purge", "--skip-backup"}, "remove": {"member", "remove", "my-db", "my-db-3"},
+		"delete": {"delete", "my-db"}, "purge": {"delete", "my-db", "--purge", "--skip-backup"},
+		"remove": {"member", "remove", "my-db", "my-db-3"},
 		"backup": {"backup", "delete", id}, "in_place": {"restore", "my-db", "--in-place", "--from", id},
 	} {
 		b.Tty, b.In = true, strings.NewReader("n\n")

@@ -67,7 +67,8 @@ func commandGroups(f *command.Factory) []group {
 		{"Members", []*cobra.Command{
 			cluster.NewAddMember(f, "add-member"), cluster.NewMember(f), cluster.NewScale(f), cluster.NewSwitchover(f)}},
 		{groupOperations, []*cobra.Command{
-			operation.NewResume(f), operation.NewCancel(f), operation.NewUndo(f), operation.NewPause(f), operation.NewHistory(f)}},
+			operation.NewResume(f), operation.NewCancel(f), operation.NewUndo(f), operation.NewPause(f),
+			operation.NewHistory(f)}},
 		{"Backup and restore", []*cobra.Command{backup.NewBackup(f), backup.NewRestore(f), backup.NewRecover(f)}},
 		{"Users and certificates", []*cobra.Command{access.NewUser(f), access.NewCertificates(f)}},
 		{"Diagnostics", []*cobra.Command{
@@ -110,13 +111,15 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 	root.SetIn(f.Streams.In)
 	root.SetOut(f.Streams.Out)
 	root.SetErr(f.Streams.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exit.UsageError{Text: exit.PlainFlagError(err)} })
+	root.SetFlagErrorFunc(
+		func(_ *cobra.Command, err error) error { return &exit.UsageError{Text: exit.PlainFlagError(err)} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
 		"Use \""+command.DisplayName+" --help\" for the flags that all commands have, such as --namespace and --context.", 1))
 	f.Flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&f.Color, "color", printer.ColorAuto, "When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")
+	root.PersistentFlags().StringVar(&f.Color, "color", printer.ColorAuto,
+		"When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")
 	root.PersistentFlags().IntVarP(&f.Verbosity, "v", "v", 0, "Log level of requests to the API server, as in kubectl: "+
 		"6 for each request, 7 with headers. Higher levels count as 7, because bodies hold secrets.")
 	for _, g := range commandGroups(f) {

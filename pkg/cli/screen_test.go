@@ -25,13 +25,18 @@ func TestScreens(t *testing.T) {
 	b.AddPods("my-db", "my-db-1", "my-db-2")
 	record(t, b)
 	for name, args := range map[string][]string{
-		"list": {"list"}, "list_all": {"list", "-A"}, "list_wide": {"list", "-o", "wide"}, "list_name": {"list", "-o", "name"},
-		"status": {"status"}, "status_wide": {"status", "my-db", "-o", "wide"}, "status_json": {"status", "-o", "json"},
-		"backup_list": {"backup", "list"}, "backup_list_wide": {"backup", "list", "my-db", "-o", "wide"}, "backup_describe": {"backup", "describe", id},
+		"list": {"list"}, "list_all": {"list", "-A"}, "list_wide": {"list", "-o", "wide"},
+		"list_name": {"list", "-o", "name"},
+		"status":    {"status"}, "status_wide": {"status", "my-db", "-o", "wide"}, "status_json": {"status", "-o", "json"},
+		"backup_list": {"backup", "list"}, "backup_list_wide": {"backup", "list", "my-db", "-o", "wide"},
+		"backup_describe":  {"backup", "describe", id},
 		"backup_list_none": {"backup", "list", "other"},
-		"history":          {"history"}, "history_wide": {"history", "-o", "wide"}, "history_all": {"history", "-A"}, "history_json": {"history", "my-db", "-o", "json"}, "history_describe": {"history", "describe", "my-db.dbop-op-00001"},
-		"engines": {"engines"}, "engines_wide": {"engines", "-o", "wide"}, "version": {"version"}, "not_found": {"status", "nope"},
-		"usage": {"create", "my-db"}, "help": {"--help"},
+		"history":          {"history"}, "history_wide": {"history", "-o", "wide"}, "history_all": {"history", "-A"},
+		"history_json":     {"history", "my-db", "-o", "json"},
+		"history_describe": {"history", "describe", "my-db.dbop-op-00001"},
+		"engines":          {"engines"}, "engines_wide": {"engines", "-o", "wide"}, "version": {"version"},
+		"not_found": {"status", "nope"},
+		"usage":     {"create", "my-db"}, "help": {"--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.T = t
@@ -60,9 +65,13 @@ func record(t *testing.T, b *clitest.Bench) {
 	end := metav1.NewTime(clitest.Noon.Add(-time.Hour + 90*time.Second))
 	o := &v1alpha1.Operation{}
 	o.Namespace, o.Name = "shop", "my-db.dbop-op-00001"
-	o.Spec = v1alpha1.OperationSpec{Cluster: "my-db", Verb: v1alpha1.VerbScale, Members: 3, FromMembers: 1, RequestedBy: "ada", RequestedFrom: "laptop", Command: "kubectl dbop scale my-db --members 3"}
-	o.Status = v1alpha1.OperationStatus{Phase: v1alpha1.PhaseSucceeded, StartedAt: metav1.NewTime(clitest.Noon.Add(-time.Hour)), FinishedAt: &end,
-		Journal: []v1alpha1.JournalEntry{{Step: "register-member/my-db-2", Title: "Register my-db-2 as a learner", StartedAt: metav1.NewTime(clitest.Noon.Add(-time.Hour)), FinishedAt: &end}}}
+	o.Spec = v1alpha1.OperationSpec{Cluster: "my-db", Verb: v1alpha1.VerbScale, Members: 3, FromMembers: 1,
+		RequestedBy: "ada", RequestedFrom: "laptop", Command: "kubectl dbop scale my-db --members 3"}
+	o.Status = v1alpha1.OperationStatus{Phase: v1alpha1.PhaseSucceeded,
+		StartedAt: metav1.NewTime(clitest.Noon.Add(-time.Hour)), FinishedAt: &end,
+		Journal: []v1alpha1.JournalEntry{
+			{Step: "register-member/my-db-2", Title: "Register my-db-2 as a learner",
+				StartedAt: metav1.NewTime(clitest.Noon.Add(-time.Hour)), FinishedAt: &end}}}
 	if err := store.CreateOperation(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +100,8 @@ func TestNameMayBeLeftOutForOneCluster(t *testing.T) {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 	b.Cluster("one")
-	if r := b.Run("upgrade", "--version", "3.6", "--progress", "none"); r.Code != exit.Done || r.Out != "fakedb/one upgraded to 3.6.2\n" {
+	if r := b.Run("upgrade", "--version", "3.6", "--progress", "none"); r.Code != exit.Done ||
+		r.Out != "fakedb/one upgraded to 3.6.2\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	b.Must("create", "two", "--engine", "fakedb", "--progress", "none")

@@ -19,26 +19,35 @@ import (
 func alone(t *testing.T, program string, args ...string) clitest.Result {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := cli.Run(t.Context(), command.Config{Program: program, Args: args, Build: command.Build{Version: "v1.2.3"}, Getenv: os.Getenv,
-		Streams: progress.Streams{In: strings.NewReader(""), Out: &out, Err: &err}})
+	code := cli.Run(t.Context(),
+		command.Config{Program: program, Args: args, Build: command.Build{Version: "v1.2.3"}, Getenv: os.Getenv,
+			Streams: progress.Streams{In: strings.NewReader(""), Out: &out, Err: &err}})
 	return clitest.Result{Out: out.String(), Err: err.String(), Code: code}
 }
 
 // TestKubeconfigs: whatever is wrong with it, one line says what, another what to do, and nobody waits.
 func TestKubeconfigs(t *testing.T) {
-	const users, good = "users: [{name: u, user: {}}]\n", "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+	const users, good = "users: [{name: u, user: {}}]\n",
+		"apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
 	for name, c := range map[string]struct {
 		config string
 		args   []string
 		want   string
 	}{
-		"not YAML":            {config: "{{{", want: "the kubeconfig can't be used"},
-		"a context unknown":   {config: good + users + "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]", args: []string{"--context", "nope"}, want: "the context is not in the kubeconfig"},
-		"a cluster missing":   {config: good + users, want: "the kubeconfig can't be used"},
-		"a file missing":      {config: good + users + "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /nonexistent}}]", want: "/nonexistent"},
-		"an address unheard":  {config: good + users + "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]", want: "can't be reached"},
-		"a proxy not there":   {config: good + users + "clusters: [{name: c, cluster: {server: 'https://203.0.113.1', proxy-url: 'http://127.0.0.1:1'}}]", want: "proxyconnect"},
-		"a proxy ill-written": {config: good + users + "clusters: [{name: c, cluster: {server: 'https://203.0.113.1', proxy-url: 'nonsense://x'}}]", want: "nonsense"},
+		"not YAML": {config: "{{{", want: "the kubeconfig can't be used"},
+		"a context unknown": {config: good + users + "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]",
+			args: []string{"--context", "nope"}, want: "the context is not in the kubeconfig"},
+		"a cluster missing": {config: good + users, want: "the kubeconfig can't be used"},
+		"a file missing": {config: good + users +
+			"clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /nonexistent}}]",
+			want: "/nonexistent"},
+		"an address unheard": {config: good + users + "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]",
+			want: "can't be reached"},
+		"a proxy not there": {config: good + users +
+			"clusters: [{name: c, cluster: {server: 'https://203.0.113.1', proxy-url: 'http://127.0.0.1:1'}}]",
+			want: "proxyconnect"},
+		"a proxy ill-written": {config: good + users +
+			"clusters: [{name: c, cluster: {server: 'https://203.0.113.1', proxy-url: 'nonsense://x'}}]", want: "nonsense"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -47,7 +56,8 @@ func TestKubeconfigs(t *testing.T) {
 			}
 			t.Setenv("KUBECONFIG", path)
 			r := alone(t, "kubectl-dbop", append([]string{"list", "--request-timeout", "5s"}, c.args...)...)
-			if r.Code != exit.Unreachable || !strings.Contains(r.Err, c.want) || !strings.HasPrefix(r.Err, "error: ") || !strings.Contains(r.Err, "\nhint: ") || strings.Count(r.Err, "\n") != 2 {
+			if r.Code != exit.Unreachable || !strings.Contains(r.Err, c.want) || !strings.HasPrefix(r.Err, "error: ") ||
+				!strings.Contains(r.Err, "\nhint: ") || strings.Count(r.Err, "\n") != 2 {
 				t.Errorf("exit %d, %q, want %q", r.Code, r.Err, c.want)
 			}
 			if r := alone(t, "kubectl-dbop", "version", "--client"); r.Code != exit.Done || r.Err != "" {
@@ -98,7 +108,8 @@ func TestProgramNames(t *testing.T) {
 			t.Errorf("%q: exit %d, %s", program, r.Code, r.Out)
 		}
 	}
-	for _, program := range []string{"kubectl_complete-dbop", "/usr/local/bin/kubectl_complete-dbop", "kubectl_complete-dbop.exe"} {
+	for _, program := range []string{"kubectl_complete-dbop", "/usr/local/bin/kubectl_complete-dbop",
+		"kubectl_complete-dbop.exe"} {
 		if r := alone(t, program, "upgr"); !strings.HasPrefix(r.Out, "upgrade\t") || !strings.Contains(r.Out, "\n:4\n") {
 			t.Errorf("%q: %s", program, r.Out)
 		}

@@ -21,7 +21,8 @@ func TestPrintedNamesAreTaken(t *testing.T) {
 	if r := b.Run("history", "fakedb/my-db", "-o", "name"); r.Code != exit.Done || r.Out == "" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if r := b.Run("delete", "fakedb/my-db", "--yes", "--progress", "none"); r.Code != exit.Done || r.Out != "fakedb/my-db deleted\n" {
+	if r := b.Run("delete", "fakedb/my-db", "--yes", "--progress", "none"); r.Code != exit.Done ||
+		r.Out != "fakedb/my-db deleted\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
@@ -30,7 +31,8 @@ func TestPrintedNamesAreTaken(t *testing.T) {
 func TestFlagErrorsAreInPlainWords(t *testing.T) {
 	b := clitest.New(t)
 	for value, want := range map[string]string{"many": "not of the type", "99999999999999999999": "too large"} {
-		if r := b.Run("scale", "my-db", "--members", value); r.Code != exit.Usage || strings.Contains(r.Err, "strconv") || !strings.Contains(r.Err, want) {
+		if r := b.Run("scale", "my-db", "--members", value); r.Code != exit.Usage || strings.Contains(r.Err, "strconv") ||
+			!strings.Contains(r.Err, want) {
 			t.Errorf("exit %d\n%s", r.Code, r.Err)
 		}
 	}
@@ -41,7 +43,8 @@ func TestFlagErrorsAreInPlainWords(t *testing.T) {
 func TestFlagErrorsShowNoCredential(t *testing.T) {
 	b := clitest.New(t)
 	for _, args := range [][]string{
-		{"--members", "--token=hush"}, {"--timeout", "--password=hush"}, {"--=hush"}, {"---token=hush"}, {"-thush"}, {"--tokn=hush"},
+		{"--members", "--token=hush"}, {"--timeout", "--password=hush"}, {"--=hush"}, {"---token=hush"}, {"-thush"},
+		{"--tokn=hush"},
 	} {
 		r := b.Run(append([]string{"scale", "my-db"}, args...)...)
 		if r.Code != exit.Usage || strings.Contains(r.Out+r.Err, "hush") {

@@ -66,7 +66,8 @@ func TestLettersMeanOneThing(t *testing.T) {
 			letters[f.Shorthand], names[f.Name] = f.Name, f.Shorthand
 		})
 	})
-	for letter, name := range map[string]string{"n": "namespace", "A": "all-namespaces", "l": "selector", "o": "output", "f": "follow", "w": "watch", "p": "previous"} {
+	for letter, name := range map[string]string{"n": "namespace", "A": "all-namespaces", "l": "selector", "o": "output",
+		"f": "follow", "w": "watch", "p": "previous"} {
 		if letters[letter] != name {
 			t.Errorf("-%s is %q, kubectl's is %q", letter, letters[letter], name)
 		}
@@ -196,15 +197,19 @@ func TestChangingCommandsShareTheirFlags(t *testing.T) {
 }
 
 func changingCommands() [][]string {
-	return [][]string{{"create"}, {"add-member"}, {"member", "add"}, {"member", "remove"}, {"scale"}, {"upgrade"}, {"downgrade"}, {"backup"}, {"backup", "verify"}, {"backup", "schedule"},
-		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"member", "replace"}, {"switchover"}, {"restart"}, {"repair"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
-		{"user", "auth", "enable"}, {"user", "auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"user", "rotate"}, {"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
+	return [][]string{{"create"}, {"add-member"}, {"member", "add"}, {"member", "remove"}, {"scale"}, {"upgrade"},
+		{"downgrade"}, {"backup"}, {"backup", "verify"}, {"backup", "schedule"},
+		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"member", "replace"}, {"switchover"},
+		{"restart"}, {"repair"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
+		{"user", "auth", "enable"}, {"user", "auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"user", "rotate"},
+		{"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }
 
 // TestNoChangingCommandIsForgotten keeps the list above complete. What installs
 // an operator changes no database and has no plan.
 func TestNoChangingCommandIsForgotten(t *testing.T) {
-	known := append(changingCommands(), []string{"operator", "install"}, []string{"operator", "upgrade"}, []string{"operator", "uninstall"})
+	known := append(changingCommands(), []string{"operator", "install"}, []string{"operator", "upgrade"},
+		[]string{"operator", "uninstall"})
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
 		if cmd.Flags().Lookup("dry-run") == nil {
 			return

@@ -33,7 +33,8 @@ them send it beforehand, which does no harm.`,
   kubectl dbop user auth enable my-db`,
 		Ask: func(p *planner.Prepared) (command.Question, error) {
 			c := p.State.Cluster
-			q := command.Question{What: "Demand that clients of " + c.Name + " log in", Cluster: c, Kept: []string{"all data, and the way back: " + command.DisplayName + " user auth disable " + c.Name}}
+			q := command.Question{What: "Demand that clients of " + c.Name + " log in", Cluster: c,
+				Kept: []string{"all data, and the way back: " + command.DisplayName + " user auth disable " + c.Name}}
 			if c.Spec.TLS.Disabled {
 				q.Lost = []string{"access of every client that sends no password"}
 			} else {
@@ -47,9 +48,9 @@ them send it beforehand, which does no harm.`,
 func newAuthDisable(f *command.Factory) *cobra.Command {
 	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbDisableAuth, Verbed: "lets everybody in",
-		Use: "disable [NAME]", Short: "Let clients in without logging in",
-		Long: `Let clients in without logging in: whoever reaches the cluster, and with TLS has a certificate of its authority,
-may do everything. Users, passwords and secrets stay for the next time.`,
+		Use: "disable [NAME]", Short: "Let clients in without a login",
+		Long: `Let clients in without a login. Everybody who reaches the cluster may then do everything; with TLS,
+everybody who has a certificate of its authority. Users, passwords and secrets stay for the next time.`,
 		Example: `  # Let everybody in
   kubectl dbop user auth disable my-db`,
 		Ask: func(p *planner.Prepared) (command.Question, error) {

@@ -22,8 +22,9 @@ func NewCertificates(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certificates COMMAND",
 		Short: "Show and rotate a cluster's certificates",
-		Long:  "Show and rotate the certificates of a cluster: those of its members, of its clients and of the authority that signs them.",
-		Example: `  # Issue every certificate of my-db anew
+		Long: "Show and rotate the certificates of a cluster: those of its members, of its clients and of the authority " +
+			"that signs them.",
+		Example: `  # Renew every certificate of my-db
   kubectl dbop certificates rotate my-db`,
 		Args: cobra.ArbitraryArgs,
 		RunE: command.ParentOnly,
@@ -70,7 +71,8 @@ Exit codes: 0 all are OK or have at least 30 days left, 10 one ran out or can't 
 	return cmd
 }
 
-func runCertificatesShow(ctx context.Context, f *command.Factory, out *printer.Output, args []string, timeout time.Duration) error {
+func runCertificatesShow(ctx context.Context, f *command.Factory, out *printer.Output, args []string,
+	timeout time.Duration) error {
 	t, err := f.Target(ctx, args)
 	if err != nil {
 		return err
@@ -116,7 +118,8 @@ func (s certificateSheet) show(f *command.Factory, out *printer.Output) error {
 		if c.Problem != "" {
 			live = c.Problem
 		}
-		row := []string{string(c.Severity), c.Secret, c.Subject, c.Use, strconv.Itoa(len(c.Names)), c.NotAfter.UTC().Format(time.DateOnly), strconv.Itoa(c.DaysLeft), live}
+		row := []string{string(c.Severity), c.Secret, c.Subject, c.Use, strconv.Itoa(len(c.Names)),
+			c.NotAfter.UTC().Format(time.DateOnly), strconv.Itoa(c.DaysLeft), live}
 		if out.Wide() {
 			row = append(row, c.Issuer, fmt.Sprintf("%.16s", c.Fingerprint))
 		}

@@ -14,8 +14,8 @@ func newCertificatesRotate(f *command.Factory) *cobra.Command {
 	var allowDowntime bool
 	cmd := &cobra.Command{
 		Use:   "rotate [NAME]",
-		Short: "Issue certificates anew, or rotate the authority",
-		Long: `Issue every certificate of a cluster anew. Members read theirs at the next handshake, so nothing restarts.
+		Short: "Renew certificates, or rotate the authority",
+		Long: `Renew every certificate of a cluster. Members read theirs at the next handshake, so nothing restarts.
 It also mends a cluster whose certificates ran out.
 
 With --ca the authority that signs them is replaced, in two halves, so that no client is locked out:
@@ -29,7 +29,7 @@ With --ca the authority that signs them is replaced, in two halves, so that no c
   --ca=abandon  Instead of finish: the old authority alone signs and is trusted again.
 
 Between the halves the cluster is free for other operations.`,
-		Example: `  # Issue all certificates of my-db anew
+		Example: `  # Renew all certificates of my-db
   kubectl dbop certificates rotate my-db
 
   # Begin to replace the authority, and later finish it
@@ -55,7 +55,8 @@ Between the halves the cluster is free for other operations.`,
 			switch rotation {
 			case v1alpha1.RotateBegin:
 				in.Verbed = "trusts both authorities"
-				in.Next = "let every application read secret " + v1alpha1.ClientSecret(t.Cluster.Name) + " again (ca.crt holds both authorities), then " +
+				in.Next = "let every application read secret " + v1alpha1.ClientSecret(t.Cluster.Name) +
+					" again (ca.crt holds both authorities), then " +
 					command.DisplayName + " certificates rotate " + t.Cluster.Name + " --ca=finish"
 			case v1alpha1.RotateFinish, v1alpha1.RotateAtOnce, v1alpha1.RotateAbandon:
 				in.Ask = rotationQuestion(rotation)
@@ -66,13 +67,15 @@ Between the halves the cluster is free for other operations.`,
 	c.AddTo(cmd, command.LongTimeout, true)
 	cmd.Flags().StringVar(&half, "ca", "", "Replace the authority: begin, finish, at-once or abandon.")
 	cmd.Flags().Lookup("ca").NoOptDefVal = string(v1alpha1.RotateBegin)
-	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")
+	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
+		"Accept that a cluster of one member is down while it restarts.")
 	_ = cmd.RegisterFlagCompletionFunc("ca", cobra.FixedCompletions(rotations(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func rotations() []string {
-	return []string{string(v1alpha1.RotateBegin), string(v1alpha1.RotateFinish), string(v1alpha1.RotateAtOnce), string(v1alpha1.RotateAbandon)}
+	return []string{string(v1alpha1.RotateBegin), string(v1alpha1.RotateFinish), string(v1alpha1.RotateAtOnce),
+		string(v1alpha1.RotateAbandon)}
 }
 
 // rotationQuestion says who is locked out if it was not prepared.
@@ -80,11 +83,13 @@ func rotationQuestion(r v1alpha1.Rotation) func(*planner.Prepared) (command.Ques
 	return func(p *planner.Prepared) (command.Question, error) {
 		c := p.State.Cluster
 		q := command.Question{What: "Rotate the authority of " + c.Name, Cluster: c,
-			Lost: []string{"the way in for applications that have not read secret " + v1alpha1.ClientSecret(c.Name) + " since both authorities are in it"},
+			Lost: []string{"the way in for applications that have not read secret " + v1alpha1.ClientSecret(c.Name) +
+				" since both authorities are in it"},
 			Kept: []string{"all data, and a majority at every moment"}}
 		if r == v1alpha1.RotateAtOnce && planner.AuthorityOver(p.State) {
 			q.What, q.Typed = "Replace the authority of "+c.Name+", which ran out, and restart all members together", c.Name
-			q.Lost = []string{"the way in for every application, until it has read secret " + v1alpha1.ClientSecret(c.Name) + " again", "service, until a majority has started again"}
+			q.Lost = []string{"the way in for every application, until it has read secret " + v1alpha1.ClientSecret(c.Name) +
+				" again", "service, until a majority has started again"}
 			q.Kept = []string{"all data"}
 		}
 		if r == v1alpha1.RotateAbandon {

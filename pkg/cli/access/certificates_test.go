@@ -36,14 +36,16 @@ func TestCertificates(t *testing.T) {
 func TestCertificatesRotate(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
-	if r := b.Run("certificates", "rotate", "my-db", "--progress", "none"); r.Code != exit.Done || r.Out != "fakedb/my-db rotated\n" {
+	if r := b.Run("certificates", "rotate", "my-db", "--progress", "none"); r.Code != exit.Done ||
+		r.Out != "fakedb/my-db rotated\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if n := strings.Count(strings.Join(b.Writes, " "), "renew-certificate"); n != 5 {
 		t.Errorf("%d certificates issued: %v", n, b.Writes)
 	}
 	r := b.Run("certificates", "rotate", "my-db", "--ca", "--progress", "none")
-	if r.Code != exit.Done || !strings.Contains(r.Err, "read secret my-db-client-tls again") || !strings.Contains(r.Err, "--ca=finish") {
+	if r.Code != exit.Done || !strings.Contains(r.Err, "read secret my-db-client-tls again") ||
+		!strings.Contains(r.Err, "--ca=finish") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r := b.Run("certificates", "rotate", "my-db", "--ca"); r.Out != "fakedb/my-db unchanged\n" {
@@ -53,10 +55,12 @@ func TestCertificatesRotate(t *testing.T) {
 	if r := b.Run("certificates", "rotate", "my-db", "--ca=finish"); r.Code != exit.Usage || len(b.Writes) > 0 {
 		t.Errorf("without a word: exit %d, wrote %v\n%s", r.Code, b.Writes, r.Err)
 	}
-	if r := b.Run("certificates", "rotate", "my-db", "--ca=finish", "--yes", "--progress", "none"); r.Code != exit.Done || b.World.Facts.Trust.Next != nil {
+	if r := b.Run("certificates", "rotate", "my-db", "--ca=finish", "--yes", "--progress", "none"); r.Code != exit.Done ||
+		b.World.Facts.Trust.Next != nil {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if r := b.Run("certificates", "rotate", "my-db", "--ca=now"); r.Code != exit.Usage || !strings.Contains(r.Err, "at-once") {
+	if r := b.Run("certificates", "rotate", "my-db", "--ca=now"); r.Code != exit.Usage ||
+		!strings.Contains(r.Err, "at-once") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 	if r := b.Run("create", "other", "--engine", "fakedb", "--no-tls", "--ca-secret", "mine"); r.Code != exit.Usage {

@@ -21,10 +21,12 @@ func newUserRotate(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate NAME [USER]",
 		Short: "Give users new passwords without locking anybody out",
-		Long: `Give one user of the cluster NAME a new password, or all of them. A user gets it under a second name, USER.2 and
-USER in turn, with the same rights; the secret then holds that name and password. Clients that read the secret
-again use the new one, the others go on with the old one, until --drop-old ends it. The administrator's password
-changes at once: only this tool uses it. So does that of 'client' where TLS is on: certificates bear the name.`,
+		Long: `Give one user of the cluster NAME a new password, or all users. The user gets it under a second name, USER.2
+and USER in turn, with the same rights. The secret then holds that name and password. Clients that read the
+secret again use the new one. The others keep using the old one, until --drop-old ends it.
+
+The administrator's password changes at once, because only this tool uses it. So does that of 'client' where
+TLS is on, because certificates bear the name.`,
 		Example: `  # Give the user billing a second name with a new password
   kubectl dbop user rotate my-db billing
 
@@ -64,7 +66,8 @@ func askDropOld(drop bool) func(*planner.Prepared) (command.Question, error) {
 	}
 	return func(p *planner.Prepared) (command.Question, error) {
 		return command.Question{What: "End the passwords that were valid before the last rotation", Cluster: p.State.Cluster,
-			Lost: []string{"access of clients that have not read their secret again"}, Kept: []string{"all data, and the present passwords"}}, nil
+			Lost: []string{"access of clients that have not read their secret again"},
+			Kept: []string{"all data, and the present passwords"}}, nil
 	}
 }
 
@@ -77,7 +80,7 @@ type credential struct {
 	// LogsInAs is the name that the secret holds at present, Former the one that is still valid.
 	LogsInAs string `json:"logsInAs,omitempty"`
 	Former   string `json:"former,omitempty"`
-	// Password only if it was asked for.
+	// Password only on request.
 	Password string `json:"password,omitempty"`
 }
 
@@ -87,8 +90,8 @@ func newUserShow(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME [USER]",
 		Short: "Show which secrets clients log in with",
-		Long: `Show which secrets clients of the cluster NAME log in with, and how to reach it. Passwords are printed only with
---reveal. The keys of the secrets are username and password; those of certificates tls.crt, tls.key and ca.crt.`,
+		Long: `Show which secrets clients of the cluster NAME log in with, and how to reach the cluster. Passwords are printed
+only with --reveal. The keys of the secrets are username and password, and tls.crt, tls.key and ca.crt.`,
 		Example: `  # Show the secrets of my-db
   kubectl dbop user show my-db
 
@@ -124,7 +127,9 @@ func runUserShow(ctx context.Context, f *command.Factory, out *printer.Output, a
 			return err
 		}
 		if one.Secret == "" && len(args) > 1 {
-			return &ops.Error{Kind: ops.Refused, Check: "user", Unknown: true, Message: fmt.Sprintf("there is no secret of a user %s of %s", u, t.Cluster.Name), Hint: command.DisplayName + " user list " + t.Cluster.Name, Err: kube.ErrNotFound}
+			return &ops.Error{Kind: ops.Refused, Check: "user", Unknown: true,
+				Message: fmt.Sprintf("there is no secret of a user %s of %s", u, t.Cluster.Name),
+				Hint:    command.DisplayName + " user list " + t.Cluster.Name, Err: kube.ErrNotFound}
 		}
 		found = append(found, one)
 	}
@@ -138,7 +143,8 @@ func credentialOf(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseC
 	reveal bool) (credential, error) {
 	one := credential{User: user}
 	if !c.Spec.TLS.Disabled {
-		one.Certificate = map[string]string{v1alpha1.AdminUser: v1alpha1.AdminSecret(c.Name), v1alpha1.ApplicationUser: v1alpha1.ClientSecret(c.Name)}[user]
+		one.Certificate = map[string]string{v1alpha1.AdminUser: v1alpha1.AdminSecret(c.Name),
+			v1alpha1.ApplicationUser: v1alpha1.ClientSecret(c.Name)}[user]
 	}
 	has, err := f.Clients.Passwords(ctx, c.Namespace, v1alpha1.PasswordSecret(c.Name, user))
 	if errors.Is(err, kube.ErrNotFound) {
@@ -157,7 +163,8 @@ func credentialOf(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseC
 	return one, nil
 }
 
-func printCredentials(f *command.Factory, out *printer.Output, c *v1alpha1.DatabaseCluster, found []credential, reveal bool) error {
+func printCredentials(f *command.Factory, out *printer.Output, c *v1alpha1.DatabaseCluster, found []credential,
+	reveal bool) error {
 	columns := []string{"USER", "SECRET", "LOGS-IN-AS", "STILL-VALID", "CERTIFICATE"}
 	if reveal {
 		columns = append(columns, "PASSWORD")

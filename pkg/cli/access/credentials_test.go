@@ -26,10 +26,12 @@ func TestCredentialsShow(t *testing.T) {
 		}
 	}
 	r = b.Run("user", "show", "my-db", "billing", "--reveal")
-	if !strings.Contains(r.Out, "s3cret-billing") || strings.Contains(r.Out, "s3cret-root") || strings.Contains(r.Err, "s3cret") {
+	if !strings.Contains(r.Out, "s3cret-billing") || strings.Contains(r.Out, "s3cret-root") ||
+		strings.Contains(r.Err, "s3cret") {
 		t.Errorf("revealed:\n%s%s", r.Out, r.Err)
 	}
-	if r := b.Run("user", "show", "my-db", "nobody"); r.Code != exit.Usage || !strings.Contains(r.Err, "kubectl dbop -n shop user list my-db") {
+	if r := b.Run("user", "show", "my-db", "nobody"); r.Code != exit.Usage ||
+		!strings.Contains(r.Err, "kubectl dbop -n shop user list my-db") {
 		t.Errorf("nobody: exit %d\n%s", r.Code, r.Err)
 	}
 }
@@ -42,7 +44,8 @@ func TestUserList(t *testing.T) {
 		"billing.2   billing   read and write /billing/*, read every key   my-db-user-billing\n" +
 		"root        <none>    everything                                   my-db-root\n" +
 		"theirs      own       <none>                                       <none>\n"
-	if r := b.Run("user", "list", "my-db"); strings.Join(strings.Fields(r.Out), " ") != strings.Join(strings.Fields(want), " ") {
+	if r := b.Run("user", "list", "my-db"); strings.Join(strings.Fields(r.Out), " ") != strings.Join(strings.Fields(want),
+		" ") {
 		t.Errorf("%s%s", r.Out, r.Err)
 	}
 }

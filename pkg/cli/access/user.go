@@ -21,9 +21,10 @@ func NewUser(f *command.Factory) *cobra.Command {
 		Short: "Manage users, their passwords, and whether clients must log in",
 		Long: `Manage users of the database, their passwords, and whether clients must log in. Each user has a generated
 password in a secret of its own.`,
-		Example: `  # Create a user, and show the secret with its password
+		Example: `  # Create a user
   kubectl dbop user create my-db billing
-  # Show it
+
+  # Show the secret with its password
   kubectl dbop user show my-db billing`,
 		Args: cobra.ArbitraryArgs,
 		RunE: command.ParentOnly,
@@ -35,26 +36,28 @@ password in a secret of its own.`,
 func newUserCreate(f *command.Factory) *cobra.Command {
 	var wanted v1alpha1.DatabaseUser
 	cmd := newUserChange(f, userChange{verb: v1alpha1.VerbCreateUser, verbed: "created",
-		use: "create NAME USER", short: "Make a user with a generated password",
-		long: `Make a user of the cluster NAME with a generated password, which is kept in the secret NAME-user-USER. By
+		use: "create NAME USER", short: "Create a user with a generated password",
+		long: `Create a user of the cluster NAME with a generated password, which is kept in the secret NAME-user-USER. By
 default the user may read and write every key.`,
-		example: `  # Make a user who may use the keys below /billing/
+		example: `  # Create a user who may use the keys below /billing/
   kubectl dbop user create my-db billing --prefix /billing/
 
-  # Make a user who may read everything
+  # Create a user who may read everything
   kubectl dbop user create my-db dashboard --read-only`,
 		fill: func(c *v1alpha1.DatabaseCluster, o *v1alpha1.OperationSpec) {
 			u := wanted
 			u.Name = o.User.Name
 			o.User = &u
 			if !c.Spec.TLS.Disabled && (u.ReadOnly || u.Prefix != "") {
-				f.Note("note: a client that sends no name acts as the user that its certificate names; secret %s names one who may do more", v1alpha1.ClientSecret(c.Name))
+				f.Note("note: a client that sends no name acts as the user that its certificate names; secret %s names one who "+
+					"may do more", v1alpha1.ClientSecret(c.Name))
 			}
 		},
 		next: func(c *v1alpha1.DatabaseCluster, user string) string {
 			return command.DisplayName + " user show " + c.Name + " " + user
 		}})
-	cmd.Flags().StringVar(&wanted.Prefix, "prefix", "", "Beginning of the keys that the user may use; every key if not set.")
+	cmd.Flags().StringVar(&wanted.Prefix, "prefix", "",
+		"Beginning of the keys that the user may use; every key if not set.")
 	cmd.Flags().BoolVar(&wanted.ReadOnly, "read-only", false, "Let the user read and not write.")
 	return cmd
 }
@@ -62,12 +65,14 @@ default the user may read and write every key.`,
 func newUserDelete(f *command.Factory) *cobra.Command {
 	return newUserChange(f, userChange{verb: v1alpha1.VerbDeleteUser, verbed: "deleted",
 		use: "delete NAME USER", short: "Delete a user and its secret",
-		long: "Delete a user of the cluster NAME and the secret with its password. Whoever is logged in with it is turned away.",
+		long: "Delete a user of the cluster NAME and the secret with its password. Whoever is logged in with it is turned " +
+			"away.",
 		example: `  # Delete a user
   kubectl dbop user delete my-db billing`,
 		ask: func(p *planner.Prepared) (command.Question, error) {
 			u := p.Request.Operation.User.Name
-			return command.Question{What: "Delete user " + u, Cluster: p.State.Cluster, Lost: []string{"access of every client that logs in as " + u},
+			return command.Question{What: "Delete user " + u, Cluster: p.State.Cluster,
+				Lost: []string{"access of every client that logs in as " + u},
 				Kept: []string{"all data"}}, nil
 		}})
 }
@@ -112,7 +117,8 @@ func newUserList(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [NAME]",
 		Short: "List the users of the database",
-		Long:  "List the users of the database as it knows them, with what they may do and the secret that holds their password.",
+		Long: "List the users of the database as it knows them, with what they may do and the secret that holds their " +
+			"password.",
 		Example: `  # List the users of my-db
   kubectl dbop user list my-db`,
 		Args:              command.Arguments(0, 1, "NAME"),

@@ -18,8 +18,8 @@ func NewBackup(f *command.Factory) *cobra.Command {
 	var repo, to string
 	var verify, scheduled bool
 	var keep int32
-	var patience time.Duration
-	outside := &command.OutsideFlags{}
+	var within time.Duration
+	outside := &command.ExternalFlags{}
 	cmd := &cobra.Command{
 		Use:   "backup [NAME]",
 		Short: "Back up a cluster",
@@ -58,12 +58,13 @@ A database that something else made is backed up by --from-statefulset, --select
 			}
 			if outside.Given() {
 				if len(args) > 0 {
-					return exit.Misuse("%s is a cluster of this tool's: --from-statefulset, --selector and --endpoints are for others", args[0])
+					return exit.Misuse(
+						"%s is a cluster of this tool's: --from-statefulset, --selector and --endpoints are for others", args[0])
 				}
 				if err := outside.Check("--from-statefulset"); err != nil {
 					return err
 				}
-				return backupOutside(cmd.Context(), f, c, outside, repo, verify)
+				return backupExternal(cmd.Context(), f, c, outside, repo, verify)
 			}
 			t, err := f.Target(cmd.Context(), args)
 			if err != nil {
@@ -74,9 +75,11 @@ A database that something else made is backed up by --from-statefulset, --select
 			if err := f.BackupTo(&spec, repo, t.Cluster); err != nil {
 				return err
 			}
-			return inTurn(cmd.Context(), f, patience, func() error {
-				return c.Run(cmd.Context(), command.Intent{Namespace: t.Namespace, Engine: t.Engine, Request: planner.Request{Operation: spec}, Operation: true,
-					Subject: "backup/" + spec.Backup, Verbed: "created", Settled: nameBackup})
+			return retryWhileBusy(cmd.Context(), f, within, func() error {
+				return c.Run(cmd.Context(),
+					command.Intent{Namespace: t.Namespace, Engine: t.Engine, Request: planner.Request{Operation: spec},
+						Operation: true,
+						Subject:   "backup/" + spec.Backup, Verbed: "created", Settled: nameBackup})
 			})
 		},
 	}
@@ -84,9 +87,12 @@ A database that something else made is backed up by --from-statefulset, --select
 	command.AddRepositoryFlag(cmd, &repo, "the backup")
 	cmd.Flags().StringVar(&to, "to", "", "Directory of this machine to back up to; short for --repository dir:DIR.")
 	cmd.Flags().BoolVar(&verify, "verify", false, "Restore the backup into a throw-away member and compare.")
-	cmd.Flags().BoolVar(&scheduled, "scheduled", false, "Leave the backup to the retention of a schedule, and change nothing else on the way.")
-	cmd.Flags().Int32Var(&keep, "keep", 0, "With --scheduled, how many scheduled backups stay; older ones are deleted afterwards. 0 for all.")
-	cmd.Flags().DurationVar(&patience, "wait-for-turn", 0, "How long to wait for another operation on the cluster to end, such as 30m, before giving up.")
+	cmd.Flags().BoolVar(&scheduled, "scheduled", false,
+		"Leave the backup to the retention of a schedule, and change nothing else on the way.")
+	cmd.Flags().Int32Var(&keep, "keep", 0,
+		"With --scheduled, how many scheduled backups stay; older ones are deleted afterwards. 0 for all.")
+	cmd.Flags().DurationVar(&within, "wait-for-turn", 0,
+		"How long to wait for another operation on the cluster to end, such as 30m, before giving up.")
 	// What schedules are made of; nobody types it.
 	for _, name := range []string{"scheduled", "keep", "wait-for-turn"} {
 		_ = cmd.Flags().MarkHidden(name)
@@ -99,12 +105,12 @@ A database that something else made is backed up by --from-statefulset, --select
 	return cmd
 }
 
-// turnEvery is the pause between two tries of a command that waits its turn.
-const turnEvery = 5 * time.Second
+// retryEvery is the pause between two tries of a command that waits its turn.
+const retryEvery = 5 * time.Second
 
-// inTurn repeats what is refused because somebody else acts on the cluster.
-func inTurn(ctx context.Context, f *command.Factory, patience time.Duration, work func() error) error {
-	deadline, said := time.Now().Add(patience), ""
+// retryWhileBusy repeats what is refused because somebody else acts on the cluster.
+func retryWhileBusy(ctx context.Context, f *command.Factory, within time.Duration, work func() error) error {
+	deadline, said := time.Now().Add(within), ""
 	for {
 		err := work()
 		if ops.KindOf(err) != ops.Busy || !time.Now().Before(deadline) {
@@ -114,7 +120,7 @@ func inTurn(ctx context.Context, f *command.Factory, patience time.Duration, wor
 			said = err.Error()
 			f.Note("waiting: %s", said)
 		}
-		timer := time.NewTimer(min(turnEvery, time.Until(deadline)))
+		timer := time.NewTimer(min(retryEvery, time.Until(deadline)))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

@@ -37,19 +37,21 @@ func newBackupDelete(f *command.Factory) *cobra.Command {
 }
 
 func runBackupDelete(ctx context.Context, f *command.Factory, c *command.Change, repo, id string) error {
-	r, m, err := f.LookUpBackup(ctx, repo, id, "")
+	r, m, err := f.OpenBackup(ctx, repo, id, "")
 	if r == nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	damaged := errors.Is(err, repository.ErrDamaged)
 	if err != nil && !damaged {
-		return &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()), Hint: command.DisplayName + " backup list --repository " + r.URL(), Err: err}
+		return &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()),
+			Hint: command.DisplayName + " backup list --repository " + r.URL(), Err: err}
 	}
 	q := backupQuestion(r.URL(), m, f.Age(m.FinishedAt))
 	if damaged {
 		m.ID = id
-		q = command.Question{What: "Delete backup " + id + " from " + r.URL(), Lost: []string{"a damaged backup: " + err.Error()}}
+		q = command.Question{What: "Delete backup " + id + " from " + r.URL(),
+			Lost: []string{"a damaged backup: " + err.Error()}}
 	}
 	namespace, err := f.Namespace()
 	if err != nil {

@@ -20,7 +20,8 @@ func newBackupDescribe(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe ID",
 		Short: "Show what a backup holds",
-		Long:  "Show what a backup holds, from the manifest beside it: where it comes from, how far it reaches, whether it was ever restored.",
+		Long: "Show what a backup holds, from the manifest beside it: where it comes from, how far it reaches, whether " +
+			"it was ever restored.",
 		Example: `  # Describe a backup of the default repository
   kubectl dbop backup describe my-db-20261121T101500Z-0a1b`,
 		Args:              command.Arguments(1, 1, "the ID of the backup"),
@@ -53,7 +54,8 @@ func runBackupDescribe(ctx context.Context, f *command.Factory, out *printer.Out
 func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Time) {
 	verified := "never"
 	if v := m.Verified; v != nil {
-		verified = fmt.Sprintf("%s (%s ago), served by %s %s", v.Time.UTC().Format(time.RFC3339), printer.Age(now, v.Time), m.Engine, v.Version)
+		verified = fmt.Sprintf("%s (%s ago), served by %s %s", v.Time.UTC().Format(time.RFC3339), printer.Age(now, v.Time),
+			m.Engine, v.Version)
 	}
 	auth := "no"
 	if m.Facts.Auth {
@@ -72,7 +74,9 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 		{"Cluster", m.Cluster + " in namespace " + m.Namespace},
 		{"Engine", m.Engine + " " + m.Version},
 		{"Taken from", from},
-		{"Finished", fmt.Sprintf("%s (%s ago), took %s", m.FinishedAt.UTC().Format(time.RFC3339), printer.Age(now, m.FinishedAt), printer.Span(m.FinishedAt.Sub(m.StartedAt)))},
+		{"Finished",
+			fmt.Sprintf("%s (%s ago), took %s", m.FinishedAt.UTC().Format(time.RFC3339), printer.Age(now, m.FinishedAt),
+				printer.Span(m.FinishedAt.Sub(m.StartedAt)))},
 		{"Size", fmt.Sprintf("%s (%d bytes)", printer.Size(m.Bytes), m.Bytes)},
 		{"SHA-256", m.SHA256},
 		{"Revision", printer.Itoa(m.Facts.Revision)},

@@ -39,7 +39,8 @@ func TestBackupListShowsTheDamaged(t *testing.T) {
 		t.Fatalf("exit %d, %v\n%s%s", r.Code, err, r.Out, r.Err)
 	}
 	if len(got.Items) != 1 || got.Items[0].ID != good || got.Items[0].Repository == "" ||
-		len(got.Damaged) != 1 || got.Damaged[0].ID != spoiled || got.Damaged[0].Reason == "" || got.Damaged[0].Repository != got.Items[0].Repository {
+		len(got.Damaged) != 1 || got.Damaged[0].ID != spoiled || got.Damaged[0].Reason == "" ||
+		got.Damaged[0].Repository != got.Items[0].Repository {
 		t.Errorf("got %+v", got)
 	}
 	if r := b.Run("backup", "list", "-o", "name"); r.Out != "backup/"+good+"\nbackup/"+spoiled+"\n" {
@@ -52,7 +53,8 @@ func TestBackupDeleteOfADamagedOne(t *testing.T) {
 	b := clitest.New(t)
 	good := b.Backup("my-db")
 	spoil(b)
-	if r := b.Run("backup", "describe", spoiled); r.Code != exit.Failed || !strings.Contains(r.Err, "backup delete "+spoiled+" --repository dir:") {
+	if r := b.Run("backup", "describe", spoiled); r.Code != exit.Failed ||
+		!strings.Contains(r.Err, "backup delete "+spoiled+" --repository dir:") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 	if r := b.Run("backup", "delete", spoiled, "--yes"); r.Code != exit.Done || r.Out != "backup/"+spoiled+" deleted\n" {
@@ -70,18 +72,21 @@ func TestBackupDeleteOfADamagedOne(t *testing.T) {
 func TestBackupListWithoutAName(t *testing.T) {
 	b := clitest.New(t)
 	elsewhere := filepath.Join(b.Dir, "elsewhere")
-	b.Must("create", "my-db", "--engine", "fakedb", "--version", "3.5", "--progress", "none", "--repository", "dir:"+elsewhere)
+	b.Must("create", "my-db", "--engine", "fakedb", "--version", "3.5", "--progress", "none", "--repository",
+		"dir:"+elsewhere)
 	id := b.Backup("my-db")
 	if err := os.Rename(filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups"), elsewhere); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"backup", "list", "my-db"}, {"backup", "list"}} {
-		if r := b.Run(append(args, "-o", "name")...); r.Code != exit.Done || r.Out != "backup/"+id+"\n" || !strings.Contains(r.Err, "Repository: dir:"+elsewhere) {
+		if r := b.Run(append(args, "-o", "name")...); r.Code != exit.Done || r.Out != "backup/"+id+"\n" ||
+			!strings.Contains(r.Err, "Repository: dir:"+elsewhere) {
 			t.Errorf("%v: exit %d\n%s%s", args, r.Code, r.Out, r.Err)
 		}
 	}
 	other := b.Backup("other")
-	if r := b.Run("backup", "list"); r.Code != exit.Done || !strings.Contains(r.Out, id) || !strings.Contains(r.Out, other) || !strings.Contains(r.Out, "REPOSITORY") {
+	if r := b.Run("backup", "list"); r.Code != exit.Done || !strings.Contains(r.Out, id) ||
+		!strings.Contains(r.Out, other) || !strings.Contains(r.Out, "REPOSITORY") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }

@@ -31,15 +31,16 @@ func newBackupSchedule(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedule NAME [SCHEDULE]",
 		Short: "Show, set or remove when a cluster is backed up",
-		Long: `Show, set or remove when a cluster is backed up. SCHEDULE is as cron has it: minute, hour, day of month, month, day of
-week. Without it the schedule is shown.
+		Long: `Show, set or remove the schedule of a cluster's backups. SCHEDULE is that of cron: minute, hour, day of
+month, month, day of week. Without it the schedule is shown.
 
-A CronJob in the cluster's namespace takes the backups with this very program, into a claim of that namespace, with
-or without an operator. With --keep each run deletes the oldest of those that the schedule took; backups taken by
-hand, those that operations take for safety, and the newest verified one always stay. A missed or failed backup
-shows in 'kubectl dbop status'.
+A CronJob in the cluster's namespace takes the backups with this program, into a claim of that namespace,
+with or without an operator. With --keep each run deletes the oldest backups that the schedule took. It never
+deletes backups that people or operations took, nor the newest verified one. A missed or failed backup shows
+in 'kubectl dbop status'.
 
-It makes a service account with a Role of its own, which the stock ClusterRole admin may, and edit may not.`,
+It creates a service account with a Role of its own. The stock ClusterRole admin may do that, and edit may
+not.`,
 		Example: `  # Back up my-db each night, and keep a week of it
   kubectl dbop backup schedule my-db "0 2 * * *" --keep 7 --repository pvc:backups --time-zone Europe/Berlin
 
@@ -95,8 +96,10 @@ It makes a service account with a Role of its own, which the stock ClusterRole a
 	c.AddTo(cmd, command.ShortTimeout, false)
 	command.AddRepositoryFlag(cmd, &s.repository, "scheduled backups")
 	cmd.Flags().Int32Var(&s.keep, "keep", 0, "How many scheduled backups stay; 0 for all.")
-	cmd.Flags().StringVar(&s.zone, "time-zone", "", "Time zone of the schedule, such as Europe/Berlin. By default that of the cluster's controllers, mostly UTC.")
-	cmd.Flags().StringVar(&s.helper, "helper-image", "", "Image of this tool that takes the backups (environment: "+command.EnvHelperImage+").")
+	cmd.Flags().StringVar(&s.zone, "time-zone", "",
+		"Time zone of the schedule, such as Europe/Berlin. By default that of the cluster's controllers, mostly UTC.")
+	cmd.Flags().StringVar(&s.helper, "helper-image", "",
+		"Image of this tool that takes the backups (environment: "+command.EnvHelperImage+").")
 	cmd.Flags().BoolVar(&s.remove, "remove", false, "Take no scheduled backups any more. Those that exist stay.")
 	return cmd
 }
@@ -118,11 +121,12 @@ func showSchedule(ctx context.Context, f *command.Factory, out *printer.Output, 
 	}
 	world := r.World(t.Namespace, t.Cluster.Name)
 	defer func() { _ = world.Close() }()
-	s, err := f.Observe(ctx, t, world, command.LookWithin)
+	s, err := f.Observe(ctx, t, world, command.ObserveWithin)
 	if err != nil {
 		return err
 	}
-	sheet := scheduleSheet{Namespace: t.Namespace, Name: t.Cluster.Name, Schedule: health.Scheduled(s), LastBackup: s.Cluster.Status.LastBackup}
+	sheet := scheduleSheet{Namespace: t.Namespace, Name: t.Cluster.Name, Schedule: health.Scheduled(s),
+		LastBackup: s.Cluster.Status.LastBackup}
 	switch {
 	case out.Name():
 		fmt.Fprintln(f.Streams.Out, "cronjob/"+v1alpha1.Schedule(t.Cluster.Name))
@@ -131,7 +135,8 @@ func showSchedule(ctx context.Context, f *command.Factory, out *printer.Output, 
 	case s.Cluster.Spec.Backup.Schedule == "":
 		f.Note("%s has no schedule of backups.", t.Cluster.Name)
 	case sheet.Schedule == nil:
-		f.Note("%s is to be backed up at %q; whether it is could not be looked at: the right to get cronjobs is missing.", t.Cluster.Name, s.Cluster.Spec.Backup.Schedule)
+		f.Note("%s is to be backed up at %q; whether it is could not be found out: the right to get cronjobs is missing.",
+			t.Cluster.Name, s.Cluster.Spec.Backup.Schedule)
 	default:
 		sheet.print(f.Results(), f.Now())
 	}

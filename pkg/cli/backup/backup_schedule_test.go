@@ -14,8 +14,10 @@ import (
 func TestBackupSchedule(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
-	set := []string{"backup", "schedule", "my-db", "0 2 * * *", "--keep", "7", "--repository", "pvc:backups", "--time-zone", "Europe/Berlin", "--progress", "none"}
-	if r := b.Run("backup", "schedule", "my-db"); r.Code != exit.Done || !strings.Contains(r.Err, "my-db has no schedule of backups") {
+	set := []string{"backup", "schedule", "my-db", "0 2 * * *", "--keep", "7", "--repository", "pvc:backups",
+		"--time-zone", "Europe/Berlin", "--progress", "none"}
+	if r := b.Run("backup", "schedule", "my-db"); r.Code != exit.Done ||
+		!strings.Contains(r.Err, "my-db has no schedule of backups") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r := b.Run(set...); r.Code != exit.Done || r.Out != "fakedb/my-db backed up by schedule\n" {
@@ -25,7 +27,8 @@ func TestBackupSchedule(t *testing.T) {
 		t.Errorf("a repeat: exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	b.Golden("backup_schedule", b.Run("backup", "schedule", "my-db"))
-	if r := b.Run("backup", "schedule", "my-db", "--remove", "--progress", "none"); r.Code != exit.Done || r.Out != "fakedb/my-db not backed up by schedule any more\n" {
+	if r := b.Run("backup", "schedule", "my-db", "--remove", "--progress", "none"); r.Code != exit.Done ||
+		r.Out != "fakedb/my-db not backed up by schedule any more\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r := b.Run("undo", "my-db", "--yes", "--progress", "none"); r.Code != exit.Done {
@@ -51,7 +54,8 @@ func TestBackupScheduleRefuses(t *testing.T) {
 	} {
 		b.Writes = nil
 		r := b.Run(append([]string{"backup", "schedule", "--progress", "none"}, args...)...)
-		if r.Code == exit.Done || slices.ContainsFunc(b.Writes, func(w string) bool { return w != "take the lease" }) || want != "needs NAME" && !strings.Contains(r.Err, want) {
+		if r.Code == exit.Done || slices.ContainsFunc(b.Writes, func(w string) bool { return w != "take the lease" }) ||
+			want != "needs NAME" && !strings.Contains(r.Err, want) {
 			t.Errorf("%v: exit %d, wrote %v\n%s", args, r.Code, b.Writes, r.Err)
 		}
 	}

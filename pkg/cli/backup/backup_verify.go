@@ -32,7 +32,8 @@ served is compared with the manifest. The cluster that it was taken from is not 
 	}
 	c.AddTo(cmd, command.LongTimeout, false)
 	command.AddRepositoryFlag(cmd, &repo, "the backup")
-	cmd.Flags().StringVar(&helper, "helper-image", "", "Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")
+	cmd.Flags().StringVar(&helper, "helper-image", "",
+		"Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")
 	return cmd
 }
 
@@ -72,13 +73,16 @@ func runBackupVerify(ctx context.Context, f *command.Factory, c *command.Change,
 
 // verifyPlan is the one step that a verification takes.
 func verifyPlan(m repository.Manifest) ops.Plan {
-	return ops.Plan{Verb: "verify", Cluster: m.Cluster, Steps: []ops.Step{{ID: "verify-backup/" + m.ID, Action: ops.ActionVerify,
-		Title: "Restore the backup into a throw-away member and compare", Risk: ops.RiskNone, Touches: []string{"backup/" + m.ID}}}}
+	return ops.Plan{Verb: "verify", Cluster: m.Cluster,
+		Steps: []ops.Step{{ID: "verify-backup/" + m.ID, Action: ops.ActionVerify,
+			Title: "Restore the backup into a throw-away member and compare", Risk: ops.RiskNone,
+			Touches: []string{"backup/" + m.ID}}}}
 }
 
 // verifyIntent stands in for the cluster if that is gone: the throw-away
 // member then takes what is the default.
-func verifyIntent(ctx context.Context, f *command.Factory, m repository.Manifest, url, helper string) (command.Intent, error) {
+func verifyIntent(ctx context.Context, f *command.Factory, m repository.Manifest, url, helper string) (command.Intent,
+	error) {
 	e, err := f.EngineNamed(m.Engine)
 	if err != nil {
 		return command.Intent{}, err

@@ -13,7 +13,8 @@ import (
 func TestBackupVerify(t *testing.T) {
 	b := clitest.New(t)
 	id := b.Backup("gone")
-	if r := b.Run("backup", "verify", id, "--progress", "none"); r.Code != exit.Done || r.Out != "backup/"+id+" verified\n" {
+	if r := b.Run("backup", "verify", id, "--progress", "none"); r.Code != exit.Done ||
+		r.Out != "backup/"+id+" verified\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r := b.Run("backup", "describe", id); !strings.Contains(r.Out, "served by fakedb 3.5.9") {
@@ -25,7 +26,8 @@ func TestBackupVerifyTellsTheOutcome(t *testing.T) {
 	b := clitest.New(t)
 	id := b.Backup("gone")
 	b.VerifyErr = errors.New("3 keys are missing")
-	if r := b.Run("backup", "verify", id, "--progress", "plain"); r.Code != exit.Failed || r.Out != "" || !strings.Contains(r.Err, "3 keys are missing") {
+	if r := b.Run("backup", "verify", id, "--progress", "plain"); r.Code != exit.Failed || r.Out != "" ||
+		!strings.Contains(r.Err, "3 keys are missing") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	b.Verifying = func() {}

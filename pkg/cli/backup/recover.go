@@ -33,15 +33,15 @@ func NewRecover(f *command.Factory) *cobra.Command {
 		Use:   "recover [NAME]",
 		Short: "Recover from quorum loss",
 		Long: `Recover from quorum loss. It shows what is left of each member and proposes the way that loses least:
-bring-back gives pods to members whose volumes exist, and touches no data; data begins anew from a copy of the
-most advanced data directory that is left; backup begins anew from the newest verified backup. No volume is
+bring-back gives pods to members whose volumes exist, and touches no data; data starts again from a copy of the
+most advanced data directory that is left; backup starts again from the newest verified backup. No volume is
 deleted by any of them. With a quorum it does nothing.
 
 Without the flags it looks, says what it would do, and asks. What may lose data asks for the cluster's name.`,
 		Example: `  # Look, and go the proposed way once it was confirmed
   kubectl dbop recover my-db
 
-  # Begin anew from a backup, because no data is left
+  # Start again from a backup, because no data is left
   kubectl dbop recover my-db --method backup --from my-db-20261121T101500Z-0a1b`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
@@ -60,14 +60,19 @@ Without the flags it looks, says what it would do, and asks. What may lose data 
 		},
 	}
 	c.AddTo(cmd, command.LongTimeout, true)
-	cmd.Flags().StringVar(&flags.method, "method", "", "bring-back, data or backup; the one that loses least, as far as it shows, if not set.")
-	cmd.Flags().StringVar(&flags.from, "from", "", "With --method backup: identifier of the backup; the newest verified one if not set.")
+	cmd.Flags().StringVar(&flags.method, "method", "",
+		"bring-back, data or backup; the one that loses least, as far as it shows, if not set.")
+	cmd.Flags().StringVar(&flags.from, "from", "",
+		"With --method backup: identifier of the backup; the newest verified one if not set.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
-	cmd.Flags().StringSliceVar(&flags.dead, "dead", nil, "Members whose node is dead for good, so that their pods count as gone.")
+	cmd.Flags().StringSliceVar(&flags.dead, "dead", nil,
+		"Members whose node is dead for good, so that their pods count as gone.")
 	cmd.Flags().StringSliceVar(&flags.without, "without", nil, "Members to ignore.")
-	cmd.Flags().BoolVar(&flags.force, "force", false, "Begin anew although the members that are gone may come back with a majority.")
+	cmd.Flags().BoolVar(&flags.force, "force", false,
+		"Start again although the members that are gone may come back with a majority.")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The cluster's name, instead of typing it when asked.")
-	_ = cmd.RegisterFlagCompletionFunc("method", cobra.FixedCompletions(recoveryMethods(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("method",
+		cobra.FixedCompletions(recoveryMethods(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("from", command.CompleteBackups(f, &flags.repo))
 	return cmd
 }
@@ -93,13 +98,15 @@ func (r *recoverFlags) asked() bool {
 	return r.method != "" || len(r.dead)+len(r.without) > 0 || r.force
 }
 
-func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flags *recoverFlags, t *clients.Target) error {
+func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flags *recoverFlags,
+	t *clients.Target) error {
 	s, err := f.Look(ctx, t, c.Timeout)
 	if err != nil {
 		return err
 	}
 	name := t.Cluster.Name
-	in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "recovered", Next: command.DisplayName + " status " + name}
+	in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "recovered",
+		Next: command.DisplayName + " status " + name}
 	spec := f.Operation(ctx, v1alpha1.VerbRecover, name)
 	spec.Method, spec.Dead, spec.Without = v1alpha1.RecoveryMethod(flags.method), flags.dead, flags.without
 	spec.Waive = command.Waived(map[string]bool{"transient": flags.force})
@@ -131,7 +138,9 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 		if err != nil {
 			return err
 		}
-		lost = append(lost, fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.Age(m.FinishedAt)))
+		lost = append(lost,
+			fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"),
+				f.Age(m.FinishedAt)))
 	}
 	strict := spec.Method != v1alpha1.RecoverBringBack
 	if err := flags.confirmed(c, name, strict && !c.Planning()); err != nil {
@@ -139,7 +148,8 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 	}
 	in.Request.Operation = spec
 	in.Ask = func(p *planner.Prepared) (command.Question, error) {
-		q := command.Question{What: fmt.Sprintf("Recover %s by %s", name, spec.Method), Lost: lost, Kept: kept, Cluster: p.State.Cluster}
+		q := command.Question{What: fmt.Sprintf("Recover %s by %s", name, spec.Method), Lost: lost, Kept: kept,
+			Cluster: p.State.Cluster}
 		if strict {
 			q.Typed, q.Flag = name, "--confirm "+name
 		}
@@ -221,6 +231,7 @@ func newestVerified(ctx context.Context, r repository.Repository, cluster string
 		ids = append(ids, m.ID)
 	}
 	slices.Sort(ids)
-	return m, &ops.Error{Kind: ops.Refused, Check: "backup", Message: fmt.Sprintf("no backup of %s in %s was ever verified; there are: %s", cluster, r.URL(), printer.OrNone(ids)),
-		Hint: "name one: --method backup --from ID, or another --repository"}
+	return m, &ops.Error{Kind: ops.Refused, Check: "backup",
+		Message: fmt.Sprintf("no backup of %s in %s was ever verified; there are: %s", cluster, r.URL(), printer.OrNone(ids)),
+		Hint:    "name one: --method backup --from ID, or another --repository"}
 }

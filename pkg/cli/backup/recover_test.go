@@ -21,7 +21,8 @@ func verified(b *clitest.Bench, id string) {
 	b.T.Helper()
 	d, err := repository.NewDirectory(b.Dir + "/.local/share/kubectl-dbop/backups")
 	if err == nil {
-		err = d.MarkVerified(b.T.Context(), id, repository.Verification{Time: clitest.Noon.Add(-23 * time.Hour), Version: "3.5.9"})
+		err = d.MarkVerified(b.T.Context(), id,
+			repository.Verification{Time: clitest.Noon.Add(-23 * time.Hour), Version: "3.5.9"})
 	}
 	if err != nil {
 		b.T.Fatal(err)
@@ -32,7 +33,8 @@ func TestRecoverWithQuorumIsUnchanged(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
 	r := b.Run("recover", "my-db")
-	if r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" || !strings.Contains(r.Err, "nothing to recover from") || len(b.Writes) > 0 {
+	if r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" ||
+		!strings.Contains(r.Err, "nothing to recover from") || len(b.Writes) > 0 {
 		t.Errorf("exit %d, wrote %v\n%s%s", r.Code, b.Writes, r.Out, r.Err)
 	}
 	if r := b.Run("recover", "my-db", "--error-unchanged"); r.Code != exit.Unchanged {
@@ -56,9 +58,11 @@ func TestRecoverAsksForTheName(t *testing.T) {
 		{[]string{"recover", "my-db", "--confirm", "other"}, exit.Usage, "the cluster's name"},
 		{[]string{"recover", "my-db", "--method", "magic"}, exit.Usage, "bring-back"},
 		{[]string{"recover", "my-db", "--from", "x"}, exit.Usage, "--method backup"},
-		{[]string{"recover", "my-db", "--method", "backup", "--from", "my-db-20261120T120000Z-ffff"}, exit.NotFound, "no such backup"},
+		{[]string{"recover", "my-db", "--method", "backup", "--from", "my-db-20261120T120000Z-ffff"}, exit.NotFound,
+			"no such backup"},
 		{[]string{"recover", "my-db", "--method", "bring-back", "--yes"}, exit.Refused, "only 0 of 3 volumes exist"},
-		{[]string{"recover", "my-db", "--method", "data", "--confirm", "my-db"}, exit.Refused, "can't begin anew from the data"},
+		{[]string{"recover", "my-db", "--method", "data", "--confirm", "my-db"}, exit.Refused,
+			"can't begin anew from the data"},
 	} {
 		if r := b.Run(c.args...); r.Code != c.code || !strings.Contains(r.Err, c.says) {
 			t.Errorf("%v: exit %d, want %d, %q\n%s", c.args, r.Code, c.code, c.says, r.Err)
@@ -71,7 +75,8 @@ func TestRecoverAsksForTheName(t *testing.T) {
 	if len(b.Writes) > 0 {
 		t.Fatalf("wrote %v", b.Writes)
 	}
-	if r := b.Run("recover", "my-db", "--confirm", "my-db", "--progress", "none"); r.Code != exit.Done || r.Out != "fakedb/my-db recovered\n" {
+	if r := b.Run("recover", "my-db", "--confirm", "my-db", "--progress", "none"); r.Code != exit.Done ||
+		r.Out != "fakedb/my-db recovered\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
@@ -85,7 +90,8 @@ func TestRecoverTrustsOnlyVerifiedBackups(t *testing.T) {
 	if r.Code != exit.Refused || !strings.Contains(r.Err, "was ever verified; there are: "+id) || len(b.Writes) > 0 {
 		t.Errorf("exit %d, wrote %v\n%s", r.Code, b.Writes, r.Err)
 	}
-	if r := b.Run("recover", "my-db", "--method", "backup", "--from", id, "--confirm", "my-db", "--progress", "none"); r.Code != exit.Done {
+	if r := b.Run("recover", "my-db", "--method", "backup", "--from", id, "--confirm", "my-db", "--progress",
+		"none"); r.Code != exit.Done {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 }

@@ -34,7 +34,8 @@ func NewRestore(f *command.Factory) *cobra.Command {
 the old volumes are kept. Revisions are bumped and marked compacted, so that no watcher sees time go back.
 
 A snapshot file that the database's own client saved, as with 'etcdctl snapshot save', is checked, imported into the
-repository as a backup, and restored into a new cluster. A file that the repository holds already is not imported again.`,
+repository as a backup, and restored into a new cluster. A file that the repository holds already is not imported
+again.`,
 		Example: `  # Restore a backup into a new cluster
   kubectl dbop restore my-copy --from my-db-20261121T101500Z-0a1b
 
@@ -72,12 +73,16 @@ repository as a backup, and restored into a new cluster. A file that the reposit
 	}
 	c.AddTo(cmd, command.LongTimeout, true)
 	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
-	cmd.Flags().StringVar(&flags.file, "from-file", "", "Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
+	cmd.Flags().StringVar(&flags.file, "from-file", "",
+		"Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
 	cmd.Flags().BoolVar(&flags.inPlace, "in-place", false, "Restore over the existing cluster of that name.")
-	cmd.Flags().BoolVar(&flags.keepRevision, "keep-revision", false, "Keep the revision of the backup instead of bumping it.")
+	cmd.Flags().BoolVar(&flags.keepRevision, "keep-revision", false,
+		"Keep the revision of the backup instead of bumping it.")
 	cmd.Flags().BoolVar(&flags.skipBackup, "skip-backup", false, "With --in-place: don't take a safety backup first.")
-	cmd.Flags().StringVar(&flags.rootSecret, "root-password-secret", "", "Secret with the administrator's password of the time of the backup, for backups that demand one and clusters without TLS.")
+	cmd.Flags().StringVar(&flags.rootSecret, "root-password-secret", "",
+		"Secret with the administrator's password of the time of the backup, for backups that demand one and clusters "+
+			"without TLS.")
 	cmd.Flags().Int32Var(&flags.Members, "members", 0, "Number of members; as many as the backup lists if not set.")
 	flags.AddTo(f, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", command.CompleteBackups(f, &flags.repo))
@@ -104,7 +109,7 @@ func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	return restoreNew(ctx, f, flags, name, url, m, e)
 }
 
-// restoreNew founds a new cluster with one member that holds the backup; it
+// restoreNew creates a cluster with one member that holds the backup; it
 // grows to its size from there.
 func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, name, url string,
 	m repository.Manifest, e engine.Engine) (command.Intent, error) {
@@ -120,7 +125,8 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 		}
 	}
 	if flags.Members == 0 {
-		flags.Members = max(1, int32(min(len(m.Facts.Members), e.Capabilities().MaxMembers))) // #nosec G115 -- a cluster's size fits
+		flags.Members = max(1,
+			int32(min(len(m.Facts.Members), e.Capabilities().MaxMembers))) // #nosec G115 -- a cluster's size fits
 	}
 	cluster, err := flags.Cluster(f, namespace, name)
 	if err != nil {
@@ -129,7 +135,8 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	if err := e.CheckRestore(m.Version, cluster.Spec.Version); err != nil {
 		return command.Intent{}, err
 	}
-	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision, RootSecret: flags.rootSecret}
+	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision,
+		RootSecret: flags.rootSecret}
 	cluster.Spec.Auth.Enabled = m.Facts.Auth
 	if err := policy.Found(cluster, f.Random); err != nil {
 		return command.Intent{}, err
@@ -142,12 +149,13 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 		Subject: e.Name() + "/" + name, Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name}, nil
 }
 
-// restoreInPlace begins an existing cluster anew from the backup.
+// restoreInPlace restores an existing cluster from the backup.
 func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command, flags *restoreFlags,
 	name, url string, m repository.Manifest) (command.Intent, error) {
 	for _, flag := range []string{"members", "version", "storage", "storage-class", "image", "no-tls", "config"} {
 		if cmd.Flags().Changed(flag) {
-			return command.Intent{}, exit.Misuse("--%s and --in-place exclude each other: the cluster stays as it is, with other data", flag)
+			return command.Intent{},
+				exit.Misuse("--%s and --in-place exclude each other: the cluster stays as it is, with other data", flag)
 		}
 	}
 	t, err := f.Target(ctx, []string{name})
@@ -155,8 +163,10 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 		return command.Intent{}, err
 	}
 	if t.Cluster.Spec.Engine != m.Engine {
-		return command.Intent{}, &engine.Refusal{Check: "engine", Reason: fmt.Sprintf("backup %s is of %s, cluster %s is %s", m.ID, m.Engine, name, t.Cluster.Spec.Engine),
-			Hint: command.DisplayName + " backup list " + name}
+		return command.Intent{},
+			&engine.Refusal{Check: "engine",
+				Reason: fmt.Sprintf("backup %s is of %s, cluster %s is %s", m.ID, m.Engine, name, t.Cluster.Spec.Engine),
+				Hint:   command.DisplayName + " backup list " + name}
 	}
 	if err := t.Engine.CheckRestore(m.Version, t.Cluster.Spec.Version); err != nil {
 		return command.Intent{}, err
@@ -173,9 +183,11 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 		Ask: func(p *planner.Prepared) (command.Question, error) {
 			q := command.Question{What: "Restore " + name + " in place from " + m.ID, Typed: name, Cluster: p.State.Cluster,
 				Kept: []string{"the old volumes"},
-				Lost: []string{fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"), f.Age(m.FinishedAt))}}
+				Lost: []string{
+					fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"),
+						f.Age(m.FinishedAt))}}
 			if t.Cluster.Spec.Auth.Enabled && t.Cluster.Spec.TLS.Disabled {
-				q.Lost = append(q.Lost, "the logins of clients, which must connect anew")
+				q.Lost = append(q.Lost, "the logins of clients, which must connect again")
 			}
 			if flags.skipBackup {
 				return q, nil

@@ -50,7 +50,8 @@ func TestRestoreFile(t *testing.T) {
 	if r := b.Run("list"); !strings.Contains(r.Out, "3.5.9") {
 		t.Errorf("restored as\n%s", r.Out)
 	}
-	b.Golden("restore_file_again", b.Run("restore", "copy", "--from-file", snapshotFile(b, "snapshot 3.5.0"), "--progress", "none"))
+	b.Golden("restore_file_again",
+		b.Run("restore", "copy", "--from-file", snapshotFile(b, "snapshot 3.5.0"), "--progress", "none"))
 	if n := imported(b); n != 1 {
 		t.Errorf("%d backups of one file", n)
 	}
@@ -83,11 +84,13 @@ func TestRestoreFileRefuses(t *testing.T) {
 		args []string
 		code int
 	}{
-		"damaged plan":     {[]string{"plan", "restore", "my-db", "--from-file", broken}, exit.Refused},
-		"no such file":     {[]string{"restore", "my-db", "--from-file", filepath.Join(b.Dir, "none.db")}, exit.Failed},
-		"name is taken":    {[]string{"restore", "taken", "--from-file", whole}, exit.Refused},
-		"older version":    {[]string{"restore", "my-db", "--from-file", whole, "--version", "3.4", "--image", "fakedb:3.4"}, exit.Refused},
-		"both":             {[]string{"restore", "my-db", "--from-file", whole, "--from", "my-db-20261120T120000Z-0a1b"}, exit.Usage},
+		"damaged plan":  {[]string{"plan", "restore", "my-db", "--from-file", broken}, exit.Refused},
+		"no such file":  {[]string{"restore", "my-db", "--from-file", filepath.Join(b.Dir, "none.db")}, exit.Failed},
+		"name is taken": {[]string{"restore", "taken", "--from-file", whole}, exit.Refused},
+		"older version": {[]string{"restore", "my-db", "--from-file", whole, "--version", "3.4", "--image", "fakedb:3.4"},
+			exit.Refused},
+		"both": {[]string{"restore", "my-db", "--from-file", whole, "--from", "my-db-20261120T120000Z-0a1b"},
+			exit.Usage},
 		"neither":          {[]string{"restore", "my-db"}, exit.Usage},
 		"over a cluster":   {[]string{"restore", "taken", "--in-place", "--from-file", whole}, exit.Usage},
 		"unknown version":  {[]string{"restore", "my-db", "--from-file", whole, "--version", "9"}, exit.Usage},

@@ -87,7 +87,8 @@ func (l *live) Exec(ctx context.Context, namespace, pod string, argv []string, s
 		return err
 	}
 	url := core.RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Command: argv, Stdin: s.In != nil, Stdout: true, Stderr: !tty, TTY: tty}, scheme.ParameterCodec).URL()
+		VersionedParams(&corev1.PodExecOptions{Command: argv, Stdin: s.In != nil, Stdout: true, Stderr: !tty, TTY: tty},
+			scheme.ParameterCodec).URL()
 	websocket, err := remotecommand.NewWebSocketExecutor(config, "GET", url.String())
 	if err != nil {
 		return fmt.Errorf("exec in pod %s: %w", pod, err)

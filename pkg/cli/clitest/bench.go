@@ -55,11 +55,14 @@ func New(t *testing.T) *Bench {
 	dir := t.TempDir()
 	site := preflight.Report{Namespace: preflight.Namespace{Name: "shop", Exists: true, PodSecurity: "restricted"},
 		Classes: preflight.Classes{Names: []string{"fast"}, Default: "fast", Expandable: true}}
-	clients := &Fake{Site: site, Outsider: &FakeExternal{}, Objects: map[string]*unstructured.Unstructured{}, worlds: map[string]*world{},
+	clients := &Fake{Site: site, Outsider: &FakeExternal{}, Objects: map[string]*unstructured.Unstructured{},
+		worlds: map[string]*world{},
 		Server: &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}}
-	b := &Bench{Fake: clients, T: t, Dir: dir, In: strings.NewReader(""), Signals: make(chan os.Signal, 2), Program: "kubectl-dbop", Now: Noon}
+	b := &Bench{Fake: clients, T: t, Dir: dir, In: strings.NewReader(""), Signals: make(chan os.Signal, 2),
+		Program: "kubectl-dbop", Now: Noon}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	content := "apiVersion: v1\nkind: Config\ncurrent-context: demo\ncontexts:\n- name: demo\n  context: {cluster: c, user: u, namespace: shop}\n" +
+	content := "apiVersion: v1\nkind: Config\ncurrent-context: demo\ncontexts:\n- name: demo\n  context: {cluster: c, " +
+		"user: u, namespace: shop}\n" +
 		"clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\nusers:\n- name: u\n"
 	if err := os.WriteFile(kubeconfig, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -89,7 +92,8 @@ func (b *Bench) recording() interceptor.Funcs {
 			b.wrote("delete " + o.GetName())
 			return c.Delete(ctx, o, opts...)
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			b.wrote("patch " + o.GetName())
 			return c.Patch(ctx, o, p, opts...)
 		},
@@ -107,7 +111,8 @@ func (b *Bench) config(stdout, stderr io.Writer, args []string) command.Config {
 		Program: b.Program, Args: args, Build: command.Build{Version: "v1.2.3", Commit: "abc", Date: "today"},
 		Engines: []engine.Engine{opstest.Engine{}}, Signals: b.Signals, Clients: b.Fake, Random: zeros{},
 		Getenv: func(k string) string { return b.Env[k] }, Now: func() time.Time { return b.Now },
-		Streams: progress.Streams{In: b.In, Out: stdout, Err: stderr, InTTY: b.Tty, Size: func() (int, int) { return 80, 24 }},
+		Streams: progress.Streams{In: b.In, Out: stdout, Err: stderr, InTTY: b.Tty,
+			Size: func() (int, int) { return 80, 24 }},
 	}
 }
 
@@ -155,10 +160,13 @@ func (b *Bench) Backup(cluster string) string {
 	if _, err := w.Write([]byte("some data")); err != nil {
 		b.T.Fatal(err)
 	}
-	_, err = w.Commit(b.T.Context(), repository.Manifest{Format: 1, ID: id, Engine: "fakedb", Cluster: cluster, Namespace: "shop", Version: "3.5.9",
-		ClusterID: "c1", Member: cluster + "-2", Operation: "op", Tool: "v1.2.3", StartedAt: Noon.Add(-24 * time.Hour), FinishedAt: Noon.Add(-24*time.Hour + 2*time.Second)},
+	_, err = w.Commit(b.T.Context(),
+		repository.Manifest{Format: 1, ID: id, Engine: "fakedb", Cluster: cluster, Namespace: "shop", Version: "3.5.9",
+			ClusterID: "c1", Member: cluster + "-2", Operation: "op", Tool: "v1.2.3", StartedAt: Noon.Add(-24 * time.Hour),
+			FinishedAt: Noon.Add(-24*time.Hour + 2*time.Second)},
 		func(string) (engine.SnapshotFacts, error) {
-			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Schema: "3.5", Members: []string{"a", "b", "c"}}, nil
+			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Schema: "3.5",
+				Members: []string{"a", "b", "c"}}, nil
 		})
 	if err != nil {
 		b.T.Fatal(err)

@@ -127,8 +127,9 @@ func (c *Fake) Runner(o clients.RunnerOptions) (*clients.Runner, error) {
 		c.wrote("take the lease")
 		return freeLease{}, c.LockErr
 	}
-	return &clients.Runner{World: open, Operations: &runner.Runner{Engine: o.Engine, Store: c.Records(o.DryRun), World: open,
-		Lock: lock, Reporter: o.Reporter, Stop: o.Stop, Poll: time.Millisecond}}, nil
+	return &clients.Runner{World: open,
+		Operations: &runner.Runner{Engine: o.Engine, Store: c.Records(o.DryRun), World: open,
+			Lock: lock, Reporter: o.Reporter, Stop: o.Stop, Poll: time.Millisecond}}, nil
 }
 
 func (c *Fake) External(_ context.Context, config external.OutsiderConfig) (clients.External, error) {
@@ -136,7 +137,8 @@ func (c *Fake) External(_ context.Context, config external.OutsiderConfig) (clie
 	return c.Outsider, nil
 }
 
-func (c *Fake) Repository(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository, error) {
+func (c *Fake) Repository(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository,
+	error) {
 	return repository.NewDirectory(at.Path)
 }
 
@@ -200,16 +202,19 @@ func (c *Fake) CertificateSecrets(context.Context, string) ([]string, error) {
 
 // Users are three, of whom one was rotated and one is somebody else's.
 func (c *Fake) Users(context.Context, *clients.Target) ([]engine.User, error) {
-	return []engine.User{{Name: "billing.2", Role: "billing", Grants: []engine.Grant{{Prefix: "/billing/"}, {ReadOnly: true}}},
+	return []engine.User{
+		{Name: "billing.2", Role: "billing", Grants: []engine.Grant{{Prefix: "/billing/"}, {ReadOnly: true}}},
 		{Name: "root", Admin: true}, {Name: "theirs", Role: "own"}}, nil
 }
 
 func (c *Fake) Passwords(_ context.Context, _, secret string) (password.Set, error) {
 	switch secret {
 	case "my-db-root":
-		return password.Set{Current: password.Password{User: "root", Password: "s3cret-root"}, Former: &password.Password{User: "root", Password: "old"}}, nil
+		return password.Set{Current: password.Password{User: "root", Password: "s3cret-root"},
+			Former: &password.Password{User: "root", Password: "old"}}, nil
 	case "my-db-user-billing":
-		return password.Set{Current: password.Password{User: "billing.2", Password: "s3cret-billing"}, Former: &password.Password{User: "billing", Password: "old"}}, nil
+		return password.Set{Current: password.Password{User: "billing.2", Password: "s3cret-billing"},
+			Former: &password.Password{User: "billing", Password: "old"}}, nil
 	}
 	return password.Set{}, kube.ErrNotFound
 }
@@ -271,14 +276,19 @@ func (*FakeExternal) Title() string { return "hand" }
 func (*FakeExternal) Close() error { return nil }
 
 func (s *FakeExternal) Inspect(context.Context) external.Inspection {
-	m := external.InspectedMember{Pod: "hand-0", Node: "node-1", Voter: true, Progress: []engine.Reading{{Name: "revision", Value: 42}, {Name: "term", Value: 3}, {Name: "index", Value: 99}}}
-	m.Member = engine.Member{Name: "member-0", Reachable: true, ID: "a1", ClusterID: "c1", Role: engine.RoleLeader, Version: "3.5.4", DataBytes: 3 << 20, UsedBytes: 1 << 20, Serving: true}
-	return external.Inspection{Engine: "fakedb", Namespace: "shop", Name: "hand", Found: "statefulset/hand", Guesses: []string{"clients are served in plain text: port 2379 of pod hand-0 answered no handshake"},
-		Auth: engine.AuthOff, Quorum: !s.Lost, ClusterIDs: []string{"c1"}, Members: []external.InspectedMember{m},
-		Findings: []ops.Finding{{Severity: ops.OK, Subject: "members", What: "all 1 are healthy"}, {Severity: ops.Fail, Subject: "version", What: "it is known to be bad", Remedy: []string{"go to the newest patch"}}}}
+	m := external.InspectedMember{Pod: "hand-0", Node: "node-1", Voter: true,
+		Progress: []engine.Reading{{Name: "revision", Value: 42}, {Name: "term", Value: 3}, {Name: "index", Value: 99}}}
+	m.Member = engine.Member{Name: "member-0", Reachable: true, ID: "a1", ClusterID: "c1", Role: engine.RoleLeader,
+		Version: "3.5.4", DataBytes: 3 << 20, UsedBytes: 1 << 20, Serving: true}
+	return external.Inspection{Engine: "fakedb", Namespace: "shop", Name: "hand", Found: "statefulset/hand",
+		Guesses: []string{"clients are served in plain text: port 2379 of pod hand-0 answered no handshake"},
+		Auth:    engine.AuthOff, Quorum: !s.Lost, ClusterIDs: []string{"c1"}, Members: []external.InspectedMember{m},
+		Findings: []ops.Finding{{Severity: ops.OK, Subject: "members", What: "all 1 are healthy"},
+			{Severity: ops.Fail, Subject: "version", What: "it is known to be bad", Remedy: []string{"go to the newest patch"}}}}
 }
 
-func (s *FakeExternal) Backup(ctx context.Context, r repository.Repository, id string, _ func(int64, int64)) (repository.Manifest, error) {
+func (s *FakeExternal) Backup(ctx context.Context, r repository.Repository, id string,
+	_ func(int64, int64)) (repository.Manifest, error) {
 	w, err := r.Writer(ctx, id, "outside/"+id)
 	if err != nil {
 		return repository.Manifest{}, err
@@ -286,8 +296,11 @@ func (s *FakeExternal) Backup(ctx context.Context, r repository.Repository, id s
 	if _, err := w.Write([]byte("some data")); err != nil {
 		return repository.Manifest{}, err
 	}
-	return w.Commit(ctx, repository.Manifest{Format: 1, ID: id, Engine: "fakedb", Cluster: "hand", Namespace: "shop", Version: "3.5.4", ClusterID: "c1", Member: "member-0", Operation: "outside/" + id, Tool: "v1.2.3", StartedAt: Noon, FinishedAt: Noon},
+	return w.Commit(ctx,
+		repository.Manifest{Format: 1, ID: id, Engine: "fakedb", Cluster: "hand", Namespace: "shop", Version: "3.5.4",
+			ClusterID: "c1", Member: "member-0", Operation: "outside/" + id, Tool: "v1.2.3", StartedAt: Noon, FinishedAt: Noon},
 		func(string) (engine.SnapshotFacts, error) {
-			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Members: []string{"member-0"}}, nil
+			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Members: []string{"member-0"}},
+				nil
 		})
 }

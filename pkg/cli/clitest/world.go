@@ -62,7 +62,8 @@ func (w *world) Observe(ctx context.Context) (ops.State, error) {
 	}
 	n.View.Alarms = w.Raised
 	for i := range n.Kube.Members {
-		n.Kube.Members[i].Pod.Node, n.Kube.Members[i].Volume.Capacity = "node-"+printer.Itoa(int64(i%2+1)), resource.MustParse("1Gi")
+		n.Kube.Members[i].Pod.Node, n.Kube.Members[i].Volume.Capacity = "node-"+printer.Itoa(int64(i%2+1)),
+			resource.MustParse("1Gi")
 	}
 	return n, ctx.Err()
 }
@@ -132,8 +133,10 @@ func (w *world) LookAtCertificates() {
 	ca := pki.Authority{Fingerprint: "0123456789abcdef0123456789abcdef", Subject: "CN=shop/my-db", NotAfter: year}
 	w.Facts.Trust = &pki.Trust{Current: ca}
 	leaf := func(secret, subject string, use pki.CertificateUse, member string, left time.Duration) {
-		w.Facts.Leaves = append(w.Facts.Leaves, pki.Certificate{Secret: secret, Use: use, Member: member, Subject: subject, Issuer: ca.Subject,
-			Fingerprint: secret + "-fedcba9876543210", NotAfter: Noon.Add(left), Signer: ca.Fingerprint, Trusts: w.Facts.Trust.Bundle()})
+		w.Facts.Leaves = append(w.Facts.Leaves,
+			pki.Certificate{Secret: secret, Use: use, Member: member, Subject: subject, Issuer: ca.Subject,
+				Fingerprint: secret + "-fedcba9876543210", NotAfter: Noon.Add(left), Signer: ca.Fingerprint,
+				Trusts: w.Facts.Trust.Bundle()})
 	}
 	leaf("my-db-admin-tls", "CN=root", pki.UseAdmin, "", 300*24*time.Hour)
 	leaf("my-db-client-tls", "CN=client", pki.UseClient, "", 29*24*time.Hour)

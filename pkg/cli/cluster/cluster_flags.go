@@ -32,15 +32,20 @@ func (c *ClusterFlags) AddTo(f *command.Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.Version, "version", c.Version, "Version of the database, such as 3.6 (its newest patch) or 3.6.16.")
 	flags.StringVar(&c.storage, "storage", command.DefaultStorage, "Size of each member's volume, such as 10Gi.")
-	flags.StringVar(&c.storageClass, "storage-class", "", "Storage class of the volumes; the cluster's default class if not set.")
+	flags.StringVar(&c.storageClass, "storage-class", "",
+		"Storage class of the volumes; the cluster's default class if not set.")
 	flags.StringVar(&c.cpu, "cpu", "", "CPU request of each member, such as 500m.")
 	flags.StringVar(&c.memory, "memory", "", "Memory request and limit of each member, such as 1Gi.")
 	flags.StringVar(&c.Image, "image", "", "Image of the database instead of the catalog's, with tag or digest.")
-	flags.StringVar(&c.registry, "registry", "", "Registry that mirrors all images (environment: "+command.EnvRegistry+").")
-	flags.StringVar(&c.Helper, "helper-image", "", "Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")
+	flags.StringVar(&c.registry, "registry", "",
+		"Registry that mirrors all images (environment: "+command.EnvRegistry+").")
+	flags.StringVar(&c.Helper, "helper-image", "",
+		"Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")
 	flags.BoolVar(&c.noTLS, "no-tls", false, "Serve clients and peers in plain text.")
-	flags.StringVar(&c.caSecret, "ca-secret", "", "Secret of type kubernetes.io/tls with an authority of your own that signs all certificates.")
-	flags.StringVar(&c.issuer, "issuer", "", "Issuer of cert-manager that signs an authority for this cluster: NAME, or KIND/NAME as in ClusterIssuer/corporate.")
+	flags.StringVar(&c.caSecret, "ca-secret", "",
+		"Secret of type kubernetes.io/tls with an authority of your own that signs all certificates.")
+	flags.StringVar(&c.issuer, "issuer", "",
+		"Issuer of cert-manager that signs an authority for this cluster: NAME, or KIND/NAME as in ClusterIssuer/corporate.")
 	flags.StringToStringVar(&c.config, "config", nil, "Option of the database as NAME=VALUE; may be repeated.")
 	flags.BoolVar(&c.requireSpread, "require-spread", false, "Never run two members on one node; wait for nodes instead.")
 	flags.BoolVar(&c.Force, "force", false, "Accept a number of members that adds cost but no safety.")
@@ -104,7 +109,9 @@ func (c *ClusterFlags) tls() (v1alpha1.TLS, error) {
 		}
 		kind, group, _ := strings.Cut(kind, ".")
 		if kind == "" || name == "" || strings.Contains(name, "/") {
-			return out, exit.Misuse("--issuer=%s is no issuer; write it like corporate, ClusterIssuer/corporate or KIND.GROUP/NAME", c.issuer)
+			return out,
+				exit.Misuse("--issuer=%s is no issuer; write it like corporate, ClusterIssuer/corporate or KIND.GROUP/NAME",
+					c.issuer)
 		}
 		out.Issuer = &v1alpha1.Issuer{Name: name, Kind: kind, Group: cmp.Or(group, "cert-manager.io")}
 	}

@@ -54,7 +54,8 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 	c.AddTo(cmd, command.LongTimeout, false)
 	cmd.Flags().StringArrayVar(&set, "set", nil, "Option as NAME=VALUE; may be repeated.")
 	cmd.Flags().StringArrayVar(&unset, "unset", nil, "Option that goes back to its default; may be repeated.")
-	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one or two members is down while one restarts.")
+	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
+		"Accept that a cluster of one or two members is down while one restarts.")
 	return cmd
 }
 

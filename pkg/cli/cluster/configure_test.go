@@ -40,7 +40,8 @@ func TestConfigureChanges(t *testing.T) {
 		{[]string{"resize", "my-db"}, exit.Usage, "say what is to change"},
 		{[]string{"resize", "my-db", "--memory", "much"}, exit.Usage, "is not an amount"},
 		{[]string{"resize", "my-db", "--memory", "1Gi"}, exit.Done, "fakedb/my-db resized"},
-		{[]string{"resize", "my-db", "--memory-limit", "512Mi"}, exit.Refused, "the request of 1Gi memory is above its limit of 512Mi"},
+		{[]string{"resize", "my-db", "--memory-limit", "512Mi"}, exit.Refused,
+			"the request of 1Gi memory is above its limit of 512Mi"},
 		{[]string{"resize", "my-db", "--storage", "512Mi"}, exit.Refused, "can't make one smaller"},
 		{[]string{"resize", "my-db", "--storage", "2Gi", "--dry-run"}, exit.Done, "fakedb/my-db resized (dry run)"},
 	} {

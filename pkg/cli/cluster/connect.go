@@ -37,7 +37,8 @@ administrator there, and no password or key of the cluster is in its arguments o
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash != 1 || dash < 0 && len(args) > 1 {
-				return &exit.UsageError{Text: "put the client's arguments after --", Advice: command.DisplayName + " connect NAME -- ARGS"}
+				return &exit.UsageError{Text: "put the client's arguments after --",
+					Advice: command.DisplayName + " connect NAME -- ARGS"}
 			}
 			return runConnect(cmd.Context(), f, args[0], member, args[1:], noExec)
 		},
@@ -63,9 +64,9 @@ func runConnect(ctx context.Context, f *command.Factory, name, member string, ar
 	}
 	switch {
 	case executor.NeedsDoorway(t.Cluster) && noExec:
-		return printDoorway(f, t, program, pod, args)
+		return printProxy(f, t, program, pod, args)
 	case executor.NeedsDoorway(t.Cluster):
-		return throughDoorway(ctx, f, t, program, member, args)
+		return throughProxy(ctx, f, t, program, member, args)
 	}
 	argv := program.InPod(t.Cluster, args)
 	if noExec {
@@ -76,7 +77,8 @@ func runConnect(ctx context.Context, f *command.Factory, name, member string, ar
 }
 
 // runningMember finds the pod of the member, or of the first that runs.
-func runningMember(ctx context.Context, f *command.Factory, t *clients.Target, member string) (pod, name string, err error) {
+func runningMember(ctx context.Context, f *command.Factory, t *clients.Target, member string) (pod, name string,
+	err error) {
 	found, err := f.Clients.Pods(ctx, t.Namespace, v1alpha1.LabelCluster+"="+t.Cluster.Name+","+v1alpha1.LabelMember)
 	if err != nil {
 		return "", "", err
@@ -89,6 +91,9 @@ func runningMember(ctx context.Context, f *command.Factory, t *clients.Target, m
 			return p.Name, m, nil
 		}
 	}
-	return "", "", &engine.Refusal{Check: "member", Unknown: member != "", Reason: fmt.Sprintf("no member of %s to connect to: %q is not among %s", t.Cluster.Name, member, printer.OrNone(members)),
-		Hint: command.DisplayName + " status " + t.Cluster.Name}
+	return "", "",
+		&engine.Refusal{Check: "member", Unknown: member != "",
+			Reason: fmt.Sprintf("no member of %s to connect to: %q is not among %s", t.Cluster.Name, member,
+				printer.OrNone(members)),
+			Hint: command.DisplayName + " status " + t.Cluster.Name}
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// fakeDoorway leads nowhere, and notes that it was closed.
-type fakeDoorway struct {
+// fakeProxy leads nowhere, and notes that it was closed.
+type fakeProxy struct {
 	at     engine.Doorway
 	err    error
 	closed bool
 }
 
-func (d *fakeDoorway) At() engine.Doorway { return d.at }
+func (d *fakeProxy) At() engine.Doorway { return d.at }
 
-func (d *fakeDoorway) Err() error { return d.err }
+func (d *fakeProxy) Err() error { return d.err }
 
-func (d *fakeDoorway) Close() error { d.closed = true; return nil }
+func (d *fakeProxy) Close() error { d.closed = true; return nil }
 
-// throughDoor runs connect in a cluster whose clients must log in, on a machine
+// throughLocalProxy runs connect in a cluster whose clients must log in, on a machine
 // that has a client program of that content; "" for none.
-func throughDoor(t *testing.T, script string, plain bool, args ...string) (clitest.Result, *fakeDoorway) {
+func throughLocalProxy(t *testing.T, script string, plain bool, args ...string) (clitest.Result, *fakeProxy) {
 	t.Helper()
 	b := clitest.New(t)
 	create := []string{"create", "my-db", "--engine", "fakedb", "--auth", "--progress", "none"}
@@ -44,7 +44,9 @@ func throughDoor(t *testing.T, script string, plain bool, args ...string) (clite
 		}
 	}
 	t.Setenv("PATH", bin)
-	door := &fakeDoorway{at: engine.Doorway{Address: "127.0.0.1:4242", Credentials: &engine.Credentials{User: "root", Password: "s3cret"}}, err: errors.New("the pod is gone")}
+	door := &fakeProxy{
+		at:  engine.Doorway{Address: "127.0.0.1:4242", Credentials: &engine.Credentials{User: "root", Password: "s3cret"}},
+		err: errors.New("the pod is gone")}
 	b.Door = func(member string) (clients.LocalProxy, error) {
 		if member != "my-db-2" {
 			t.Errorf("the door leads to %q", member)
@@ -54,29 +56,32 @@ func throughDoor(t *testing.T, script string, plain bool, args ...string) (clite
 	return b.Run(append([]string{"connect", "my-db", "--member", "my-db-2"}, args...)...), door
 }
 
-func TestConnectThroughADoorway(t *testing.T) {
+func TestConnectThroughAProxy(t *testing.T) {
 	t.Setenv("FAKECTL_AT", "production:2379")
 	t.Setenv("FAKECTL_CA", "/of/production")
-	r, door := throughDoor(t, `echo "$* at $FAKECTL_AT with $FAKECTL_PASSWORD and ${FAKECTL_CA-none}"`, true, "--", "get", "k")
+	r, door := throughLocalProxy(t, `echo "$* at $FAKECTL_AT with $FAKECTL_PASSWORD and ${FAKECTL_CA-none}"`, true, "--",
+		"get",
+		"k")
 	if r.Code != exit.Done || r.Out != "get k at 127.0.0.1:4242 with s3cret and none\n" || r.Err != "" {
 		t.Errorf("exit %d: %s%s", r.Code, r.Out, r.Err)
 	}
 	if !door.closed {
 		t.Error("the door stays open")
 	}
-	r, door = throughDoor(t, "exit 7", true)
+	r, door = throughLocalProxy(t, "exit 7", true)
 	if r.Code != 7 || r.Err != "note: the pod is gone\n" || !door.closed {
 		t.Errorf("the program fails: exit %d, %s", r.Code, r.Err)
 	}
-	r, door = throughDoor(t, "kill -9 $$", true)
+	r, door = throughLocalProxy(t, "kill -9 $$", true)
 	if r.Code != exit.Interrupted || !door.closed {
 		t.Errorf("the program is killed: exit %d, %s", r.Code, r.Err)
 	}
 }
 
 func TestConnectWithoutAProgram(t *testing.T) {
-	r, door := throughDoor(t, "", false)
-	if r.Code != exit.Failed || !strings.Contains(r.Err, "fakectl has to run on this machine, and it is not in PATH") || door.closed {
+	r, door := throughLocalProxy(t, "", false)
+	if r.Code != exit.Failed || !strings.Contains(r.Err, "fakectl has to run on this machine, and it is not in PATH") ||
+		door.closed {
 		t.Errorf("exit %d: %s", r.Code, r.Err)
 	}
 }
@@ -86,11 +91,14 @@ func TestConnectByHand(t *testing.T) {
 		plain     bool
 		out, note string
 	}{
-		{true, "FAKECTL_AT=localhost:2000 FAKECTL_PASSWORD=\"$PASSWORD\" fakectl get 'a b'\n", "the password is in secret my-db-root\n"},
-		{false, "FAKECTL_AT=localhost:2000 FAKECTL_CA=ca.crt fakectl get 'a b'\n", "the files are in secret my-db-admin-tls\n"},
+		{true, "FAKECTL_AT=localhost:2000 FAKECTL_PASSWORD=\"$PASSWORD\" fakectl get 'a b'\n",
+			"the password is in secret my-db-root\n"},
+		{false, "FAKECTL_AT=localhost:2000 FAKECTL_CA=ca.crt fakectl get 'a b'\n",
+			"the files are in secret my-db-admin-tls\n"},
 	} {
-		r, _ := throughDoor(t, "", c.plain, "--no-exec", "--", "get", "a b")
-		if want := "kubectl port-forward -n shop pod/my-db-2-0 2000\n" + c.out; r.Code != exit.Done || r.Out != want || r.Err != c.note {
+		r, _ := throughLocalProxy(t, "", c.plain, "--no-exec", "--", "get", "a b")
+		if want := "kubectl port-forward -n shop pod/my-db-2-0 2000\n" + c.out; r.Code != exit.Done || r.Out != want ||
+			r.Err != c.note {
 			t.Errorf("exit %d:\n%s%s", r.Code, r.Out, r.Err)
 		}
 	}
@@ -103,7 +111,8 @@ func TestConnectInAPod(t *testing.T) {
 		t.Errorf("without a pod: exit %d\n%s", r.Code, r.Err)
 	}
 	b.AddPods("my-db", "my-db-1")
-	if r := b.Run("connect", "my-db", "--no-exec", "--", "get", "k"); r.Out != "kubectl exec -it -n shop my-db-1-0 -- fakectl get k\n" {
+	if r := b.Run("connect", "my-db", "--no-exec", "--", "get",
+		"k"); r.Out != "kubectl exec -it -n shop my-db-1-0 -- fakectl get k\n" {
 		t.Errorf("%s%s", r.Out, r.Err)
 	}
 }

@@ -19,11 +19,14 @@ import (
 // CheckName judges a new cluster's name before a single request is made.
 func CheckName(name string) error {
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return &exit.UsageError{Text: fmt.Sprintf("%q can't be the name of a cluster: %s", name, strings.Join(problems, "; ")),
+		return &exit.UsageError{
+			Text:   fmt.Sprintf("%q can't be the name of a cluster: %s", name, strings.Join(problems, "; ")),
 			Advice: "use small letters, digits and '-', beginning with a letter, such as my-db"}
 	}
 	if len(name) > v1alpha1.MaxNameLength {
-		return &exit.UsageError{Text: fmt.Sprintf("%q is too long for the name of a cluster: %d characters, at most %d", name, len(name), v1alpha1.MaxNameLength)}
+		return &exit.UsageError{
+			Text: fmt.Sprintf("%q is too long for the name of a cluster: %d characters, at most %d", name, len(name),
+				v1alpha1.MaxNameLength)}
 	}
 	return nil
 }
@@ -75,12 +78,16 @@ nothing to a cluster that is as requested already.`,
 		},
 	}
 	c.AddTo(cmd, command.ShortTimeout, true)
-	cmd.Flags().BoolVar(&fromVolumes, "from-volumes", false, "Start the members of an earlier cluster of this name again, on the volumes that it left.")
-	cmd.Flags().BoolVar(&discard, "discard-volumes", false, "Delete the volumes that an earlier cluster of this name left, with all data in them.")
+	cmd.Flags().BoolVar(&fromVolumes, "from-volumes", false,
+		"Start the members of an earlier cluster of this name again, on the volumes that it left.")
+	cmd.Flags().BoolVar(&discard, "discard-volumes", false,
+		"Delete the volumes that an earlier cluster of this name left, with all data in them.")
 	cmd.Flags().StringVar(&flags.Engine, "engine", "", "Database product, see 'kubectl dbop engines'.")
 	cmd.Flags().Int32Var(&flags.Members, "members", 3, "Number of members.")
-	cmd.Flags().BoolVar(&flags.auth, "auth", false, "Demand from the beginning that clients log in, see 'kubectl dbop user auth'.")
-	cmd.Flags().StringVar(&flags.repository, "repository", "", "Default repository of this cluster's backups, such as dir:/backups or pvc:claim.")
+	cmd.Flags().BoolVar(&flags.auth, "auth", false,
+		"Demand from the beginning that clients log in, see 'kubectl dbop user auth'.")
+	cmd.Flags().StringVar(&flags.repository, "repository", "",
+		"Default repository of this cluster's backups, such as dir:/backups or pvc:claim.")
 	flags.AddTo(f, cmd)
 	command.CompleteEngines(f, cmd)
 	return cmd
@@ -114,7 +121,8 @@ func createIntent(ctx context.Context, f *command.Factory, flags *ClusterFlags, 
 // createFromVolumes starts an earlier cluster again on its volumes: what it is comes
 // from them, so no other flag may say it.
 func createFromVolumes(c *command.Change, cmd *cobra.Command, args []string) error {
-	for _, flag := range []string{"engine", "version", "members", "storage", "storage-class", "auth", "image", "discard-volumes"} {
+	for _, flag := range []string{"engine", "version", "members", "storage", "storage-class", "auth", "image",
+		"discard-volumes"} {
 		if cmd.Flags().Changed(flag) {
 			return exit.Misuse("--from-volumes starts the cluster as it was: --%s can't be given with it", flag)
 		}
@@ -123,13 +131,15 @@ func createFromVolumes(c *command.Change, cmd *cobra.Command, args []string) err
 	_, err := c.Factory.Target(ctx, args)
 	if err == nil {
 		return &ops.Error{Kind: ops.Refused, Check: "exists", Message: "cluster " + args[0] + " exists already",
-			Hint: command.DisplayName + " status " + args[0] + "; a member that is stopped starts with: " + command.DisplayName + " start " + args[0]}
+			Hint: command.DisplayName + " status " + args[0] + "; a member that is stopped starts with: " +
+				command.DisplayName + " start " + args[0]}
 	}
 	t, err := c.Factory.Lost(ctx, args, err)
 	if err != nil {
 		return err
 	}
-	in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "created from its volumes", Next: command.DisplayName + " status " + args[0],
+	in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(),
+		Verbed: "created from its volumes", Next: command.DisplayName + " status " + args[0],
 		Request: planner.Request{Operation: c.Factory.Operation(ctx, v1alpha1.VerbRepair, args[0]), Cluster: t.Cluster}}
 	return c.Run(ctx, in)
 }

@@ -24,14 +24,17 @@ func TestCreateDiscardsVolumes(t *testing.T) {
 		says   string
 		drops  bool
 	}{
-		"without the flag":             {args: create, code: exit.Refused, says: "--discard-volumes"},
-		"the plan of it":               {args: append([]string{"plan"}, discard...), code: exit.Done, says: "my-db-1"},
-		"a dry run":                    {args: append(slices.Clone(discard), "--dry-run=client"), code: exit.Done},
-		"nobody can be asked":          {args: discard, code: exit.Usage, says: "--yes"},
-		"the name":                     {args: discard, answer: "my-db\n", code: exit.Done, says: "persistentvolumeclaim/my-db-1", drops: true},
-		"yes is not enough":            {args: discard, answer: "y\n", code: exit.Failed, says: "persistentvolumeclaim/my-db-1"},
-		"--yes":                        {args: append(slices.Clone(discard), "--yes"), code: exit.Done, drops: true},
-		"together with --from-volumes": {args: append(slices.Clone(discard), "--from-volumes"), code: exit.Usage, says: "from-volumes"},
+		"without the flag":    {args: create, code: exit.Refused, says: "--discard-volumes"},
+		"the plan of it":      {args: append([]string{"plan"}, discard...), code: exit.Done, says: "my-db-1"},
+		"a dry run":           {args: append(slices.Clone(discard), "--dry-run=client"), code: exit.Done},
+		"nobody can be asked": {args: discard, code: exit.Usage, says: "--yes"},
+		"the name": {args: discard, answer: "my-db\n", code: exit.Done,
+			says: "persistentvolumeclaim/my-db-1", drops: true},
+		"yes is not enough": {args: discard, answer: "y\n", code: exit.Failed,
+			says: "persistentvolumeclaim/my-db-1"},
+		"--yes": {args: append(slices.Clone(discard), "--yes"), code: exit.Done, drops: true},
+		"together with --from-volumes": {args: append(slices.Clone(discard), "--from-volumes"), code: exit.Usage,
+			says: "from-volumes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clitest.New(t)

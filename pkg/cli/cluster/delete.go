@@ -39,13 +39,15 @@ half-made cluster too, and ends an operation that is in flight.`,
 			if err := f.BackupTo(&spec, repo, t.Cluster); err != nil {
 				return err
 			}
-			in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Request: planner.Request{Operation: spec}, Subject: t.Subject(), Verbed: "deleted",
+			in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Request: planner.Request{Operation: spec},
+				Subject: t.Subject(), Verbed: "deleted",
 				Ask: func(p *planner.Prepared) (command.Question, error) { return deletionQuestion(args[0], spec, p), nil }}
 			in.Settled = func(in *command.Intent, op *v1alpha1.Operation) {
 				if purge || len(op.Spec.Unused) > 0 {
 					return
 				}
-				in.Next = command.DisplayName + " create " + t.Cluster.Name + " --from-volumes starts its members again on the volumes that are kept"
+				in.Next = command.DisplayName + " create " + t.Cluster.Name +
+					" --from-volumes starts its members again on the volumes that are kept"
 			}
 			return c.Run(cmd.Context(), in)
 		},

@@ -14,7 +14,8 @@ func NewDowngrade(f *command.Factory) *cobra.Command {
 		Long: `Move a cluster to an older version, by the database's own protocol and without loss of data. After a verified
 backup the downgrade is announced: the cluster then speaks and writes only what the older version understands. Once
 every member does, they restart on it one by one, followers first, the leader last after it handed over. No member
-joins meanwhile. Until the last has moved, 'kubectl dbop cancel' takes it back and brings up again whoever has moved.
+joins meanwhile. Until the last has moved, 'kubectl dbop cancel' takes it back and upgrades again the members that
+moved.
 
 etcd goes down from 3.6 on, one minor at a time. It is refused while a member is unhealthy, and where an option of
 the cluster is unknown to the older version.`,

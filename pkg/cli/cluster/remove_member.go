@@ -40,9 +40,12 @@ by its name or ID; no volume goes with it.`,
 
 func removal(p *planner.Prepared, member string) (command.Question, error) {
 	if v1alpha1.MemberNumber(p.Request.Operation.Cluster, member) == 0 {
-		return command.Question{What: "Remove " + member + " from the member list of " + p.Request.Operation.Cluster, Cluster: p.State.Cluster,
-			Lost: []string{"the entry of " + member + ", which is no member of this cluster"}, Kept: []string{"all members, with their volumes"}}, nil
+		return command.Question{What: "Remove " + member + " from the member list of " + p.Request.Operation.Cluster,
+			Cluster: p.State.Cluster,
+			Lost:    []string{"the entry of " + member + ", which is no member of this cluster"},
+			Kept:    []string{"all members, with their volumes"}}, nil
 	}
-	return command.Question{What: "Remove member " + member + " of " + p.Request.Operation.Cluster, Cluster: p.State.Cluster,
-		Lost: []string{"the volume of " + member}, Kept: []string{"the copies of the other members"}}, nil
+	return command.Question{What: "Remove member " + member + " of " + p.Request.Operation.Cluster,
+		Cluster: p.State.Cluster,
+		Lost:    []string{"the volume of " + member}, Kept: []string{"the copies of the other members"}}, nil
 }

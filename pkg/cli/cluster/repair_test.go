@@ -28,11 +28,16 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 		says    string
 		code    int
 	}{
-		"deleted":        {hint: "kubectl dbop -n shop repair my-db", says: "the record of my-db (configmap my-db.dbop) is missing, its members still run", code: exit.Refused},
-		"volumes alone":  {volumes: true, hint: "kubectl dbop -n shop create my-db --from-volumes", says: "volumes of it are kept: my-db-1", code: exit.NotFound},
-		"empty":          {content: "{}", hint: "kubectl dbop -n shop repair my-db", says: "the engine or the number of members is missing", code: exit.Refused},
-		"not JSON":       {content: "{", hint: "kubectl dbop -n shop repair my-db", says: "the record is damaged: configmap shop/my-db.dbop", code: exit.Refused},
-		"without labels": {unlabel: true, hint: "kubectl dbop -n shop repair my-db", says: `label dbop.dev/kind is "", not "cluster"`, code: exit.Refused},
+		"deleted": {hint: "kubectl dbop -n shop repair my-db",
+			says: "the record of my-db (configmap my-db.dbop) is missing, its members still run", code: exit.Refused},
+		"volumes alone": {volumes: true, hint: "kubectl dbop -n shop create my-db --from-volumes",
+			says: "volumes of it are kept: my-db-1", code: exit.NotFound},
+		"empty": {content: "{}", hint: "kubectl dbop -n shop repair my-db",
+			says: "the engine or the number of members is missing", code: exit.Refused},
+		"not JSON": {content: "{", hint: "kubectl dbop -n shop repair my-db",
+			says: "the record is damaged: configmap shop/my-db.dbop", code: exit.Refused},
+		"without labels": {unlabel: true, hint: "kubectl dbop -n shop repair my-db",
+			says: `label dbop.dev/kind is "", not "cluster"`, code: exit.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clitest.New(t)
@@ -44,9 +49,12 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 			if err := workload.ApplyVolume(t.Context(), kube.Wrap(b.Api, kube.Options{}), c, "my-db-1"); err != nil {
 				t.Fatal(err)
 			}
-			w := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db-1", Labels: map[string]string{"dbop.dev/cluster": "my-db"},
-				Annotations: map[string]string{kube.AnnotationClusterID: c.Status.ID}}}
-			if err := b.Api.Create(t.Context(), w); !row.volumes && err != nil || row.volumes && b.Api.Delete(t.Context(), w) != nil {
+			w := &appsv1.StatefulSet{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db-1",
+					Labels:      map[string]string{"dbop.dev/cluster": "my-db"},
+					Annotations: map[string]string{kube.AnnotationClusterID: c.Status.ID}}}
+			if err := b.Api.Create(t.Context(), w); !row.volumes && err != nil || row.volumes &&
+				b.Api.Delete(t.Context(), w) != nil {
 				t.Fatal(err)
 			}
 			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db.dbop"}}
@@ -67,9 +75,11 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Writes = nil
-			for _, line := range []string{"status", "diagnose", "status my-db", "diagnose my-db", "restart my-db", "delete my-db --yes", "plan scale my-db --members 5", "stop my-db --yes"} {
+			for _, line := range []string{"status", "diagnose", "status my-db", "diagnose my-db", "restart my-db",
+				"delete my-db --yes", "plan scale my-db --members 5", "stop my-db --yes"} {
 				r := b.Run(strings.Fields(line)...)
-				if r.Code != row.code || !strings.Contains(r.Err, row.says) || !strings.Contains(r.Err, row.hint) || strings.Contains(r.Err, "list -A") {
+				if r.Code != row.code || !strings.Contains(r.Err, row.says) || !strings.Contains(r.Err, row.hint) ||
+					strings.Contains(r.Err, "list -A") {
 					t.Errorf("%s: exit %d\n%s%s", line, r.Code, r.Out, r.Err)
 				}
 			}

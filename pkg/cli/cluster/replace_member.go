@@ -33,8 +33,10 @@ come back: if it never will, kubectl delete node says so to Kubernetes.`,
 			again := ""
 			in.Ask = func(p *planner.Prepared) (command.Question, error) {
 				again = p.Interrupted()
-				return command.Question{What: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster, Cluster: p.State.Cluster,
-					Lost: []string{"what is left on the volume of " + args[1]}, Kept: []string{"the copies of the other members"}}, nil
+				return command.Question{What: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster,
+						Cluster: p.State.Cluster,
+						Lost:    []string{"what is left on the volume of " + args[1]}, Kept: []string{"the copies of the other members"}},
+					nil
 			}
 			in.Settled = func(in *command.Intent, _ *v1alpha1.Operation) {
 				if again != "" {

@@ -36,12 +36,13 @@ after it handed over. If one does not come up, 'kubectl dbop cancel' puts back w
 	flags.StringVar(&r.cpu, "cpu", "", "CPU request of each member, such as 500m; 0 takes it away.")
 	flags.StringVar(&r.memory, "memory", "", "Memory request and limit of each member, such as 1Gi; 0 takes them away.")
 	flags.StringVar(&r.cpuLimit, "cpu-limit", "", "CPU limit of each member; 0 takes it away.")
-	flags.StringVar(&r.memoryLimit, "memory-limit", "", "Memory limit of each member, if it is not to be the request; 0 takes it away.")
+	flags.StringVar(&r.memoryLimit, "memory-limit", "",
+		"Memory limit of each member, if it is not to be the request; 0 takes it away.")
 	flags.StringVar(&r.storage, "storage", "", "Size that each member's volume grows to, such as 20Gi.")
 	return cmd
 }
 
-// fill makes a change of the flags. Memory is asked for as it is limited, as
+// fill makes a change of the flags. The request for memory is its limit, as
 // create does it.
 func (r *resizeFlags) fill(o *v1alpha1.OperationSpec) error {
 	change := &v1alpha1.SettingsChange{}

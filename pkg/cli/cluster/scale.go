@@ -37,7 +37,8 @@ the volume of a member that leaves is dropped.`,
 			in.Verbed = "scaled"
 			if members < t.Cluster.Spec.Members {
 				in.Ask = func(p *planner.Prepared) (command.Question, error) {
-					return command.Question{What: fmt.Sprintf("Shrink %s from %d to %d members", t.Cluster.Name, t.Cluster.Spec.Members, members),
+					return command.Question{
+						What:    fmt.Sprintf("Shrink %s from %d to %d members", t.Cluster.Name, t.Cluster.Spec.Members, members),
 						Lost:    []string{"the volumes of the members that leave"},
 						Kept:    []string{"the copies of the others"},
 						Cluster: p.State.Cluster}, nil

@@ -41,10 +41,12 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 	}
 	c.AddTo(cmd, command.LongTimeout, false)
 	cmd.Flags().StringVar(&version, "version", "", "Version to move to, such as 3.6 (its newest patch) or 3.6.16.")
-	cmd.Flags().StringVar(&image, "image", "", "Image of that version, instead of the catalog's; needed where the cluster runs an image of your own.")
+	cmd.Flags().StringVar(&image, "image", "",
+		"Image of that version, instead of the catalog's; needed where the cluster runs an image of your own.")
 	command.AddRepositoryFlag(cmd, &repo, "the safety backup")
 	cmd.Flags().BoolVar(&skipBackup, "skip-backup", false, "Don't take a safety backup first.")
-	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")
+	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
+		"Accept that a cluster of one member is down while it restarts.")
 	command.CompleteNewVersions(f, cmd, verb)
 	return cmd
 }

@@ -42,7 +42,8 @@ func (f *Factory) completeIn(text, namespace string) string {
 		return text
 	}
 	text = ops.InNamespace(text, namespace)
-	for _, given := range []struct{ flag, value string }{{"--kubeconfig", *f.Flags.KubeConfig}, {"--context", *f.Flags.Context}} {
+	for _, given := range []struct{ flag, value string }{{"--kubeconfig", *f.Flags.KubeConfig},
+		{"--context", *f.Flags.Context}} {
 		if given.value != "" {
 			text = ops.WithFlag(text, given.flag, Words([]string{given.value}))
 		}

@@ -59,8 +59,9 @@ func ClusterOf(id string) string {
 
 // FindBackup opens the repository and reads one manifest. A wrong identifier
 // is refused before anything is opened.
-func (f *Factory) FindBackup(ctx context.Context, flag, id, image string) (repository.Repository, repository.Manifest, error) {
-	r, m, err := f.LookUpBackup(ctx, flag, id, image)
+func (f *Factory) FindBackup(ctx context.Context, flag, id, image string) (repository.Repository, repository.Manifest,
+	error) {
+	r, m, err := f.OpenBackup(ctx, flag, id, image)
 	if r == nil || err == nil {
 		return r, m, err
 	}
@@ -72,9 +73,10 @@ func (f *Factory) FindBackup(ctx context.Context, flag, id, image string) (repos
 	return nil, m, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()), Hint: hint, Err: err}
 }
 
-// LookUpBackup is findBackup for a backup whose manifest may be damaged: the
+// OpenBackup is findBackup for a backup whose manifest may be damaged: the
 // repository is open, also if err is about the manifest.
-func (f *Factory) LookUpBackup(ctx context.Context, flag, id, image string) (repository.Repository, repository.Manifest, error) {
+func (f *Factory) OpenBackup(ctx context.Context, flag, id, image string) (repository.Repository,
+	repository.Manifest, error) {
 	id = strings.TrimPrefix(id, "backup/")
 	if err := repository.CheckID(id); err != nil {
 		return nil, repository.Manifest{}, &exit.UsageError{Text: err.Error(), Advice: DisplayName + " backup list"}

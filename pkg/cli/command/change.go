@@ -38,7 +38,7 @@ type Change struct {
 	plannable bool
 }
 
-// Intent is one change, ready to be looked at, asked about and performed.
+// Intent is one change, ready to be planned, confirmed and performed.
 type Intent struct {
 	Namespace string
 	Engine    engine.Engine
@@ -68,7 +68,7 @@ func NewAction(f *Factory) *Change {
 	return &Change{Factory: f, Out: printer.NewOutput(printer.FormatName, printer.FormatWide)}
 }
 
-// Planning reports whether only the plan was asked for.
+// Planning reports whether only the plan was requested.
 func (c *Change) Planning() bool { return c.Factory.planning }
 
 // AddTo defines the common flags. asks adds --yes.
@@ -125,7 +125,8 @@ func (c *Change) Begin(ctx context.Context, verb v1alpha1.Verb, args []string) (
 	if err != nil {
 		return nil, Intent{}, err
 	}
-	in := Intent{Namespace: t.Namespace, Engine: t.Engine, Request: planner.Request{Operation: c.Factory.Operation(ctx, verb, t.Cluster.Name)},
+	in := Intent{Namespace: t.Namespace, Engine: t.Engine,
+		Request: planner.Request{Operation: c.Factory.Operation(ctx, verb, t.Cluster.Name)},
 		Subject: t.Subject(), Next: DisplayName + " status " + t.Cluster.Name}
 	if t.Lost {
 		in.Request.Cluster = t.Cluster
@@ -152,17 +153,20 @@ func (c *Change) Run(ctx context.Context, in Intent) error {
 }
 
 // Perform runs with a reporter, a deadline, and a gentle way to stop.
-func (c *Change) Perform(ctx context.Context, in Intent, work func(context.Context, *clients.Runner) (*v1alpha1.Operation, error)) (*v1alpha1.Operation, error) {
+func (c *Change) Perform(ctx context.Context, in Intent,
+	work func(context.Context, *clients.Runner) (*v1alpha1.Operation, error)) (*v1alpha1.Operation, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	stop := make(chan struct{})
 	reporter := c.Factory.newReporter(c.progress)
 	defer reporter.Close()
 	defer c.Factory.Gently(func() {
-		reporter.Note("Stopping at the next safe point. Press Ctrl-C again to leave at once; either way the same command continues.")
+		reporter.Note(
+			"Stopping at the next safe point. Press Ctrl-C again to leave at once; either way the same command continues.")
 		close(stop)
 	})()
-	r, err := c.Factory.Clients.Runner(clients.RunnerOptions{Engine: in.Engine, Wanted: in.Request.Cluster, Reporter: reporter, Stop: stop})
+	r, err := c.Factory.Clients.Runner(
+		clients.RunnerOptions{Engine: in.Engine, Wanted: in.Request.Cluster, Reporter: reporter, Stop: stop})
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +198,8 @@ func (c *Change) confirm(ctx context.Context, in Intent) (*v1alpha1.DatabaseClus
 func (c *Change) Prepare(ctx context.Context, in Intent, mode kube.DryRun) (*planner.Prepared, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	r, err := c.Factory.Clients.Runner(clients.RunnerOptions{Engine: in.Engine, Wanted: in.Request.Cluster, Reporter: ops.Silent{}, DryRun: mode})
+	r, err := c.Factory.Clients.Runner(
+		clients.RunnerOptions{Engine: in.Engine, Wanted: in.Request.Cluster, Reporter: ops.Silent{}, DryRun: mode})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // CommandLine is what repeats a command: its path, its arguments, and those of
-// its flags that say what was asked for. It goes into records, which every
+// its flags that say what was requested. It goes into records, which every
 // viewer of a namespace reads. Therefore it is built from the flags that this
 // package declares for that very command, and --namespace. Kubectl's flags may hold
 // credentials of the person, and none of them is taken.

@@ -183,19 +183,22 @@ func CompleteEngineVersions(f *Factory, cmd *cobra.Command, name func() string) 
 
 // CompleteGlobals suggests contexts and namespaces.
 func CompleteGlobals(f *Factory, root *cobra.Command) {
-	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{printer.ColorAuto, printer.ColorAlways, printer.ColorNever}, cobra.ShellCompDirectiveNoFileComp))
-	_ = root.RegisterFlagCompletionFunc("context", Suggest(completeMost, func(context.Context, []string) ([]string, error) {
-		raw, err := f.Flags.ToRawKubeConfigLoader().RawConfig()
-		if err != nil {
-			return nil, err
-		}
-		var out []string
-		for name := range raw.Contexts {
-			out = append(out, name)
-		}
-		slices.Sort(out)
-		return out, nil
-	}))
+	_ = root.RegisterFlagCompletionFunc("color",
+		cobra.FixedCompletions([]string{printer.ColorAuto, printer.ColorAlways, printer.ColorNever},
+			cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("context",
+		Suggest(completeMost, func(context.Context, []string) ([]string, error) {
+			raw, err := f.Flags.ToRawKubeConfigLoader().RawConfig()
+			if err != nil {
+				return nil, err
+			}
+			var out []string
+			for name := range raw.Contexts {
+				out = append(out, name)
+			}
+			slices.Sort(out)
+			return out, nil
+		}))
 	_ = root.RegisterFlagCompletionFunc("namespace", completeNamespaces(f))
 }
 

@@ -127,20 +127,21 @@ func completeOptions(f *Factory, suffix string) Completion {
 
 // CompleteNewVersions suggests the versions in the direction of the verb.
 func CompleteNewVersions(f *Factory, cmd *cobra.Command, verb v1alpha1.Verb) {
-	_ = cmd.RegisterFlagCompletionFunc("version", Suggest(completeMost, func(ctx context.Context, args []string) ([]string, error) {
-		t, err := f.Target(ctx, args)
-		if err != nil {
-			return nil, err
-		}
-		releases := t.Engine.Catalog().Releases
-		at := slices.IndexFunc(releases, func(r engine.Release) bool { return r.Version == t.Cluster.Spec.Version })
-		var out []string
-		for i, r := range releases {
-			direction := cmp.Compare(i, at)
-			if at < 0 || verb == v1alpha1.VerbUpgrade && direction > 0 || verb == v1alpha1.VerbDowngrade && direction < 0 {
-				out = append(out, r.Version)
+	_ = cmd.RegisterFlagCompletionFunc("version",
+		Suggest(completeMost, func(ctx context.Context, args []string) ([]string, error) {
+			t, err := f.Target(ctx, args)
+			if err != nil {
+				return nil, err
 			}
-		}
-		return out, nil
-	}))
+			releases := t.Engine.Catalog().Releases
+			at := slices.IndexFunc(releases, func(r engine.Release) bool { return r.Version == t.Cluster.Spec.Version })
+			var out []string
+			for i, r := range releases {
+				direction := cmp.Compare(i, at)
+				if at < 0 || verb == v1alpha1.VerbUpgrade && direction > 0 || verb == v1alpha1.VerbDowngrade && direction < 0 {
+					out = append(out, r.Version)
+				}
+			}
+			return out, nil
+		}))
 }

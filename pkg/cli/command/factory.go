@@ -49,7 +49,7 @@ type Factory struct {
 	// Asked is the command that runs, as it is recorded.
 	Asked string
 	Color string
-	// planning: the plan alone was asked for.
+	// planning: only the plan was requested.
 	planning bool
 	// Verbosity is the log level of requests to the API server.
 	Verbosity int
@@ -66,8 +66,9 @@ func NewFactory(c Config) *Factory {
 	f.Verbatim = &progress.LockedWriter{W: c.Streams.Err}
 	f.Streams.Err = advice{f.Verbatim, f.complete}
 	if f.Clients == nil {
-		f.Clients = clients.NewLive(clients.LiveConfig{Rest: sync.OnceValues(f.RestConfig), Mounted: f.mounted(), Tool: c.Build.Version,
-			HelperImage: f.HelperImage("", nil), FailPoint: f.FailPoint()})
+		f.Clients = clients.NewLive(
+			clients.LiveConfig{Rest: sync.OnceValues(f.RestConfig), Mounted: f.mounted(), Tool: c.Build.Version,
+				HelperImage: f.HelperImage("", nil), FailPoint: f.FailPoint()})
 	}
 	return f
 }
@@ -81,7 +82,8 @@ func (f *Factory) RestConfig() (*rest.Config, error) {
 	// Without any configuration the loader falls back to a port of this
 	// machine, and the failure to connect would hide what is wrong.
 	raw, err := f.Flags.ToRawKubeConfigLoader().RawConfig()
-	if err == nil && len(raw.Clusters) == 0 && *f.Flags.APIServer == "" && strings.HasSuffix(config.Host, "localhost:8080") {
+	if err == nil && len(raw.Clusters) == 0 && *f.Flags.APIServer == "" &&
+		strings.HasSuffix(config.Host, "localhost:8080") {
 		if len(raw.Contexts) > 0 {
 			return nil, kube.ExplainConfig(errors.New("it names no cluster"))
 		}

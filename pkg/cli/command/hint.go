@@ -28,7 +28,8 @@ func HintOf(err error) string {
 	}
 	switch {
 	case errors.Is(err, repository.ErrNoSpace):
-		return "make room there, then repeat the command; or step back with " + DisplayName + " cancel, and choose another repository"
+		return "make room there, then repeat the command; or step back with " + DisplayName +
+			" cancel, and choose another repository"
 	case errors.Is(err, repository.ErrDamaged), errors.Is(err, repository.ErrNotFound):
 		return DisplayName + " backup list shows what there is"
 	}
@@ -39,7 +40,8 @@ func HintOf(err error) string {
 	case clientcmd.IsContextNotFound(err):
 		return "kubectl config get-contexts lists what there is"
 	case apierrors.IsForbidden(err):
-		return "the built-in role edit of the namespace grants what this tool needs; kubectl auth can-i --list shows what you may do"
+		return "the built-in role edit of the namespace grants what this tool needs; kubectl auth can-i --list shows what " +
+			"you may do"
 	case apierrors.IsUnauthorized(err):
 		return "log in to the cluster again; kubectl auth whoami tells who you are"
 	case errors.As(err, &network):

@@ -16,7 +16,7 @@ import (
 var errNoObjects = errors.New("no object of the cluster exists")
 
 // missing says what to do about a cluster whose record is not there;
-// errNoObjects if there is nothing of it at all. Who may not look is told no
+// errNoObjects if there is nothing of it at all. Without the right to look it is told no
 // more than that there is no record.
 func (f *Factory) missing(ctx context.Context, namespace, cluster string) error {
 	k, err := f.Clients.Kept(ctx, namespace, cluster)
@@ -33,11 +33,11 @@ func (f *Factory) missing(ctx context.Context, namespace, cluster string) error 
 }
 
 // missingHere says what to do about the clusters of a namespace of which there
-// are objects and no record; nil if there are none, or if nobody may look.
+// are objects and no record; nil if there are none, or if the right to read is missing.
 func (f *Factory) missingHere(ctx context.Context, namespace string) error {
 	names, err := f.Clients.Leftovers(ctx, namespace)
 	if err != nil {
-		names = nil // who may not look is told of the clusters alone
+		names = nil // without the right only the clusters are told
 	}
 	var all []error
 	for _, name := range names {
@@ -52,7 +52,8 @@ func (f *Factory) missingHere(ctx context.Context, namespace string) error {
 // that can't be done.
 func (f *Factory) Lost(ctx context.Context, args []string, why error) (*clients.Target, error) {
 	failed, ok := errors.AsType[*ops.Error](why)
-	if len(args) == 0 || !ok || !slices.Contains([]string{"record-missing", "record-damaged", exit.CheckVolumesKept}, failed.Check) {
+	if len(args) == 0 || !ok ||
+		!slices.Contains([]string{"record-missing", "record-damaged", exit.CheckVolumesKept}, failed.Check) {
 		return nil, why
 	}
 	t := &clients.Target{Lost: true}

@@ -23,16 +23,17 @@ func (f *Factory) Look(ctx context.Context, t *clients.Target, timeout time.Dura
 	return f.Observe(ctx, t, world, timeout)
 }
 
-// LookWithin bounds one look at the members for a bundle.
-const LookWithin = 30 * time.Second
+// ObserveWithin bounds one observation for a bundle.
+const ObserveWithin = 30 * time.Second
 
 // Observe observes a cluster that must exist, and what is in flight on it.
-func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.World, timeout time.Duration) (ops.State, error) {
+func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.World, timeout time.Duration) (ops.State,
+	error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	s, err := world.Observe(ctx)
 	if err != nil {
-		return ops.State{}, fmt.Errorf("look at cluster %s: %w", t.Cluster.Name, err)
+		return ops.State{}, fmt.Errorf("observe cluster %s: %w", t.Cluster.Name, err)
 	}
 	if s.Cluster == nil {
 		return ops.State{}, &ops.Error{Kind: ops.Failed, Message: "cluster " + t.Cluster.Name + " is gone"}

@@ -86,7 +86,9 @@ func (c *Change) PrintPlan(in Intent, p *planner.Prepared) error {
 func (c *Change) rehearse(ctx context.Context, in Intent, p *planner.Prepared) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	r, err := c.Factory.Clients.Runner(clients.RunnerOptions{Engine: in.Engine, Wanted: in.Request.Cluster, Reporter: ops.Silent{}, DryRun: kube.DryRunServer})
+	r, err := c.Factory.Clients.Runner(
+		clients.RunnerOptions{Engine: in.Engine, Wanted: in.Request.Cluster, Reporter: ops.Silent{},
+			DryRun: kube.DryRunServer})
 	if err != nil {
 		return err
 	}
@@ -126,8 +128,10 @@ func Unrehearsed(step ops.Step) string {
 	switch step.Action {
 	case ops.ActionWait:
 		return "it only waits"
-	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare, ops.ActionDefragment,
-		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
+	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionPrepare,
+		ops.ActionDefragment,
+		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth,
+		ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"
 	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionSalvage, ops.ActionExamine:
 		return "it moves data"
@@ -144,7 +148,8 @@ func Unrehearsed(step ops.Step) string {
 // PreviewContinuation shows what is left of the operation in flight, or of
 // stepping back from it.
 func (c *Change) PreviewContinuation(ctx context.Context, in Intent, cancel bool) error {
-	r, err := c.Factory.Clients.Runner(clients.RunnerOptions{Engine: in.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
+	r, err := c.Factory.Clients.Runner(
+		clients.RunnerOptions{Engine: in.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,8 @@ func NewSimple(f *Factory, s Simple) *cobra.Command {
 		_ = cmd.RegisterFlagCompletionFunc(s.Target, CompleteMemberFlag(f))
 	}
 	if s.Downtime {
-		cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, "Accept that a cluster of one member is down while it restarts.")
+		cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
+			"Accept that a cluster of one member is down while it restarts.")
 	}
 	return cmd
 }

@@ -38,8 +38,10 @@ func (f *Factory) Target(ctx context.Context, args []string) (*clients.Target, e
 			if err := f.missing(ctx, t.Namespace, name); !errors.Is(err, errNoObjects) {
 				return nil, err
 			}
-			return nil, &ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound, Message: fmt.Sprintf("cluster %s not found in namespace %s", name, t.Namespace),
-				Hint: DisplayName + " list -A shows all clusters"}
+			return nil,
+				&ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound,
+					Message: fmt.Sprintf("cluster %s not found in namespace %s", name, t.Namespace),
+					Hint:    DisplayName + " list -A shows all clusters"}
 		}
 	} else {
 		t.Cluster, err = f.only(ctx, t.Store, t.Namespace)
@@ -105,10 +107,13 @@ func (f *Factory) only(ctx context.Context, records store.Store, namespace strin
 	case 1:
 		return &clusters[0], nil
 	case 0:
-		return nil, &ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound, Message: "there is no cluster in namespace " + namespace,
-			Hint: DisplayName + " list -A shows all clusters"}
+		return nil,
+			&ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound, Message: "there is no cluster in namespace " + namespace,
+				Hint: DisplayName + " list -A shows all clusters"}
 	}
-	return nil, exit.Misuse("namespace %s holds %d clusters, name one of: %s", namespace, len(clusters), strings.Join(namesOf(clusters), ", "))
+	return nil,
+		exit.Misuse("namespace %s holds %d clusters, name one of: %s", namespace, len(clusters),
+			strings.Join(namesOf(clusters), ", "))
 }
 
 func namesOf(clusters []v1alpha1.DatabaseCluster) []string {

@@ -19,7 +19,8 @@ func (f *Factory) Verbose() error {
 	case f.Verbosity == 0:
 		return nil
 	case f.Verbosity > mostVerbose:
-		f.Note("-v %d counts as -v %d: higher levels show the bodies of requests, and these hold secrets", f.Verbosity, mostVerbose)
+		f.Note("-v %d counts as -v %d: higher levels show the bodies of requests, and these hold secrets", f.Verbosity,
+			mostVerbose)
 	}
 	klog.LogToStderr(false)
 	klog.SetOutput(f.Verbatim)

@@ -15,7 +15,8 @@ import (
 
 // Stream makes a backup outside of an operation, and reports as a step of one does.
 func (c *Change) Stream(ctx context.Context, plan ops.Plan,
-	work func(ctx context.Context, report func(n, total int64)) (repository.Manifest, error)) (repository.Manifest, error) {
+	work func(ctx context.Context, report func(n, total int64)) (repository.Manifest, error)) (repository.Manifest,
+	error) {
 	reporter := c.Factory.newReporter(c.progress)
 	defer reporter.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -43,9 +44,10 @@ func (c *Change) Verify(ctx context.Context, in Intent, plan ops.Plan, r reposit
 	step, began := plan.Steps[0], time.Now()
 	reporter.Planned(plan)
 	reporter.Started(step)
-	err := c.Factory.Clients.Verify(ctx, clients.Verification{Engine: in.Engine, Like: in.Request.Cluster, Repository: r, Backup: m.ID,
-		Progress: func(n, total int64) { reporter.Progress(step, n, total) },
-		Waiting:  func(why string) { reporter.Waiting(step, why) }})
+	err := c.Factory.Clients.Verify(ctx,
+		clients.Verification{Engine: in.Engine, Like: in.Request.Cluster, Repository: r, Backup: m.ID,
+			Progress: func(n, total int64) { reporter.Progress(step, n, total) },
+			Waiting:  func(why string) { reporter.Waiting(step, why) }})
 	reporter.Done(step, time.Since(began), err)
 	if err != nil {
 		return fmt.Errorf("verify backup %s: %w", m.ID, err)

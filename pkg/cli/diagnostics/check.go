@@ -57,7 +57,8 @@ Exit codes: 0 nothing failed, 10 something failed.`,
 	return cmd
 }
 
-func runCheck(ctx context.Context, f *command.Factory, out *printer.Output, args []string, repo string, timeout time.Duration) error {
+func runCheck(ctx context.Context, f *command.Factory, out *printer.Output, args []string, repo string,
+	timeout time.Duration) error {
 	looking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	sheet := checkSheet{}
@@ -100,7 +101,8 @@ func site(ctx context.Context, f *command.Factory, repo string, cluster *v1alpha
 	if err != nil {
 		return health.Site{}, err
 	}
-	s := health.Site{Plugins: plugins(f.Getenv("PATH")), HelperImage: f.HelperImage("", cluster), Repository: health.RepositorySite{URL: at.String()}}
+	s := health.Site{Plugins: plugins(f.Getenv("PATH")), HelperImage: f.HelperImage("", cluster),
+		Repository: health.RepositorySite{URL: at.String()}}
 	if at.Kind == repository.KindDirectory {
 		s.Repository.Local = true
 		d, err := repository.NewDirectory(at.Path)
@@ -122,9 +124,11 @@ func site(ctx context.Context, f *command.Factory, repo string, cluster *v1alpha
 	if err != nil {
 		return health.Site{}, err
 	}
-	s.Kube, s.User, s.Member = &found, f.Clients.Whoami(ctx), health.MemberSite{Storage: resource.MustParse(command.DefaultStorage)}
+	s.Kube, s.User, s.Member = &found, f.Clients.Whoami(ctx),
+		health.MemberSite{Storage: resource.MustParse(command.DefaultStorage)}
 	if cluster != nil {
-		s.Member = health.MemberSite{Cluster: cluster.Name, Resources: cluster.Spec.Resources, Storage: cluster.Spec.Storage.Size}
+		s.Member = health.MemberSite{Cluster: cluster.Name, Resources: cluster.Spec.Resources,
+			Storage: cluster.Spec.Storage.Size}
 	}
 	return s, nil
 }

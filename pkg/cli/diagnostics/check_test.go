@@ -20,7 +20,8 @@ import (
 // checked runs check with a server of a minor that fits.
 func checked(b *clitest.Bench, args ...string) clitest.Result {
 	b.T.Helper()
-	b.Server = &version.Info{Major: "1", Minor: printer.Itoa(diagnostics.BuiltFor), GitVersion: "v1." + printer.Itoa(diagnostics.BuiltFor) + ".0"}
+	b.Server = &version.Info{Major: "1", Minor: printer.Itoa(diagnostics.BuiltFor),
+		GitVersion: "v1." + printer.Itoa(diagnostics.BuiltFor) + ".0"}
 	return b.Run(append([]string{"check"}, args...)...)
 }
 
@@ -31,9 +32,11 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 	}
 	b.Site.Namespace.Exists = false
 	b.Site.Classes = preflight.Classes{Unknown: "you may not list storageclasses.storage.k8s.io"}
-	b.Site.Missing = []preflight.Right{{Verb: "create", Group: "apps", Resource: "statefulsets", Role: "dbop-operate"}, {Verb: "create", Resource: "secrets", Role: "dbop-operate"}}
+	b.Site.Missing = []preflight.Right{{Verb: "create", Group: "apps", Resource: "statefulsets", Role: "dbop-operate"},
+		{Verb: "create", Resource: "secrets", Role: "dbop-operate"}}
 	b.Golden("check", checked(b, "--repository", "pvc:backups"))
-	if r := checked(b, "-o", "json"); r.Code != exit.Degraded || !strings.Contains(r.Out, `"kind": "Check"`) || !strings.Contains(r.Out, `"severity": "FAIL"`) {
+	if r := checked(b, "-o", "json"); r.Code != exit.Degraded || !strings.Contains(r.Out, `"kind": "Check"`) ||
+		!strings.Contains(r.Out, `"severity": "FAIL"`) {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
 	if len(b.Writes) > 0 {
@@ -57,7 +60,8 @@ func TestCheckWithoutAServer(t *testing.T) {
 	b := clitest.New(t)
 	b.ServerErr = &kube.UnreachableError{Server: "https://k8s", Err: errors.New("connection refused")}
 	r := b.Run("check", "my-db")
-	if r.Code != exit.Degraded || !strings.Contains(r.Out, "can't be reached") || !strings.Contains(r.Out, "do:   check the address") || strings.Contains(r.Out, "rights") {
+	if r.Code != exit.Degraded || !strings.Contains(r.Out, "can't be reached") ||
+		!strings.Contains(r.Out, "do:   check the address") || strings.Contains(r.Out, "rights") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
@@ -72,7 +76,8 @@ func TestCheckLeavesNothingInTheRepository(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left %v, %v", entries, err)
 	}
-	if r := checked(b, "--repository", "dir:"+filepath.Join(b.Dir, "kubeconfig")); r.Code != exit.Degraded || !strings.Contains(r.Out, "is not a directory") {
+	if r := checked(b, "--repository", "dir:"+filepath.Join(b.Dir, "kubeconfig")); r.Code != exit.Degraded ||
+		!strings.Contains(r.Out, "is not a directory") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }

@@ -28,9 +28,9 @@ func NewDiagnose(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose [NAME]",
 		Short: "Examine a cluster and say what to do",
-		Long: `Examine a cluster from all sides: each member is asked by itself, and what Kubernetes has of it is looked
-at. Every finding is OK, WARN or FAIL, with what it rests on and what to do. A lost quorum is called transient
-or permanent. Nothing is changed.
+		Long: `Examine a cluster from all sides: each member by itself, and its objects in Kubernetes. Every finding is OK,
+WARN or FAIL, with what it rests on and what to do. A lost quorum is called transient or permanent. Nothing
+is changed.
 
 The verdict and the exit code are those of status: 0 healthy, 10 degraded, 11 down.`,
 		Example: `  # Examine the only cluster of the namespace
@@ -52,7 +52,8 @@ The verdict and the exit code are those of status: 0 healthy, 10 degraded, 11 do
 	return cmd
 }
 
-func runDiagnose(ctx context.Context, f *command.Factory, out *printer.Output, args []string, timeout time.Duration) error {
+func runDiagnose(ctx context.Context, f *command.Factory, out *printer.Output, args []string,
+	timeout time.Duration) error {
 	t, err := f.Target(ctx, args)
 	if err != nil {
 		return err
@@ -68,8 +69,9 @@ func runDiagnose(ctx context.Context, f *command.Factory, out *printer.Output, a
 	return exit.Verdict(d.Level)
 }
 
-// diagnose looks once and examines what was seen.
-func diagnose(ctx context.Context, f *command.Factory, t *clients.Target, timeout time.Duration) (health.Diagnosis, error) {
+// diagnose observes once and examines the state.
+func diagnose(ctx context.Context, f *command.Factory, t *clients.Target, timeout time.Duration) (health.Diagnosis,
+	error) {
 	s, err := f.Look(ctx, t, timeout)
 	if err != nil {
 		return health.Diagnosis{}, err
@@ -83,7 +85,8 @@ func (s diagnosisSheet) show(f *command.Factory, out *printer.Output) error {
 	}
 	paint := f.OutPalette()
 	head := paint.Level(s.Level)
-	fmt.Fprintf(f.Streams.Out, "%s  %s/%s in namespace %s: %s\n\n", head, s.Engine, s.Name, s.Namespace, printer.Tally(s.Findings))
+	fmt.Fprintf(f.Streams.Out, "%s  %s/%s in namespace %s: %s\n\n", head, s.Engine, s.Name, s.Namespace,
+		printer.Tally(s.Findings))
 	printer.PrintFindings(f.Results(), paint, s.Findings, out.Wide())
 	return nil
 }

@@ -19,7 +19,8 @@ func TestDiagnoseTellsByExitCode(t *testing.T) {
 		t.Errorf("it wrote: %v", b.Writes)
 	}
 	b.World.Facts.Members[1].Volume = observe.Volume{}
-	if r := b.Run("diagnose"); r.Code != exit.Degraded || !strings.Contains(r.Out, "do:   kubectl dbop -n shop member replace my-db my-db-2") {
+	if r := b.Run("diagnose"); r.Code != exit.Degraded ||
+		!strings.Contains(r.Out, "do:   kubectl dbop -n shop member replace my-db my-db-2") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
 	b.World.Facts = observe.Facts{}

@@ -78,14 +78,15 @@ func (g *gatherer) objects(dir string, e observe.Evidence) {
 
 // judgements are what the tool itself says of the cluster.
 func (g *gatherer) judgements(ctx context.Context, dir string, t *clients.Target) {
-	r, err := g.f.Clients.Runner(clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
+	r, err := g.f.Clients.Runner(
+		clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		g.archive.Missing(dir+": state", err)
 		return
 	}
 	world := r.World(t.Namespace, t.Cluster.Name)
 	defer func() { _ = world.Close() }()
-	s, err := g.f.Observe(ctx, t, world, command.LookWithin)
+	s, err := g.f.Observe(ctx, t, world, command.ObserveWithin)
 	if err != nil {
 		g.archive.Missing(dir+": state", err)
 		return

@@ -17,7 +17,7 @@ import (
 
 func NewInspect(f *command.Factory) *cobra.Command {
 	out := printer.NewTables(printer.FormatWide)
-	flags := &command.OutsideFlags{}
+	flags := &command.ExternalFlags{}
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "inspect [CLUSTER-OR-STATEFULSET]",
@@ -56,7 +56,8 @@ Exit codes: 0 nothing failed, 10 something failed, 11 no majority answered.`,
 	return cmd
 }
 
-func runInspect(ctx context.Context, f *command.Factory, out *printer.Output, flags *command.OutsideFlags, timeout time.Duration) error {
+func runInspect(ctx context.Context, f *command.Factory, out *printer.Output, flags *command.ExternalFlags,
+	timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	o, err := flags.Open(ctx, f)
@@ -87,7 +88,8 @@ func showInspection(f *command.Factory, out *printer.Output, in external.Inspect
 		secure = "on"
 	}
 	fmt.Fprintf(w, "%s/%s in namespace %s, found by %s\n", in.Engine, in.Name, in.Namespace, in.Found)
-	fmt.Fprintf(w, "Cluster ID: %s   TLS: %s   Authentication: %s\n", printer.OrNone(in.ClusterIDs), secure, printer.OrUnknown(auth))
+	fmt.Fprintf(w, "Cluster ID: %s   TLS: %s   Authentication: %s\n", printer.OrNone(in.ClusterIDs), secure,
+		printer.OrUnknown(auth))
 	for _, g := range in.Guesses {
 		fmt.Fprintln(w, paint.Faint("assumed: "+printer.OneLine(g)))
 	}

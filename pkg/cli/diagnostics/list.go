@@ -20,7 +20,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// listing is what list is asked for.
+// listing is a request of list.
 type listing struct {
 	f                   *command.Factory
 	out                 *printer.Output
@@ -34,8 +34,8 @@ func NewList(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List database clusters",
-		Long: `List database clusters. READY counts pods. STATE is what the members say themselves: those of all clusters are asked
-at once, each for at most 3 seconds; --no-health asks none.`,
+		Long: `List database clusters. READY counts pods. STATE is what the members say: those of all clusters are asked at
+once, each for at most 3 seconds. --no-health asks none.`,
 		Example: `  # List the clusters of the current namespace
   kubectl dbop list
 
@@ -139,22 +139,25 @@ func (l *listing) states(ctx context.Context, clusters []v1alpha1.DatabaseCluste
 	if l.noHealth {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, allLooksWithin)
+	ctx, cancel := context.WithTimeout(ctx, observeAllWithin)
 	defer cancel()
 	// Where nothing runs there is nobody to ask.
-	looks, err := looks(ctx, l.f, clusters, oneLookWithin, func(c *v1alpha1.DatabaseCluster) bool { return pods[c.Namespace+"/"+c.Name].running > 0 })
+	found, err := observeAll(ctx, l.f, clusters, observeOneWithin,
+		func(c *v1alpha1.DatabaseCluster) bool { return pods[c.Namespace+"/"+c.Name].running > 0 })
 	if err != nil {
 		return nil, err
 	}
-	states := make([]string, len(looks))
-	for i, look := range looks {
-		states[i] = look.state()
-		if look.err != nil {
-			l.f.Note("the state of %s is not known: %s", look.target.Subject(), printer.OneLine(look.err.Error()))
+	states := make([]string, len(found))
+	for i, o := range found {
+		states[i] = o.state()
+		if o.err != nil {
+			l.f.Note("the state of %s is not known: %s", o.target.Subject(), printer.OneLine(o.err.Error()))
 		}
-		if look.sheet != nil && look.sheet.Custom != nil && look.sheet.Custom.Missing {
-			name := look.target.Cluster.Name
-			l.f.Note("%s", ops.InNamespace("databasecluster "+name+" is missing, and no operator acts on its cluster: kubectl dbop status "+name, look.target.Namespace))
+		if o.sheet != nil && o.sheet.Custom != nil && o.sheet.Custom.Missing {
+			name := o.target.Cluster.Name
+			l.f.Note("%s",
+				ops.InNamespace("databasecluster "+name+" is missing, and no operator acts on its cluster: kubectl dbop status "+
+					name, o.target.Namespace))
 		}
 	}
 	return states, nil
@@ -176,7 +179,8 @@ func clusterTable(f *command.Factory, clusters []v1alpha1.DatabaseCluster, pods 
 	}
 	t := out.NewTable(columns...)
 	for i, c := range clusters {
-		row := []string{c.Name, c.Spec.Engine, c.Spec.Version, fmt.Sprintf("%d/%d", pods[c.Namespace+"/"+c.Name].ready, c.Spec.Members)}
+		row := []string{c.Name, c.Spec.Engine, c.Spec.Version,
+			fmt.Sprintf("%d/%d", pods[c.Namespace+"/"+c.Name].ready, c.Spec.Members)}
 		if i < len(states) {
 			row = append(row, states[i])
 		}

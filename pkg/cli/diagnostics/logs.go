@@ -30,9 +30,9 @@ func NewLogs(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs [NAME]",
 		Short: "Print the logs of all members",
-		Long: `Print the logs of all members, each line with its member before it. Without -f they are merged by time. With -f new
-members and members that restart are followed, too, until the command is interrupted. Lines are printed as the
-database wrote them, control characters included.`,
+		Long: `Print the logs of all members. The name of the member stands before each line. Without -f the lines are
+merged by time. With -f new members and members that restart are followed too, until the command is
+interrupted. Lines are printed as the database wrote them, control characters included.`,
 		Example: `  # Print the last ten minutes of all members of my-db
   kubectl dbop logs my-db --since 10m
 
@@ -69,7 +69,8 @@ func runLogs(ctx context.Context, f *command.Factory, args []string, o corev1.Po
 		return err
 	}
 	if len(found) == 0 {
-		return &ops.Error{Kind: ops.Failed, Message: "cluster " + t.Cluster.Name + " has no pods", Hint: command.DisplayName + " status " + t.Cluster.Name}
+		return &ops.Error{Kind: ops.Failed, Message: "cluster " + t.Cluster.Name + " has no pods",
+			Hint: command.DisplayName + " status " + t.Cluster.Name}
 	}
 	m := &merger{w: f.Streams.Out, live: o.Follow, last: map[string]time.Time{}}
 	for _, p := range found {

@@ -15,7 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
-// followEvery is the pause between two looks for pods whose log is not being read.
+// followEvery is the pause between two lists of the pods whose log is not being read.
 const followEvery = time.Second
 
 // followLogs prints the logs of all members until it is interrupted. A pod
@@ -68,7 +68,8 @@ func followLogs(ctx context.Context, f *command.Factory, m *merger, t *clients.T
 			return exit.Outcome(exit.Interrupted)
 		}
 		// An API server that is away for a moment ends nothing.
-		if now, err := f.Clients.Pods(ctx, t.Namespace, v1alpha1.LabelCluster+"="+t.Cluster.Name+","+v1alpha1.LabelMember); err == nil {
+		if now, err := f.Clients.Pods(ctx, t.Namespace,
+			v1alpha1.LabelCluster+"="+t.Cluster.Name+","+v1alpha1.LabelMember); err == nil {
 			found = now
 		}
 	}

@@ -55,7 +55,8 @@ func runningPod(member string) corev1.Pod {
 func TestFollowedLogsSurviveARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &restarting{since: map[string]corev1.PodLogOptions{}, streams: map[string][]string{
-			"db-1-0": {"2026-11-21T10:00:01Z one\n2026-11-21T10:00:02.5Z two\n", "2026-11-21T10:00:02.5Z two\n2026-11-21T10:00:09Z again\n"},
+			"db-1-0": {"2026-11-21T10:00:01Z one\n2026-11-21T10:00:02.5Z two\n",
+				"2026-11-21T10:00:02.5Z two\n2026-11-21T10:00:09Z again\n"},
 			"db-2-0": {"2026-11-21T10:00:03Z joined\n"},
 		}}
 		r.items = []corev1.Pod{runningPod("db-1"), runningPod("db-2")}
@@ -67,12 +68,16 @@ func TestFollowedLogsSurviveARestart(t *testing.T) {
 		c := &v1alpha1.DatabaseCluster{}
 		c.Name = "db"
 		m := &merger{w: &out, live: true, width: 4, last: map[string]time.Time{}}
-		err := followLogs(ctx, &command.Factory{Config: command.Config{Clients: r, Streams: progress.Streams{Err: &problems}}}, m, &clients.Target{Namespace: "shop", Cluster: c}, first,
+		err := followLogs(ctx,
+			&command.Factory{Config: command.Config{Clients: r, Streams: progress.Streams{Err: &problems}}}, m,
+			&clients.Target{Namespace: "shop", Cluster: c}, first,
 			corev1.PodLogOptions{Follow: true, Timestamps: true, TailLines: &tail})
-		if got := out.String(); strings.Count(got, "two") != 1 || !strings.Contains(got, "db-1 | one\n") || !strings.Contains(got, "db-1 | again\n") || !strings.Contains(got, "db-2 | joined\n") {
+		if got := out.String(); strings.Count(got, "two") != 1 || !strings.Contains(got, "db-1 | one\n") ||
+			!strings.Contains(got, "db-1 | again\n") || !strings.Contains(got, "db-2 | joined\n") {
 			t.Errorf("printed\n%s", got)
 		}
-		if o, ok := err.(exit.Outcome); !ok || o != exit.Interrupted || problems.Len() > 0 { //nolint:errorlint // it is the last word
+		if o, ok := err.(exit.Outcome); !ok || o != exit.Interrupted ||
+			problems.Len() > 0 { //nolint:errorlint // it is the last word
 			t.Errorf("%v, %s", err, problems.String())
 		}
 		if o := r.since["db-1-0"]; o.SinceTime == nil || o.TailLines != nil {

@@ -26,7 +26,8 @@ func TestInspect(t *testing.T) {
 	if r := b.Run("inspect", "hand"); r.Code != exit.Down {
 		t.Errorf("without quorum: exit %d", r.Code)
 	}
-	for _, args := range [][]string{{"inspect"}, {"inspect", "hand", "-l", "app=hand"}, {"inspect", "hand", "--engine", "nodb", "-o", "nothing"},
+	for _, args := range [][]string{{"inspect"}, {"inspect", "hand", "-l", "app=hand"},
+		{"inspect", "hand", "--engine", "nodb", "-o", "nothing"},
 		{"backup", "my-db", "--from-statefulset", "hand"}, {"backup", "-l", "a=b", "--endpoints", "x:1"}} {
 		if r := b.Run(args...); r.Code != exit.Usage {
 			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Err)

@@ -56,7 +56,8 @@ func TestNoEscapeInAStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	printProblems(&out, printer.Palette{}, []clusterLook{{target: &clients.Target{Cluster: &v1alpha1.DatabaseCluster{}}, sheet: &sheet}}, false)
+	printProblems(&out, printer.Palette{},
+		[]observation{{target: &clients.Target{Cluster: &v1alpha1.DatabaseCluster{}}, sheet: &sheet}}, false)
 	if strings.ContainsAny(out.String(), "\x1b\r") || strings.Contains(out.String(), "\nHEALTHY") {
 		t.Errorf("%q", out.String())
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
-// watchEvery is the pause between two looks of status --watch.
+// watchEvery is the pause between two observations of status --watch.
 const watchEvery = 2 * time.Second
 
 func NewStatus(f *command.Factory) *cobra.Command {
@@ -28,11 +28,13 @@ func NewStatus(f *command.Factory) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "status [NAME]",
-		Short: "Show how a cluster is",
-		Long: `Show how a cluster is, as its members say themselves, on one screen. Without NAME, and where there are several,
-it lists all of the namespace, and what is wrong with those that are not healthy; the exit code is the worst of them.
+		Short: "Show the state of a cluster",
+		Long: `Show the state of a cluster, as its members say themselves, on one screen. Without NAME, and where there are
+several, it lists all of the namespace, and what is wrong with those that are not healthy; the exit code is
+the worst of them.
 
-Without the right to ask the members it shows what Kubernetes knows of the cluster, and what could not be read.
+Without the right to ask the members it shows what Kubernetes knows of the cluster, and what could not be
+read.
 
 Exit codes: 0 healthy, 7 a right to ask the members is missing, 10 degraded, 11 down.`,
 		Example: `  # Show the only cluster of the namespace
@@ -72,7 +74,8 @@ Exit codes: 0 healthy, 7 a right to ask the members is missing, 10 degraded, 11 
 	return cmd
 }
 
-func runStatus(ctx context.Context, f *command.Factory, out *printer.Output, args []string, watch bool, timeout time.Duration) error {
+func runStatus(ctx context.Context, f *command.Factory, out *printer.Output, args []string, watch bool,
+	timeout time.Duration) error {
 	t, err := f.Target(ctx, args)
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ func runStatus(ctx context.Context, f *command.Factory, out *printer.Output, arg
 	defer func() { _ = world.Close() }()
 	executor.LookAsAllowed(world)
 	for {
-		sheet, err := lookOnce(ctx, f, t, world, timeout, operated(ctx, f, t))
+		sheet, err := observeStatus(ctx, f, t, world, timeout, operated(ctx, f, t))
 		if err != nil {
 			return err
 		}
@@ -106,8 +109,8 @@ func runStatus(ctx context.Context, f *command.Factory, out *printer.Output, arg
 	}
 }
 
-// lookOnce observes once and judges.
-func lookOnce(ctx context.Context, f *command.Factory, t *clients.Target, world ops.World,
+// observeStatus observes once and judges.
+func observeStatus(ctx context.Context, f *command.Factory, t *clients.Target, world ops.World,
 	timeout time.Duration, custom *customStatus) (statusSheet, error) {
 	s, err := f.Observe(ctx, t, world, timeout)
 	if err != nil {
@@ -123,7 +126,7 @@ func lookOnce(ctx context.Context, f *command.Factory, t *clients.Target, world 
 	return sheet, nil
 }
 
-// show prints one look.
+// show prints one observation.
 func show(f *command.Factory, out *printer.Output, sheet statusSheet, watch bool) error {
 	if !out.Human() {
 		return out.Print(f.Results(), "ClusterStatus", sheet)

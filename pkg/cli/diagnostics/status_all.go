@@ -49,15 +49,15 @@ func runStatusOfAll(ctx context.Context, f *command.Factory, out *printer.Output
 		if damaged != nil && !errors.Is(damaged, store.ErrDamaged) {
 			return damaged
 		}
-		looks, err := looks(ctx, f, clusters, timeout, func(*v1alpha1.DatabaseCluster) bool { return true })
+		found, err := observeAll(ctx, f, clusters, timeout, func(*v1alpha1.DatabaseCluster) bool { return true })
 		if err != nil {
 			return err
 		}
-		if err := showAll(ctx, f, out, namespace, looks, watch); err != nil {
+		if err := showAll(ctx, f, out, namespace, found, watch); err != nil {
 			return err
 		}
 		if damaged != nil || !watch {
-			return errors.Join(damaged, worst(looks))
+			return errors.Join(damaged, worst(found))
 		}
 		select {
 		case <-ctx.Done():
@@ -67,17 +67,18 @@ func runStatusOfAll(ctx context.Context, f *command.Factory, out *printer.Output
 	}
 }
 
-func showAll(ctx context.Context, f *command.Factory, out *printer.Output, namespace string, looks []clusterLook, watch bool) error {
+func showAll(ctx context.Context, f *command.Factory, out *printer.Output, namespace string, found []observation,
+	watch bool) error {
 	if !out.Human() {
 		var sheets []statusSheet
-		for _, l := range looks {
+		for _, l := range found {
 			if l.sheet != nil {
 				sheets = append(sheets, *l.sheet)
 			}
 		}
 		return out.Print(f.Results(), "ClusterStatusList", printer.List[statusSheet]{Items: sheets})
 	}
-	if len(looks) == 0 {
+	if len(found) == 0 {
 		f.NoResources(namespace)
 		return nil
 	}
@@ -85,8 +86,8 @@ func showAll(ctx context.Context, f *command.Factory, out *printer.Output, names
 	if err != nil {
 		return err
 	}
-	clusters, states := make([]v1alpha1.DatabaseCluster, len(looks)), make([]string, len(looks))
-	for i, l := range looks {
+	clusters, states := make([]v1alpha1.DatabaseCluster, len(found)), make([]string, len(found))
+	for i, l := range found {
 		clusters[i], states[i] = *l.target.Cluster, l.state()
 	}
 	all := namespace == metav1.NamespaceAll
@@ -94,7 +95,7 @@ func showAll(ctx context.Context, f *command.Factory, out *printer.Output, names
 		if err := clusterTable(f, clusters, pods, states, all, out).Print(w, ""); err != nil {
 			return err
 		}
-		printProblems(w, f.OutPalette(), looks, all)
+		printProblems(w, f.OutPalette(), found, all)
 		return nil
 	})
 }

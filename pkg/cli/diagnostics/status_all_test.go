@@ -42,10 +42,12 @@ func TestManyClusters(t *testing.T) {
 	if got, r := states("list"); !strings.Contains(got, "other 1/3 De") && !strings.Contains(got, "other 1/3 Down") {
 		t.Errorf("%q\n%s", got, r.Out)
 	}
-	if r := b.Run("list", "--no-health", "--no-headers"); strings.Contains(r.Out, "NAME") || strings.Contains(r.Out, "Healthy") || !strings.Contains(r.Out, "3/3") {
+	if r := b.Run("list", "--no-health", "--no-headers"); strings.Contains(r.Out, "NAME") ||
+		strings.Contains(r.Out, "Healthy") || !strings.Contains(r.Out, "3/3") {
 		t.Errorf("%s%s", r.Out, r.Err)
 	}
-	if r := b.Run("list", "-o", "json"); !strings.Contains(r.Out, `"ready": 3`) || !strings.Contains(r.Out, `"state": "Healthy"`) {
+	if r := b.Run("list", "-o", "json"); !strings.Contains(r.Out, `"ready": 3`) ||
+		!strings.Contains(r.Out, `"state": "Healthy"`) {
 		t.Errorf("%s%s", r.Out, r.Err)
 	}
 	if r := b.Run("status", "my-db", "-A"); r.Code != exit.Usage {

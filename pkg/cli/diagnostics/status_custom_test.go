@@ -40,20 +40,23 @@ func TestStatusNamesWhoOperates(t *testing.T) {
 		{nil, false, errors.New("no such right"), "whose operator is unknown: no such right"},
 	} {
 		b.CustomResource, b.Alive, b.CustomErr = row.custom, row.alive, row.err
-		if r := b.Run("status", "my-db"); r.Code != exit.Done || !strings.Contains(r.Out, "Custom resource:        databasecluster/my-db") || !strings.Contains(r.Out, row.want) {
+		if r := b.Run("status", "my-db"); r.Code != exit.Done ||
+			!strings.Contains(r.Out, "Custom resource:        databasecluster/my-db") || !strings.Contains(r.Out, row.want) {
 			t.Errorf("want %q, exit %d\n%s%s", row.want, r.Code, r.Out, r.Err)
 		}
 	}
 	b.CustomResource, b.CustomErr = nil, kube.ErrNotFound
 	r := b.Run("status", "my-db")
-	for _, want := range []string{"databasecluster/my-db is missing", "databasecluster my-db is missing", "kubectl dbop -n shop operator release my-db"} {
+	for _, want := range []string{"databasecluster/my-db is missing", "databasecluster my-db is missing",
+		"kubectl dbop -n shop operator release my-db"} {
 		if r.Code != exit.Degraded || !strings.Contains(r.Out, want) {
 			t.Errorf("want %q, exit %d\n%s%s", want, r.Code, r.Out, r.Err)
 		}
 	}
 	b.AddPods("my-db", "my-db-1", "my-db-2", "my-db-3")
 	if r := b.Run("list"); r.Code != exit.Done || !strings.Contains(r.Out, "Degraded") ||
-		!strings.Contains(r.Err, "databasecluster my-db is missing, and no operator acts on its cluster: kubectl dbop -n shop status my-db") {
+		!strings.Contains(r.Err,
+			"databasecluster my-db is missing, and no operator acts on its cluster: kubectl dbop -n shop status my-db") {
 		t.Errorf("list: exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	b.CustomErr = errors.New("no such right")

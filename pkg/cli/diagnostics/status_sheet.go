@@ -75,8 +75,10 @@ type operationStatus struct {
 
 func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	c := s.Cluster
-	out := statusSheet{Verdict: health.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine, Version: c.Spec.Version,
-		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup, LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s),
+	out := statusSheet{Verdict: health.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine,
+		Version:       c.Spec.Version,
+		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup,
+		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s),
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
@@ -98,7 +100,8 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 		out.Drifted = planner.Drifted(s)
 	}
 	if op := s.Operation; op != nil {
-		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, Stopped: s.Stopped(), By: op.Spec.RequestedBy,
+		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, Stopped: s.Stopped(),
+			By:   op.Spec.RequestedBy,
 			From: op.Spec.RequestedFrom, Started: op.Status.StartedAt.Time, Step: lastStep(op), Message: op.Status.Message}
 	}
 	return out
@@ -158,7 +161,9 @@ func lastStep(op *v1alpha1.Operation) string {
 
 // print writes the screen.
 func (s statusSheet) print(w io.Writer, paint printer.Palette, now time.Time, out *printer.Output) error {
-	fmt.Fprintf(w, "%s  %s\n", paint.Level(s.Verdict.Level), printer.OneLine(fmt.Sprintf("%s/%s %s in namespace %s: %s", s.Engine, s.Name, s.Version, s.Namespace, s.Verdict.Headline)))
+	fmt.Fprintf(w, "%s  %s\n", paint.Level(s.Verdict.Level),
+		printer.OneLine(
+			fmt.Sprintf("%s/%s %s in namespace %s: %s", s.Engine, s.Name, s.Version, s.Namespace, s.Verdict.Headline)))
 	for _, p := range s.Verdict.Problems {
 		fmt.Fprintf(w, "  %s %s\n", paint.Yellow("!"), printer.OneLine(p))
 	}
@@ -177,7 +182,8 @@ func (s statusSheet) print(w io.Writer, paint printer.Palette, now time.Time, ou
 
 // lines are what is told below the table, each with its title.
 func (s statusSheet) lines(now time.Time) [][2]string {
-	out := [][2]string{{"Newest backup:", command.BackupText(s.LastBackup, now)}, {"Newest verified backup:", command.BackupText(s.LastVerifiedBackup, now)}}
+	out := [][2]string{{"Newest backup:", command.BackupText(s.LastBackup, now)},
+		{"Newest verified backup:", command.BackupText(s.LastVerifiedBackup, now)}}
 	add := func(title, format string, args ...any) {
 		out = append(out, [2]string{title, fmt.Sprintf(format, args...)})
 	}
@@ -201,7 +207,8 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 		add("Paused:", "%s; nobody acts on it until kubectl dbop resume %s", pauseText(s.Pause, now), s.Name)
 	}
 	if len(s.Drifted) > 0 {
-		add("Rendered otherwise:", "%s; kubectl dbop restart %s renders them as this version does", strings.Join(s.Drifted, ", "), s.Name)
+		add("Rendered otherwise:", "%s; kubectl dbop restart %s renders them as this version does",
+			strings.Join(s.Drifted, ", "), s.Name)
 	}
 	if s.Custom != nil {
 		add("Custom resource:", "%s", s.Custom.text())
@@ -266,5 +273,6 @@ func (o *operationStatus) text(now time.Time) string {
 	if o.Stopped {
 		phase = command.PhaseStopped
 	}
-	return fmt.Sprintf("%s (%s), %s, started %s ago by %s@%s", o.Verb, o.Name, phase, printer.Age(now, o.Started), printer.OrUnknown(o.By), printer.OrUnknown(o.From))
+	return fmt.Sprintf("%s (%s), %s, started %s ago by %s@%s", o.Verb, o.Name, phase, printer.Age(now, o.Started),
+		printer.OrUnknown(o.By), printer.OrUnknown(o.From))
 }

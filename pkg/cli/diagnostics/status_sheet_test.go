@@ -25,10 +25,12 @@ func TestStatusTellsDrift(t *testing.T) {
 		{Name: "my-db-2", Workload: observe.Workload{Exists: true, Version: "1.0.0", Rendering: "new"}}}}}
 	says := func() bool {
 		var out bytes.Buffer
-		if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(), printer.NewTables()); err != nil {
+		if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(),
+			printer.NewTables()); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Contains(out.String(), "Rendered otherwise:     my-db-1; kubectl dbop restart my-db renders them as this version does\n")
+		return strings.Contains(out.String(),
+			"Rendered otherwise:     my-db-1; kubectl dbop restart my-db renders them as this version does\n")
 	}
 	if !says() {
 		t.Error("it is not told")
@@ -45,14 +47,17 @@ func TestStatusWithoutRights(t *testing.T) {
 	t.Parallel()
 	c := &v1alpha1.DatabaseCluster{}
 	c.Name, c.Spec.Version, c.Spec.Members = "my-db", "1.0.0", 1
-	s := ops.State{Cluster: c, Unasked: `user "ada" may not get secrets shop/my-db-admin-tls`, Kube: observe.Facts{Members: []observe.Member{
-		{Name: "my-db-1", Workload: observe.Workload{Exists: true}, Pod: observe.Pod{Exists: true, Running: true, Ready: true, Node: "n1"}}}}}
+	s := ops.State{Cluster: c, Unasked: `user "ada" may not get secrets shop/my-db-admin-tls`,
+		Kube: observe.Facts{Members: []observe.Member{
+			{Name: "my-db-1", Workload: observe.Workload{Exists: true},
+				Pod: observe.Pod{Exists: true, Running: true, Ready: true, Node: "n1"}}}}}
 	sheet := newStatusSheet(opstest.Engine{}, s)
 	var out bytes.Buffer
 	if err := sheet.print(&out, printer.Palette{}, time.Now(), printer.NewTables()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"UNKNOWN", "1 of 1 pods are ready", `user "ada" may not get secrets`, "my-db-1   <unknown>", "n1"} {
+	for _, want := range []string{"UNKNOWN", "1 of 1 pods are ready", `user "ada" may not get secrets`,
+		"my-db-1   <unknown>", "n1"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

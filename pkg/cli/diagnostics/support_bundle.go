@@ -71,7 +71,7 @@ func runSupportBundle(ctx context.Context, f *command.Factory, args []string, al
 	if n := g.archive.Absent(); n > 0 {
 		f.Note("%s could not be collected: see missing.txt in it", printer.Plural(n, "item"))
 	}
-	f.Note("look into it before you hand it on: tar -xzf %s", file)
+	f.Note("examine it before you hand it on: tar -xzf %s", file)
 	_, err = fmt.Fprintln(f.Streams.Out, file)
 	return err
 }

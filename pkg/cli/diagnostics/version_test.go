@@ -10,14 +10,17 @@ import (
 
 func TestVersionOfTheOperator(t *testing.T) {
 	for name, c := range map[string]struct{ image, line, warning string }{
-		"none":             {},
-		"the same":         {"ghcr.io/dbop-dev/kubectl-dbop:v1.2.3", "Operator Version: v1.2.3\n", ""},
-		"another patch":    {"registry:5000/x/kubectl-dbop:v1.2.9", "Operator Version: v1.2.9\n", ""},
-		"older":            {"ghcr.io/dbop-dev/kubectl-dbop:v1.1.0", "Operator Version: v1.1.0\n", "operator upgrade brings the operator"},
-		"newer":            {"ghcr.io/dbop-dev/kubectl-dbop:v1.10.0", "Operator Version: v1.10.0\n", "install the tool of the operator's minor"},
+		"none":          {},
+		"the same":      {"ghcr.io/dbop-dev/kubectl-dbop:v1.2.3", "Operator Version: v1.2.3\n", ""},
+		"another patch": {"registry:5000/x/kubectl-dbop:v1.2.9", "Operator Version: v1.2.9\n", ""},
+		"older": {"ghcr.io/dbop-dev/kubectl-dbop:v1.1.0", "Operator Version: v1.1.0\n",
+			"operator upgrade brings the operator"},
+		"newer": {"ghcr.io/dbop-dev/kubectl-dbop:v1.10.0", "Operator Version: v1.10.0\n",
+			"install the tool of the operator's minor"},
 		"a tag and digest": {"registry:5000/kubectl-dbop:v1.1.0@sha256:00", "Operator Version: v1.1.0\n", "operator upgrade"},
-		"a digest":         {"registry:5000/kubectl-dbop@sha256:00", "Operator Version: registry:5000/kubectl-dbop@sha256:00\n", ""},
-		"a build":          {"dbop.test/kubectl-dbop:dev", "Operator Version: dev\n", ""},
+		"a digest": {"registry:5000/kubectl-dbop@sha256:00",
+			"Operator Version: registry:5000/kubectl-dbop@sha256:00\n", ""},
+		"a build": {"dbop.test/kubectl-dbop:dev", "Operator Version: dev\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clitest.New(t)

@@ -30,7 +30,8 @@ func TestManual(t *testing.T) {
 		}
 		for i, line := range strings.Split(string(raw), "\n") {
 			request, _, _ := strings.Cut(line, " ")
-			if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !strings.Contains(" .TH .SH .PP .TP .B .BR .nf .fi ", " "+request+" ") {
+			if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") &&
+				!strings.Contains(" .TH .SH .PP .TP .B .BR .nf .fi ", " "+request+" ") {
 				t.Errorf("%s:%d: %q is read as a request", filepath.Base(path), i+1, line)
 			}
 		}
@@ -39,7 +40,8 @@ func TestManual(t *testing.T) {
 		}
 	}
 	root, err := os.ReadFile(filepath.Join(dir, "kubectl-dbop.1"))
-	if err != nil || !strings.Contains(string(root), "kubectl\\-dbop\\-create") || !strings.Contains(string(root), `"kubectl-dbop v1.2.3"`) {
+	if err != nil || !strings.Contains(string(root), "kubectl\\-dbop\\-create") ||
+		!strings.Contains(string(root), `"kubectl-dbop v1.2.3"`) {
 		t.Errorf("%v\n%s", err, root)
 	}
 }

@@ -19,9 +19,10 @@ func NewReference(f *command.Factory) *cobra.Command {
 	var dir string
 	var manual bool
 	cmd := &cobra.Command{
-		Use:    "reference --dir DIR",
-		Short:  "Write the reference of all commands",
-		Long:   "Write the reference of all commands, one page each, as Markdown or as manual pages. It is part of the build.",
+		Use:   "reference --dir DIR",
+		Short: "Write the reference of all commands",
+		Long: "Write the reference of all commands, one page each, as Markdown or as manual pages. It is part of the " +
+			"build.",
 		Hidden: true,
 		Example: `  # Write the reference
   kubectl dbop reference --dir docs/reference`,

@@ -36,15 +36,17 @@ func newAlarmsClear(f *command.Factory) *cobra.Command {
 	s := command.Simple{
 		Verb: v1alpha1.VerbClearAlarms, Verbed: "has no alarms", Downtime: true, Longer: true,
 		Use: "clear [NAME]", Short: "Remove what caused the alarms, then take them back",
-		Long: `Remove what caused the alarms, take them back, and have every member take a write that changes nothing for clients.
+		Long: `Remove what caused the alarms, and clear them. Then every member takes a write that changes nothing for
+clients.
 
-Out of space (NOSPACE): history is dropped up to a little before the present, as 'kubectl dbop compact' does, and
-every member that is nearly full is defragmented, one at a time, the leader last after it handed over. If the data that
-is left is still too much the alarm stays, and the error says what to do. Where there is room already, because the
-quota was raised or somebody else cleared up, the alarm is only taken back.
+Out of space (NOSPACE): history is dropped up to a little before the present, as 'kubectl dbop compact' does.
+Every member that is nearly full is defragmented, one at a time, the leader last after it handed over. If too
+much data is left the alarm stays, and the error says what to do. Where there is room already, the alarm is
+only cleared.
 
-For damage (CORRUPT): the data of all members is compared first. One that differs from a majority is named, and
-'kubectl dbop member replace' makes it anew; only when all have the same data the alarm is taken back.`,
+Damage (CORRUPT): the data of all members is compared first. A member that differs from the majority is
+named, and 'kubectl dbop member replace' gives it a new copy. The alarm is cleared only when all have the
+same data.`,
 		Example: `  # Make room in my-db and let it take writes again
   kubectl dbop alarms clear my-db
 
@@ -58,7 +60,8 @@ For damage (CORRUPT): the data of all members is compared first. One that differ
 			return nil
 		}}
 	cmd := command.NewSimple(f, s)
-	cmd.Flags().Int64Var(&keep, "keep-revisions", keptRevisions, "How many revisions before the present one stay, if history has to go.")
+	cmd.Flags().Int64Var(&keep, "keep-revisions", keptRevisions,
+		"How many revisions before the present one stay, if history has to go.")
 	return cmd
 }
 
@@ -79,7 +82,7 @@ func newAlarmsList(f *command.Factory) *cobra.Command {
 		Long: `List the alarms that stand, member by member, and how much data each member has and may have. Alarms that stand
 against a member that is no more are listed too: they count as much as the others. Nothing is changed.
 
-Exit codes: 0 none stands, 10 some do, 11 no member answers.`,
+Exit codes: 0 no alarm, 10 alarms, 11 no member answers.`,
 		Example: `  # List the alarms of my-db
   kubectl dbop alarms list my-db`,
 		Args:              command.Arguments(0, 1, "NAME"),
@@ -96,7 +99,8 @@ Exit codes: 0 none stands, 10 some do, 11 no member answers.`,
 	return cmd
 }
 
-func runAlarmsList(ctx context.Context, f *command.Factory, out *printer.Output, args []string, timeout time.Duration) error {
+func runAlarmsList(ctx context.Context, f *command.Factory, out *printer.Output, args []string,
+	timeout time.Duration) error {
 	t, err := f.Target(ctx, args)
 	if err != nil {
 		return err
@@ -126,7 +130,8 @@ func (s alarmSheet) show(f *command.Factory, out *printer.Output) error {
 			rows.Row(m.Member, printer.Unknown, printer.Unknown, printer.Unknown, printer.Unknown)
 			continue
 		}
-		rows.Row(m.Member, strings.Join(m.Alarms, ","), printer.Size(m.DataBytes), printer.Size(m.UsedBytes), printer.Size(m.QuotaBytes))
+		rows.Row(m.Member, strings.Join(m.Alarms, ","), printer.Size(m.DataBytes), printer.Size(m.UsedBytes),
+			printer.Size(m.QuotaBytes))
 	}
 	if err := rows.Print(f.Streams.Out, ""); err != nil {
 		return err

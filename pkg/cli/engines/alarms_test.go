@@ -26,7 +26,8 @@ func TestAlarmsList(t *testing.T) {
 	b.Golden("alarms_list", b.Run("alarms", "list", "my-db"))
 	r := b.Run("alarms", "list", "my-db", "-o", "json")
 	var sheet struct{ Alarms, Members []any }
-	if err := json.Unmarshal([]byte(r.Out), &sheet); err != nil || r.Code != exit.Degraded || len(sheet.Alarms) != 2 || len(sheet.Members) != 3 || strings.Contains(r.Err, "next:") {
+	if err := json.Unmarshal([]byte(r.Out), &sheet); err != nil || r.Code != exit.Degraded || len(sheet.Alarms) != 2 ||
+		len(sheet.Members) != 3 || strings.Contains(r.Err, "next:") {
 		t.Errorf("exit %d, %v\n%s%s", r.Code, err, r.Out, r.Err)
 	}
 	if len(b.Writes) > 0 {

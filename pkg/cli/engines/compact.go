@@ -19,7 +19,7 @@ func NewCompact(f *command.Factory) *cobra.Command {
 		Use: "compact [NAME]", Short: "Drop the history of keys",
 		Long: `Drop the history of keys: values that were overwritten or deleted before a revision. Keys and their present
 values stay. Clients that read at, or watch from, an older revision are told that it was compacted, and must read
-anew. The command ends once every member that answers has freed the space in its file; 'kubectl dbop defrag'
+again. The command ends once every member that answers has freed the space in its file; 'kubectl dbop defrag'
 then gives it back. A repeat does no harm. How much history the database keeps by itself is an option:
 'kubectl dbop configure' lists those of auto-compaction.`,
 		Example: `  # Drop all but the last hundred revisions of my-db

@@ -16,9 +16,11 @@ func TestCompact(t *testing.T) {
 		code       int
 		says, step string
 	}{
-		"a little stays":       {nil, exit.Done, "fakedb/my-db compacted", "before revision 900"},
-		"more stays":           {[]string{"--keep-revisions", "300"}, exit.Done, "fakedb/my-db compacted", "before revision 700"},
-		"nothing stays":        {[]string{"--keep-revisions", "0"}, exit.Done, "fakedb/my-db compacted", "before revision 1000"},
+		"a little stays": {nil, exit.Done, "fakedb/my-db compacted", "before revision 900"},
+		"more stays": {[]string{"--keep-revisions", "300"}, exit.Done, "fakedb/my-db compacted",
+			"before revision 700"},
+		"nothing stays": {[]string{"--keep-revisions", "0"}, exit.Done, "fakedb/my-db compacted",
+			"before revision 1000"},
 		"up to a revision":     {[]string{"--revision", "930"}, exit.Done, "fakedb/my-db compacted", "before revision 930"},
 		"a revision to come":   {[]string{"--revision", "1001"}, exit.Refused, "still to come", ""},
 		"both":                 {[]string{"--revision", "5", "--keep-revisions", "5"}, exit.Usage, "give one", ""},

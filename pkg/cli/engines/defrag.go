@@ -13,8 +13,8 @@ func NewDefrag(f *command.Factory) *cobra.Command {
 	var gain string
 	s := command.Simple{
 		Verb: v1alpha1.VerbDefrag, Verbed: "defragmented", Downtime: true, Longer: true,
-		Use: "defrag [NAME]", Short: "Give back the space that deleted data left",
-		Long: `Give back the space that deleted data left in the members' files, one member at a time, the leader last
+		Use: "defrag [NAME]", Short: "Give the space of deleted data back",
+		Long: `Give the space of deleted data back in the members' files, one member at a time, the leader last
 after it handed over. A member does not answer meanwhile. Members where little is to gain are skipped.`,
 		Example: `  # Defragment the members of my-db that are worth it
   kubectl dbop defrag my-db

@@ -47,7 +47,8 @@ the references to copy from are printed, one a line.`,
 	}
 	out.AddTo(cmd)
 	cmd.Flags().StringVar(&name, "engine", "", "Only the images of this database product, and the tool's own.")
-	cmd.Flags().StringVar(&registry, "registry", "", "Registry that mirrors all images (environment: "+command.EnvRegistry+").")
+	cmd.Flags().StringVar(&registry, "registry", "",
+		"Registry that mirrors all images (environment: "+command.EnvRegistry+").")
 	command.CompleteEngines(f, cmd)
 	return cmd
 }
@@ -90,7 +91,8 @@ func images(f *command.Factory, only, registry string) ([]imageSheet, error) {
 		}
 		engines = []engine.Engine{e}
 	}
-	engines = slices.SortedFunc(slices.Values(engines), func(a, b engine.Engine) int { return cmp.Compare(a.Name(), b.Name()) })
+	engines = slices.SortedFunc(slices.Values(engines),
+		func(a, b engine.Engine) int { return cmp.Compare(a.Name(), b.Name()) })
 	mirrored := func(image string) string {
 		if registry == "" {
 			return ""

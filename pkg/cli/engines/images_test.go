@@ -14,7 +14,8 @@ import (
 func TestImages(t *testing.T) {
 	b := clitest.New(t)
 	b.Golden("images", b.Run("engines", "images"))
-	b.Golden("images_name", b.Run("engines", "images", "--engine", "fakedb", "--registry", "mirror.local:5000", "-o", "name"))
+	b.Golden("images_name",
+		b.Run("engines", "images", "--engine", "fakedb", "--registry", "mirror.local:5000", "-o", "name"))
 	b.Golden("images_unknown", b.Run("engines", "images", "--engine", "nodb"))
 	b.Env[command.EnvRegistry] = "mirror.local:5000"
 	b.Golden("images_mirrored", b.Run("engines", "images"))

@@ -83,7 +83,8 @@ func failureCode(err error) int {
 	_, forbidden := errors.AsType[*kube.ForbiddenError](err)
 	_, denied := kube.Denied(err)
 	switch {
-	case failed != nil && (failed.Check == CheckNotFound || failed.Check == CheckVolumesKept), errors.Is(err, repository.ErrNotFound):
+	case failed != nil && (failed.Check == CheckNotFound || failed.Check == CheckVolumesKept),
+		errors.Is(err, repository.ErrNotFound):
 		return NotFound
 	case forbidden && !denied, apierrors.IsUnauthorized(err):
 		return Forbidden

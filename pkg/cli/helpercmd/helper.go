@@ -59,7 +59,7 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 		Short: "Receive a backup and make a data directory of it",
 		Long:  "Receive a backup on the loopback of a pod, and make a data directory of it with the command.",
 		Example: `  # Receive a backup for one member
-  kubectl dbop helper load --listen 127.0.0.1:8601 --into /data/new --staging /data/tmp --operation op1 -- etcdutl snapshot restore {file} --data-dir {out}`,
+  kubectl dbop helper load --listen 127.0.0.1:8601 --into /new --staging /tmp --operation op1 -- restore {file} {out}`,
 		Args: command.Arguments(1, 256, "the COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Listen == "" || o.Into == "" || o.Staging == "" || o.Operation == "" {
@@ -94,7 +94,8 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "Loopback address with port.")
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
-	cmd.Flags().StringVar(&unlock, "unlock", "", "Engine whose data is to demand no credentials, for copies that nobody else reaches.")
+	cmd.Flags().StringVar(&unlock, "unlock", "",
+		"Engine whose data is to demand no credentials, for copies that nobody else reaches.")
 	cmd.Flags().StringVar(&imprint, "imprint", "", "Engine that describes the finished data, for the answer.")
 	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
 	return cmd

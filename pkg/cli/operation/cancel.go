@@ -9,9 +9,9 @@ import (
 func NewCancel(f *command.Factory) *cobra.Command {
 	return newContinuation(f, true, &cobra.Command{
 		Use:   "cancel [NAME]",
-		Short: "Step back from the operation in flight",
-		Long: `Step back from the operation in flight to what was wanted before: abort it, as others call this. What has no way back any more is refused,
-and can only be finished: 'kubectl dbop resume'.`,
+		Short: "Cancel the operation in flight",
+		Long: `Cancel the operation in flight, to what was wanted before. What has no way back is refused, and can
+only be finished: 'kubectl dbop resume'.`,
 		Example: `  # Give up growing my-db
   kubectl dbop cancel my-db`,
 	})

@@ -22,7 +22,8 @@ func NewHistory(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history [NAME]",
 		Short: "List past and running operations",
-		Long:  "List past and running operations, newest first, of one cluster or of the namespace. Records outlive their cluster; -o json or yaml exports them whole, with every step.",
+		Long: "List past and running operations, newest first, of one cluster or of the namespace. Records outlive their " +
+			"cluster; -o json or yaml exports them whole, with every step.",
 		Example: `  # List what was done to my-db
   kubectl dbop history my-db
 
@@ -84,15 +85,17 @@ func runHistory(ctx context.Context, f *command.Factory, out *printer.Output, na
 }
 
 // holders says who works on the clusters of the operations that did not end,
-// by namespace/name. It leaves out what could not be looked at, and what an
+// by namespace/name. It leaves out what could not be read, and what an
 // operator takes up by itself.
-func holders(ctx context.Context, f *command.Factory, store store.Store, records []v1alpha1.Operation) map[string]string {
+func holders(ctx context.Context, f *command.Factory, store store.Store,
+	records []v1alpha1.Operation) map[string]string {
 	out := map[string]string{}
 	for _, o := range records {
 		if !o.Active() {
 			continue
 		}
-		if c, err := store.GetCluster(ctx, o.Namespace, o.Spec.Cluster); err == nil && c.Annotations[v1alpha1.AnnotationCustom] != "" {
+		if c, err := store.GetCluster(ctx, o.Namespace, o.Spec.Cluster); err == nil &&
+			c.Annotations[v1alpha1.AnnotationCustom] != "" {
 			continue
 		}
 		if h, err := f.Clients.Holding(ctx, o.Namespace, o.Spec.Cluster); err == nil {

@@ -46,7 +46,9 @@ func runHistoryDescribe(ctx context.Context, f *command.Factory, out *printer.Ou
 	}
 	o, err := store.GetOperation(ctx, namespace, name)
 	if errors.Is(err, kube.ErrNotFound) {
-		return &ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound, Message: fmt.Sprintf("operation %s not found in namespace %s", name, namespace), Hint: command.DisplayName + " history"}
+		return &ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound,
+			Message: fmt.Sprintf("operation %s not found in namespace %s", name, namespace),
+			Hint:    command.DisplayName + " history"}
 	}
 	if err != nil {
 		return err
@@ -68,7 +70,9 @@ func describeOperation(w io.Writer, o v1alpha1.Operation, now time.Time) {
 		{"Message", o.Status.Message},
 		{"Asked for by", printer.OrUnknown(o.Spec.RequestedBy) + " on " + printer.OrUnknown(o.Spec.RequestedFrom)},
 		{"Command", o.Spec.Command},
-		{"Started", fmt.Sprintf("%s (%s ago)", o.Status.StartedAt.UTC().Format(time.RFC3339), printer.Age(now, o.Status.StartedAt.Time))},
+		{"Started",
+			fmt.Sprintf("%s (%s ago)", o.Status.StartedAt.UTC().Format(time.RFC3339),
+				printer.Age(now, o.Status.StartedAt.Time))},
 		{"Took", took(o)},
 		{"Members", fromTo(number(o.Spec.FromMembers), number(o.Spec.Members))},
 		{"Version", fromTo(o.Spec.FromVersion, o.Spec.Version)},

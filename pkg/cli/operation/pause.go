@@ -18,10 +18,10 @@ func NewPause(f *command.Factory) *cobra.Command {
 	c := command.NewAction(f)
 	cmd := &cobra.Command{
 		Use:   "pause [NAME]",
-		Short: "Let nobody act on a cluster until it is resumed",
-		Long: `Let nobody act on a cluster until it is resumed. The database goes on; an operation in flight stops before its
+		Short: "Pause changes of a cluster until it is resumed",
+		Long: `Pause changes of a cluster until it is resumed. The database goes on; an operation in flight stops before its
 next step, wherever it runs, and other changes are refused. 'kubectl dbop resume' lifts it and continues.`,
-		Example: `  # Hold everything on my-db while the storage is being looked at
+		Example: `  # Hold everything on my-db while somebody examines the storage
   kubectl dbop pause my-db`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
@@ -33,7 +33,8 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 			if err != nil {
 				return err
 			}
-			in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "paused", Next: command.DisplayName + " resume " + t.Cluster.Name,
+			in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "paused",
+				Next:    command.DisplayName + " resume " + t.Cluster.Name,
 				Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: t.Cluster.Name}}}
 			if t.Cluster.Spec.Paused {
 				return c.Settle(in, &ops.Error{Kind: ops.Unchanged})

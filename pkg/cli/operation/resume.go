@@ -17,7 +17,8 @@ func NewResume(f *command.Factory) *cobra.Command {
 	return newContinuation(f, false, &cobra.Command{
 		Use:   "resume [NAME]",
 		Short: "Continue the operation in flight",
-		Long:  "Continue the operation in flight, whoever began it and from wherever. What was done already is seen, not repeated. It also lifts a pause.",
+		Long: "Continue the operation in flight, no matter who started it and where. What is done already is seen, not " +
+			"repeated. It also lifts a pause.",
 		Example: `  # Continue what was interrupted on my-db
   kubectl dbop resume my-db`,
 	})
@@ -47,8 +48,10 @@ func runContinuation(ctx context.Context, f *command.Factory, c *command.Change,
 	if err != nil {
 		return err
 	}
-	in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "operation finished", Operation: true,
-		Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: t.Cluster.Name}}, Next: command.DisplayName + " status " + t.Cluster.Name}
+	in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "operation finished",
+		Operation: true,
+		Request:   planner.Request{Operation: v1alpha1.OperationSpec{Cluster: t.Cluster.Name}},
+		Next:      command.DisplayName + " status " + t.Cluster.Name}
 	if cancel {
 		in.Verbed = "operation cancelled"
 	}

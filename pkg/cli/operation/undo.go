@@ -23,15 +23,18 @@ func NewUndo(f *command.Factory) *cobra.Command {
 	u := &undo{Change: command.NewChange(f)}
 	cmd := &cobra.Command{
 		Use:   "undo [NAME]",
-		Short: "Take back what was done to a cluster last",
-		Long: `Take back what was done to a cluster last, where the way back is known: by another operation, with a plan, checks
-and a record of its own. scale, add-member and member remove go back to the former number (who joins is a new
-member with a copy of the others' data), configure and resize to the former values (volumes never shrink), upgrade
-by a downgrade and the other way round as far as the database can, stop, start and auth to what was before,
-switchover to who led before, user create deletes the user, and a pause is lifted.
+		Short: "Undo the last operation on a cluster",
+		Long: `Undo the last operation on a cluster, by another operation with a plan, checks and a record of its own:
 
-Anything else is refused with the reason and what to type instead, as is what was changed since. An operation that
-is not finished is stepped back from by 'kubectl dbop cancel'. undo goes one operation back, and not twice.`,
+- scale, add-member, member remove: back to the former number; a member that joins gets a copy of the data
+- configure, resize: back to the former values; volumes never shrink
+- upgrade, downgrade: the other way round, as far as the database can
+- stop, start, user auth, switchover: back to what was before
+- user create: deletes the user
+- pause: resumes
+
+Anything else is refused, with the reason and what to type instead. So is what was changed since. An operation that
+is not finished is cancelled by 'kubectl dbop cancel'. undo goes one operation back, and not twice.`,
 		Example: `  # Take back what was done to my-db last
   kubectl dbop undo my-db
 
@@ -44,7 +47,8 @@ is not finished is stepped back from by 'kubectl dbop cancel'. undo goes one ope
 	u.AddTo(cmd, command.LongTimeout, true)
 	command.AddRepositoryFlag(cmd, &u.repository, "the safety backup of a change of version")
 	cmd.Flags().BoolVar(&u.skipBackup, "skip-backup", false, "Don't take a safety backup before a change of version.")
-	cmd.Flags().BoolVar(&u.allowDowntime, "allow-downtime", false, "Accept that a cluster of one or two members is down while one restarts.")
+	cmd.Flags().BoolVar(&u.allowDowntime, "allow-downtime", false,
+		"Accept that a cluster of one or two members is down while one restarts.")
 	return cmd
 }
 
@@ -70,8 +74,10 @@ func (u *undo) carryOut(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	spec.Waive = append(slices.Clone(spec.Waive), command.Waived(map[string]bool{"backup": u.skipBackup, "downtime": u.allowDowntime})...)
-	what := fmt.Sprintf("Take back %s (%s ago): %s", way.Of.Spec.Verb, u.Factory.Age(way.Of.Status.StartedAt.Time), way.Title)
+	spec.Waive = append(slices.Clone(spec.Waive),
+		command.Waived(map[string]bool{"backup": u.skipBackup, "downtime": u.allowDowntime})...)
+	what := fmt.Sprintf("Take back %s (%s ago): %s", way.Of.Spec.Verb, u.Factory.Age(way.Of.Status.StartedAt.Time),
+		way.Title)
 	if u.Planning() || u.DryRun != command.DryRunNone {
 		u.Factory.Note("%s", what)
 		for _, s := range way.Stays {

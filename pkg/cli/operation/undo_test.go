@@ -11,7 +11,8 @@ import (
 func TestUndo(t *testing.T) {
 	b := clitest.New(t)
 	b.Cluster("my-db")
-	if r := b.Run("undo", "my-db", "--yes"); r.Code != exit.Refused || !strings.Contains(r.Err, "hint: kubectl dbop -n shop history my-db") {
+	if r := b.Run("undo", "my-db", "--yes"); r.Code != exit.Refused ||
+		!strings.Contains(r.Err, "hint: kubectl dbop -n shop history my-db") {
 		t.Errorf("a creation: exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	b.Must("scale", "my-db", "--members", "5", "--progress", "none")

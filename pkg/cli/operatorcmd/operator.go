@@ -12,8 +12,8 @@ import (
 func NewOperator(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "operator",
-		Short: "Have clusters looked after by a Deployment",
-		Long: `Have clusters looked after by a Deployment of this very binary. It carries out the same operations as the
+		Short: "Install and run the operator",
+		Long: `Run an operator as a Deployment of this same binary. It carries out the same operations as the
 commands do, for objects of kind DatabaseCluster.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: command.ParentOnly,
@@ -29,8 +29,8 @@ func newOperatorRun(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the operator process",
-		Long: `Run the operator process: it looks after every DatabaseCluster until it is stopped. This is what the Deployment runs; from a
-terminal it works too, with the rights of whoever runs it.`,
+		Long: `Run the operator process: it looks after every DatabaseCluster until it is stopped. The Deployment runs it.
+It also works from a terminal, with the rights of the person who starts it.`,
 		Example: `  # Look after the clusters of one namespace
   kubectl dbop operator run --watch my-namespace`,
 		Args: command.Arguments(0, 0, ""),
@@ -55,14 +55,16 @@ terminal it works too, with the rights of whoever runs it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&c.Watched, "watch", nil, "Namespace to look after; may be repeated. All, if none is named.")
+	flags.StringSliceVar(&c.Watched, "watch", nil, "Namespace to watch; may be repeated. All namespaces if not set.")
 	flags.StringVar(&c.Namespace, "lease-namespace", "", "Namespace of the heartbeat lease; the current one if not set.")
 	flags.BoolVar(&c.Elect, "elect", true, "Let one of several replicas act, by the heartbeat lease.")
-	flags.BoolVar(&c.ClusterIssuers, "allow-cluster-issuers", false, "Let custom resources name a ClusterIssuer, or an issuer of another group, to sign their authority.")
+	flags.BoolVar(&c.ClusterIssuers, "allow-cluster-issuers", false,
+		"Let custom resources name a ClusterIssuer, or an issuer of another group, to sign their authority.")
 	flags.StringVar(&c.MetricsAddress, "metrics-address", ":8080", "Where Prometheus finds metrics; 0 for nowhere.")
 	flags.StringVar(&c.HealthAddress, "health-address", ":8081", "Where /healthz and /readyz are; 0 for nowhere.")
 	flags.IntVar(&c.Workers, "workers", 16, "How many clusters are worked on at once.")
-	flags.StringVar(&helper, "helper-image", "", "Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")
+	flags.StringVar(&helper, "helper-image", "",
+		"Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")
 	return cmd
 }
 

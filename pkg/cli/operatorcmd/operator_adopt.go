@@ -18,7 +18,7 @@ func newOperatorAdopt(f *command.Factory) *cobra.Command {
 		Use:   "adopt NAME",
 		Short: "Put a cluster of the command line under a custom resource",
 		Long: `Put a cluster of the command line under a custom resource, for an operator to look after. No pod restarts, no
-object is made anew, and its history stays.`,
+object is recreated, and its history stays.`,
 		Example: `  # Put my-db under a custom resource of its name
   kubectl dbop operator adopt my-db
 
@@ -31,17 +31,19 @@ func newOperatorRelease(f *command.Factory) *cobra.Command {
 	return newHandover(f, "released", clients.Clients.Release, &cobra.Command{
 		Use:   "release NAME",
 		Short: "Take a cluster from under its custom resource",
-		Long: `Take a cluster from under its custom resource, which is deleted; the database goes on, and the command line alone
-has a say. It needs neither an operator nor the definition of the kind.`,
+		Long: `Take a cluster from under its custom resource, which is deleted. The database goes on, and from then on the
+command line changes it. Neither an operator nor the definition of the kind is needed.`,
 		Example: `  # Give my-db back to the command line
   kubectl dbop operator release my-db`,
 	})
 }
 
 // newHandover completes both commands, which differ in direction only.
-func newHandover(f *command.Factory, verbed string, move func(clients.Clients, context.Context, *clients.Target) error, cmd *cobra.Command) *cobra.Command {
+func newHandover(f *command.Factory, verbed string, move func(clients.Clients, context.Context, *clients.Target) error,
+	cmd *cobra.Command) *cobra.Command {
 	var all bool
-	cmd.Args, cmd.ValidArgsFunction = command.Arguments(0, 1, "the NAME of a cluster, or --all"), command.CompleteClusters(f)
+	cmd.Args, cmd.ValidArgsFunction = command.Arguments(0, 1, "the NAME of a cluster, or --all"),
+		command.CompleteClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if all == (len(args) == 1) {
 			return exit.Misuse("name one cluster, or all of the namespace with --all")

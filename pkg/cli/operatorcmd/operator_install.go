@@ -34,13 +34,17 @@ func newInstallation(f *command.Factory) *installation {
 func (i *installation) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&i.options.Namespace, "operator-namespace", deploy.Namespace, "Namespace of the operator.")
-	flags.StringSliceVar(&i.options.Watched, "watch", nil, "Namespace to look after, with rights in it alone; may be repeated. All, if none is named.")
+	flags.StringSliceVar(&i.options.Watched, "watch", nil,
+		"Namespace to watch, with rights in it alone; may be repeated. All namespaces if not set.")
 }
 
 func (i *installation) addDryRun(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&i.dryRun, "dry-run", command.DryRunNone, "none, client (the manifests are printed) or server (the API server judges them).")
+	cmd.Flags().StringVar(&i.dryRun, "dry-run", command.DryRunNone,
+		"none, client (the manifests are printed) or server (the API server judges them).")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = command.DryRunClient
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{command.DryRunNone, command.DryRunClient, command.DryRunServer}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("dry-run",
+		cobra.FixedCompletions([]string{command.DryRunNone, command.DryRunClient, command.DryRunServer},
+			cobra.ShellCompDirectiveNoFileComp))
 }
 
 // mode is how writes are made.
@@ -66,7 +70,8 @@ are printed, for those who keep them elsewhere. No pod of a database restarts.`,
   kubectl dbop operator install --watch my-namespace`,
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := command.OneOf("dry-run", i.dryRun, command.DryRunNone, command.DryRunClient, command.DryRunServer); err != nil {
+			if err := command.OneOf("dry-run", i.dryRun, command.DryRunNone, command.DryRunClient,
+				command.DryRunServer); err != nil {
 				return err
 			}
 			if i.options.Replicas < 1 {
@@ -79,8 +84,10 @@ are printed, for those who keep them elsewhere. No pod of a database restarts.`,
 	i.addTo(cmd)
 	i.addDryRun(cmd)
 	cmd.Flags().StringVar(&i.options.Image, "image", "", "Image of this tool (environment: "+command.EnvHelperImage+").")
-	cmd.Flags().BoolVar(&i.options.ClusterIssuers, "allow-cluster-issuers", false, "Let custom resources name a ClusterIssuer, or an issuer of another group, to sign their authority.")
-	cmd.Flags().StringVar(&registry, "registry", "", "Registry that mirrors the image (environment: "+command.EnvRegistry+").")
+	cmd.Flags().BoolVar(&i.options.ClusterIssuers, "allow-cluster-issuers", false,
+		"Let custom resources name a ClusterIssuer, or an issuer of another group, to sign their authority.")
+	cmd.Flags().StringVar(&registry, "registry", "",
+		"Registry that mirrors the image (environment: "+command.EnvRegistry+").")
 	cmd.Flags().Int64Var(&i.options.Replicas, "replicas", 2, "How many pods the operator has; one of them acts.")
 	cmd.Flags().DurationVar(&i.timeout, "timeout", command.ShortTimeout, "How long to wait until it is ready.")
 	return cmd
@@ -142,7 +149,8 @@ func (i *installation) ready(ctx context.Context, verbed string) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return &ops.Error{Kind: ops.TimedOut, Message: fmt.Sprintf("the operator is %s, and %d of %d pods are ready", verbed, ready, wanted), Err: err,
+			return &ops.Error{Kind: ops.TimedOut,
+				Message: fmt.Sprintf("the operator is %s, and %d of %d pods are ready", verbed, ready, wanted), Err: err,
 				Hint: "kubectl describe pods -n " + i.options.Namespace + "; the same command waits again"}
 		}
 	}

@@ -28,7 +28,8 @@ func newOperatorStatus(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether an operator is installed and ready",
-		Long:  "Show whether an operator is installed and ready. The exit code is 0 if it is, 6 if none is, and 10 in between.",
+		Long: "Show whether an operator is installed and ready. The exit code is 0 if it is, 6 if none is, and 10 in " +
+			"between.",
 		Example: `  # Is there an operator?
   kubectl dbop operator status`,
 		Args: command.Arguments(0, 0, ""),
@@ -59,7 +60,8 @@ func (s operatorSheet) show(f *command.Factory, out *printer.Output) error {
 	case !s.Installed:
 		fmt.Fprintf(f.Streams.Out, "no operator in namespace %s\n", s.Namespace)
 	default:
-		fmt.Fprintf(f.Streams.Out, "operator in namespace %s: %d of %d pods ready, %s\n", s.Namespace, s.Ready, s.Wanted, s.Image)
+		fmt.Fprintf(f.Streams.Out, "operator in namespace %s: %d of %d pods ready, %s\n", s.Namespace, s.Ready, s.Wanted,
+			s.Image)
 	}
 	switch {
 	case !s.Installed:

@@ -36,9 +36,11 @@ func newOperatorUninstall(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Uninstall the operator",
-		Long: `Uninstall the operator. Databases keep running, and so do their custom resources stay, which nobody acts on any more.
-'kubectl dbop operator release' gives a cluster back to the command line, before or afterwards. With --definitions the
-definitions are deleted too, and with them all custom resources: each cluster is released first, and every database keeps running.`,
+		Long: `Uninstall the operator. Databases keep running. Their custom resources stay, and nobody acts on them.
+'kubectl dbop operator release' gives a cluster back to the command line, before or afterwards.
+
+With --definitions the definitions are deleted too, and with them all custom resources. Each cluster is released
+first, and every database keeps running.`,
 		Example: `  # Uninstall the operator and leave everything else
   kubectl dbop operator uninstall
 
@@ -46,7 +48,8 @@ definitions are deleted too, and with them all custom resources: each cluster is
   kubectl dbop operator uninstall --definitions --dry-run=client`,
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := command.OneOf("dry-run", r.dryRun, command.DryRunNone, command.DryRunClient, command.DryRunServer); err != nil {
+			if err := command.OneOf("dry-run", r.dryRun, command.DryRunNone, command.DryRunClient,
+				command.DryRunServer); err != nil {
 				return err
 			}
 			return r.run(cmd.Context())
@@ -54,7 +57,8 @@ definitions are deleted too, and with them all custom resources: each cluster is
 	}
 	r.addTo(cmd)
 	r.addDryRun(cmd)
-	cmd.Flags().BoolVar(&r.definitions, "definitions", false, "Delete the definitions of DatabaseCluster and DatabaseBackup too, and all objects of them.")
+	cmd.Flags().BoolVar(&r.definitions, "definitions", false,
+		"Delete the definitions of DatabaseCluster and DatabaseBackup too, and all objects of them.")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "Don't ask for confirmation.")
 	return cmd
 }
@@ -91,7 +95,8 @@ func (r *uninstallation) run(ctx context.Context) error {
 	if r.dryRun == command.DryRunNone {
 		fmt.Fprintln(r.f.Streams.Out, "operator uninstalled")
 		if !r.definitions && len(r.clusters) > 0 {
-			r.f.Note("%d databases keep running. Nobody acts on their custom resources until an operator is installed again.", len(r.clusters))
+			r.f.Note("%d databases keep running. Nobody acts on their custom resources until an operator is installed again.",
+				len(r.clusters))
 		}
 	}
 	return nil
@@ -146,7 +151,8 @@ func (r *uninstallation) namespaces() []string {
 }
 
 func (r *uninstallation) confirm(ctx context.Context) error {
-	q := command.Question{What: "Uninstall the operator of namespace " + r.options.Namespace, NoData: true, Lost: []string{"nobody acts on custom resources any more"}}
+	q := command.Question{What: "Uninstall the operator of namespace " + r.options.Namespace, NoData: true,
+		Lost: []string{"nobody acts on custom resources any more"}}
 	for _, c := range r.clusters {
 		q.Kept = append(q.Kept, "database "+c.Namespace+"/"+c.Name+", which keeps running")
 	}

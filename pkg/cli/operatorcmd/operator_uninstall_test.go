@@ -29,20 +29,23 @@ func TestOperatorUninstall(t *testing.T) {
 	}
 	is := func(code int, out, errs string, args ...string) {
 		t.Helper()
-		if got := b.Run(append([]string{"operator"}, args...)...); got.Code != code || !strings.Contains(got.Out, out) || !strings.Contains(got.Err, errs) {
+		if got := b.Run(append([]string{"operator"}, args...)...); got.Code != code || !strings.Contains(got.Out, out) ||
+			!strings.Contains(got.Err, errs) {
 			t.Errorf("%v: exit %d\n%s%s", args, got.Code, got.Out, got.Err)
 		}
 	}
 	is(exit.Done, "operator unchanged: nothing of it is in namespace dbop-system", "", "uninstall", "--yes")
 	is(exit.Done, "operator installed", "", "install", "--image", "tool:v0.2.0")
 	all := len(b.Objects)
-	mirrored := b.Run("operator", "install", "--image", "ghcr.io/dbop-dev/kubectl-dbop:v0.2.0", "--registry", "mirror.local:5000", "--dry-run=client")
+	mirrored := b.Run("operator", "install", "--image", "ghcr.io/dbop-dev/kubectl-dbop:v0.2.0", "--registry",
+		"mirror.local:5000", "--dry-run=client")
 	if !strings.Contains(mirrored.Out, "image: mirror.local:5000/dbop-dev/kubectl-dbop:v0.2.0") {
 		t.Errorf("the mirror is not used:\n%s", mirrored.Out)
 	}
 	is(exit.Usage, "", "repeat with --yes", "uninstall")
 	is(exit.Done, "shop/my-db released (dry run)\n", "", "uninstall", "--definitions", "--dry-run=client")
-	is(exit.Done, "CustomResourceDefinition/databaseclusters.dbop.dev deleted (dry run)", "", "uninstall", "--definitions", "--dry-run=client")
+	is(exit.Done, "CustomResourceDefinition/databaseclusters.dbop.dev deleted (dry run)", "", "uninstall",
+		"--definitions", "--dry-run=client")
 	if len(b.Objects) != all || len(b.Released) > 0 {
 		t.Errorf("a dry run deleted %d objects and released %v", all-len(b.Objects), b.Released)
 	}

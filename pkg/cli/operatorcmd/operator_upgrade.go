@@ -31,7 +31,8 @@ until then 'kubectl dbop status' shows what is outdated.`,
   kubectl dbop operator upgrade`,
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := command.OneOf("dry-run", i.dryRun, command.DryRunNone, command.DryRunClient, command.DryRunServer); err != nil {
+			if err := command.OneOf("dry-run", i.dryRun, command.DryRunNone, command.DryRunClient,
+				command.DryRunServer); err != nil {
 				return err
 			}
 			i.options.Image = f.HelperImage(i.options.Image, nil)
@@ -54,13 +55,15 @@ func (i *installation) upgrade(ctx context.Context) error {
 	deployment, err := i.f.Clients.Manifest(ctx, deployment)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
-		return &ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound, Message: "there is no operator in namespace " + i.options.Namespace,
-			Hint: "install one: " + command.DisplayName + " operator install; or name its namespace: --operator-namespace"}
+		return &ops.Error{Kind: ops.Failed, Check: exit.CheckNotFound,
+			Message: "there is no operator in namespace " + i.options.Namespace,
+			Hint:    "install one: " + command.DisplayName + " operator install; or name its namespace: --operator-namespace"}
 	case err != nil:
 		return err
 	}
 	before := deploy.Placed(deployment)
-	i.options.Watched, i.options.Replicas, i.options.ClusterIssuers = before.Watched, before.Replicas, before.ClusterIssuers
+	i.options.Watched, i.options.Replicas, i.options.ClusterIssuers = before.Watched, before.Replicas,
+		before.ClusterIssuers
 	if err := i.forward(before.Image); err != nil {
 		return err
 	}
@@ -101,8 +104,11 @@ func (i *installation) upgrade(ctx context.Context) error {
 func (i *installation) forward(installed string) error {
 	switch back, known := deploy.Older(i.options.Image, installed); {
 	case back:
-		return &ops.Error{Kind: ops.Refused, Check: "downgrade", Message: fmt.Sprintf("the operator in namespace %s runs %s, which is newer than %s", i.options.Namespace, installed, i.options.Image),
-			Hint: "use a plugin of that version or later; or take the operator away, and install the older one: " + command.DisplayName + " operator uninstall"}
+		return &ops.Error{Kind: ops.Refused, Check: "downgrade",
+			Message: fmt.Sprintf("the operator in namespace %s runs %s, which is newer than %s", i.options.Namespace, installed,
+				i.options.Image),
+			Hint: "use a plugin of that version or later; or take the operator away, and install the older one: " +
+				command.DisplayName + " operator uninstall"}
 	case !known:
 		i.f.Note("%s or %s does not tell its version: it is on you that this is no way back.", installed, i.options.Image)
 	}

@@ -14,7 +14,8 @@ func TestOperatorUpgrade(t *testing.T) {
 	is := func(code int, out, errs string, args ...string) {
 		t.Helper()
 		b.Applied = nil
-		if r := b.Run(append([]string{"operator"}, args...)...); r.Code != code || !strings.Contains(r.Out, out) || !strings.Contains(r.Err, errs) {
+		if r := b.Run(append([]string{"operator"}, args...)...); r.Code != code || !strings.Contains(r.Out, out) ||
+			!strings.Contains(r.Err, errs) {
 			t.Errorf("%v: exit %d\n%s%s", args, r.Code, r.Out, r.Err)
 		}
 	}
@@ -25,7 +26,8 @@ func TestOperatorUpgrade(t *testing.T) {
 		t.Errorf("unchanged, and applied %v", b.Applied)
 	}
 	is(exit.Refused, "", "newer than tool:v0.1.0", "upgrade", "--image", "tool:v0.1.0")
-	is(exit.Done, "(dry run)", "deployment/dbop-operator changes in spec.template", "upgrade", "--image", "tool:v0.3.0", "--dry-run=client")
+	is(exit.Done, "(dry run)", "deployment/dbop-operator changes in spec.template", "upgrade", "--image", "tool:v0.3.0",
+		"--dry-run=client")
 	if len(b.Applied) > 0 {
 		t.Errorf("a rehearsal applied %v", b.Applied)
 	}

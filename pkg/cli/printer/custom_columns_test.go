@@ -26,7 +26,8 @@ func TestCustomColumns(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s%s", test.args, r.Code, r.Out, r.Err)
 		}
 	}
-	for _, wrong := range []string{"custom-columns", "custom-columns=", "custom-columns=NAME", "custom-columns=NAME:{", "custom-columns=:.x"} {
+	for _, wrong := range []string{"custom-columns", "custom-columns=", "custom-columns=NAME", "custom-columns=NAME:{",
+		"custom-columns=:.x"} {
 		if r := b.Run("list", "-o", wrong); r.Code != exit.Usage || r.Out != "" {
 			t.Errorf("%s: exit %d\n%s%s", wrong, r.Code, r.Out, r.Err)
 		}

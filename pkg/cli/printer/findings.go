@@ -44,5 +44,6 @@ func severity(paint Palette, s ops.Severity) string {
 
 // Tally counts the findings in words.
 func Tally(all []ops.Finding) string {
-	return fmt.Sprintf("%d failed, %s, %d OK", ops.Count(all, ops.Fail), Plural(ops.Count(all, ops.Warn), "warning"), ops.Count(all, ops.OK))
+	return fmt.Sprintf("%d failed, %s, %d OK", ops.Count(all, ops.Fail), Plural(ops.Count(all, ops.Warn), "warning"),
+		ops.Count(all, ops.OK))
 }

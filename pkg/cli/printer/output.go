@@ -50,7 +50,7 @@ func NewTables(own ...string) *Output {
 	return o
 }
 
-// NewTable begins a table in the form that was asked for.
+// NewTable begins a table in the requested form.
 func (o *Output) NewTable(columns ...string) *Table {
 	return &Table{columns: columns, headless: o.noHeaders}
 }
@@ -58,7 +58,8 @@ func (o *Output) NewTable(columns ...string) *Table {
 func (o *Output) AddTo(cmd *cobra.Command) {
 	o.flags.JSONYamlPrintFlags.AddFlags(cmd)
 	o.flags.TemplatePrinterFlags.AddFlags(cmd)
-	cmd.Flags().StringVarP(o.flags.OutputFormat, "output", "o", "", "Output format. One of: "+strings.Join(o.allowed(), ", ")+".")
+	cmd.Flags().StringVarP(o.flags.OutputFormat, "output", "o", "",
+		"Output format. One of: "+strings.Join(o.allowed(), ", ")+".")
 	// They are for templates, and would make every help longer.
 	for _, name := range []string{"show-managed-fields", "template", "allow-missing-template-keys"} {
 		_ = cmd.Flags().MarkHidden(name)

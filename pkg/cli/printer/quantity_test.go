@@ -6,7 +6,8 @@ import (
 )
 
 func TestSize(t *testing.T) {
-	for n, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1KiB", 1536: "1.5KiB", 5 << 30: "5GiB", 1 << 62: "4096PiB"} {
+	for n, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1KiB", 1536: "1.5KiB", 5 << 30: "5GiB",
+		1 << 62: "4096PiB"} {
 		if got := Size(n); got != want {
 			t.Errorf("size(%d) is %s, want %s", n, got, want)
 		}
@@ -14,7 +15,8 @@ func TestSize(t *testing.T) {
 }
 
 func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0.0s", 1500 * time.Millisecond: "1.5s", 90 * time.Second: "90s", 10 * time.Minute: "10m"} {
+	for d, want := range map[time.Duration]string{0: "0.0s", 1500 * time.Millisecond: "1.5s", 90 * time.Second: "90s",
+		10 * time.Minute: "10m"} {
 		if got := Span(d); got != want {
 			t.Errorf("span(%s) is %s, want %s", d, got, want)
 		}

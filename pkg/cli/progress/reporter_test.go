@@ -20,7 +20,8 @@ import (
 func story(r Reporter) {
 	one := ops.Step{ID: "backup/x", Action: ops.ActionBackup, Title: "Back up my-db-1"}
 	two := ops.Step{ID: "upgrade-member/my-db-1", Action: ops.ActionUpgrade, Title: "Restart my-db-1"}
-	r.Planned(ops.Plan{Verb: "upgrade", Cluster: "my-db", Steps: []ops.Step{one, {ID: "wait/w", Action: ops.ActionWait, Title: "Wait"}, two}})
+	r.Planned(ops.Plan{Verb: "upgrade", Cluster: "my-db",
+		Steps: []ops.Step{one, {ID: "wait/w", Action: ops.ActionWait, Title: "Wait"}, two}})
 	r.Started(one)
 	r.Progress(one, 10<<20, 40<<20)
 	time.Sleep(31 * time.Second)
@@ -100,7 +101,8 @@ func replay(text string, width int) string {
 			line = strings.TrimPrefix(line[4:], "\x1b[J")
 		}
 		if line != "" {
-			rows = append(rows, strings.SplitAfter(strings.TrimSuffix(wrapped(strings.TrimSuffix(line, "\n"), width), "\n"), "\n")...)
+			rows = append(rows,
+				strings.SplitAfter(strings.TrimSuffix(wrapped(strings.TrimSuffix(line, "\n"), width), "\n"), "\n")...)
 			rows[len(rows)-1] += "\n"
 		}
 	}

@@ -75,7 +75,8 @@ func (r *ttyReporter) draw() {
 		return
 	}
 	now := time.Now()
-	head := fmt.Sprintf("%c %s %s  %s", frames[r.frame%len(frames)], r.count.label(), r.doing.Title, printer.Span(now.Sub(r.began)))
+	head := fmt.Sprintf("%c %s %s  %s", frames[r.frame%len(frames)], r.count.label(), r.doing.Title,
+		printer.Span(now.Sub(r.began)))
 	if moved := r.moved.text(now); moved != "" {
 		head += "  " + bar(r.moved) + moved
 	}
@@ -134,7 +135,7 @@ func cut(line string, width int) string {
 	}
 }
 
-// above writes a line that stays, and draws the rest anew below it.
+// above writes a line that stays, and redraws the rest below it.
 func (r *ttyReporter) above(line string) {
 	r.erase()
 	fmt.Fprintln(r.w, line)

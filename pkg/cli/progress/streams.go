@@ -17,7 +17,7 @@ type Streams struct {
 	Out, Err io.Writer
 	// InTTY, OutTTY and ErrTTY say which ends are terminals.
 	InTTY, OutTTY, ErrTTY bool
-	// Size of the terminal in columns and lines; asked anew for every redraw.
+	// Size of the terminal in columns and lines; read again for every redraw.
 	Size func() (width, height int)
 }
 

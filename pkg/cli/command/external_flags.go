@@ -11,31 +11,36 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 )
 
-// OutsideFlags say where such a database is, and with what to speak to it.
-type OutsideFlags struct {
+// ExternalFlags say where such a database is, and with what to speak to it.
+type ExternalFlags struct {
 	Name, selector, engine string
 	endpoints              []string
 	cert, ca, user         string
 }
 
-func (o *OutsideFlags) AddTo(f *Factory, cmd *cobra.Command) {
+func (o *ExternalFlags) AddTo(f *Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&o.selector, "selector", "l", "", "Label selector of the pods of a database that something else made.")
-	flags.StringSliceVar(&o.endpoints, "endpoints", nil, "Members of such a database, each as POD:PORT or as a URL that this machine reaches.")
-	flags.StringVar(&o.cert, "cert-secret", "", "Secret with tls.crt, tls.key and ca.crt to speak to it with; guessed from its pods if not set.")
+	flags.StringVarP(&o.selector, "selector", "l", "",
+		"Label selector of the pods of a database that something else made.")
+	flags.StringSliceVar(&o.endpoints, "endpoints", nil,
+		"Members of such a database, each as POD:PORT or as a URL that this machine reaches.")
+	flags.StringVar(&o.cert, "cert-secret", "",
+		"Secret with tls.crt, tls.key and ca.crt to speak to it with; guessed from its pods if not set.")
 	flags.StringVar(&o.ca, "ca-secret", "", "Secret with the authority to trust under ca.crt, if that is another one.")
-	flags.StringVar(&o.user, "user-secret", "", "Secret with username (root if missing) and password, where the database demands them.")
-	flags.StringVar(&o.engine, "engine", "", "Which database product it is; needed only if there are several to choose from.")
+	flags.StringVar(&o.user, "user-secret", "",
+		"Secret with username (root if missing) and password, where the database demands them.")
+	flags.StringVar(&o.engine, "engine", "",
+		"Which database product it is; needed only if there are several to choose from.")
 	CompleteEngines(f, cmd)
 }
 
 // Given reports whether the flags name a database.
-func (o *OutsideFlags) Given() bool {
+func (o *ExternalFlags) Given() bool {
 	return o.Name != "" || o.selector != "" || len(o.endpoints) > 0
 }
 
 // Check demands exactly one way to find the database.
-func (o *OutsideFlags) Check(name string) error {
+func (o *ExternalFlags) Check(name string) error {
 	ways := 0
 	for _, given := range []bool{o.Name != "", o.selector != "", len(o.endpoints) > 0} {
 		if given {
@@ -49,7 +54,7 @@ func (o *OutsideFlags) Check(name string) error {
 }
 
 // Open finds the database and prepares to speak to it.
-func (o *OutsideFlags) Open(ctx context.Context, f *Factory) (clients.External, error) {
+func (o *ExternalFlags) Open(ctx context.Context, f *Factory) (clients.External, error) {
 	e, err := o.product(f)
 	if err != nil {
 		return nil, err
@@ -58,12 +63,13 @@ func (o *OutsideFlags) Open(ctx context.Context, f *Factory) (clients.External, 
 	if err != nil {
 		return nil, err
 	}
-	return f.Clients.External(ctx, external.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.Name, Selector: o.selector, Endpoints: o.endpoints,
-		CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
+	return f.Clients.External(ctx,
+		external.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.Name, Selector: o.selector, Endpoints: o.endpoints,
+			CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
 }
 
 // product is the one that was named, or the only one whose members can be recognized.
-func (o *OutsideFlags) product(f *Factory) (engine.Engine, error) {
+func (o *ExternalFlags) product(f *Factory) (engine.Engine, error) {
 	if o.engine != "" {
 		return f.EngineNamed(o.engine)
 	}

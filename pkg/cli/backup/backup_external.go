@@ -10,10 +10,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// backupOutside backs up a database that something else made. There is no
+// backupExternal backs up a database that something else made. There is no
 // cluster to record it on, and no lease to hold: nothing is changed but the
 // repository. A repeat makes another backup.
-func backupOutside(ctx context.Context, f *command.Factory, c *command.Change, flags *command.OutsideFlags, repo string, verify bool) error {
+func backupExternal(ctx context.Context, f *command.Factory, c *command.Change, flags *command.ExternalFlags,
+	repo string, verify bool) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	o, err := flags.Open(ctx, f)
@@ -33,9 +34,11 @@ func backupOutside(ctx context.Context, f *command.Factory, c *command.Change, f
 	if err != nil {
 		return err
 	}
-	step := ops.Step{ID: "backup/" + id, Action: ops.ActionBackup, Title: fmt.Sprintf("Back up %s to %s", o.Title(), at), Risk: ops.RiskNone, Touches: []string{"backup/" + id}}
+	step := ops.Step{ID: "backup/" + id, Action: ops.ActionBackup, Title: fmt.Sprintf("Back up %s to %s", o.Title(), at),
+		Risk: ops.RiskNone, Touches: []string{"backup/" + id}}
 	plan := ops.Plan{Verb: "backup", Cluster: o.Title(), Steps: []ops.Step{step}}
-	in := command.Intent{Namespace: namespace, Subject: "backup/" + id, Verbed: "created", Next: command.DisplayName + " backup verify " + id + " --repository " + at.String()}
+	in := command.Intent{Namespace: namespace, Subject: "backup/" + id, Verbed: "created",
+		Next: command.DisplayName + " backup verify " + id + " --repository " + at.String()}
 	switch {
 	case c.Planning():
 		return c.PrintPlan(in, &planner.Prepared{Plan: plan})
@@ -61,7 +64,7 @@ func backupOutside(ctx context.Context, f *command.Factory, c *command.Change, f
 		return err
 	}
 	if verify {
-		if m, err = verifyOutside(ctx, c, m, r); err != nil {
+		if m, err = verifyExternal(ctx, c, m, r); err != nil {
 			return err
 		}
 		in.Verbed = "created and verified"
@@ -73,8 +76,8 @@ func backupOutside(ctx context.Context, f *command.Factory, c *command.Change, f
 	return c.Report(ctx, in, nil, nil)
 }
 
-// verifyOutside restores the backup into a throw-away member, like backup verify.
-func verifyOutside(ctx context.Context, c *command.Change, m repository.Manifest,
+// verifyExternal restores the backup into a throw-away member, like backup verify.
+func verifyExternal(ctx context.Context, c *command.Change, m repository.Manifest,
 	r repository.Repository) (repository.Manifest, error) {
 	in, err := verifyIntent(ctx, c.Factory, m, r.URL(), "")
 	if err != nil {

@@ -20,32 +20,33 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
-// How many clusters are looked at at once, how long one look may take in a
+// How many clusters are observed at once, how long one observation may take in a
 // list, and all of them together.
 const (
-	looksAtOnce    = 16
-	oneLookWithin  = 3 * time.Second
-	allLooksWithin = 10 * time.Second
+	observedAtOnce   = 16
+	observeOneWithin = 3 * time.Second
+	observeAllWithin = 10 * time.Second
 )
 
-// clusterLook is what was found out about one cluster of many.
-type clusterLook struct {
+// observation is what was found out about one cluster of many.
+type observation struct {
 	target *clients.Target
 	sheet  *statusSheet
 	// err says why it was not found out.
 	err error
 }
 
-// looks asks the members of many clusters, those that ask names.
-func looks(ctx context.Context, f *command.Factory, clusters []v1alpha1.DatabaseCluster, within time.Duration, ask func(*v1alpha1.DatabaseCluster) bool) ([]clusterLook, error) {
+// observeAll asks the members of many clusters, those that ask names.
+func observeAll(ctx context.Context, f *command.Factory, clusters []v1alpha1.DatabaseCluster, within time.Duration,
+	ask func(*v1alpha1.DatabaseCluster) bool) ([]observation, error) {
 	store, err := f.Clients.Store(kube.DryRunClient)
 	if err != nil {
 		return nil, err
 	}
 	runners := map[string]*clients.Runner{}
-	out := make([]clusterLook, len(clusters))
+	out := make([]observation, len(clusters))
 	var all errgroup.Group
-	all.SetLimit(looksAtOnce)
+	all.SetLimit(observedAtOnce)
 	for i := range clusters {
 		c := &clusters[i]
 		l := &out[i]
@@ -57,7 +58,9 @@ func looks(ctx context.Context, f *command.Factory, clusters []v1alpha1.Database
 			continue
 		}
 		if runners[c.Spec.Engine] == nil {
-			if runners[c.Spec.Engine], err = f.Clients.Runner(clients.RunnerOptions{Engine: l.target.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient}); err != nil {
+			if runners[c.Spec.Engine],
+				err = f.Clients.Runner(
+				clients.RunnerOptions{Engine: l.target.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient}); err != nil {
 				return nil, err
 			}
 		}
@@ -71,11 +74,11 @@ func looks(ctx context.Context, f *command.Factory, clusters []v1alpha1.Database
 	return out, all.Wait()
 }
 
-// ask looks once.
-func (l *clusterLook) ask(ctx context.Context, f *command.Factory, world ops.World, within time.Duration) {
+// ask observes once.
+func (l *observation) ask(ctx context.Context, f *command.Factory, world ops.World, within time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	sheet, err := lookOnce(ctx, f, l.target, world, within, operated(ctx, f, l.target))
+	sheet, err := observeStatus(ctx, f, l.target, world, within, operated(ctx, f, l.target))
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -88,7 +91,7 @@ func (l *clusterLook) ask(ctx context.Context, f *command.Factory, world ops.Wor
 
 // state is how the cluster is in one word. Of one whose members nobody asked,
 // because none runs, the record tells.
-func (l *clusterLook) state() string {
+func (l *observation) state() string {
 	c := l.target.Cluster
 	switch {
 	case c.Spec.Stopped:
@@ -106,8 +109,8 @@ func (l *clusterLook) state() string {
 func title(level health.Level) string { return strings.ToUpper(string(level[:1])) + string(level[1:]) }
 
 // printProblems writes what is wrong with those that are not healthy.
-func printProblems(w io.Writer, paint printer.Palette, looks []clusterLook, all bool) {
-	for _, l := range looks {
+func printProblems(w io.Writer, paint printer.Palette, found []observation, all bool) {
+	for _, l := range found {
 		name := l.target.Subject()
 		if all {
 			name += " in namespace " + l.target.Namespace
@@ -124,15 +127,15 @@ func printProblems(w io.Writer, paint printer.Palette, looks []clusterLook, all 
 	}
 }
 
-// worst is what the exit code of many looks says: the worst of the clusters, and
+// worst is what the exit code of many observations says: the worst of the clusters, and
 // where all that were seen are healthy, that some were not.
-func worst(looks []clusterLook) error {
+func worst(found []observation) error {
 	level := health.Healthy
 	var unseen []error
-	for _, l := range looks {
+	for _, l := range found {
 		switch {
 		case l.err != nil:
-			unseen = append(unseen, fmt.Errorf("look at cluster %s: %w", l.target.Cluster.Name, l.err))
+			unseen = append(unseen, fmt.Errorf("observe cluster %s: %w", l.target.Cluster.Name, l.err))
 		case l.sheet.Verdict.Level == health.Down, level == health.Healthy:
 			level = l.sheet.Verdict.Level
 		}

@@ -20,5 +20,6 @@ func Waived(checks map[string]bool) []string {
 
 func AddRepositoryFlag(cmd *cobra.Command, repo *string, what string) {
 	cmd.Flags().StringVar(repo, "repository", "",
-		"Where "+what+" is kept: dir:/path or pvc:claim[/path] (default: the cluster's, else environment "+EnvRepository+", else a directory of yours).")
+		"Where "+what+" is kept: dir:/path or pvc:claim[/path] (default: the cluster's, else environment "+EnvRepository+
+			", else a directory of yours).")
 }

@@ -18,15 +18,17 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
-// throughDoorway runs the client program of this machine.
-func throughDoorway(ctx context.Context, f *command.Factory, t *clients.Target, program engine.ClientProgram,
+// throughProxy runs the client program of this machine.
+func throughProxy(ctx context.Context, f *command.Factory, t *clients.Target, program engine.ClientProgram,
 	member string, args []string) (err error) {
 	name := program.OnMachine(nil, engine.Doorway{}).Args[0]
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return &ops.Error{Kind: ops.Failed, Check: "client-program", Err: err,
-			Message: fmt.Sprintf("clients of %s must log in, for which %s has to run on this machine, and it is not in PATH", t.Cluster.Name, name),
-			Hint:    fmt.Sprintf("install %s; or see how to do it by hand: %s connect %s --no-exec", name, command.DisplayName, t.Cluster.Name)}
+			Message: fmt.Sprintf("clients of %s must log in, for which %s has to run on this machine, and it is not in PATH",
+				t.Cluster.Name, name),
+			Hint: fmt.Sprintf("install %s; or see how to do it by hand: %s connect %s --no-exec", name, command.DisplayName,
+				t.Cluster.Name)}
 	}
 	door, err := f.Clients.LocalProxy(ctx, t, member)
 	if err != nil {
@@ -34,7 +36,7 @@ func throughDoorway(ctx context.Context, f *command.Factory, t *clients.Target, 
 	}
 	defer func() { err = errors.Join(err, door.Close()) }()
 	run := program.OnMachine(args, door.At())
-	cmd := exec.CommandContext(ctx, path, run.Args[1:]...) // #nosec G204 -- what the person asked for
+	cmd := exec.CommandContext(ctx, path, run.Args[1:]...) // #nosec G204 -- what the person typed
 	cmd.Env = changed(os.Environ(), run.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.Streams.In, f.Streams.Out, f.Streams.Err
 	if err := cmd.Start(); err != nil {
@@ -73,8 +75,9 @@ func programCode(f *command.Factory, err error, door clients.LocalProxy) error {
 	return exit.ErrInterrupted
 }
 
-// printDoorway says how to do the same with kubectl, which keeps secrets out of it.
-func printDoorway(f *command.Factory, t *clients.Target, program engine.ClientProgram, pod string, args []string) error {
+// printProxy says how to do the same with kubectl, which keeps secrets out of it.
+func printProxy(f *command.Factory, t *clients.Target, program engine.ClientProgram, pod string,
+	args []string) error {
 	at, err := executor.DoorwayByHand(t.Engine, t.Cluster)
 	if err != nil {
 		return err
@@ -82,7 +85,8 @@ func printDoorway(f *command.Factory, t *clients.Target, program engine.ClientPr
 	run := program.OnMachine(args, at)
 	line := append(changed(nil, run.Env), command.Words(run.Args))
 	_, port, _ := strings.Cut(at.Address, ":")
-	fmt.Fprintf(f.Streams.Out, "kubectl port-forward -n %s pod/%s %s\n%s\n", t.Namespace, pod, port, strings.Join(line, " "))
+	fmt.Fprintf(f.Streams.Out, "kubectl port-forward -n %s pod/%s %s\n%s\n", t.Namespace, pod, port,
+		strings.Join(line, " "))
 	if t.Cluster.Spec.TLS.Disabled {
 		f.Note("the password is in secret %s", v1alpha1.PasswordSecret(t.Cluster.Name, v1alpha1.AdminUser))
 	} else {
