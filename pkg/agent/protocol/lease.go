@@ -17,6 +17,8 @@ type lease struct {
 	// promoted is the last generation that the server was promoted in, since promotedAt.
 	promoted   Generation
 	promotedAt Instant
+	// reaped is the last generation in which a stop was done: no process of the server is left.
+	reaped Generation
 	// armed says that the guard has a deadline.
 	armed bool
 }

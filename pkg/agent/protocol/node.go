@@ -4,160 +4,6 @@ import (
 	"time"
 )
 
-// Role is what the server of a member runs as.
-type Role string
-
-const (
-	// Stopped has no process.
-	Stopped Role = ""
-	// Replica accepts no writes.
-	Replica Role = "replica"
-	// Primary accepts writes.
-	Primary Role = "primary"
-)
-
-// Server is what the agent knows of the server beside it, and of the data directory.
-type Server struct {
-	// System and Volume identify a data directory that is whole. Both are empty where there is none.
-	System, Volume string
-	Role           Role
-	// Generation is that of the promotion, or of the primary that the replica follows. Upstream is that primary.
-	Generation Generation
-	Upstream   MemberID
-	// Floor is the lowest generation whose primary the member may follow. It is on disk.
-	Floor Generation
-	// Position is what is on disk: received or replayed, whichever is more.
-	Position Position
-	// Flushed is when the last flush that the server confirmed was asked for. Only a primary has one.
-	Flushed Instant
-	// Set is the version of the synchronous set that is loaded, and SetAt the offset of the log after that.
-	Set, SetAt uint64
-	// Standbys are those that stream from this primary.
-	Standbys []Streaming
-	// Unfit says why the data directory can't follow the primary; it is made anew on request only.
-	Unfit string
-}
-
-// Streaming is a standby as its primary sees it.
-type Streaming struct {
-	Standby
-	// Flushed is the offset that it confirmed.
-	Flushed uint64
-}
-
-// JobKind says what a job does to the server.
-type JobKind string
-
-const (
-	// Initialise makes a database aside and renames it.
-	Initialise JobKind = "initialise"
-	// Clone copies the data of the primary into an empty directory.
-	Clone JobKind = "clone"
-	// Follow runs the server as a replica of the primary of a generation, and rewinds it before if needed.
-	Follow JobKind = "follow"
-	// Cut writes the floor to disk, and then ends whatever the server streams from. A primary is stopped.
-	Cut JobKind = "cut"
-	// Promote loads the set and then makes the server a primary on the timeline. It reads the deadline before each act.
-	Promote JobKind = "promote"
-	// Load makes the server wait for another set.
-	Load JobKind = "load"
-	// Checkpoint shortens the stop that follows.
-	Checkpoint JobKind = "checkpoint"
-	// StopFast stops the server in order, so that standbys receive all of its log.
-	StopFast JobKind = "stopFast"
-	// StopNow kills every process of the server.
-	StopNow JobKind = "stopNow"
-)
-
-// Job is one task for whoever runs the server. There is one at a time: who starts a job ends the one before it.
-type Job struct {
-	Kind       JobKind
-	Generation Generation
-	// Member is the primary to follow or to clone.
-	Member MemberID
-	// Timeline is the one to promote to.
-	Timeline uint64
-	Set      SyncSet
-}
-
-// Event is something that happened.
-type Event interface{ event() }
-
-type (
-	// Tick is the passing of time. It comes at least every 200 ms.
-	Tick struct{}
-	// Applied is an entry that the group agreed on. They come in order.
-	Applied struct {
-		Index uint64
-		Entry Entry
-	}
-	// Restored is a snapshot of the group's document.
-	Restored struct{ Document Document }
-	// Halted says that an entry can't be applied: nothing after it is.
-	Halted struct{ Why string }
-	// Led says whether this agent leads the group.
-	Led struct{ Leading bool }
-	// Contact names the members that the leader of the group heard of just now.
-	Contact struct{ Present []MemberID }
-	// Observed is the present state of the server.
-	Observed struct{ Server Server }
-	// Done ends a job, well or not. The state of the server comes before it.
-	Done struct{ Job Job }
-	// Received is the position that another member says it holds.
-	Received struct {
-		Member   MemberID
-		Position Position
-	}
-	// Switchover is a request for another primary.
-	Switchover struct{ Intent Intent }
-)
-
-func (Tick) event()       {}
-func (Applied) event()    {}
-func (Restored) event()   {}
-func (Halted) event()     {}
-func (Led) event()        {}
-func (Contact) event()    {}
-func (Observed) event()   {}
-func (Done) event()       {}
-func (Received) event()   {}
-func (Switchover) event() {}
-
-// Effect is something that the agent shall do, in the order given.
-type Effect interface{ effect() }
-
-type (
-	// Propose asks the leader of the group for an agreement. It may be lost, and come twice.
-	Propose struct{ Entry Entry }
-	// SetDeadline tells the guard when to kill the server. It is done before the effects that follow. Unlimited is
-	// for a sole voter.
-	SetDeadline struct {
-		At        Instant
-		Unlimited bool
-	}
-	// Disarm takes the deadline from the guard.
-	Disarm struct{}
-	// Do starts a job.
-	Do struct{ Job Job }
-	// GiveVote and TakeVote change the group's configuration, if it is still the one of the document.
-	GiveVote struct{ Member MemberID }
-	// TakeVote makes a voter a member without a vote.
-	TakeVote struct{ Member MemberID }
-	// StepDown has another agent lead the group.
-	StepDown struct{}
-	// Refuse answers a request that can't be done.
-	Refuse struct{ Why string }
-)
-
-func (Propose) effect()     {}
-func (SetDeadline) effect() {}
-func (Do) effect()          {}
-func (GiveVote) effect()    {}
-func (TakeVote) effect()    {}
-func (StepDown) effect()    {}
-func (Disarm) effect()      {}
-func (Refuse) effect()      {}
-
 // Node is the part of one agent in the protocol.
 type Node struct {
 	id      MemberID
@@ -231,9 +77,14 @@ func (n *Node) Blocked() string {
 	return n.blocked
 }
 
-// Serves says whether this member may accept writes at a time.
+// Serves says whether this member accepts writes, and may do so at a time.
 func (n *Node) Serves(now Instant) bool {
-	return n.primary() && n.server.Role == Primary && n.server.Generation == n.doc.Generation && n.lease.valid(n.doc.Generation, now)
+	return n.primary() && n.server.Role == Primary && n.server.Generation == n.doc.Generation && n.Leased(n.doc.Generation, now)
+}
+
+// Leased says whether this member may accept writes in a generation at a time, as far as its lease goes.
+func (n *Node) Leased(g Generation, now Instant) bool {
+	return n.doc.Generation == g && n.lease.valid(g, now)
 }
 
 // Step takes one event and returns what to do.
@@ -264,6 +115,9 @@ func (n *Node) Step(now Instant, e Event) []Effect {
 	case Done:
 		if n.job.Kind == e.Job.Kind && n.job.Generation == e.Job.Generation {
 			n.job = Job{}
+			if stop := e.Job.Kind == StopNow || e.Job.Kind == StopFast; stop && n.server.Role == Stopped {
+				n.lease.reaped = e.Job.Generation
+			}
 		}
 	case Received:
 		n.received[e.Member] = e.Position

@@ -126,8 +126,11 @@ func TestRestartedPrimaryReleases(t *testing.T) {
 	t.Parallel()
 	d := serving(t, Async)
 	n := start(d, "m1", 2, 0)
-	clear(n.proposed)
 	effects := n.Step(second, Tick{})
+	if _, early := proposed[*Release](effects); early || n.job.Kind != StopNow {
+		t.Errorf("it releases before it stopped what may be left of its server: %+v", effects)
+	}
+	effects = n.Step(second, Done{Job: n.job})
 	if r, ok := proposed[*Release](effects); !ok || r.Process != 2 {
 		t.Errorf("no release of the lease of the start before: %+v", effects)
 	}

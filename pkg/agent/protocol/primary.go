@@ -30,16 +30,16 @@ func (n *Node) serve() {
 	}
 }
 
-// giveUp releases the lease once every process of the server has ended. This start of the agent then never renews it, so
-// that a release that is agreed late ends nothing that still serves.
+// giveUp releases the lease once a stop has reaped every process of the server: that the first one is gone proves nothing.
+// This start of the agent then never renews the lease, so that a release that is agreed late ends nothing that serves.
 func (n *Node) giveUp() {
 	d := &n.doc
-	if n.server.Role == Primary {
+	if n.lease.reaped != d.Generation || n.server.Role == Primary {
 		n.do(Job{Kind: StopNow})
 		return
 	}
 	if n.job.Kind != "" {
-		return // a promotion or a stop may be at work
+		return // a promotion may be at work
 	}
 	if d.Intent != nil && n.lease.promoted == d.Generation && n.received[d.Intent.Target].Compare(n.server.Position) < 0 &&
 		n.now.Sub(n.stoppedAt) < d.Settings.Timing.Lease/2 {

@@ -223,15 +223,45 @@ func (m *member) commitAgreed() {
 	}
 }
 
+// applyAgreed applies some entries, and the rest a little later: an agent that starts again acts on old ones meanwhile.
 func (m *member) applyAgreed() {
-	for life := m.life; m.applied < m.commit && m.life == life; {
+	life, last := m.life, m.applied+8
+	for m.applied < min(m.commit, last) && m.life == life {
 		m.applied++
 		if e := m.disk.log[m.applied-1].entry; e != nil {
 			m.world.apply(m, m.applied, e)
 			m.step(protocol.Applied{Index: uint64(m.applied), Entry: e})
 			m.note(e)
 		}
+		if m.applied%64 == 0 {
+			m.keepSnapshot()
+		}
 	}
+	if m.applied < m.commit && m.life == life && !m.applying {
+		m.applying = true
+		m.world.after(m.world.between(time.Millisecond, 100*time.Millisecond), func() {
+			m.when(life, func() {
+				m.applying = false
+				m.applyAgreed()
+			})
+		})
+	}
+}
+
+// keepSnapshot writes the document to disk.
+func (m *member) keepSnapshot() {
+	if m.agent == nil {
+		return
+	}
+	var d protocol.Document
+	raw, err := m.agent.Document().MarshalSnapshot()
+	if err == nil {
+		err = d.UnmarshalSnapshot(raw)
+	}
+	if err != nil {
+		m.world.fail("keep a snapshot: %v", err)
+	}
+	m.disk.document, m.disk.snapshot = d, m.applied
 }
 
 // group is what the Raft part of an agent does every now and then.

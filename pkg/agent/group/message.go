@@ -1,0 +1,99 @@
+package group
+
+import (
+	"encoding/json"
+	"net"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// message is one word from an agent to another: an entry for the leader, or its state.
+type message struct {
+	Entry json.RawMessage `json:"entry,omitempty"`
+	State *state          `json:"state,omitempty"`
+}
+
+// state is what an agent tells all others every second.
+type state struct {
+	Log      position          `json:"log"`
+	Position protocol.Position `json:"position"`
+}
+
+// mailTimeout bounds a message.
+const mailTimeout = time.Second
+
+// mailbox keeps one connection to another member for messages. What can't be sent is dropped: the protocol repeats itself.
+type mailbox struct {
+	network *network
+	to      protocol.MemberID
+	queue   chan message
+}
+
+func (b *mailbox) send(m message) {
+	select {
+	case b.queue <- m:
+	default:
+	}
+}
+
+func (b *mailbox) run() {
+	var c net.Conn
+	for {
+		var m message
+		select {
+		case <-b.network.done:
+			if c != nil {
+				_ = c.Close()
+			}
+			return
+		case m = <-b.queue:
+		}
+		if c == nil {
+			var err error
+			if c, err = b.network.dial(b.to, forMessages, mailTimeout); err != nil {
+				c = nil
+				continue
+			}
+		}
+		_ = c.SetWriteDeadline(time.Now().Add(mailTimeout))
+		if err := json.NewEncoder(c).Encode(m); err != nil {
+			_ = c.Close()
+			c = nil
+		}
+	}
+}
+
+func (g *Group) mailbox(to protocol.MemberID) *mailbox {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	b := g.mailboxes[to]
+	if b == nil {
+		b = &mailbox{network: g.network, to: to, queue: make(chan message, 64)}
+		g.mailboxes[to] = b
+		g.running.Go(b.run)
+	}
+	return b
+}
+
+// hear takes the messages of one connection.
+func (g *Group) hear(from hello, c net.Conn) {
+	defer c.Close() //nolint:errcheck // nothing is written to it
+	for d := json.NewDecoder(c); ; {
+		var m message
+		if err := d.Decode(&m); err != nil {
+			return
+		}
+		if m.Entry != nil {
+			g.raft.Apply(m.Entry, mailTimeout) // whoever asked sees the outcome in the log
+		}
+		if m.State != nil {
+			from.Log = m.State.Log
+			if err := g.network.peers.remember(from, ""); err != nil {
+				g.config.Report("remember what member " + string(from.ID) + " holds: " + err.Error())
+			}
+			g.heard(from.ID)
+			g.config.Deliver(protocol.Received{Member: from.ID, Position: m.State.Position})
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package group
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// hello is what each side of a connection proves before the first message, beside its certificate.
+type hello struct {
+	Version int               `json:"version"`
+	Token   string            `json:"token"`
+	ID      protocol.MemberID `json:"id"`
+	Start   start             `json:"start"`
+	Log     position          `json:"log"`
+	// Purpose is what the connection is for.
+	Purpose purpose `json:"purpose"`
+	// Refused is why the other side is refused.
+	Refused string `json:"refused,omitempty"`
+}
+
+type purpose string
+
+const (
+	forRaft     purpose = "raft"
+	forMessages purpose = "messages"
+)
+
+const helloVersion = 1
+
+// rememberInterval is how often what peers hold is written to disk. A rollback that is younger is noticed only by
+// members that did not restart meanwhile.
+const rememberInterval = 10 * time.Second
+
+// peer is what this member remembers of another.
+type peer struct {
+	Start start `json:"start"`
+	// Log is the most that it said to hold.
+	Log position `json:"log"`
+	// Address is where it proved itself last.
+	Address string `json:"address,omitempty"`
+}
+
+// peers remembers the members that proved themselves, across restarts.
+type peers struct {
+	token string
+	path  string
+
+	mu    sync.Mutex
+	known map[protocol.MemberID]peer
+	saved time.Time
+}
+
+func openPeers(token, path string) (*peers, error) {
+	p := &peers{token: token, path: path, known: map[protocol.MemberID]peer{}}
+	raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &p.known)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of the other members in %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// check returns why a member is refused, or nil: it may belong to another incarnation, or its volume was emptied or
+// rolled back, so that it has forgotten what it agreed to.
+func (p *peers) check(h hello) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, met := p.known[h.ID]
+	switch {
+	case h.Version != helloVersion:
+		return fmt.Errorf("it speaks version %d of the protocol between agents, this one version %d", h.Version, helloVersion)
+	case h.Token != p.token:
+		return errors.New("it belongs to another incarnation of the cluster")
+	case !met || h.Start == known.Start:
+		return nil
+	case h.Start.Number <= known.Start.Number:
+		return fmt.Errorf("its start number is %d, but it started with %d before: its volume was emptied or rolled back",
+			h.Start.Number, known.Start.Number)
+	case h.Log.before(known.Log):
+		return fmt.Errorf("its log ends at %d (term %d), but it held %d (term %d) before: its volume was rolled back",
+			h.Log.Index, h.Log.Term, known.Log.Index, known.Log.Term)
+	}
+	return nil
+}
+
+// remember keeps what a member proved. A new start is on disk before the first message.
+func (p *peers) remember(h hello, address string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.known[h.ID]
+	started := known.Start != h.Start
+	if known.Log.before(h.Log) {
+		known.Log = h.Log
+	}
+	if address != "" {
+		known.Address = address
+	}
+	known.Start = h.Start
+	p.known[h.ID] = known
+	if !started && time.Since(p.saved) < rememberInterval {
+		return nil
+	}
+	p.saved = time.Now()
+	return writeDurably(p.path, p.known)
+}
+
+// address is where a member proved itself last, or "".
+func (p *peers) address(id protocol.MemberID) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[id].Address
+}

@@ -1,0 +1,244 @@
+//go:build linux
+
+// Package guard is the first process of a member's container. It runs the agent, and it kills every other process of the
+// container when the deadline of the primary is over, whatever the agent does. A dead first process of a database is not a
+// stopped database: its sessions go on. So the guard is also the parent of all that lose theirs.
+package guard
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+const (
+	// look is how often the guard reads the clock.
+	look = 20 * time.Millisecond
+	// restartPause is how long the guard waits before it starts the agent again.
+	restartPause = 200 * time.Millisecond
+	// stopTime is how long the agent may take to stop its server after a signal.
+	stopTime = 25 * time.Second
+)
+
+// Now reads CLOCK_BOOTTIME: it goes on while the machine sleeps, and nobody can set it.
+func Now() protocol.Instant {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		panic(fmt.Sprintf("read CLOCK_BOOTTIME: %v", err)) // no deadline can be kept without it
+	}
+	return protocol.Instant(t.Nano())
+}
+
+// Guard runs an agent.
+type Guard struct {
+	// Command is the agent and its arguments. It gets the guard's end as file descriptor 3: see Dial.
+	Command []string
+	Log     io.Writer
+
+	mu       sync.Mutex
+	armed    bool
+	deadline protocol.Instant
+}
+
+// Run runs the agent, and again when it ends, until the context is done; then the agent gets SIGTERM and time to stop its
+// server. When Run returns, no process below the guard is left.
+func (g *Guard) Run(ctx context.Context) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the parent of processes that lose theirs: %w", err)
+	}
+	for ctx.Err() == nil {
+		if err := g.once(ctx); err != nil {
+			fmt.Fprintln(g.Log, "guard:", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(restartPause):
+		}
+	}
+	return nil
+}
+
+// once runs the agent to its end, and leaves no process.
+func (g *Guard) once(ctx context.Context) error {
+	g.set(protocol.SetDeadline{Unlimited: true})
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("connect to the agent: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "agent"), os.NewFile(uintptr(pair[1]), "guard") //nolint:gosec // descriptors
+	defer ours.Close()                                                                           //nolint:errcheck // nothing is written any more
+	agent := exec.Command(g.Command[0], g.Command[1:]...)                                        //nolint:gosec // that is what it is for
+	agent.Stdout, agent.Stderr, agent.ExtraFiles = g.Log, g.Log, []*os.File{theirs}
+	if err := errors.Join(agent.Start(), theirs.Close()); err != nil {
+		g.killAll()
+		return fmt.Errorf("start the agent: %w", err)
+	}
+	go g.listen(ours)
+	ended := make(chan struct{})
+	defer func() {
+		g.killAll()
+		<-ended // nobody else waits for the processes of the next agent
+	}()
+	go func() {
+		defer close(ended)
+		reap(agent.Process.Pid)
+	}()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	stopping := ctx.Done()
+	var late <-chan time.Time
+	for {
+		select {
+		case <-ended:
+			return errors.New("the agent ended: every other process is killed, and it starts again")
+		case <-stopping:
+			stopping, late = nil, time.After(stopTime)
+			_ = agent.Process.Signal(syscall.SIGTERM)
+		case <-late:
+			return errors.New("the agent did not stop in time: every process is killed")
+		case <-tick.C:
+			if g.over(Now()) {
+				return errors.New("the lease is over: every process is killed, and the agent starts again")
+			}
+		}
+	}
+}
+
+// listen takes deadlines. Each is answered once it is in force.
+func (g *Guard) listen(agent io.ReadWriter) {
+	for s := bufio.NewScanner(agent); s.Scan(); {
+		word, number, _ := strings.Cut(s.Text(), " ")
+		at, err := strconv.ParseInt(number, 10, 64)
+		switch {
+		case word == "disarm":
+			g.set(protocol.SetDeadline{Unlimited: true})
+		case word == "deadline" && err == nil:
+			g.set(protocol.SetDeadline{At: protocol.Instant(at)})
+		default:
+			fmt.Fprintf(g.Log, "guard: the agent says %q, which means nothing\n", s.Text())
+			continue
+		}
+		if _, err := io.WriteString(agent, "ok\n"); err != nil {
+			return
+		}
+	}
+}
+
+func (g *Guard) set(d protocol.SetDeadline) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.armed, g.deadline = !d.Unlimited, d.At
+}
+
+func (g *Guard) over(now protocol.Instant) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.armed && now >= g.deadline
+}
+
+// killAll kills every process below this one until none is left, and reaps it.
+func (g *Guard) killAll() {
+	for {
+		for _, pid := range descendants(os.Getpid()) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if errors.Is(err, syscall.ECHILD) {
+				return
+			}
+			if err == nil && pid == 0 {
+				break // killed, and not dead yet
+			}
+		}
+		time.Sleep(look / 4)
+	}
+}
+
+// reap collects every child that ends until the one with a number did.
+func reap(until int) {
+	for {
+		pid, err := syscall.Wait4(-1, nil, 0, nil)
+		if pid == until || errors.Is(err, syscall.ECHILD) {
+			return
+		}
+	}
+}
+
+// descendants returns the processes below one.
+func descendants(of int) []int {
+	children := map[int][]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		raw, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		// The name of the program, in brackets, may hold anything.
+		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+		if len(fields) > 1 {
+			if parent, err := strconv.Atoi(fields[1]); err == nil {
+				children[parent] = append(children[parent], pid)
+			}
+		}
+	}
+	var all []int
+	for next := children[of]; len(next) > 0; {
+		pid := next[0]
+		next = append(next[1:], children[pid]...)
+		all = append(all, pid)
+	}
+	return all
+}
+
+// Client is the agent's side.
+type Client struct {
+	mu    sync.Mutex
+	guard io.ReadWriter
+	lines *bufio.Reader
+}
+
+// Dial returns the connection to the guard that started this process.
+func Dial() *Client { return newClient(os.NewFile(3, "guard")) }
+
+func newClient(guard io.ReadWriter) *Client {
+	return &Client{guard: guard, lines: bufio.NewReader(guard)}
+}
+
+// Set returns once the guard keeps the deadline.
+func (c *Client) Set(d protocol.SetDeadline) error {
+	word := "deadline " + strconv.FormatInt(int64(d.At), 10)
+	if d.Unlimited {
+		word = "disarm"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := io.WriteString(c.guard, word+"\n")
+	if err == nil {
+		_, err = c.lines.ReadString('\n')
+	}
+	if err != nil {
+		return fmt.Errorf("tell the guard the deadline: %w", err)
+	}
+	return nil
+}

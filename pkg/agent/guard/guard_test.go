@@ -1,0 +1,151 @@
+//go:build linux
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// TestMain lets the test binary be a guard, and an agent below it: a guard needs processes of its own.
+func TestMain(m *testing.M) {
+	switch os.Getenv("DBOP_GUARD_TEST") {
+	case "guard":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		_ = os.Setenv("DBOP_GUARD_TEST", "agent")
+		g := &Guard{Command: []string{os.Args[0]}, Log: os.Stderr}
+		if err := g.Run(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "agent":
+		agent()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// agent starts a server with two processes, of which the first ends, as a postmaster that was killed. It has a deadline
+// half a second from now, unless it is started again.
+func agent() {
+	directory := os.Getenv("DBOP_GUARD_DIRECTORY")
+	backend := exec.Command("sh", "-c", `(setsid sleep 1000 & echo $! > "$DBOP_GUARD_DIRECTORY/backend.$$"); exit 0`)
+	starts, _ := filepath.Glob(filepath.Join(directory, "backend.*"))
+	if len(starts) > 0 {
+		_ = os.WriteFile(filepath.Join(directory, "again"), nil, 0o600)
+		time.Sleep(time.Hour)
+	}
+	if err := backend.Run(); err != nil {
+		panic(err)
+	}
+	c := Dial()
+	at := Now().Add(500 * time.Millisecond)
+	switch os.Getenv("DBOP_GUARD_CASE") {
+	case "deadline", "frozen":
+		if err := c.Set(protocol.SetDeadline{At: at}); err != nil {
+			panic(err)
+		}
+	case "disarmed":
+		if err := errors.Join(c.Set(protocol.SetDeadline{At: at}), c.Set(protocol.SetDeadline{Unlimited: true})); err != nil {
+			panic(err)
+		}
+	case "ends":
+		return
+	}
+	_ = os.WriteFile(filepath.Join(directory, "ready"), []byte(strconv.FormatInt(int64(at), 10)), 0o600)
+	if os.Getenv("DBOP_GUARD_CASE") == "frozen" {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	}
+	time.Sleep(time.Hour)
+}
+
+func exists(directory, pattern string) string {
+	found, _ := filepath.Glob(filepath.Join(directory, pattern))
+	if len(found) == 0 {
+		return ""
+	}
+	raw, _ := os.ReadFile(found[0])
+	return strings.TrimSpace(string(raw)) + " "
+}
+
+func wait(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for began := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		kills bool
+	}{{"deadline", true}, {"frozen", true}, {"ends", true}, {"disarmed", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			guard := exec.Command(os.Args[0])
+			guard.Env = append(os.Environ(), "DBOP_GUARD_TEST=guard", "DBOP_GUARD_CASE="+c.name, "DBOP_GUARD_DIRECTORY="+directory)
+			guard.Stderr = t.Output()
+			if err := guard.Start(); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, "the server", func() bool { return exists(directory, "backend.*") > " " })
+			pid, err := strconv.Atoi(strings.TrimSpace(exists(directory, "backend.*")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.kills {
+				wait(t, "the agent starts again", func() bool { return exists(directory, "again") != "" })
+				if alive(pid) {
+					t.Error("a process of the server outlives the lease")
+				}
+			} else {
+				wait(t, "the agent", func() bool { return exists(directory, "ready") > " " })
+				time.Sleep(700 * time.Millisecond)
+				if !alive(pid) || exists(directory, "again") != "" {
+					t.Error("the guard kills what has no deadline")
+				}
+			}
+			if err := errors.Join(guard.Process.Signal(syscall.SIGTERM), guard.Wait()); err != nil {
+				t.Errorf("stop the guard: %v", err)
+			}
+			if alive(pid) {
+				t.Error("a process is left after the guard")
+			}
+		})
+	}
+}
+
+func TestDescendants(t *testing.T) {
+	t.Parallel()
+	child := exec.Command("sleep", "100")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(child.Process.Kill(), child.Wait()) }()
+	found := false
+	for _, pid := range descendants(os.Getpid()) {
+		found = found || pid == child.Process.Pid
+	}
+	if !found {
+		t.Error("a child is not found")
+	}
+}

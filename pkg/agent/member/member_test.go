@@ -1,0 +1,311 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// cluster is three members with servers that replicate at once, and a log that all of them agree on at once.
+type cluster struct {
+	t       *testing.T
+	origin  time.Time
+	members map[protocol.MemberID]*place
+
+	mu  sync.Mutex
+	log []protocol.Entry
+	// acks are the writes that a client was told of, with their generation.
+	acks []row
+}
+
+type row struct {
+	number     int
+	generation protocol.Generation
+}
+
+// place is a member: its server is the driver, and lives on when the agent dies.
+type place struct {
+	cluster *cluster
+	id      protocol.MemberID
+	start   uint64
+	member  *Member
+	stop    context.CancelFunc
+	ended   chan struct{}
+
+	server   protocol.Server
+	rows     []row
+	timeline uint64
+	deadline protocol.SetDeadline
+}
+
+func (c *cluster) now() protocol.Instant { return protocol.Instant(time.Since(c.origin)) }
+
+// Observe tells the state of the server.
+func (p *place) Observe(context.Context) protocol.Server {
+	p.cluster.mu.Lock()
+	defer p.cluster.mu.Unlock()
+	s := p.server
+	s.Position = protocol.Position{Timeline: p.timeline, Offset: uint64(len(p.rows))}
+	if s.Role == protocol.Primary {
+		s.Flushed = p.cluster.now()
+		for _, id := range []protocol.MemberID{"m1", "m2", "m3"} {
+			if r := p.cluster.members[id]; r.server.Upstream == p.id && r.server.Generation == s.Generation {
+				s.Standbys = append(s.Standbys, protocol.Streaming{
+					Standby: protocol.Standby{Member: id, Volume: r.server.Volume}, Flushed: uint64(len(r.rows)),
+				})
+			}
+		}
+	}
+	return s
+}
+
+// Do performs a job; each takes a while.
+func (p *place) Do(ctx context.Context, job protocol.Job, valid func() bool) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(50 * time.Millisecond):
+	}
+	may := valid()
+	p.cluster.mu.Lock()
+	defer p.cluster.mu.Unlock()
+	s := &p.server
+	switch job.Kind {
+	case protocol.Initialise:
+		s.System, s.Volume = "system", "volume of "+string(p.id)
+	case protocol.Clone, protocol.Follow:
+		up := p.cluster.members[job.Member]
+		if up.server.Role != protocol.Primary || up.server.Generation != job.Generation || job.Generation < s.Floor {
+			return fmt.Errorf("%s is no primary of generation %d", job.Member, job.Generation)
+		}
+		s.System, s.Volume = up.server.System, "volume of "+string(p.id)
+		p.rows, p.timeline = slices.Clone(up.rows), up.timeline
+		if job.Kind == protocol.Follow {
+			s.Role, s.Upstream, s.Generation = protocol.Replica, job.Member, job.Generation
+		}
+	case protocol.Cut:
+		s.Floor = max(s.Floor, job.Generation)
+		s.Upstream, s.Generation, s.Role = "", 0, protocol.Stopped
+	case protocol.Promote:
+		if !may {
+			return errors.New("the lease is over")
+		}
+		s.Role, s.Generation, s.Upstream, p.timeline, s.Set = protocol.Primary, job.Generation, "", job.Timeline, job.Set.Version
+	case protocol.Load:
+		s.Set, s.SetAt = job.Set.Version, uint64(len(p.rows))
+	case protocol.StopFast, protocol.StopNow:
+		s.Role, s.Generation, s.Upstream = protocol.Stopped, 0, ""
+	}
+	return nil
+}
+
+// Set keeps the deadline, as a guard does.
+func (p *place) Set(d protocol.SetDeadline) error {
+	p.cluster.mu.Lock()
+	defer p.cluster.mu.Unlock()
+	p.deadline = d
+	return nil
+}
+
+// Propose agrees at once.
+func (p *place) Propose(e protocol.Entry) {
+	p.cluster.mu.Lock()
+	defer p.cluster.mu.Unlock()
+	p.cluster.log = append(p.cluster.log, e)
+	for _, o := range p.cluster.members {
+		if o.member != nil {
+			o.member.Deliver(protocol.Applied{Index: uint64(len(p.cluster.log)), Entry: e})
+		}
+	}
+}
+
+func (p *place) GiveVote(protocol.MemberID) {}
+func (p *place) TakeVote(protocol.MemberID) {}
+func (p *place) StepDown()                  {}
+
+// Tell tells the others the position.
+func (p *place) Tell(at protocol.Position) {
+	p.cluster.mu.Lock()
+	defer p.cluster.mu.Unlock()
+	for _, o := range p.cluster.members {
+		if o != p && o.member != nil {
+			o.member.Deliver(protocol.Received{Member: p.id, Position: at})
+			o.member.Deliver(protocol.Contact{Present: []protocol.MemberID{p.id}})
+		}
+	}
+}
+
+// boot starts an agent, with the whole log to apply.
+func (p *place) boot(founder *protocol.Found) {
+	c := p.cluster
+	c.mu.Lock()
+	p.start++
+	m := &Member{Group: p, Server: p, Guard: p, Now: c.now, Report: func(s string) { c.t.Log(p.id, s) }}
+	p.member = m
+	node := protocol.New(protocol.Config{
+		ID: p.id, Founder: founder, Start: p.start, LastIndex: uint64(len(c.log)), Now: c.now(),
+	})
+	for i, e := range c.log {
+		m.Deliver(protocol.Applied{Index: uint64(i + 1), Entry: e})
+	}
+	c.mu.Unlock()
+	ctx, stop := context.WithCancel(c.t.Context())
+	p.stop, p.ended = stop, make(chan struct{})
+	go func() {
+		defer close(p.ended)
+		if err := m.Run(ctx, node); err != nil {
+			c.t.Error(err)
+		}
+	}()
+}
+
+// kill ends agent and server, as the guard does.
+func (p *place) kill() {
+	p.cluster.mu.Lock()
+	p.member = nil
+	p.cluster.mu.Unlock()
+	p.stop()
+	<-p.ended
+	p.cluster.mu.Lock()
+	defer p.cluster.mu.Unlock()
+	p.server.Role, p.server.Upstream, p.server.Generation = protocol.Stopped, "", 0
+}
+
+// write adds a row at every server that takes writes and gives it to its replicas.
+func (c *cluster) write() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.members {
+		if p.server.Role != protocol.Primary {
+			continue
+		}
+		if !p.deadline.Unlimited && c.now() >= p.deadline.At {
+			c.t.Errorf("the server of %s runs after its deadline", p.id)
+		}
+		r := row{number: len(p.rows), generation: p.server.Generation}
+		p.rows = append(p.rows, r)
+		c.acks = append(c.acks, r)
+		for _, o := range c.members {
+			if o.server.Upstream == p.id && o.server.Generation == p.server.Generation {
+				o.rows = append(o.rows, r)
+			}
+		}
+	}
+}
+
+// primary returns who takes writes, once there is somebody else than before.
+func (c *cluster) primary(not protocol.MemberID) protocol.MemberID {
+	c.t.Helper()
+	since := time.Now()
+	for {
+		c.write()
+		time.Sleep(20 * time.Millisecond)
+		var found []protocol.MemberID
+		c.mu.Lock()
+		for id, p := range c.members {
+			if p.server.Role == protocol.Primary {
+				found = append(found, id)
+			}
+		}
+		c.mu.Unlock()
+		if len(found) > 1 {
+			c.t.Fatalf("%v accept writes", found)
+		}
+		if len(found) == 1 && found[0] != not {
+			c.t.Logf("%s after %s", found[0], time.Since(since))
+			return found[0]
+		}
+		if time.Since(since) > time.Minute {
+			for id, p := range c.members {
+				if p.member != nil {
+					p.member.View(func(n *protocol.Node) {
+						c.t.Logf("%s: %q, phase %s, primary %s", id, n.Blocked(), n.Document().Phase, n.Document().Primary)
+					})
+				}
+			}
+			c.t.Fatal("nobody accepts writes")
+		}
+	}
+}
+
+func (c *cluster) settle(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		c.write()
+	}
+}
+
+// lead makes one member the leader of the group.
+func (c *cluster) lead(leader protocol.MemberID) {
+	for id, p := range c.members {
+		if p.member != nil {
+			p.member.Deliver(protocol.Led{Leading: id == leader})
+		}
+	}
+}
+
+// TestMember founds a cluster of three, switches over, loses the server of the primary, then its whole pod.
+func TestMember(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{t: t, origin: time.Now(), members: map[protocol.MemberID]*place{}}
+		founder := &protocol.Found{Token: "token", Settings: protocol.Settings{
+			Timing: protocol.DefaultTiming(), Durability: protocol.Async, MaxLag: 1000,
+		}}
+		for _, id := range []protocol.MemberID{"m1", "m2", "m3"} {
+			founder.Founders = append(founder.Founders, protocol.Founder{ID: id})
+			c.members[id] = &place{cluster: c, id: id}
+		}
+		for _, p := range c.members {
+			p.boot(founder)
+		}
+		c.members["m1"].Propose(&protocol.Configured{Voters: []protocol.MemberID{"m1", "m2", "m3"}})
+		c.lead("m3")
+		first := c.primary("")
+		c.settle(3 * time.Second)
+		target := protocol.MemberID("m2")
+		c.members[first].member.Ask(protocol.Intent{Target: target, Why: "test"})
+		if now := c.primary(first); now != target {
+			t.Fatalf("%s is the primary after a switchover to %s", now, target)
+		}
+		c.settle(3 * time.Second)
+		c.mu.Lock()
+		c.members[target].server.Role = protocol.Stopped // as after a crash of the server
+		c.mu.Unlock()
+		next := c.primary("")
+		c.settle(3 * time.Second)
+		leader := protocol.MemberID("m3")
+		if next == leader {
+			leader = "m1"
+		}
+		c.members[next].kill()
+		c.lead(leader)
+		last := c.primary(next)
+		c.members[next].boot(nil)
+		c.lead(leader)
+		c.settle(3 * time.Second)
+		c.mu.Lock()
+		if up := c.members[next].server.Upstream; up != last {
+			t.Errorf("%s follows %q after its return, not %s", next, up, last)
+		}
+		if len(c.acks) != len(c.members[last].rows) {
+			t.Errorf("%d writes were acknowledged, %d are there", len(c.acks), len(c.members[last].rows))
+		}
+		for i, r := range c.acks {
+			if i > 0 && r.generation < c.acks[i-1].generation {
+				t.Errorf("write %d of generation %d comes after one of generation %d", i, r.generation, c.acks[i-1].generation)
+			}
+		}
+		t.Logf("%d writes", len(c.acks))
+		c.mu.Unlock()
+		for _, p := range c.members {
+			p.kill()
+		}
+	})
+}
