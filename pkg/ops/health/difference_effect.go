@@ -10,6 +10,8 @@ import (
 // something does not work now, or will not after the next restart.
 func effect(s ops.State, d drift.Difference) (string, bool) {
 	switch {
+	case Leaving(s, d):
+		return "it goes with its data when the pod of " + d.Member + " stops", true
 	case d.Kind == drift.Owner:
 		return "Kubernetes deletes it together with its owner", true
 	case d.Kind == drift.Finalizer:

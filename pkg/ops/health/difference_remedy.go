@@ -16,6 +16,8 @@ func remedy(s ops.State, d drift.Difference) string {
 		return fmt.Sprintf("kubectl dbop resize %s --storage %s", s.Cluster.Name, s.Cluster.Spec.Storage.Size.String())
 	case passwordOf(s, d) != "":
 		return fmt.Sprintf("kubectl dbop user rotate %s %s", s.Cluster.Name, passwordOf(s, d))
+	case Leaving(s, d):
+		return fmt.Sprintf("kubectl dbop member replace %s %s", s.Cluster.Name, d.Member)
 	case !Mendable(d):
 		return fmt.Sprintf("kubectl dbop member replace %s %s --force gives it a new volume", s.Cluster.Name, d.Member)
 	case s.Operation != nil:
@@ -27,6 +29,13 @@ func remedy(s ops.State, d drift.Difference) string {
 // Mendable reports whether writing the object again removes the difference:
 // what is chosen when a volume is made stays for as long as it exists.
 func Mendable(d drift.Difference) bool { return KindOf(d) != KindVolume || !d.Is("spec") }
+
+// Leaving reports whether a difference is of a volume that is being deleted.
+// Kubernetes can't take that back: the volume goes when its pod stops, and
+// only another one helps.
+func Leaving(s ops.State, d drift.Difference) bool {
+	return KindOf(d) == KindVolume && s.Kube.Member(d.Member).Volume.Terminating
+}
 
 // Undisruptive reports whether putting it back restarts nobody and takes nothing from
 // anybody, so that an operator does it without being asked.

@@ -37,3 +37,17 @@ func TestLostLogin(t *testing.T) {
 		t.Errorf("next: %v", next)
 	}
 }
+
+// TestLeaving: what Kubernetes deletes once a pod stops is not written again,
+// so that repair is no remedy.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	s.Kube.Members[1].Volume.Terminating = true
+	for _, kind := range []drift.Kind{drift.Terminating, drift.Owner} {
+		f := Finding(s, drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: kind})
+		if want := []string{"kubectl dbop member replace db db-2"}; !slices.Equal(f.Remedy, want) {
+			t.Errorf("%s: remedy %q, want %q", kind, f.Remedy, want)
+		}
+	}
+}

@@ -70,7 +70,7 @@ func (p Planner) PutBack(asked func(drift.Difference) bool) *ops.Decision {
 // the pod, and a schedule is made again as a whole.
 func (p Planner) putsBack(d drift.Difference) bool {
 	// An authority that is gone or can't sign is not derivable: see rebuilding.
-	if !health.Derivable(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") || health.OfSchedule(health.KindOf(d)) {
+	if !health.Derivable(p.S, d) || health.Leaving(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") || health.OfSchedule(health.KindOf(d)) {
 		return false
 	}
 	return health.Mendable(d)

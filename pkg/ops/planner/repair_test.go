@@ -45,7 +45,13 @@ func TestPlanRepair(t *testing.T) {
 			want: []string{"repair/statefulset/db-2", "repair/statefulset/db-3", "revive-member/db-2", "revive-member/db-3", "wait/quorum"}},
 		"an operator restarts nobody":          {state: opstest.Differs(opstest.Well(3), opstest.Edited("statefulset/db-2", "db-2", opstest.Image), opstest.Gone("service/db", "")), quiet: true, want: []string{"repair/service/db"}},
 		"what is chosen when a volume is made": {state: opstest.Differs(opstest.Well(3), opstest.Edited("persistentvolumeclaim/db-2", "db-2", "spec.storageClassName"))},
-		"the authority is lost":                {state: opstest.Differs(opstest.Well(3), opstest.Gone("secret/db-ca", ""), opstest.Gone("secret/db-1-tls", "db-1"), opstest.Gone("service/db", "")), want: []string{"repair/service/db"}, block: "authority"},
+		"a volume that goes": {state: func() ops.State {
+			s := opstest.Differs(opstest.Well(3), drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: drift.Terminating},
+				drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: drift.Owner})
+			s.Kube.Members[1].Volume.Terminating = true
+			return s
+		}()},
+		"the authority is lost": {state: opstest.Differs(opstest.Well(3), opstest.Gone("secret/db-ca", ""), opstest.Gone("secret/db-1-tls", "db-1"), opstest.Gone("service/db", "")), want: []string{"repair/service/db"}, block: "authority"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

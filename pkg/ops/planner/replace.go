@@ -56,13 +56,14 @@ func (p Planner) evidence(name string) *ops.Decision {
 		}
 	}
 	m := p.S.Kube.Member(name)
+	if !m.Volume.Exists || m.Volume.Terminating {
+		return nil // also while its pod runs: the volume goes when that stops
+	}
 	if p.E.Health(p.S.View, name) == nil {
 		return refuse(name+" is healthy: nothing is to be replaced", "insist with --force if its data is to be made anew")
 	}
 	problem := m.Pod.Problem
 	switch {
-	case !m.Volume.Exists, m.Volume.Terminating:
-		return nil
 	case problem == nil && m.Pod.Exists && !m.Pod.Running:
 		return refuse(name+" is only starting: its volume is there, and nothing is lost", "wait, or see kubectl describe pod "+v1alpha1.PodName(name))
 	case problem == nil:

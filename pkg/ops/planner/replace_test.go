@@ -41,7 +41,10 @@ func TestReplace(t *testing.T) {
 			s.Kube.Members[2].Pod.Node = "n3"
 			s.Operation.Spec.Waive = []string{"evidence"}
 		}), want: whole},
-		"it is well":           {state: asked(func(*ops.State) {}), block: "db-3 is healthy: nothing is to be replaced"},
+		"it is well": {state: asked(func(*ops.State) {}), block: "db-3 is healthy: nothing is to be replaced"},
+		"it is well, but its volume is being deleted": {
+			state: asked(func(s *ops.State) { s.Kube.Members[2].Volume.Terminating = true }), want: whole,
+		},
 		"it is well, insisted": {state: asked(func(s *ops.State) { s.Operation.Spec.Waive = []string{"evidence"} }), want: whole},
 		"it is only starting":  {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 is only starting: its volume is there, and nothing is lost"},
 		"it lacks memory":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemOOM, time.Hour) }), block: "db-3 is killed because it ran out of memory: a new volume would not help"},
