@@ -1,8 +1,8 @@
 // Package engine is the contract between the operations, which know no
 // database, and the engines, which know no operation. An engine answers pure
 // questions (Rules), renders pods (Renderer) and speaks its protocol
-// (Session). docs/engine-contract.md shows method by method how etcd serves
-// it and how PostgreSQL, MySQL and Redis will.
+// (Session). docs/engine-contract.md says what each part is for, and package
+// contracttest checks an engine against it.
 package engine
 
 import (
@@ -34,10 +34,14 @@ type Engine interface {
 type Capabilities struct {
 	// Quorum: writes need a majority of voters (etcd), so margins are counted.
 	Quorum bool
-	// Learners: a member joins without a vote and is promoted later.
+	// Learners: a member that joined waits for Promote. Without it a member
+	// becomes a whole one by itself once it has what it needs.
 	Learners bool
 	// HandOver: leadership can be moved to a named member.
 	HandOver bool
+	// Announce: a downgrade is announced before the first member moves; sessions
+	// are Downgraders.
+	Announce bool
 	// Users: clients can be made to log in; sessions are Authenticators.
 	Users bool
 	// MaxMembers is the most members that make sense; OddMembers asks for an odd number.
@@ -96,16 +100,6 @@ type Session interface {
 	// Fingerprint describes the data of one member, to be compared with a backup's.
 	Fingerprint(ctx context.Context, member string) (Fingerprint, error)
 	Close() error
-}
-
-// Fingerprint describes a body of data well enough to tell two apart.
-type Fingerprint struct {
-	// Position reached (etcd: the revision).
-	Revision int64 `json:"revision"`
-	// Keys that exist at that revision (rows, for engines that count).
-	Keys int64 `json:"keys"`
-	// Hash over keys and values at that revision, "" where the engine has none.
-	Hash string `json:"hash,omitempty"`
 }
 
 // Snapshotter knows the engine's backup format.

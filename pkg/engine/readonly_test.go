@@ -28,7 +28,7 @@ func (r *recorder) Snapshot(context.Context, string, io.Writer, func(int64)) err
 	return r.note("snapshot")
 }
 func (r *recorder) Fingerprint(context.Context, string) (engine.Fingerprint, error) {
-	return engine.Fingerprint{Keys: 7}, r.note("fingerprint")
+	return engine.Fingerprint{Proof: "7"}, r.note("fingerprint")
 }
 
 func TestReadOnly(t *testing.T) {
@@ -54,7 +54,7 @@ func TestReadOnly(t *testing.T) {
 	if err := s.Snapshot(ctx, "db-1", &bytes.Buffer{}, nil); err != nil {
 		t.Error(err)
 	}
-	if f, err := s.Fingerprint(ctx, "db-1"); err != nil || f.Keys != 7 {
+	if f, err := s.Fingerprint(ctx, "db-1"); err != nil || f.Proof != "7" {
 		t.Errorf("fingerprint %+v, %v", f, err)
 	}
 	if _, err := s.(engine.Presenter).Present(ctx, "db-1"); !errors.Is(err, engine.ErrReadOnly) {

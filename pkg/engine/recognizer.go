@@ -11,14 +11,6 @@ type Recognizer interface {
 	// Appraise names what the engine knows to be dangerous about a cluster that
 	// runs so, gravest first. There may be no traces, only a view.
 	Appraise(traces []Trace, v View) []Risk
-	// Spell takes a position apart for people, in the engine's own words.
-	Spell(Position) []Reading
-}
-
-// Reading is one part of a position: "revision", 42.
-type Reading struct {
-	Name  string `json:"name"`
-	Value int64  `json:"value"`
 }
 
 // Trace is what a pod tells of how its member runs, before anybody asked it.

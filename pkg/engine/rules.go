@@ -6,8 +6,19 @@ import "github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 // refusal: it says what is wrong, with the engine's own reason, and what would
 // unblock it; nil means go on.
 type Rules interface {
+	Versions
 	// CheckCreate judges a spec before anything exists. force waives what a person may waive.
 	CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error
+	// Size is how many members a spec asks for in all: those that a person
+	// counts, and a witness where the engine adds one.
+	Size(spec v1alpha1.DatabaseClusterSpec) int
+	// MinAvailable is how many of so many members must stay so that the cluster
+	// serves; 0 where none can be spared or none matters.
+	MinAvailable(members int) int
+	// AssessLoss says what may be lost if that member goes and nobody took over
+	// from it, in one sentence without a full stop; "" if nothing that was
+	// acknowledged can be.
+	AssessLoss(v View, without string) string
 	// CheckAdd judges whether one more member may join now.
 	CheckAdd(View) error
 	// CheckRemove judges whether the named member may leave now.
@@ -51,4 +62,11 @@ type Rules interface {
 	Source(v View, leader bool) string
 	// Compare orders two positions: -1, 0, 1, and false if they can't be compared.
 	Compare(a, b Position) (int, bool)
+	// Lag is how far the member's position is behind the leader's; false if they
+	// can't be compared. A member that was asked a moment later is not behind.
+	Lag(Gap) (Distance, bool)
+	// Readings take a position apart for people; nil for one of another engine.
+	Readings(Position) []Reading
+	// CompareProofs says whether got proves the data that want proves.
+	CompareProofs(want, got Proof) Match
 }

@@ -10,8 +10,9 @@ type Salvager interface {
 	// rule of whose history goes first: -1, 0, 1, and false if they are not of
 	// one cluster. It is not Rules.Compare, which knows only what is applied.
 	CompareRemains(a, b Position) (int, bool)
-	// Lag says in words what b lacks of a, as far as their positions tell.
-	Lag(a, b Position) string
+	// RemainsLag says in words what the member's data lacks of that which goes
+	// first (Leader), as far as their positions tell.
+	RemainsLag(Gap) string
 	// SalvagePod renders the pod that serves a copy of a member's data as a
 	// database of one, whatever else the data says of its members. It is always
 	// Loopback: nobody may take it for the cluster that it was.
@@ -28,10 +29,9 @@ type Remains struct {
 	ClusterID string `json:"clusterID,omitempty"`
 	// Position is the end of the member's history, applied or not.
 	Position Position `json:"position,omitempty"`
-	Revision int64    `json:"revision,omitempty"`
-	// Keys without those that go by themselves, see SnapshotFacts.
-	Keys  int64 `json:"keys,omitempty"`
-	Bytes int64 `json:"bytes,omitempty"`
+	// Readings of the data that it has applied.
+	Readings []Reading `json:"readings,omitempty"`
+	Bytes    int64     `json:"bytes,omitempty"`
 	// Summary says the position in the engine's words.
 	Summary string `json:"summary,omitempty"`
 }

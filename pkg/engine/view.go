@@ -1,5 +1,7 @@
 package engine
 
+import "fmt"
+
 // Role is what a member is at this moment, in its engine's own words.
 type Role string
 
@@ -20,6 +22,18 @@ func (r Role) Leads() bool { return r == RoleLeader || r == RolePrimary }
 // an LSN on a timeline, a GTID set, an offset of a replication ID. It is
 // opaque here; Rules.Compare reads it.
 type Position string
+
+// Gap names the two positions of one cluster that a lag is between.
+type Gap struct{ Leader, Member Position }
+
+// Distance is how much history lies between two positions.
+type Distance struct {
+	Amount int64 `json:"amount"`
+	// Unit in the plural: "log entries", "bytes".
+	Unit string `json:"unit"`
+}
+
+func (d Distance) String() string { return fmt.Sprintf("%d %s", d.Amount, d.Unit) }
 
 // Member is what one member says of itself, asked alone. The zero value with a
 // Name is a member that was not reached.
@@ -68,8 +82,13 @@ const (
 type Registered struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Voter is false for a learner or an asynchronous follower.
+	// Voter is true if the member counts for a majority.
 	Voter bool `json:"voter"`
+	// Spare is true for a whole member that has no vote because as many as are
+	// useful have one. A member that is neither is still joining.
+	Spare bool `json:"spare,omitempty"`
+	// Witness is true for a voter that holds no data and never leads.
+	Witness bool `json:"witness,omitempty"`
 	// Started is false while the entry waits for its process to come up for the first time.
 	Started bool `json:"started"`
 	// Address is the peer address as registered.
@@ -116,14 +135,44 @@ func (v View) Registered(name string) (Registered, bool) {
 	return Registered{}, false
 }
 
-// Leader returns the member that leads, as far as a reachable member says so of itself.
-func (v View) Leader() (Member, bool) {
+// Leaders returns the members that lead by their own word: first those that
+// have the consent of the cluster for it (Serving).
+func (v View) Leaders() []Member {
+	var serving, others []Member
 	for _, m := range v.Members {
-		if m.Reachable && m.Role.Leads() {
-			return m, true
+		switch {
+		case !m.Reachable || !m.Role.Leads():
+		case m.Serving:
+			serving = append(serving, m)
+		default:
+			others = append(others, m)
 		}
 	}
+	return append(serving, others...)
+}
+
+// Leader returns the member that leads, as far as a reachable member says so of
+// itself: of several the one that serves.
+func (v View) Leader() (Member, bool) {
+	if all := v.Leaders(); len(all) > 0 {
+		return all[0], true
+	}
 	return Member{}, false
+}
+
+// Rivals are the members that lead with the consent of the cluster, if there
+// are several: whichever is asked accepts writes.
+func (v View) Rivals() []string {
+	var names []string
+	for _, m := range v.Leaders() {
+		if m.Serving {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	return names
 }
 
 // Auth is what all members that say something of authentication agree on; ""
@@ -153,11 +202,22 @@ func (v View) Voters() []Registered {
 	return out
 }
 
-// Learners returns the roster's entries that don't vote.
-func (v View) Learners() []Registered {
+// Joined returns the roster's whole members: those that vote, and the spare ones.
+func (v View) Joined() []Registered {
 	var out []Registered
 	for _, r := range v.Roster {
-		if !r.Voter {
+		if r.Voter || r.Spare {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Joining returns the roster's entries that are not whole members yet.
+func (v View) Joining() []Registered {
+	var out []Registered
+	for _, r := range v.Roster {
+		if !r.Voter && !r.Spare {
 			out = append(out, r)
 		}
 	}

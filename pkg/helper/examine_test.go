@@ -3,6 +3,7 @@ package helper
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -15,7 +16,7 @@ func TestExamineReports(t *testing.T) {
 		want   engine.Remains
 		fails  bool
 	}{
-		"well":                {`echo '{"intact":true,"clusterID":"c","position":"c/1/2/3","revision":3}'`, engine.Remains{Intact: true, ClusterID: "c", Position: "c/1/2/3", Revision: 3}, false},
+		"well":                {`echo '{"intact":true,"clusterID":"c","position":"c/1/2/3","readings":[{"name":"revision","value":"3"}]}'`, engine.Remains{Intact: true, ClusterID: "c", Position: "c/1/2/3", Readings: []engine.Reading{{Name: "revision", Value: "3"}}}, false},
 		"damaged":             {`echo '{"intact":false,"problem":"page 7"}'`, engine.Remains{Problem: "page 7"}, false},
 		"it takes the reader": {`echo "panic: page 7" >&2; exit 2`, engine.Remains{Problem: "it brings down who reads it: panic: page 7"}, false},
 		"killed":              {`kill -9 $$`, engine.Remains{}, true},
@@ -40,7 +41,7 @@ func TestExamineReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := ReadReport(string(message)); err != nil || got != c.want {
+			if got, err := ReadReport(string(message)); err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%+v, %v; want %+v", got, err, c.want)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -123,7 +124,7 @@ func volume(t *testing.T, o LoadOptions) []string {
 
 func TestLoad(t *testing.T) {
 	o := options(t, "copy")
-	imprint := engine.Imprint{Fingerprint: engine.Fingerprint{Keys: 7, Hash: "h"}, Mark: "m"}
+	imprint := engine.Imprint{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
 	o.Imprint = func(dir string) (engine.Imprint, error) {
 		_, err := os.Stat(filepath.Join(dir, "db"))
 		return imprint, err
@@ -135,7 +136,7 @@ func TestLoad(t *testing.T) {
 	data := bytes.Repeat([]byte("snapshot"), 1<<18)
 	var sent int64
 	got, err := Load(t.Context(), dial, bytes.NewReader(data), int64(len(data)), hashOf(data), func(n int64) { sent = n })
-	if err != nil || sent != int64(len(data)) || got != imprint {
+	if err != nil || sent != int64(len(data)) || !reflect.DeepEqual(got, imprint) {
 		t.Fatalf("%d bytes, %+v, %v", sent, got, err)
 	}
 	if err := <-ended; err != nil {

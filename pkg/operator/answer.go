@@ -70,7 +70,7 @@ func (a *answer) tell(op *v1alpha1.Operation) {
 		}
 		st.Repository, st.Backup = op.Spec.Repository, op.Spec.Backup
 		st.Bytes, _ = strconv.ParseInt(facts[v1alpha1.FactBytes], 10, 64)
-		st.Revision, _ = strconv.ParseInt(facts[v1alpha1.FactRevision], 10, 64)
+		st.Contents = facts[v1alpha1.FactContents]
 		st.TakenAt = whenDone(op, "backup/")
 	}
 	summary, reason := summaryTaken, "Taken"

@@ -44,7 +44,7 @@ func TestAnswer(t *testing.T) {
 			step := map[string]string{v1alpha1.FactBackup: "backup/db-1", v1alpha1.FactVerified: "verify-backup/db-1"}[f]
 			o.Status.Journal = append(o.Status.Journal, done(step)...)
 			if f == v1alpha1.FactBackup {
-				o.Status.Facts[v1alpha1.FactBytes], o.Status.Facts[v1alpha1.FactRevision] = "4096", "77"
+				o.Status.Facts[v1alpha1.FactBytes], o.Status.Facts[v1alpha1.FactContents] = "4096", "revision 77"
 			}
 		}
 		return o
@@ -107,7 +107,7 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("ended %v", end)
 			}
 			st := a.status
-			if row.whole != (st.Backup == "db-1" && st.Repository == "pvc:b" && st.Bytes == 4096 && st.Revision == 77 && st.TakenAt.Equal(at(1))) {
+			if row.whole != (st.Backup == "db-1" && st.Repository == "pvc:b" && st.Bytes == 4096 && st.Contents == "revision 77" && st.TakenAt.Equal(at(1))) {
 				t.Errorf("%+v", st)
 			}
 			// What is told again changes nothing.

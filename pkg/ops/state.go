@@ -50,13 +50,19 @@ func Silence(m observe.Member) string {
 	}
 }
 
-// QuorumOf is what the disruption budget leaves at least.
-func QuorumOf(s State) int32 {
-	n := max(int(s.Cluster.Spec.Members), len(s.View.Voters()))
-	if n < 2 {
-		return 0
+// BudgetOf is what the disruption budget leaves at least: enough for the larger
+// of the members that there are and those that are wanted.
+func BudgetOf(e engine.Engine, s State) int32 {
+	return int32(e.MinAvailable(max(e.Size(s.Cluster.Spec), len(s.View.Joined())))) // #nosec G115 -- a cluster's size fits
+}
+
+// Removes reports whether what is left of a member may be deleted: the
+// operation in flight names it, or its removal was begun and written down.
+func (s State) Removes(member string) bool {
+	if verb := s.Verb(); (verb == v1alpha1.VerbRemoveMember || verb == v1alpha1.VerbReplaceMember) && s.Operation.Spec.Member == member {
+		return true
 	}
-	return int32(Majority(n)) // #nosec G115 -- a cluster's size fits
+	return slices.Contains(s.Formation().Removing, member)
 }
 
 func (s *State) MemberIndex(name string) int {

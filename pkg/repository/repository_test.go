@@ -67,6 +67,10 @@ func serve(t *testing.T, root string) func(context.Context) (net.Conn, error) {
 	}
 }
 
+func proofOf(data []byte) engine.Fingerprint {
+	return engine.Fingerprint{Proof: engine.Proof(fmt.Sprintf("%d bytes", len(data)))}
+}
+
 // open is the engine: it reads a snapshot that begins with "bad" as none.
 func open(path string) (engine.SnapshotFacts, error) {
 	content, err := os.ReadFile(path)
@@ -76,7 +80,7 @@ func open(path string) (engine.SnapshotFacts, error) {
 	if bytes.HasPrefix(content, []byte("bad")) {
 		return engine.SnapshotFacts{}, fmt.Errorf("%w: it begins badly", engine.ErrNotSnapshot)
 	}
-	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: int64(len(content))}, Auth: true}, nil
+	return engine.SnapshotFacts{Fingerprint: proofOf(content), Auth: true}, nil
 }
 
 func put(t *testing.T, repo repository.Repository, id, operation string, data []byte) (repository.Manifest, error) {
@@ -132,7 +136,7 @@ func TestRoundTrip(t *testing.T) {
 		sum := sha256.Sum256(data)
 		want := repository.Manifest{
 			Format: 1, ID: id, Engine: "etcd", Cluster: "db", Version: "3.6.1", StartedAt: began,
-			Facts: engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: int64(len(data))}, Auth: true},
+			Facts: engine.SnapshotFacts{Fingerprint: proofOf(data), Auth: true},
 			File:  id + ".snapshot", Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:]), Operation: "op-1",
 		}
 		if d := cmp.Diff(want, stored); d != "" {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,14 +22,22 @@ type Backup struct {
 		Time time.Time `json:"time"`
 	} `json:"verified"`
 	Facts struct {
-		Revision int64  `json:"revision"`
-		Keys     int64  `json:"keys"`
-		Hash     string `json:"hash"`
+		Readings []struct{ Name, Value string } `json:"readings"`
 	} `json:"facts"`
 	// Path of the data.
 	Path string `json:"-"`
 	// Manifest is the path of the manifest itself.
 	Manifest string `json:"-"`
+}
+
+// Count is a reading of the data that is a number; -1 if it is none.
+func (b Backup) Count(name string) int64 {
+	for _, r := range b.Facts.Readings {
+		if n, err := strconv.ParseInt(r.Value, 10, 64); err == nil && r.Name == name {
+			return n
+		}
+	}
+	return -1
 }
 
 // Backups reads the manifests in a directory, oldest first.

@@ -205,6 +205,13 @@ func (s *site) membership(ctx context.Context, st ops.State, step ops.Step) erro
 	if len(step.Members) > 0 {
 		name = step.Members[0]
 	}
+	if begun := step.Action == ops.ActionDeregister; begun || step.Action == ops.ActionRegister {
+		if f := st.Formation(); f.Remove(name, begun) {
+			if err := s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.Remove(name, begun) }); err != nil {
+				return err
+			}
+		}
+	}
 	return s.do(ctx, step.ID, func() error {
 		switch step.Action {
 		case ops.ActionRegister:

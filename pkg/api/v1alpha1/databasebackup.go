@@ -12,7 +12,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.cluster`
 // +kubebuilder:printcolumn:name="Backup",type=string,JSONPath=`.status.backup`
 // +kubebuilder:printcolumn:name="Bytes",type=integer,JSONPath=`.status.bytes`
-// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision`,priority=1
+// +kubebuilder:printcolumn:name="Contents",type=string,JSONPath=`.status.contents`,priority=1
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.summary`
 // +kubebuilder:printcolumn:name="Verified",type=date,JSONPath=`.status.verifiedAt`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -67,9 +67,9 @@ type DatabaseBackupStatus struct {
 	// Repository and Backup name it, once it is complete.
 	Repository string `json:"repository,omitempty"`
 	Backup     string `json:"backup,omitempty"`
-	// Bytes of it, and Revision that it reaches to.
-	Bytes    int64 `json:"bytes,omitempty"`
-	Revision int64 `json:"revision,omitempty"`
+	// Bytes of it, and in the engine's words what it holds: "revision 42, keys 7".
+	Bytes    int64  `json:"bytes,omitempty"`
+	Contents string `json:"contents,omitempty"`
 	// TakenAt is when it was complete, VerifiedAt when it had been restored and compared.
 	TakenAt    *metav1.Time `json:"takenAt,omitempty"`
 	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`

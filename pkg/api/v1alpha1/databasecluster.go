@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
@@ -318,15 +320,32 @@ type Formation struct {
 	ClusterID string `json:"clusterID,omitempty"`
 	// Loaded says that the founding member's volume holds the restored backup.
 	Loaded bool `json:"loaded,omitempty"`
-	// ExpectedKeys and ExpectedHash are of the loaded backup, to be compared
-	// with what the founding member serves.
-	ExpectedKeys int64  `json:"expectedKeys,omitempty"`
-	ExpectedHash string `json:"expectedHash,omitempty"`
+	// ExpectedProof is that of the loaded backup, to be compared by the engine
+	// with what the founding member serves; "" if the engine can't prove it.
+	ExpectedProof string `json:"expectedProof,omitempty"`
 	// ExpectedMark is what the founding member may be asked instead of reading
 	// all its keys: it was taken of its data when that was seen to be the backup's.
 	ExpectedMark string `json:"expectedMark,omitempty"`
+	// Removing names the members whose removal was begun. It is written before the
+	// member list changes: a volume goes only because its member was to be removed,
+	// never because it is not listed.
+	// +listType=set
+	Removing []string `json:"removing,omitempty"`
 	// Epoch counts in-place restores.
 	Epoch int32 `json:"epoch,omitempty"`
+}
+
+// Remove notes that the removal of a member has begun, or takes that back; false
+// if that is what it says already.
+func (f *Formation) Remove(member string, begun bool) bool {
+	if slices.Contains(f.Removing, member) == begun {
+		return false
+	}
+	f.Removing = slices.DeleteFunc(slices.Clone(f.Removing), func(m string) bool { return m == member })
+	if begun {
+		f.Removing = append(f.Removing, member)
+	}
+	return true
 }
 
 // BackupReference names a backup and says when it was made or verified.

@@ -290,9 +290,9 @@ const (
 	FactBackup = "backup"
 	// FactVerified is set to the identifier once that backup was restored and compared.
 	FactVerified = "verified"
-	// FactBytes and FactRevision are the size of that backup, and how far it reaches.
+	// FactBytes and FactContents are the size of that backup, and what it holds.
 	FactBytes    = "backup-bytes"
-	FactRevision = "backup-revision"
+	FactContents = "backup-contents"
 	// FactKept lists the volumes that another epoch left as they were.
 	FactKept = "kept-volumes"
 	// FactPruned is set to the number of backups that retention deleted.

@@ -201,7 +201,7 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 			row = append(row, b.Repository)
 		}
 		if out.Wide() {
-			row = append(row, b.Namespace, printer.Itoa(b.Facts.Revision), printer.Itoa(b.Facts.Keys), b.Member, b.SHA256)
+			row = append(row, b.Namespace, b.Facts.Reading("revision"), b.Facts.Reading("keys"), b.Member, b.SHA256)
 		}
 		t.Row(append(row, f.Age(b.FinishedAt))...)
 	}

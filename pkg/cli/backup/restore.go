@@ -120,7 +120,7 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	flags.Engine = m.Engine
 	if flags.Version == "" {
 		flags.Version = m.Version
-		if near, err := e.Catalog().Nearest(m.Version); err == nil && flags.Image == "" {
+		if near, err := engine.Nearest(e, m.Version); err == nil && flags.Image == "" {
 			flags.Version = near.Version
 		}
 	}

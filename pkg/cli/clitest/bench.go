@@ -165,7 +165,8 @@ func (b *Bench) Backup(cluster string) string {
 			ClusterID: "c1", Member: cluster + "-2", Operation: "op", Tool: "v1.2.3", StartedAt: Noon.Add(-24 * time.Hour),
 			FinishedAt: Noon.Add(-24*time.Hour + 2*time.Second)},
 		func(string) (engine.SnapshotFacts, error) {
-			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Schema: "3.5",
+			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Proof: "7 keys",
+				Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}, Schema: "3.5",
 				Members: []string{"a", "b", "c"}}, nil
 		})
 	if err != nil {

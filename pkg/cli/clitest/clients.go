@@ -277,7 +277,8 @@ func (*FakeExternal) Close() error { return nil }
 
 func (s *FakeExternal) Inspect(context.Context) external.Inspection {
 	m := external.InspectedMember{Pod: "hand-0", Node: "node-1", Voter: true,
-		Progress: []engine.Reading{{Name: "revision", Value: 42}, {Name: "term", Value: 3}, {Name: "index", Value: 99}}}
+		Progress: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "term", Value: "3"},
+			{Name: "index", Value: "99"}}}
 	m.Member = engine.Member{Name: "member-0", Reachable: true, ID: "a1", ClusterID: "c1", Role: engine.RoleLeader,
 		Version: "3.5.4", DataBytes: 3 << 20, UsedBytes: 1 << 20, Serving: true}
 	return external.Inspection{Engine: "fakedb", Namespace: "shop", Name: "hand", Found: "statefulset/hand",
@@ -300,7 +301,8 @@ func (s *FakeExternal) Backup(ctx context.Context, r repository.Repository, id s
 		repository.Manifest{Format: 1, ID: id, Engine: "fakedb", Cluster: "hand", Namespace: "shop", Version: "3.5.4",
 			ClusterID: "c1", Member: "member-0", Operation: "outside/" + id, Tool: "v1.2.3", StartedAt: Noon, FinishedAt: Noon},
 		func(string) (engine.SnapshotFacts, error) {
-			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Members: []string{"member-0"}},
+			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Proof: "7 keys",
+				Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}, Members: []string{"member-0"}},
 				nil
 		})
 }

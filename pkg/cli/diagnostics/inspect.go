@@ -113,7 +113,7 @@ func inspectionTable(in external.Inspection, out *printer.Output) *printer.Table
 		reading := func(name string) string {
 			for _, r := range m.Progress {
 				if r.Name == name {
-					return printer.Itoa(r.Value)
+					return r.Value
 				}
 			}
 			return ""

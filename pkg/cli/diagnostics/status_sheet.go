@@ -133,10 +133,8 @@ func memberNames(s ops.State) []string {
 
 // lag tells how a position compares with the leader's, in words and counted.
 func lag(e engine.Engine, position, leader engine.Position) (string, *int64) {
-	if measurer, ok := e.(engine.Measurer); ok {
-		if n, ok := measurer.Behind(position, leader); ok && n > 0 {
-			return fmt.Sprintf("%d behind", n), &n
-		}
+	if d, ok := e.Lag(engine.Gap{Leader: leader, Member: position}); ok && d.Amount > 0 {
+		return fmt.Sprintf("%d behind", d.Amount), &d.Amount
 	}
 	switch order, ok := e.Compare(position, leader); {
 	case !ok:

@@ -62,7 +62,7 @@ func settled(v engine.View) error {
 				"member %s is registered and has not started yet", r.Name)
 		}
 	}
-	for _, r := range v.Learners() {
+	for _, r := range v.Joining() {
 		return refuse("learner-open", command("member remove", v)+" "+r.Name,
 			"member %s is still a learner; etcd takes one at a time", r.Name)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
@@ -29,8 +31,8 @@ func TestRollingDowngrade(t *testing.T) {
 	f.upgrade(series36, series37, false)
 	for _, member := range members {
 		got, err := f.session.Fingerprint(t.Context(), member)
-		if err != nil || got != want {
-			t.Errorf("data of %s afterwards: %+v (%v), want %+v", member, got, err, want)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("data of %s afterwards: %v %s", member, err, diff)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (*Engine) Catalog() engine.Catalog {
 	versions := []string{"3.5.33", "3.5.35", "3.6.14", "3.6.16", "3.7.1", "3.7.3"}
 	releases := make([]engine.Release, len(versions))
 	for i, v := range versions {
-		releases[i] = engine.Release{Version: v, Image: repository + ":v" + v}
+		releases[i] = engine.Release{Version: v, Series: series(v), Image: repository + ":v" + v}
 	}
 	return engine.Catalog{Releases: releases, Default: defaultVersion}
 }

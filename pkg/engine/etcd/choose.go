@@ -19,7 +19,7 @@ func (*Engine) Successor(v engine.View, except ...string) string {
 // Source implements engine.Rules. Without leader it is the healthy voter that
 // has applied most, of equals rather a follower, to spare the leader.
 func (*Engine) Source(v engine.View, leads bool) string {
-	if l, ok := leader(v); ok && leads && health(v, l.Name) == nil {
+	if l, ok := v.Leader(); ok && leads && health(v, l.Name) == nil {
 		return l.Name
 	}
 	return furthest(v, func(engine.Member) bool { return true })

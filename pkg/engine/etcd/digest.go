@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"math/bits"
+	"strconv"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -44,5 +47,27 @@ func (d *digest) fingerprint(revision int64) engine.Fingerprint {
 	for _, word := range d.sum {
 		sum = binary.LittleEndian.AppendUint64(sum, word)
 	}
-	return engine.Fingerprint{Revision: revision, Keys: d.keys, Hash: "sha256-sum:" + hex.EncodeToString(sum)}
+	return engine.Fingerprint{
+		Proof:    engine.Proof(fmt.Sprintf("%d keys%s%s", d.keys, proofSeparator, hex.EncodeToString(sum))),
+		Readings: []engine.Reading{{Name: "revision", Value: strconv.FormatInt(revision, 10)}, {Name: "keys", Value: strconv.FormatInt(d.keys, 10)}},
+	}
+}
+
+// proofSeparator stands between the count of keys and their digest.
+const proofSeparator = ", sha256-sum:"
+
+// CompareProofs implements engine.Rules. Equal proofs hold the same keys with
+// the same values.
+func (*Engine) CompareProofs(want, got engine.Proof) engine.Match {
+	whole := func(p engine.Proof) bool {
+		_, sum, ok := strings.Cut(string(p), proofSeparator)
+		return ok && len(sum) == hex.EncodedLen(sha256.Size)
+	}
+	switch {
+	case !whole(want) || !whole(got):
+		return engine.MatchUnknown
+	case want == got:
+		return engine.MatchSame
+	}
+	return engine.MatchDifferent
 }

@@ -41,6 +41,7 @@ func (*Engine) Capabilities() engine.Capabilities {
 	return engine.Capabilities{
 		Quorum:     true,
 		Learners:   true,
+		Announce:   true,
 		HandOver:   true,
 		Users:      true,
 		MaxMembers: maxMembers,

@@ -28,7 +28,7 @@ func TestForeignFile(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	facts, err := New().OpenSnapshot(file, false)
-	if err != nil || facts.Schema != "3.6.0" || facts.Keys == 0 || len(facts.Members) != 1 {
+	if err != nil || facts.Schema != "3.6.0" || counted(facts.Fingerprint, "keys") == 0 || len(facts.Members) != 1 {
 		t.Fatalf("facts %+v, %v", facts, err)
 	}
 	f.kill(seed)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
@@ -68,7 +69,7 @@ func membership(v engine.View, m engine.Member) error {
 
 // following checks the member against the leader, as far as the leader was reached.
 func following(v engine.View, m engine.Member) error {
-	l, ok := leader(v)
+	l, ok := v.Leader()
 	if !ok {
 		for _, other := range v.Members {
 			if other.Reachable && other.Leader != "" && other.Leader != m.Leader {
@@ -87,24 +88,27 @@ func following(v engine.View, m engine.Member) error {
 	return nil
 }
 
-// leader returns the member that leads. Of two that claim it, the one with
-// the consent of a majority: the other one has not heard of its successor yet.
-func leader(v engine.View) (engine.Member, bool) {
-	first, ok := v.Leader()
-	for _, m := range v.Members {
-		if m.Reachable && m.Role.Leads() && m.Serving {
-			return m, true
-		}
-	}
-	return first, ok
-}
-
 func because(problem string) string {
 	if problem == "" {
 		return ""
 	}
 	return ": " + problem
 }
+
+// Size implements engine.Rules.
+func (*Engine) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+
+// MinAvailable implements engine.Rules: a majority. One member can't be kept
+// by a disruption budget.
+func (*Engine) MinAvailable(members int) int {
+	if members < 2 {
+		return 0
+	}
+	return quorum(members)
+}
+
+// AssessLoss implements engine.Rules: what was acknowledged is on a majority.
+func (*Engine) AssessLoss(engine.View, string) string { return "" }
 
 // quorum is how many of n voters are a majority.
 func quorum(n int) int { return n/2 + 1 }

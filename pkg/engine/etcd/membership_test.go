@@ -100,7 +100,7 @@ func (f *fleet) handOver() {
 	for range 2 {
 		f.whenReady("hand over", func() error { return f.session.HandOver(ctx, joining) })
 	}
-	if l, _ := leader(f.healthy(f.names()...)); l.Name != joining {
+	if l, _ := f.healthy(f.names()...).Leader(); l.Name != joining {
 		t.Errorf("%s leads after a hand-over to %s", l.Name, joining)
 	}
 	if err := f.session.HandOver(ctx, "stranger-1"); !errors.Is(err, engine.ErrRefused) {

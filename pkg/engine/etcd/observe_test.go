@@ -49,7 +49,7 @@ func TestObserveThroughFailures(t *testing.T) {
 		}
 	}
 
-	l, _ := leader(v)
+	l, _ := v.Leader()
 	victim := members[slices.IndexFunc(members, func(m string) bool { return m != l.Name })]
 	f.kill(victim)
 	v = f.session.Observe(t.Context(), members)

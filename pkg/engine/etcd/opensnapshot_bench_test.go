@@ -25,8 +25,8 @@ func BenchmarkOpenSnapshot(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if facts.Keys != int64(total/size) {
-					b.Fatalf("%d keys", facts.Keys)
+				if counted(facts.Fingerprint, "keys") != int64(total/size) {
+					b.Fatalf("%d keys", counted(facts.Fingerprint, "keys"))
 				}
 			}
 		})

@@ -57,29 +57,29 @@ func applied(m engine.Member) uint64 {
 	return p.applied
 }
 
-// Spell implements engine.Recognizer.
-func (*Engine) Spell(p engine.Position) []engine.Reading {
+// Readings implements engine.Rules.
+func (*Engine) Readings(p engine.Position) []engine.Reading {
 	at, ok := parsePosition(p)
 	if !ok {
 		return nil
 	}
-	// Neither counter reaches the sign in the life of a cluster.
-	return []engine.Reading{{Name: "revision", Value: at.revision}, {Name: "term", Value: int64(at.term)}, // #nosec G115 -- see above
-		{Name: "index", Value: int64(at.applied)}} // #nosec G115 -- see above
+	return []engine.Reading{
+		{Name: "revision", Value: strconv.FormatInt(at.revision, 10)},
+		{Name: "term", Value: strconv.FormatUint(at.term, 10)},
+		{Name: "index", Value: strconv.FormatUint(at.applied, 10)},
+	}
 }
 
-var _ engine.Measurer = (*Engine)(nil)
-
-// Behind implements engine.Measurer: by applied index, as Compare. One that was
-// asked a moment later than the other is not behind.
-func (*Engine) Behind(member, other engine.Position) (int64, bool) {
-	m, okM := parsePosition(member)
-	o, okO := parsePosition(other)
-	if !okM || !okO || m.cluster != o.cluster {
-		return 0, false
+// Lag implements engine.Rules: by applied index, as Compare.
+func (*Engine) Lag(gap engine.Gap) (engine.Distance, bool) {
+	leader, okL := parsePosition(gap.Leader)
+	member, okM := parsePosition(gap.Member)
+	if !okL || !okM || leader.cluster != member.cluster {
+		return engine.Distance{}, false
 	}
-	if m.applied >= o.applied {
-		return 0, true
+	d := engine.Distance{Unit: "log entries"}
+	if leader.applied > member.applied {
+		d.Amount = int64(leader.applied - member.applied) // #nosec G115 -- no log has so many entries
 	}
-	return int64(o.applied - m.applied), true // #nosec G115 -- no log has so many entries
+	return d, true
 }

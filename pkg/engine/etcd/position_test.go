@@ -57,22 +57,23 @@ func FuzzVersion(f *testing.F) {
 	})
 }
 
-func TestBehind(t *testing.T) {
+// TestLag names both ends: exchanged, one that is behind would be none.
+func TestLag(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		member, other engine.Position
-		want          int64
-		ok            bool
+		gap  engine.Gap
+		want int64
+		ok   bool
 	}{
-		{"c1/2/93/50", "c1/2/100/50", 7, true},
-		{"c1/2/100/50", "c1/2/100/50", 0, true},
-		{"c1/2/101/50", "c1/2/100/50", 0, true},
-		{"c1/3/99/50", "c1/2/100/50", 1, true},
-		{"c2/2/99/50", "c1/2/100/50", 0, false},
-		{"", "c1/2/100/50", 0, false},
+		{engine.Gap{Leader: "c1/2/100/50", Member: "c1/2/93/50"}, 7, true},
+		{engine.Gap{Leader: "c1/2/100/50", Member: "c1/2/100/50"}, 0, true},
+		{engine.Gap{Leader: "c1/2/100/50", Member: "c1/2/101/50"}, 0, true},
+		{engine.Gap{Leader: "c1/2/100/50", Member: "c1/3/99/50"}, 1, true},
+		{engine.Gap{Leader: "c1/2/100/50", Member: "c2/2/99/50"}, 0, false},
+		{engine.Gap{Leader: "c1/2/100/50"}, 0, false},
 	} {
-		if got, ok := New().Behind(c.member, c.other); got != c.want || ok != c.ok {
-			t.Errorf("%q is %d behind %q (%t), want %d (%t)", c.member, got, c.other, ok, c.want, c.ok)
+		if got, ok := New().Lag(c.gap); got.Amount != c.want || ok != c.ok {
+			t.Errorf("%+v is %s (%t), want %d (%t)", c.gap, got, ok, c.want, c.ok)
 		}
 	}
 }

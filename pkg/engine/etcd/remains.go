@@ -27,13 +27,13 @@ func (*Engine) Examine(dir string) engine.Remains {
 	failed := found.read(file)
 	if failed == nil {
 		facts, applied := found.facts, found.applied
-		r.Revision, r.Keys = facts.Revision, facts.Keys
+		r.Readings = facts.Readings
 		if info, err := os.Stat(file); err == nil {
 			r.Bytes = info.Size()
 		}
 		if err == nil {
-			r.Position = position{cluster: r.ClusterID, term: end.term, applied: end.index, revision: facts.Revision}.encode()
-			r.Summary += fmt.Sprintf("; applied: %d, revision %d, %d keys", applied, facts.Revision, facts.Keys)
+			r.Position = position{cluster: r.ClusterID, term: end.term, applied: end.index, revision: found.latest}.encode()
+			r.Summary += fmt.Sprintf("; applied: %d, revision %d, %d keys", applied, found.latest, found.sum.keys)
 		}
 		if err == nil && applied > end.index {
 			failed = fmt.Errorf("its database has applied %d entries, its log ends at %d", applied, end.index)
@@ -58,17 +58,17 @@ func (*Engine) CompareRemains(a, b engine.Position) (int, bool) {
 	return cmp.Or(cmp.Compare(pa.term, pb.term), cmp.Compare(pa.applied, pb.applied)), true
 }
 
-// Lag implements engine.Salvager.
-func (*Engine) Lag(a, b engine.Position) string {
-	pa, okA := parsePosition(a)
-	pb, okB := parsePosition(b)
+// RemainsLag implements engine.Salvager.
+func (*Engine) RemainsLag(gap engine.Gap) string {
+	first, okF := parsePosition(gap.Leader)
+	other, okO := parsePosition(gap.Member)
 	switch {
-	case !okA || !okB || pa.cluster != pb.cluster:
+	case !okF || !okO || first.cluster != other.cluster:
 		return "how far they are apart is not known"
-	case pa.term == pb.term && pa.applied >= pb.applied:
-		return fmt.Sprintf("%d log entries behind", pa.applied-pb.applied)
+	case first.term == other.term && first.applied >= other.applied:
+		return fmt.Sprintf("%d log entries behind", first.applied-other.applied)
 	}
-	return fmt.Sprintf("last entry of term %d rather than %d, index %d rather than %d", pb.term, pa.term, pb.applied, pa.applied)
+	return fmt.Sprintf("last entry of term %d rather than %d, index %d rather than %d", other.term, first.term, other.applied, first.applied)
 }
 
 // SalvagePod implements engine.Salvager. The flag drops every other member

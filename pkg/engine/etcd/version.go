@@ -60,3 +60,25 @@ func (l line) speaks(reported string) bool {
 	v, err := parseVersion(reported)
 	return err == nil && v.line() == l
 }
+
+// series is the series of a version, "" if it is none.
+func series(s string) string {
+	v, err := parseVersion(s)
+	if err != nil {
+		return ""
+	}
+	return v.line().String()
+}
+
+// Series implements engine.Versions: major and minor.
+func (*Engine) Series(version string) string { return series(version) }
+
+// CompareVersions implements engine.Versions.
+func (*Engine) CompareVersions(a, b string) (int, bool) {
+	va, errA := parseVersion(a)
+	vb, errB := parseVersion(b)
+	if errA != nil || errB != nil {
+		return 0, false
+	}
+	return va.compare(vb), true
+}

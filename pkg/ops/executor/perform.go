@@ -125,6 +125,9 @@ func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error
 	}
 	switch step.Action {
 	case ops.ActionRegister:
+		if err := l.removing(ctx, step.Member(), false); err != nil {
+			return err
+		}
 		return session.Register(ctx, step.Member())
 	case ops.ActionPromote:
 		return session.Promote(ctx, step.Member())
@@ -133,6 +136,9 @@ func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error
 		entry, registered := s.View.Registered(step.Member())
 		if !registered {
 			return nil
+		}
+		if err := l.removing(ctx, entry.Name, true); err != nil {
+			return err
 		}
 		return session.Deregister(ctx, entry.Name, entry.ID)
 	default:
@@ -148,6 +154,22 @@ func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) 
 	}
 	set(c)
 	return l.Store.UpdateCluster(ctx, c)
+}
+
+// removing writes down that the removal of a member begins, or that a member of
+// that name joins and its predecessor's removal is over.
+func (l *Live) removing(ctx context.Context, member string, begun bool) error {
+	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
+	if err != nil {
+		return err
+	}
+	if !c.Status.Formation.Remove(member, begun) {
+		return nil
+	}
+	if err := l.Store.UpdateCluster(ctx, c); err != nil {
+		return fmt.Errorf("write down that %s is to be removed: %w", member, err)
+	}
+	return nil
 }
 
 // notGone is the answer while something that was told to go is still there.

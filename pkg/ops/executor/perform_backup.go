@@ -105,7 +105,7 @@ func (l *Live) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[s
 
 // measured is what the record of an operation says of its backup.
 func measured(m repository.Manifest) map[string]string {
-	return map[string]string{v1alpha1.FactBytes: strconv.FormatInt(m.Bytes, 10), v1alpha1.FactRevision: strconv.FormatInt(m.Facts.Revision, 10)}
+	return map[string]string{v1alpha1.FactBytes: strconv.FormatInt(m.Bytes, 10), v1alpha1.FactContents: m.Facts.Summary()}
 }
 
 // repositories opens this cluster's repositories.

@@ -55,13 +55,13 @@ func TestBackupExplainsItself(t *testing.T) {
 	var sent, total int64
 	r, err := l.Perform(t.Context(), observation(b, l), backupStep(), func(n, of int64) { sent, total = n, of })
 	b.Must(err)
-	if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactRevision] != "7" || sent != 15 || total != 100 {
+	if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactContents] != "revision 7, keys 15" || sent != 15 || total != 100 {
 		t.Errorf("facts %v, reported %d of %d", r.Facts, sent, total)
 	}
 	m, err := repo.Get(t.Context(), backupID)
 	b.Must(err)
 	want := repository.Manifest{Format: 1, ID: backupID, Engine: "stub", Cluster: "db", Namespace: "shop", Version: "1.1.0", ClusterID: "id", Member: "db-1",
-		Facts: engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 7, Keys: 15, Hash: "hash"}}, File: backupID + ".snapshot", Bytes: 15, Operation: "db.op", Tool: "v1"}
+		Facts: engine.SnapshotFacts{Fingerprint: opstest.Fingerprint(15, "hash")}, File: backupID + ".snapshot", Bytes: 15, Operation: "db.op", Tool: "v1"}
 	if diff := cmp.Diff(want, m, cmpopts.IgnoreFields(repository.Manifest{}, "SHA256", "StartedAt", "FinishedAt")); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
@@ -89,7 +89,7 @@ func TestBackupIsNotTakenTwice(t *testing.T) {
 			b.Must(err)
 			r, err := perform(b, backupStep())
 			b.Must(err)
-			if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactRevision] != "7" || b.Cluster().Status.LastBackup == nil {
+			if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactContents] != "revision 7, keys 15" || b.Cluster().Status.LastBackup == nil {
 				t.Errorf("facts %v, noted %+v", r.Facts, b.Cluster().Status.LastBackup)
 			}
 			again, err := repo.Get(t.Context(), backupID)

@@ -12,12 +12,12 @@ import (
 // recordFormed fixes the identity. A restored founder must first serve what
 // the backup held.
 func (l *Live) recordFormed(ctx context.Context, s ops.State) error {
-	if f := s.Formation(); s.Cluster.Spec.RestoreFrom != nil && f.ExpectedHash != "" {
+	if f := s.Formation(); s.Cluster.Spec.RestoreFrom != nil && f.ExpectedProof != "" {
 		session, err := l.connect(ctx, s.Cluster)
 		if err != nil {
 			return err
 		}
-		if err := servesBackup(ctx, session, f); err != nil {
+		if err := l.servesBackup(ctx, session, f); err != nil {
 			return err
 		}
 	}
@@ -26,7 +26,7 @@ func (l *Live) recordFormed(ctx context.Context, s ops.State) error {
 
 // servesBackup asks the founder. Its word for the very data that was seen to be
 // the backup's is enough; where it can't give it, all its keys are read.
-func servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Formation) error {
+func (l *Live) servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Formation) error {
 	founder := f.Members[0]
 	if a, ok := session.(engine.Attester); ok && f.ExpectedMark != "" {
 		if yes, err := a.Attest(ctx, founder, f.ExpectedMark); err == nil && yes {
@@ -37,9 +37,9 @@ func servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Format
 	if err != nil {
 		return fmt.Errorf("compare the restored data of %s: %w", founder, err)
 	}
-	if got.Keys != f.ExpectedKeys || got.Hash != f.ExpectedHash {
+	if l.Engine.CompareProofs(engine.Proof(f.ExpectedProof), got.Proof) != engine.MatchSame {
 		return &ops.Error{Kind: ops.NeedsHuman, Check: "restored-data",
-			Message: fmt.Sprintf("%s serves %d keys (%.12s), the backup held %d (%.12s)", founder, got.Keys, got.Hash, f.ExpectedKeys, f.ExpectedHash),
+			Message: fmt.Sprintf("%s serves %s, the backup held %s", founder, got.Proof.Short(), engine.Proof(f.ExpectedProof).Short()),
 			Hint:    "find out whether a client wrote already; if none did, restore another backup into a new cluster: kubectl dbop backup list"}
 	}
 	return nil

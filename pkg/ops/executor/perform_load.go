@@ -56,9 +56,9 @@ func (l *Live) load(ctx context.Context, s ops.State, member string, report func
 	}
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 		f := c.Status.Formation
-		f.Loaded, f.ExpectedKeys, f.ExpectedHash, f.ExpectedMark = true, m.Facts.Keys, m.Facts.Hash, ""
-		// If the answer was lost, or speaks of other data, all keys are compared.
-		if loaded.Keys == m.Facts.Keys && loaded.Hash == m.Facts.Hash {
+		f.Loaded, f.ExpectedProof, f.ExpectedMark = true, string(m.Facts.Proof), ""
+		// If the answer was lost, or speaks of other data, all data is compared.
+		if l.Engine.CompareProofs(m.Facts.Proof, loaded.Proof) == engine.MatchSame {
 			f.ExpectedMark = loaded.Mark
 		}
 	})

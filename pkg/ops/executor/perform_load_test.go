@@ -89,7 +89,7 @@ func TestLoadFillsTheFoundersVolume(t *testing.T) {
 		t.Error("the loader stays")
 	}
 	f := b.Cluster().Status.Formation
-	if diff := cmp.Diff(&v1alpha1.Formation{Token: "t", Members: []string{"db-1"}, Loaded: true, ExpectedKeys: 15, ExpectedHash: "hash", ExpectedMark: "mark"}, f); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.Formation{Token: "t", Members: []string{"db-1"}, Loaded: true, ExpectedProof: "15 keys, hash", ExpectedMark: "mark"}, f); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
 	}
 }
@@ -116,7 +116,7 @@ func TestLoadSurvivesACrashAtEveryWrite(t *testing.T) {
 				}
 			}
 			f := b.Cluster().Status.Formation
-			if crashes != 1 || !ended || !f.Loaded || f.ExpectedHash != "hash" || b.Helper("db-1-load") != nil {
+			if crashes != 1 || !ended || !f.Loaded || f.ExpectedProof != "15 keys, hash" || b.Helper("db-1-load") != nil {
 				t.Errorf("write %d, before %v: %d crashes, ended %v, formation %+v", n, before, crashes, ended, f)
 			}
 		}

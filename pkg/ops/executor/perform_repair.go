@@ -48,7 +48,7 @@ func (l *Live) repair(ctx context.Context, s ops.State, object, member string) e
 	case health.KindService:
 		err = workload.ApplyServices(ctx, l.Client, s.Cluster, l.Engine.Ports(s.Cluster))
 	case health.KindBudget:
-		err = workload.ApplyBudget(ctx, l.Client, s.Cluster, ops.QuorumOf(s))
+		err = workload.ApplyBudget(ctx, l.Client, s.Cluster, ops.BudgetOf(l.Engine, s))
 	case health.KindVolume:
 		err = l.applyVolume(ctx, s, member)
 	case health.KindWorkload:

@@ -71,10 +71,10 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 
 // TestRecordFormedTrustsOnlyWhatTheBackupHeld: a restored founder must serve it.
 func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
-	expected := engine.Fingerprint{Revision: 99, Keys: 3, Hash: "h"}
+	expected := opstest.Fingerprint(3, "h")
 	for name, c := range map[string]struct {
 		restored bool
-		hash     string
+		proof    string
 		mark     string
 		got      engine.Fingerprint
 		err      error
@@ -82,15 +82,16 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 		kind     ops.Kind
 	}{
 		"a new cluster":                  {false, "", "", engine.Fingerprint{}, nil, "", ""},
-		"the same data":                  {true, "h", "", expected, nil, "fingerprint db-1", ""},
-		"a backup without a hash":        {true, "", "m", engine.Fingerprint{}, nil, "", ""},
-		"a key more":                     {true, "h", "", engine.Fingerprint{Keys: 4, Hash: "h"}, nil, "fingerprint db-1", ops.NeedsHuman},
-		"other values":                   {true, "h", "", engine.Fingerprint{Keys: 3, Hash: "x"}, nil, "fingerprint db-1", ops.NeedsHuman},
-		"a founder that does not answer": {true, "h", "", expected, opstest.ErrStub, "fingerprint db-1", ops.Failed},
-		"the mark of what was loaded":    {true, "h", "m", engine.Fingerprint{}, nil, "attest db-1", ""},
-		"another mark, the same data":    {true, "h", "n", expected, nil, "attest db-1 fingerprint db-1", ""},
-		"another mark, other data":       {true, "h", "n", engine.Fingerprint{Keys: 3, Hash: "x"}, nil, "attest db-1 fingerprint db-1", ops.NeedsHuman},
-		"no answer about the mark":       {true, "h", "m", expected, opstest.ErrStub, "attest db-1 fingerprint db-1", ops.Failed},
+		"the same data":                  {true, "3 keys, h", "", expected, nil, "fingerprint db-1", ""},
+		"a backup without a proof":       {true, "", "m", engine.Fingerprint{}, nil, "", ""},
+		"a key more":                     {true, "3 keys, h", "", opstest.Fingerprint(4, "h"), nil, "fingerprint db-1", ops.NeedsHuman},
+		"a founder without a proof":      {true, "3 keys, h", "", engine.Fingerprint{}, nil, "fingerprint db-1", ops.NeedsHuman},
+		"other values":                   {true, "3 keys, h", "", opstest.Fingerprint(3, "x"), nil, "fingerprint db-1", ops.NeedsHuman},
+		"a founder that does not answer": {true, "3 keys, h", "", expected, opstest.ErrStub, "fingerprint db-1", ops.Failed},
+		"the mark of what was loaded":    {true, "3 keys, h", "m", engine.Fingerprint{}, nil, "attest db-1", ""},
+		"another mark, the same data":    {true, "3 keys, h", "n", expected, nil, "attest db-1 fingerprint db-1", ""},
+		"another mark, other data":       {true, "3 keys, h", "n", opstest.Fingerprint(3, "x"), nil, "attest db-1 fingerprint db-1", ops.NeedsHuman},
+		"no answer about the mark":       {true, "3 keys, h", "m", expected, opstest.ErrStub, "attest db-1 fingerprint db-1", ops.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := opstest.NewBench(t)
@@ -100,7 +101,7 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 				cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b1"}
 			}
 			f := cluster.Status.Formation
-			f.ExpectedKeys, f.ExpectedHash, f.ExpectedMark = 3, c.hash, c.mark
+			f.ExpectedProof, f.ExpectedMark = c.proof, c.mark
 			b.Must(b.Store().UpdateCluster(t.Context(), cluster))
 			b.Database.Model.Print, b.Database.Model.Err = c.got, c.err
 			b.Database.Model.Mark = "m"
@@ -121,7 +122,7 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 			if asked != c.asked {
 				t.Errorf("asked: %q, want %q", asked, c.asked)
 			}
-			if c.kind == ops.NeedsHuman && !strings.Contains(err.Error(), "the backup held 3 (h)") {
+			if c.kind == ops.NeedsHuman && !strings.Contains(err.Error(), "the backup held 3 keys, h") {
 				t.Errorf("the message does not compare: %v", err)
 			}
 		})

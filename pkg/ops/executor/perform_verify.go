@@ -108,7 +108,7 @@ func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) 
 	t := &v1alpha1.DatabaseCluster{}
 	t.Name, t.Namespace = throwAwayName(like, m.ID), l.Namespace
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1, TLS: v1alpha1.TLS{Disabled: true}}
-	if near, err := l.Engine.Catalog().Nearest(m.Version); err == nil {
+	if near, err := engine.Nearest(l.Engine, m.Version); err == nil {
 		t.Spec.Version = near.Version
 	}
 	if like != nil {
@@ -166,10 +166,16 @@ func (l *Live) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m repos
 	if err != nil {
 		return fmt.Errorf("read the restored data: %w", err)
 	}
-	if got.Keys != m.Facts.Keys || got.Hash != m.Facts.Hash {
+	switch l.Engine.CompareProofs(m.Facts.Proof, got.Proof) {
+	case engine.MatchSame:
+		return nil
+	case engine.MatchDifferent:
 		return &ops.Error{Kind: ops.NeedsHuman, Check: "verification",
-			Message: fmt.Sprintf("backup %s restores to %d keys (%.12s), but %d (%.12s) were backed up", m.ID, got.Keys, got.Hash, m.Facts.Keys, m.Facts.Hash),
+			Message: fmt.Sprintf("backup %s restores to %s, but %s was backed up", m.ID, got.Proof.Short(), m.Facts.Proof.Short()),
 			Hint:    "do not rely on it: take another with kubectl dbop backup"}
 	}
-	return nil
+	return &ops.Error{Kind: ops.Refused, Check: "unproven",
+		Message: fmt.Sprintf("backup %s restores, but nothing proves that it holds what was backed up: it restores to %s, and the backup holds %s",
+			m.ID, got.Proof.Short(), m.Facts.Proof.Short()),
+		Hint: "compare the data yourself: restore it into a new cluster with kubectl dbop restore"}
 }

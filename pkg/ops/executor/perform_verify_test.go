@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -24,7 +23,7 @@ func verifying(t *testing.T, change func(*repository.Manifest)) (*opstest.Bench,
 	d := stored(b, change)
 	b.Op = opstest.Operation(v1alpha1.VerbBackup)
 	b.Op.Spec.Repository, b.Op.Spec.Backup = d.URL(), backupID
-	b.Database.Model.Print = engine.Fingerprint{Revision: 1, Keys: 15, Hash: "hash"}
+	b.Database.Model.Print = opstest.Fingerprint(15, "hash")
 	return b, d
 }
 
@@ -78,8 +77,9 @@ func TestVerifyDoesNotStampWhatDiffers(t *testing.T) {
 		kind    ops.Kind
 		text    string
 	}{
-		"a key less":      {func(b *opstest.Bench) { b.Database.Model.Print.Keys = 14 }, ops.NeedsHuman, "restores to 14 keys (hash), but 15 (hash) were backed up"},
-		"other values":    {func(b *opstest.Bench) { b.Database.Model.Print.Hash = "other" }, ops.NeedsHuman, "restores to 15 keys (other)"},
+		"a key less":      {func(b *opstest.Bench) { b.Database.Model.Print = opstest.Fingerprint(14, "hash") }, ops.NeedsHuman, "restores to 14 keys, hash, but 15 keys, hash was backed up"},
+		"other values":    {func(b *opstest.Bench) { b.Database.Model.Print = opstest.Fingerprint(15, "other") }, ops.NeedsHuman, "restores to 15 keys, other"},
+		"no proof":        {func(b *opstest.Bench) { b.Database.Model.Print.Proof = "" }, ops.Refused, "nothing proves that it holds what was backed up"},
 		"not serving yet": {func(b *opstest.Bench) { b.Database.Model.Silent = true }, ops.NotYet, "does not serve yet"},
 		"no answer":       {func(b *opstest.Bench) { b.Database.Model.Err = opstest.ErrStub }, ops.Failed, "read the restored data"},
 		"it stopped": {func(b *opstest.Bench) {

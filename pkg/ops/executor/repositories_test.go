@@ -64,7 +64,7 @@ func TestOpenClaim(t *testing.T) {
 	b.Must(err)
 	d, err := repository.NewDirectory(root)
 	b.Must(err)
-	if m, err := d.Get(t.Context(), backupID); err != nil || m.Facts.Keys != 4 {
+	if m, err := d.Get(t.Context(), backupID); err != nil || m.Facts.Reading("keys") != "4" {
 		t.Errorf("stored %+v, %v", m, err)
 	}
 	b.Must(r.Close())

@@ -51,7 +51,7 @@ func (o *Outsider) Inspect(ctx context.Context) Inspection {
 	s := sighting{engine: o.Engine, recognizer: o.recognizer, view: v, outside: o.found, login: o.UserSecret != "", pods: map[string]external.Pod{}}
 	for _, m := range o.members {
 		name := names[m.name]
-		member := InspectedMember{Member: v.Member(name), Pod: m.pod.Name, Node: m.pod.Node, Progress: o.recognizer.Spell(v.Member(name).Position)}
+		member := InspectedMember{Member: v.Member(name), Pod: m.pod.Name, Node: m.pod.Node, Progress: o.Engine.Readings(v.Member(name).Position)}
 		if r, ok := v.Registered(name); ok {
 			member.Voter = r.Voter
 		}

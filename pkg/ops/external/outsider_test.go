@@ -20,8 +20,6 @@ func (silentJudge) Recognize(corev1.PodSpec) (engine.Trace, bool) { return engin
 
 func (silentJudge) Appraise([]engine.Trace, engine.View) []engine.Risk { return nil }
 
-func (silentJudge) Spell(engine.Position) []engine.Reading { return nil }
-
 func TestAlign(t *testing.T) {
 	t.Parallel()
 	v := engine.View{Members: []engine.Member{{Name: "pod-0", ID: "a"}, {Name: "pod-1", ID: "b"}, {Name: "pod-2"}},

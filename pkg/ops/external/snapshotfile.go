@@ -71,7 +71,7 @@ func (s *SnapshotFile) version(given string) (string, error) {
 		return "", &ops.Error{Kind: ops.Refused, Check: "version", Hint: "name it with --version, such as --version " + s.Engine.Catalog().Releases[0].Version,
 			Message: fmt.Sprintf("file %s does not say which version of %s made it", s.path, s.Engine.Name())}
 	}
-	if r, err := s.Engine.Catalog().Nearest(given); err == nil {
+	if r, err := engine.Nearest(s.Engine, given); err == nil {
 		return r.Version, nil
 	}
 	return given, nil

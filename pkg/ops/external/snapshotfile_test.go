@@ -68,7 +68,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("found %+v, stored %v", again, stored)
 	}
 	made, err := s.Import(t.Context(), repo, m, unreported)
-	if err != nil || made.SHA256 != m.SHA256 || made.Bytes != 14 || made.Facts.Revision != 42 {
+	if err != nil || made.SHA256 != m.SHA256 || made.Bytes != 14 || made.Facts.Reading("revision") != "42" {
 		t.Fatalf("made %+v, %v", made, err)
 	}
 	if err := os.Remove(path); err != nil {

@@ -38,6 +38,11 @@ func (d *Examination) identity() {
 		f.What = "all that answer belong to one cluster, " + ids[0]
 	}
 	d.add(f)
+	if names := d.S.View.Rivals(); len(names) > 0 {
+		d.add(ops.Finding{Severity: ops.Fail, Subject: "leader", What: strings.Join(names, " and ") + " both lead and accept writes",
+			Evidence: []string{"no operation goes on meanwhile"},
+			Remedy:   []string{"keep clients from writing; if it lasts, stop the one that the other members do not follow"}})
+	}
 	if foreign := d.S.Kube.Foreign; len(foreign) > 0 {
 		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects", What: "objects that are not this cluster's bear its names", Evidence: foreign,
 			Remedy: []string{"remove them if nobody needs them, or choose another name for the cluster"}})

@@ -26,16 +26,23 @@ func (d *Examination) roster() {
 		case !r.Started && r.Voter:
 			d.add(ops.Finding{Severity: ops.Fail, Subject: subject, What: "it has a vote and never started: it counts against the quorum",
 				Evidence: []string{"registered as " + cmp.Or(r.Address, r.ID)}, Remedy: d.settle("kubectl dbop member remove " + d.name + " " + r.Name)})
-		case !r.Voter:
+		case !r.Voter && !r.Spare:
 			d.add(ops.Finding{Severity: ops.Warn, Subject: subject, What: "it is " + unfinished(r) + " and has no vote",
 				Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))})
 		}
 	}
 	for _, m := range d.S.Kube.Members {
-		if _, registered := d.S.View.Registered(m.Name); !registered && d.S.Ours(m) {
-			d.add(ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name, What: "objects of it are left, but the database does not count it as a member",
-				Evidence: []string{remains(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))})
+		if _, registered := d.S.View.Registered(m.Name); registered || !d.S.Ours(m) {
+			continue
 		}
+		f := ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name, What: "objects of it are left, but the database does not count it as a member",
+			Evidence: []string{remains(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))}
+		if !d.S.Removes(m.Name) {
+			f.Evidence = append(f.Evidence, "nobody asked this tool to remove it, so its volume is kept")
+			f.Remedy = []string{"find out who removed it from the member list; if nobody needs its data: " +
+				"kubectl delete statefulset/" + m.Name + " pvc/" + v1alpha1.VolumeName(m.Name)}
+		}
+		d.add(f)
 	}
 	if len(d.Findings) == before {
 		d.add(ops.Finding{Severity: ops.OK, Subject: "member list", What: fmt.Sprintf("%d entries, all with a vote and started", len(d.S.View.Roster))})

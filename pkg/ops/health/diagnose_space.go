@@ -103,8 +103,8 @@ func (d *Examination) versions() {
 	}
 	d.add(f)
 	if to := d.S.View.Downgrade; to != "" && d.S.Operation == nil {
-		d.add(ops.Finding{Severity: ops.Warn, Subject: "downgrade", What: fmt.Sprintf("one to %s was announced and is not over: nobody can join, and the cluster stays at what %s understands", to, ops.Minor(to)),
-			Remedy: []string{fmt.Sprintf("kubectl dbop downgrade %s --version %s", d.name, ops.Minor(to))}})
+		d.add(ops.Finding{Severity: ops.Warn, Subject: "downgrade", What: fmt.Sprintf("one to %s was announced and is not over: nobody can join, and the cluster stays at what %s understands", to, d.e.Series(to)),
+			Remedy: []string{fmt.Sprintf("kubectl dbop downgrade %s --version %s", d.name, d.e.Series(to))}})
 	}
 }
 

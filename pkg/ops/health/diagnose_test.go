@@ -108,7 +108,9 @@ func TestDiagnose(t *testing.T) {
 			severity: ops.Warn, subject: "member db-3", says: []string{"waits for the others"}},
 		{name: "no margin", change: func(s *ops.State) { opstest.Podless(s, "db-3") }, severity: ops.Warn, subject: "quorum", says: []string{"no further failure"}},
 		{name: "fewer healthy than a majority", change: func(s *ops.State) { opstest.Podless(s, "db-2"); opstest.Podless(s, "db-3") }, severity: ops.Warn, subject: "quorum", says: []string{"fewer voters than that are healthy"}},
-		{name: "two leaders", change: func(s *ops.State) { s.View.Members[1].Role = engine.RoleLeader }, severity: ops.Warn, subject: "leader", says: []string{"do not agree"}},
+		{name: "two leaders that serve", change: func(s *ops.State) { s.View.Members[1].Role = engine.RoleLeader }, down: true, severity: ops.Fail,
+			subject: "leader", says: []string{"both lead and accept writes"}},
+		{name: "two leaders", change: func(s *ops.State) { s.View.Members[1].Role, s.View.Members[1].Serving = engine.RoleLeader, false }, severity: ops.Warn, subject: "leader", says: []string{"do not agree"}},
 		{name: "leader not reached", change: func(s *ops.State) { s.View.Members[0].Role = engine.RoleFollower }, severity: ops.Warn, subject: "leader", says: []string{"was not reached"}},
 		{name: "nobody leads", change: func(s *ops.State) {
 			for i := range s.View.Members {

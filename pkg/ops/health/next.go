@@ -45,7 +45,7 @@ func (a *assessment) commands() []string {
 	if len(next) > 0 {
 		return next
 	}
-	if voters := len(a.s.View.Voters()); voters != int(a.s.Cluster.Spec.Members) {
+	if len(a.s.View.Joined()) != a.e.Size(a.s.Cluster.Spec) {
 		return append(next, fmt.Sprintf("kubectl dbop scale %s --members %d", name, a.s.Cluster.Spec.Members))
 	}
 	switch {

@@ -122,6 +122,10 @@ func (a *assessment) identity() {
 		a.split = true
 		a.problem("the members say cluster ID %s, but %s was recorded", ids[0], recorded)
 	}
+	if names := a.s.View.Rivals(); len(names) > 0 {
+		a.split = true
+		a.problem("%s both lead: a write to one of them may be lost", strings.Join(names, " and "))
+	}
 	if len(a.s.Kube.Foreign) > 0 {
 		a.problem("objects that are not this cluster's bear its names: %s", strings.Join(a.s.Kube.Foreign, ", "))
 	}
@@ -199,8 +203,8 @@ func (a *assessment) capacity() {
 
 // size tells when there are not as many voters as wanted and nobody works on it.
 func (a *assessment) size() {
-	if voters := len(a.s.View.Voters()); voters > 0 && voters != int(a.s.Cluster.Spec.Members) && a.s.Operation == nil {
-		a.problem("%d members vote, %d are wanted", voters, a.s.Cluster.Spec.Members)
+	if n, want := len(a.s.View.Joined()), a.e.Size(a.s.Cluster.Spec); n > 0 && n != want && a.s.Operation == nil {
+		a.problem("%d members vote, %d are wanted", n, want)
 	}
 }
 

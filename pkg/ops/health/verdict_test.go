@@ -21,6 +21,8 @@ type quorate struct{ engine.Engine }
 
 func (quorate) Capabilities() engine.Capabilities { return engine.Capabilities{Quorum: true} }
 
+func (quorate) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+
 func (quorate) Health(v engine.View, name string) error {
 	if !v.Member(name).Reachable {
 		return fmt.Errorf("%s does not answer", name)
@@ -96,6 +98,11 @@ func TestAssess(t *testing.T) {
 			s.Kube, s.View = observe.Facts{}, engine.View{}
 		}, level: Down, headline: "0 of 3 members are up"},
 		{name: "split", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c1", "c2"} }, level: Down, headline: "do not form one cluster", problem: "c1, c2"},
+		{name: "two that lead", change: func(s *ops.State) {
+			s.View.Members[0].Serving, s.View.Members[1].Serving, s.View.Members[1].Role = true, true, engine.RoleLeader
+		}, level: Down, headline: "do not form one cluster", problem: "db-1 and db-2 both lead"},
+		{name: "one that leads and does not serve", change: func(s *ops.State) { s.View.Members[0].Serving, s.View.Members[1].Role = true, engine.RoleLeader },
+			level: Healthy, headline: "all 3 members are healthy"},
 		{name: "another identity", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c9"} }, level: Down, headline: "do not form one cluster", problem: "cluster ID c9, but c1 was recorded"},
 		{name: "foreign objects", change: func(s *ops.State) { s.Kube.Foreign = []string{"service/db"} }, level: Degraded, headline: "3 of 3", problem: "service/db"},
 		{name: "pod problem", change: func(s *ops.State) {

@@ -19,15 +19,44 @@ import (
 // "colour". Who is reachable is healthy. What it lacks panics.
 type Engine struct{ engine.Engine }
 
+// CompareVersions orders by number.
+func (Engine) CompareVersions(a, b string) (int, bool) { return Versions(2).CompareVersions(a, b) }
+
+// Series is the first two numbers.
+func (Engine) Series(version string) string { return Versions(2).Series(version) }
+
+// Readings of a position there are none.
+func (Engine) Readings(engine.Position) []engine.Reading { return nil }
+
+// Lag is not known.
+func (Engine) Lag(engine.Gap) (engine.Distance, bool) { return engine.Distance{}, false }
+
+// CompareProofs takes equal ones for the same data.
+func (Engine) CompareProofs(want, got engine.Proof) engine.Match { return match(want, got) }
+
+// Size is what was asked for.
+func (Engine) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+
+// MinAvailable is a majority.
+func (Engine) MinAvailable(members int) int {
+	if members < 2 {
+		return 0
+	}
+	return members/2 + 1
+}
+
+// AssessLoss is nothing: a majority has what was acknowledged.
+func (Engine) AssessLoss(engine.View, string) string { return "" }
+
 func (Engine) Name() string { return "fakedb" }
 
 func (Engine) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, Users: true, MaxMembers: 7, OddMembers: true}
+	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, Announce: true, Users: true, MaxMembers: 7, OddMembers: true}
 }
 
 func (Engine) Catalog() engine.Catalog {
 	return engine.Catalog{Default: "3.6.2", Releases: []engine.Release{
-		{Version: "3.5.9", Image: "example.org/fakedb:3.5.9"}, {Version: "3.6.2", Image: "example.org/fakedb:3.6.2"}, {Version: "3.7.0", Image: "example.org/fakedb:3.7.0"}}}
+		{Version: "3.5.9", Series: "3.5", Image: "example.org/fakedb:3.5.9"}, {Version: "3.6.2", Series: "3.6", Image: "example.org/fakedb:3.6.2"}, {Version: "3.7.0", Series: "3.7", Image: "example.org/fakedb:3.7.0"}}}
 }
 
 func (Engine) CheckCreate(s v1alpha1.DatabaseClusterSpec, force bool) error {
@@ -132,7 +161,7 @@ func (Engine) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) {
 	if !ok {
 		return engine.SnapshotFacts{}, fmt.Errorf("%w: it begins with %.4q", engine.ErrNotSnapshot, content)
 	}
-	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 42, Keys: 7}, Schema: strings.TrimSpace(schema), Members: []string{"a", "b", "c"}}, nil
+	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Proof: "7 keys", Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}, Schema: strings.TrimSpace(schema), Members: []string{"a", "b", "c"}}, nil
 }
 
 func (Engine) CheckRestore(from, target string) error {
@@ -187,4 +216,3 @@ func (Engine) Compare(a, b engine.Position) (int, bool) {
 
 func (Engine) Recognize(corev1.PodSpec) (engine.Trace, bool)      { return engine.Trace{}, false }
 func (Engine) Appraise([]engine.Trace, engine.View) []engine.Risk { return nil }
-func (Engine) Spell(engine.Position) []engine.Reading             { return nil }

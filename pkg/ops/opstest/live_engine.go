@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -32,7 +33,7 @@ type Database struct {
 
 func (*Database) Catalog() engine.Catalog {
 	return engine.Catalog{Releases: []engine.Release{
-		{Version: "1.0.0", Image: "example.com/stub:1.0.0"}, {Version: "1.1.0", Image: "example.com/stub:1.1.0"}, {Version: "1.2.0", Image: "example.com/stub:1.2.0"},
+		{Version: "1.0.0", Series: "1.0", Image: "example.com/stub:1.0.0"}, {Version: "1.1.0", Series: "1.1", Image: "example.com/stub:1.1.0"}, {Version: "1.2.0", Series: "1.2", Image: "example.com/stub:1.2.0"},
 	}}
 }
 
@@ -79,7 +80,7 @@ func (*Database) Opened(path string) (engine.SnapshotFacts, error) {
 	if !bytes.HasPrefix(content, []byte("keys")) {
 		return engine.SnapshotFacts{}, fmt.Errorf("%w: it begins with %.4q", engine.ErrNotSnapshot, content)
 	}
-	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Revision: 7, Keys: int64(len(content)), Hash: "hash"}}, nil
+	return engine.SnapshotFacts{Fingerprint: Fingerprint(len(content), "hash")}, nil
 }
 
 // LoadCommand makes a directory of the snapshot, as engines do.
@@ -110,6 +111,25 @@ func (d *Database) Last() *session {
 func (d *Database) Imprint(dir string) (engine.Imprint, error) {
 	facts, err := d.Opened(filepath.Join(dir, "db"))
 	return engine.Imprint{Fingerprint: facts.Fingerprint, Mark: "mark"}, err
+}
+
+// Fingerprint is that of so many keys with that hash, at revision 7.
+func Fingerprint(keys int, hash string) engine.Fingerprint {
+	return engine.Fingerprint{Proof: engine.Proof(fmt.Sprintf("%d keys, %s", keys, hash)),
+		Readings: []engine.Reading{{Name: "revision", Value: "7"}, {Name: "keys", Value: strconv.Itoa(keys)}}}
+}
+
+// CompareProofs is as plain as it gets.
+func (*Database) CompareProofs(want, got engine.Proof) engine.Match { return match(want, got) }
+
+func match(want, got engine.Proof) engine.Match {
+	switch {
+	case want == "" || got == "":
+		return engine.MatchUnknown
+	case want == got:
+		return engine.MatchSame
+	}
+	return engine.MatchDifferent
 }
 
 // session notes what it is asked.

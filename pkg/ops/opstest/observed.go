@@ -98,7 +98,7 @@ func Join(s *ops.State, name string, voter bool) {
 	}
 	s.View.Roster = append(s.View.Roster, engine.Registered{ID: "id-" + name, Name: name, Voter: voter, Started: true})
 	s.View.Members = append(s.View.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: voter, Role: role, ClusterID: "id",
-		Version: s.Cluster.Spec.Version, Protocol: ops.Minor(s.Cluster.Spec.Version)})
+		Version: s.Cluster.Spec.Version, Protocol: Versions(2).Series(s.Cluster.Spec.Version)})
 }
 
 // Down makes a member unreachable, with a problem that began so long ago.

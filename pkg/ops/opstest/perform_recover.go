@@ -16,4 +16,4 @@ func (*Database) Examine(string) engine.Remains { return engine.Remains{} }
 
 func (*Database) CompareRemains(engine.Position, engine.Position) (int, bool) { return 0, true }
 
-func (*Database) Lag(engine.Position, engine.Position) string { return "" }
+func (*Database) RemainsLag(engine.Gap) string { return "" }

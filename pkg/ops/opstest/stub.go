@@ -7,7 +7,6 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // Advised is a stub that knows one alarm.
@@ -22,10 +21,30 @@ type Stub struct {
 	Prepares   string
 }
 
+// Size is what was asked for.
+func (Stub) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+
+// MinAvailable is a majority.
+func (Stub) MinAvailable(members int) int {
+	if members < 2 {
+		return 0
+	}
+	return members/2 + 1
+}
+
+// AssessLoss is nothing: a majority has what was acknowledged.
+func (Stub) AssessLoss(engine.View, string) string { return "" }
+
 func (Stub) Name() string { return "stub" }
 
+// CompareVersions orders by number.
+func (Stub) CompareVersions(a, b string) (int, bool) { return Versions(2).CompareVersions(a, b) }
+
+// Series is the first two numbers.
+func (Stub) Series(version string) string { return Versions(2).Series(version) }
+
 func (s Stub) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Quorum: true, Learners: !s.noLearners, HandOver: true, Users: true, MaxMembers: 7, OddMembers: true}
+	return engine.Capabilities{Quorum: true, Learners: !s.noLearners, HandOver: true, Announce: true, Users: true, MaxMembers: 7, OddMembers: true}
 }
 
 func (Stub) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error {
@@ -41,7 +60,7 @@ func (Stub) Health(v engine.View, member string) error {
 	switch {
 	case !m.Reachable:
 		return fmt.Errorf("%s does not answer", member)
-	case !ok || !r.Voter || !m.Serving:
+	case !ok || !r.Voter && !r.Spare || !m.Serving:
 		return fmt.Errorf("%s does not serve", member)
 	}
 	return nil
@@ -98,7 +117,7 @@ func (s Stub) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target
 
 func (Stub) CheckUpgraded(v engine.View, target string) error {
 	for _, r := range v.Voters() {
-		if m := v.Member(r.Name); ops.Minor(m.Protocol) != ops.Minor(target) {
+		if m := v.Member(r.Name); !engine.SameSeries(Versions(2), m.Protocol, target) {
 			return fmt.Errorf("%s speaks %s", m.Name, m.Protocol)
 		}
 	}
@@ -110,7 +129,7 @@ func (s Stub) CheckDowngrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, targ
 		return &engine.Refusal{Check: "skipped-minor", Reason: "too far"}
 	}
 	for _, m := range v.Members {
-		if v.Downgrade == "" && m.Schema != "" && ops.Minor(m.Schema) != ops.Minor(m.Version) {
+		if v.Downgrade == "" && m.Schema != "" && !engine.SameSeries(Versions(2), m.Schema, m.Version) {
 			return fmt.Errorf("%s writes %s still: %w", m.Name, m.Schema, engine.ErrNotReady)
 		}
 	}
@@ -120,7 +139,8 @@ func (s Stub) CheckDowngrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, targ
 func (Stub) CheckLowered(v engine.View, target string) error {
 	for _, r := range v.Voters() {
 		m := v.Member(r.Name)
-		if ops.Minor(m.Protocol) != ops.Minor(target) || (ops.Minor(m.Version) != ops.Minor(target) && ops.Minor(m.Schema) != ops.Minor(target)) {
+		if !engine.SameSeries(Versions(2), m.Protocol, target) ||
+			(!engine.SameSeries(Versions(2), m.Version, target) && !engine.SameSeries(Versions(2), m.Schema, target)) {
 			return fmt.Errorf("%s speaks %s and writes %s", m.Name, m.Protocol, m.Schema)
 		}
 	}
@@ -129,7 +149,7 @@ func (Stub) CheckLowered(v engine.View, target string) error {
 
 func (Stub) CheckRollback(v engine.View, to string) error {
 	for _, m := range v.Members {
-		if m.Reachable && ops.Minor(m.Protocol) != ops.Minor(to) {
+		if m.Reachable && !engine.SameSeries(Versions(2), m.Protocol, to) {
 			return &engine.Refusal{Check: "rollback", Reason: "too late"}
 		}
 	}

@@ -64,8 +64,8 @@ func (p Planner) founding() *ops.Decision {
 			return p.await("formed", err.Error(), f.Members...)
 		}
 	}
-	if len(p.S.View.Voters()) != len(f.Members) {
-		return p.await("formed", fmt.Sprintf("%d of %d members vote", len(p.S.View.Voters()), len(f.Members)), f.Members...)
+	if len(p.S.View.Joined()) != len(f.Members) {
+		return p.await("formed", fmt.Sprintf("%d of %d members vote", len(p.S.View.Joined()), len(f.Members)), f.Members...)
 	}
 	return do(ops.Step{ID: "record-formation", Action: ops.ActionRecordFormed, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -90,6 +91,9 @@ func (p Planner) identity() *ops.Decision {
 			Message: fmt.Sprintf("the members of %s belong to different database clusters (%v): this is a split, and going on could lose data", p.S.Cluster.Name, p.S.View.ClusterIDs),
 			Hint:    "kubectl dbop status " + p.S.Cluster.Name + " -o wide shows which member belongs to which"})
 	}
+	if names := p.S.View.Rivals(); len(names) > 0 && p.S.Operation != nil {
+		return p.rivals(names)
+	}
 	if want := p.S.Formation().ClusterID; want != "" {
 		for _, id := range p.S.View.ClusterIDs {
 			if id != want {
@@ -102,6 +106,17 @@ func (p Planner) identity() *ops.Decision {
 	return nil
 }
 
+// rivals lets nothing happen while several members lead. It may be a moment
+// between two answers; if it lasts, a person must look.
+func (p Planner) rivals(names []string) *ops.Decision {
+	why := strings.Join(names, " and ") + " both lead: a write to one of them may be lost"
+	if p.fresh() && !p.writtenDown() {
+		return block(&ops.Error{Kind: ops.NeedsHuman, Check: "two-leaders", Message: why,
+			Hint: "kubectl dbop diagnose " + p.S.Cluster.Name + " shows what each of them says; stop the one that the others do not follow"})
+	}
+	return p.await("two-leaders", why)
+}
+
 // NoFounding is the refusal to act on a record that somebody damaged: without
 // the token nobody knows which objects are the cluster's.
 func NoFounding(c *v1alpha1.DatabaseCluster) *ops.Error {
@@ -109,18 +124,14 @@ func NoFounding(c *v1alpha1.DatabaseCluster) *ops.Error {
 		Hint: "put the configmap back from a copy"}
 }
 
-// budget keeps the disruption budget at the quorum of the larger of now and
+// budget keeps the disruption budget at what the engine asks for, of the larger of now and
 // soon: evictions by others must not undercut a size that is being reached.
 // Without a member list that a majority stands behind it stays as it is.
 func (p Planner) budget() *ops.Decision {
 	if !p.S.View.Quorum {
 		return nil
 	}
-	n := max(int(p.S.Cluster.Spec.Members), len(p.S.View.Voters()))
-	var want int32
-	if n > 1 {
-		want = int32(n/2 + 1) // #nosec G115 -- a cluster's size fits
-	}
+	want := ops.BudgetOf(p.E, p.S)
 	var have int32
 	if p.S.Kube.Budget != nil {
 		have = *p.S.Kube.Budget
@@ -151,7 +162,7 @@ func (p Planner) healthy() *ops.Decision {
 	if p.S.Cancelling() {
 		return nil
 	}
-	for _, r := range p.S.View.Voters() {
+	for _, r := range p.S.View.Joined() {
 		if err := p.E.Health(p.S.View, r.Name); err != nil {
 			d := p.await("healthy", err.Error(), r.Name)
 			if m := p.S.Kube.Member(r.Name); !m.Volume.Exists && !m.Workload.Exists {

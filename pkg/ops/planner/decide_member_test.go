@@ -70,7 +70,12 @@ func TestDecideJoining(t *testing.T) {
 
 func TestDecideLeaving(t *testing.T) {
 	t.Parallel()
-	gone := func(name string) func(*ops.State) { return func(s *ops.State) { dropRegistered(s, name) } }
+	gone := func(name string) func(*ops.State) {
+		return func(s *ops.State) {
+			dropRegistered(s, name)
+			s.Cluster.Status.Formation.Remove(name, true)
+		}
+	}
 	remove := func(name string, change func(*ops.State)) func() ops.State {
 		return sized(v1alpha1.VerbRemoveMember, 2, func(s *ops.State) { s.Operation.Spec.Member = name; change(s) })
 	}
@@ -88,6 +93,8 @@ func TestDecideLeaving(t *testing.T) {
 			gone("db-3")(s)
 			s.Kube.Members[2].Workload, s.Kube.Members[2].Pod = observe.Workload{}, observe.Pod{}
 		}), "retire-member/db-3"},
+		{"never one that somebody else took out of the list", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { dropRegistered(s, "db-3") }), "done"},
+		{"what is left of the one that is named", remove("db-3", func(s *ops.State) { dropRegistered(s, "db-3") }), "retire-member/db-3"},
 		{"never a volume of another epoch", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
 			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-7", Volume: observe.Volume{Exists: true, Token: "old"}})
 		}), "done"},

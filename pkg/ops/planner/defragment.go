@@ -35,10 +35,8 @@ func (p Planner) defragmentNext(wasteful []string) *ops.Decision {
 		}
 	}
 	next := p.nextOutdated(wasteful)
-	if leader, ok := p.S.View.Leader(); ok && leader.Name == next && len(p.voterNames()) > 1 && p.E.Capabilities().HandOver {
-		if d := p.handOver(next, "the leader does not answer while it is defragmented", wasteful...); d != nil {
-			return d
-		}
+	if d := p.handOverFirst(next, "the leader does not answer while it is defragmented", wasteful...); d != nil {
+		return d
 	}
 	risk := ops.RiskNone
 	if p.restartStops() {

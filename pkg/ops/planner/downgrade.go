@@ -63,7 +63,7 @@ func (p Planner) mayDescend() *ops.Decision {
 			return d
 		}
 	}
-	if moved || p.S.View.Downgrade != "" {
+	if moved || p.S.View.Downgrade != "" || !p.E.Capabilities().Announce {
 		return nil
 	}
 	return do(ops.Step{ID: string(ops.ActionAnnounce), Action: ops.ActionAnnounce, Members: p.voterNames(), Risk: ops.RiskNone, Deadline: StepDeadline,

@@ -25,7 +25,10 @@ func TestDecideLingering(t *testing.T) {
 			change(s)
 		})
 	}
-	left := func(s *ops.State) { dropRegistered(s, "db-3") }
+	left := func(s *ops.State) {
+		dropRegistered(s, "db-3")
+		s.Cluster.Status.Formation.Remove("db-3", true)
+	}
 	alone := func(s *ops.State) {
 		s.Operation.Spec.Waive = []string{"backup"}
 		s.Kube.Members = s.Kube.Members[2:]

@@ -42,14 +42,14 @@ func (p Planner) joining() *ops.Decision {
 	if d := p.quorumFirst(); d != nil {
 		return d
 	}
-	learners := slices.DeleteFunc(p.S.View.Learners(), func(r engine.Registered) bool {
+	learners := slices.DeleteFunc(p.S.View.Joining(), func(r engine.Registered) bool {
 		return v1alpha1.MemberNumber(p.S.Cluster.Name, r.Name) == 0 // nobody of ours, and nothing to start
 	})
 	if len(learners) == 0 {
 		return nil
 	}
 	l := learners[0]
-	if len(p.S.View.Voters()) >= int(p.S.Cluster.Spec.Members) {
+	if len(p.S.View.Joined()) >= p.E.Size(p.S.Cluster.Spec) {
 		return do(ops.Step{ID: "deregister-member/" + l.Name, Action: ops.ActionDeregister, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
 			Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
 	}
@@ -66,16 +66,20 @@ func (p Planner) joining() *ops.Decision {
 		}
 		return p.await("joined", l.Name+why, l.Name)
 	}
+	if !p.E.Capabilities().Learners {
+		return p.await("joined", l.Name+" catches up with the others", l.Name)
+	}
 	return do(ops.Step{ID: "promote-member/" + l.Name, Action: ops.ActionPromote, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: StreamDeadline,
 		Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
 }
 
 // leaving removes what is left of members that the database's own list does
-// not hold any more. A kept volume would make the next pod of that name exit
-// for ever, so it goes before the name is free again.
+// not hold any more because this tool removed them. A kept volume would make
+// the next pod of that name exit for ever, so it goes before the name is free
+// again. Who is missing from the list for another reason keeps its volume.
 func (p Planner) leaving() *ops.Decision {
 	for _, m := range p.S.Kube.Members {
-		if _, registered := p.S.View.Registered(m.Name); registered || !p.S.Ours(m) {
+		if _, registered := p.S.View.Registered(m.Name); registered || !p.S.Ours(m) || !p.S.Removes(m.Name) {
 			continue
 		}
 		if d := p.lingering([]string{m.Name}); d != nil {
@@ -90,7 +94,7 @@ func (p Planner) leaving() *ops.Decision {
 
 // mayResize objects before anything is done, the budget included.
 func (p Planner) mayResize() *ops.Decision {
-	switch voters, want := len(p.S.View.Voters()), int(p.S.Cluster.Spec.Members); {
+	switch voters, want := len(p.S.View.Joined()), p.E.Size(p.S.Cluster.Spec); {
 	case voters < want:
 		return p.gate("may-add", p.E.CheckAdd(p.S.View), p.voterNames()...)
 	case voters > want:
@@ -116,7 +120,7 @@ func (p Planner) unknownMember(name string) *ops.Decision {
 
 // size moves the number of voters to what is wanted, one change at a time.
 func (p Planner) size() *ops.Decision {
-	switch voters, want := len(p.S.View.Voters()), int(p.S.Cluster.Spec.Members); {
+	switch voters, want := len(p.S.View.Joined()), p.E.Size(p.S.Cluster.Spec); {
 	case voters < want:
 		return p.grow()
 	case voters > want:
@@ -129,18 +133,27 @@ func (p Planner) grow() *ops.Decision {
 	name := p.S.FreeName()
 	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
 	if !p.E.Capabilities().Learners {
-		title, reason = "Register "+name, ""
+		title, reason = "Register "+name, "it has no vote until it has what it needs, so a start that fails costs nothing"
 	}
 	return do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
 		Title: title, Reason: reason})
 }
 
-// victim is the member that leaves: the one that was named, or the engine's choice.
+// victim is the member that leaves: the one that was named, or the engine's
+// choice. A witness follows the one that was named, if nothing needs it any more.
 func (p Planner) victim() string {
-	if p.S.Verb() == v1alpha1.VerbRemoveMember {
-		return p.S.Operation.Spec.Member
+	if p.S.Verb() != v1alpha1.VerbRemoveMember {
+		return p.E.Victim(p.S.View)
 	}
-	return p.E.Victim(p.S.View)
+	named := p.S.Operation.Spec.Member
+	if _, listed := p.S.View.Registered(named); !listed && !p.fresh() {
+		for _, r := range p.S.View.Joined() {
+			if r.Witness {
+				return r.Name
+			}
+		}
+	}
+	return named
 }
 
 func (p Planner) shrink() *ops.Decision {
@@ -148,28 +161,51 @@ func (p Planner) shrink() *ops.Decision {
 	if _, ok := p.S.View.Registered(victim); !ok {
 		return nil
 	}
-	if leader, ok := p.S.View.Leader(); ok && leader.Name == victim && p.E.Capabilities().HandOver {
-		if d := p.handOver(victim, "the leader is about to leave", victim); d != nil {
-			return d
-		}
+	if d := p.handOverFirst(victim, "the leader is about to leave", victim); d != nil {
+		return d
 	}
-	return do(ops.Step{ID: "deregister-member/" + victim, Action: ops.ActionDeregister, Members: []string{victim}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
-		Title: "Remove " + victim + " from the database's member list"})
+	s := ops.Step{ID: "deregister-member/" + victim, Action: ops.ActionDeregister, Members: []string{victim}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
+		Title: "Remove " + victim + " from the database's member list"}
+	p.warn(&s, victim, victim)
+	return do(s)
 }
 
-// handOver moves leadership away from a member; nil if nobody is fit to lead.
-func (p Planner) handOver(from, reason string, except ...string) *ops.Decision {
+// handOverFirst moves leadership away from a member that is about to stop, if
+// it leads and another one could. Without a fit successor it waits, or is
+// refused; only who waived that goes on, and the step says what may be lost.
+func (p Planner) handOverFirst(from, reason string, except ...string) *ops.Decision {
+	leader, ok := p.S.View.Leader()
+	if !ok || leader.Name != from || len(p.voterNames()) < 2 || !p.E.Capabilities().HandOver {
+		return nil
+	}
 	to := p.E.Successor(p.S.View, except...)
 	if to == "" {
-		return nil
+		loss := p.E.AssessLoss(p.S.View, from)
+		if loss == "" || p.S.Waives("successor") {
+			return nil
+		}
+		return p.gate("successor", &engine.Refusal{Check: "successor",
+			Reason: fmt.Sprintf("%s leads, and no other member is fit to take over: %s", from, loss),
+			Hint:   "kubectl dbop diagnose " + p.S.Cluster.Name + " shows how far the others are; nothing stops until one of them has caught up"}, p.except([]string{from})...)
 	}
 	return do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{from}, To: to, Risk: ops.RiskLeaderMove, Deadline: StepDeadline,
 		Title: fmt.Sprintf("Hand leadership from %s to %s", from, to), Reason: reason})
 }
 
+// warn says in a step that stops a leader without a successor what may be lost by it.
+func (p Planner) warn(s *ops.Step, stops string, except ...string) {
+	leader, ok := p.S.View.Leader()
+	if !ok || leader.Name != stops || len(p.voterNames()) < 2 || p.E.Successor(p.S.View, except...) != "" {
+		return
+	}
+	if loss := p.E.AssessLoss(p.S.View, stops); loss != "" {
+		s.Risk, s.Reason = ops.RiskIrreversible, "nobody takes over from it: "+loss
+	}
+}
+
 func (p Planner) voterNames() []string {
 	var out []string
-	for _, r := range p.S.View.Voters() {
+	for _, r := range p.S.View.Joined() {
 		out = append(out, r.Name)
 	}
 	return out

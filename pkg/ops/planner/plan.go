@@ -55,7 +55,7 @@ func endless(wait ops.Step) *ops.Block {
 
 // margin is how many more voters may fail; nil where that has no meaning yet.
 func margin(e engine.Engine, s ops.State) *int {
-	if !s.Formed() || !e.Capabilities().Quorum || len(s.View.Voters()) == 0 {
+	if !s.Formed() || !e.Capabilities().Quorum || len(s.View.Joined()) == 0 {
 		return nil
 	}
 	t := e.Tolerates(s.View)

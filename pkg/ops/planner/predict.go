@@ -50,10 +50,12 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 			n.Kube.Members[i].Workload.Bootstrap = false
 		}
 	case ops.ActionRegister:
-		n.View.Roster = append(n.View.Roster, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member(), Voter: !e.Capabilities().Learners})
+		n.View.Roster = append(n.View.Roster, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member()})
+		n.Cluster.Status.Formation.Remove(step.Member(), false)
 	case ops.ActionPromote:
 		setVoter(&n, step.Member())
 	case ops.ActionDeregister:
+		n.Cluster.Status.Formation.Remove(step.Member(), true)
 		dropRegistered(&n, step.Member())
 	case ops.ActionHandOver:
 		n.Lead(step.To)
@@ -80,7 +82,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionRevive:
 		n.Kube.Members[n.MemberIndex(step.Member())].Pod = observe.Pod{Exists: true, UID: "predicted"}
 	case ops.ActionRepair:
-		repaired(&n, step)
+		repaired(&n, e, step)
 	case ops.ActionRenew:
 		renewed(&n, step)
 	case ops.ActionAddCA, ops.ActionTrust, ops.ActionPromoteCA, ops.ActionDropCA:
@@ -147,6 +149,9 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionForget:
 		n.Cluster = nil
 	case ops.ActionWait:
+		if !e.Capabilities().Learners {
+			becomeWhole(&n)
+		}
 		settle(&n)
 	}
 	return n
@@ -197,6 +202,15 @@ func setVoter(s *ops.State, name string) {
 		}
 	}
 	settle(s)
+}
+
+// becomeWhole predicts that whoever joins without being promoted has joined.
+func becomeWhole(s *ops.State) {
+	for i := range s.View.Roster {
+		if r := &s.View.Roster[i]; s.Kube.Member(r.Name).Workload.Exists && !r.Spare {
+			r.Voter = true
+		}
+	}
 }
 
 func dropRegistered(s *ops.State, name string) {

@@ -24,9 +24,9 @@ func settle(s *ops.State) {
 		r := &s.View.Roster[i]
 		r.Started = true
 		version := s.Kube.Member(r.Name).Workload.Version
-		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter, Role: engine.RoleFollower, ClusterID: like.ClusterID,
+		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter || r.Spare, Role: engine.RoleFollower, ClusterID: like.ClusterID,
 			Leader: like.ID, Version: version, Position: like.Position, Auth: like.Auth, Protocol: like.Protocol, Schema: like.Schema}
-		if !r.Voter {
+		if !r.Voter && !r.Spare {
 			m.Role = engine.RoleLearner
 		}
 		if r.ID == like.ID {

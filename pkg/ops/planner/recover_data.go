@@ -154,7 +154,7 @@ func Examined(e engine.Engine, op *v1alpha1.Operation) []string {
 			line += " (chosen)"
 		default:
 			if salvager, ok := e.(engine.Salvager); ok {
-				line += " (" + salvager.Lag(best.Position, r.Position) + ")"
+				line += " (" + salvager.RemainsLag(engine.Gap{Leader: best.Position, Member: r.Position}) + ")"
 			}
 		}
 		out = append(out, line)

@@ -118,7 +118,9 @@ func (salvor) Examine(string) engine.Remains { return engine.Remains{} }
 
 func (salvor) SalvagePod(engine.PodInput) (engine.Pod, error) { return engine.Pod{}, nil }
 
-func (salvor) Lag(a, b engine.Position) string { return fmt.Sprintf("%s, not %s", b, a) }
+func (salvor) RemainsLag(gap engine.Gap) string {
+	return fmt.Sprintf("%s, not %s", gap.Member, gap.Leader)
+}
 
 func (salvor) CompareRemains(a, b engine.Position) (int, bool) {
 	return strings.Compare(string(a), string(b)), true

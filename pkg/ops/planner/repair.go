@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
@@ -192,10 +193,10 @@ func barsRestart(s ops.State, d drift.Difference) bool {
 }
 
 // repaired predicts an object that was put back.
-func repaired(s *ops.State, step ops.Step) {
+func repaired(s *ops.State, e engine.Engine, step ops.Step) {
 	object := step.Touches[0]
 	if strings.HasPrefix(object, health.KindBudget) {
-		if n := ops.QuorumOf(*s); n > 0 {
+		if n := ops.BudgetOf(e, *s); n > 0 {
 			s.Kube.Budget = &n
 		}
 	}

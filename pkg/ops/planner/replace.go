@@ -32,10 +32,8 @@ func (p Planner) replace() *ops.Decision {
 	if err := p.E.CheckRemove(p.S.View, name); err != nil {
 		return p.gate("may-remove", err, p.voterNames()...)
 	}
-	if leader, ok := p.S.View.Leader(); ok && leader.Name == name && p.E.Capabilities().HandOver {
-		if d := p.handOver(name, "the leader is about to be replaced", name); d != nil {
-			return d
-		}
+	if d := p.handOverFirst(name, "the leader is about to be replaced", name); d != nil {
+		return d
 	}
 	return do(ops.Step{ID: "deregister-member/" + name, Action: ops.ActionDeregister, Members: []string{name}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
 		Title: fmt.Sprintf("Remove %s (%s) from the database's member list", name, old), Reason: "removed first, added afterwards"})

@@ -23,16 +23,16 @@ func (p Planner) inTurn(outdated []string, why string, step func(next string, ri
 			return p.gate("healthy", err, name)
 		}
 	}
-	if leader, ok := p.S.View.Leader(); ok && leader.Name == next && len(p.voterNames()) > 1 && p.E.Capabilities().HandOver {
-		if d := p.handOver(next, why, outdated...); d != nil {
-			return d
-		}
+	if d := p.handOverFirst(next, why, outdated...); d != nil {
+		return d
 	}
 	risk := ops.RiskRestart
 	if p.restartStops() {
 		risk = ops.RiskDowntime
 	}
-	return do(step(next, risk))
+	s := step(next, risk)
+	p.warn(&s, next, outdated...)
+	return do(s)
 }
 
 // nextOutdated picks a member that can't start, else one that doesn't take
@@ -75,7 +75,7 @@ func (p Planner) except(names []string) []string {
 // a cluster of one, and of two where writes need a majority.
 func (p Planner) restartStops() bool {
 	n := len(p.voterNames())
-	return n == 1 || (p.E.Capabilities().Quorum && n-1 < n/2+1)
+	return n == 1 || n-1 < p.E.MinAvailable(n)
 }
 
 // Began reports whether this operation has performed such a step, as its journal says.

@@ -34,8 +34,8 @@ func TestEveryVerb(t *testing.T) {
 	s.settledVolumes("my-db", 6) // those of before the restore in place are kept, too
 	last, err := harness.LastBackup(s.backups)
 	s.ok(err)
-	if last.Facts.Keys < 1000 {
-		t.Errorf("the last backup holds %d keys", last.Facts.Keys)
+	if last.Count("keys") < 1000 {
+		t.Errorf("the last backup holds %d keys", last.Count("keys"))
 	}
 	s.judge(s.try("status", "my-db"), 6, "my-db", "not found")
 	s.remembered()

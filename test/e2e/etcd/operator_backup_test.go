@@ -45,7 +45,7 @@ func (c *custom) backsUp() {
 
 	o := &v1alpha1.DatabaseBackup{}
 	c.ok(c.api.Get(c.ctx, client.ObjectKey{Namespace: c.ns, Name: "once"}, o))
-	if st := o.Status; st.Bytes == 0 || st.Revision == 0 || st.TakenAt == nil || st.VerifiedAt == nil {
+	if st := o.Status; st.Bytes == 0 || st.Contents == "" || st.TakenAt == nil || st.VerifiedAt == nil {
 		c.Errorf("%+v", st)
 	}
 	c.kubectl("deleted", "delete", "-f", file)

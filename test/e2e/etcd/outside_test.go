@@ -119,7 +119,7 @@ func TestOutsidePlain(t *testing.T) {
 	s.frozen(func() { s.must("backup", "--from-statefulset", "hand") })
 	b, err := harness.LastBackup(s.backups)
 	s.ok(err)
-	if b.Facts.Keys != 3 || !strings.HasPrefix(b.ID, "hand-") {
+	if b.Count("keys") != 3 || !strings.HasPrefix(b.ID, "hand-") {
 		t.Errorf("%+v", b)
 	}
 	s.must("backup", "verify", b.ID)

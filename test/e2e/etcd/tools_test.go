@@ -30,8 +30,8 @@ func TestUpstreamTools(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.Stdout), &said); r.Code != 0 || err != nil {
 			t.Fatalf("etcdutl %s does not read the backup: %v\n%s", minor, err, r)
 		}
-		if said.Revision != b.Facts.Revision || b.Facts.Keys != 500 {
-			t.Errorf("etcdutl says revision %d and %d keys with history, the manifest %d and %d", said.Revision, said.TotalKey, b.Facts.Revision, b.Facts.Keys)
+		if said.Revision != b.Count("revision") || b.Count("keys") != 500 {
+			t.Errorf("etcdutl says revision %d and %d keys with history, the manifest %d and %d", said.Revision, said.TotalKey, b.Count("revision"), b.Count("keys"))
 		}
 	}
 	r := s.etcdctl("get", "kept/", "--prefix", "--count-only", "-w", "fields")
