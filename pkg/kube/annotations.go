@@ -19,7 +19,7 @@ const (
 	// AnnotationRenderer is the version of the tool that rendered a workload.
 	AnnotationRenderer = "dbop.dev/renderer"
 	// AnnotationCertificate is the certificate, by its fingerprint, that a pod
-	// was last told of; it makes the kubelet look.
+	// was last told of; it makes the kubelet read the secret.
 	AnnotationCertificate = "dbop.dev/certificate"
 	// AnnotationPolicy is what a schedule's CronJob carries out, as JSON, and
 	// AnnotationSince when that was asked for.

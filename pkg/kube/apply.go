@@ -55,7 +55,7 @@ func (c *Client) ServerSideApply(ctx context.Context, obj client.Object, opts ..
 func (c *Client) Metadata(ctx context.Context, obj client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := c.API.GroupVersionKindFor(obj)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s/%s: %w", obj.GetNamespace(), obj.GetName(), err)
+		return nil, fmt.Errorf("read %s/%s: %w", obj.GetNamespace(), obj.GetName(), err)
 	}
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(gvk)

@@ -106,13 +106,13 @@ func TestSealWorkload(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := 0
-	seal := func(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	change := func(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 		calls++
 		p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--sealed")
 		return p
 	}
 	for range 2 {
-		if err := workload.DisableBootstrap(t.Context(), c, "shop", "db-2", seal); err != nil {
+		if err := workload.DisableBootstrap(t.Context(), c, "shop", "db-2", change); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestSealWorkload(t *testing.T) {
 	if bootstrap := observed(t, c).Bootstrap; bootstrap || calls != 1 {
 		t.Errorf("bootstrap %v, sealed %d times; want once", bootstrap, calls)
 	}
-	if err := workload.DisableBootstrap(t.Context(), c, "shop", "db-9", seal); !errors.Is(err, kube.ErrNotFound) {
+	if err := workload.DisableBootstrap(t.Context(), c, "shop", "db-9", change); !errors.Is(err, kube.ErrNotFound) {
 		t.Errorf("no workload: %v, want ErrNotFound", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Behalf limits a Client that acts for people whose own rights it does not
-// know, as an operator does: whoever may write a custom resource must not read
+// know, as an operator does: who may write a custom resource must not read
 // secrets, or have certificates signed, through it. The zero value limits
 // nothing: the command line acts with the rights of the person.
 type Behalf struct {

@@ -62,7 +62,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	// The server has priority and fairness; a limit here would only make the
 	// lease compete with our own reads.
 	config.QPS = -1
-	// Warnings of the API server concern whoever wrote the manifest, which is
+	// Warnings of the API server concern the author of the manifest, which is
 	// this tool: they must not end up between a person's lines.
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	metered := rest.CopyConfig(config)

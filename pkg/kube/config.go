@@ -28,7 +28,7 @@ func (e *ConfigError) Hint() string {
 	return "choose one with --kubeconfig, KUBECONFIG or --context; kubectl config get-contexts lists what there is"
 }
 
-// ExplainConfig turns an error of loading a kubeconfig into a ConfigError; nil stays nil.
+// ExplainConfig returns an error of loading a kubeconfig as a ConfigError; nil stays nil.
 func ExplainConfig(err error) error {
 	switch {
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 )
 
 // DeleteObserved deletes an object of ours if it still is the one that was
-// observed: a process can stand still between its look and this request, and
+// observed: a process can stand still between that observation and this request, and
 // another may have made a successor meanwhile.
 func (c *Client) DeleteObserved(ctx context.Context, uid string, obj client.Object, opts ...client.DeleteOption) error {
 	id := types.UID(uid)
@@ -31,7 +31,7 @@ func (c *Client) DeleteObserved(ctx context.Context, uid string, obj client.Obje
 }
 
 // DeleteOwned deletes an object if it is of the cluster, or of any cluster of
-// ours for "", and if it still is the one that was looked at.
+// ours for "", and if it still is the one that was read.
 func (c *Client) DeleteOwned(ctx context.Context, cluster string, obj client.Object, opts ...client.DeleteOption) error {
 	found, err := c.Metadata(ctx, obj)
 	if errors.Is(err, ErrNotFound) {

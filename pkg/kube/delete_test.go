@@ -127,7 +127,7 @@ func TestNothingIsOwned(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{})
 	everything(t, c, kubetest.Cluster())
 	if made := objects(t, api); len(made) < 14 {
-		t.Errorf("only %v were looked at", made)
+		t.Errorf("only %v were found", made)
 	}
 }
 

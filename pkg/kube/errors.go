@@ -116,7 +116,7 @@ func Hint(err error) string {
 	return ""
 }
 
-// explain turns the outcome of a request into an error of this package. The
+// explain returns the outcome of a request as an error of this package. The
 // original stays in the chain.
 func explain(err error, r RequestError, server string) error {
 	r.Err = err
@@ -165,8 +165,8 @@ func root(err error) error {
 	return err
 }
 
-// Explain turns the failure of a request that was made beside the Client, with
-// its configuration, into an error as the Client's own; nil stays nil.
+// Explain returns the failure of a request that was made beside the Client, with
+// its configuration, as an error as the Client's own; nil stays nil.
 func (c *Client) Explain(err error, attempted RequestError) error {
 	if err == nil {
 		return nil

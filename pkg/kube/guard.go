@@ -29,10 +29,10 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 	g, owner := guard{mode: mode, server: server}, client.FieldOwner(v1alpha1.FieldManager)
 	return interceptor.NewClient(api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			return g.explain(c, "get", obj, key, patient(ctx, func(ctx context.Context) error { return c.Get(ctx, key, obj, opts...) }))
+			return g.explain(c, "get", obj, key, retried(ctx, func(ctx context.Context) error { return c.Get(ctx, key, obj, opts...) }))
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			return g.explain(c, "list", list, scope(opts), patient(ctx, func(ctx context.Context) error { return c.List(ctx, list, opts...) }))
+			return g.explain(c, "list", list, scope(opts), retried(ctx, func(ctx context.Context) error { return c.List(ctx, list, opts...) }))
 		},
 		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
 			w, err := c.Watch(ctx, list, opts...)

@@ -77,7 +77,7 @@ func (d *Dialer) DialPod(ctx context.Context, namespace, pod string, port int) (
 }
 
 // DialPodAt is DialPod for a pod of which the address was just seen: where
-// that leads to nobody, the pod may have another by now, which is looked up.
+// that leads to nobody, the pod may have another by now, which is read.
 func (d *Dialer) DialPodAt(ctx context.Context, namespace, pod, address string, port int) (net.Conn, error) {
 	if !d.direct {
 		return d.DialLoopback(ctx, namespace, pod, port)
@@ -103,7 +103,7 @@ func (d *Dialer) DialPodAt(ctx context.Context, namespace, pod, address string, 
 }
 
 // DialLoopback connects to a port that a pod serves on its own loopback,
-// always through a tunnel. A tunnel that turns out to be broken, because its
+// always through a tunnel. A tunnel that proves to be broken, because its
 // pod was replaced for example, or clogged, is replaced once.
 func (d *Dialer) DialLoopback(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: pod}

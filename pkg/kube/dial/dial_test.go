@@ -204,8 +204,8 @@ func TestDialEndsWithItsContextButNotForOthers(t *testing.T) {
 	})
 }
 
-// TestDialerTriesTheSeenAddressFirst: a pod that was just looked at is not
-// looked up again, unless nobody answers where it was.
+// TestDialerTriesTheSeenAddressFirst: a pod that was just observed is not
+// read again, unless nobody answers where it was.
 func TestDialerTriesTheSeenAddressFirst(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -228,7 +228,7 @@ func TestDialerTriesTheSeenAddressFirst(t *testing.T) {
 		}
 		_ = conn.Close()
 		if asked.Load() != want {
-			t.Errorf("seen at %q: looked up %d times, want %d", seen, asked.Load(), want)
+			t.Errorf("seen at %q: read %d times, want %d", seen, asked.Load(), want)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (d *LocalProxy) lead(ctx context.Context, near net.Conn) error {
 	defer func() { _ = near.Close() }()
 	protocols, err := admit(ctx, near)
 	if err != nil {
-		return nil // a stranger, or a program that changed its mind: not the far end's failure
+		return nil // another program, or a program that changed its mind: not the far end's failure
 	}
 	far, err := d.reach(ctx, protocols)
 	if err != nil {

@@ -106,9 +106,9 @@ func TestDoorway(t *testing.T) {
 	if said, err := program(t, d); err != nil || said != "root h2" {
 		t.Errorf("the program hears %q, %v", said, err)
 	}
-	// Whoever else is on this machine finds the port and gets no further.
+	// Another program on this machine finds the port and gets no further.
 	if said, err := heard(tls.Dial("tcp", d.Address, &tls.Config{InsecureSkipVerify: true})); err == nil || said != "" {
-		t.Errorf("a stranger hears %q, %v", said, err)
+		t.Errorf("another program hears %q, %v", said, err)
 	}
 	plain, err := net.Dial("tcp", d.Address)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestDoorway(t *testing.T) {
 	}
 	_, _ = io.WriteString(plain, "let me in")
 	if said, _ := heard(plain, nil); strings.Contains(said, "root") {
-		t.Errorf("a stranger without TLS hears %q", said)
+		t.Errorf("another program without TLS hears %q", said)
 	}
 	if info, err := os.Stat(d.Directory); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory: %v, %v", info, err)

@@ -10,7 +10,7 @@ import (
 )
 
 // unlike calls note for every field of want that have has with another value,
-// or not at all. What have has besides is not looked at. Quantities are
+// or not at all. What have has besides does not count. Quantities are
 // compared by value.
 func unlike(path Path, want, have any, note func(path Path, want, have any)) {
 	switch w := want.(type) {

@@ -34,7 +34,7 @@ const (
 	Added Kind = "Added"
 	// Owner is an owner: the object is deleted together with it.
 	Owner Kind = "Owner"
-	// Finalizer is a finalizer: a deletion waits for whoever set it.
+	// Finalizer is a finalizer: a deletion waits for those who set it.
 	Finalizer Kind = "Finalizer"
 	// Terminating is an object that is being deleted.
 	Terminating Kind = "Terminating"
@@ -79,7 +79,7 @@ type Comparison struct {
 	// besides are fields below those that do not count.
 	besides []string
 	// exact are fields that have to be as they are wanted, no less and no more,
-	// whoever set them.
+	// who set them.
 	exact []string
 	// Unknown says that the values below added are of another version of this
 	// tool: only who set them tells whether they were changed.

@@ -49,7 +49,7 @@ type Pod struct {
 	Spec corev1.PodSpec `json:"-"`
 }
 
-// Query says what to look for; one of the three.
+// Query says what to find; one of the three.
 type Query struct {
 	// Name of a StatefulSet, or of a cluster of ours.
 	Name     string

@@ -27,7 +27,7 @@ type Holding struct {
 // some difference between clocks.
 const silence = 4
 
-// ReadHolding looks at the lease of a cluster. A holder whose process is dead, or
+// ReadHolding reads the lease of a cluster. A holder whose process is dead, or
 // that did not renew the lease for long, is none.
 func ReadHolding(ctx context.Context, c *kube.Client, namespace, cluster string) (Holding, error) {
 	l := &coordinationv1.Lease{}
@@ -36,7 +36,7 @@ func ReadHolding(ctx context.Context, c *kube.Client, namespace, cluster string)
 	case errors.Is(err, kube.ErrNotFound):
 		return Holding{}, nil
 	case err != nil:
-		return Holding{}, fmt.Errorf("look at the lease of cluster %s: %w", cluster, err)
+		return Holding{}, fmt.Errorf("read the lease of cluster %s: %w", cluster, err)
 	}
 	p, known := decodeProcess(l.Annotations[kube.AnnotationProcess])
 	if holder(l) == "" || known && (processTable{root: "/proc"}).dead(p) || silent(l, c.Now()) {

@@ -97,7 +97,7 @@ func (k *keeper) renew(ctx context.Context, l *coordinationv1.Lease) (*coordinat
 	case !errors.Is(err, kube.ErrConflict):
 		return nil, err
 	}
-	// An earlier renewal whose answer was lost also looks like a conflict.
+	// An earlier renewal whose answer was lost is a conflict too.
 	found := &coordinationv1.Lease{}
 	if err := k.client.API.Get(ctx, k.key, found); err != nil {
 		return nil, err
@@ -134,8 +134,8 @@ func (k *keeper) Check(ctx context.Context) error {
 	}
 }
 
-// Regain looks for our name, which nobody else ever writes: where it still
-// stands, nobody held the lease since. The write is guarded by the version read.
+// Regain reads the lease. Nobody else ever writes our name: where it still is,
+// nobody held the lease since. The write is guarded by the version read.
 func (k *keeper) Regain(ctx context.Context) (Lease, error) {
 	k.stop()
 	<-k.done
@@ -144,7 +144,7 @@ func (k *keeper) Regain(ctx context.Context) (Lease, error) {
 	case errors.Is(err, kube.ErrNotFound), err == nil && holder(found) != k.identity:
 		return nil, fmt.Errorf("cluster %s was taken over by %q: %w", k.cluster, displayHolder(found), ErrLost)
 	case err != nil:
-		return nil, fmt.Errorf("look at the lease of cluster %s: %w", k.cluster, err)
+		return nil, fmt.Errorf("read the lease of cluster %s: %w", k.cluster, err)
 	}
 	a := &acquisition{client: k.client, options: k.options, cluster: k.cluster, key: k.key, identity: k.identity, processes: processTable{root: "/proc"}}
 	return a.take(ctx, found)

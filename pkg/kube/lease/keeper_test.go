@@ -127,7 +127,7 @@ func TestLeaseOutlivesARenewalThatHangs(t *testing.T) {
 	})
 }
 
-// A process that stands still reads the answer to its renewal when it is
+// A process that was stopped reads the answer to its renewal when it is
 // worth nothing any more.
 func TestLeaseIsLostByAnAnswerThatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

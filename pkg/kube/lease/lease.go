@@ -30,7 +30,7 @@ type Options struct {
 	// Identity names the holder to people; user@host by default. What makes it
 	// unique is added.
 	Identity string
-	// Operation says what the holder is about to do, for whoever meets the lease.
+	// Operation says what the holder is about to do, for those who find the lease held.
 	Operation string
 	// Waiting is called once, when an abandoned lease is waited out.
 	Waiting func(holder string, left time.Duration)
@@ -51,7 +51,7 @@ func Acquire(ctx context.Context, c *kube.Client, namespace, cluster string, o O
 	return a.run(ctx)
 }
 
-// identitySeparator stands between the name for people and what makes it unique.
+// identitySeparator is between the name for people and what makes it unique.
 const identitySeparator = "/"
 
 func (o Options) withDefaults() Options {
@@ -97,7 +97,7 @@ type acquisition struct {
 	processes processTable
 }
 
-// errTaken: somebody was quicker, or what came of our write is unknown; look again.
+// errTaken: somebody was quicker, or what came of our write is unknown; read again.
 var errTaken = errors.New("others were quicker every time")
 
 // How often the lease is reached for before the last failure counts, and what
@@ -133,7 +133,7 @@ func (a *acquisition) try(ctx context.Context) (Lease, error) {
 	case errors.Is(err, kube.ErrNotFound):
 		return a.take(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: a.key.Namespace, Name: a.key.Name}})
 	case err != nil:
-		return nil, fmt.Errorf("look at the lease of cluster %s: %w", a.cluster, err)
+		return nil, fmt.Errorf("read the lease of cluster %s: %w", a.cluster, err)
 	case holder(found) == "" || holder(found) == a.identity || a.holderDied(found):
 		// Our own name is there if the answer to an earlier try was lost.
 		return a.take(ctx, found)
@@ -150,7 +150,7 @@ func (a *acquisition) holderDied(l *coordinationv1.Lease) bool {
 	return ok && a.processes.dead(p)
 }
 
-// watch looks at another's lease until it was abandoned for its whole
+// watch reads another's lease until it was abandoned for its whole
 // duration; a change in between is proof of life.
 func (a *acquisition) watch(ctx context.Context, seen *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	duration := a.options.Duration

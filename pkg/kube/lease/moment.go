@@ -3,7 +3,7 @@ package lease
 import "time"
 
 // moment is a time from which a duration is counted, also while this machine
-// is suspended. Go's own clock stands still then, and the wall clock can be set
+// is suspended. Go's own clock stops then, and the wall clock can be set
 // back; whichever went further counts, so that who holds a lease never takes it
 // for longer than others do.
 type moment struct{ running, wall time.Time }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestMomentCountsSuspension: Go's own clock stands still while the machine is
+// TestMomentCountsSuspension: Go's own clock stops while the machine is
 // suspended, and the wall clock does not; the wall clock can be set back, and
 // the other one can't.
 func TestMomentCountsSuspension(t *testing.T) {

@@ -54,14 +54,14 @@ func CollectEvidence(ctx context.Context, c *kube.Client, namespace, cluster str
 	case kube.IgnoreNotFound(err) != nil:
 		e.Missing = append(e.Missing, Gap{"lease " + v1alpha1.Record(cluster), err})
 	}
-	customs(ctx, c, &e, namespace, cluster)
+	customResources(ctx, c, &e, namespace, cluster)
 	nodes(ctx, c, &e)
 	return e
 }
 
-// customs reads the custom resources of a cluster whose record says that it is
+// customResources reads the custom resources of a cluster whose record says that it is
 // under one: everywhere else there may be no such kinds.
-func customs(ctx context.Context, c *kube.Client, e *Evidence, namespace, cluster string) {
+func customResources(ctx context.Context, c *kube.Client, e *Evidence, namespace, cluster string) {
 	if !slices.ContainsFunc(e.Objects, func(o client.Object) bool {
 		m, ok := o.(*corev1.ConfigMap)
 		return ok && m.Name == v1alpha1.Record(cluster) && m.Annotations[v1alpha1.AnnotationCustom] != ""

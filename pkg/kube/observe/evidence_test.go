@@ -26,7 +26,7 @@ func TestConcerns(t *testing.T) {
 }
 
 // TestEvidenceOfCustoms: the custom resource of a cluster belongs to it, and
-// what asks for backups of it; of one without nobody looks for such kinds.
+// what asks for backups of it; of one without nobody asks for such kinds.
 func TestEvidenceOfCustoms(t *testing.T) {
 	t.Parallel()
 	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db.dbop", Labels: map[string]string{v1alpha1.LabelCluster: "db"}}}

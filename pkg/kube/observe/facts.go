@@ -23,7 +23,7 @@ type Facts struct {
 	// Administrator is the certificate that the tool itself uses, as it was read
 	// when the members were dialled; nil if it was not needed.
 	Administrator *pki.Certificate `json:"administrator,omitempty"`
-	// Trust and Leaves are looked at only where an operation is about them, see
+	// Trust and Leaves are read only where an operation is about them, see
 	// Client.CertificateFacts. Leaves are in the order of their secrets' names.
 	Trust  *pki.Trust        `json:"trust,omitempty"`
 	Leaves []pki.Certificate `json:"leaves,omitempty"`
@@ -31,7 +31,7 @@ type Facts struct {
 	Services bool `json:"services"`
 	// Budget is minAvailable of the disruption budget; nil if there is none.
 	Budget *int32 `json:"budget,omitempty"`
-	// Schedule is what exists of the schedule of backups; nil if nobody looked.
+	// Schedule is what exists of the schedule of backups; nil if it was not read.
 	Schedule *workload.Schedule `json:"schedule,omitempty"`
 	// Helpers are the tool's own pods for this cluster, by name.
 	Helpers []Helper `json:"helpers,omitempty"`
@@ -42,11 +42,11 @@ type Facts struct {
 	// nobody gave the right to read them.
 	Unexamined []string `json:"unexamined,omitempty"`
 	// Foreign lists objects, as kind/name, that bear a name of ours but not our
-	// labels. It is looked for before anything is made; later every write
+	// labels. It is asked for before anything is made; later every write
 	// checks by itself, see ErrForeign.
 	Foreign []string `json:"foreign,omitempty"`
 	// Remains lists objects, as kind/name, that an earlier cluster of the same
-	// name left. It is looked for until the cluster has formed.
+	// name left. It is asked for until the cluster has formed.
 	Remains []string `json:"remains,omitempty"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -17,17 +18,17 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
-// strangers lists what bears one of the cluster's names but belongs to somebody
+// foreignObjects lists what bears one of the cluster's names but belongs to somebody
 // else: applying over it would take it away from its owner. It asks for each
 // name by itself: a list of a whole namespace costs as much as the namespace
 // holds, and a hundred clusters that are made at once would each ask for it.
-func strangers(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) ([]string, error) {
+func foreignObjects(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) ([]string, error) {
 	var mu sync.Mutex
 	var out []string
-	var asks []func(context.Context) error
+	g, bounded := errgroup.WithContext(ctx)
 	for _, o := range taken(cluster) {
-		asks = append(asks, func(ctx context.Context) error {
-			found, err := c.Metadata(ctx, o)
+		g.Go(func() error {
+			found, err := c.Metadata(bounded, o)
 			if errors.Is(err, kube.ErrNotFound) {
 				return nil
 			}
@@ -39,7 +40,7 @@ func strangers(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCl
 			return err
 		})
 	}
-	err := kube.Together(ctx, asks...)
+	err := g.Wait()
 	slices.Sort(out)
 	return out, err
 }
@@ -71,9 +72,9 @@ func taken(c *v1alpha1.DatabaseCluster) []client.Object {
 	return out
 }
 
-// begun reports whether something was made for the cluster already. Volumes
+// started reports whether something was made for the cluster already. Volumes
 // don't count: they outlive one.
-func (s *snapshot) begun(c *v1alpha1.DatabaseCluster) bool {
+func (s *snapshot) started(c *v1alpha1.DatabaseCluster) bool {
 	ours, _ := s.sorted(c)
 	return ours > 0
 }

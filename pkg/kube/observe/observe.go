@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -28,27 +29,24 @@ type snapshot struct {
 }
 
 // Read reads what exists for a cluster: five requests, made at once, and one
-// more for each member whose volume or pod is overdue. Secrets are looked for
-// only until the cluster has formed: afterwards whoever misses one says so
+// more for each member whose volume or pod is overdue. Secrets are asked
+// for only until the cluster has formed: afterwards who misses one says so
 // when it is used, and no reader needs the right to list them. What bears its
-// names without its labels is looked for before anything is made; later every
+// names without its labels is asked for before anything is made; later every
 // write checks by itself. It writes nothing.
 func Read(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, made Rendered) (Facts, error) {
 	s := &snapshot{}
 	s.secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	ours := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}}
-	certificates := func(ctx context.Context) error { return c.API.List(ctx, &s.secrets, ours...) }
-	if !founding(cluster) {
-		certificates = func(context.Context) error { return nil }
+	lists := []client.ObjectList{&s.pods, &s.workloads, &s.claims, &s.services, &s.budgets}
+	if founding(cluster) {
+		lists = append(lists, &s.secrets)
 	}
-	err := kube.Together(ctx,
-		func(ctx context.Context) error { return c.API.List(ctx, &s.pods, ours...) },
-		func(ctx context.Context) error { return c.API.List(ctx, &s.workloads, ours...) },
-		func(ctx context.Context) error { return c.API.List(ctx, &s.claims, ours...) },
-		func(ctx context.Context) error { return c.API.List(ctx, &s.services, ours...) },
-		func(ctx context.Context) error { return c.API.List(ctx, &s.budgets, ours...) },
-		certificates,
-	)
+	g, bounded := errgroup.WithContext(ctx)
+	for _, l := range lists {
+		g.Go(func() error { return c.API.List(bounded, l, ours...) })
+	}
+	err := g.Wait()
 	if err != nil {
 		return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
 	}
@@ -60,8 +58,8 @@ func Read(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster
 	now := c.Now()
 	facts := s.facts(cluster, now)
 	facts.Differences = s.differences(cluster, made)
-	if founding(cluster) && !s.begun(cluster) {
-		if facts.Foreign, err = strangers(ctx, c, cluster); err != nil {
+	if founding(cluster) && !s.started(cluster) {
+		if facts.Foreign, err = foreignObjects(ctx, c, cluster); err != nil {
 			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
 		}
 	}

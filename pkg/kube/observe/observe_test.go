@@ -129,7 +129,7 @@ func TestFactsWithoutRights(t *testing.T) {
 	}
 }
 
-// TestFactsListsNoWholeNamespace: what a look costs does not grow with what
+// TestFactsListsNoWholeNamespace: what a reading costs does not grow with what
 // else is in the namespace, also before the cluster formed.
 func TestFactsListsNoWholeNamespace(t *testing.T) {
 	c, _ := kubetest.New(t, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {

@@ -17,7 +17,7 @@ const (
 	// no kubelet that would confirm its end.
 	deletionOverdue = time.Minute
 	// crashMemory is how long a crash speaks against a container that runs
-	// again but is not ready: between two crashes it always looks fine for a while.
+	// again but is not ready: between two crashes it always seems fine for a while.
 	crashMemory = 5 * time.Minute
 	// crashes that make a loop.
 	crashes = 2

@@ -127,7 +127,7 @@ func (s *snapshot) workloadDifferences(c *v1alpha1.DatabaseCluster, member strin
 	return compare.Differences(want, have)
 }
 
-// podDifferences looks for the labels by which services and the workload find
+// podDifferences compares the labels by which services and the workload find
 // a pod, and for an image that was given to the pod itself.
 func (s *snapshot) podDifferences(c *v1alpha1.DatabaseCluster, member string) []drift.Difference {
 	name := v1alpha1.PodName(member)

@@ -14,9 +14,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
-// patience is how long Kubernetes may take to create a pod or bind a volume
+// eventsAfter is how long Kubernetes may take to create a pod or bind a volume
 // before events are asked for the reason.
-const patience = 3 * time.Second
+const eventsAfter = 3 * time.Second
 
 // facts is pure.
 func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
@@ -40,7 +40,7 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 }
 
 // sorted tells the cluster's objects from those of an earlier cluster of the
-// same name. Volumes and pods are not looked at: volumes outlive a cluster, and
+// same name. Volumes and pods do not count: volumes outlive a cluster, and
 // pods follow their workload.
 func (s *snapshot) sorted(c *v1alpha1.DatabaseCluster) (ours int, remains []string) {
 	sort := func(kind string, o metav1.Object) {
@@ -149,8 +149,8 @@ func (s *snapshot) overdue(f Facts, now time.Time) []string {
 	var out []string
 	for _, m := range f.Members {
 		w, v := s.workload(m.Name), s.claim(m.Name)
-		noPod := w != nil && !m.Pod.Exists && !m.Workload.Terminating && now.Sub(w.CreationTimestamp.Time) > patience
-		unbound := v != nil && !m.Volume.Bound && !m.Volume.Terminating && now.Sub(v.CreationTimestamp.Time) > patience
+		noPod := w != nil && !m.Pod.Exists && !m.Workload.Terminating && now.Sub(w.CreationTimestamp.Time) > eventsAfter
+		unbound := v != nil && !m.Volume.Bound && !m.Volume.Terminating && now.Sub(v.CreationTimestamp.Time) > eventsAfter
 		if noPod || unbound {
 			out = append(out, m.Name)
 		}

@@ -36,7 +36,7 @@ func TestSnapshotCertificates(t *testing.T) {
 		{"all", c, all, true},
 		{"one is missing", c, all[:2], false},
 		{"none are wanted", plain, nil, true},
-		{"nobody looks once it has formed", formed, nil, true},
+		{"not asked for once it has formed", formed, nil, true},
 		{"one lost its annotation", c, append(all[:2:2], secretMeta("db-client-tls", "")), true},
 		{"one is of an earlier cluster of that name", c, append(all[:2:2], secretMeta("db-client-tls", earlier)), false},
 	}
@@ -101,12 +101,12 @@ func TestSnapshotBlamesTheVolumeIfTheSchedulerDoes(t *testing.T) {
 
 func TestSnapshotOverdue(t *testing.T) {
 	w, v := workload.Build(memberInput()), workload.BuildVolume(kubetest.Cluster(), "db-2")
-	w.CreationTimestamp, v.CreationTimestamp = ago(patience/2), ago(patience/2)
+	w.CreationTimestamp, v.CreationTimestamp = ago(eventsAfter/2), ago(eventsAfter/2)
 	s := snapshot{workloads: appsv1.StatefulSetList{Items: []appsv1.StatefulSet{*w}}, claims: corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{*v}}}
 	if got := s.overdue(s.facts(kubetest.Cluster(), kubetest.Noon()), kubetest.Noon()); len(got) != 0 {
 		t.Errorf("too early: %v", got)
 	}
-	later := kubetest.Noon().Add(patience)
+	later := kubetest.Noon().Add(eventsAfter)
 	if diff := cmp.Diff([]string{"db-2"}, s.overdue(s.facts(kubetest.Cluster(), later), later)); diff != "" {
 		t.Errorf("overdue (-want +got):\n%s", diff)
 	}

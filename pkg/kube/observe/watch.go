@@ -12,12 +12,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
-// rewatch is the pause before a watch that ended is begun again.
+// rewatch is the pause before a watch that ended is started again.
 const rewatch = time.Second
 
 // Watch receives when a pod of the cluster may have changed; several changes
-// may count as one. It is only a wake-up: whoever may not watch pods never
-// hears anything, and has to look now and then as everybody else. It ends with ctx.
+// may count as one. It is only a wake-up: who may not watch pods never
+// hears anything, and reads now and then as everybody else does. It ends with ctx.
 func Watch(ctx context.Context, c *kube.Client, namespace, cluster string) <-chan struct{} {
 	wake := make(chan struct{}, 1)
 	go func() {

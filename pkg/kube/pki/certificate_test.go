@@ -4,7 +4,7 @@ import "testing"
 
 func TestCertificateFacts(t *testing.T) {
 	c, _, cluster := issued(t)
-	trust, leaves := looked(t, c, cluster)
+	trust, leaves := read(t, c, cluster)
 	if trust.Problem != "" || trust.Next != nil || trust.Current.Subject != "CN=shop/db" {
 		t.Errorf("trust %+v", trust)
 	}

@@ -78,7 +78,7 @@ func maySignAuthorities(p KeyPair) bool {
 	return true
 }
 
-// firstCertificate drops what stands behind the first of a chain.
+// firstCertificate drops what follows the first of a chain.
 func firstCertificate(chain []byte) []byte {
 	first, _ := pem.Decode(chain)
 	if first == nil {
@@ -87,7 +87,7 @@ func firstCertificate(chain []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: first.Type, Bytes: first.Bytes})
 }
 
-// chainOf is a chain without those who signed themselves: whoever trusts these has them.
+// chainOf is a chain without those who signed themselves: who trusts these has them.
 func chainOf(certificates []byte) []byte {
 	var out []byte
 	for _, a := range parseCertificates(certificates) {

@@ -26,9 +26,9 @@ import (
 
 // issuedAuthority has the cluster's issuer sign an authority for this cluster
 // alone. Its key is made here and kept in a secret until the answer is there,
-// so cert-manager never sees it, and whoever continues after a crash asks the
+// so cert-manager never sees it, and who continues after a crash asks the
 // same. ErrIssuing (wrapped, with what the issuer says) asks for another try.
-// After a refusal, ErrAuthority, the next try asks anew. What is left of a
+// After a refusal, ErrAuthority, the next try asks again. What is left of a
 // request that was answered before is of the present key, and goes first.
 func issuedAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, subject string, present crypto.PublicKey) (KeyPair, error) {
 	if err := c.Behalf.CheckIssuer(cluster.Spec.TLS.Issuer); err != nil {
@@ -132,7 +132,7 @@ func ensureRequest(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 
 // answer is the chain of certificates that was issued, or why there is none.
 func answer(request *unstructured.Unstructured) ([]byte, error) {
-	said := "nobody has looked at it yet (is cert-manager running?)"
+	said := "nobody has answered it yet (is cert-manager running?)"
 	conditions, _, _ := unstructured.NestedSlice(request.Object, "status", "conditions")
 	for _, each := range conditions {
 		condition, ok := each.(map[string]any)

@@ -120,7 +120,7 @@ func TestIssuedAuthority(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	trust, leaves := looked(t, c, cluster)
+	trust, leaves := read(t, c, cluster)
 	l := leaves["db-client-tls"]
 	if trust.Current.Subject != "CN=shop/db" || trust.Problem != "" || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
 		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
@@ -138,7 +138,7 @@ func TestIssuedAuthority(t *testing.T) {
 	if err := AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
-	if trust, _ = looked(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" {
+	if trust, _ = read(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" {
 		t.Errorf("trust %+v", trust)
 	}
 	unasked(t, api)
@@ -154,7 +154,7 @@ func unasked(t *testing.T, api client.Client) {
 }
 
 // TestIssuedAuthoritySurvivesCrashes dies at every write of a founding and of
-// a rotation in turn, one that ends and one that is given up; whoever continues
+// a rotation, one after the other: one that ends and one that is given up; who continues
 // comes to the same end, with nothing left of the requests.
 func TestIssuedAuthoritySurvivesCrashes(t *testing.T) {
 	t.Run("to its end", func(t *testing.T) {
@@ -210,15 +210,15 @@ func dyingAtEach(t *testing.T, end func(*kube.Client, *v1alpha1.DatabaseCluster,
 			t.Fatalf("died at write %d: no end", at)
 		}
 		until(func() error { return EnsureCertificates(t.Context(), c, cluster) })
-		trust, _ := looked(t, c, cluster)
-		// Whoever continues does not add what is there already.
+		trust, _ := read(t, c, cluster)
+		// Who continues does not add what is there already.
 		until(func() error {
-			if trust, _ = looked(t, c, cluster); trust.Next != nil {
+			if trust, _ = read(t, c, cluster); trust.Next != nil {
 				return nil
 			}
 			return AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint)
 		})
-		if trust, _ = looked(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" || trust.Next.Fingerprint == trust.Current.Fingerprint {
+		if trust, _ = read(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" || trust.Next.Fingerprint == trust.Current.Fingerprint {
 			t.Errorf("died at write %d: trust %+v", at, trust)
 		}
 		until(func() error { return end(c, cluster, trust) })
@@ -249,7 +249,7 @@ func TestIssuedAuthorityAfterARest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	trust, _ := looked(t, c, cluster)
+	trust, _ := read(t, c, cluster)
 	for range 2 {
 		if err := AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint); !errors.Is(err, kube.ErrIssuing) {
 			t.Fatal(err)
@@ -262,7 +262,7 @@ func TestIssuedAuthorityAfterARest(t *testing.T) {
 }
 
 // TestNoAuthorityIssued: what the issuer refuses, or does otherwise than
-// asked, is said; the next try asks anew.
+// asked, is said; the next try asks again.
 func TestNoAuthorityIssued(t *testing.T) {
 	root := corporate(t)
 	for name, row := range map[string]struct {
@@ -295,7 +295,7 @@ func TestNoAuthorityIssued(t *testing.T) {
 			}
 			unasked(t, api)
 			if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrIssuing) {
-				t.Errorf("it is not asked anew: %v", err)
+				t.Errorf("it is not asked again: %v", err)
 			}
 		})
 	}

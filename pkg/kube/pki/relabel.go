@@ -11,7 +11,7 @@ import (
 )
 
 // RepairSecret gives a secret its labels back and removes owners and finalizers;
-// its content stays. One that does not exist is left to whoever makes it.
+// its content stays. One that does not exist is left to the step that makes it.
 func RepairSecret(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, name, member string) error {
 	want := secretMetadata(cluster, name, member)
 	found, err := c.Metadata(ctx, want)

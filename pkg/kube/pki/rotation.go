@@ -17,7 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
-// LeafOrder says which certificate is to be issued anew, and how.
+// LeafOrder says which certificate is to be issued again, and how.
 type LeafOrder struct {
 	Secret string
 	Use    CertificateUse
@@ -28,7 +28,7 @@ type LeafOrder struct {
 	Next bool
 }
 
-// RenewLeaf issues a certificate anew, or makes it where it is missing. One
+// RenewLeaf issues a certificate again, or makes it where it is missing. One
 // that is as ordered already stays, so a repeat changes nothing. It returns
 // the fingerprint of what is there now.
 func RenewLeaf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, order LeafOrder) (string, error) {
@@ -246,7 +246,7 @@ func rewrite(ctx context.Context, c *kube.Client, s *corev1.Secret, change func(
 }
 
 // TriggerSecretSync has the kubelet bring a changed secret into a pod now rather
-// than within a minute or two: a new annotation makes it look. It is a
+// than within a minute or two: a new annotation makes it read. It is a
 // courtesy: without the right to it, the files come by themselves.
 func TriggerSecretSync(ctx context.Context, c *kube.Client, namespace, pod, uid, fingerprint string) error {
 	p := &corev1.Pod{}

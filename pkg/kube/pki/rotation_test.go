@@ -40,7 +40,7 @@ func issued(t *testing.T, objects ...client.Object) (*kube.Client, client.Client
 	return c, api, cluster
 }
 
-func looked(t *testing.T, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (Trust, map[string]Certificate) {
+func read(t *testing.T, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (Trust, map[string]Certificate) {
 	t.Helper()
 	secrets, err := ReadSecrets(t.Context(), c, cluster, nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func looked(t *testing.T, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (Tr
 
 func TestRenewLeaf(t *testing.T) {
 	c, api, cluster := issued(t)
-	_, before := looked(t, c, cluster)
+	_, before := read(t, c, cluster)
 	order := LeafOrder{Secret: "db-1-tls", Use: UseMember, Member: "db-1", Old: before["db-1-tls"].Fingerprint}
 	first, err := RenewLeaf(t.Context(), c, cluster, order)
 	if err != nil || first == order.Old {
@@ -84,7 +84,7 @@ func TestRenewLeaf(t *testing.T) {
 	if _, err := RenewLeaf(t.Context(), c, cluster, order); err != nil {
 		t.Error(err)
 	}
-	_, after := looked(t, c, cluster)
+	_, after := read(t, c, cluster)
 	if l := after["db-1-tls"]; l.Problem != "" || l.Member != "db-1" {
 		t.Errorf("%+v", l)
 	}
@@ -97,7 +97,7 @@ func TestRenewLeaf(t *testing.T) {
 	if err := EnsureMemberCertificate(t.Context(), c, cluster, "db-2"); !errors.Is(err, kube.ErrNotFound) {
 		t.Errorf("a joiner without the authority: %v", err)
 	}
-	if trust, _ := looked(t, c, cluster); trust.Problem == "" {
+	if trust, _ := read(t, c, cluster); trust.Problem == "" {
 		t.Error("nobody misses the authority")
 	}
 }
@@ -110,11 +110,11 @@ func TestAuthoritySuccession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	old, _ := looked(t, c, cluster)
+	old, _ := read(t, c, cluster)
 	for range 2 {
 		must(AddAuthority(t.Context(), c, cluster, old.Current.Fingerprint))
 	}
-	both, leaves := looked(t, c, cluster)
+	both, leaves := read(t, c, cluster)
 	if both.Next == nil || both.Next.Subject != "CN=shop/db #2" || both.Current != old.Current {
 		t.Fatalf("trust %+v", both)
 	}
@@ -135,7 +135,7 @@ func TestAuthoritySuccession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, leaves = looked(t, c, cluster)
+	_, leaves = read(t, c, cluster)
 	for secret, signer := range map[string]string{"db-1-tls": both.Next.Fingerprint, "db-admin-tls": both.Next.Fingerprint, "db-2-tls": both.Current.Fingerprint, "db-client-tls": both.Current.Fingerprint} {
 		if l := leaves[secret]; l.Signer != signer || len(l.Trusts) != 2 || l.Problem != "" {
 			t.Errorf("%+v", l)
@@ -147,18 +147,18 @@ func TestAuthoritySuccession(t *testing.T) {
 	for range 2 {
 		must(PromoteAuthority(t.Context(), c, cluster, both.Next.Fingerprint))
 	}
-	last, _ := looked(t, c, cluster)
+	last, _ := read(t, c, cluster)
 	if last.Next != nil || last.Current != *both.Next || last.Problem != "" {
 		t.Errorf("trust %+v", last)
 	}
 	if err := AddAuthority(t.Context(), c, cluster, old.Current.Fingerprint); !errors.Is(err, kube.ErrConflict) {
-		t.Errorf("a repeat after the end begins anew: %v", err)
+		t.Errorf("a repeat after the end starts again: %v", err)
 	}
 	must(AddAuthority(t.Context(), c, cluster, last.Current.Fingerprint))
 	for range 2 {
 		must(DropAuthority(t.Context(), c, cluster))
 	}
-	if trust, _ := looked(t, c, cluster); trust.Next != nil || trust.Current != last.Current {
+	if trust, _ := read(t, c, cluster); trust.Next != nil || trust.Current != last.Current {
 		t.Errorf("trust %+v", trust)
 	}
 }
@@ -209,7 +209,7 @@ func TestGivenAuthorityOfOneCluster(t *testing.T) {
 	if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
 		t.Fatal(err)
 	}
-	trust, leaves := looked(t, c, cluster)
+	trust, leaves := read(t, c, cluster)
 	if trust.Current.Subject != "CN=corporate" || leaves["db-client-tls"].Issuer != "CN=corporate" || *trust.Given != trust.Current {
 		t.Errorf("trust %+v", trust)
 	}
@@ -221,20 +221,20 @@ func TestGivenAuthorityOfOneCluster(t *testing.T) {
 	if err := api.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if trust, _ = looked(t, c, cluster); trust.Given.Subject != "CN=other" {
+	if trust, _ = read(t, c, cluster); trust.Given.Subject != "CN=other" {
 		t.Errorf("trust %+v", trust)
 	}
 	if err := AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
-	if trust, _ = looked(t, c, cluster); trust.Next.Subject != "CN=other" {
+	if trust, _ = read(t, c, cluster); trust.Next.Subject != "CN=other" {
 		t.Errorf("trust %+v", trust)
 	}
 	s.Data["tls.key"] = own.Key
 	if err := api.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if trust, _ = looked(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "do not match") {
+	if trust, _ = read(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "do not match") {
 		t.Errorf("trust %+v", trust)
 	}
 }
@@ -267,12 +267,12 @@ func TestGivenAuthorityWithAChain(t *testing.T) {
 	if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
 		t.Fatal(err)
 	}
-	trust, leaves := looked(t, c, cluster)
+	trust, leaves := read(t, c, cluster)
 	l := leaves["db-client-tls"]
 	if trust.Current.Subject != "CN=shop/db" || trust.Given.Subject != "CN=etcd" || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
 		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
 	}
-	// Whoever trusts the root alone believes what members serve.
+	// Who trusts the root alone believes what members serve.
 	served := parseCertificates(kubetest.Secret(t, api, "db-client-tls").Data["tls.crt"])
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	roots.AppendCertsFromPEM(upper.Certificate)
@@ -286,7 +286,7 @@ func TestGivenAuthorityWithAChain(t *testing.T) {
 	if err := AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
-	if trust, _ = looked(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" {
+	if trust, _ = read(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" {
 		t.Errorf("trust %+v", trust)
 	}
 	if ca := kubetest.Secret(t, api, "db-ca"); len(parseCertificates(ca.Data["ca.crt"])) != 2 {
@@ -391,7 +391,7 @@ func TestGivenAuthorityThatKeepsItsKey(t *testing.T) {
 	if err := EnsureCertificates(t.Context(), c, cluster); err != nil {
 		t.Fatal(err)
 	}
-	trust, leaves := looked(t, c, cluster)
+	trust, leaves := read(t, c, cluster)
 	l := leaves["db-client-tls"]
 	if trust.Current.Subject != "CN=etcd" || *trust.Given != trust.Current || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
 		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
@@ -411,7 +411,7 @@ func TestGivenAuthorityThatKeepsItsKey(t *testing.T) {
 	if err := api.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if trust, _ = looked(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "the key that signs already") {
+	if trust, _ = read(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "the key that signs already") {
 		t.Errorf("trust %+v", trust)
 	}
 }

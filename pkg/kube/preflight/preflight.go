@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -77,31 +78,27 @@ const (
 )
 
 // Check asks what a namespace offers, and writes nothing. claim is the
-// name of a claim to look for, "" for none. Missing rights to read are data;
+// name of a claim to ask for, "" for none. Missing rights to read are data;
 // an error is an API server that does not answer.
 func Check(ctx context.Context, c *kube.Client, namespace, claim string) (Report, error) {
 	p := Report{Namespace: Namespace{Name: namespace}}
-	err := kube.Together(ctx,
-		func(ctx context.Context) error { return readNamespace(ctx, c, &p.Namespace) },
-		func(ctx context.Context) error { return readClasses(ctx, c, &p.Classes) },
-		func(ctx context.Context) error { return readQuotas(ctx, c, namespace, &p) },
-		func(ctx context.Context) error { return readLimits(ctx, c, namespace, &p) },
-		func(ctx context.Context) (err error) { p.Missing, err = missing(ctx, c, namespace); return err },
-		func(ctx context.Context) error {
-			if claim == "" {
-				return nil
-			}
-			p.Claim = &Claim{Name: claim}
-			return readClaim(ctx, c, namespace, p.Claim)
-		},
-	)
-	if err != nil {
-		return Report{}, fmt.Errorf("look at namespace %s: %w", namespace, err)
+	g, bounded := errgroup.WithContext(ctx)
+	g.Go(func() error { return readNamespace(bounded, c, &p.Namespace) })
+	g.Go(func() error { return readClasses(bounded, c, &p.Classes) })
+	g.Go(func() error { return readQuotas(bounded, c, namespace, &p) })
+	g.Go(func() error { return readLimits(bounded, c, namespace, &p) })
+	g.Go(func() (err error) { p.Missing, err = missing(bounded, c, namespace); return err })
+	if claim != "" {
+		p.Claim = &Claim{Name: claim}
+		g.Go(func() error { return readClaim(bounded, c, namespace, p.Claim) })
+	}
+	if err := g.Wait(); err != nil {
+		return Report{}, fmt.Errorf("ask what namespace %s offers: %w", namespace, err)
 	}
 	return p, nil
 }
 
-// Unreadable turns a missing right into data.
+// Unreadable returns a missing right as data.
 func Unreadable(err error) (string, error) {
 	if refused, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 		return refused.Error(), nil
@@ -186,18 +183,16 @@ func readClaim(ctx context.Context, c *kube.Client, namespace string, out *Claim
 func missing(ctx context.Context, c *kube.Client, namespace string) ([]Right, error) {
 	all := Rights()
 	denied := make([]bool, len(all))
-	slots := make(chan struct{}, atOnce)
-	asks := make([]func(context.Context) error, len(all))
+	g, bounded := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
 	for i, right := range all {
-		asks[i] = func(ctx context.Context) error {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			allowed, err := may(ctx, c, namespace, right)
+		g.Go(func() error {
+			allowed, err := may(bounded, c, namespace, right)
 			denied[i] = !allowed
 			return err
-		}
+		})
 	}
-	if err := kube.Together(ctx, asks...); err != nil {
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	var out []Right

@@ -54,11 +54,11 @@ func TestPreflight(t *testing.T) {
 	limits := &corev1.LimitRange{}
 	limits.Namespace, limits.Name = "shop", "bounds"
 	limits.Spec.Limits = []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Min: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}
-	epoch := time.Unix(1000, 0)
+	created := time.Unix(1000, 0)
 	var asked atomic.Int32
 	c, _ := kubetest.New(t, reviews(&asked, func(a authorizationv1.ResourceAttributes) bool {
 		return a.Namespace == "shop" && (a.Resource != "pods" || a.Subresource != "portforward" || a.Verb != "create")
-	}), ns, quota, limits, claim, class("old", true, false, epoch), class("new", true, true, epoch.Add(time.Hour)), class("other", false, false, epoch))
+	}), ns, quota, limits, claim, class("old", true, false, created), class("new", true, true, created.Add(time.Hour)), class("other", false, false, created))
 	// A dry run asks too: nothing is stored by it.
 	c = kube.Wrap(c.API, kube.Options{DryRun: kube.DryRunClient})
 	got, err := Check(t.Context(), c, "shop", "backups")

@@ -29,7 +29,7 @@ func mirrored(t *testing.T, linked bool) (*kube.Client, Mirrored, *v1alpha1.Data
 	return c, NewMirrored(c), o
 }
 
-// TestMirror: what the command line changes is changed where a person looks,
+// TestMirror: what the command line changes is changed where a person reads it,
 // and what a person has just put there stays.
 func TestMirror(t *testing.T) {
 	t.Parallel()

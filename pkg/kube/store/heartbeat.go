@@ -18,7 +18,7 @@ const (
 	heartbeatWatch = 3 * time.Second
 )
 
-// OperatorAlive reports whether the operator that looks after a cluster is
+// OperatorAlive reports whether the operator of a cluster is
 // alive. One that can't be asked about counts as alive: to wait for it is
 // safe, to act beside it is only slower.
 func (r CustomResources) OperatorAlive(ctx context.Context, namespace, name string) (bool, error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,7 +93,7 @@ type Kept struct {
 // their StatefulSets.
 func (k Kept) Lost() bool { return len(k.Workloads) > 0 }
 
-// FindKept looks for what is there of a cluster whose record is missing or damaged:
+// FindKept reads what is there of a cluster whose record is missing or damaged:
 // three requests. A damaged record that can be read counts more than its copies.
 // It writes nothing.
 func FindKept(ctx context.Context, c *kube.Client, namespace, name string) (Kept, error) {
@@ -100,19 +101,19 @@ func FindKept(ctx context.Context, c *kube.Client, namespace, name string) (Kept
 	var workloads appsv1.StatefulSetList
 	record := &corev1.ConfigMap{}
 	ours := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelCluster: name}}
-	err := kube.Together(ctx,
-		func(ctx context.Context) error { return c.API.List(ctx, &claims, ours...) },
-		func(ctx context.Context) error { return c.API.List(ctx, &workloads, ours...) },
-		func(ctx context.Context) error {
-			err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.Record(name)}, record)
-			if errors.Is(err, kube.ErrNotFound) {
-				record.Name = ""
-				return nil
-			}
-			return err
-		})
-	if err != nil {
-		return Kept{}, fmt.Errorf("look for objects of cluster %s: %w", name, err)
+	g, bounded := errgroup.WithContext(ctx)
+	g.Go(func() error { return c.API.List(bounded, &claims, ours...) })
+	g.Go(func() error { return c.API.List(bounded, &workloads, ours...) })
+	g.Go(func() error {
+		err := c.API.Get(bounded, client.ObjectKey{Namespace: namespace, Name: v1alpha1.Record(name)}, record)
+		if errors.Is(err, kube.ErrNotFound) {
+			record.Name = ""
+			return nil
+		}
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return Kept{}, fmt.Errorf("list objects of cluster %s: %w", name, err)
 	}
 	k, ids, labelled := Kept{}, map[string]bool{}, map[string]bool{}
 	var copies []recordCopy

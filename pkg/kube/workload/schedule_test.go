@@ -75,7 +75,7 @@ func made(t *testing.T, without string) (*kube.Client, client.Client, *v1alpha1.
 
 func TestScheduleFacts(t *testing.T) {
 	t.Parallel()
-	begun, ended := metav1.NewTime(time.Unix(1000, 0)), metav1.NewTime(time.Unix(1060, 0))
+	started, ended := metav1.NewTime(time.Unix(1000, 0)), metav1.NewTime(time.Unix(1060, 0))
 	for name, row := range map[string]struct {
 		without string
 		parts   bool
@@ -84,16 +84,16 @@ func TestScheduleFacts(t *testing.T) {
 		want    func(*Schedule) bool
 	}{
 		"all there":                  {parts: true, want: func(s *Schedule) bool { return s.Exists() && s.Policy.Keep == 7 && s.Image == "example.com/dbop:v1" }},
-		"only the CronJob looked at": {without: "Role", want: func(s *Schedule) bool { return s.Exists() }},
+		"only the CronJob read":      {without: "Role", want: func(s *Schedule) bool { return s.Exists() }},
 		"the role is gone":           {without: "Role", parts: true, missing: []string{"Role"}},
 		"the role grants too little": {parts: true, missing: []string{"Role"}, change: func(_ *batchv1.CronJob, r *rbacv1.Role) { r.Rules = r.Rules[1:] }},
 		"the CronJob is gone":        {without: "CronJob", parts: true, missing: []string{"CronJob"}, want: func(s *Schedule) bool { return !s.Exists() }},
 		"somebody's hand": {change: func(j *batchv1.CronJob, _ *rbacv1.Role) { j.Spec.Schedule, j.Spec.Suspend = "1 1 1 1 1", new(true) },
 			want: func(s *Schedule) bool { return s.Suspended && s.Policy.Schedule == "1 1 1 1 1" }},
 		"a run that ended": {change: func(j *batchv1.CronJob, _ *rbacv1.Role) {
-			j.Status.LastScheduleTime, j.Status.LastSuccessfulTime = &begun, &ended
+			j.Status.LastScheduleTime, j.Status.LastSuccessfulTime = &started, &ended
 		}, want: func(s *Schedule) bool {
-			return s.LastBegun.Equal(begun.Time) && s.LastDone.Equal(ended.Time) && !s.Running
+			return s.LastBegun.Equal(started.Time) && s.LastDone.Equal(ended.Time) && !s.Running
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

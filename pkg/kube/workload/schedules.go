@@ -23,7 +23,7 @@ import (
 // Schedule is what exists of a cluster's schedule.
 type Schedule struct {
 	// Missing are the kinds of its objects that don't exist, Present those that
-	// do. If only the CronJob was looked at the others count as it does.
+	// do. If only the CronJob was read the others count as it does.
 	Missing []string `json:"missing,omitempty"`
 	Present []string `json:"present,omitempty"`
 	// Policy that the CronJob carries out, and since when.
@@ -32,10 +32,10 @@ type Schedule struct {
 	// Image of this tool that takes the backups.
 	Image     string `json:"image,omitempty"`
 	Suspended bool   `json:"suspended,omitempty"`
-	// Custom is true if it may look at the cluster's custom resource.
+	// Custom is true if it may read the cluster's custom resource.
 	Custom bool `json:"custom,omitempty"`
 	// Running is true while a run is under way. LastBegun is when the last one
-	// was due that was begun, LastDone when the last one ended well.
+	// was due that was started, LastDone when the last one ended well.
 	Running   bool      `json:"running,omitempty"`
 	LastBegun time.Time `json:"lastBegun,omitzero"`
 	LastDone  time.Time `json:"lastDone,omitzero"`
@@ -57,8 +57,8 @@ func (s *Schedule) Clone() *Schedule {
 // ReadSchedule reads the CronJob, and what it acts with if parts is set, and
 // compares what exists with what would be made of in; a policy without a schedule
 // compares nothing. The image, since when, and whether it is suspended are as the
-// CronJob says. nil if it may not be read, where parts is not set: whoever
-// changes a schedule needs that right, and who looks at a cluster does not.
+// CronJob says. nil if it may not be read, where parts is not set: who
+// changes a schedule needs that right, and who reads a cluster does not.
 func ReadSchedule(ctx context.Context, c *kube.Client, in ScheduleInput, parts bool) (*Schedule, []drift.Difference, error) {
 	out, objects := &Schedule{}, scheduleKinds(in.Cluster)
 	job := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: in.Cluster.Namespace, Name: v1alpha1.Schedule(in.Cluster.Name)}}
@@ -110,7 +110,7 @@ func partOf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClust
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at the schedule of %s: %w", cluster.Name, err)
+		return false, fmt.Errorf("read the schedule of %s: %w", cluster.Name, err)
 	}
 	return (kube.BelongsTo(o, cluster) || kube.Unlabelled(o, cluster)) && o.GetDeletionTimestamp() == nil, nil
 }

@@ -28,7 +28,7 @@ func BuildVolume(c *v1alpha1.DatabaseCluster, member string) *corev1.PersistentV
 	}
 }
 
-// FindClaim looks for a claim; ErrNotFound if there is none of that name.
+// FindClaim asks for a claim; ErrNotFound if there is none of that name.
 func FindClaim(ctx context.Context, c *kube.Client, namespace, name string) error {
 	return c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &corev1.PersistentVolumeClaim{})
 }

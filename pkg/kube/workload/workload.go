@@ -131,7 +131,7 @@ func Apply(ctx context.Context, c *kube.Client, in Input) (Applied, error) {
 // DisableBootstrap rewrites a member's template so that it can't found a cluster
 // any more, and says so on the workload. It fails with ErrConflict if somebody
 // writes at the same time; a repeat writes nothing.
-func DisableBootstrap(ctx context.Context, c *kube.Client, namespace, member string, seal func(corev1.PodTemplateSpec) corev1.PodTemplateSpec) error {
+func DisableBootstrap(ctx context.Context, c *kube.Client, namespace, member string, change func(corev1.PodTemplateSpec) corev1.PodTemplateSpec) error {
 	live := &appsv1.StatefulSet{}
 	if err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: member}, live); err != nil {
 		return err
@@ -147,7 +147,7 @@ func DisableBootstrap(ctx context.Context, c *kube.Client, namespace, member str
 		},
 		Spec: *live.Spec.DeepCopy(),
 	}
-	sealed.Spec.Template = seal(sealed.Spec.Template)
+	sealed.Spec.Template = change(sealed.Spec.Template)
 	return c.ServerSideApply(ctx, sealed)
 }
 

@@ -87,7 +87,7 @@ func TestRequestsAreGivenUp(t *testing.T) {
 				t.Errorf("%s: %v after %s", name, err, took)
 			}
 			if errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: one request without an answer looks like the end of the caller's time: %v", name, err)
+				t.Errorf("%s: one request without an answer is reported as the end of the caller's time: %v", name, err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if err := request(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "in time") {
