@@ -13,15 +13,18 @@ func TestDifferences(t *testing.T) {
 	object := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"kind": "Thing", "spec": spec}}
 	}
-	there := object(map[string]any{"replicas": int64(2), "image": "tool:1", "args": []any{"a", "b"}, "ports": []any{map[string]any{"port": int64(1), "protocol": "TCP"}}, "defaulted": true})
+	there := object(map[string]any{"replicas": int64(2), "image": "tool:1", "args": []any{"a", "b"},
+		"ports": []any{map[string]any{"port": int64(1), "protocol": "TCP"}}, "defaulted": true})
 	for _, row := range []struct {
 		name   string
 		wanted map[string]any
 		want   []string
 	}{
-		{"the same, less what was defaulted", map[string]any{"replicas": int64(2), "ports": []any{map[string]any{"port": float64(1)}}}, nil},
+		{"the same, less what was defaulted", map[string]any{"replicas": int64(2),
+			"ports": []any{map[string]any{"port": float64(1)}}}, nil},
 		{"another value", map[string]any{"image": "tool:2"}, []string{"spec.image"}},
-		{"a value of which there is none", map[string]any{"strategy": map[string]any{"type": "Recreate"}}, []string{"spec.strategy"}},
+		{"a value of which there is none", map[string]any{"strategy": map[string]any{"type": "Recreate"}},
+			[]string{"spec.strategy"}},
 		{"an empty one of which there is none", map[string]any{"strategy": map[string]any{}, "tolerations": []any{}}, nil},
 		{"another entry", map[string]any{"args": []any{"a", "c"}}, []string{"spec.args[1]"}},
 		{"one entry more", map[string]any{"args": []any{"a", "b", "c"}}, []string{"spec.args"}},
@@ -38,7 +41,8 @@ func TestDifferences(t *testing.T) {
 func TestPlaced(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{
-		{Namespace: "elsewhere", Image: "registry/tool:1", Replicas: 3, Watched: []string{"bank", "shop"}, ClusterIssuers: true},
+		{Namespace: "elsewhere", Image: "registry/tool:1", Replicas: 3, Watched: []string{"bank", "shop"},
+			ClusterIssuers: true},
 		{Namespace: Namespace, Image: "registry/tool:1", Replicas: 1},
 	} {
 		objects, err := Manifests(o)

@@ -55,7 +55,8 @@ func Manifests(o Options) ([]*unstructured.Unstructured, error) {
 	}
 	var limited []*unstructured.Unstructured
 	for _, u := range out {
-		if len(o.Watched) > 0 && u.GetName() != definition && (u.GetKind() == "ClusterRole" || u.GetKind() == "ClusterRoleBinding") {
+		if len(o.Watched) > 0 && u.GetName() != definition && (u.GetKind() == "ClusterRole" ||
+			u.GetKind() == "ClusterRoleBinding") {
 			limited = append(limited, o.limit(u)...)
 			continue
 		}

@@ -14,7 +14,8 @@ import (
 
 func TestManifestsStayWhereTheyBelong(t *testing.T) {
 	t.Parallel()
-	objects, err := Manifests(Options{Namespace: "elsewhere", Image: "registry/tool:1", Replicas: 3, Watched: []string{"shop", "bank"}})
+	objects, err := Manifests(Options{Namespace: "elsewhere", Image: "registry/tool:1", Replicas: 3,
+		Watched: []string{"shop", "bank"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func TestDefinitionIsReadByName(t *testing.T) {
 		if !strings.HasPrefix(o.GetKind(), "ClusterRole") {
 			continue
 		}
-		raw, err := json.Marshal(map[string]any{"rules": o.Object["rules"], "roleRef": o.Object["roleRef"], "subjects": o.Object["subjects"]})
+		raw, err := json.Marshal(map[string]any{"rules": o.Object["rules"], "roleRef": o.Object["roleRef"],
+			"subjects": o.Object["subjects"]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +61,8 @@ func TestDefinitionIsReadByName(t *testing.T) {
 	want := map[string]string{
 		"ClusterRole " + name: `{"roleRef":null,"rules":[{"apiGroups":["apiextensions.k8s.io"],"resourceNames":["databaseclusters.dbop.dev"],` +
 			`"resources":["customresourcedefinitions"],"verbs":["get"]}],"subjects":null}`,
-		"ClusterRoleBinding " + name: `{"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"` + name + `"},"rules":null,` +
+		"ClusterRoleBinding " + name: `{"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"` +
+			name + `"},"rules":null,` +
 			`"subjects":[{"kind":"ServiceAccount","name":"dbop-operator","namespace":"elsewhere"}]}`,
 	}
 	if !maps.Equal(found, want) {
@@ -70,7 +73,8 @@ func TestDefinitionIsReadByName(t *testing.T) {
 // TestDeployment: two lines of a manifest that nobody must lose.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
-	objects, err := Manifests(Options{Namespace: Namespace, Image: "registry/tool:1", Replicas: 3, Watched: []string{"shop"}})
+	objects, err := Manifests(Options{Namespace: Namespace, Image: "registry/tool:1", Replicas: 3,
+		Watched: []string{"shop"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +93,8 @@ func TestDeployment(t *testing.T) {
 	t.Error("there is no deployment")
 }
 
-// TestDefinitions: each of them is installed, and small, as a plain kubectl apply keeps the whole object in an annotation.
+// TestDefinitions: each of them is installed, and small, as a plain kubectl apply keeps the whole object in an
+// annotation.
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 10

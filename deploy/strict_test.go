@@ -57,7 +57,8 @@ func TestManifestsAreStrict(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := check(strings.Replace(read("install.yaml"), "minAvailable:", "minAvaliable:", 1)); err == nil || !strings.Contains(err.Error(), "minAvaliable") {
+	if err := check(strings.Replace(read("install.yaml"), "minAvailable:", "minAvaliable:", 1)); err == nil ||
+		!strings.Contains(err.Error(), "minAvaliable") {
 		t.Errorf("a field that does not exist is found: %v", err)
 	}
 }

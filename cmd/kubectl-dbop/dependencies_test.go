@@ -26,7 +26,9 @@ func TestDependencies(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (\S+)$`).FindAllStringSubmatch(direct, -1) {
 		want = append(want, m[1]+" "+m[2])
 	}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|.*\\| (\\S+), \\d{4}-\\d\\d-\\d\\d \\|$").FindAllStringSubmatch(read("docs/dependencies.md"), -1) {
+	for _, m := range regexp.MustCompile(
+		"(?m)^\\| `([^`]+)` \\|.*\\| (\\S+), \\d{4}-\\d\\d-\\d\\d \\|$").FindAllStringSubmatch(read("docs/dependencies.md"),
+		-1) {
 		got = append(got, m[1]+" "+m[2])
 	}
 	if len(want) == 0 || !slices.IsSorted(got) {

@@ -42,7 +42,8 @@ func draw(in io.Reader, out io.Writer) error {
 	fmt.Fprintf(out, "<rect width=\"100%%\" height=\"100%%\" rx=\"8\" fill=\"#0b1220\"/>\n")
 	for i, line := range lines {
 		if text := spans(line); text != "" {
-			fmt.Fprintf(out, "<text x=\"%d\" y=\"%d\" xml:space=\"preserve\">%s</text>\n", margin, margin+(i+1)*lineHeight-4, text)
+			fmt.Fprintf(out, "<text x=\"%d\" y=\"%d\" xml:space=\"preserve\">%s</text>\n", margin, margin+(i+1)*lineHeight-4,
+				text)
 		}
 	}
 	_, err := fmt.Fprintln(out, "</svg>")

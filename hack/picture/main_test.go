@@ -12,10 +12,12 @@ import (
 func TestDraw(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := draw(strings.NewReader("$ kubectl dbop <plan> & go\n\n\x1b[32mdone\x1b[0m in 3 s\n"+strings.Repeat("x", 200)+"\n"), &out); err != nil {
+	if err := draw(strings.NewReader("$ kubectl dbop <plan> & go\n\n\x1b[32mdone\x1b[0m in 3 s\n"+strings.Repeat("x", 200)+
+		"\n"), &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kubectl dbop &lt;plan&gt; &amp; go", `<tspan fill="#7bd88f">done</tspan> in 3 s`, strings.Repeat("x", widest-1) + "…<"} {
+	for _, want := range []string{"kubectl dbop &lt;plan&gt; &amp; go", `<tspan fill="#7bd88f">done</tspan> in 3 s`,
+		strings.Repeat("x", widest-1) + "…<"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, out.String())
 		}

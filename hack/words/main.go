@@ -134,7 +134,8 @@ func (w words) check(root fs.FS) ([]finding, error) {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); name != "." && (name[0] == '.' || name == "testdata" || name == "words" || file == "bin" || file == "dist") {
+			if name := d.Name(); name != "." && (name[0] == '.' || name == "testdata" || name == "words" || file == "bin" ||
+				file == "dist") {
 				return fs.SkipDir
 			}
 			return nil

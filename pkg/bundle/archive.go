@@ -91,7 +91,8 @@ func (a *Archive) write(part string, now time.Time) (err error) {
 	slices.Sort(names)
 	for _, name := range names {
 		text := files[name]
-		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), ModTime: now, Typeflag: tar.TypeReg}); err != nil {
+		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), ModTime: now,
+			Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
 		if _, err := out.Write([]byte(text)); err != nil {

@@ -29,7 +29,8 @@ func TestArchive(t *testing.T) {
 	if err := a.Write(path, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"logs/db.log": "it said <masked> things\n", "missing.txt": "nodes: ada may not get nodes, nor know <masked>\n"}
+	want := map[string]string{"logs/db.log": "it said <masked> things\n", "missing.txt": "nodes: ada may not get nodes, " +
+		"nor know <masked>\n"}
 	if diff := cmp.Diff(want, bundletest.Read(t, path)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -43,7 +44,8 @@ func TestArchive(t *testing.T) {
 	if left, _ := filepath.Glob(path + "*"); len(left) != 1 {
 		t.Errorf("left: %v", left)
 	}
-	if err := New(m).Write(filepath.Join(filepath.Dir(path), "none", "b"), time.Now()); err == nil || strings.Contains(err.Error(), "remove") {
+	if err := New(m).Write(filepath.Join(filepath.Dir(path), "none", "b"), time.Now()); err == nil ||
+		strings.Contains(err.Error(), "remove") {
 		t.Errorf("into nowhere: %v", err)
 	}
 }

@@ -32,8 +32,10 @@ func certificates(value []byte) []any {
 		for _, ip := range c.IPAddresses {
 			names = append(names, ip.String())
 		}
-		out = append(out, map[string]any{"subject": c.Subject.String(), "issuer": c.Issuer.String(), "names": names, "authority": c.IsCA,
-			"notBefore": c.NotBefore.UTC().Format(time.RFC3339), "notAfter": c.NotAfter.UTC().Format(time.RFC3339), "sha256": hex.EncodeToString(sum[:])})
+		out = append(out, map[string]any{"subject": c.Subject.String(), "issuer": c.Issuer.String(), "names": names,
+			"authority": c.IsCA,
+			"notBefore": c.NotBefore.UTC().Format(time.RFC3339), "notAfter": c.NotAfter.UTC().Format(time.RFC3339),
+			"sha256": hex.EncodeToString(sum[:])})
 	}
 }
 

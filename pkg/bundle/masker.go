@@ -59,7 +59,8 @@ func patterns() []pattern {
 		{regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)},
 		{regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{8,}`)},
 		{regexp.MustCompile(`([a-z][a-z0-9+.-]*://[^/\s:@"]*:)[^@/\s"]+(@)`)},
-		{regexp.MustCompile(`(?i)((?:password|passwd|passphrase|secret|api[-_]?key|access[-_]?key|private[-_]?key|credentials?|(?:auth|access|bearer|id|refresh)[-_]?token)\\?["']?[ \t]*[=:][ \t]*\\?["']?)[^\s"',;&\\]+`)},
+		{regexp.MustCompile(`(?i)((?:password|passwd|passphrase|secret|api[-_]?key|access[-_]?key|private[-_]?key|` +
+			`credentials?|(?:auth|access|bearer|id|refresh)[-_]?token)\\?["']?[ \t]*[=:][ \t]*\\?["']?)[^\s"',;&\\]+`)},
 	}
 }
 
@@ -77,11 +78,13 @@ func (m *Masker) Text(s string) string {
 // secretName reports whether what bears a name is likely to be a secret.
 func secretName(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"passw", "passphrase", "secret", "token", "credential", "private", "apikey", "api-key", "api_key", "access-key", "access_key"},
+	return slices.ContainsFunc([]string{"passw", "passphrase", "secret", "token", "credential", "private", "apikey",
+		"api-key", "api_key", "access-key", "access_key"},
 		func(w string) bool { return strings.Contains(name, w) })
 }
 
 // harmless are variables whose values help and hide nothing.
 func harmless(name string) bool {
-	return (strings.HasPrefix(name, "ETCD_") || slices.Contains([]string{"GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOGC", "TZ"}, name)) && !secretName(name)
+	return (strings.HasPrefix(name, "ETCD_") || slices.Contains([]string{"GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOGC",
+		"TZ"}, name)) && !secretName(name)
 }

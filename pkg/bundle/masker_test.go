@@ -30,7 +30,8 @@ func pair(t *testing.T) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "db-1"}, DNSNames: []string{"db-1-0.db.shop.svc"}, NotAfter: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "db-1"},
+		DNSNames: []string{"db-1-0.db.shop.svc"}, NotAfter: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, k.Public(), k)
 	if err != nil {
 		t.Fatal(err)
@@ -39,14 +40,16 @@ func pair(t *testing.T) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 }
 
 // leaks reports what of a secret is in a text, in any form that it is likely to have.
 func leaks(text string, secrets ...string) []string {
 	var out []string
 	for _, s := range secrets {
-		for _, form := range []string{s, strings.TrimSpace(s), base64.StdEncoding.EncodeToString([]byte(s)), strings.ReplaceAll(s, `"`, `\"`)} {
+		for _, form := range []string{s, strings.TrimSpace(s), base64.StdEncoding.EncodeToString([]byte(s)),
+			strings.ReplaceAll(s, `"`, `\"`)} {
 			if strings.Contains(text, form) {
 				out = append(out, form)
 			}
@@ -63,19 +66,26 @@ func leaks(text string, secrets ...string) []string {
 func TestObject(t *testing.T) {
 	t.Parallel()
 	certificate, key := pair(t)
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db-1-tls", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "someone"}},
-		Annotations: map[string]string{lastApplied: `{"data":{"password":"` + base64.StdEncoding.EncodeToString([]byte(password)) + `"}}`, "example.org/token": "abc"}},
-		Data: map[string][]byte{"tls.crt": []byte(certificate), "tls.key": []byte(key), "both.pem": []byte(certificate + key), "password": []byte(password), "pin": []byte("0042")}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db-1-tls", ManagedFields: []metav1.ManagedFieldsEntry{
+		{Manager: "someone"}},
+		Annotations: map[string]string{lastApplied: `{"data":{"password":"` +
+			base64.StdEncoding.EncodeToString([]byte(password)) + `"}}`, "example.org/token": "abc"}},
+		Data: map[string][]byte{"tls.crt": []byte(certificate), "tls.key": []byte(key), "both.pem": []byte(certificate + key),
+			"password": []byte(password), "pin": []byte("0042")}}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-1-0", Annotations: map[string]string{"note": "log in with " + password}}, Spec: corev1.PodSpec{
-		Volumes: []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "db-1-tls"}}}},
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-1-0",
+		Annotations: map[string]string{"note": "log in with " + password}}, Spec: corev1.PodSpec{
+		Volumes: []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: "db-1-tls"}}}},
 		Containers: []corev1.Container{{Name: "db", Image: "example.org/db:1",
 			Args: []string{"--name=db-1", "--root-password=first-hidden", "--api-key", "second-hidden", "--quota=5", "--url=https://ada:third-hidden@example.org/x", "Authorization: Bearer fourth-hidden", jwt, key},
-			Env:  []corev1.EnvVar{{Name: "ETCD_NAME", Value: "db-1"}, {Name: "ANY", Value: "fifth-hidden"}, {Name: "ETCD_ROOT_PASSWORD", Value: "sixth-hidden"}}}}}}
+			Env: []corev1.EnvVar{{Name: "ETCD_NAME", Value: "db-1"}, {Name: "ANY", Value: "fifth-hidden"},
+				{Name: "ETCD_ROOT_PASSWORD", Value: "sixth-hidden"}}}}}}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	m := &Masker{}
 	m.Learn(secret)
-	hidden := []string{password, key, jwt, "first-hidden", "second-hidden", "third-hidden", "fourth-hidden", "fifth-hidden", "sixth-hidden", "0042", "MDA0Mg=="}
+	hidden := []string{password, key, jwt, "first-hidden", "second-hidden", "third-hidden", "fourth-hidden",
+		"fifth-hidden", "sixth-hidden", "0042", "MDA0Mg=="}
 	var written []string
 	for _, o := range []client.Object{secret, pod} {
 		text, err := m.Object(o)

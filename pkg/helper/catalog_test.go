@@ -39,7 +39,8 @@ func TestMalformedRequests(t *testing.T) {
 	client := wire.NewClient(dial)
 	defer client.CloseIdleConnections()
 	got := map[string]int{}
-	for _, path := range []string{"/v1/backups/x/verified", "/v1/backups/x/uploads", "/v1/backups/x/uploads/y/commit", "/v1/nothing"} {
+	for _, path := range []string{"/v1/backups/x/verified", "/v1/backups/x/uploads", "/v1/backups/x/uploads/y/commit",
+		"/v1/nothing"} {
 		resp, err := client.Post(receiverURL+path, "application/json", bytes.NewReader([]byte("{")))
 		if err != nil {
 			t.Fatal(err)

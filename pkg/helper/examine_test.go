@@ -16,12 +16,16 @@ func TestExamineReports(t *testing.T) {
 		want   engine.Remains
 		fails  bool
 	}{
-		"well":                {`echo '{"intact":true,"clusterID":"c","position":"c/1/2/3","readings":[{"name":"revision","value":"3"}]}'`, engine.Remains{Intact: true, ClusterID: "c", Position: "c/1/2/3", Readings: []engine.Reading{{Name: "revision", Value: "3"}}}, false},
-		"damaged":             {`echo '{"intact":false,"problem":"page 7"}'`, engine.Remains{Problem: "page 7"}, false},
-		"it takes the reader": {`echo "panic: page 7" >&2; exit 2`, engine.Remains{Problem: "it brings down who reads it: panic: page 7"}, false},
-		"killed":              {`kill -9 $$`, engine.Remains{}, true},
-		"wrong usage":         {`echo "error: unknown flag" >&2; exit 2`, engine.Remains{}, true},
-		"no words":            {`true`, engine.Remains{}, true},
+		"well": {
+			`echo '{"intact":true,"clusterID":"c","position":"c/1/2/3","readings":[{"name":"revision","value":"3"}]}'`,
+			engine.Remains{Intact: true, ClusterID: "c", Position: "c/1/2/3", Readings: []engine.Reading{{Name: "revision",
+				Value: "3"}}}, false},
+		"damaged": {`echo '{"intact":false,"problem":"page 7"}'`, engine.Remains{Problem: "page 7"}, false},
+		"it takes the reader": {`echo "panic: page 7" >&2; exit 2`, engine.Remains{Problem: "it brings down who reads it: " +
+			"panic: page 7"}, false},
+		"killed":      {`kill -9 $$`, engine.Remains{}, true},
+		"wrong usage": {`echo "error: unknown flag" >&2; exit 2`, engine.Remains{}, true},
+		"no words":    {`true`, engine.Remains{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.RemoveAll(to); err != nil {

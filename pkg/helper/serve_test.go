@@ -88,7 +88,8 @@ func TestServeOptions(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	for _, listen := range []string{"127.0.0.1:0", "localhost:0"} {
-		if err := (ServeOptions{Listen: listen, Root: t.TempDir()}).Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		if err := (ServeOptions{Listen: listen, Root: t.TempDir()}).Run(ctx); err != nil &&
+			!errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", listen, err)
 		}
 	}

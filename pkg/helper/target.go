@@ -40,7 +40,8 @@ func (t target) loaded() (bool, error) {
 	owner, err := os.ReadFile(t.marker())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("%w: %s holds data of a running or earlier member; load into an empty volume", ErrOccupied, t.into)
+		return false, fmt.Errorf("%w: %s holds data of a running or earlier member; load into an empty volume", ErrOccupied,
+			t.into)
 	case err != nil:
 		return false, err
 	case string(owner) != t.operation+"\n":

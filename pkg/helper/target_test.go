@@ -24,11 +24,12 @@ func TestWhatARunFinds(t *testing.T) {
 		"marked, not moved":  {map[string]string{"data.dbop-loaded": "op-1\n", ".dbop-load/out/db": "y"}, "loads"},
 		"marker cut short":   {map[string]string{"data.dbop-loaded.part": "op-"}, "loads"},
 		"other marker alone": {map[string]string{"data.dbop-loaded": "op-0\n"}, "loads"},
-		"moved, not cleared": {map[string]string{"data.dbop-loaded": "op-1\n", "data/db": "y", ".dbop-load/snapshot": "x"}, "done"},
-		"done":               {map[string]string{"data.dbop-loaded": "op-1\n", "data/db": "y"}, "done"},
-		"a member's data":    {map[string]string{"data/db": "y", ".dbop-load/snapshot": "x"}, "refuses"},
-		"other operation's":  {map[string]string{"data.dbop-loaded": "op-0\n", "data/db": "y"}, "refuses"},
-		"a file":             {map[string]string{"data": "y"}, "refuses"},
+		"moved, not cleared": {map[string]string{"data.dbop-loaded": "op-1\n", "data/db": "y", ".dbop-load/snapshot": "x"},
+			"done"},
+		"done":              {map[string]string{"data.dbop-loaded": "op-1\n", "data/db": "y"}, "done"},
+		"a member's data":   {map[string]string{"data/db": "y", ".dbop-load/snapshot": "x"}, "refuses"},
+		"other operation's": {map[string]string{"data.dbop-loaded": "op-0\n", "data/db": "y"}, "refuses"},
+		"a file":            {map[string]string{"data": "y"}, "refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, "copy")

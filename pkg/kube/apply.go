@@ -38,11 +38,13 @@ func (c *Client) Apply(ctx context.Context, cluster *v1alpha1.DatabaseCluster, o
 func (c *Client) ServerSideApply(ctx context.Context, obj client.Object, opts ...client.ApplyOption) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
-		return fmt.Errorf("write %s %s/%s: %w", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetNamespace(), obj.GetName(), err)
+		return fmt.Errorf("write %s %s/%s: %w", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetNamespace(),
+			obj.GetName(), err)
 	}
 	delete(content, "status")
 	wanted := &unstructured.Unstructured{Object: drift.Prune(content)}
-	if err := c.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), append(opts, client.ForceOwnership)...); err != nil {
+	if err := c.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted),
+		append(opts, client.ForceOwnership)...); err != nil {
 		return err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(wanted.Object, obj); err != nil {
@@ -63,5 +65,6 @@ func (c *Client) Metadata(ctx context.Context, obj client.Object) (*metav1.Parti
 }
 
 func (c *Client) ForeignError(verb string, obj client.Object) error {
-	return &RequestError{Verb: verb, Resource: ResourceOf(c.API, obj), Namespace: obj.GetNamespace(), Name: obj.GetName(), Kind: ErrForeign}
+	return &RequestError{Verb: verb, Resource: ResourceOf(c.API, obj), Namespace: obj.GetNamespace(), Name: obj.GetName(),
+		Kind: ErrForeign}
 }

@@ -20,7 +20,8 @@ import (
 
 // wholeInput is what the tests' member db-2 is rendered from.
 func wholeInput() workload.Input {
-	return workload.Input{Cluster: kubetest.Cluster(), Member: "db-2", Version: "3.6.16", Bootstrap: true, Renderer: "v1.2.3", Pod: kubetest.EnginePod()}
+	return workload.Input{Cluster: kubetest.Cluster(), Member: "db-2", Version: "3.6.16", Bootstrap: true,
+		Renderer: "v1.2.3", Pod: kubetest.EnginePod()}
 }
 
 // observed is what is read of db-2.
@@ -49,7 +50,8 @@ func TestApplyWorkload(t *testing.T) {
 	if !applied.Observed {
 		t.Error("the fake has no generations: all is observed")
 	}
-	want := observe.Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.17", Version: "3.6.17", Token: "token-1", Renderer: "v1.2.3"}
+	want := observe.Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.17", Version: "3.6.17",
+		Token: "token-1", Renderer: "v1.2.3"}
 	if diff := cmp.Diff(want, observed(t, c)); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)
 	}
@@ -58,7 +60,8 @@ func TestApplyWorkload(t *testing.T) {
 func TestApplyLeavesForeignObjectsAlone(t *testing.T) {
 	c, _ := kubetest.New(t, interceptor.Funcs{},
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-2"}},
-		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-2", Labels: map[string]string{"dbop.dev/cluster": "other"}}})
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-2",
+			Labels: map[string]string{"dbop.dev/cluster": "other"}}})
 	if _, err := workload.Apply(t.Context(), c, wholeInput()); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("workload: %v, want ErrForeign", err)
 	}
@@ -90,7 +93,8 @@ func TestApplyBudgetZeroRemovesIt(t *testing.T) {
 func TestApplyServicesIsIdempotent(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{})
 	for range 2 {
-		if err := workload.ApplyServices(t.Context(), c, kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}}); err != nil {
+		if err := workload.ApplyServices(t.Context(), c, kubetest.Cluster(),
+			[]corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}}); err != nil {
 			t.Fatal(err)
 		}
 	}

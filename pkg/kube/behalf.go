@@ -36,7 +36,8 @@ func (b Behalf) CheckSecret(s *corev1.Secret, cluster *v1alpha1.DatabaseCluster)
 
 // CheckIssuer returns an error unless the issuer may sign for custom resources.
 func (b Behalf) CheckIssuer(issuer *v1alpha1.Issuer) error {
-	own := cmp.Or(issuer.Kind, "Issuer") == "Issuer" && cmp.Or(issuer.Group, CertificateRequestKind().Group) == CertificateRequestKind().Group
+	own := cmp.Or(issuer.Kind, "Issuer") == "Issuer" &&
+		cmp.Or(issuer.Group, CertificateRequestKind().Group) == CertificateRequestKind().Group
 	if !b.Limited || b.ClusterIssuers || own {
 		return nil
 	}

@@ -45,14 +45,17 @@ func newAPIServer(t *testing.T) *apiServer {
 		}
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
-			_, _ = w.Write([]byte(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview","status":{"userInfo":{"username":"alice"}}}`))
+			_, _ = w.Write([]byte(
+				`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview","status":{"userInfo":{"username":"alice"}}}`))
 		case r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "labelSelector"):
 			_, _ = w.Write([]byte(`{"apiVersion":"v1","kind":"ConfigMapList","items":[]}`))
 		case r.Method == http.MethodGet:
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write([]byte(`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"not there"}`))
+			_, _ = w.Write([]byte(
+				`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"not there"}`))
 		default:
-			_, _ = w.Write([]byte(`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"db","namespace":"shop"}}`))
+			_, _ = w.Write([]byte(
+				`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"db","namespace":"shop"}}`))
 		}
 	}))
 	t.Cleanup(s.Close)
@@ -78,7 +81,8 @@ func TestClientAsksOnlyForWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"GET /api/v1/namespaces/shop/configmaps?labelSelector=dbop.dev%2Fcluster%3Ddb%2Cdbop.dev%2Fkind%3Doperation%2Cdbop.dev%2Fphase+in+%28Cancelling%2CPaused%2CRunning%29",
+		"GET /api/v1/namespaces/shop/configmaps?labelSelector=dbop.dev%2Fcluster%3Ddb%2Cdbop.dev%2Fkind%3Doperation" +
+			"%2Cdbop.dev%2Fphase+in+%28Cancelling%2CPaused%2CRunning%29",
 		"GET /apis/policy/v1/namespaces/shop/poddisruptionbudgets/db",
 		"PATCH /apis/policy/v1/namespaces/shop/poddisruptionbudgets/db?fieldManager=kubectl-dbop&force=true",
 	}
@@ -112,7 +116,8 @@ func TestDryRun(t *testing.T) {
 	})
 	t.Run("server marks every write", func(t *testing.T) {
 		s := newAPIServer(t)
-		if err := workload.ApplyBudget(t.Context(), s.client(t, kube.Options{DryRun: kube.DryRunServer}), kubetest.Cluster(), 2); err != nil {
+		if err := workload.ApplyBudget(t.Context(), s.client(t, kube.Options{DryRun: kube.DryRunServer}), kubetest.Cluster(),
+			2); err != nil {
 			t.Fatal(err)
 		}
 		if last := s.requests[len(s.requests)-1]; !strings.Contains(last, "dryRun=All") {

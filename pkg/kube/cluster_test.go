@@ -64,7 +64,8 @@ func onRealCluster(t *testing.T) *real {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := plain.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), ns.Name, metav1.DeleteOptions{}); err != nil {
+		if err := plain.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), ns.Name,
+			metav1.DeleteOptions{}); err != nil {
 			t.Errorf("remove namespace %s: %v", ns.Name, err)
 		}
 	})
@@ -74,18 +75,21 @@ func onRealCluster(t *testing.T) *real {
 // create stores a plain-text cluster of one member and returns its workload.
 func (r *real) create(t *testing.T) (*v1alpha1.DatabaseCluster, workload.Input) {
 	t.Helper()
-	c := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: r.namespace}, Spec: v1alpha1.DatabaseClusterSpec{
-		Engine: "etcd", Version: "3.6.16", Members: 1, Storage: v1alpha1.Storage{Size: resource.MustParse("512Mi")},
-	}}
+	c := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: r.namespace},
+		Spec: v1alpha1.DatabaseClusterSpec{
+			Engine: "etcd", Version: "3.6.16", Members: 1, Storage: v1alpha1.Storage{Size: resource.MustParse("512Mi")},
+		}}
 	c.Status.Formation = &v1alpha1.Formation{Token: "t1", Members: []string{"db-1"}}
 	if err := r.store.CreateCluster(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	image := cmp.Or(os.Getenv("DBOP_E2E_IMAGE"), "dbop.test/etcd-development/etcd:v3.6.16")
-	return c, workload.Input{Cluster: c, Member: "db-1", Version: "3.6.16", Bootstrap: true, Renderer: "test", Pod: engine.Pod{
-		Container: corev1.Container{Name: "etcd", Image: image, Command: []string{"etcd", "--name=db-1", "--data-dir=/var/lib/etcd/data"}},
-		DataPath:  "/var/lib/etcd", TLSPath: "/tls", GraceSeconds: 5,
-	}}
+	return c, workload.Input{Cluster: c, Member: "db-1", Version: "3.6.16", Bootstrap: true, Renderer: "test",
+		Pod: engine.Pod{
+			Container: corev1.Container{Name: "etcd", Image: image, Command: []string{"etcd", "--name=db-1",
+				"--data-dir=/var/lib/etcd/data"}},
+			DataPath: "/var/lib/etcd", TLSPath: "/tls", GraceSeconds: 5,
+		}}
 }
 
 // apply makes everything of the cluster.
@@ -95,7 +99,8 @@ func (r *real) apply(t *testing.T, c *v1alpha1.DatabaseCluster, w workload.Input
 		func() error { return pki.EnsureCertificates(t.Context(), r.Client, c) },
 		func() error { return pki.EnsureMemberCertificate(t.Context(), r.Client, c, "db-1") },
 		func() error {
-			return workload.ApplyServices(t.Context(), r.Client, c, []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}})
+			return workload.ApplyServices(t.Context(), r.Client, c, []corev1.ServicePort{{Name: "client", Port: 2379},
+				{Name: "peer", Port: 2380}})
 		},
 		func() error { return workload.ApplyBudget(t.Context(), r.Client, c, 1) },
 		func() error { return workload.ApplyVolume(t.Context(), r.Client, c, "db-1") },
@@ -108,7 +113,8 @@ func (r *real) apply(t *testing.T, c *v1alpha1.DatabaseCluster, w workload.Input
 }
 
 // until observes until the condition holds.
-func (r *real) until(t *testing.T, c *v1alpha1.DatabaseCluster, what string, ok func(observe.Facts) bool) observe.Facts {
+func (r *real) until(t *testing.T, c *v1alpha1.DatabaseCluster, what string,
+	ok func(observe.Facts) bool) observe.Facts {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -184,10 +190,11 @@ func TestRealClusterObjects(t *testing.T) {
 	if again != written {
 		t.Errorf("applying the same wrote something:\n%s\n%s", written, again)
 	}
-	if err := workload.DisableBootstrap(t.Context(), r.Client, r.namespace, "db-1", func(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
-		p.Spec.Containers[0].Command = append(p.Spec.Containers[0].Command, "--initial-cluster-state=existing")
-		return p
-	}); err != nil {
+	if err := workload.DisableBootstrap(t.Context(), r.Client, r.namespace, "db-1",
+		func(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+			p.Spec.Containers[0].Command = append(p.Spec.Containers[0].Command, "--initial-cluster-state=existing")
+			return p
+		}); err != nil {
 		t.Fatal(err)
 	}
 	pod := before.Member("db-1").Pod
@@ -249,9 +256,10 @@ func TestRealClusterDial(t *testing.T) {
 // serves asks two questions at once until both are answered.
 func (r *real) serves(t *testing.T, c *v1alpha1.DatabaseCluster, d *dial.Dialer) {
 	t.Helper()
-	h := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return d.DialPod(ctx, r.namespace, "db-1-0", 2379)
-	}}}
+	h := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.DialPod(ctx, r.namespace, "db-1-0", 2379)
+		}}}
 	r.until(t, c, "both streams answer", func(observe.Facts) bool {
 		answers := make(chan error, 2)
 		for range cap(answers) {

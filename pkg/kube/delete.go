@@ -24,7 +24,8 @@ func (c *Client) DeleteObserved(ctx context.Context, uid string, obj client.Obje
 	case found.Labels[v1alpha1.LabelCluster] == "":
 		return c.ForeignError("delete", obj)
 	}
-	if err := c.API.Delete(ctx, obj, append(opts, client.Preconditions{UID: &id})...); err != nil && !errors.Is(err, ErrConflict) {
+	if err := c.API.Delete(ctx, obj, append(opts, client.Preconditions{UID: &id})...); err != nil &&
+		!errors.Is(err, ErrConflict) {
 		return IgnoreNotFound(err)
 	}
 	return nil
@@ -32,7 +33,8 @@ func (c *Client) DeleteObserved(ctx context.Context, uid string, obj client.Obje
 
 // DeleteOwned deletes an object if it is of the cluster, or of any cluster of
 // ours for "", and if it still is the one that was read.
-func (c *Client) DeleteOwned(ctx context.Context, cluster string, obj client.Object, opts ...client.DeleteOption) error {
+func (c *Client) DeleteOwned(ctx context.Context, cluster string, obj client.Object,
+	opts ...client.DeleteOption) error {
 	found, err := c.Metadata(ctx, obj)
 	if errors.Is(err, ErrNotFound) {
 		return nil

@@ -33,11 +33,13 @@ import (
 
 func TestDeletePodSparesTheSuccessor(t *testing.T) {
 	var seen string
-	c, _ := kubetest.New(t, interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+	c, _ := kubetest.New(t, interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, obj client.Object,
+		opts ...client.DeleteOption) error {
 		o := client.DeleteOptions{}
 		o.ApplyOptions(opts)
 		seen = string(*o.Preconditions.UID)
-		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, obj.GetName(), errors.New("the UID in the precondition does not match"))
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, obj.GetName(),
+			errors.New("the UID in the precondition does not match"))
 	}})
 	if err := workload.DeletePod(t.Context(), c, "shop", "db-1-0", "old"); err != nil {
 		t.Errorf("the pod is gone, which was wanted: %v", err)
@@ -51,7 +53,8 @@ func TestDeletesAreIdempotentAndOnlyOfOurs(t *testing.T) {
 	meta := func(labels map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "shop", Name: "db-1", Labels: labels}
 	}
-	c, _ := kubetest.New(t, interceptor.Funcs{}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(kube.MemberLabels(kubetest.Cluster(), "db-1"))})
+	c, _ := kubetest.New(t, interceptor.Funcs{},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta(kube.MemberLabels(kubetest.Cluster(), "db-1"))})
 	for range 2 {
 		if err := workload.DeleteVolume(t.Context(), c, "shop", "db-1", ""); err != nil {
 			t.Errorf("delete: %v", err)
@@ -65,7 +68,8 @@ func TestDeletesAreIdempotentAndOnlyOfOurs(t *testing.T) {
 			t.Errorf("delete of what is not there: %v", err)
 		}
 	}
-	c, _ = kubetest.New(t, interceptor.Funcs{}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(nil)}, &corev1.Pod{ObjectMeta: meta(kube.MemberLabels(kubetest.Cluster(), "db-1"))})
+	c, _ = kubetest.New(t, interceptor.Funcs{}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(nil)},
+		&corev1.Pod{ObjectMeta: meta(kube.MemberLabels(kubetest.Cluster(), "db-1"))})
 	if err := workload.DeleteVolume(t.Context(), c, "shop", "db-1", ""); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("a foreign volume: %v, want ErrForeign", err)
 	}
@@ -79,14 +83,18 @@ func everything(t *testing.T, c *kube.Client, cluster *v1alpha1.DatabaseCluster)
 	t.Helper()
 	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups/etcd", Schedule: "0 2 * * *", Keep: 7}
 	cluster.Spec.Backup = policy
-	in, schedule := wholeInput(), workload.ScheduleInput{Cluster: cluster, Policy: policy, Claim: "backups", SubPath: "etcd", Image: "example.com/dbop:v1", Since: kubetest.Noon()}
+	in, schedule := wholeInput(), workload.ScheduleInput{Cluster: cluster, Policy: policy, Claim: "backups",
+		SubPath: "etcd", Image: "example.com/dbop:v1", Since: kubetest.Noon()}
 	in.Cluster = cluster
 	_, err := workload.Apply(t.Context(), c, in)
 	for _, err := range []error{
-		err, pki.EnsureCertificates(t.Context(), c, cluster), pki.EnsureMemberCertificate(t.Context(), c, cluster, "db-1"), workload.ApplyBudget(t.Context(), c, cluster, 2),
-		workload.ApplyServices(t.Context(), c, cluster, []corev1.ServicePort{{Name: "client", Port: 2379}}), workload.ApplySchedule(t.Context(), c, schedule, false),
+		err, pki.EnsureCertificates(t.Context(), c, cluster), pki.EnsureMemberCertificate(t.Context(), c, cluster, "db-1"),
+		workload.ApplyBudget(t.Context(), c, cluster, 2),
+		workload.ApplyServices(t.Context(), c, cluster, []corev1.ServicePort{{Name: "client", Port: 2379}}),
+		workload.ApplySchedule(t.Context(), c, schedule, false),
 		workload.ApplyVolume(t.Context(), c, cluster, "db-1"),
-		helperpod.Create(t.Context(), c, helperpod.Spec{Name: "verify-1-0", Namespace: cluster.Namespace, Cluster: cluster, Purpose: helperpod.PurposeVerify, Image: "x"}),
+		helperpod.Create(t.Context(), c, helperpod.Spec{Name: "verify-1-0", Namespace: cluster.Namespace, Cluster: cluster,
+			Purpose: helperpod.PurposeVerify, Image: "x"}),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -99,11 +107,13 @@ func objects(t *testing.T, api client.Client) []string {
 	t.Helper()
 	var out []string
 	for _, kind := range []schema.GroupVersionKind{
-		corev1.SchemeGroupVersion.WithKind("Secret"), corev1.SchemeGroupVersion.WithKind("Service"), corev1.SchemeGroupVersion.WithKind("Pod"),
+		corev1.SchemeGroupVersion.WithKind("Secret"), corev1.SchemeGroupVersion.WithKind("Service"),
+		corev1.SchemeGroupVersion.WithKind("Pod"),
 		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 		corev1.SchemeGroupVersion.WithKind("ServiceAccount"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
 		policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), batchv1.SchemeGroupVersion.WithKind("CronJob"),
-		rbacv1.SchemeGroupVersion.WithKind("Role"), rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), kube.CertificateRequestKind(),
+		rbacv1.SchemeGroupVersion.WithKind("Role"), rbacv1.SchemeGroupVersion.WithKind("RoleBinding"),
+		kube.CertificateRequestKind(),
 	} {
 		l := &unstructured.UnstructuredList{}
 		l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -136,7 +146,8 @@ func TestDeleteClusterObjectsKeepsVolumesAndRecords(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{}, other)
 	cluster := kubetest.Cluster()
 	everything(t, c, cluster)
-	if err := store.NewConfigMaps(c).CreateOperation(t.Context(), &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale}}); err != nil {
+	if err := store.NewConfigMaps(c).CreateOperation(t.Context(), &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop"}, Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -160,7 +171,8 @@ func TestDeleteClusterObjectsWithFewRights(t *testing.T) {
 		}
 		return nil
 	}
-	c, _ := kubetest.New(t, interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	c, _ := kubetest.New(t, interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey,
+		o client.Object, opts ...client.GetOption) error {
 		return cmp.Or(denied(o), api.Get(ctx, key, o, opts...))
 	}})
 	if err := workload.DeleteClusterObjects(t.Context(), c, cluster); err != nil {

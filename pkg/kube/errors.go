@@ -145,7 +145,8 @@ func explain(err error, r RequestError, server string) error {
 
 func isTimeout(err error) bool {
 	var n net.Error
-	return errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
+	return errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err) ||
 		(errors.As(err, &n) && n.Timeout() && !isUnreachable(err))
 }
 

@@ -16,7 +16,8 @@ import (
 
 func TestUnauthorized(t *testing.T) {
 	s := newAPIServer(t)
-	s.answer = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized, Code: 401, Message: "Unauthorized"}
+	s.answer = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized, Code: 401,
+		Message: "Unauthorized"}
 	_, err := store.NewConfigMaps(s.client(t, kube.Options{})).GetCluster(t.Context(), "shop", "db")
 	var unauthorized *kube.UnauthorizedError
 	if !errors.As(err, &unauthorized) || !strings.Contains(kube.Hint(err), "log in") {

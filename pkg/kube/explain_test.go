@@ -19,9 +19,12 @@ func TestExplain(t *testing.T) {
 	}{
 		{"missing", apierrors.NewNotFound(r, "db-1"), ErrNotFound, "get statefulsets.apps shop/db-1: not found"},
 		{"taken", apierrors.NewAlreadyExists(r, "db-1"), ErrExists, "get statefulsets.apps shop/db-1: exists already"},
-		{"stale", apierrors.NewConflict(r, "db-1", errors.New("old")), ErrConflict, "get statefulsets.apps shop/db-1: changed by somebody else in the meantime"},
-		{"slow server", apierrors.NewTimeoutError("slow", 1), ErrTimeout, "get statefulsets.apps shop/db-1: the API server did not answer in time"},
-		{"deadline", context.DeadlineExceeded, ErrTimeout, "get statefulsets.apps shop/db-1: the API server did not answer in time"},
+		{"stale", apierrors.NewConflict(r, "db-1", errors.New("old")), ErrConflict, "get statefulsets.apps shop/db-1: " +
+			"changed by somebody else in the meantime"},
+		{"slow server", apierrors.NewTimeoutError("slow", 1), ErrTimeout, "get statefulsets.apps shop/db-1: the API server " +
+			"did not answer in time"},
+		{"deadline", context.DeadlineExceeded, ErrTimeout, "get statefulsets.apps shop/db-1: the API server did not answer " +
+			"in time"},
 		{"cancelled", context.Canceled, context.Canceled, "get statefulsets.apps shop/db-1: context canceled"},
 		{"anything else", errors.New("odd"), nil, "get statefulsets.apps shop/db-1: odd"},
 	}

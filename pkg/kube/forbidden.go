@@ -52,7 +52,8 @@ func (e *ForbiddenError) Hint() string {
 	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
 		subject = "--serviceaccount=" + account
 	}
-	return fmt.Sprintf("needs: verb %q on %q in namespace %q; the stock ClusterRole edit grants it: kubectl create rolebinding dbop-edit --clusterrole=edit %s --namespace=%s",
+	return fmt.Sprintf("needs: verb %q on %q in namespace %q; the stock ClusterRole edit grants it: kubectl create "+
+		"rolebinding dbop-edit --clusterrole=edit %s --namespace=%s",
 		e.Verb, e.Resource, e.Namespace, subject, e.Namespace)
 }
 

@@ -37,7 +37,8 @@ func TestForbidden(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newAPIServer(t)
-			s.answer = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: tt.message}
+			s.answer = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden,
+				Code: http.StatusForbidden, Message: tt.message}
 			_, err := store.NewConfigMaps(s.client(t, kube.Options{})).ListClusters(t.Context(), "shop", "")
 			if _, ok := errors.AsType[*kube.ForbiddenError](err); !ok {
 				t.Fatalf("got %v, want a ForbiddenError", err)

@@ -28,27 +28,36 @@ var (
 func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch {
 	g, owner := guard{mode: mode, server: server}, client.FieldOwner(v1alpha1.FieldManager)
 	return interceptor.NewClient(api, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			return g.explain(c, "get", obj, key, retried(ctx, func(ctx context.Context) error { return c.Get(ctx, key, obj, opts...) }))
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object,
+			opts ...client.GetOption) error {
+			return g.explain(c, "get", obj, key, retried(ctx, func(ctx context.Context) error {
+				return c.Get(ctx, key, obj,
+					opts...)
+			}))
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			return g.explain(c, "list", list, scope(opts), retried(ctx, func(ctx context.Context) error { return c.List(ctx, list, opts...) }))
+			return g.explain(c, "list", list, scope(opts),
+				retried(ctx, func(ctx context.Context) error { return c.List(ctx, list, opts...) }))
 		},
-		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) (
+			watch.Interface, error) {
 			w, err := c.Watch(ctx, list, opts...)
 			return w, g.explain(c, "watch", list, scope(opts), err)
 		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if question(obj) {
-				return g.explain(c, "create", obj, client.ObjectKey{}, bounded(ctx, func(ctx context.Context) error { return c.Create(ctx, obj, opts...) }))
+				return g.explain(c, "create", obj, client.ObjectKey{},
+					bounded(ctx, func(ctx context.Context) error { return c.Create(ctx, obj, opts...) }))
 			}
 			return g.write(ctx, c, "create", obj, client.ObjectKeyFromObject(obj), func(ctx context.Context) error {
-				return c.Create(ctx, obj, slices.Concat(opts, []client.CreateOption{owner}, pick[client.CreateOption](mode, client.DryRunAll))...)
+				return c.Create(ctx, obj, slices.Concat(opts, []client.CreateOption{owner}, pick[client.CreateOption](mode,
+					client.DryRunAll))...)
 			})
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
 			return g.write(ctx, c, "update", obj, client.ObjectKeyFromObject(obj), func(ctx context.Context) error {
-				return c.Update(ctx, obj, slices.Concat(opts, []client.UpdateOption{owner}, pick[client.UpdateOption](mode, client.DryRunAll))...)
+				return c.Update(ctx, obj, slices.Concat(opts, []client.UpdateOption{owner}, pick[client.UpdateOption](mode,
+					client.DryRunAll))...)
 			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
@@ -56,33 +65,41 @@ func guarded(api client.WithWatch, mode DryRun, server string) client.WithWatch 
 				return c.Delete(ctx, obj, slices.Concat(opts, pick[client.DeleteOption](mode, client.DryRunAll))...)
 			})
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			return g.write(ctx, c, "patch", obj, client.ObjectKeyFromObject(obj), func(ctx context.Context) error {
-				return c.Patch(ctx, obj, patch, slices.Concat(opts, []client.PatchOption{owner}, pick[client.PatchOption](mode, client.DryRunAll))...)
+				return c.Patch(ctx, obj, patch, slices.Concat(opts, []client.PatchOption{owner}, pick[client.PatchOption](mode,
+					client.DryRunAll))...)
 			})
 		},
-		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration,
+			opts ...client.ApplyOption) error {
 			o, ok := obj.(client.Object)
 			if !ok {
 				return errNotAnObject
 			}
 			return g.write(ctx, c, "patch", o, client.ObjectKeyFromObject(o), func(ctx context.Context) error {
-				return c.Apply(ctx, obj, slices.Concat(opts, []client.ApplyOption{owner}, pick[client.ApplyOption](mode, client.DryRunAll))...)
+				return c.Apply(ctx, obj, slices.Concat(opts, []client.ApplyOption{owner}, pick[client.ApplyOption](mode,
+					client.DryRunAll))...)
 			})
 		},
 		DeleteAllOf: func(context.Context, client.WithWatch, client.Object, ...client.DeleteAllOfOption) error {
 			return errUnguarded
 		},
-		SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+		SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object,
+			...client.SubResourceCreateOption) error {
 			return errUnguarded
 		},
-		SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(context.Context, client.Client, string, client.Object,
+			...client.SubResourceUpdateOption) error {
 			return errUnguarded
 		},
-		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch,
+			...client.SubResourcePatchOption) error {
 			return errUnguarded
 		},
-		SubResourceApply: func(context.Context, client.Client, string, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+		SubResourceApply: func(context.Context, client.Client, string, runtime.ApplyConfiguration,
+			...client.SubResourceApplyOption) error {
 			return errUnguarded
 		},
 	})
@@ -111,9 +128,11 @@ type guard struct {
 	server string
 }
 
-func (g guard) write(ctx context.Context, c client.Client, verb string, obj client.Object, key client.ObjectKey, do func(context.Context) error) error {
+func (g guard) write(ctx context.Context, c client.Client, verb string, obj client.Object, key client.ObjectKey,
+	do func(context.Context) error) error {
 	if g.mode == DryRunClient {
-		return &RequestError{Verb: verb, Resource: ResourceOf(c, obj), Namespace: key.Namespace, Name: key.Name, Kind: ErrDryRun}
+		return &RequestError{Verb: verb, Resource: ResourceOf(c, obj), Namespace: key.Namespace, Name: key.Name,
+			Kind: ErrDryRun}
 	}
 	return g.explain(c, verb, obj, key, bounded(ctx, do))
 }
@@ -122,7 +141,8 @@ func (g guard) explain(c client.Client, verb string, obj runtime.Object, key cli
 	if err == nil {
 		return nil
 	}
-	return explain(err, RequestError{Verb: verb, Resource: ResourceOf(c, obj), Namespace: key.Namespace, Name: key.Name}, g.server)
+	return explain(err, RequestError{Verb: verb, Resource: ResourceOf(c, obj), Namespace: key.Namespace, Name: key.Name},
+		g.server)
 }
 
 // ResourceOf names what an object is as RBAC spells it: "statefulsets.apps".

@@ -44,16 +44,20 @@ func TestHoldingAsksBeforeEveryDeletion(t *testing.T) {
 
 // TestDeletesSpareASuccessor: what was observed is gone, and another object has its name.
 func TestDeletesSpareASuccessor(t *testing.T) {
-	meta := metav1.ObjectMeta{Namespace: "shop", Name: "db-1", UID: "successor", Labels: kube.MemberLabels(kubetest.Cluster(), "db-1")}
-	c, api := kubetest.New(t, interceptor.Funcs{Delete: func(ctx context.Context, w client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+	meta := metav1.ObjectMeta{Namespace: "shop", Name: "db-1", UID: "successor",
+		Labels: kube.MemberLabels(kubetest.Cluster(), "db-1")}
+	c, api := kubetest.New(t, interceptor.Funcs{Delete: func(ctx context.Context, w client.WithWatch, o client.Object,
+		opts ...client.DeleteOption) error {
 		d := client.DeleteOptions{}
 		d.ApplyOptions(opts)
 		if d.Preconditions == nil || d.Preconditions.UID == nil || *d.Preconditions.UID == "successor" {
 			return w.Delete(ctx, o, opts...)
 		}
-		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the UID in the precondition does not match"))
+		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the UID in the precondition does not "+
+			"match"))
 	}}, &corev1.PersistentVolumeClaim{ObjectMeta: meta}, &appsv1.StatefulSet{ObjectMeta: meta})
-	if err := errors.Join(workload.Delete(t.Context(), c, "shop", "db-1", "former"), workload.DeleteVolume(t.Context(), c, "shop", v1alpha1.VolumeName("db-1"), "former")); err != nil {
+	if err := errors.Join(workload.Delete(t.Context(), c, "shop", "db-1", "former"), workload.DeleteVolume(t.Context(), c,
+		"shop", v1alpha1.VolumeName("db-1"), "former")); err != nil {
 		t.Errorf("what was observed is gone, which was wanted: %v", err)
 	}
 	for _, o := range []client.Object{&corev1.PersistentVolumeClaim{}, &appsv1.StatefulSet{}} {

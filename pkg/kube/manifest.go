@@ -60,7 +60,8 @@ func (c *Client) Rollout(ctx context.Context, namespace, name string) (ready, wa
 		return n
 	}
 	wanted = number("spec", "replicas")
-	if number("status", "observedGeneration") >= u.GetGeneration() && number("status", "updatedReplicas") == number("status", "replicas") {
+	if number("status", "observedGeneration") >= u.GetGeneration() &&
+		number("status", "updatedReplicas") == number("status", "replicas") {
 		ready = number("status", "readyReplicas")
 	}
 	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")

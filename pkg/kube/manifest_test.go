@@ -23,11 +23,13 @@ func TestApplyManifestWaitsForADeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+			Kind: "CustomResourceDefinition"})
 		u.SetName("databaseclusters.dbop.dev")
 		gone, applied := time.Now().Add(3*time.Second), time.Time{}
 		c, _ := kubetest.New(t, interceptor.Funcs{
-			Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object,
+				_ ...client.GetOption) error {
 				if !time.Now().Before(gone) {
 					return apierrors.NewNotFound(schema.GroupResource{Resource: "customresourcedefinitions"}, key.Name)
 				}

@@ -93,15 +93,20 @@ func TestKeptIsClear(t *testing.T) {
 	}{
 		"all agree": {func(*corev1.PersistentVolumeClaim) {}, true},
 		"an older copy of an earlier formation": {func(v *corev1.PersistentVolumeClaim) {
-			v.Annotations[kube.AnnotationRecord] = strings.ReplaceAll(strings.Replace(v.Annotations[kube.AnnotationRecord], `"members":3`, `"members":1`, 1), "token-1", "token-0")
+			v.Annotations[kube.AnnotationRecord] = strings.ReplaceAll(strings.Replace(v.Annotations[kube.AnnotationRecord],
+				`"members":3`, `"members":1`, 1), "token-1", "token-0")
 		}, true},
 		"another copy": {func(v *corev1.PersistentVolumeClaim) {
-			v.Annotations[kube.AnnotationRecord] = strings.Replace(v.Annotations[kube.AnnotationRecord], `"members":3`, `"members":1`, 1)
+			v.Annotations[kube.AnnotationRecord] = strings.Replace(v.Annotations[kube.AnnotationRecord], `"members":3`,
+				`"members":1`, 1)
 		}, false},
-		"no copy":            {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationRecord) }, false},
-		"half a copy":        {func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationRecord] = `{"spec":{` }, false},
-		"of no cluster":      {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationClusterID) }, false},
-		"of another cluster": {func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationClusterID] = "c0" }, false},
+		"no copy": {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationRecord) }, false},
+		"half a copy": {func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationRecord] = `{"spec":{` },
+			false},
+		"of no cluster": {func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationClusterID) },
+			false},
+		"of another cluster": {func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationClusterID] = "c0" },
+			false},
 		"a copy of another": {func(v *corev1.PersistentVolumeClaim) {
 			v.Annotations[kube.AnnotationRecord] = strings.Replace(v.Annotations[kube.AnnotationRecord], `"c1"`, `"c0"`, 1)
 		}, false},

@@ -57,5 +57,6 @@ func retried(ctx context.Context, read func(context.Context) error) error {
 // Transient reports whether the same request may well succeed in a moment.
 func Transient(err error) bool {
 	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
+		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || utilnet.IsConnectionReset(err) ||
+		utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }

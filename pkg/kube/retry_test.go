@@ -69,7 +69,8 @@ func TestRequestsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		c, _ := kubetest.New(t, interceptor.Funcs{
-			Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, _ client.Object,
+				_ ...client.GetOption) error {
 				return hang(ctx)
 			},
 			Update: func(ctx context.Context, _ client.WithWatch, _ client.Object, _ ...client.UpdateOption) error {

@@ -23,7 +23,8 @@ import (
 func NewScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
+		authenticationv1.AddToScheme,
 		authorizationv1.AddToScheme, batchv1.AddToScheme, rbacv1.AddToScheme, storagev1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
@@ -38,7 +39,8 @@ func NewScheme() (*runtime.Scheme, error) {
 // requests and works where discovery of a broken aggregated API fails.
 func newMapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{"Pod", "Service", "Secret", "ConfigMap", "PersistentVolumeClaim", "Event", "ResourceQuota", "LimitRange"} {
+	for _, kind := range []string{"Pod", "Service", "Secret", "ConfigMap", "PersistentVolumeClaim", "Event",
+		"ResourceQuota", "LimitRange"} {
 		m.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
 	m.Add(appsv1.SchemeGroupVersion.WithKind("StatefulSet"), meta.RESTScopeNamespace)
@@ -58,9 +60,12 @@ func newMapper() meta.RESTMapper {
 	// What an operator is installed with, and schedules.
 	m.Add(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), meta.RESTScopeNamespace)
 	m.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
-	m.Add(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, meta.RESTScopeNamespace)
-	m.Add(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, meta.RESTScopeRoot)
-	for kind, scope := range map[string]meta.RESTScope{"Role": meta.RESTScopeNamespace, "RoleBinding": meta.RESTScopeNamespace, "ClusterRole": meta.RESTScopeRoot, "ClusterRoleBinding": meta.RESTScopeRoot} {
+	m.Add(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+		meta.RESTScopeNamespace)
+	m.Add(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		meta.RESTScopeRoot)
+	for kind, scope := range map[string]meta.RESTScope{"Role": meta.RESTScopeNamespace,
+		"RoleBinding": meta.RESTScopeNamespace, "ClusterRole": meta.RESTScopeRoot, "ClusterRoleBinding": meta.RESTScopeRoot} {
 		m.Add(schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, scope)
 	}
 	return m

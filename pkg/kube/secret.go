@@ -13,7 +13,8 @@ import (
 
 // EnsureSecret reads a secret, or creates it. What an earlier cluster of the
 // same name left is not used: others may hold its keys.
-func (c *Client) EnsureSecret(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string, kind corev1.SecretType, labels map[string]string, make func() (map[string][]byte, error)) (*corev1.Secret, error) {
+func (c *Client) EnsureSecret(ctx context.Context, cluster *v1alpha1.DatabaseCluster, name string,
+	kind corev1.SecretType, labels map[string]string, make func() (map[string][]byte, error)) (*corev1.Secret, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: name}
 	s := &corev1.Secret{}
 	err := c.API.Get(ctx, key, s)
@@ -39,7 +40,8 @@ func (c *Client) EnsureSecret(ctx context.Context, cluster *v1alpha1.DatabaseClu
 	case s.Labels[v1alpha1.LabelCluster] != cluster.Name:
 		return nil, c.ForeignError("create", s)
 	case !BelongsTo(s, cluster) || s.DeletionTimestamp != nil:
-		return nil, fmt.Errorf("secret %s/%s is of an earlier cluster of that name, or is being deleted: %w", cluster.Namespace, name, ErrConflict)
+		return nil, fmt.Errorf("secret %s/%s is of an earlier cluster of that name, or is being deleted: %w",
+			cluster.Namespace, name, ErrConflict)
 	}
 	return s, nil
 }

@@ -31,7 +31,9 @@ func (c *Client) Strip(ctx context.Context, want client.Object, found *metav1.Pa
 	for _, p := range paths {
 		drift.RemovePath(live.Object, p)
 	}
-	live.SetOwnerReferences(without(live.GetOwnerReferences(), owners, func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }))
+	live.SetOwnerReferences(without(live.GetOwnerReferences(), owners, func(a, b metav1.OwnerReference) bool {
+		return a.UID == b.UID
+	}))
 	live.SetFinalizers(without(live.GetFinalizers(), finalizers, func(a, b string) bool { return a == b }))
 	return c.API.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }

@@ -17,7 +17,8 @@ func TestServerClockMovesOnlyAsFarAsProven(t *testing.T) {
 		want           time.Duration
 	}{
 		{"agreement is left alone", 0, 200 * time.Millisecond, 300 * time.Millisecond, 0, 0},
-		{"a learned offset that agrees is left alone", 400 * time.Millisecond, 0, 100 * time.Millisecond, 0, 400 * time.Millisecond},
+		{"a learned offset that agrees is left alone", 400 * time.Millisecond, 0, 100 * time.Millisecond, 0,
+			400 * time.Millisecond},
 		{"server ahead", 0, 0, 0, time.Hour, time.Hour},
 		{"server behind", 0, time.Minute, time.Minute, 0, -59 * time.Second},
 		{"a slow answer proves less", 0, 0, 10 * time.Second, 5 * time.Second, 0},

@@ -142,7 +142,8 @@ func (s *stage) print(out io.Writer) {
 	_ = w.Flush()
 	if s.writer != nil {
 		c := s.writer.Counts()
-		fmt.Fprintf(out, "\n%d writes at %d a second: %d acknowledged, %d tries repeated, %d given up\n", c.Writes, perSecond, c.Acked, c.Unknown, c.Lost)
+		fmt.Fprintf(out, "\n%d writes at %d a second: %d acknowledged, %d tries repeated, %d given up\n", c.Writes, perSecond,
+			c.Acked, c.Unknown, c.Lost)
 	}
 }
 

@@ -63,7 +63,8 @@ func finale(ctx context.Context, s *stage) error {
 		return errors.Join(errors.New("the backup is missing"), err)
 	}
 	first := backups[0]
-	if err := s.do(ctx, "restore into a second cluster", "restore", second, "--from", first.ID, "--repository", "dir:"+s.backups,
+	if err := s.do(ctx, "restore into a second cluster", "restore", second, "--from", first.ID, "--repository",
+		"dir:"+s.backups,
 		"--members", "3", "--storage", "512Mi"); err != nil {
 		return err
 	}
@@ -72,7 +73,8 @@ func finale(ctx context.Context, s *stage) error {
 	}
 	counts := s.writer.Stop()
 	s.writing = false
-	if err := s.watch("look for every acknowledged write", func() error { return s.acknowledged(ctx, counts) }); err != nil {
+	if err := s.watch("look for every acknowledged write",
+		func() error { return s.acknowledged(ctx, counts) }); err != nil {
 		return err
 	}
 	for _, step := range []struct {

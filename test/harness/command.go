@@ -50,7 +50,8 @@ func (r Result) String() string {
 	if r.Signal != 0 {
 		end = "ended by " + r.Signal.String()
 	}
-	return fmt.Sprintf("$ %s\n%s%s[%s after %s]", strings.Join(r.Args, " "), r.Stdout, r.Stderr, end, r.Duration.Round(time.Millisecond))
+	return fmt.Sprintf("$ %s\n%s%s[%s after %s]", strings.Join(r.Args, " "), r.Stdout, r.Stderr, end,
+		r.Duration.Round(time.Millisecond))
 }
 
 // Run runs the program to its end. An error means that it could not be run or
@@ -80,7 +81,8 @@ const killDelay = 5 * time.Second
 
 // Start starts the program, which ends no later than the context.
 func (c Command) Start(ctx context.Context, args ...string) (*Process, error) {
-	p := &Process{ctx: ctx, args: append([]string{filepath.Base(c.Path)}, args...), began: time.Now(), done: make(chan struct{})}
+	p := &Process{ctx: ctx, args: append([]string{filepath.Base(c.Path)}, args...), began: time.Now(),
+		done: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, c.Path, args...) // #nosec G204 -- the harness runs what it is told
 	p.cmd.Dir = c.Dir
 	p.cmd.Env = environment(c.Env)
@@ -123,7 +125,8 @@ func (p *Process) Ended() bool {
 func (p *Process) Wait() (Result, error) {
 	<-p.done
 	err := p.err
-	r := Result{Args: p.args, Stdout: p.stdout.String(), Stderr: p.stderr.String(), Began: p.began, Duration: time.Since(p.began)}
+	r := Result{Args: p.args, Stdout: p.stdout.String(), Stderr: p.stderr.String(), Began: p.began,
+		Duration: time.Since(p.began)}
 	if state := p.cmd.ProcessState; state != nil {
 		r.Code = state.ExitCode()
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -146,9 +149,10 @@ func personal(name string) bool {
 	if strings.HasPrefix(name, "DBOP_CLUSTER_") {
 		return false // where hack/cluster keeps its things
 	}
-	return name == "XDG_DATA_HOME" || slices.ContainsFunc([]string{"DBOP_", "ETCDCTL_", "KUBECTL_"}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
+	return name == "XDG_DATA_HOME" || slices.ContainsFunc([]string{"DBOP_", "ETCDCTL_", "KUBECTL_"},
+		func(prefix string) bool {
+			return strings.HasPrefix(name, prefix)
+		})
 }
 
 // environment is the inherited one with overrides, without what is personal.

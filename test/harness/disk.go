@@ -16,7 +16,8 @@ const filler = "filler"
 
 // Fill takes all the space that a volume has left; Empty gives it back.
 func Fill(volume string) (err error) {
-	f, err := os.OpenFile(filepath.Join(volume, filler), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) // #nosec G304 -- a test's own volume
+	f, err := os.OpenFile(filepath.Join(volume, filler), os.O_CREATE|os.O_WRONLY|os.O_APPEND,
+		0o600) // #nosec G304 -- a test's own volume
 	if err != nil {
 		return fmt.Errorf("fill %s: %w", volume, err)
 	}
@@ -43,7 +44,8 @@ func FillBut(volume string, left int64) (err error) {
 	if err != nil || free <= left {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(volume, filler), os.O_CREATE|os.O_WRONLY, 0o600) // #nosec G304 -- a test's own volume
+	f, err := os.OpenFile(filepath.Join(volume, filler), os.O_CREATE|os.O_WRONLY,
+		0o600) // #nosec G304 -- a test's own volume
 	if err != nil {
 		return fmt.Errorf("fill %s: %w", volume, err)
 	}

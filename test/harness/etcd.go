@@ -61,7 +61,8 @@ func (s *Site) DialEtcd(ctx context.Context, namespace, cluster string) (*Etcd, 
 
 // DialEtcdAs connects as a user, by the password that its secret holds now.
 func (s *Site) DialEtcdAs(ctx context.Context, namespace, cluster, user string) (*Etcd, error) {
-	e := &Etcd{site: s, cluster: cluster, ns: namespace, scheme: "https", stop: make(chan struct{}), at: map[string]string{}}
+	e := &Etcd{site: s, cluster: cluster, ns: namespace, scheme: "https", stop: make(chan struct{}),
+		at: map[string]string{}}
 	if !s.Local {
 		e.tunnels = newTunnels(s.Tool("kubectl", ""), namespace, clientPort)
 	}
@@ -88,7 +89,8 @@ func (s *Site) DialEtcdAs(ctx context.Context, namespace, cluster, user string) 
 	if password != "" {
 		within = loginTimeout
 	}
-	e.KV, err = clientv3.New(clientv3.Config{Endpoints: first, TLS: config, Username: name, Password: password, DialTimeout: within,
+	e.KV, err = clientv3.New(clientv3.Config{Endpoints: first, TLS: config, Username: name, Password: password,
+		DialTimeout:       within,
 		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAlive, PermitWithoutStream: true, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(e.dial)}})
 	if err != nil {
@@ -217,7 +219,8 @@ func (s *Site) password(ctx context.Context, namespace, cluster, user string) (n
 	if user == "" {
 		return "", "", nil
 	}
-	list, err := s.Client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + v1alpha1.PasswordSecret(cluster, user)})
+	list, err := s.Client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" +
+		v1alpha1.PasswordSecret(cluster, user)})
 	if err != nil {
 		return "", "", fmt.Errorf("read the password of %s of %s/%s: %w", user, namespace, cluster, err)
 	}
@@ -231,7 +234,8 @@ func (s *Site) password(ctx context.Context, namespace, cluster, user string) (n
 // ClientFiles are tls.crt, tls.key and ca.crt of the client secret; nil for a
 // cluster without TLS.
 func (s *Site) ClientFiles(ctx context.Context, namespace, cluster string) (map[string][]byte, error) {
-	list, err := s.Client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + v1alpha1.ClientSecret(cluster)})
+	list, err := s.Client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" +
+		v1alpha1.ClientSecret(cluster)})
 	if err != nil {
 		return nil, fmt.Errorf("read the client secret of %s/%s: %w", namespace, cluster, err)
 	}

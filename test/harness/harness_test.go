@@ -23,9 +23,12 @@ func TestRegisterModel(t *testing.T) {
 		{"read after write", []porcupine.Operation{put("a", 0, 1), get("a", 2, 3)}, porcupine.Ok},
 		{"stale read", []porcupine.Operation{put("a", 0, 1), put("b", 2, 3), get("a", 4, 5)}, porcupine.Illegal},
 		{"lost write", []porcupine.Operation{put("a", 0, 1), get("", 2, 3)}, porcupine.Illegal},
-		{"unanswered write that happened later", []porcupine.Operation{put("a", 0, math.MaxInt64), get("", 2, 3), get("a", 4, 5)}, porcupine.Ok},
-		{"unanswered write that never happened", []porcupine.Operation{put("a", 0, math.MaxInt64), get("", 2, 3)}, porcupine.Ok},
-		{"unanswered write that came and went", []porcupine.Operation{put("a", 0, math.MaxInt64), get("a", 2, 3), get("", 4, 5)}, porcupine.Illegal},
+		{"unanswered write that happened later", []porcupine.Operation{put("a", 0, math.MaxInt64), get("", 2, 3),
+			get("a", 4, 5)}, porcupine.Ok},
+		{"unanswered write that never happened", []porcupine.Operation{put("a", 0, math.MaxInt64), get("", 2, 3)},
+			porcupine.Ok},
+		{"unanswered write that came and went", []porcupine.Operation{put("a", 0, math.MaxInt64), get("a", 2, 3),
+			get("", 4, 5)}, porcupine.Illegal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := porcupine.CheckOperationsTimeout(registerModel(), c.ops, 0); got != c.want {

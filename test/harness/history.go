@@ -45,7 +45,10 @@ func StartHistory(ctx context.Context, client *Etcd, prefix string, clients int,
 	ctx, cancel := context.WithCancel(ctx)
 	h := &History{client: client, prefix: prefix, cancel: cancel, began: time.Now(), next: clients}
 	for id := range clients {
-		h.done.Go(func() { h.run(ctx, id, rand.New(rand.NewPCG(seed, uint64(id)))) }) // #nosec G404 G115 -- a reproducible choice
+		h.done.Go(func() {
+			h.run(ctx, id,
+				rand.New(rand.NewPCG(seed, uint64(id))))
+		}) // #nosec G404 G115 -- a reproducible choice
 	}
 	return h
 }

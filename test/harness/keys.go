@@ -19,10 +19,11 @@ func FillKeys(ctx context.Context, client *Etcd, prefix string, n, valueBytes in
 		for i := from; i < min(from+batch, n); i++ {
 			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s%06d", prefix, i), value(i, valueBytes)))
 		}
-		err := repeated(ctx, fmt.Sprintf("keys %d to %d to be written", from, from+len(puts)), func(ctx context.Context) error {
-			_, err := client.KV.Txn(ctx).Then(puts...).Commit()
-			return err
-		})
+		err := repeated(ctx, fmt.Sprintf("keys %d to %d to be written", from, from+len(puts)),
+			func(ctx context.Context) error {
+				_, err := client.KV.Txn(ctx).Then(puts...).Commit()
+				return err
+			})
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,8 @@ func (m *Machine) DataFile(ctx context.Context, namespace, member string) (strin
 
 // Volume is where a member's volume is mounted on this machine.
 func (m *Machine) Volume(ctx context.Context, namespace, member string) (string, error) {
-	claim, err := m.site.Client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, v1alpha1.VolumeName(member), metav1.GetOptions{})
+	claim, err := m.site.Client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, v1alpha1.VolumeName(member),
+		metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("find the volume of %s: %w", member, err)
 	}

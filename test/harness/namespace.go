@@ -21,10 +21,11 @@ func (s *Site) CreateNamespace(ctx context.Context, prefix string) (string, erro
 		return "", fmt.Errorf("choose a namespace: %w", err)
 	}
 	name := prefix + "-" + hex.EncodeToString(random)
-	_, err := s.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-		"pod-security.kubernetes.io/enforce": "restricted",
-		"dbop.dev/test":                      "true",
-	}}}, metav1.CreateOptions{})
+	_, err := s.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: map[string]string{
+			"pod-security.kubernetes.io/enforce": "restricted",
+			"dbop.dev/test":                      "true",
+		}}}, metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("create namespace %s: %w", name, err)
 	}

@@ -41,10 +41,11 @@ func (h HandMade) Create(ctx context.Context, s *Site) error {
 			return err
 		}
 	}
-	if _, err := s.Client.CoreV1().Services(h.Namespace).Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: h.Name}, Spec: corev1.ServiceSpec{
-		ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: h.labels(),
-		Ports: []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}},
-	}}, metav1.CreateOptions{}); err != nil {
+	if _, err := s.Client.CoreV1().Services(h.Namespace).Create(ctx,
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: h.Name}, Spec: corev1.ServiceSpec{
+			ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: h.labels(),
+			Ports: []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}},
+		}}, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create service %s: %w", h.Name, err)
 	}
 	if _, err := s.Client.AppsV1().StatefulSets(h.Namespace).Create(ctx, h.set(), metav1.CreateOptions{}); err != nil {
@@ -70,16 +71,19 @@ func (h HandMade) set() *appsv1.StatefulSet {
 		Containers: []corev1.Container{h.container()},
 	}
 	if h.TLS {
-		pod.Volumes = []corev1.Volume{{Name: "certs", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: h.Name + "-tls"}}}}
+		pod.Volumes = []corev1.Volume{{Name: "certs", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: h.Name + "-tls"}}}}
 	}
 	return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: h.Name}, Spec: appsv1.StatefulSetSpec{
 		Replicas: &replicas, ServiceName: h.Name, PodManagementPolicy: appsv1.ParallelPodManagement,
 		Selector: &metav1.LabelSelector{MatchLabels: h.labels()},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: h.labels()}, Spec: pod},
-		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("512Mi")}},
-		}}},
+		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+					corev1.ResourceStorage: resource.MustParse("512Mi")}},
+			}}},
 	}}
 }
 
@@ -106,8 +110,10 @@ func (h HandMade) container() corev1.Container {
 		"--listen-metrics-urls=http://0.0.0.0:2381",
 	}
 	return corev1.Container{
-		Name: "etcd", Image: h.Image, Command: []string{"/usr/local/bin/etcd"}, Args: append(append(args, secure...), h.Flags...),
-		Env: []corev1.EnvVar{{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
+		Name: "etcd", Image: h.Image, Command: []string{"/usr/local/bin/etcd"}, Args: append(append(args, secure...),
+			h.Flags...),
+		Env: []corev1.EnvVar{{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
+			FieldPath: "metadata.name"}}}},
 		SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no,
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 		VolumeMounts: mounts,
@@ -123,9 +129,11 @@ func (h HandMade) createSecret(ctx context.Context, s *Site) error {
 		return fmt.Errorf("generate a key: %w", err)
 	}
 	now := time.Now()
-	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: h.Name + " by hand"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: h.Name + " by hand"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: h.Name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: h.Name},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
 		DNSNames: []string{"*." + h.Name + "." + h.Namespace + ".svc"}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	signed, err := x509.CreateCertificate(rand.Reader, authority, authority, key.Public(), key)
@@ -143,8 +151,10 @@ func (h HandMade) createSecret(ctx context.Context, s *Site) error {
 	block := func(kind string, der []byte) []byte {
 		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 	}
-	_, err = s.Client.CoreV1().Secrets(h.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: h.Name + "-tls"}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{"tls.crt": block("CERTIFICATE", member), "tls.key": block("PRIVATE KEY", private), "ca.crt": block("CERTIFICATE", signed)}}, metav1.CreateOptions{})
+	_, err = s.Client.CoreV1().Secrets(h.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: h.Name +
+		"-tls"}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{"tls.crt": block("CERTIFICATE", member), "tls.key": block("PRIVATE KEY", private),
+			"ca.crt": block("CERTIFICATE", signed)}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create secret %s-tls: %w", h.Name, err)
 	}

@@ -111,7 +111,8 @@ func TestUpgradesPassAndAreCut(t *testing.T) {
 	}
 	defer func() { _ = c.Close() }()
 	p.Storm(1, 1, FaultCut)
-	_, _ = io.WriteString(c, "POST /api/v1/namespaces/a/pods/b/portforward HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	_, _ = io.WriteString(c, "POST /api/v1/namespaces/a/pods/b/portforward HTTP/1.1\r\nHost: x\r\nConnection: "+
+		"Upgrade\r\nUpgrade: echo\r\n\r\n")
 	answers := bufio.NewReader(c)
 	r, err := http.ReadResponse(answers, nil)
 	if err != nil || r.StatusCode != http.StatusSwitchingProtocols {

@@ -31,7 +31,8 @@ func (s *Site) Report(ctx context.Context, w io.Writer, namespace string, cli Co
 		return
 	}
 	for _, p := range pods.Items {
-		fmt.Fprintf(w, "pod %s on %s: %s ready=%t ip=%s restarts=%d deleting=%t\n", p.Name, p.Spec.NodeName, p.Status.Phase, ready(&p), p.Status.PodIP, restarts(&p), p.DeletionTimestamp != nil)
+		fmt.Fprintf(w, "pod %s on %s: %s ready=%t ip=%s restarts=%d deleting=%t\n", p.Name, p.Spec.NodeName, p.Status.Phase,
+			ready(&p), p.Status.PodIP, restarts(&p), p.DeletionTimestamp != nil)
 	}
 	s.reportVolumes(ctx, w, namespace)
 	for _, p := range pods.Items {
@@ -49,7 +50,8 @@ func (s *Site) reportVolumes(ctx context.Context, w io.Writer, namespace string)
 	events, err := s.Client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning"})
 	if err == nil {
 		for _, e := range events.Items {
-			fmt.Fprintf(w, "event %s %s/%s: %s: %s\n", e.LastTimestamp.Format(time.TimeOnly), e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message)
+			fmt.Fprintf(w, "event %s %s/%s: %s: %s\n", e.LastTimestamp.Format(time.TimeOnly), e.InvolvedObject.Kind,
+				e.InvolvedObject.Name, e.Reason, e.Message)
 		}
 	}
 }

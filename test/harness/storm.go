@@ -38,7 +38,8 @@ const (
 
 // AllFaults are all of them.
 func AllFaults() []Fault {
-	return []Fault{FaultConflict, FaultThrottled, FaultBroken, FaultReset, FaultLost, FaultDoubtful, FaultSilent, FaultSlow, FaultCut}
+	return []Fault{FaultConflict, FaultThrottled, FaultBroken, FaultReset, FaultLost, FaultDoubtful, FaultSilent,
+		FaultSlow, FaultCut}
 }
 
 const (
@@ -65,7 +66,8 @@ func newStorm(seed uint64, share float64, faults []Fault) *storm {
 	if len(faults) == 0 {
 		faults = AllFaults()
 	}
-	return &storm{choose: rand.New(rand.NewPCG(seed, 0)), share: share, faults: faults, over: make(chan struct{})} // #nosec G404 -- a reproducible choice
+	return &storm{choose: rand.New(rand.NewPCG(seed, 0)), share: share, faults: faults,
+		over: make(chan struct{})} // #nosec G404 -- a reproducible choice
 }
 
 // draw is the fault of one request, "" for none.
@@ -113,12 +115,14 @@ func (s *storm) pause(r *http.Request, d time.Duration) {
 func (s *storm) inflict(f Fault, pass http.Handler, w http.ResponseWriter, r *http.Request) {
 	switch f {
 	case FaultConflict:
-		refuse(w, http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on resourcequotas \"q\": the object has been modified; please apply your changes to the latest version and try again")
+		refuse(w, http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on resourcequotas "+
+			"\"q\": the object has been modified; please apply your changes to the latest version and try again")
 	case FaultThrottled:
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests, please try again later")
 	case FaultBroken:
-		refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "Internal error occurred: etcdserver: leader changed")
+		refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "Internal error occurred: etcdserver: "+
+			"leader changed")
 	case FaultReset:
 		reset(w)
 	case FaultLost:
@@ -126,7 +130,8 @@ func (s *storm) inflict(f Fault, pass http.Handler, w http.ResponseWriter, r *ht
 		reset(w)
 	case FaultDoubtful:
 		pass.ServeHTTP(unheard{}, r)
-		refuse(w, http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "Timeout: request did not complete within the allotted timeout")
+		refuse(w, http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "Timeout: request did not complete within the "+
+			"allotted timeout")
 	case FaultSilent:
 		s.pause(r, silence)
 		reset(w)

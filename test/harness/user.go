@@ -43,7 +43,8 @@ func (s *Site) User(ctx context.Context, namespace, name, role, path string) err
 	}
 	seconds := int64(tokenSeconds)
 	token, err := core.ServiceAccounts(namespace).CreateToken(ctx, name,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}},
+		metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("make a token for user %s: %w", name, err)
 	}
@@ -52,12 +53,14 @@ func (s *Site) User(ctx context.Context, namespace, name, role, path string) err
 
 // granted waits until the API server knows of a binding that was just made.
 func (s *Site) granted(ctx context.Context, namespace, name string) error {
-	review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:               "system:serviceaccount:" + namespace + ":" + name,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "get", Resource: "configmaps"},
-	}}
+	review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + namespace + ":" + name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "get", Resource: "configmaps"},
+		}}
 	return Until(ctx, time.Minute, "the rights of user "+name, func(ctx context.Context) error {
-		got, err := s.Client.AuthorizationV1().LocalSubjectAccessReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
+		got, err := s.Client.AuthorizationV1().LocalSubjectAccessReviews(namespace).Create(ctx, review,
+			metav1.CreateOptions{})
 		if err == nil && !got.Status.Allowed {
 			err = fmt.Errorf("%s may not read ConfigMaps: %s", review.Spec.User, got.Status.Reason)
 		}
@@ -79,7 +82,8 @@ func (s *Site) writeKubeconfig(path, namespace string, user *clientcmdapi.AuthIn
 		}
 	}
 	config := clientcmdapi.NewConfig()
-	config.Clusters["test"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca, InsecureSkipTLSVerify: s.Rest.Insecure}
+	config.Clusters["test"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca,
+		InsecureSkipTLSVerify: s.Rest.Insecure}
 	config.AuthInfos["test"] = user
 	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: namespace}
 	config.CurrentContext = "test"

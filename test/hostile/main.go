@@ -34,7 +34,8 @@ func main() {
 		}
 	}
 	go func() {
-		fail(http.ListenAndServe(probes, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))) // #nosec G114 -- it serves nobody's good
+		fail(http.ListenAndServe(probes, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		}))) // #nosec G114 -- it serves nobody's good
 	}()
 	at, err := net.Listen("tcp", clients) // #nosec G102 -- the same
 	if err != nil {
@@ -56,17 +57,19 @@ func manifold() []byte { return bytes.Repeat([]byte{0x12, 0}, 100_000) }
 // answer says the same to each gRPC request for as long as somebody reads it,
 // and to each other request.
 func answer(message []byte) func(net.Listener) error {
-	calls := grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		for {
-			if err := stream.SendMsg(message); err != nil {
-				return err
+	calls := grpc.NewServer(grpc.ForceServerCodecV2(raw{}),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			for {
+				if err := stream.SendMsg(message); err != nil {
+					return err
+				}
 			}
-		}
-	}))
+		}))
 	var both http.Protocols
 	both.SetHTTP1(true)
 	both.SetUnencryptedHTTP2(true)
-	server := &http.Server{Protocols: &both, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // #nosec G112 -- the same
+	server := &http.Server{Protocols: &both, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// #nosec G112 -- the same
 		if r.ProtoMajor == 2 {
 			calls.ServeHTTP(w, r)
 			return

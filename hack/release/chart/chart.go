@@ -33,14 +33,16 @@ func Pack(dir, version string, created time.Time, to string) error {
 	if raw, err = yaml.Marshal(about); err != nil {
 		return fmt.Errorf("pack the chart: %w", err)
 	}
-	f, err := os.Create(filepath.Join(to, name+"-"+strings.TrimPrefix(version, "v")+".tgz")) // #nosec G304 -- where the caller says
+	f, err := os.Create(filepath.Join(to, name+"-"+strings.TrimPrefix(version, "v")+
+		".tgz")) // #nosec G304 -- where the caller says
 	if err != nil {
 		return fmt.Errorf("pack the chart: %w", err)
 	}
 	packed := gzip.NewWriter(f)
 	w := tar.NewWriter(packed)
 	add := func(file string, content []byte) error {
-		h := &tar.Header{Name: path.Join(name, file), Mode: 0o644, Size: int64(len(content)), ModTime: created.UTC(), Typeflag: tar.TypeReg}
+		h := &tar.Header{Name: path.Join(name, file), Mode: 0o644, Size: int64(len(content)), ModTime: created.UTC(),
+			Typeflag: tar.TypeReg}
 		if err := w.WriteHeader(h); err != nil {
 			return err
 		}

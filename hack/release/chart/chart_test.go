@@ -33,11 +33,13 @@ func TestPack(t *testing.T) {
 		t.Error("the chart is not packed the same twice")
 	}
 	files := unpacked(t, packed[0])
-	if about := files["dbop-operator/Chart.yaml"]; !strings.Contains(about, "version: 1.2.3\n") || !strings.Contains(about, "appVersion: v1.2.3\n") {
+	if about := files["dbop-operator/Chart.yaml"]; !strings.Contains(about, "version: 1.2.3\n") || !strings.Contains(about,
+		"appVersion: v1.2.3\n") {
 		t.Errorf("Chart.yaml: %s", about)
 	}
 	// The chart's files are links into the tree: what is packed is what they lead to.
-	for packed, source := range map[string]string{"rights.yaml": "operator/rights.yaml", "crd/dbop.dev_databaseclusters.yaml": "crd/dbop.dev_databaseclusters.yaml"} {
+	for packed, source := range map[string]string{"rights.yaml": "operator/rights.yaml",
+		"crd/dbop.dev_databaseclusters.yaml": "crd/dbop.dev_databaseclusters.yaml"} {
 		want, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", filepath.FromSlash(source)))
 		if err != nil || files["dbop-operator/files/"+packed] != string(want) {
 			t.Errorf("%s is not what deploy has: %v", packed, err)

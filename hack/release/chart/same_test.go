@@ -30,8 +30,9 @@ metadata: {name: op}
 rules: [{verbs: [get]}]
 `
 	for name, c := range map[string]struct{ from, to, want string }{
-		"the same":        {},
-		"a number":        {"replicas: 2.0", "replicas: 3", "Deployment dbop-system/op is not the same: .spec.replicas: 3 in the chart, 2 of the tool"},
+		"the same": {},
+		"a number": {"replicas: 2.0", "replicas: 3", "Deployment dbop-system/op is not the same: .spec.replicas: 3 " +
+			"in the chart, 2 of the tool"},
 		"an element":      {"[a, b]", "[a, c]", ".spec.args[1]: c in the chart, b of the tool"},
 		"one more":        {"[a, b]", "[a, b, c]", ".spec.args: [a b c]"},
 		"a field too few": {"rules: [{verbs: [get]}]", "", "ClusterRole op is not the same: .rules"},
@@ -40,7 +41,8 @@ rules: [{verbs: [get]}]
 		"a label":         {"app: x", "app: z", ".metadata.labels.app"},
 		"an object less":  {"kind: ClusterRole", "kind: Role", "ClusterRole op is not in the chart"},
 		"an object more":  {"kind: ClusterRole", "kind: Role", "Role op is in the chart alone"},
-		"one twice":       {"kind: ClusterRole\nmetadata: {name: op}", "kind: Deployment\nmetadata: {name: op, namespace: dbop-system}", "there twice"},
+		"one twice": {"kind: ClusterRole\nmetadata: {name: op}", "kind: Deployment\nmetadata: {name: op, namespace: " +
+			"dbop-system}", "there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

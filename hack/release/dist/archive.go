@@ -37,7 +37,8 @@ func (r *Release) checkArchive(a krew.Archive) error {
 		}
 	}
 	for _, name := range []string{
-		"completions/kubectl-dbop.bash", "completions/kubectl-dbop.zsh", "completions/kubectl-dbop.fish", "completions/kubectl-dbop.ps1",
+		"completions/kubectl-dbop.bash", "completions/kubectl-dbop.zsh", "completions/kubectl-dbop.fish",
+		"completions/kubectl-dbop.ps1",
 		"completions/kubectl_complete-dbop", "man/man1/kubectl-dbop.1", "man/man1/kubectl-dbop-create.1",
 	} {
 		if facts, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil || facts.Size() == 0 {
@@ -83,7 +84,8 @@ func (r *Release) checkSBOM(a krew.Archive, program *buildinfo.BuildInfo) error 
 	if err != nil {
 		return fmt.Errorf("the SBOM has no date: %w", err)
 	}
-	want, err := json.Marshal(spdx.Describe(spdx.Subject{Name: a.Name, SHA256: a.SHA256, Version: r.Version, Created: created}, program))
+	want, err := json.Marshal(spdx.Describe(spdx.Subject{Name: a.Name, SHA256: a.SHA256, Version: r.Version,
+		Created: created}, program))
 	if err != nil {
 		return err
 	}
@@ -115,5 +117,6 @@ func SBOM(archive, version string, created time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return spdx.Describe(spdx.Subject{Name: filepath.Base(archive), SHA256: sum, Version: version, Created: created}, info).JSON()
+	return spdx.Describe(spdx.Subject{Name: filepath.Base(archive), SHA256: sum, Version: version, Created: created},
+		info).JSON()
 }

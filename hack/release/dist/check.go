@@ -77,7 +77,8 @@ func (r *Release) checkManifest(manifest string, wanted []string) []error {
 			continue
 		}
 		if p.SHA256 != r.Archives[at].SHA256 {
-			problems = append(problems, fmt.Errorf("the krew manifest says sha256 %s of %s, which has %s", p.SHA256, name, r.Archives[at].SHA256))
+			problems = append(problems, fmt.Errorf("the krew manifest says sha256 %s of %s, which has %s", p.SHA256, name,
+				r.Archives[at].SHA256))
 			continue
 		}
 		if err := installs(p, filepath.Join(r.Dir, name)); err != nil {
@@ -108,7 +109,8 @@ func (r *Release) checkPackages(sums map[string]string, wanted []string) []error
 			}
 			sum, err := krew.Sum(filepath.Join(r.Dir, name))
 			if err != nil || !slices.Contains(r.Packages, name) || sums[name] != sum {
-				problems = append(problems, wrong(err, "the package %s is missing or has another sum than %s says", name, Checksums))
+				problems = append(problems, wrong(err, "the package %s is missing or has another sum than %s says", name,
+					Checksums))
 			}
 		}
 	}

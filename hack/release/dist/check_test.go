@@ -23,7 +23,8 @@ const archiveName = "kubectl-dbop_v1.2.3_linux_amd64.tar.gz"
 func program(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubectl-dbop")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/dbop-dev/kubectl-dbop/hack/release")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path,
+		"github.com/dbop-dev/kubectl-dbop/hack/release")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -62,7 +63,8 @@ func release(t *testing.T, program []byte) *made {
 		m.files[name] = "the text of " + name
 		m.write(filepath.Join(source, name), m.files[name])
 	}
-	for _, name := range []string{"kubectl-dbop.bash", "kubectl-dbop.zsh", "kubectl-dbop.fish", "kubectl-dbop.ps1", "kubectl_complete-dbop"} {
+	for _, name := range []string{"kubectl-dbop.bash", "kubectl-dbop.zsh", "kubectl-dbop.fish", "kubectl-dbop.ps1",
+		"kubectl_complete-dbop"} {
 		m.files["completions/"+name] = "a script"
 	}
 	m.files["man/man1/kubectl-dbop.1"], m.files["man/man1/kubectl-dbop-create.1"] = ".TH", ".TH"
@@ -103,7 +105,8 @@ func (m *made) pack() {
 	}
 	w := tar.NewWriter(packed)
 	for name, content := range m.files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)),
+			Typeflag: tar.TypeReg}); err != nil {
 			m.t.Fatal(err)
 		}
 		if _, err := w.Write([]byte(content)); err != nil {
@@ -165,14 +168,20 @@ func TestCheck(t *testing.T) {
 		harm func(*made)
 		want string
 	}{
-		"nothing wrong":          {},
-		"a wrong sha256":         {func(m *made) { m.change(m.manifest, m.r.Archives[0].SHA256, strings.Repeat("f", 64)) }, "the krew manifest says sha256 ffff"},
-		"a wrong sum":            {func(m *made) { m.change(filepath.Join(m.r.Dir, Checksums), m.r.Archives[0].SHA256, "0") }, `checksums.txt says "0"`},
-		"no licence":             {func(m *made) { delete(m.files, "LICENSE"); m.pack() }, "LICENSE is missing"},
-		"another licence":        {func(m *made) { m.files["LICENSE"] = "proprietary"; m.pack() }, "LICENSE is missing or not that of the tree"},
-		"no completion":          {func(m *made) { delete(m.files, "completions/kubectl-dbop.fish"); m.pack() }, "kubectl-dbop.fish is missing"},
-		"no manual":              {func(m *made) { m.files["man/man1/kubectl-dbop.1"] = ""; m.pack() }, "kubectl-dbop.1 is missing or empty"},
-		"a program of something": {func(m *made) { m.files["kubectl-dbop"] = "#!/bin/sh"; m.pack() }, "read how the program was built"},
+		"nothing wrong": {},
+		"a wrong sha256": {func(m *made) { m.change(m.manifest, m.r.Archives[0].SHA256, strings.Repeat("f", 64)) },
+			"the krew manifest says sha256 ffff"},
+		"a wrong sum": {func(m *made) { m.change(filepath.Join(m.r.Dir, Checksums), m.r.Archives[0].SHA256, "0") },
+			`checksums.txt says "0"`},
+		"no licence": {func(m *made) { delete(m.files, "LICENSE"); m.pack() }, "LICENSE is missing"},
+		"another licence": {func(m *made) { m.files["LICENSE"] = "proprietary"; m.pack() },
+			"LICENSE is missing or not that of the tree"},
+		"no completion": {func(m *made) { delete(m.files, "completions/kubectl-dbop.fish"); m.pack() },
+			"kubectl-dbop.fish is missing"},
+		"no manual": {func(m *made) { m.files["man/man1/kubectl-dbop.1"] = ""; m.pack() },
+			"kubectl-dbop.1 is missing or empty"},
+		"a program of something": {func(m *made) { m.files["kubectl-dbop"] = "#!/bin/sh"; m.pack() },
+			"read how the program was built"},
 		"one platform more": {func(m *made) {
 			m.change(filepath.Join(m.r.Source, ".goreleaser.yaml"), "[amd64]", "[amd64, arm64]")
 		}, "goreleaser builds for [linux/amd64 linux/arm64]"},
@@ -180,11 +189,18 @@ func TestCheck(t *testing.T) {
 			m.change(filepath.Join(m.r.Dir, "artifacts.json"), `"goos":"linux"`, `"goos":"darwin"`)
 			m.pack()
 		}, "built with GOOS=linux, not darwin"},
-		"another SBOM":     {func(m *made) { m.change(filepath.Join(m.r.Dir, archiveName+sbomTail), "stdlib", "nothing") }, "the SBOM does not say"},
-		"no SBOM":          {func(m *made) { _ = os.Remove(filepath.Join(m.r.Dir, archiveName+sbomTail)) }, sbomTail},
-		"no rpm":           {func(m *made) { _ = os.Remove(filepath.Join(m.r.Dir, "kubectl-dbop_v1.2.3_linux_amd64.rpm")) }, ".rpm is missing"},
-		"another image":    {func(m *made) { m.change(filepath.Join(m.r.Manifests, "install.yaml"), "v1.2.3", "v1.2.2"); m.pack() }, "install.yaml is missing or runs another image"},
-		"a stale kind":     {func(m *made) { m.write(filepath.Join(m.r.Source, "deploy", "crd", "kind.yaml"), "newer") }, "kind.yaml is not what the tree has"},
+		"another SBOM": {func(m *made) { m.change(filepath.Join(m.r.Dir, archiveName+sbomTail), "stdlib", "nothing") },
+			"the SBOM does not say"},
+		"no SBOM": {func(m *made) { _ = os.Remove(filepath.Join(m.r.Dir, archiveName+sbomTail)) }, sbomTail},
+		"no rpm": {func(m *made) { _ = os.Remove(filepath.Join(m.r.Dir, "kubectl-dbop_v1.2.3_linux_amd64.rpm")) },
+			".rpm is missing"},
+		"another image": {func(m *made) {
+			m.change(filepath.Join(m.r.Manifests, "install.yaml"), "v1.2.3",
+				"v1.2.2")
+			m.pack()
+		}, "install.yaml is missing or runs another image"},
+		"a stale kind": {func(m *made) { m.write(filepath.Join(m.r.Source, "deploy", "crd", "kind.yaml"), "newer") },
+			"kind.yaml is not what the tree has"},
 		"a tag of nothing": {func(m *made) { m.r.Version = "v1.2" }, "not semver"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +224,8 @@ func TestCheck(t *testing.T) {
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	got, err := Platforms(filepath.Join("..", "..", ".."))
-	if want := []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64",
+		"windows/arm64"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -33,7 +33,8 @@ func pack(t *testing.T, name string, files map[string]string) string {
 		packed := gzip.NewWriter(&out)
 		w := tar.NewWriter(packed)
 		for file, content := range files {
-			if err := w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+			if err := w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content)),
+				Typeflag: tar.TypeReg}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := w.Write([]byte(content)); err != nil {
@@ -63,16 +64,26 @@ func TestInstall(t *testing.T) {
 		change  func(*Platform)
 		want    string
 	}{
-		"a tarball":           {archive: "a.tar.gz", files: whole},
-		"a zip":               {archive: "a.zip", files: whole, change: func(p *Platform) { p.Bin, p.Files[0].From = "kubectl-dbop.exe", "kubectl-dbop.exe" }},
-		"everything":          {archive: "a.tar.gz", files: whole, change: func(p *Platform) { p.Files = nil }},
-		"another sum":         {archive: "a.tar.gz", files: whole, change: func(p *Platform) { p.SHA256 = strings.Repeat("0", 64) }, want: "the manifest says 0000"},
-		"no licence":          {archive: "a.tar.gz", files: map[string]string{"kubectl-dbop": "#!"}, want: "LICENSE is not in the archive"},
-		"no licence named":    {archive: "a.tar.gz", files: map[string]string{"kubectl-dbop": "#!"}, change: func(p *Platform) { p.Files = p.Files[:1] }, want: "LICENSE is not among"},
-		"no program":          {archive: "a.tar.gz", files: map[string]string{"LICENSE": "Apache"}, want: "kubectl-dbop is not in the archive"},
-		"a way out":           {archive: "a.tar.gz", files: map[string]string{"../x": "!"}, want: "leads out"},
-		"a way out of a zip":  {archive: "a.zip", files: map[string]string{"../x": "!"}, want: "leads out"},
-		"another bin than is": {archive: "a.tar.gz", files: whole, change: func(p *Platform) { p.Bin = "dbop" }, want: "dbop is not among"},
+		"a tarball": {archive: "a.tar.gz", files: whole},
+		"a zip": {archive: "a.zip", files: whole, change: func(p *Platform) {
+			p.Bin,
+				p.Files[0].From = "kubectl-dbop.exe", "kubectl-dbop.exe"
+		}},
+		"everything": {archive: "a.tar.gz", files: whole, change: func(p *Platform) { p.Files = nil }},
+		"another sum": {archive: "a.tar.gz", files: whole, change: func(p *Platform) {
+			p.SHA256 = strings.Repeat("0",
+				64)
+		}, want: "the manifest says 0000"},
+		"no licence": {archive: "a.tar.gz", files: map[string]string{"kubectl-dbop": "#!"},
+			want: "LICENSE is not in the archive"},
+		"no licence named": {archive: "a.tar.gz", files: map[string]string{"kubectl-dbop": "#!"},
+			change: func(p *Platform) { p.Files = p.Files[:1] }, want: "LICENSE is not among"},
+		"no program": {archive: "a.tar.gz", files: map[string]string{"LICENSE": "Apache"},
+			want: "kubectl-dbop is not in the archive"},
+		"a way out":          {archive: "a.tar.gz", files: map[string]string{"../x": "!"}, want: "leads out"},
+		"a way out of a zip": {archive: "a.zip", files: map[string]string{"../x": "!"}, want: "leads out"},
+		"another bin than is": {archive: "a.tar.gz", files: whole, change: func(p *Platform) { p.Bin = "dbop" },
+			want: "dbop is not among"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

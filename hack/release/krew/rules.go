@@ -68,7 +68,8 @@ func nameFits(name string) bool {
 // CheckVersion refuses what is no version of a release. A tag becomes the
 // version of the program and of its image.
 func CheckVersion(version string) error {
-	if !regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(version) {
+	if !regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(
+		version) {
 		return fmt.Errorf("version %q is not semver with a leading v, such as v1.2.3", version)
 	}
 	return nil

@@ -81,9 +81,11 @@ func Describe(of Subject, program *buildinfo.BuildInfo) Document {
 	d := Document{
 		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: documentID, Name: of.Name,
 		DocumentNamespace: source + "/spdx/" + of.Name + "-" + of.SHA256,
-		CreationInfo:      creation{Created: of.Created.UTC().Format(time.RFC3339), Creators: []string{"Organization: dbop-dev", "Tool: kubectl-dbop-release"}},
+		CreationInfo: creation{Created: of.Created.UTC().Format(time.RFC3339),
+			Creators: []string{"Organization: dbop-dev", "Tool: kubectl-dbop-release"}},
 		Packages: []Package{{
-			ID: programID, Name: program.Main.Path, Version: of.Version, Supplier: "Organization: dbop-dev", DownloadLocation: source,
+			ID: programID, Name: program.Main.Path, Version: of.Version, Supplier: "Organization: dbop-dev",
+			DownloadLocation: source,
 			LicenseConcluded: unasserted, LicenseDeclared: "Apache-2.0", CopyrightText: unasserted,
 			Checksums:  []checksum{{"SHA256", of.SHA256}},
 			References: purl("golang", program.Main.Path, of.Version),

@@ -12,17 +12,21 @@ import (
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	program := &buildinfo.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "github.com/dbop-dev/kubectl-dbop", Version: "(devel)"}, Deps: []*debug.Module{
+	program := &buildinfo.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "github.com/dbop-dev/kubectl-dbop",
+		Version: "(devel)"}, Deps: []*debug.Module{
 		{Path: "github.com/Azure/go-ansiterm", Version: "v0.1.0", Sum: "h1:abc="},
-		{Path: "example.com/old", Version: "v1.0.0", Replace: &debug.Module{Path: "example.com/new", Version: "v1.1.0+incompatible", Sum: "h1:def="}},
+		{Path: "example.com/old", Version: "v1.0.0", Replace: &debug.Module{Path: "example.com/new",
+			Version: "v1.1.0+incompatible", Sum: "h1:def="}},
 	}}
-	of := Subject{Name: "a.tar.gz", SHA256: strings.Repeat("a0", 32), Version: "v1.2.3", Created: time.Date(2026, 11, 22, 3, 0, 0, 0, time.FixedZone("", 3600))}
+	of := Subject{Name: "a.tar.gz", SHA256: strings.Repeat("a0", 32), Version: "v1.2.3", Created: time.Date(2026, 11, 22,
+		3, 0, 0, 0, time.FixedZone("", 3600))}
 	raw, err := Describe(of, program).JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"spdxVersion": "SPDX-2.3"`, `"dataLicense": "CC0-1.0"`, `"SPDXID": "SPDXRef-DOCUMENT"`, `"created": "2026-11-22T02:00:00Z"`,
+		`"spdxVersion": "SPDX-2.3"`, `"dataLicense": "CC0-1.0"`, `"SPDXID": "SPDXRef-DOCUMENT"`,
+		`"created": "2026-11-22T02:00:00Z"`,
 		`"pkg:golang/github.com/dbop-dev/kubectl-dbop@v1.2.3"`, `"pkg:golang/stdlib@1.26.8"`,
 		`"https://proxy.golang.org/github.com/!azure/go-ansiterm/@v/v0.1.0.zip"`, `"pkg:golang/example.com/new@v1.1.0%2Bincompatible"`, `"go.sum h1:def="`,
 	} {

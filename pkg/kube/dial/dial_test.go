@@ -215,8 +215,10 @@ func TestDialerTriesTheSeenAddressFirst(t *testing.T) {
 	port := listener.Addr().(*net.TCPAddr).Port
 	for seen, want := range map[string]int64{"127.0.0.1": 0, "127.0.0.2": 1, "": 1} {
 		var asked atomic.Int64
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-0"}, Status: corev1.PodStatus{PodIP: "127.0.0.1"}}
-		c, _ := kubetest.New(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-0"},
+			Status: corev1.PodStatus{PodIP: "127.0.0.1"}}
+		c, _ := kubetest.New(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey,
+			o client.Object, opts ...client.GetOption) error {
 			asked.Add(1)
 			return c.Get(ctx, key, o, opts...)
 		}}, p)

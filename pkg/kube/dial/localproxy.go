@@ -81,7 +81,8 @@ func (d *LocalProxy) guard() (*tls.Config, error) {
 	if d.Directory, err = os.MkdirTemp("", "kubectl-dbop-"); err != nil {
 		return nil, fmt.Errorf("make a directory for certificates: %w", err)
 	}
-	for name, content := range map[string][]byte{"ca.crt": p.Certificate, "tls.crt": client.Certificate, "tls.key": client.Key} {
+	for name, content := range map[string][]byte{"ca.crt": p.Certificate, "tls.crt": client.Certificate,
+		"tls.key": client.Key} {
 		if err := os.WriteFile(filepath.Join(d.Directory, name), content, 0o600); err != nil {
 			return nil, fmt.Errorf("write down a certificate: %w", err)
 		}
@@ -92,7 +93,8 @@ func (d *LocalProxy) guard() (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(a.Certificate)
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
+		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
 		NextProtos: []string{"h2", "http/1.1"}}, nil
 }
 

@@ -41,7 +41,8 @@ func member(t *testing.T) (address string, secure *tls.Config) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(a.Certificate)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"},
+		ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
 		Certificates: []tls.Certificate{pair(a.IssueMember("db-1", []string{"db-1.db"}, time.Now()))}})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,8 @@ func member(t *testing.T) (address string, secure *tls.Config) {
 			}()
 		}
 	}()
-	return l.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: "db-1.db", Certificates: []tls.Certificate{pair(a.IssueClient("root", time.Now()))}}
+	return l.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: "db-1.db",
+		Certificates: []tls.Certificate{pair(a.IssueClient("root", time.Now()))}}
 }
 
 func dialing(address string) func(context.Context) (net.Conn, error) {
@@ -84,7 +86,8 @@ func program(t *testing.T, d *LocalProxy) (string, error) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
-	return heard(tls.Dial("tcp", d.Address, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}))
+	return heard(tls.Dial("tcp", d.Address, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots,
+		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}))
 }
 
 func heard(c net.Conn, err error) (string, error) {
@@ -126,7 +129,8 @@ func TestDoorway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, _ := heard(tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}})); said != "" {
+	if said, _ := heard(tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{pair}})); said != "" {
 		t.Errorf("the member says %q to the doorway's own key", said)
 	}
 	if err := errors.Join(d.Err(), d.Close()); err != nil {

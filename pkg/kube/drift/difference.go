@@ -95,7 +95,8 @@ func (c Comparison) Differences(want, have client.Object) []Difference {
 	owners := OwnersOf(have.GetManagedFields())
 	var out []Difference
 	note := func(kind Kind, path Path, want, have any) {
-		d := Difference{Object: c.Object, Member: c.Member, Kind: kind, Field: path.String(), Want: text(want), Have: text(have)}
+		d := Difference{Object: c.Object, Member: c.Member, Kind: kind, Field: path.String(), Want: text(want),
+			Have: text(have)}
 		if who, ok := owners.Other(path); ok {
 			d.By, d.Since = who.Manager, who.Since
 		}
@@ -171,10 +172,12 @@ func byDefault(path Path, have any) bool {
 func (c Comparison) endings(want, have client.Object) []Difference {
 	var out []Difference
 	for _, o := range ForeignOwners(want, have) {
-		out = append(out, Difference{Object: c.Object, Member: c.Member, Kind: Owner, Field: "metadata.ownerReferences", Have: Reference(o.Kind, o.Name)})
+		out = append(out, Difference{Object: c.Object, Member: c.Member, Kind: Owner, Field: "metadata.ownerReferences",
+			Have: Reference(o.Kind, o.Name)})
 	}
 	for _, f := range ForeignFinalizers(have) {
-		out = append(out, Difference{Object: c.Object, Member: c.Member, Kind: Finalizer, Field: "metadata.finalizers", Have: f})
+		out = append(out, Difference{Object: c.Object, Member: c.Member, Kind: Finalizer, Field: "metadata.finalizers",
+			Have: f})
 	}
 	if at := have.GetDeletionTimestamp(); at != nil {
 		out = append(out, Difference{Object: c.Object, Member: c.Member, Kind: Terminating, Since: at.Time})
@@ -258,7 +261,8 @@ func ComparisonOf(o client.Object) Comparison {
 		// Annotations and labels that others add to pods change no database.
 		return Comparison{Added: []string{"spec"}, besides: []string{"spec.template.metadata"}}
 	case *batchv1.CronJob:
-		return Comparison{Added: []string{"spec"}, besides: []string{"spec.suspend", "spec.jobTemplate.metadata", "spec.jobTemplate.spec.template.metadata"}}
+		return Comparison{Added: []string{"spec"}, besides: []string{"spec.suspend", "spec.jobTemplate.metadata",
+			"spec.jobTemplate.spec.template.metadata"}}
 	case *rbacv1.Role:
 		return Comparison{exact: []string{"rules"}}
 	case *rbacv1.RoleBinding:

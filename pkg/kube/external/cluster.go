@@ -67,7 +67,8 @@ func Find(ctx context.Context, c *kube.Client, namespace string, q Query) (Clust
 	now := c.Now()
 	for i := range pods {
 		p := &pods[i]
-		out.Pods = append(out.Pods, Pod{Pod: observe.PodFacts(p, now), Name: p.Name, Hosts: podHosts(p), Spread: spreads(p.Spec), Spec: p.Spec})
+		out.Pods = append(out.Pods, Pod{Pod: observe.PodFacts(p, now), Name: p.Name, Hosts: podHosts(p),
+			Spread: spreads(p.Spec), Spec: p.Spec})
 	}
 	slices.SortFunc(out.Pods, func(a, b Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return out, outsideBudgets(ctx, c, namespace, pods, &out)
@@ -102,7 +103,8 @@ func namedPods(ctx context.Context, c *kube.Client, name string, out *Cluster) (
 	set := &appsv1.StatefulSet{}
 	err := c.API.Get(ctx, client.ObjectKey{Namespace: out.Namespace, Name: name}, set)
 	if errors.Is(err, kube.ErrNotFound) {
-		selector := labels.SelectorFromSet(labels.Set{v1alpha1.LabelCluster: name, kube.LabelComponent: kube.ComponentDatabase})
+		selector := labels.SelectorFromSet(labels.Set{v1alpha1.LabelCluster: name,
+			kube.LabelComponent: kube.ComponentDatabase})
 		pods, listed := labelled(ctx, c, out.Namespace, selector)
 		if listed != nil {
 			return nil, listed
@@ -127,7 +129,8 @@ func namedPods(ctx context.Context, c *kube.Client, name string, out *Cluster) (
 
 func labelled(ctx context.Context, c *kube.Client, namespace string, selector labels.Selector) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+	if err := c.API.List(ctx, &list, client.InNamespace(namespace),
+		client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return nil, err
 	}
 	return list.Items, nil
@@ -165,7 +168,8 @@ func podHosts(p *corev1.Pod) []string {
 		return hosts
 	}
 	for _, base := range []string{host + "." + service, service} {
-		for _, suffix := range []string{"", "." + p.Namespace, "." + p.Namespace + ".svc", "." + p.Namespace + ".svc.cluster.local"} {
+		for _, suffix := range []string{"", "." + p.Namespace, "." + p.Namespace + ".svc", "." + p.Namespace +
+			".svc.cluster.local"} {
 			hosts = append(hosts, base+suffix)
 		}
 	}

@@ -94,11 +94,16 @@ func TLS(ctx context.Context, c *kube.Client, namespace string, t Keys, hosts []
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(authority) {
-		return nil, fmt.Errorf("secret %s/%s holds no authority under %s", namespace, t.Authority.Secret, cmp.Or(t.Authority.Key, pki.CAKey))
+		return nil, fmt.Errorf("secret %s/%s holds no authority under %s", namespace, t.Authority.Secret,
+			cmp.Or(t.Authority.Key, pki.CAKey))
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots,
-		InsecureSkipVerify:    true,                                                                                      // #nosec G402 -- VerifyPeerCertificate does it, for any of several names
-		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error { return verifyAny(raw, roots, hosts) }} // #nosec G123 -- without a cache no session is resumed
+		InsecureSkipVerify: true,
+		// #nosec G402 -- VerifyPeerCertificate does it, for any of several names
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			return verifyAny(raw, roots,
+				hosts)
+		}} // #nosec G123 -- without a cache no session is resumed
 	if t.Certificate.Secret == "" {
 		return config, nil
 	}
@@ -173,8 +178,10 @@ func User(ctx context.Context, c *kube.Client, namespace, secret string) (engine
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
 		if (key == corev1.BasicAuthPasswordKey || strings.HasSuffix(key, "-root-password")) && len(s.Data[key]) > 0 {
-			return engine.Credentials{User: cmp.Or(string(s.Data[corev1.BasicAuthUsernameKey]), v1alpha1.AdminUser), Password: string(s.Data[key])}, nil
+			return engine.Credentials{User: cmp.Or(string(s.Data[corev1.BasicAuthUsernameKey]), v1alpha1.AdminUser),
+				Password: string(s.Data[key])}, nil
 		}
 	}
-	return engine.Credentials{}, fmt.Errorf("secret %s/%s holds nothing under %s", namespace, secret, corev1.BasicAuthPasswordKey)
+	return engine.Credentials{}, fmt.Errorf("secret %s/%s holds nothing under %s", namespace, secret,
+		corev1.BasicAuthPasswordKey)
 }

@@ -72,11 +72,13 @@ func Build(in Spec) *corev1.Pod {
 	}
 	deadline := int64(life / time.Second)
 	pod := &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: in.Name, Namespace: in.Namespace, Labels: helperLabels(in), Annotations: maps.Clone(in.Annotations)},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: in.Name, Namespace: in.Namespace, Labels: helperLabels(in),
+			Annotations: maps.Clone(in.Annotations)},
 		Spec: corev1.PodSpec{
-			NodeName: in.Node, RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
-			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, SecurityContext: workload.PodSecurity(),
+			NodeName: in.Node, RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline,
+			TerminationGracePeriodSeconds: &grace,
+			AutomountServiceAccountToken:  &no, EnableServiceLinks: &no, SecurityContext: workload.PodSecurity(),
 		},
 	}
 	if in.Cluster != nil && in.Cluster.Status.ID != "" {
@@ -87,14 +89,17 @@ func Build(in Spec) *corev1.Pod {
 	first := workload.HelperContainer(in.Purpose, in.Image, mounts)
 	if in.SourceClaim != "" {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, workload.ClaimVolume("source", in.SourceClaim))
-		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "source", MountPath: in.SourcePath, ReadOnly: true})
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "source", MountPath: in.SourcePath,
+			ReadOnly: true})
 	}
 	first.Command, first.Args, first.Resources = in.Command, in.Args, in.Resources
 	if in.InstallFrom != "" {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, workload.EmptyDir("dbop"))
-		install := workload.HelperContainer("install", in.InstallFrom, []corev1.VolumeMount{{Name: "dbop", MountPath: path.Dir(InstalledBinary)}})
+		install := workload.HelperContainer("install", in.InstallFrom,
+			[]corev1.VolumeMount{{Name: "dbop", MountPath: path.Dir(InstalledBinary)}})
 		install.Command = []string{"/usr/local/bin/kubectl-dbop", "helper", "install", "--to", InstalledBinary}
-		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "dbop", MountPath: path.Dir(InstalledBinary), ReadOnly: true})
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "dbop", MountPath: path.Dir(InstalledBinary),
+			ReadOnly: true})
 		pod.Spec.InitContainers = []corev1.Container{install}
 	}
 	if in.Then == nil {
@@ -103,14 +108,16 @@ func Build(in Spec) *corev1.Pod {
 	}
 	then := *in.Then.DeepCopy()
 	then.VolumeMounts = append(then.VolumeMounts, mounts...)
-	then.SecurityContext, then.TerminationMessagePolicy = workload.ContainerSecurity(), corev1.TerminationMessageFallbackToLogsOnError
+	then.SecurityContext, then.TerminationMessagePolicy = workload.ContainerSecurity(),
+		corev1.TerminationMessageFallbackToLogsOnError
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, first)
 	pod.Spec.Containers = []corev1.Container{then}
 	return pod
 }
 
 func helperLabels(in Spec) map[string]string {
-	l := map[string]string{kube.LabelName: v1alpha1.FieldManager, kube.LabelComponent: kube.ComponentHelper, kube.LabelManagedBy: v1alpha1.FieldManager}
+	l := map[string]string{kube.LabelName: v1alpha1.FieldManager, kube.LabelComponent: kube.ComponentHelper,
+		kube.LabelManagedBy: v1alpha1.FieldManager}
 	if in.Cluster != nil {
 		l = kube.ObjectLabels(in.Cluster, kube.ComponentHelper)
 	}
@@ -127,5 +134,6 @@ func helperVolumes(in Spec) ([]corev1.Volume, []corev1.VolumeMount) {
 	if in.Claim != "" {
 		data = workload.ClaimVolume("data", in.Claim)
 	}
-	return []corev1.Volume{data, tmp}, []corev1.VolumeMount{{Name: "data", MountPath: in.MountPath, SubPath: in.SubPath, ReadOnly: in.ReadOnly}, tmpMount}
+	return []corev1.Volume{data, tmp}, []corev1.VolumeMount{{Name: "data", MountPath: in.MountPath, SubPath: in.SubPath,
+		ReadOnly: in.ReadOnly}, tmpMount}
 }

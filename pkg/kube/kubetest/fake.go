@@ -26,7 +26,8 @@ func New(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) (*kube
 		t.Fatal(err)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource().
-		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).
+		WithIndex(&corev1.Event{}, "involvedObject.name",
+			func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).
 		Build()
 	return kube.Wrap(interceptor.NewClient(api, funcs), kube.Options{}), api
 }
@@ -38,10 +39,12 @@ func Cluster() *v1alpha1.DatabaseCluster {
 		ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: "shop", UID: "cluster-uid"},
 		Spec: v1alpha1.DatabaseClusterSpec{
 			Engine: "etcd", Version: "3.6.16", Members: 3,
-			Storage:   v1alpha1.Storage{Size: resource.MustParse("10Gi"), ClassName: &class},
-			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}},
+			Storage: v1alpha1.Storage{Size: resource.MustParse("10Gi"), ClassName: &class},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(
+				"256Mi")}},
 		},
-		Status: v1alpha1.DatabaseClusterStatus{ID: "c1", Formation: &v1alpha1.Formation{Token: "token-1", Members: []string{"db-1"}, ClusterID: "cid"}},
+		Status: v1alpha1.DatabaseClusterStatus{ID: "c1", Formation: &v1alpha1.Formation{Token: "token-1",
+			Members: []string{"db-1"}, ClusterID: "cid"}},
 	}
 }
 
@@ -51,8 +54,9 @@ func Noon() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 // EnginePod is what an engine renders for a member in tests.
 func EnginePod() engine.Pod {
 	return engine.Pod{
-		Container: corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}, Args: []string{"--name=db-2"}},
-		DataPath:  "/var/lib/etcd", TLSPath: "/etc/etcd/tls", GraceSeconds: 60,
+		Container: corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"},
+			Args: []string{"--name=db-2"}},
+		DataPath: "/var/lib/etcd", TLSPath: "/etc/etcd/tls", GraceSeconds: 60,
 	}
 }
 

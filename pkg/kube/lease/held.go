@@ -21,7 +21,8 @@ func (e *HeldError) Error() string {
 	if e.Operation != "" {
 		what = " (" + e.Operation + ")"
 	}
-	return fmt.Sprintf("cluster %s is held by %s%s since %s", e.Cluster, e.Holder, what, e.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("cluster %s is held by %s%s since %s", e.Cluster, e.Holder, what,
+		e.Since.UTC().Format(time.RFC3339))
 }
 
 // Unwrap makes errors.Is(err, ErrHeld) true.

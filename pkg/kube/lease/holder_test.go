@@ -19,7 +19,8 @@ func TestHoldingOf(t *testing.T) {
 		at := metav1.NewMicroTime(now.Add(-renewed))
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db.dbop",
 			Annotations: map[string]string{kube.AnnotationOperation: "upgrade", kube.AnnotationProcess: process}},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &at, RenewTime: &at}}
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &at,
+				RenewTime: &at}}
 	}
 	self, ok := processTable{root: "/proc"}.self()
 	dead := self

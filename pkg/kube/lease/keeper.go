@@ -146,7 +146,8 @@ func (k *keeper) Regain(ctx context.Context) (Lease, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the lease of cluster %s: %w", k.cluster, err)
 	}
-	a := &acquisition{client: k.client, options: k.options, cluster: k.cluster, key: k.key, identity: k.identity, processes: processTable{root: "/proc"}}
+	a := &acquisition{client: k.client, options: k.options, cluster: k.cluster, key: k.key, identity: k.identity,
+		processes: processTable{root: "/proc"}}
 	return a.take(ctx, found)
 }
 

@@ -36,7 +36,8 @@ func (o *outage) check(ctx context.Context) error {
 
 func (o *outage) funcs() interceptor.Funcs {
 	return interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object,
+			opts ...client.GetOption) error {
 			if err := o.check(ctx); err != nil {
 				return err
 			}
@@ -226,7 +227,8 @@ func TestReleaseIsRepeatedOverAHiccup(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := &coordinationv1.Lease{}
-			if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: v1alpha1.Record("db")}, left); err != nil || holder(left) != "" {
+			if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: v1alpha1.Record("db")}, left); err != nil ||
+				holder(left) != "" {
 				t.Errorf("the lease is held by %q: %v", holder(left), err)
 			}
 		})

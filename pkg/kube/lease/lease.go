@@ -46,7 +46,8 @@ type Options struct {
 // takes over in this way.
 func Acquire(ctx context.Context, c *kube.Client, namespace, cluster string, o Options) (Lease, error) {
 	o = o.withDefaults()
-	a := &acquisition{client: c, options: o, cluster: cluster, key: client.ObjectKey{Namespace: namespace, Name: v1alpha1.Record(cluster)}, processes: processTable{root: "/proc"}}
+	a := &acquisition{client: c, options: o, cluster: cluster, key: client.ObjectKey{Namespace: namespace,
+		Name: v1alpha1.Record(cluster)}, processes: processTable{root: "/proc"}}
 	a.identity = o.Identity + identitySeparator + fresh()
 	return a.run(ctx)
 }
@@ -165,7 +166,8 @@ func (a *acquisition) watch(ctx context.Context, seen *coordinationv1.Lease) (*c
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the lease of cluster %s, held by %s: %w", a.cluster, displayHolder(seen), context.Cause(ctx))
+			return nil, fmt.Errorf("wait for the lease of cluster %s, held by %s: %w", a.cluster, displayHolder(seen),
+				context.Cause(ctx))
 		case <-ticker.C:
 		}
 		now := &coordinationv1.Lease{}
@@ -206,9 +208,12 @@ func (a *acquisition) take(ctx context.Context, l *coordinationv1.Lease) (Lease,
 	if l.Spec.LeaseTransitions != nil {
 		transitions = *l.Spec.LeaseTransitions + 1
 	}
-	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &a.identity, LeaseDurationSeconds: &seconds, AcquireTime: &at, RenewTime: &at, LeaseTransitions: &transitions}
-	l.Labels = kube.Merged(l.Labels, map[string]string{v1alpha1.LabelCluster: a.cluster, kube.LabelManagedBy: v1alpha1.FieldManager})
-	l.Annotations = kube.Merged(l.Annotations, map[string]string{kube.AnnotationProcess: "", kube.AnnotationOperation: a.options.Operation})
+	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &a.identity, LeaseDurationSeconds: &seconds, AcquireTime: &at,
+		RenewTime: &at, LeaseTransitions: &transitions}
+	l.Labels = kube.Merged(l.Labels, map[string]string{v1alpha1.LabelCluster: a.cluster,
+		kube.LabelManagedBy: v1alpha1.FieldManager})
+	l.Annotations = kube.Merged(l.Annotations, map[string]string{kube.AnnotationProcess: "",
+		kube.AnnotationOperation: a.options.Operation})
 	if p, ok := a.processes.self(); ok {
 		l.Annotations[kube.AnnotationProcess] = p.encode()
 	}

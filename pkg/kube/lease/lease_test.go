@@ -24,8 +24,10 @@ func foreignLease() *coordinationv1.Lease {
 	holder, seconds := "eve@elsewhere/0badc0de", int32(15)
 	then := metav1.NewMicroTime(time.Now().Add(-365 * 24 * time.Hour))
 	return &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: v1alpha1.Record("db"), Annotations: map[string]string{kube.AnnotationOperation: "upgrade"}},
-		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &then, RenewTime: &then},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: v1alpha1.Record("db"),
+			Annotations: map[string]string{kube.AnnotationOperation: "upgrade"}},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &then,
+			RenewTime: &then},
 	}
 }
 
@@ -49,7 +51,8 @@ func TestAcquireFreeLease(t *testing.T) {
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("waited %v for a free lease", waited)
 		}
-		if got := readLease(t, api); displayHolder(got) != "alice@here" || got.Annotations[kube.AnnotationOperation] != "scale" {
+		if got := readLease(t, api); displayHolder(got) != "alice@here" ||
+			got.Annotations[kube.AnnotationOperation] != "scale" {
 			t.Errorf("holder %q, operation %q", displayHolder(got), got.Annotations[kube.AnnotationOperation])
 		}
 		if err := l.Release(t.Context()); err != nil {
@@ -93,9 +96,11 @@ func TestAcquireGivesUpOnLivingHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		_, err = Acquire(t.Context(), c, "shop", "db", Options{Waiting: func(string, time.Duration) { t.Error("a renewed lease is called abandoned") }})
+		_, err = Acquire(t.Context(), c, "shop", "db",
+			Options{Waiting: func(string, time.Duration) { t.Error("a renewed lease is called abandoned") }})
 		var held *HeldError
-		if !errors.As(err, &held) || !errors.Is(err, ErrHeld) || held.Holder != "alice@here" || held.Operation != "scale" || kube.Hint(err) == "" {
+		if !errors.As(err, &held) || !errors.Is(err, ErrHeld) || held.Holder != "alice@here" || held.Operation != "scale" ||
+			kube.Hint(err) == "" {
 			t.Errorf("got %v, want HeldError of alice@here", err)
 		}
 		if waited := time.Since(began); waited > 7*time.Second {

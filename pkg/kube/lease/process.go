@@ -51,7 +51,8 @@ func (t processTable) self() (process, bool) {
 // its number is free or was given to another.
 func (t processTable) dead(p process) bool {
 	self, ok := t.self()
-	if !ok || p.Start == "" || p.Host != self.Host || p.Boot != self.Boot || p.PIDNamespace != self.PIDNamespace || p.UID != self.UID {
+	if !ok || p.Start == "" || p.Host != self.Host || p.Boot != self.Boot || p.PIDNamespace != self.PIDNamespace ||
+		p.UID != self.UID {
 		return false
 	}
 	start, gone := t.start(p.PID)

@@ -22,7 +22,8 @@ func creationProblem(events []corev1.Event, w *appsv1.StatefulSet) *Problem {
 // provisioningProblem says why a claim is not bound. FailedBinding is also
 // what Kubernetes says of a claim without a storage class.
 func provisioningProblem(events []corev1.Event, v *corev1.PersistentVolumeClaim) *Problem {
-	e := newest(events, "PersistentVolumeClaim", string(v.UID), "ProvisioningFailed", "FailedBinding", "ProvisioningSucceeded")
+	e := newest(events, "PersistentVolumeClaim", string(v.UID), "ProvisioningFailed", "FailedBinding",
+		"ProvisioningSucceeded")
 	if e == nil || e.Reason == "ProvisioningSucceeded" {
 		return nil
 	}
@@ -34,7 +35,8 @@ func newest(events []corev1.Event, kind, uid string, reasons ...string) *corev1.
 	var found *corev1.Event
 	for i := range events {
 		e := &events[i]
-		if e.InvolvedObject.Kind != kind || (uid != "" && string(e.InvolvedObject.UID) != uid) || !slices.Contains(reasons, e.Reason) {
+		if e.InvolvedObject.Kind != kind || (uid != "" && string(e.InvolvedObject.UID) != uid) || !slices.Contains(reasons,
+			e.Reason) {
 			continue
 		}
 		if found == nil || lastSeen(e).After(lastSeen(found)) {

@@ -28,7 +28,8 @@ func TestCreationProblem(t *testing.T) {
 	earlier := event("StatefulSet", "SuccessfulCreate", "created", time.Hour, time.Hour)
 	other := quota
 	other.InvolvedObject.UID = "uid-0"
-	want := &Problem{ProblemForbidden, "exceeded quota", kubetest.Noon().Add(-10 * time.Minute), kubetest.Noon().Add(-time.Minute)}
+	want := &Problem{ProblemForbidden, "exceeded quota", kubetest.Noon().Add(-10 * time.Minute),
+		kubetest.Noon().Add(-time.Minute)}
 	tests := []struct {
 		name   string
 		events []corev1.Event
@@ -61,7 +62,8 @@ func TestProvisioningProblem(t *testing.T) {
 	if got := provisioningProblem([]corev1.Event{waits}, v); got != nil {
 		t.Errorf("waiting for the first consumer is problem %+v", got)
 	}
-	want := &Problem{ProblemVolume, "no space on any node", kubetest.Noon().Add(-5 * time.Minute), kubetest.Noon().Add(-time.Minute)}
+	want := &Problem{ProblemVolume, "no space on any node", kubetest.Noon().Add(-5 * time.Minute),
+		kubetest.Noon().Add(-time.Minute)}
 	if diff := cmp.Diff(want, provisioningProblem([]corev1.Event{waits, failed}, v)); diff != "" {
 		t.Errorf("problem (-want +got):\n%s", diff)
 	}

@@ -39,7 +39,8 @@ type Gap struct {
 func CollectEvidence(ctx context.Context, c *kube.Client, namespace, cluster string) Evidence {
 	e := Evidence{}
 	ours := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster}}
-	for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &appsv1.StatefulSetList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{},
+	for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &appsv1.StatefulSetList{}, &corev1.PodList{},
+		&corev1.PersistentVolumeClaimList{},
 		&corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.SecretList{}} {
 		gather(ctx, c, &e, list, func(client.Object) bool { return true }, ours...)
 	}
@@ -86,7 +87,8 @@ func concerns(name, cluster string) bool {
 	return ok && (rest == "" || strings.HasPrefix(rest, ".dbop") || strings.HasPrefix(rest, "-"))
 }
 
-func gather(ctx context.Context, c *kube.Client, e *Evidence, list client.ObjectList, fits func(client.Object) bool, opts ...client.ListOption) {
+func gather(ctx context.Context, c *kube.Client, e *Evidence, list client.ObjectList, fits func(client.Object) bool,
+	opts ...client.ListOption) {
 	err := c.API.List(ctx, list, opts...)
 	if err == nil {
 		err = meta.EachListItem(list, func(item runtime.Object) error {
@@ -124,8 +126,10 @@ func nodes(ctx context.Context, c *kube.Client, e *Evidence) {
 			e.Missing = append(e.Missing, Gap{"node " + name, err})
 			continue
 		}
-		short := &corev1.Node{Status: corev1.NodeStatus{Conditions: n.Status.Conditions, Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: n.Status.NodeInfo}}
-		short.Name, short.CreationTimestamp, short.Spec.Taints, short.Spec.Unschedulable = n.Name, n.CreationTimestamp, n.Spec.Taints, n.Spec.Unschedulable
+		short := &corev1.Node{Status: corev1.NodeStatus{Conditions: n.Status.Conditions, Capacity: n.Status.Capacity,
+			Allocatable: n.Status.Allocatable, NodeInfo: n.Status.NodeInfo}}
+		short.Name, short.CreationTimestamp, short.Spec.Taints, short.Spec.Unschedulable = n.Name, n.CreationTimestamp,
+			n.Spec.Taints, n.Spec.Unschedulable
 		keep(c, e, short)
 	}
 }

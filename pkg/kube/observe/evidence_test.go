@@ -18,7 +18,8 @@ import (
 
 func TestConcerns(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]bool{"db": true, "db-1": true, "db-1-0": true, "db-client": true, "db.dbop": true, "db.dbop-op-1": true, "dbx": false, "other": false, "dbx-1": false} {
+	for name, want := range map[string]bool{"db": true, "db-1": true, "db-1-0": true, "db-client": true, "db.dbop": true,
+		"db.dbop-op-1": true, "dbx": false, "other": false, "dbx-1": false} {
 		if got := concerns(name, "db"); got != want {
 			t.Errorf("%s concerns db: %v, want %v", name, got, want)
 		}
@@ -29,10 +30,12 @@ func TestConcerns(t *testing.T) {
 // what asks for backups of it; of one without nobody asks for such kinds.
 func TestEvidenceOfCustoms(t *testing.T) {
 	t.Parallel()
-	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db.dbop", Labels: map[string]string{v1alpha1.LabelCluster: "db"}}}
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db.dbop",
+		Labels: map[string]string{v1alpha1.LabelCluster: "db"}}}
 	custom := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}}
 	asks := func(name, cluster string) *v1alpha1.DatabaseBackup {
-		return &v1alpha1.DatabaseBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: v1alpha1.DatabaseBackupSpec{Cluster: cluster}}
+		return &v1alpha1.DatabaseBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+			Spec: v1alpha1.DatabaseBackupSpec{Cluster: cluster}}
 	}
 	for name, row := range map[string]struct {
 		under bool
@@ -51,7 +54,8 @@ func TestEvidenceOfCustoms(t *testing.T) {
 				record.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
 			}
 			c, _ := kubetest.New(t, interceptor.Funcs{
-				Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, o client.Object,
+					opts ...client.GetOption) error {
 					if _, ok := o.(*v1alpha1.DatabaseCluster); ok && row.err != nil {
 						return row.err
 					}

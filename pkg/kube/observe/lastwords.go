@@ -30,7 +30,8 @@ func lastWords(message string) string {
 
 func soundsFatal(line string) bool {
 	line = strings.ToLower(line)
-	return slices.ContainsFunc([]string{"fatal", "panic", "error", "failed", "not defined", "no space"}, func(word string) bool { return strings.Contains(line, word) })
+	return slices.ContainsFunc([]string{"fatal", "panic", "error", "failed", "not defined", "no space"},
+		func(word string) bool { return strings.Contains(line, word) })
 }
 
 // plainText is what a line of a structured log says, without its time, place

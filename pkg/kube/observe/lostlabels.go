@@ -26,7 +26,8 @@ func findUnlabelled(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 		}
 	}
 	o := &policyv1.PodDisruptionBudget{}
-	if found, err := c.FindUnlabelled(ctx, cluster, s.budget(cluster) != nil || cluster.Spec.Members < 2, key(workload.BudgetName(cluster.Name)), o); err != nil {
+	if found, err := c.FindUnlabelled(ctx, cluster, s.budget(cluster) != nil || cluster.Spec.Members < 2,
+		key(workload.BudgetName(cluster.Name)), o); err != nil {
 		return err
 	} else if found {
 		s.budgets.Items = append(s.budgets.Items, *o)
@@ -38,7 +39,8 @@ func findUnlabelled(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 		} else if found {
 			s.claims.Items = append(s.claims.Items, *v)
 		}
-		if found, err := c.FindUnlabelled(ctx, cluster, s.workload(name) != nil || cluster.Spec.Stopped, key(name), w); err != nil {
+		if found, err := c.FindUnlabelled(ctx, cluster, s.workload(name) != nil || cluster.Spec.Stopped, key(name),
+			w); err != nil {
 			return err
 		} else if found {
 			s.workloads.Items = append(s.workloads.Items, *w)

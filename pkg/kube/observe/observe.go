@@ -37,7 +37,8 @@ type snapshot struct {
 func Read(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, made Rendered) (Facts, error) {
 	s := &snapshot{}
 	s.secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	ours := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}}
+	ours := []client.ListOption{client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}}
 	lists := []client.ObjectList{&s.pods, &s.workloads, &s.claims, &s.services, &s.budgets}
 	if founding(cluster) {
 		lists = append(lists, &s.secrets)
@@ -78,9 +79,11 @@ func founding(c *v1alpha1.DatabaseCluster) bool {
 
 // addEvents asks the events of a member why its pod or volume does not come.
 // They are a courtesy: without the right to read them facts are as they are.
-func addEvents(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, s *snapshot, f *Facts, member string) error {
+func addEvents(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, s *snapshot, f *Facts,
+	member string) error {
 	var events corev1.EventList
-	err := c.API.List(ctx, &events, client.InNamespace(cluster.Namespace), client.MatchingFields{"involvedObject.name": member})
+	err := c.API.List(ctx, &events, client.InNamespace(cluster.Namespace),
+		client.MatchingFields{"involvedObject.name": member})
 	if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 		return nil
 	}

@@ -22,7 +22,8 @@ import (
 
 // countLists counts list requests and what they ask for.
 func countLists(n *atomic.Int64, deny func(client.ObjectList) error) interceptor.Funcs {
-	return interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	return interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+		opts ...client.ListOption) error {
 		n.Add(1)
 		if err := deny(list); err != nil {
 			return err
@@ -94,7 +95,8 @@ func TestFactsAsksEventsOnlyOfWhatIsOverdue(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := f.Member("db-1")
-	if m.Pod.Problem == nil || m.Pod.Problem.Kind != ProblemForbidden || !strings.Contains(m.Pod.Problem.Message, "quota") {
+	if m.Pod.Problem == nil || m.Pod.Problem.Kind != ProblemForbidden || !strings.Contains(m.Pod.Problem.Message,
+		"quota") {
 		t.Errorf("pod problem %+v", m.Pod.Problem)
 	}
 	if m.Volume.Problem == nil || m.Volume.Problem.Message != "no space" {
@@ -132,7 +134,8 @@ func TestFactsWithoutRights(t *testing.T) {
 // TestFactsListsNoWholeNamespace: what a reading costs does not grow with what
 // else is in the namespace, also before the cluster formed.
 func TestFactsListsNoWholeNamespace(t *testing.T) {
-	c, _ := kubetest.New(t, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	c, _ := kubetest.New(t, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+		opts ...client.ListOption) error {
 		var o client.ListOptions
 		o.ApplyOptions(opts)
 		if o.LabelSelector == nil || o.LabelSelector.Empty() {
@@ -151,10 +154,12 @@ func TestFactsListsNoWholeNamespace(t *testing.T) {
 // writes check by themselves. A volume that an earlier cluster left is no beginning.
 func TestFactsLooksForForeignersOnce(t *testing.T) {
 	services, _ := workload.BuildServices(kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}})
-	for name, made := range map[string]client.Object{"a service": services, "a volume": workload.BuildVolume(kubetest.Cluster(), "db-2")} {
+	for name, made := range map[string]client.Object{"a service": services,
+		"a volume": workload.BuildVolume(kubetest.Cluster(), "db-2")} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int64
-			c, _ := kubetest.New(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			c, _ := kubetest.New(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey,
+				o client.Object, opts ...client.GetOption) error {
 				asked.Add(1)
 				return c.Get(ctx, key, o, opts...)
 			}}, made)

@@ -13,7 +13,8 @@ import (
 // PodFacts reads a member's pod; its first container is the database.
 func PodFacts(p *corev1.Pod, now time.Time) Pod {
 	f := Pod{
-		Exists: true, Terminating: p.DeletionTimestamp != nil, UID: string(p.UID), Version: p.Annotations[kube.AnnotationVersion], Settings: p.Annotations[kube.AnnotationSettings],
+		Exists: true, Terminating: p.DeletionTimestamp != nil, UID: string(p.UID),
+		Version: p.Annotations[kube.AnnotationVersion], Settings: p.Annotations[kube.AnnotationSettings],
 		Rendering: p.Annotations[kube.AnnotationRendering], Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey],
 		Node: p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.Time,
 		Ready: conditionIs(p, corev1.PodReady, corev1.ConditionTrue), Problem: podProblem(p, now),
@@ -31,7 +32,8 @@ func PodFacts(p *corev1.Pod, now time.Time) Pod {
 }
 
 func HelperFacts(p *corev1.Pod, now time.Time) Helper {
-	f := Helper{Name: p.Name, UID: string(p.UID), Purpose: p.Labels[v1alpha1.LabelPurpose], Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil,
+	f := Helper{Name: p.Name, UID: string(p.UID), Purpose: p.Labels[v1alpha1.LabelPurpose],
+		Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil,
 		Done: p.Status.Phase == corev1.PodSucceeded, Failed: p.Status.Phase == corev1.PodFailed, Problem: podProblem(p, now)}
 	if s := mainStatus(p); s != nil {
 		f.Running = s.State.Running != nil && p.DeletionTimestamp == nil
@@ -47,9 +49,12 @@ func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 
 func workloadFacts(w *appsv1.StatefulSet) Workload {
 	f := Workload{
-		Exists: true, Terminating: w.DeletionTimestamp != nil, UID: string(w.UID), Bootstrap: w.Annotations[kube.AnnotationBootstrap] == "true",
-		Version: w.Annotations[kube.AnnotationVersion], Settings: w.Annotations[kube.AnnotationSettings], Token: w.Annotations[kube.AnnotationToken], Renderer: w.Annotations[kube.AnnotationRenderer], Rendering: w.Annotations[kube.AnnotationRendering],
-		Revision: w.Status.UpdateRevision,
+		Exists: true, Terminating: w.DeletionTimestamp != nil, UID: string(w.UID),
+		Bootstrap: w.Annotations[kube.AnnotationBootstrap] == "true",
+		Version:   w.Annotations[kube.AnnotationVersion], Settings: w.Annotations[kube.AnnotationSettings],
+		Token: w.Annotations[kube.AnnotationToken], Renderer: w.Annotations[kube.AnnotationRenderer],
+		Rendering: w.Annotations[kube.AnnotationRendering],
+		Revision:  w.Status.UpdateRevision,
 	}
 	f.Idle = w.Spec.Replicas != nil && *w.Spec.Replicas == 0
 	if c := w.Spec.Template.Spec.Containers; len(c) > 0 {

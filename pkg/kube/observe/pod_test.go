@@ -14,7 +14,8 @@ import (
 
 func TestPodFacts(t *testing.T) {
 	got := PodFacts(testPod(restarted(2, corev1.ContainerStateTerminated{FinishedAt: ago(time.Hour)})), kubetest.Noon())
-	want := Pod{Exists: true, Running: true, Ready: true, UID: "pod-uid", Image: "etcd:3.6.16", Version: "3.6.16", Node: "node-1", IP: "10.0.0.1", Restarts: 2, Created: kubetest.Noon().Add(-time.Hour)}
+	want := Pod{Exists: true, Running: true, Ready: true, UID: "pod-uid", Image: "etcd:3.6.16", Version: "3.6.16",
+		Node: "node-1", IP: "10.0.0.1", Restarts: 2, Created: kubetest.Noon().Add(-time.Hour)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
@@ -24,7 +25,8 @@ func TestHelperFacts(t *testing.T) {
 	ended := func(phase corev1.PodPhase, message string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Status.Phase = phase
-			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: message, FinishedAt: ago(time.Hour)}}
+			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				Message: message, FinishedAt: ago(time.Hour)}}
 			p.Status.ContainerStatuses[0].Ready = false
 		}
 	}
@@ -45,7 +47,8 @@ func TestHelperFacts(t *testing.T) {
 		{"stopping", testPod(purpose, deleted(0)), stopping},
 		{"done", testPod(purpose, ended(corev1.PodSucceeded, "")), done},
 		{"failed", testPod(purpose, ended(corev1.PodFailed, "no space")), failed},
-		{"abandoned", testPod(purpose, ended(corev1.PodFailed, ""), func(p *corev1.Pod) { p.Status.Message = expired.Message }), expired},
+		{"abandoned", testPod(purpose, ended(corev1.PodFailed, ""),
+			func(p *corev1.Pod) { p.Status.Message = expired.Message }), expired},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,7 +60,8 @@ func TestHelperFacts(t *testing.T) {
 }
 
 func TestWorkloadFactsReadBackWhatIsBuilt(t *testing.T) {
-	want := Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.16", Version: "3.6.16", Token: "token-1", Renderer: "v1.2.3"}
+	want := Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.16", Version: "3.6.16", Token: "token-1",
+		Renderer: "v1.2.3"}
 	if diff := cmp.Diff(want, workloadFacts(workload.Build(memberInput()))); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}

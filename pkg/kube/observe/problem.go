@@ -36,7 +36,8 @@ func podProblem(p *corev1.Pod, now time.Time) *Problem {
 		return nil
 	}
 	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		problem := &Problem{Kind: ProblemUnschedulable, Message: cmp.Or(c.Message, c.Reason), Since: c.LastTransitionTime.Time}
+		problem := &Problem{Kind: ProblemUnschedulable, Message: cmp.Or(c.Message, c.Reason),
+			Since: c.LastTransitionTime.Time}
 		if volumeElsewhere(c.Message) {
 			problem.Kind, problem.Message = ProblemNode, "its volume is on a node that is not there any more: "+c.Message
 		}
@@ -58,20 +59,25 @@ func podProblem(p *corev1.Pod, now time.Time) *Problem {
 func nodeProblem(p *corev1.Pod, now time.Time) *Problem {
 	if p.DeletionTimestamp != nil {
 		if p.Spec.NodeName != "" && now.Sub(p.DeletionTimestamp.Time) > deletionOverdue {
-			return &Problem{Kind: ProblemNode, Message: fmt.Sprintf("node %s does not confirm that the pod ended", p.Spec.NodeName), Since: p.DeletionTimestamp.Time}
+			return &Problem{Kind: ProblemNode, Message: fmt.Sprintf("node %s does not confirm that the pod ended",
+				p.Spec.NodeName), Since: p.DeletionTimestamp.Time}
 		}
 		return nil
 	}
 	ready := condition(p, corev1.PodReady)
-	if ready == nil || ready.Status == corev1.ConditionTrue || len(p.Spec.ReadinessGates) > 0 || !conditionIs(p, corev1.ContainersReady, corev1.ConditionTrue) {
+	if ready == nil || ready.Status == corev1.ConditionTrue || len(p.Spec.ReadinessGates) > 0 ||
+		!conditionIs(p, corev1.ContainersReady, corev1.ConditionTrue) {
 		return nil
 	}
-	return &Problem{Kind: ProblemNode, Message: fmt.Sprintf("node %s is not ready", p.Spec.NodeName), Since: ready.LastTransitionTime.Time}
+	return &Problem{Kind: ProblemNode, Message: fmt.Sprintf("node %s is not ready", p.Spec.NodeName),
+		Since: ready.LastTransitionTime.Time}
 }
 
 // elsewhere is how the scheduler counts the nodes that a volume is not on, in
 // its words of today and of before.
-var elsewhere = regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) (?:had volume node affinity conflict|didn't match PersistentVolume's node affinity)`)
+var elsewhere = regexp.MustCompile(
+	`^0/(\d+) nodes are available: (\d+) node\(s\) (?:had volume node affinity conflict|` +
+		`didn't match PersistentVolume's node affinity)`)
 
 // volumeElsewhere reports whether no node of the cluster has the pod's volume:
 // its own would be counted for another reason, were it only cordoned or silent.
@@ -84,9 +90,12 @@ func containerProblem(p *corev1.Pod, s *corev1.ContainerStatus, now time.Time) *
 	if w := s.State.Waiting; w != nil {
 		switch {
 		case isImageReason(w.Reason):
-			return &Problem{Kind: ProblemImage, Message: fmt.Sprintf("image %s: %s", s.Image, cmp.Or(w.Message, w.Reason)), Since: started(p)}
-		case slices.Contains([]string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError"}, w.Reason):
-			return &Problem{Kind: ProblemConfig, Message: fmt.Sprintf("container %s: %s", s.Name, cmp.Or(w.Message, w.Reason)), Since: started(p)}
+			return &Problem{Kind: ProblemImage, Message: fmt.Sprintf("image %s: %s", s.Image, cmp.Or(w.Message, w.Reason)),
+				Since: started(p)}
+		case slices.Contains([]string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+			"PostStartHookError"}, w.Reason):
+			return &Problem{Kind: ProblemConfig, Message: fmt.Sprintf("container %s: %s", s.Name, cmp.Or(w.Message, w.Reason)),
+				Since: started(p)}
 		case w.Reason == "CrashLoopBackOff":
 			return crash(p, s, lastEnd(s))
 		}
@@ -120,7 +129,8 @@ func lastEnd(s *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 }
 
 func crash(p *corev1.Pod, s *corev1.ContainerStatus, end *corev1.ContainerStateTerminated) *Problem {
-	problem := &Problem{Kind: ProblemCrashing, Message: fmt.Sprintf("container %s restarted %d times", s.Name, s.RestartCount), Since: started(p)}
+	problem := &Problem{Kind: ProblemCrashing, Message: fmt.Sprintf("container %s restarted %d times", s.Name,
+		s.RestartCount), Since: started(p)}
 	// It is so since it was last ready, not since its last crash.
 	if c := condition(p, corev1.PodReady); c != nil && c.LastTransitionTime.After(problem.Since) {
 		problem.Since = c.LastTransitionTime.Time

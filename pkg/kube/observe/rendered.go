@@ -76,7 +76,8 @@ func (s *snapshot) names(c *v1alpha1.DatabaseCluster) []string {
 	var out []string
 	note := func(o metav1.Object) {
 		name := o.GetName()
-		if o.GetAnnotations()[kube.AnnotationToken] == kube.Token(c) && v1alpha1.MemberNumber(c.Name, name) > 0 && !slices.Contains(out, name) {
+		if o.GetAnnotations()[kube.AnnotationToken] == kube.Token(c) && v1alpha1.MemberNumber(c.Name, name) > 0 &&
+			!slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
@@ -116,7 +117,8 @@ func (s *snapshot) workloadDifferences(c *v1alpha1.DatabaseCluster, member strin
 		return nil
 	}
 	compare := drift.ComparisonOf(want).Of("StatefulSet", member, member)
-	want.Annotations = kube.Merged(kube.ObjectMeta(c, member, nil).Annotations, map[string]string{kube.AnnotationToken: kube.Token(c)})
+	want.Annotations = kube.Merged(kube.ObjectMeta(c, member, nil).Annotations,
+		map[string]string{kube.AnnotationToken: kube.Token(c)})
 	if !whole {
 		// Its own version rendered it, and only who set a field tells of a change.
 		compare.Unknown = true
@@ -139,7 +141,8 @@ func (s *snapshot) podDifferences(c *v1alpha1.DatabaseCluster, member string) []
 	want.Labels = kube.Merged(kube.MemberSelector(c.Name), map[string]string{v1alpha1.LabelMember: member})
 	want.OwnerReferences = have.OwnerReferences
 	var out []drift.Difference
-	for _, d := range (drift.Comparison{Object: drift.Reference("Pod", name), Member: member, Added: []string{"spec.containers"}, Unknown: true}).Differences(want, have) {
+	for _, d := range (drift.Comparison{Object: drift.Reference("Pod", name), Member: member,
+		Added: []string{"spec.containers"}, Unknown: true}).Differences(want, have) {
 		if d.Is("metadata.labels") || d.Is("spec") {
 			out = append(out, d)
 		}

@@ -20,7 +20,8 @@ import (
 
 // renders is what the test's cluster is compared with.
 func renders(whole bool) Rendered {
-	return Rendered{Ports: []corev1.ServicePort{{Name: "client", Port: 2379}}, Workload: func(member string, _ *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
+	return Rendered{Ports: []corev1.ServicePort{{Name: "client", Port: 2379}}, Workload: func(member string,
+		_ *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
 		in := memberInput()
 		in.Member = member
 		return workload.Build(in), whole
@@ -33,16 +34,19 @@ func asMade() *snapshot {
 	in := memberInput()
 	in.Member = "db-1"
 	return &snapshot{
-		services:  corev1.ServiceList{Items: []corev1.Service{*headless, *clients}},
-		budgets:   policyv1.PodDisruptionBudgetList{Items: []policyv1.PodDisruptionBudget{*workload.BuildBudget(kubetest.Cluster(), 2)}},
+		services: corev1.ServiceList{Items: []corev1.Service{*headless, *clients}},
+		budgets: policyv1.PodDisruptionBudgetList{Items: []policyv1.PodDisruptionBudget{
+			*workload.BuildBudget(kubetest.Cluster(), 2)}},
 		workloads: appsv1.StatefulSetList{Items: []appsv1.StatefulSet{*workload.Build(in)}},
-		claims:    corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{*workload.BuildVolume(kubetest.Cluster(), "db-1")}},
+		claims: corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{
+			*workload.BuildVolume(kubetest.Cluster(), "db-1")}},
 	}
 }
 
 // wrote is what the API server keeps of a write.
 func wrote(manager, subresource, fields string) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &metav1.Time{Time: kubetest.Noon()}, FieldsV1: metav1.NewFieldsV1(fields)}
+	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &metav1.Time{Time: kubetest.Noon()},
+		FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
 func TestDifferences(t *testing.T) {
@@ -51,10 +55,13 @@ func TestDifferences(t *testing.T) {
 		older  bool
 		want   []string
 	}{
-		"nothing":            {change: func(*snapshot) {}},
-		"a service is gone":  {change: func(s *snapshot) { s.services.Items = s.services.Items[1:] }, want: []string{"service/db Missing   "}},
-		"a budget is gone":   {change: func(s *snapshot) { s.budgets.Items = nil }, want: []string{"poddisruptionbudget/db Missing   "}},
-		"a workload is gone": {change: func(s *snapshot) { s.workloads.Items = nil }, want: []string{"statefulset/db-1 Missing   "}},
+		"nothing": {change: func(*snapshot) {}},
+		"a service is gone": {change: func(s *snapshot) { s.services.Items = s.services.Items[1:] },
+			want: []string{"service/db Missing   "}},
+		"a budget is gone": {change: func(s *snapshot) { s.budgets.Items = nil },
+			want: []string{"poddisruptionbudget/db Missing   "}},
+		"a workload is gone": {change: func(s *snapshot) { s.workloads.Items = nil },
+			want: []string{"statefulset/db-1 Missing   "}},
 		"a selector was changed": {change: func(s *snapshot) { s.services.Items[1].Spec.Selector[kube.LabelComponent] = "x" },
 			want: []string{"service/db-client Edited spec.selector.app.kubernetes.io/component database x"}},
 		"a selector has one more": {change: func(s *snapshot) {
@@ -68,9 +75,13 @@ func TestDifferences(t *testing.T) {
 			s.claims.Items[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ConfigMap", Name: "x", UID: "u"}}
 		}, want: []string{"persistentvolumeclaim/db-1 Owner metadata.ownerReferences  configmap/x"}},
 		"finalizers": {change: func(s *snapshot) {
-			s.claims.Items[0].Finalizers = []string{"kubernetes.io/pvc-protection", "example.com/keep", "snapshot.storage.kubernetes.io/pvc-as-source-protection"}
+			s.claims.Items[0].Finalizers = []string{"kubernetes.io/pvc-protection", "example.com/keep",
+				"snapshot.storage.kubernetes.io/pvc-as-source-protection"}
 		}, want: []string{"persistentvolumeclaim/db-1 Finalizer metadata.finalizers  example.com/keep"}},
-		"it is being deleted": {change: func(s *snapshot) { s.services.Items[0].DeletionTimestamp = &metav1.Time{Time: kubetest.Noon()} }, want: []string{"service/db Terminating   "}},
+		"it is being deleted": {change: func(s *snapshot) {
+			s.services.Items[0].DeletionTimestamp = &metav1.Time{
+				Time: kubetest.Noon()}
+		}, want: []string{"service/db Terminating   "}},
 		"a volume that was grown": {change: func(s *snapshot) {
 			s.claims.Items[0].Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("20Gi")
 		}},
@@ -86,39 +97,50 @@ func TestDifferences(t *testing.T) {
 		}, want: []string{"statefulset/db-1 Edited spec.replicas 1 2 by kubectl"}},
 		"an export was applied": {change: func(s *snapshot) {
 			o := &s.workloads.Items[0]
-			o.Spec.Template.Spec.DNSPolicy, o.Spec.Template.Spec.RestartPolicy = corev1.DNSClusterFirst, corev1.RestartPolicyNever
-			o.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: "Retain", WhenScaled: "Retain"}
+			o.Spec.Template.Spec.DNSPolicy, o.Spec.Template.Spec.RestartPolicy = corev1.DNSClusterFirst,
+				corev1.RestartPolicyNever
+			o.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+				WhenDeleted: "Retain", WhenScaled: "Retain"}
 			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-client-side-apply", "",
 				`{"f:spec":{"f:persistentVolumeClaimRetentionPolicy":{},"f:template":{"f:spec":{"f:dnsPolicy":{},"f:restartPolicy":{}}}}}`)}
 		}, want: []string{"statefulset/db-1 Added spec.template.spec.restartPolicy  Never by kubectl-client-side-apply"}},
 		"an image was changed": {change: func(s *snapshot) {
 			o := &s.workloads.Items[0]
 			o.Spec.Template.Spec.Containers[0].Image = "bad"
-			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-set", "", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{"f:image":{}}}}}}}`)}
-		}, want: []string{"statefulset/db-1 Edited spec.template.spec.containers[etcd].image " + memberInput().Pod.Container.Image + " bad by kubectl-set"}},
-		"an image of another version of this tool": {older: true, change: func(s *snapshot) { s.workloads.Items[0].Spec.Template.Spec.Containers[0].Image = "older" }},
+			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-set", "",
+				`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{"f:image":{}}}}}}}`)}
+		}, want: []string{"statefulset/db-1 Edited spec.template.spec.containers[etcd].image " +
+			memberInput().Pod.Container.Image + " bad by kubectl-set"}},
+		"an image of another version of this tool": {older: true,
+			change: func(s *snapshot) { s.workloads.Items[0].Spec.Template.Spec.Containers[0].Image = "older" }},
 		"an image was changed, of another version of this tool": {older: true, change: func(s *snapshot) {
 			o := &s.workloads.Items[0]
 			o.Spec.Template.Spec.Containers[0].Image = "bad"
-			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-set", "", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{"f:image":{}}}}}}}`)}
+			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-set", "",
+				`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{"f:image":{}}}}}}}`)}
 		}, want: []string{"statefulset/db-1 Edited spec.template.spec.containers[etcd].image  bad by kubectl-set"}},
 		"what admission made of our own request": {change: func(s *snapshot) {
 			o := &s.workloads.Items[0]
 			o.Spec.Template.Spec.Containers[0].Image = "mirror/image"
-			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote(v1alpha1.FieldManager, "", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{".":{},"f:image":{}}}}}}}`)}
+			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote(v1alpha1.FieldManager, "",
+				`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{".":{},"f:image":{}}}}}}}`)}
 			o.Labels, o.Annotations = workload.Build(memberInput()).Labels, workload.Build(memberInput()).Annotations
 			o.Labels[v1alpha1.LabelMember] = "db-1"
 		}},
 		"an environment was added": {change: func(s *snapshot) {
 			o := &s.workloads.Items[0]
 			o.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
-			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-set", "", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:name":{},"f:value":{}}}}}}}}}`)}
-		}, want: []string{"statefulset/db-1 Added spec.template.spec.containers[etcd].env  [{\"name\":\"A\",\"value\":\"b\"}] by kubectl-set"}},
+			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-set", "",
+				`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"etcd\"}":{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:name":{},"f:value":{}}}}}}}}}`)}
+		}, want: []string{"statefulset/db-1 Added spec.template.spec.containers[etcd].env  " +
+			"[{\"name\":\"A\",\"value\":\"b\"}] by kubectl-set"}},
 		"a restart by kubectl, which changes no database": {change: func(s *snapshot) {
-			s.workloads.Items[0].ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-rollout", "", `{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/restartedAt":{}}}}}}`)}
+			s.workloads.Items[0].ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-rollout", "",
+				`{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/restartedAt":{}}}}}}`)}
 		}},
 		"status, by its controller": {change: func(s *snapshot) {
-			s.workloads.Items[0].ManagedFields = []metav1.ManagedFieldsEntry{wrote(drift.Controllers, "status", `{"f:status":{"f:replicas":{}}}`)}
+			s.workloads.Items[0].ManagedFields = []metav1.ManagedFieldsEntry{wrote(drift.Controllers, "status",
+				`{"f:status":{"f:replicas":{}}}`)}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,8 @@ const eventsAfter = 3 * time.Second
 func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 	f := Facts{Members: s.members(c, now), Certificates: s.certificates(c), Services: s.servicesExist(c)}
 	for i := range s.budgets.Items {
-		if b := &s.budgets.Items[i]; b.Name == workload.BudgetName(c.Name) && kube.BelongsTo(b, c) && b.DeletionTimestamp == nil && b.Spec.MinAvailable != nil {
+		if b := &s.budgets.Items[i]; b.Name == workload.BudgetName(c.Name) && kube.BelongsTo(b, c) &&
+			b.DeletionTimestamp == nil && b.Spec.MinAvailable != nil {
 			n := b.Spec.MinAvailable.IntVal
 			f.Budget = &n
 		}
@@ -125,7 +126,8 @@ func (s *snapshot) certificates(c *v1alpha1.DatabaseCluster) bool {
 	if c.Spec.TLS.Disabled || !founding(c) {
 		return true
 	}
-	missing := map[string]bool{v1alpha1.CASecret(c.Name): true, v1alpha1.AdminSecret(c.Name): true, v1alpha1.ClientSecret(c.Name): true}
+	missing := map[string]bool{v1alpha1.CASecret(c.Name): true, v1alpha1.AdminSecret(c.Name): true,
+		v1alpha1.ClientSecret(c.Name): true}
 	for i := range s.secrets.Items {
 		if o := &s.secrets.Items[i]; kube.BelongsTo(o, c) && o.DeletionTimestamp == nil {
 			delete(missing, o.Name)

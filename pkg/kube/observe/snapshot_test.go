@@ -26,7 +26,8 @@ func TestSnapshotCertificates(t *testing.T) {
 	const ours, earlier = "c1", "earlier"
 	plain := kubetest.Cluster()
 	plain.Spec.TLS.Disabled, plain.Status.Formation = true, nil
-	all := []metav1.PartialObjectMetadata{secretMeta("db-ca", ours), secretMeta("db-admin-tls", ours), secretMeta("db-client-tls", ours)}
+	all := []metav1.PartialObjectMetadata{secretMeta("db-ca", ours), secretMeta("db-admin-tls", ours),
+		secretMeta("db-client-tls", ours)}
 	tests := []struct {
 		name    string
 		cluster *v1alpha1.DatabaseCluster
@@ -90,8 +91,10 @@ func TestSnapshotServicesAndBudget(t *testing.T) {
 
 func TestSnapshotBlamesTheVolumeIfTheSchedulerDoes(t *testing.T) {
 	s := snapshot{
-		pods:   corev1.PodList{Items: []corev1.Pod{*testPod(unscheduled("pod has unbound immediate PersistentVolumeClaims"))}},
-		claims: corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{*workload.BuildVolume(kubetest.Cluster(), "db-1")}},
+		pods: corev1.PodList{
+			Items: []corev1.Pod{*testPod(unscheduled("pod has unbound immediate PersistentVolumeClaims"))}},
+		claims: corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{
+			*workload.BuildVolume(kubetest.Cluster(), "db-1")}},
 	}
 	m := s.facts(kubetest.Cluster(), kubetest.Noon()).Member("db-1")
 	if m.Volume.Problem == nil || m.Volume.Problem.Kind != ProblemVolume {
@@ -102,7 +105,8 @@ func TestSnapshotBlamesTheVolumeIfTheSchedulerDoes(t *testing.T) {
 func TestSnapshotOverdue(t *testing.T) {
 	w, v := workload.Build(memberInput()), workload.BuildVolume(kubetest.Cluster(), "db-2")
 	w.CreationTimestamp, v.CreationTimestamp = ago(eventsAfter/2), ago(eventsAfter/2)
-	s := snapshot{workloads: appsv1.StatefulSetList{Items: []appsv1.StatefulSet{*w}}, claims: corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{*v}}}
+	s := snapshot{workloads: appsv1.StatefulSetList{Items: []appsv1.StatefulSet{*w}},
+		claims: corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{*v}}}
 	if got := s.overdue(s.facts(kubetest.Cluster(), kubetest.Noon()), kubetest.Noon()); len(got) != 0 {
 		t.Errorf("too early: %v", got)
 	}
@@ -114,5 +118,6 @@ func TestSnapshotOverdue(t *testing.T) {
 
 // memberInput is what the tests' member db-2 is rendered from.
 func memberInput() workload.Input {
-	return workload.Input{Cluster: kubetest.Cluster(), Member: "db-2", Version: "3.6.16", Bootstrap: true, Renderer: "v1.2.3", Pod: kubetest.EnginePod()}
+	return workload.Input{Cluster: kubetest.Cluster(), Member: "db-2", Version: "3.6.16", Bootstrap: true,
+		Renderer: "v1.2.3", Pod: kubetest.EnginePod()}
 }

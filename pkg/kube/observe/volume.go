@@ -12,11 +12,13 @@ import (
 // volumeFacts reads a member's claim.
 func volumeFacts(v *corev1.PersistentVolumeClaim) Volume {
 	f := Volume{
-		Exists: true, Bound: v.Status.Phase == corev1.ClaimBound, Terminating: v.DeletionTimestamp != nil, UID: string(v.UID), Token: v.Annotations[kube.AnnotationToken],
-		Size: v.Spec.Resources.Requests[corev1.ResourceStorage], Capacity: v.Status.Capacity[corev1.ResourceStorage],
+		Exists: true, Bound: v.Status.Phase == corev1.ClaimBound, Terminating: v.DeletionTimestamp != nil, UID: string(v.UID),
+		Token: v.Annotations[kube.AnnotationToken],
+		Size:  v.Spec.Resources.Requests[corev1.ResourceStorage], Capacity: v.Status.Capacity[corev1.ResourceStorage],
 	}
 	if v.Status.Phase == corev1.ClaimLost {
-		f.Problem = &Problem{Kind: ProblemVolume, Message: "the volume " + v.Spec.VolumeName + " behind the claim is gone", Since: v.CreationTimestamp.Time}
+		f.Problem = &Problem{Kind: ProblemVolume, Message: "the volume " + v.Spec.VolumeName + " behind the claim is gone",
+			Since: v.CreationTimestamp.Time}
 	}
 	growthFacts(&f, v)
 	return f
@@ -49,7 +51,8 @@ func bindingProblem(p *corev1.Pod) *Problem {
 		return nil
 	}
 	words := strings.ToLower(c.Message)
-	for _, of := range []string{"persistentvolumeclaim", "persistent volume", "volume node affinity", "volume binding", "storageclass", "storage class"} {
+	for _, of := range []string{"persistentvolumeclaim", "persistent volume", "volume node affinity", "volume binding",
+		"storageclass", "storage class"} {
 		if strings.Contains(words, of) {
 			return &Problem{Kind: ProblemVolume, Message: c.Message, Since: c.LastTransitionTime.Time}
 		}

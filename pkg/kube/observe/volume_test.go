@@ -15,8 +15,10 @@ import (
 func TestVolumeFacts(t *testing.T) {
 	v := workload.BuildVolume(kubetest.Cluster(), "db-1")
 	v.CreationTimestamp = ago(time.Minute)
-	v.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("12Gi")}}
-	want := Volume{Exists: true, Bound: true, Token: "token-1", Size: resource.MustParse("10Gi"), Capacity: resource.MustParse("12Gi")}
+	v.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound,
+		Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("12Gi")}}
+	want := Volume{Exists: true, Bound: true, Token: "token-1", Size: resource.MustParse("10Gi"),
+		Capacity: resource.MustParse("12Gi")}
 	if diff := cmp.Diff(want, volumeFacts(v)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
@@ -50,11 +52,14 @@ func TestBindingProblem(t *testing.T) {
 func TestGrowthFacts(t *testing.T) {
 	for kind, want := range map[corev1.PersistentVolumeClaimConditionType]Volume{
 		corev1.PersistentVolumeClaimFileSystemResizePending: {Growth: "as the storage says"},
-		corev1.PersistentVolumeClaimControllerResizeError:   {Problem: &Problem{Kind: ProblemGrowth, Message: "as the storage says"}},
+		corev1.PersistentVolumeClaimControllerResizeError: {Problem: &Problem{Kind: ProblemGrowth,
+			Message: "as the storage says"}},
 	} {
 		v := workload.BuildVolume(kubetest.Cluster(), "db-1")
-		v.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
-			Conditions: []corev1.PersistentVolumeClaimCondition{{Type: kind, Status: corev1.ConditionTrue, Message: "as the storage says"}}}
+		v.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound,
+			Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			Conditions: []corev1.PersistentVolumeClaimCondition{{Type: kind, Status: corev1.ConditionTrue,
+				Message: "as the storage says"}}}
 		got := volumeFacts(v)
 		if diff := cmp.Diff(want, Volume{Growth: got.Growth, Problem: got.Problem}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)

@@ -41,7 +41,8 @@ func Watch(ctx context.Context, c *kube.Client, namespace, cluster string) <-cha
 
 // watchPods wakes on every event until the watch ends, as watches do.
 func watchPods(ctx context.Context, c *kube.Client, namespace, cluster string, wake chan<- struct{}) error {
-	w, err := c.API.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster})
+	w, err := c.API.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: cluster})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ import (
 func TestChangesAreCoalescedAndSurviveTheWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watches := make(chan *watch.FakeWatcher, 8)
-		c, _ := kubetest.New(t, interceptor.Funcs{Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+		c, _ := kubetest.New(t, interceptor.Funcs{Watch: func(context.Context, client.WithWatch, client.ObjectList,
+			...client.ListOption) (watch.Interface, error) {
 			w := watch.NewFake()
 			watches <- w
 			return w, nil
@@ -48,7 +49,8 @@ func TestChangesAreCoalescedAndSurviveTheWatch(t *testing.T) {
 func TestChangesGiveUpWithoutTheRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
-		c, _ := kubetest.New(t, interceptor.Funcs{Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+		c, _ := kubetest.New(t, interceptor.Funcs{Watch: func(context.Context, client.WithWatch, client.ObjectList,
+			...client.ListOption) (watch.Interface, error) {
 			tries.Add(1)
 			return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
 		}})

@@ -58,9 +58,11 @@ func (p Set) Usable() []Password {
 // Ensure makes a user's secret, with a password that nobody knows,
 // where it or what it holds is missing, and reads it.
 func Ensure(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string) (Set, error) {
-	s, err := c.EnsureSecret(ctx, cluster, v1alpha1.PasswordSecret(cluster.Name, user), corev1.SecretTypeBasicAuth, kube.ObjectLabels(cluster, kube.ComponentDatabase), func() (map[string][]byte, error) {
-		return map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user), corev1.BasicAuthPasswordKey: []byte(rand.Text())}, nil
-	})
+	s, err := c.EnsureSecret(ctx, cluster, v1alpha1.PasswordSecret(cluster.Name, user), corev1.SecretTypeBasicAuth,
+		kube.ObjectLabels(cluster, kube.ComponentDatabase), func() (map[string][]byte, error) {
+			return map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user),
+				corev1.BasicAuthPasswordKey: []byte(rand.Text())}, nil
+		})
 	if err != nil {
 		return Set{}, err
 	}
@@ -93,15 +95,18 @@ func FromSecret(s *corev1.Secret) (Set, error) {
 	}
 	current := pair(corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
 	if current == nil {
-		return Set{}, fmt.Errorf("secret %s/%s holds no %s and %s", s.Namespace, s.Name, corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
+		return Set{}, fmt.Errorf("secret %s/%s holds no %s and %s", s.Namespace, s.Name, corev1.BasicAuthUsernameKey,
+			corev1.BasicAuthPasswordKey)
 	}
-	return Set{Current: *current, Next: pair(nextUserKey, nextPasswordKey), Former: pair(formerUserKey, formerPasswordKey)}, nil
+	return Set{Current: *current, Next: pair(nextUserKey, nextPasswordKey), Former: pair(formerUserKey,
+		formerPasswordKey)}, nil
 }
 
 // Stage writes down what the rotation is about to set: a new password
 // for the user that next names, given the present one. A repeat keeps it; nil
 // if the rotation is complete already.
-func Stage(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user, rotation string, next func(present string) string) (*Password, error) {
+func Stage(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user, rotation string,
+	next func(present string) string) (*Password, error) {
 	var staged *Password
 	err := changePassword(ctx, c, cluster, user, func(s *corev1.Secret, has Set) bool {
 		if s.Annotations[annotationRotation] == rotation {
@@ -123,8 +128,10 @@ func Promote(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClus
 		if has.Next == nil || s.Annotations[annotationRotation] == rotation {
 			return false
 		}
-		s.Data[formerUserKey], s.Data[formerPasswordKey] = s.Data[corev1.BasicAuthUsernameKey], s.Data[corev1.BasicAuthPasswordKey]
-		s.Data[corev1.BasicAuthUsernameKey], s.Data[corev1.BasicAuthPasswordKey] = s.Data[nextUserKey], s.Data[nextPasswordKey]
+		s.Data[formerUserKey], s.Data[formerPasswordKey] = s.Data[corev1.BasicAuthUsernameKey],
+			s.Data[corev1.BasicAuthPasswordKey]
+		s.Data[corev1.BasicAuthUsernameKey], s.Data[corev1.BasicAuthPasswordKey] = s.Data[nextUserKey],
+			s.Data[nextPasswordKey]
 		delete(s.Data, nextUserKey)
 		delete(s.Data, nextPasswordKey)
 		s.Annotations = kube.Merged(s.Annotations, map[string]string{annotationRotation: rotation})
@@ -142,9 +149,11 @@ func DropFormer(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseC
 }
 
 // changePassword writes a secret of ours back if change says so.
-func changePassword(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string, change func(*corev1.Secret, Set) bool) error {
+func changePassword(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string,
+	change func(*corev1.Secret, Set) bool) error {
 	s := &corev1.Secret{}
-	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.PasswordSecret(cluster.Name, user)}, s); err != nil {
+	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.PasswordSecret(cluster.Name,
+		user)}, s); err != nil {
 		return err
 	}
 	if !kube.BelongsTo(s, cluster) {

@@ -27,7 +27,8 @@ func TestEnsurePassword(t *testing.T) {
 		t.Errorf("a repeat changes the password: %v", err)
 	}
 	s := kubetest.Secret(t, api, "db-user-app")
-	if s.Type != corev1.SecretTypeBasicAuth || len(s.OwnerReferences) != 0 || s.Annotations[kube.AnnotationClusterID] != "c1" || s.Labels[v1alpha1.LabelCluster] != "db" {
+	if s.Type != corev1.SecretTypeBasicAuth || len(s.OwnerReferences) != 0 ||
+		s.Annotations[kube.AnnotationClusterID] != "c1" || s.Labels[v1alpha1.LabelCluster] != "db" {
 		t.Errorf("secret %+v", s.ObjectMeta)
 	}
 	root, err := Ensure(t.Context(), c, cluster, "root")
@@ -60,12 +61,14 @@ func TestForeignPasswordIsLeftAlone(t *testing.T) {
 	next := func(string) string { return "app.2" }
 	_, ensured := Ensure(t.Context(), c, kubetest.Cluster(), "app")
 	_, staged := Stage(t.Context(), c, kubetest.Cluster(), "app", "op", next)
-	for what, err := range map[string]error{"ensure": ensured, "stage": staged, "delete": Delete(t.Context(), c, kubetest.Cluster(), "app")} {
+	for what, err := range map[string]error{"ensure": ensured, "stage": staged, "delete": Delete(t.Context(), c,
+		kubetest.Cluster(), "app")} {
 		if !errors.Is(err, kube.ErrForeign) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	broken := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: "shop"}, Data: map[string][]byte{"password": []byte("alone")}}
+	broken := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: "shop"},
+		Data: map[string][]byte{"password": []byte("alone")}}
 	c, _ = kubetest.New(t, interceptor.Funcs{}, broken)
 	if _, err := Get(t.Context(), c, "shop", "old"); err == nil || strings.Contains(err.Error(), "alone") {
 		t.Errorf("a secret without a name: %v", err)
@@ -110,7 +113,8 @@ func TestRotatePassword(t *testing.T) {
 	}
 	usable(*staged, first.Current)
 	// The same operation, continued after its end was not noted.
-	if done, err := Stage(t.Context(), c, cluster, "app", "op-1", func(string) string { return "x" }); done != nil || err != nil {
+	if done, err := Stage(t.Context(), c, cluster, "app", "op-1", func(string) string { return "x" }); done != nil ||
+		err != nil {
 		t.Errorf("a complete rotation stages %v: %v", done, err)
 	}
 	usable(*staged, first.Current)

@@ -68,7 +68,8 @@ func TestAuthorityIssues(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := parsed(t, tt.pair).Verify(x509.VerifyOptions{Roots: roots, DNSName: tt.host, KeyUsages: []x509.ExtKeyUsage{tt.usage}, CurrentTime: tt.at})
+			_, err := parsed(t, tt.pair).Verify(x509.VerifyOptions{Roots: roots, DNSName: tt.host,
+				KeyUsages: []x509.ExtKeyUsage{tt.usage}, CurrentTime: tt.at})
 			if (err == nil) != tt.want {
 				t.Errorf("verify: %v, want success: %v", err, tt.want)
 			}
@@ -91,7 +92,8 @@ func TestParseAuthorityNeverQuotesKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("sesame")})
-	for _, p := range []KeyPair{{}, {Certificate: good.Certificate}, {Certificate: good.Certificate, Key: broken}, {Certificate: broken, Key: good.Key}} {
+	for _, p := range []KeyPair{{}, {Certificate: good.Certificate}, {Certificate: good.Certificate, Key: broken},
+		{Certificate: broken, Key: good.Key}} {
 		_, err := NewSigner(p)
 		if err == nil {
 			t.Fatal("garbage is an authority")

@@ -36,7 +36,8 @@ func TestSecretsThatAreNotOffered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "theirs", Labels: test.labels, Annotations: map[string]string{AnnotationOnlyFor: "db"}}, Data: map[string][]byte{
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "theirs", Labels: test.labels,
+			Annotations: map[string]string{AnnotationOnlyFor: "db"}}, Data: map[string][]byte{
 			"username": []byte("root"), "password": []byte("hidden"), "tls.crt": ca.Certificate, "tls.key": ca.Key}}
 		c, _ := kubetest.New(t, interceptor.Funcs{}, s)
 		c.Behalf = test.behalf
@@ -46,7 +47,8 @@ func TestSecretsThatAreNotOffered(t *testing.T) {
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: password: %v", test.name, err)
 		}
-		if err != nil && (strings.Contains(err.Error(), "hidden") || !strings.Contains(err.Error(), "kubectl label secret theirs -n shop dbop.dev/use=databasecluster")) {
+		if err != nil && (strings.Contains(err.Error(), "hidden") || !strings.Contains(err.Error(),
+			"kubectl label secret theirs -n shop dbop.dev/use=databasecluster")) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, test.want) {
@@ -65,7 +67,8 @@ func TestIssuersThatAnOperatorAsks(t *testing.T) {
 		{v1alpha1.Issuer{Name: "a"}, kube.Behalf{Limited: true}, kube.ErrIssuing},
 		{v1alpha1.Issuer{Name: "a", Kind: "ClusterIssuer"}, kube.Behalf{Limited: true}, kube.ErrAuthority},
 		{v1alpha1.Issuer{Name: "a", Kind: "Issuer", Group: "example.org"}, kube.Behalf{Limited: true}, kube.ErrAuthority},
-		{v1alpha1.Issuer{Name: "a", Kind: "ClusterIssuer"}, kube.Behalf{Limited: true, ClusterIssuers: true}, kube.ErrIssuing},
+		{v1alpha1.Issuer{Name: "a", Kind: "ClusterIssuer"}, kube.Behalf{Limited: true, ClusterIssuers: true},
+			kube.ErrIssuing},
 		{v1alpha1.Issuer{Name: "a", Kind: "ClusterIssuer"}, kube.Behalf{}, kube.ErrIssuing},
 	} {
 		c, api := kubetest.New(t, interceptor.Funcs{})

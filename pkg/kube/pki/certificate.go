@@ -119,7 +119,8 @@ func certificateFacts(c *v1alpha1.DatabaseCluster, s *corev1.Secret) Certificate
 		return f
 	}
 	l := leaves[0]
-	f.Subject, f.Issuer, f.Fingerprint = l.Subject.ToRDNSequence().String(), l.Issuer.ToRDNSequence().String(), fingerprint(l)
+	f.Subject, f.Issuer, f.Fingerprint = l.Subject.ToRDNSequence().String(), l.Issuer.ToRDNSequence().String(),
+		fingerprint(l)
 	f.NotBefore, f.NotAfter, f.Names = l.NotBefore, l.NotAfter, slices.Clone(l.DNSNames)
 	for _, ip := range l.IPAddresses {
 		f.Names = append(f.Names, ip.String())
@@ -161,7 +162,8 @@ func trustFacts(s *corev1.Secret) Trust {
 		next := authorityOf(all[0])
 		t.Next = &next
 	}
-	if _, err := NewSigner(KeyPair{Certificate: s.Data[corev1.TLSCertKey], Key: s.Data[corev1.TLSPrivateKeyKey]}); err != nil {
+	if _, err := NewSigner(KeyPair{Certificate: s.Data[corev1.TLSCertKey],
+		Key: s.Data[corev1.TLSPrivateKeyKey]}); err != nil {
 		t.Problem = "the authority can't sign: " + err.Error()
 	}
 	return t
@@ -169,13 +171,15 @@ func trustFacts(s *corev1.Secret) Trust {
 
 // CertificateFacts judges the certificates of a cluster. A person's authority
 // takes one more request.
-func CertificateFacts(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, secrets *Secrets) (*Trust, []Certificate, error) {
+func CertificateFacts(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, secrets *Secrets) (*Trust,
+	[]Certificate, error) {
 	if cluster.Spec.TLS.Disabled {
 		return nil, nil, nil
 	}
 	trust, leaves := &Trust{Problem: "secret " + v1alpha1.CASecret(cluster.Name) + " is gone"}, secrets.Leaves()
 	var current []byte
-	if s := secrets.named(v1alpha1.CASecret(cluster.Name)); s != nil && (kube.BelongsTo(s, cluster) || kube.Unlabelled(s, cluster)) && s.DeletionTimestamp == nil {
+	if s := secrets.named(v1alpha1.CASecret(cluster.Name)); s != nil && (kube.BelongsTo(s, cluster) ||
+		kube.Unlabelled(s, cluster)) && s.DeletionTimestamp == nil {
 		t := trustFacts(s)
 		trust, current = &t, s.Data[corev1.TLSCertKey]
 	}
@@ -190,7 +194,8 @@ func CertificateFacts(ctx context.Context, c *kube.Client, cluster *v1alpha1.Dat
 	default:
 		given := parseCertificates(p.Certificate)[0]
 		if sameKey(current, given) {
-			trust.GivenProblem = fmt.Sprintf("secret %s/%s holds a new certificate for the key that signs already: nobody could tell which of the two signed what", cluster.Namespace, cluster.Spec.TLS.CASecret)
+			trust.GivenProblem = fmt.Sprintf("secret %s/%s holds a new certificate for the key that signs already: nobody "+
+				"could tell which of the two signed what", cluster.Namespace, cluster.Spec.TLS.CASecret)
 			break
 		}
 		a := authorityOf(given)

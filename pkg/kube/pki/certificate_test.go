@@ -8,8 +8,10 @@ func TestCertificateFacts(t *testing.T) {
 	if trust.Problem != "" || trust.Next != nil || trust.Current.Subject != "CN=shop/db" {
 		t.Errorf("trust %+v", trust)
 	}
-	for secret, use := range map[string]CertificateUse{"db-admin-tls": UseAdmin, "db-client-tls": UseClient, "db-1-tls": UseMember} {
-		if l := leaves[secret]; l.Use != use || l.Problem != "" || l.Signer != trust.Current.Fingerprint || len(l.Trusts) != 1 {
+	for secret, use := range map[string]CertificateUse{"db-admin-tls": UseAdmin, "db-client-tls": UseClient,
+		"db-1-tls": UseMember} {
+		if l := leaves[secret]; l.Use != use || l.Problem != "" || l.Signer != trust.Current.Fingerprint ||
+			len(l.Trusts) != 1 {
 			t.Errorf("%+v", l)
 		}
 	}

@@ -39,8 +39,10 @@ func EnsureCertificates(ctx context.Context, c *kube.Client, cluster *v1alpha1.D
 	if err != nil {
 		return err
 	}
-	for name, user := range map[string]string{v1alpha1.AdminSecret(cluster.Name): v1alpha1.AdminUser, v1alpha1.ClientSecret(cluster.Name): v1alpha1.ApplicationUser} {
-		err := ensureLeaf(ctx, c, cluster, name, kube.ObjectLabels(cluster, kube.ComponentDatabase), a, func(now time.Time) (KeyPair, error) { return a.IssueClient(user, now) })
+	for name, user := range map[string]string{v1alpha1.AdminSecret(cluster.Name): v1alpha1.AdminUser,
+		v1alpha1.ClientSecret(cluster.Name): v1alpha1.ApplicationUser} {
+		err := ensureLeaf(ctx, c, cluster, name, kube.ObjectLabels(cluster, kube.ComponentDatabase), a,
+			func(now time.Time) (KeyPair, error) { return a.IssueClient(user, now) })
 		if err != nil {
 			return err
 		}
@@ -51,7 +53,8 @@ func EnsureCertificates(ctx context.Context, c *kube.Client, cluster *v1alpha1.D
 // EnsureMemberCertificate makes a member's certificate if it is missing. An
 // existing one is kept if it is of the same authority. The authority must
 // exist: another one in its place would lock everybody out.
-func EnsureMemberCertificate(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, member string) error {
+func EnsureMemberCertificate(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster,
+	member string) error {
 	if cluster.Spec.TLS.Disabled {
 		return nil
 	}
@@ -59,9 +62,10 @@ func EnsureMemberCertificate(ctx context.Context, c *kube.Client, cluster *v1alp
 	if err != nil {
 		return err
 	}
-	return ensureLeaf(ctx, c, cluster, v1alpha1.MemberSecret(member), kube.MemberLabels(cluster, member), a, func(now time.Time) (KeyPair, error) {
-		return a.IssueMember(member, MemberHosts(cluster, member), now)
-	})
+	return ensureLeaf(ctx, c, cluster, v1alpha1.MemberSecret(member), kube.MemberLabels(cluster, member), a,
+		func(now time.Time) (KeyPair, error) {
+			return a.IssueMember(member, MemberHosts(cluster, member), now)
+		})
 }
 
 // MemberHosts are the names by which a member is dialled, the one that
@@ -79,7 +83,8 @@ func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
 // ClientTLS reads the administrator's certificate, and says what it is: one
 // request. nil if the cluster is served in plain text. The caller sets the
 // server name and keeps the result.
-func ClientTLS(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (*tls.Config, *Certificate, error) {
+func ClientTLS(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (*tls.Config, *Certificate,
+	error) {
 	return tlsOf(ctx, c, cluster, v1alpha1.AdminSecret(cluster.Name))
 }
 
@@ -89,7 +94,8 @@ func ApplicationTLS(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 	return config, err
 }
 
-func tlsOf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, name string) (*tls.Config, *Certificate, error) {
+func tlsOf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, name string) (*tls.Config,
+	*Certificate, error) {
 	if cluster.Spec.TLS.Disabled {
 		return nil, nil, nil
 	}
@@ -116,13 +122,15 @@ func clientTLS(cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (*tls.Config
 
 func ensureAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (*Signer, error) {
 	name := v1alpha1.CASecret(cluster.Name)
-	s, err := c.EnsureSecret(ctx, cluster, name, corev1.SecretTypeTLS, kube.ObjectLabels(cluster, kube.ComponentDatabase), func() (map[string][]byte, error) {
-		p, err := foundingAuthority(ctx, c, cluster)
-		if err != nil {
-			return nil, err
-		}
-		return map[string][]byte{corev1.TLSCertKey: p.Certificate, corev1.TLSPrivateKeyKey: p.Key, CAKey: firstCertificate(p.Certificate)}, nil
-	})
+	s, err := c.EnsureSecret(ctx, cluster, name, corev1.SecretTypeTLS, kube.ObjectLabels(cluster, kube.ComponentDatabase),
+		func() (map[string][]byte, error) {
+			p, err := foundingAuthority(ctx, c, cluster)
+			if err != nil {
+				return nil, err
+			}
+			return map[string][]byte{corev1.TLSCertKey: p.Certificate, corev1.TLSPrivateKeyKey: p.Key,
+				CAKey: firstCertificate(p.Certificate)}, nil
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +142,8 @@ func ensureAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Data
 	return a, DeleteRequest(ctx, c, cluster)
 }
 
-func ensureLeaf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, name string, labels map[string]string, a *Signer, issue func(now time.Time) (KeyPair, error)) error {
+func ensureLeaf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, name string,
+	labels map[string]string, a *Signer, issue func(now time.Time) (KeyPair, error)) error {
 	s, err := c.EnsureSecret(ctx, cluster, name, corev1.SecretTypeTLS, labels, func() (map[string][]byte, error) {
 		p, err := issue(c.Now())
 		if err != nil {
@@ -146,12 +155,14 @@ func ensureLeaf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseC
 		return err
 	}
 	if !slices.ContainsFunc(parseCertificates(s.Data[CAKey]), a.Certificate.Equal) {
-		return fmt.Errorf("secret %s/%s is signed by another authority than %s: %w", cluster.Namespace, name, v1alpha1.CASecret(cluster.Name), kube.ErrForeign)
+		return fmt.Errorf("secret %s/%s is signed by another authority than %s: %w", cluster.Namespace, name,
+			v1alpha1.CASecret(cluster.Name), kube.ErrForeign)
 	}
 	return nil
 }
 
 // DeleteMemberCertificate deletes a member's certificate. A repeat does nothing.
 func DeleteMemberCertificate(ctx context.Context, c *kube.Client, namespace, member string) error {
-	return c.DeleteOwned(ctx, "", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.MemberSecret(member)}})
+	return c.DeleteOwned(ctx, "", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
+		Name: v1alpha1.MemberSecret(member)}})
 }

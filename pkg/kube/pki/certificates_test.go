@@ -37,7 +37,8 @@ func TestCertificatesShakeHands(t *testing.T) {
 	near, far := net.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- tls.Server(far, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientCAs: ours.RootCAs, ClientAuth: tls.RequireAndVerifyClientCert}).HandshakeContext(t.Context())
+		served <- tls.Server(far, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
+			ClientCAs: ours.RootCAs, ClientAuth: tls.RequireAndVerifyClientCert}).HandshakeContext(t.Context())
 	}()
 	if err := tls.Client(near, ours).HandshakeContext(t.Context()); err != nil {
 		t.Errorf("client: %v", err)
@@ -85,7 +86,8 @@ func TestCertificatesOfAnotherLife(t *testing.T) {
 	if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("leaves of another authority: %v, want ErrForeign", err)
 	}
-	c, _ = kubetest.New(t, interceptor.Funcs{}, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-ca"}})
+	c, _ = kubetest.New(t, interceptor.Funcs{}, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop",
+		Name: "db-ca"}})
 	if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("somebody else's secret: %v, want ErrForeign", err)
 	}

@@ -25,7 +25,8 @@ const AnnotationOnlyFor = "dbop.dev/only-for"
 // up to who signed it; its secret is never changed.
 func givenAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (KeyPair, error) {
 	s := &corev1.Secret{}
-	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Spec.TLS.CASecret}, s); err != nil {
+	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Spec.TLS.CASecret},
+		s); err != nil {
 		return KeyPair{}, err
 	}
 	if err := c.Behalf.CheckSecret(s, cluster); err != nil {
@@ -37,7 +38,8 @@ func givenAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 	}
 	if !maySignAuthorities(p) && s.Annotations[AnnotationOnlyFor] != cluster.Name {
 		return KeyPair{}, fmt.Errorf("secret %s/%s: %w: it may not sign authorities (its path length is too short), "+
-			"so all clusters that it signs for could open each other; use one that may, or, if it signs for this cluster alone: kubectl annotate secret %s -n %s %s=%s",
+			"so all clusters that it signs for could open each other; use one that may, or, if it signs for this cluster "+
+			"alone: kubectl annotate secret %s -n %s %s=%s",
 			s.Namespace, s.Name, kube.ErrAuthority, s.Name, s.Namespace, AnnotationOnlyFor, cluster.Name)
 	}
 	return p, nil
@@ -47,7 +49,8 @@ func givenAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 // members trust that and nothing else, so neither another cluster's certificates
 // nor others of the same authority open this cluster. An authority that may not
 // sign authorities, and is there for this cluster alone, is used as it is.
-func authorityBelow(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, name string) (KeyPair, error) {
+func authorityBelow(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, name string) (KeyPair,
+	error) {
 	p, err := givenAuthority(ctx, c, cluster)
 	if err != nil || !maySignAuthorities(p) {
 		return p, err

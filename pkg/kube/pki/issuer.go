@@ -30,7 +30,8 @@ import (
 // same. ErrIssuing (wrapped, with what the issuer says) asks for another try.
 // After a refusal, ErrAuthority, the next try asks again. What is left of a
 // request that was answered before is of the present key, and goes first.
-func issuedAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, subject string, present crypto.PublicKey) (KeyPair, error) {
+func issuedAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, subject string,
+	present crypto.PublicKey) (KeyPair, error) {
 	if err := c.Behalf.CheckIssuer(cluster.Spec.TLS.Issuer); err != nil {
 		return KeyPair{}, err
 	}
@@ -68,7 +69,8 @@ func issuedAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Data
 // requestKey is the key that waits for its certificate, made first if there is none.
 func requestKey(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (*ecdsa.PrivateKey, error) {
 	name := v1alpha1.CARequest(cluster.Name)
-	s, err := c.EnsureSecret(ctx, cluster, name, corev1.SecretTypeOpaque, kube.ObjectLabels(cluster, kube.ComponentDatabase), func() (map[string][]byte, error) {
+	s, err := c.EnsureSecret(ctx, cluster, name, corev1.SecretTypeOpaque, kube.ObjectLabels(cluster,
+		kube.ComponentDatabase), func() (map[string][]byte, error) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
 			return nil, fmt.Errorf("generate a key: %w", err)
@@ -91,8 +93,10 @@ func requestKey(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseC
 }
 
 // ensureRequest reads the request, or makes it.
-func ensureRequest(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, subject string, key crypto.Signer) (*unstructured.Unstructured, error) {
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: subject}}, key)
+func ensureRequest(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, subject string,
+	key crypto.Signer) (*unstructured.Unstructured, error) {
+	der, err := x509.CreateCertificateRequest(rand.Reader,
+		&x509.CertificateRequest{Subject: pkix.Name{CommonName: subject}}, key)
 	if err != nil {
 		return nil, fmt.Errorf("write the request of an authority: %w", err)
 	}
@@ -102,12 +106,14 @@ func ensureRequest(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 	o.SetAnnotations(made.Annotations)
 	issuer := cluster.Spec.TLS.Issuer
 	o.Object["spec"] = map[string]any{
-		"request":  base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})),
+		"request": base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST",
+			Bytes: der})),
 		"isCA":     true,
 		"usages":   []any{"cert sign", "crl sign"},
 		"duration": authorityLife.String(),
 		"issuerRef": map[string]any{
-			"name": issuer.Name, "kind": cmp.Or(issuer.Kind, "Issuer"), "group": cmp.Or(issuer.Group, kube.CertificateRequestKind().Group),
+			"name": issuer.Name, "kind": cmp.Or(issuer.Kind, "Issuer"), "group": cmp.Or(issuer.Group,
+				kube.CertificateRequestKind().Group),
 		},
 	}
 	found := certificateRequest(cluster)
@@ -119,7 +125,8 @@ func ensureRequest(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 	case errors.Is(err, kube.ErrExists):
 		return nil, fmt.Errorf("somebody else asks for the same: %w", kube.ErrIssuing)
 	case meta.IsNoMatchError(err), errors.Is(err, kube.ErrNotFound):
-		return nil, fmt.Errorf("ask %s: %w: this Kubernetes has no cert-manager (kubectl get crd certificaterequests.cert-manager.io)", issuer, kube.ErrAuthority)
+		return nil, fmt.Errorf("ask %s: %w: this Kubernetes has no cert-manager (kubectl get crd "+
+			"certificaterequests.cert-manager.io)", issuer, kube.ErrAuthority)
 	case err != nil:
 		return nil, err
 	case found.GetLabels()[v1alpha1.LabelCluster] != cluster.Name:
@@ -141,7 +148,8 @@ func answer(request *unstructured.Unstructured) ([]byte, error) {
 		}
 		kind, status, reason, message := condition["type"], condition["status"], condition["reason"], condition["message"]
 		switch {
-		case (kind == "Denied" || kind == "InvalidRequest") && status == "True", kind == "Ready" && (reason == "Failed" || reason == "Denied"):
+		case (kind == "Denied" || kind == "InvalidRequest") && status == "True", kind == "Ready" && (reason == "Failed" ||
+			reason == "Denied"):
 			return nil, fmt.Errorf("it refused: %v", message)
 		case kind == "Ready" && status == "True":
 			text, _, _ := unstructured.NestedString(request.Object, "status", "certificate")

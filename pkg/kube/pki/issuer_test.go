@@ -50,7 +50,8 @@ func answers(t *testing.T, api client.Client, kind, status, reason, message, cer
 		t.Fatal("nothing was requested")
 	}
 	o.Object["status"] = map[string]any{"certificate": certificate,
-		"conditions": []any{map[string]any{"type": "Approved", "status": "True"}, map[string]any{"type": kind, "status": status, "reason": reason, "message": message}}}
+		"conditions": []any{map[string]any{"type": "Approved", "status": "True"}, map[string]any{"type": kind,
+			"status": status, "reason": reason, "message": message}}}
 	if err := api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +73,17 @@ func signs(t *testing.T, api client.Client, root *Signer, isCA bool) {
 	if err := csr.CheckSignature(); err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: csr.Subject,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour), IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign},
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:   csr.Subject,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour), IsCA: isCA,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign},
 		root.Certificate, csr.PublicKey, root.key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	chain := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})) + string(root.bundle)
-	answers(t, api, "Ready", "True", "Issued", "Certificate fetched from issuer successfully", base64.StdEncoding.EncodeToString([]byte(chain)))
+	answers(t, api, "Ready", "True", "Issued", "Certificate fetched from issuer successfully",
+		base64.StdEncoding.EncodeToString([]byte(chain)))
 }
 
 func corporate(t *testing.T) *Signer {
@@ -101,17 +105,21 @@ func TestIssuedAuthority(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{})
 	cluster, root := fromIssuer(), corporate(t)
 	for range 2 {
-		if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrIssuing) || !strings.Contains(err.Error(), "is cert-manager running?") {
+		if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrIssuing) ||
+			!strings.Contains(err.Error(), "is cert-manager running?") {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]any{"isCA": true, "issuerRef.kind": "Issuer", "issuerRef.group": "cert-manager.io", "issuerRef.name": "corporate"} {
-		if got, _, _ := unstructured.NestedFieldNoCopy(requested(t, api).Object, append([]string{"spec"}, strings.Split(path, ".")...)...); got != want {
+	for path, want := range map[string]any{"isCA": true, "issuerRef.kind": "Issuer", "issuerRef.group": "cert-manager.io",
+		"issuerRef.name": "corporate"} {
+		if got, _, _ := unstructured.NestedFieldNoCopy(requested(t, api).Object, append([]string{"spec"},
+			strings.Split(path, ".")...)...); got != want {
 			t.Errorf("%s is %v, want %v", path, got, want)
 		}
 	}
 	answers(t, api, "Ready", "False", "Pending", `Referenced "Issuer" not found`, "")
-	if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrIssuing) || !strings.Contains(err.Error(), `Referenced "Issuer" not found`) {
+	if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrIssuing) ||
+		!strings.Contains(err.Error(), `Referenced "Issuer" not found`) {
 		t.Fatal(err)
 	}
 	signs(t, api, root, true)
@@ -122,7 +130,8 @@ func TestIssuedAuthority(t *testing.T) {
 	}
 	trust, leaves := read(t, c, cluster)
 	l := leaves["db-client-tls"]
-	if trust.Current.Subject != "CN=shop/db" || trust.Problem != "" || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
+	if trust.Current.Subject != "CN=shop/db" || trust.Problem != "" || len(l.Trusts) != 1 ||
+		l.Trusts[0] != trust.Current || l.Problem != "" {
 		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
 	}
 	first := parseCertificates(kubetest.Secret(t, api, "db-ca").Data["tls.crt"])
@@ -148,7 +157,8 @@ func TestIssuedAuthority(t *testing.T) {
 func unasked(t *testing.T, api client.Client) {
 	t.Helper()
 	s := given(t, "db-ca-request", KeyPair{})
-	if err := api.Get(t.Context(), client.ObjectKeyFromObject(s), s); !apierrors.IsNotFound(err) || requested(t, api) != nil {
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(s), s); !apierrors.IsNotFound(err) ||
+		requested(t, api) != nil {
 		t.Errorf("something is left of the request: %v", err)
 	}
 }
@@ -184,7 +194,8 @@ func dyingAtEach(t *testing.T, end func(*kube.Client, *v1alpha1.DatabaseCluster,
 			Create: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				return errors.Join(dying(), api.Create(ctx, o, opts...))
 			},
-			Patch: func(ctx context.Context, api client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			Patch: func(ctx context.Context, api client.WithWatch, o client.Object, p client.Patch,
+				opts ...client.PatchOption) error {
 				return errors.Join(dying(), api.Patch(ctx, o, p, opts...))
 			},
 			Delete: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
@@ -218,7 +229,8 @@ func dyingAtEach(t *testing.T, end func(*kube.Client, *v1alpha1.DatabaseCluster,
 			}
 			return AddAuthority(t.Context(), c, cluster, trust.Current.Fingerprint)
 		})
-		if trust, _ = read(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" || trust.Next.Fingerprint == trust.Current.Fingerprint {
+		if trust, _ = read(t, c, cluster); trust.Next == nil || trust.Next.Subject != "CN=shop/db #2" ||
+			trust.Next.Fingerprint == trust.Current.Fingerprint {
 			t.Errorf("died at write %d: trust %+v", at, trust)
 		}
 		until(func() error { return end(c, cluster, trust) })
@@ -272,10 +284,18 @@ func TestNoAuthorityIssued(t *testing.T) {
 		"denied": {func(t *testing.T, api client.Client) {
 			answers(t, api, "Denied", "True", "policy", "not in this company", "")
 		}, "not in this company"},
-		"invalid":      {func(t *testing.T, api client.Client) { answers(t, api, "InvalidRequest", "True", "", "bad csr", "") }, "bad csr"},
-		"failed":       {func(t *testing.T, api client.Client) { answers(t, api, "Ready", "False", "Failed", "no CA here", "") }, "no CA here"},
-		"empty":        {func(t *testing.T, api client.Client) { answers(t, api, "Ready", "True", "Issued", "", "") }, "there is no certificate"},
-		"no PEM":       {func(t *testing.T, api client.Client) { answers(t, api, "Ready", "True", "Issued", "", "aGVsbG8=") }, "not PEM"},
+		"invalid": {func(t *testing.T, api client.Client) {
+			answers(t, api, "InvalidRequest", "True", "", "bad csr",
+				"")
+		}, "bad csr"},
+		"failed": {func(t *testing.T, api client.Client) {
+			answers(t, api, "Ready", "False", "Failed", "no CA here",
+				"")
+		}, "no CA here"},
+		"empty": {func(t *testing.T, api client.Client) { answers(t, api, "Ready", "True", "Issued", "", "") },
+			"there is no certificate"},
+		"no PEM": {func(t *testing.T, api client.Client) { answers(t, api, "Ready", "True", "Issued", "", "aGVsbG8=") },
+			"not PEM"},
 		"no authority": {func(t *testing.T, api client.Client) { signs(t, api, root, false) }, "no authority's"},
 		"another key": {func(t *testing.T, api client.Client) {
 			signs(t, api, root, true)
@@ -290,7 +310,8 @@ func TestNoAuthorityIssued(t *testing.T) {
 			_ = EnsureCertificates(t.Context(), c, cluster)
 			row.answer(t, api)
 			err := EnsureCertificates(t.Context(), c, cluster)
-			if !errors.Is(err, kube.ErrAuthority) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), "Issuer corporate") {
+			if !errors.Is(err, kube.ErrAuthority) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(),
+				"Issuer corporate") {
 				t.Errorf("%v, want %s", err, row.want)
 			}
 			unasked(t, api)
@@ -316,7 +337,8 @@ func TestIssuedWithoutCertManager(t *testing.T) {
 			return api.Create(ctx, o, opts...)
 		},
 	})
-	if err := EnsureCertificates(t.Context(), c, fromIssuer()); !errors.Is(err, kube.ErrAuthority) || !strings.Contains(err.Error(), "no cert-manager") {
+	if err := EnsureCertificates(t.Context(), c, fromIssuer()); !errors.Is(err, kube.ErrAuthority) ||
+		!strings.Contains(err.Error(), "no cert-manager") {
 		t.Error(err)
 	}
 }
@@ -335,7 +357,8 @@ func TestRequestOfSomebodyElse(t *testing.T) {
 	if err := api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := EnsureCertificates(t.Context(), c, fromIssuer()); !errors.Is(err, kube.ErrIssuing) || !strings.Contains(err.Error(), "earlier cluster") {
+	if err := EnsureCertificates(t.Context(), c, fromIssuer()); !errors.Is(err, kube.ErrIssuing) ||
+		!strings.Contains(err.Error(), "earlier cluster") {
 		t.Error(err)
 	}
 }

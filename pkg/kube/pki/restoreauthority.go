@@ -26,7 +26,8 @@ func RestoreAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Dat
 		return err
 	}
 	make := func() (map[string][]byte, error) { return successor(ctx, c, cluster, old) }
-	s, err := c.EnsureSecret(ctx, cluster, v1alpha1.CASecret(cluster.Name), corev1.SecretTypeTLS, kube.ObjectLabels(cluster, kube.ComponentDatabase), make)
+	s, err := c.EnsureSecret(ctx, cluster, v1alpha1.CASecret(cluster.Name), corev1.SecretTypeTLS,
+		kube.ObjectLabels(cluster, kube.ComponentDatabase), make)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,8 @@ func RestoreAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Dat
 
 // successor is the content of the authority's secret; old is the certificate
 // of the lost one, nil if nobody knows it.
-func successor(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, old []byte) (map[string][]byte, error) {
+func successor(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, old []byte) (map[string][]byte,
+	error) {
 	var p KeyPair
 	var err error
 	if old == nil {
@@ -75,7 +77,8 @@ func successor(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCl
 // cluster's certificates; nil if it is in none.
 func bundled(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, wanted string) ([]byte, error) {
 	l := &corev1.SecretList{}
-	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
+	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
 		return nil, err
 	}
 	for i := range l.Items {

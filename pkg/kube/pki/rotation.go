@@ -31,7 +31,8 @@ type LeafOrder struct {
 // RenewLeaf issues a certificate again, or makes it where it is missing. One
 // that is as ordered already stays, so a repeat changes nothing. It returns
 // the fingerprint of what is there now.
-func RenewLeaf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, order LeafOrder) (string, error) {
+func RenewLeaf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, order LeafOrder) (string,
+	error) {
 	a, err := signer(ctx, c, cluster, order.Next)
 	if err != nil {
 		return "", err
@@ -40,12 +41,16 @@ func RenewLeaf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCl
 	if order.Use == UseMember {
 		labels = kube.MemberLabels(cluster, order.Member)
 	}
-	s, err := c.EnsureSecret(ctx, cluster, order.Secret, corev1.SecretTypeTLS, labels, func() (map[string][]byte, error) { return issue(c, cluster, order, a) })
+	s, err := c.EnsureSecret(ctx, cluster, order.Secret, corev1.SecretTypeTLS, labels, func() (map[string][]byte,
+		error) {
+		return issue(c, cluster, order, a)
+	})
 	if err != nil {
 		return "", err
 	}
 	have := certificateFacts(cluster, s)
-	if have.Problem == "" && have.Fingerprint != order.Old && have.Signer == fingerprint(a.Certificate) && c.Now().Before(have.NotAfter) {
+	if have.Problem == "" && have.Fingerprint != order.Old && have.Signer == fingerprint(a.Certificate) &&
+		c.Now().Before(have.NotAfter) {
 		return have.Fingerprint, nil
 	}
 	data, err := issue(c, cluster, order, a)
@@ -96,7 +101,8 @@ func signer(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClust
 
 func authoritySecret(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
-	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.CASecret(cluster.Name)}, s); err != nil {
+	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.CASecret(cluster.Name)},
+		s); err != nil {
 		return nil, err
 	}
 	if s.Labels[v1alpha1.LabelCluster] != cluster.Name {
@@ -134,7 +140,8 @@ func AddAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databas
 }
 
 // nextAuthority finds or makes the one that follows.
-func nextAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (KeyPair, error) {
+func nextAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (KeyPair,
+	error) {
 	all := parseCertificates(s.Data[corev1.TLSCertKey])
 	if len(all) == 0 {
 		return KeyPair{}, fmt.Errorf("secret %s/%s holds no certificate", s.Namespace, s.Name)

@@ -130,13 +130,15 @@ func TestAuthoritySuccession(t *testing.T) {
 	}
 	// A joiner between the halves trusts both, and is signed by the one that signs.
 	must(EnsureMemberCertificate(t.Context(), c, cluster, "db-2"))
-	for _, order := range []LeafOrder{{Secret: "db-1-tls", Use: UseMember, Member: "db-1", Next: true}, {Secret: "db-admin-tls", Use: UseAdmin, Next: true}} {
+	for _, order := range []LeafOrder{{Secret: "db-1-tls", Use: UseMember, Member: "db-1", Next: true},
+		{Secret: "db-admin-tls", Use: UseAdmin, Next: true}} {
 		if _, err := RenewLeaf(t.Context(), c, cluster, order); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, leaves = read(t, c, cluster)
-	for secret, signer := range map[string]string{"db-1-tls": both.Next.Fingerprint, "db-admin-tls": both.Next.Fingerprint, "db-2-tls": both.Current.Fingerprint, "db-client-tls": both.Current.Fingerprint} {
+	for secret, signer := range map[string]string{"db-1-tls": both.Next.Fingerprint, "db-admin-tls": both.Next.Fingerprint,
+		"db-2-tls": both.Current.Fingerprint, "db-client-tls": both.Current.Fingerprint} {
 		if l := leaves[secret]; l.Signer != signer || len(l.Trusts) != 2 || l.Problem != "" {
 			t.Errorf("%+v", l)
 		}
@@ -172,7 +174,8 @@ func TestRewriteLosesNothing(t *testing.T) {
 	if err := api.Update(t.Context(), fresh); err != nil {
 		t.Fatal(err)
 	}
-	if err := rewrite(t.Context(), c, stale, func(d map[string][]byte) { d[CAKey] = nil }); !errors.Is(err, kube.ErrConflict) {
+	if err := rewrite(t.Context(), c, stale, func(d map[string][]byte) { d[CAKey] = nil }); !errors.Is(err,
+		kube.ErrConflict) {
 		t.Errorf("%v, want ErrConflict", err)
 	}
 }
@@ -198,7 +201,8 @@ func TestGivenAuthorityOfOneCluster(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{}, mine)
 	cluster := kubetest.Cluster()
 	cluster.Spec.TLS.CASecret = "mine"
-	if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrAuthority) || !strings.Contains(err.Error(), "kubectl annotate secret mine -n shop dbop.dev/only-for=db") {
+	if err := EnsureCertificates(t.Context(), c, cluster); !errors.Is(err, kube.ErrAuthority) ||
+		!strings.Contains(err.Error(), "kubectl annotate secret mine -n shop dbop.dev/only-for=db") {
 		t.Fatal(err)
 	}
 	mine = kubetest.Secret(t, api, "mine")
@@ -210,7 +214,8 @@ func TestGivenAuthorityOfOneCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	trust, leaves := read(t, c, cluster)
-	if trust.Current.Subject != "CN=corporate" || leaves["db-client-tls"].Issuer != "CN=corporate" || *trust.Given != trust.Current {
+	if trust.Current.Subject != "CN=corporate" || leaves["db-client-tls"].Issuer != "CN=corporate" ||
+		*trust.Given != trust.Current {
 		t.Errorf("trust %+v", trust)
 	}
 	s := kubetest.Secret(t, api, "mine")
@@ -243,8 +248,9 @@ func TestGivenAuthorityOfOneCluster(t *testing.T) {
 // the certificate, whom it is from.
 func TestGivenAuthorityWithAChain(t *testing.T) {
 	now := time.Now()
-	upper, err := sign(&x509.Certificate{Subject: pkix.Name{CommonName: "everybody in this company"}, NotBefore: now.Add(-time.Hour),
-		NotAfter: now.Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+	upper, err := sign(&x509.Certificate{Subject: pkix.Name{CommonName: "everybody in this company"},
+		NotBefore: now.Add(-time.Hour),
+		NotAfter:  now.Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,8 +258,9 @@ func TestGivenAuthorityWithAChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(90 * 24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(90 * 24 * time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	own, err := sign(template, a)
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +276,8 @@ func TestGivenAuthorityWithAChain(t *testing.T) {
 	}
 	trust, leaves := read(t, c, cluster)
 	l := leaves["db-client-tls"]
-	if trust.Current.Subject != "CN=shop/db" || trust.Given.Subject != "CN=etcd" || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
+	if trust.Current.Subject != "CN=shop/db" || trust.Given.Subject != "CN=etcd" || len(l.Trusts) != 1 ||
+		l.Trusts[0] != trust.Current || l.Problem != "" {
 		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
 	}
 	// Who trusts the root alone believes what members serve.
@@ -279,7 +287,8 @@ func TestGivenAuthorityWithAChain(t *testing.T) {
 	for _, c := range served[1:] {
 		between.AddCert(c)
 	}
-	if _, err := served[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil || len(served) != 3 {
+	if _, err := served[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil || len(served) != 3 {
 		t.Errorf("%d certificates: %v", len(served), err)
 	}
 	// The same authority signs the next one, too.
@@ -303,7 +312,8 @@ func TestGivenAuthorityWithAChain(t *testing.T) {
 // TestSharedAuthorityOpensNoOtherCluster shakes hands across two clusters under one authority.
 func TestSharedAuthorityOpensNoOtherCluster(t *testing.T) {
 	root, err := sign(&x509.Certificate{Subject: pkix.Name{CommonName: "everybody"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+		NotAfter: time.Now().Add(authorityLife), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,8 +343,10 @@ func TestSharedAuthorityOpensNoOtherCluster(t *testing.T) {
 		{"db-admin-tls", trusted, true}, {"db-client-tls", company, true},
 		{"other-admin-tls", company, false}, {"other-1-tls", company, false},
 	} {
-		err := handshake(t, &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert},
-			&tls.Config{Certificates: []tls.Certificate{pairOf(t, api, test.client)}, RootCAs: test.roots, ServerName: "localhost"})
+		err := handshake(t, &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: trusted,
+			ClientAuth: tls.RequireAndVerifyClientCert},
+			&tls.Config{Certificates: []tls.Certificate{pairOf(t, api, test.client)}, RootCAs: test.roots,
+				ServerName: "localhost"})
 		if (err == nil) != test.opens {
 			t.Errorf("%s: %v", test.client, err)
 		}
@@ -376,8 +388,9 @@ func TestGivenAuthorityThatKeepsItsKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(90 * 24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: "etcd"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(90 * 24 * time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign}
 	own, err := sign(template, a)
 	if err != nil {
 		t.Fatal(err)
@@ -393,7 +406,8 @@ func TestGivenAuthorityThatKeepsItsKey(t *testing.T) {
 	}
 	trust, leaves := read(t, c, cluster)
 	l := leaves["db-client-tls"]
-	if trust.Current.Subject != "CN=etcd" || *trust.Given != trust.Current || len(l.Trusts) != 1 || l.Trusts[0] != trust.Current || l.Problem != "" {
+	if trust.Current.Subject != "CN=etcd" || *trust.Given != trust.Current || len(l.Trusts) != 1 ||
+		l.Trusts[0] != trust.Current || l.Problem != "" {
 		t.Errorf("trust %+v, a leaf trusts %+v, %s", trust, l.Trusts, l.Problem)
 	}
 	// It was renewed, and kept its key.
@@ -411,7 +425,8 @@ func TestGivenAuthorityThatKeepsItsKey(t *testing.T) {
 	if err := api.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if trust, _ = read(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem, "the key that signs already") {
+	if trust, _ = read(t, c, cluster); trust.Given != nil || !strings.Contains(trust.GivenProblem,
+		"the key that signs already") {
 		t.Errorf("trust %+v", trust)
 	}
 }
@@ -451,7 +466,8 @@ func TestJudgeAuthority(t *testing.T) {
 }
 
 func TestSuccessorName(t *testing.T) {
-	for current, want := range map[string]string{"shop/db": "shop/db #2", "shop/db #2": "shop/db #3", "shop/db #9": "shop/db #10", "a #b": "a #b #2"} {
+	for current, want := range map[string]string{"shop/db": "shop/db #2", "shop/db #2": "shop/db #3",
+		"shop/db #9": "shop/db #10", "a #b": "a #b #2"} {
 		if got := successorName(current); got != want {
 			t.Errorf("%s: %s, want %s", current, got, want)
 		}
@@ -497,12 +513,14 @@ func TestHurryMount(t *testing.T) {
 		return p
 	}
 	for _, try := range []struct{ uid, want string }{{"another", ""}, {"u1", "f1"}} {
-		if err := TriggerSecretSync(t.Context(), c, "shop", "db-1-0", try.uid, "f1"); err != nil || at().Annotations[kube.AnnotationCertificate] != try.want {
+		if err := TriggerSecretSync(t.Context(), c, "shop", "db-1-0", try.uid, "f1"); err != nil ||
+			at().Annotations[kube.AnnotationCertificate] != try.want {
 			t.Errorf("%s: %v, annotations %v", try.uid, err, at().Annotations)
 		}
 	}
 	version := at().ResourceVersion
-	if err := TriggerSecretSync(t.Context(), c, "shop", "db-1-0", "u1", "f1"); err != nil || at().ResourceVersion != version {
+	if err := TriggerSecretSync(t.Context(), c, "shop", "db-1-0", "u1", "f1"); err != nil ||
+		at().ResourceVersion != version {
 		t.Errorf("a repeat writes: %v", err)
 	}
 	if err := TriggerSecretSync(t.Context(), c, "shop", "gone-0", "u1", "f1"); err != nil {

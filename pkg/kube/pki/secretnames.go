@@ -16,7 +16,8 @@ import (
 func CertificateSecrets(ctx context.Context, c *kube.Client, namespace string) ([]string, error) {
 	var all metav1.PartialObjectMetadataList
 	all.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	if err := c.API.List(ctx, &all, client.InNamespace(namespace), client.MatchingFields{"type": string(corev1.SecretTypeTLS)}); err != nil {
+	if err := c.API.List(ctx, &all, client.InNamespace(namespace),
+		client.MatchingFields{"type": string(corev1.SecretTypeTLS)}); err != nil {
 		return nil, err
 	}
 	var out []string

@@ -26,7 +26,8 @@ func TestCertificateSecrets(t *testing.T) {
 		}
 		return []string{string(corev1.SecretTypeTLS)}
 	}
-	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithIndex(&corev1.Secret{}, "type", byType).WithObjects(
+	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithIndex(&corev1.Secret{}, "type",
+		byType).WithObjects(
 		secret("shop", "mine", corev1.SecretTypeTLS, nil),
 		secret("shop", "password", corev1.SecretTypeOpaque, nil),
 		secret("shop", "my-db-ca", corev1.SecretTypeTLS, map[string]string{v1alpha1.LabelCluster: "my-db"}),

@@ -24,15 +24,18 @@ type Secrets struct {
 // ReadSecrets reads all secrets of a cluster: one request, and one more for each
 // that is missing under its name and its label. Who may only read a secret by
 // its name gets a ForbiddenError.
-func ReadSecrets(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, members []string) (*Secrets, error) {
+func ReadSecrets(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, members []string) (*Secrets,
+	error) {
 	l := &corev1.SecretList{}
-	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
+	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
 		return nil, err
 	}
 	out := &Secrets{cluster: cluster, items: l.Items}
 	for name := range out.wanted(members) {
 		o := &corev1.Secret{}
-		found, err := c.FindUnlabelled(ctx, cluster, out.named(name) != nil, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, o)
+		found, err := c.FindUnlabelled(ctx, cluster, out.named(name) != nil, client.ObjectKey{Namespace: cluster.Namespace,
+			Name: name}, o)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +55,8 @@ func (s *Secrets) wanted(members []string) map[string]string {
 	if s.cluster.Spec.TLS.Disabled {
 		return out
 	}
-	for _, name := range []string{v1alpha1.CASecret(s.cluster.Name), v1alpha1.AdminSecret(s.cluster.Name), v1alpha1.ClientSecret(s.cluster.Name)} {
+	for _, name := range []string{v1alpha1.CASecret(s.cluster.Name), v1alpha1.AdminSecret(s.cluster.Name),
+		v1alpha1.ClientSecret(s.cluster.Name)} {
 		out[name] = ""
 	}
 	for _, m := range members {
@@ -75,7 +79,8 @@ func (s *Secrets) ClientTLS() (*tls.Config, *Certificate, error) {
 	name := v1alpha1.AdminSecret(s.cluster.Name)
 	secret := s.named(name)
 	if secret == nil {
-		return nil, nil, &kube.RequestError{Verb: "get", Resource: "secrets", Namespace: s.cluster.Namespace, Name: name, Kind: kube.ErrNotFound}
+		return nil, nil, &kube.RequestError{Verb: "get", Resource: "secrets", Namespace: s.cluster.Namespace, Name: name,
+			Kind: kube.ErrNotFound}
 	}
 	return clientTLS(s.cluster, secret)
 }
@@ -86,7 +91,8 @@ func (s *Secrets) Leaves() []Certificate {
 	for i := range s.items {
 		o := &s.items[i]
 		ours := kube.BelongsTo(o, s.cluster) || kube.Unlabelled(o, s.cluster)
-		if o.Type == corev1.SecretTypeTLS && o.Name != v1alpha1.CASecret(s.cluster.Name) && ours && o.DeletionTimestamp == nil {
+		if o.Type == corev1.SecretTypeTLS && o.Name != v1alpha1.CASecret(s.cluster.Name) && ours &&
+			o.DeletionTimestamp == nil {
 			out = append(out, certificateFacts(s.cluster, o))
 		}
 	}
@@ -113,7 +119,8 @@ func (s *Secrets) Differences(members []string, now time.Time) []drift.Differenc
 		want := secretMetadata(s.cluster, name, member)
 		out = append(out, drift.ComparisonOf(want).Of("Secret", name, member).Differences(want, have)...)
 		if problem := s.problem(have, trusted, now); problem != "" {
-			d := drift.Difference{Object: drift.Reference("Secret", name), Member: member, Kind: drift.Unusable, Field: "data", Have: problem}
+			d := drift.Difference{Object: drift.Reference("Secret", name), Member: member, Kind: drift.Unusable, Field: "data",
+				Have: problem}
 			if who, ok := drift.OwnersOf(have.GetManagedFields()).Other(drift.Path{"data"}); ok {
 				d.By, d.Since = who.Manager, who.Since
 			}
@@ -156,7 +163,8 @@ func (s *Secrets) problem(o *corev1.Secret, trusted []string, now time.Time) str
 	if o.Name == v1alpha1.CASecret(s.cluster.Name) {
 		return trustFacts(o).Problem
 	}
-	if slices.ContainsFunc(s.cluster.PasswordUsers(), func(u string) bool { return o.Name == v1alpha1.PasswordSecret(s.cluster.Name, u) }) {
+	if slices.ContainsFunc(s.cluster.PasswordUsers(),
+		func(u string) bool { return o.Name == v1alpha1.PasswordSecret(s.cluster.Name, u) }) {
 		if _, err := password.FromSecret(o); err != nil {
 			return "it holds no user name and password"
 		}

@@ -27,14 +27,17 @@ func TestPasswordDifferences(t *testing.T) {
 		return *s
 	}
 	full := map[string][]byte{corev1.BasicAuthUsernameKey: []byte("x"), corev1.BasicAuthPasswordKey: []byte("y")}
-	root, client := v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser), v1alpha1.PasswordSecret(c.Name, v1alpha1.ApplicationUser)
+	root, client := v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser), v1alpha1.PasswordSecret(c.Name,
+		v1alpha1.ApplicationUser)
 	for name, row := range map[string]struct {
 		items []corev1.Secret
 		want  []string
 	}{
-		"both":        {items: []corev1.Secret{secret(v1alpha1.AdminUser, full), secret(v1alpha1.ApplicationUser, full)}},
-		"one only":    {items: []corev1.Secret{secret(v1alpha1.AdminUser, full)}, want: []string{"secret/" + client + " Missing"}},
-		"one is void": {items: []corev1.Secret{secret(v1alpha1.AdminUser, nil), secret(v1alpha1.ApplicationUser, full)}, want: []string{"secret/" + root + " Unusable"}},
+		"both": {items: []corev1.Secret{secret(v1alpha1.AdminUser, full), secret(v1alpha1.ApplicationUser, full)}},
+		"one only": {items: []corev1.Secret{secret(v1alpha1.AdminUser, full)},
+			want: []string{"secret/" + client + " Missing"}},
+		"one is void": {items: []corev1.Secret{secret(v1alpha1.AdminUser, nil), secret(v1alpha1.ApplicationUser, full)},
+			want: []string{"secret/" + root + " Unusable"}},
 	} {
 		var got []string
 		for _, d := range (&Secrets{cluster: c, items: row.items}).Differences(nil, time.Now()) {
@@ -89,13 +92,16 @@ func TestSecretDifferences(t *testing.T) {
 		after  time.Duration
 		want   []string
 	}{
-		"nothing":              {},
-		"the authority":        {secret: "db-ca", gone: true, want: []string{"secret/db-ca Missing "}},
-		"a member's":           {secret: "db-1-tls", gone: true, want: []string{"secret/db-1-tls Missing "}},
-		"the administrator's":  {secret: "db-admin-tls", gone: true, want: []string{"secret/db-admin-tls Missing "}},
-		"a key of another one": {secret: "db-1-tls", change: func(d map[string][]byte) { d["tls.key"] = []byte("x") }, want: []string{"secret/db-1-tls Unusable certificate and key do not match"}},
-		"no certificate":       {secret: "db-client-tls", change: func(d map[string][]byte) { delete(d, "tls.crt") }, want: []string{"secret/db-client-tls Unusable it holds no certificate"}},
-		"no authority":         {secret: "db-ca", change: func(d map[string][]byte) { delete(d, "tls.key") }, want: []string{"secret/db-ca Unusable the authority can't sign: certificate or key is not PEM"}},
+		"nothing":             {},
+		"the authority":       {secret: "db-ca", gone: true, want: []string{"secret/db-ca Missing "}},
+		"a member's":          {secret: "db-1-tls", gone: true, want: []string{"secret/db-1-tls Missing "}},
+		"the administrator's": {secret: "db-admin-tls", gone: true, want: []string{"secret/db-admin-tls Missing "}},
+		"a key of another one": {secret: "db-1-tls", change: func(d map[string][]byte) { d["tls.key"] = []byte("x") },
+			want: []string{"secret/db-1-tls Unusable certificate and key do not match"}},
+		"no certificate": {secret: "db-client-tls", change: func(d map[string][]byte) { delete(d, "tls.crt") },
+			want: []string{"secret/db-client-tls Unusable it holds no certificate"}},
+		"no authority": {secret: "db-ca", change: func(d map[string][]byte) { delete(d, "tls.key") },
+			want: []string{"secret/db-ca Unusable the authority can't sign: certificate or key is not PEM"}},
 		"of another authority": {secret: "db-client-tls", change: func(d map[string][]byte) {
 			other, err := NewAuthority("other", kubetest.Noon())
 			if err != nil {

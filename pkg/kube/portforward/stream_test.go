@@ -40,7 +40,8 @@ func newTestStream() (net.Conn, *node) {
 		_ = toNode.CloseWithError(errors.New("stream reset"))
 		_ = out.Close()
 	}}
-	return newStream(data, &fakeStream{Reader: failures, reset: func() {}}, 2379, func() { _ = report.Close() }), &node{in: in, out: out, errors: report}
+	return newStream(data, &fakeStream{Reader: failures, reset: func() {}}, 2379, func() { _ = report.Close() }),
+		&node{in: in, out: out, errors: report}
 }
 
 func TestStreamCarriesBothWays(t *testing.T) {

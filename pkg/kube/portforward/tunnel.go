@@ -69,7 +69,8 @@ func dialStream(ctx context.Context, config *rest.Config, namespace, pod string)
 		}
 		if protocol != clientportforward.PortForwardProtocolV1Name {
 			_ = connection.Close()
-			return nil, fmt.Errorf("the server speaks port-forward protocol %q, not %q", protocol, clientportforward.PortForwardProtocolV1Name)
+			return nil, fmt.Errorf("the server speaks port-forward protocol %q, not %q", protocol,
+				clientportforward.PortForwardProtocolV1Name)
 		}
 		return connection, nil
 	}, func(late httpstream.Connection) { _ = late.Close() })

@@ -37,7 +37,8 @@ func answering(t *testing.T, status metav1.Status, seen *[]string) *kube.Client 
 func TestRefusedUpgrades(t *testing.T) {
 	t.Run("a missing right is named, after both ways were tried", func(t *testing.T) {
 		var seen []string
-		c := answering(t, metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		c := answering(t, metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden,
+			Code:    http.StatusForbidden,
 			Message: `pods "db-1-0" is forbidden: User "bob" cannot create resource "pods/portforward" in API group "" in the namespace "shop"`}, &seen)
 		_, err := New(c)(t.Context(), "shop", "db-1-0")
 		var forbidden *kube.ForbiddenError
@@ -50,7 +51,8 @@ func TestRefusedUpgrades(t *testing.T) {
 	})
 	t.Run("a missing pod is asked for once", func(t *testing.T) {
 		var seen []string
-		c := answering(t, metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound, Message: `pods "db-1-0" not found`}, &seen)
+		c := answering(t, metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound,
+			Code: http.StatusNotFound, Message: `pods "db-1-0" not found`}, &seen)
 		if _, err := New(c)(t.Context(), "shop", "db-1-0"); !errors.Is(err, kube.ErrNotFound) {
 			t.Errorf("got %v, want ErrNotFound", err)
 		}

@@ -132,7 +132,8 @@ func readClasses(ctx context.Context, c *kube.Client, out *Classes) error {
 	for i := range list.Items {
 		class := &list.Items[i]
 		out.Names = append(out.Names, class.Name)
-		if class.Annotations[defaultClass] == "true" && (chosen == nil || chosen.CreationTimestamp.Before(&class.CreationTimestamp)) {
+		if class.Annotations[defaultClass] == "true" &&
+			(chosen == nil || chosen.CreationTimestamp.Before(&class.CreationTimestamp)) {
 			chosen = class
 		}
 	}
@@ -207,7 +208,8 @@ func missing(ctx context.Context, c *kube.Client, namespace string) ([]Right, er
 func may(ctx context.Context, c *kube.Client, namespace string, r Right) (bool, error) {
 	resource, sub, _ := strings.Cut(r.Resource, "/")
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: sub}}}
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: r.Verb, Group: r.Group,
+			Resource: resource, Subresource: sub}}}
 	if err := c.API.Create(ctx, review); err != nil {
 		return false, err
 	}

@@ -24,7 +24,8 @@ import (
 
 // reviews answers access reviews by a rule, and counts them.
 func reviews(asked *atomic.Int32, may func(authorizationv1.ResourceAttributes) bool) interceptor.Funcs {
-	return interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+	return interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, o client.Object,
+		_ ...client.CreateOption) error {
 		review, ok := o.(*authorizationv1.SelfSubjectAccessReview)
 		if !ok {
 			return errors.New("something was created")
@@ -53,12 +54,14 @@ func TestPreflight(t *testing.T) {
 	claim.Namespace, claim.Name = "shop", "backups"
 	limits := &corev1.LimitRange{}
 	limits.Namespace, limits.Name = "shop", "bounds"
-	limits.Spec.Limits = []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Min: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}
+	limits.Spec.Limits = []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer,
+		Min: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}
 	created := time.Unix(1000, 0)
 	var asked atomic.Int32
 	c, _ := kubetest.New(t, reviews(&asked, func(a authorizationv1.ResourceAttributes) bool {
 		return a.Namespace == "shop" && (a.Resource != "pods" || a.Subresource != "portforward" || a.Verb != "create")
-	}), ns, quota, limits, claim, class("old", true, false, created), class("new", true, true, created.Add(time.Hour)), class("other", false, false, created))
+	}), ns, quota, limits, claim, class("old", true, false, created), class("new", true, true, created.Add(time.Hour)),
+		class("other", false, false, created))
 	// A dry run asks too: nothing is stored by it.
 	c = kube.Wrap(c.API, kube.Options{DryRun: kube.DryRunClient})
 	got, err := Check(t.Context(), c, "shop", "backups")
@@ -111,13 +114,15 @@ func TestPreflightWithoutRightsToRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Namespace.Unknown == "" || got.Namespace.Exists || got.Classes.Unknown == "" || got.QuotasUnknown == "" || got.LimitsUnknown == "" || got.Claim.Unknown == "" || len(got.Missing) != len(Rights()) {
+	if got.Namespace.Unknown == "" || got.Namespace.Exists || got.Classes.Unknown == "" || got.QuotasUnknown == "" ||
+		got.LimitsUnknown == "" || got.Claim.Unknown == "" || len(got.Missing) != len(Rights()) {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestPreflightFailsWithTheServer(t *testing.T) {
-	c, _ := kubetest.New(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+	c, _ := kubetest.New(t, interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object,
+		...client.CreateOption) error {
 		return apierrors.NewInternalError(errors.New("overloaded"))
 	}})
 	if _, err := Check(t.Context(), c, "shop", ""); err == nil {

@@ -30,7 +30,8 @@ func Rights() []Right {
 		rules []rule
 	}{
 		{"dbop-view", []rule{
-			{"", []string{"configmaps", "pods", "persistentvolumeclaims", "services", "events"}, []string{"get", "list", "watch"}},
+			{"", []string{"configmaps", "pods", "persistentvolumeclaims", "services", "events"}, []string{"get", "list",
+				"watch"}},
 			{"apps", []string{"statefulsets"}, []string{"get", "list"}},
 			{"policy", []string{"poddisruptionbudgets"}, []string{"get", "list"}},
 			{"coordination.k8s.io", []string{"leases"}, []string{"get"}},

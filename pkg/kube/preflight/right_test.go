@@ -22,7 +22,8 @@ func TestViewHoldsNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	view, _, _ := strings.Cut(string(content), "---")
-	if !strings.Contains(view, "name: dbop-view") || strings.Contains(view, "resources: [secrets") || strings.Contains(view, "pods/") {
+	if !strings.Contains(view, "name: dbop-view") || strings.Contains(view, "resources: [secrets") ||
+		strings.Contains(view, "pods/") {
 		t.Errorf("dbop-view:\n%s", view)
 	}
 	for _, r := range Rights() {
@@ -72,7 +73,10 @@ func TestRightsAreTheRolesInDeploy(t *testing.T) {
 	if diff := cmp.Diff(granted, asked); diff != "" {
 		t.Errorf("deploy/rbac and Rights differ (-granted +asked):\n%s", diff)
 	}
-	if !slices.ContainsFunc(Rights(), func(r Right) bool { return r.String() == "create statefulsets.apps" && r.Role == "dbop-operate" }) {
+	if !slices.ContainsFunc(Rights(), func(r Right) bool {
+		return r.String() == "create statefulsets.apps" &&
+			r.Role == "dbop-operate"
+	}) {
 		t.Error("statefulsets are not in dbop-operate")
 	}
 }

@@ -26,6 +26,8 @@ func FindClass(ctx context.Context, c *kube.Client, name string) (found bool, ot
 		_, err = Unreadable(err)
 		return false, classes.Names, err
 	}
-	found = slices.ContainsFunc(volumes.Items, func(v corev1.PersistentVolume) bool { return v.Spec.StorageClassName == name })
+	found = slices.ContainsFunc(volumes.Items, func(v corev1.PersistentVolume) bool {
+		return v.Spec.StorageClassName == name
+	})
 	return found, classes.Names, nil
 }

@@ -86,9 +86,11 @@ func (s *ConfigMaps) replaceDamaged(ctx context.Context, m *corev1.ConfigMap) er
 		return err
 	}
 	if _, err := decodeCluster(old); !errors.Is(err, ErrDamaged) {
-		return &kube.RequestError{Verb: "create", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name, Kind: kube.ErrExists}
+		return &kube.RequestError{Verb: "create", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name,
+			Kind: kube.ErrExists}
 	}
-	old.Labels, old.Annotations, old.Data = kube.Merged(old.Labels, m.Labels), kube.Merged(old.Annotations, m.Annotations), m.Data
+	old.Labels, old.Annotations, old.Data = kube.Merged(old.Labels, m.Labels), kube.Merged(old.Annotations, m.Annotations),
+		m.Data
 	if err := s.client.API.Update(ctx, old); err != nil {
 		return err
 	}
@@ -107,7 +109,8 @@ func (s *ConfigMaps) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseClus
 		return err
 	}
 	if old.ResourceVersion != c.ResourceVersion {
-		return &kube.RequestError{Verb: "update", Resource: "configmaps", Namespace: c.Namespace, Name: v1alpha1.Record(c.Name), Kind: kube.ErrConflict}
+		return &kube.RequestError{Verb: "update", Resource: "configmaps", Namespace: c.Namespace,
+			Name: v1alpha1.Record(c.Name), Kind: kube.ErrConflict}
 	}
 	m, err := encodeCluster(c, nextGeneration(old, c))
 	if err != nil {
@@ -145,7 +148,8 @@ func (s *ConfigMaps) list(ctx context.Context, namespace, selector string) ([]co
 		return nil, fmt.Errorf("read label selector %q: %w", selector, err)
 	}
 	l := &corev1.ConfigMapList{}
-	if err := s.client.API.List(ctx, l, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: parsed}); err != nil {
+	if err := s.client.API.List(ctx, l, client.InNamespace(namespace),
+		client.MatchingLabelsSelector{Selector: parsed}); err != nil {
 		return nil, err
 	}
 	return l.Items, nil

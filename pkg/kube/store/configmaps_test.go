@@ -109,7 +109,8 @@ func TestStaleWritesAreRefused(t *testing.T) {
 }
 
 func TestForeignConfigMapIsNoCluster(t *testing.T) {
-	c, _ := kubetest.New(t, interceptor.Funcs{}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: v1alpha1.Record("db")}})
+	c, _ := kubetest.New(t, interceptor.Funcs{}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop",
+		Name: v1alpha1.Record("db")}})
 	if _, err := NewConfigMaps(c).GetCluster(t.Context(), "shop", "db"); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("got %v, want ErrForeign", err)
 	}
@@ -128,7 +129,8 @@ func TestListClusters(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ namespace, selector, want string }{
-		{"", "", "a/m b/a b/z"}, {"b", "", "b/a b/z"}, {"", "tier=a", "a/m"}, {"", "dbop.dev/engine in (etcd)", "a/m b/a b/z"}, {"c", "", ""},
+		{"", "", "a/m b/a b/z"}, {"b", "", "b/a b/z"}, {"", "tier=a", "a/m"}, {"", "dbop.dev/engine in (etcd)",
+			"a/m b/a b/z"}, {"c", "", ""},
 	} {
 		all, err := s.ListClusters(t.Context(), tt.namespace, tt.selector)
 		if err != nil {

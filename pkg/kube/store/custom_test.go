@@ -56,7 +56,8 @@ func TestMirror(t *testing.T) {
 		if err != nil || custom.Spec.Members != want || custom.Spec.Version != "3.7.3" || custom.Spec.RestoreFrom != nil {
 			t.Errorf("linked %t: %v, %+v", linked, err, custom.Spec)
 		}
-		if got, err := s.GetCluster(t.Context(), "shop", "db"); err != nil || got.Spec.Members != 5 || got.Spec.Version == "3.7.3" {
+		if got, err := s.GetCluster(t.Context(), "shop", "db"); err != nil || got.Spec.Members != 5 ||
+			got.Spec.Version == "3.7.3" {
 			t.Errorf("record: %v, %+v", err, got)
 		}
 	}

@@ -47,7 +47,8 @@ func (r CustomResources) OperatorAlive(ctx context.Context, namespace, name stri
 			return false, err
 		case l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "":
 			return false, nil
-		case l.Spec.RenewTime != nil && r.Client.Now().Sub(l.Spec.RenewTime.Time).Abs() < heartbeatAge, first != "" && first != l.ResourceVersion:
+		case l.Spec.RenewTime != nil && r.Client.Now().Sub(l.Spec.RenewTime.Time).Abs() < heartbeatAge, first != "" &&
+			first != l.ResourceVersion:
 			return true, nil
 		case time.Since(began) > heartbeatWatch:
 			return false, nil

@@ -17,7 +17,8 @@ func TestOperatorAlive(t *testing.T) {
 	t.Parallel()
 	heart := func(holder string, age time.Duration) *coordinationv1.Lease {
 		renewed := metav1.NewMicroTime(time.Now().Add(-age))
-		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "heart"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed}}
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "heart"},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed}}
 	}
 	for _, row := range []struct {
 		name  string

@@ -21,7 +21,8 @@ func (s *ConfigMaps) CreateOperation(ctx context.Context, o *v1alpha1.Operation)
 		_, _ = rand.Read(suffix) // never fails, see crypto/rand
 		// Times in records are whole seconds; the name tells two of one second apart.
 		now := s.client.Now().UTC()
-		o.Name = v1alpha1.OperationRecord(o.Spec.Cluster, fmt.Sprintf("%s%03d-%s", now.Format("20060102t150405"), now.Nanosecond()/1e6, hex.EncodeToString(suffix)))
+		o.Name = v1alpha1.OperationRecord(o.Spec.Cluster, fmt.Sprintf("%s%03d-%s", now.Format("20060102t150405"),
+			now.Nanosecond()/1e6, hex.EncodeToString(suffix)))
 	}
 	m, err := encodeOperation(o)
 	if err != nil {
@@ -38,7 +39,8 @@ func (s *ConfigMaps) CreateOperation(ctx context.Context, o *v1alpha1.Operation)
 // only, in the store; the object passed in stays as it is.
 func (s *ConfigMaps) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error {
 	if o.ResourceVersion == "" {
-		return &kube.RequestError{Verb: "update", Resource: "configmaps", Namespace: o.Namespace, Name: o.Name, Kind: kube.ErrConflict}
+		return &kube.RequestError{Verb: "update", Resource: "configmaps", Namespace: o.Namespace, Name: o.Name,
+			Kind: kube.ErrConflict}
 	}
 	m, err := encodeOperation(o)
 	if err != nil {
@@ -69,7 +71,8 @@ func (s *ConfigMaps) ListOperations(ctx context.Context, namespace, cluster stri
 // one request. Should two be active, which only a writer without the lease
 // can bring about, it is the older one: that one has effects already.
 func (s *ConfigMaps) ActiveOperation(ctx context.Context, namespace, cluster string) (*v1alpha1.Operation, error) {
-	active := fmt.Sprintf(",%s in (%s,%s,%s)", v1alpha1.LabelPhase, v1alpha1.PhaseRunning, v1alpha1.PhasePaused, v1alpha1.PhaseCancelling)
+	active := fmt.Sprintf(",%s in (%s,%s,%s)", v1alpha1.LabelPhase, v1alpha1.PhaseRunning, v1alpha1.PhasePaused,
+		v1alpha1.PhaseCancelling)
 	all, err := s.operations(ctx, namespace, cluster, active)
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -95,7 +98,8 @@ func (s *ConfigMaps) operations(ctx context.Context, namespace, cluster, more st
 		out = append(out, *o)
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.Operation) int {
-		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), b.Status.StartedAt.Compare(a.Status.StartedAt.Time), strings.Compare(b.Name, a.Name))
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
+			b.Status.StartedAt.Compare(a.Status.StartedAt.Time), strings.Compare(b.Name, a.Name))
 	})
 	return out, nil
 }

@@ -72,12 +72,14 @@ type recordedOperation struct {
 }
 
 // storeLabels are those that the store computes; a person's own labels pass through it.
-var storeLabels = []string{kube.LabelName, kube.LabelInstance, kube.LabelVersion, kube.LabelComponent, kube.LabelManagedBy, v1alpha1.LabelKind, v1alpha1.LabelCluster, v1alpha1.LabelEngine, v1alpha1.LabelPhase}
+var storeLabels = []string{kube.LabelName, kube.LabelInstance, kube.LabelVersion, kube.LabelComponent,
+	kube.LabelManagedBy, v1alpha1.LabelKind, v1alpha1.LabelCluster, v1alpha1.LabelEngine, v1alpha1.LabelPhase}
 
 func encodeCluster(c *v1alpha1.DatabaseCluster, generation int64) (*corev1.ConfigMap, error) {
 	own := kube.ObjectLabels(c, kube.ComponentRecord)
 	own[v1alpha1.LabelKind], own[v1alpha1.LabelEngine], own[kube.LabelVersion] = kindCluster, c.Spec.Engine, c.Spec.Version
-	return encode(c.ObjectMeta, v1alpha1.Record(c.Name), own, keyCluster, recordedCluster{Generation: generation, Spec: c.Spec, Status: c.Status})
+	return encode(c.ObjectMeta, v1alpha1.Record(c.Name), own, keyCluster, recordedCluster{Generation: generation,
+		Spec: c.Spec, Status: c.Status})
 }
 
 func encodeOperation(o *v1alpha1.Operation) (*corev1.ConfigMap, error) {
@@ -87,12 +89,14 @@ func encodeOperation(o *v1alpha1.Operation) (*corev1.ConfigMap, error) {
 		phase = v1alpha1.PhaseRunning
 	}
 	return encode(o.ObjectMeta, o.Name, map[string]string{
-		kube.LabelInstance: o.Spec.Cluster, kube.LabelComponent: kube.ComponentRecord, kube.LabelManagedBy: v1alpha1.FieldManager,
-		v1alpha1.LabelKind: kindOperation, v1alpha1.LabelCluster: o.Spec.Cluster, v1alpha1.LabelPhase: string(phase),
+		kube.LabelInstance: o.Spec.Cluster, kube.LabelComponent: kube.ComponentRecord,
+		kube.LabelManagedBy: v1alpha1.FieldManager,
+		v1alpha1.LabelKind:  kindOperation, v1alpha1.LabelCluster: o.Spec.Cluster, v1alpha1.LabelPhase: string(phase),
 	}, keyOperation, r)
 }
 
-func encode(from metav1.ObjectMeta, name string, own map[string]string, key string, content any) (*corev1.ConfigMap, error) {
+func encode(from metav1.ObjectMeta, name string, own map[string]string, key string, content any) (*corev1.ConfigMap,
+	error) {
 	data, err := json.Marshal(content)
 	if err != nil {
 		return nil, fmt.Errorf("write record %s/%s: %w", from.Namespace, name, err)
@@ -101,7 +105,8 @@ func encode(from metav1.ObjectMeta, name string, own map[string]string, key stri
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: from.Namespace, UID: from.UID, ResourceVersion: from.ResourceVersion,
-			Labels: kube.Merged(from.Labels, own), Annotations: maps.Clone(from.Annotations), OwnerReferences: from.OwnerReferences, Finalizers: from.Finalizers,
+			Labels: kube.Merged(from.Labels, own), Annotations: maps.Clone(from.Annotations),
+			OwnerReferences: from.OwnerReferences, Finalizers: from.Finalizers,
 		},
 		Data: map[string]string{key: string(data)},
 	}, nil
@@ -111,7 +116,8 @@ func decodeCluster(m *corev1.ConfigMap) (*v1alpha1.DatabaseCluster, error) {
 	c, err := contentOf(m)
 	switch _, ours := m.Data[keyCluster]; {
 	case m.Labels[v1alpha1.LabelKind] != kindCluster && !ours:
-		return nil, &kube.RequestError{Verb: "read", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name, Kind: kube.ErrForeign}
+		return nil, &kube.RequestError{Verb: "read", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name,
+			Kind: kube.ErrForeign}
 	case err != nil:
 		return nil, damaged(m, err)
 	}
@@ -168,7 +174,8 @@ func (e *DamagedError) Hint() string {
 
 func decodeOperation(m *corev1.ConfigMap) (*v1alpha1.Operation, error) {
 	if m.Labels[v1alpha1.LabelKind] != kindOperation {
-		return nil, &kube.RequestError{Verb: "read", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name, Kind: kube.ErrForeign}
+		return nil, &kube.RequestError{Verb: "read", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name,
+			Kind: kube.ErrForeign}
 	}
 	var r recordedOperation
 	if err := decode(m, keyOperation, &r); err != nil {
@@ -181,7 +188,8 @@ func decodeOperation(m *corev1.ConfigMap) (*v1alpha1.Operation, error) {
 
 func decode(m *corev1.ConfigMap, key string, into any) error {
 	if err := json.Unmarshal([]byte(m.Data[key]), into); err != nil {
-		return fmt.Errorf("%w: %s of configmap %s/%s: %w; kubectl get configmap %s -n %s -o yaml shows it: put it back from a copy",
+		return fmt.Errorf("%w: %s of configmap %s/%s: %w; kubectl get configmap %s -n %s -o yaml shows it: put it back "+
+			"from a copy",
 			ErrDamaged, key, m.Namespace, m.Name, err, m.Name, m.Namespace)
 	}
 	return nil
@@ -215,7 +223,8 @@ func adoptCluster(c *v1alpha1.DatabaseCluster, m *corev1.ConfigMap) error {
 	if err != nil {
 		return err
 	}
-	c.UID, c.ResourceVersion, c.CreationTimestamp, c.Generation = stored.UID, stored.ResourceVersion, stored.CreationTimestamp, stored.Generation
+	c.UID, c.ResourceVersion, c.CreationTimestamp, c.Generation = stored.UID, stored.ResourceVersion,
+		stored.CreationTimestamp, stored.Generation
 	return nil
 }
 

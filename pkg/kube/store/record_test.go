@@ -17,8 +17,10 @@ import (
 
 // TestOneDamagedRecordHidesNoOther lists a record that is no JSON among good ones.
 func TestOneDamagedRecordHidesNoOther(t *testing.T) {
-	c, _ := kubetest.New(t, interceptor.Funcs{}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bad.dbop",
-		Labels: map[string]string{v1alpha1.LabelKind: kindCluster, v1alpha1.LabelCluster: "bad"}}, Data: map[string]string{keyCluster: "{"}})
+	c, _ := kubetest.New(t, interceptor.Funcs{}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop",
+		Name:   "bad.dbop",
+		Labels: map[string]string{v1alpha1.LabelKind: kindCluster, v1alpha1.LabelCluster: "bad"}},
+		Data: map[string]string{keyCluster: "{"}})
 	store := NewConfigMaps(c)
 	good := kubetest.Cluster()
 	good.ResourceVersion, good.UID = "", ""
@@ -26,7 +28,8 @@ func TestOneDamagedRecordHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := store.ListClusters(t.Context(), "", "")
-	if !errors.Is(err, ErrDamaged) || kube.Hint(err) != "write the record again from what is there: kubectl dbop repair bad -n shop" || len(all) != 1 || all[0].Name != "db" {
+	if !errors.Is(err, ErrDamaged) || kube.Hint(err) != "write the record again from what is there: kubectl dbop repair "+
+		"bad -n shop" || len(all) != 1 || all[0].Name != "db" {
 		t.Errorf("%d clusters, %v", len(all), err)
 	}
 }
@@ -48,7 +51,8 @@ func TestRecordsStayBelowTheLimit(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(whole), err)
 	}
 	back, err := decodeOperation(m)
-	if err != nil || len(back.Status.Journal) != maxJournal || back.Status.Facts["backup"] != "id" || !strings.HasSuffix(back.Status.Message, "ü...") {
+	if err != nil || len(back.Status.Journal) != maxJournal || back.Status.Facts["backup"] != "id" ||
+		!strings.HasSuffix(back.Status.Message, "ü...") {
 		t.Errorf("%v, %d entries, %q", err, len(back.Status.Journal), back.Status.Facts["backup"])
 	}
 	if len(o.Status.Journal) != 3*maxJournal || o.Status.Message != long || o.Status.Journal[0].Error != long {

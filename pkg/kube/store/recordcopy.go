@@ -31,7 +31,8 @@ type recordCopy struct {
 
 // copyOf is the copy of a record, as its annotation holds it.
 func copyOf(c *v1alpha1.DatabaseCluster) string {
-	r := recordCopy{recordedCluster: recordedCluster{Generation: c.Generation, Spec: c.Spec}, Annotations: map[string]string{}}
+	r := recordCopy{recordedCluster: recordedCluster{Generation: c.Generation, Spec: c.Spec},
+		Annotations: map[string]string{}}
 	r.Status.ID, r.Status.Formation = c.Status.ID, c.Status.Formation
 	for k, v := range c.Annotations {
 		if strings.HasPrefix(k, "dbop.dev/") {
@@ -55,13 +56,15 @@ func WithCopy(v *corev1.PersistentVolumeClaim, c *v1alpha1.DatabaseCluster) *cor
 // up to date.
 func copyRecord(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
 	l := &corev1.PersistentVolumeClaimList{}
-	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
+	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
 		return err
 	}
 	want := copyOf(cluster)
 	for i := range l.Items {
 		v := &l.Items[i]
-		if v.Annotations[kube.AnnotationToken] != kube.Token(cluster) || kube.Token(cluster) == "" || v.Annotations[kube.AnnotationRecord] == want {
+		if v.Annotations[kube.AnnotationToken] != kube.Token(cluster) || kube.Token(cluster) == "" ||
+			v.Annotations[kube.AnnotationRecord] == want {
 			continue
 		}
 		before := v.DeepCopy()
@@ -165,7 +168,8 @@ func FindKept(ctx context.Context, c *kube.Client, namespace, name string) (Kept
 	default:
 		k.Record = newest.cluster(namespace, name)
 	}
-	k.Clear = k.Record != nil && len(labelled) == 1 && labelled[k.Record.Status.ID] && len(copies) == len(k.Volumes) && k.agrees(copies)
+	k.Clear = k.Record != nil && len(labelled) == 1 && labelled[k.Record.Status.ID] && len(copies) == len(k.Volumes) &&
+		k.agrees(copies)
 	return k, nil
 }
 

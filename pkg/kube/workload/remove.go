@@ -22,7 +22,8 @@ import (
 // that is success.
 func DeletePod(ctx context.Context, c *kube.Client, namespace, name, uid string) error {
 	id := types.UID(uid)
-	err := c.API.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, client.Preconditions{UID: &id})
+	err := c.API.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}},
+		client.Preconditions{UID: &id})
 	if errors.Is(err, kube.ErrConflict) {
 		return nil
 	}
@@ -34,7 +35,8 @@ func DeletePod(ctx context.Context, c *kube.Client, namespace, name, uid string)
 // for a member that nobody counts on any more.
 func ForgetPod(ctx context.Context, c *kube.Client, namespace, name, uid string) error {
 	id := types.UID(uid)
-	err := c.API.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, client.Preconditions{UID: &id}, client.GracePeriodSeconds(0))
+	err := c.API.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}},
+		client.Preconditions{UID: &id}, client.GracePeriodSeconds(0))
 	if errors.Is(err, kube.ErrConflict) {
 		return nil
 	}
@@ -45,13 +47,15 @@ func ForgetPod(ctx context.Context, c *kube.Client, namespace, name, uid string)
 // its pod. The volume stays. If it is gone, or its successor has the name
 // already, that is success.
 func Delete(ctx context.Context, c *kube.Client, namespace, member, uid string) error {
-	return c.DeleteObserved(ctx, uid, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: member}}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return c.DeleteObserved(ctx, uid, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
+		Name: member}}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
 // DeleteVolume deletes a claim and so, by most storage classes, the data. It
 // goes once no pod uses it any more. It spares a successor of that name.
 func DeleteVolume(ctx context.Context, c *kube.Client, namespace, name, uid string) error {
-	return c.DeleteObserved(ctx, uid, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+	return c.DeleteObserved(ctx, uid, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
+		Name: name}})
 }
 
 // DeleteClusterObjects deletes everything that carries the cluster's label but
@@ -68,7 +72,8 @@ func DeleteRemains(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 	return deleteObjects(ctx, c, cluster, func(o metav1.Object) bool { return !kube.BelongsTo(o, cluster) })
 }
 
-func deleteObjects(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, chosen func(metav1.Object) bool) error {
+func deleteObjects(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster,
+	chosen func(metav1.Object) bool) error {
 	if err := deleteAnySchedule(ctx, c, cluster); err != nil {
 		return err
 	}
@@ -90,10 +95,12 @@ func deleteObjects(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 }
 
 // deleteLabelled deletes one by one: not everybody who may delete may delete collections.
-func deleteLabelled(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, gvk schema.GroupVersionKind, chosen func(metav1.Object) bool) error {
+func deleteLabelled(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, gvk schema.GroupVersionKind,
+	chosen func(metav1.Object) bool) error {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
+	if err := c.API.List(ctx, l, client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: cluster.Name}); err != nil {
 		return err
 	}
 	for i := range l.Items {
@@ -102,7 +109,8 @@ func deleteLabelled(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 			continue
 		}
 		o.SetGroupVersionKind(gvk)
-		if err := kube.IgnoreNotFound(c.API.Delete(ctx, o, client.Preconditions{UID: &o.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
+		if err := kube.IgnoreNotFound(c.API.Delete(ctx, o, client.Preconditions{UID: &o.UID},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,8 @@ func BuildSchedule(in ScheduleInput) ([]client.Object, error) {
 	meta := func() metav1.ObjectMeta {
 		return kube.ObjectMeta(c, v1alpha1.Schedule(c.Name), kube.ObjectLabels(c, kube.ComponentHelper))
 	}
-	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta(), AutomountServiceAccountToken: new(false)}
+	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		ObjectMeta: meta(), AutomountServiceAccountToken: new(false)}
 	rbac := func(kind string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 	}
@@ -85,17 +86,21 @@ func scheduleRules(c *v1alpha1.DatabaseCluster) []rbacv1.PolicyRule {
 	rules := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "update"}},
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
-		{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "services", "events"}, Verbs: []string{"list"}},
+		{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "services", "events"},
+			Verbs: []string{"list"}},
 		{APIGroups: []string{"apps"}, Resources: []string{"statefulsets"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: []string{"list"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"},
 			ResourceNames: []string{v1alpha1.AdminSecret(cluster), v1alpha1.PasswordSecret(cluster, v1alpha1.AdminUser)}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update", "delete"}, ResourceNames: []string{record}},
-		{APIGroups: []string{"batch"}, Resources: []string{"cronjobs"}, Verbs: []string{"get"}, ResourceNames: []string{v1alpha1.Schedule(cluster)}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update",
+			"delete"}, ResourceNames: []string{record}},
+		{APIGroups: []string{"batch"}, Resources: []string{"cronjobs"}, Verbs: []string{"get"},
+			ResourceNames: []string{v1alpha1.Schedule(cluster)}},
 	}
 	if c.Annotations[v1alpha1.AnnotationCustom] != "" {
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion().Group}, Resources: []string{"databaseclusters"}, Verbs: []string{"get"}, ResourceNames: []string{cluster}})
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion().Group},
+			Resources: []string{"databaseclusters"}, Verbs: []string{"get"}, ResourceNames: []string{cluster}})
 	}
 	return rules
 }
@@ -105,7 +110,8 @@ func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, e
 	if err != nil {
 		return nil, fmt.Errorf("write down the schedule of %s: %w", in.Cluster.Name, err)
 	}
-	meta.Annotations = kube.Merged(meta.Annotations, map[string]string{kube.AnnotationPolicy: string(policy), kube.AnnotationSince: in.Since.UTC().Format(time.RFC3339)})
+	meta.Annotations = kube.Merged(meta.Annotations, map[string]string{kube.AnnotationPolicy: string(policy),
+		kube.AnnotationSince: in.Since.UTC().Format(time.RFC3339)})
 	if custom := in.Cluster.Annotations[v1alpha1.AnnotationCustom]; custom != "" {
 		meta.Annotations[v1alpha1.AnnotationCustom] = custom
 	}
@@ -120,7 +126,8 @@ func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, e
 	if in.Policy.TimeZone != "" {
 		job.Spec.TimeZone = &in.Policy.TimeZone
 	}
-	job.Spec.JobTemplate = batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: kube.ObjectLabels(in.Cluster, kube.ComponentHelper)},
+	job.Spec.JobTemplate = batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: kube.ObjectLabels(in.Cluster,
+		kube.ComponentHelper)},
 		Spec: batchv1.JobSpec{
 			BackoffLimit: new(int32(scheduleRetries)), ActiveDeadlineSeconds: new(seconds(scheduleTotal)),
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: schedulePod(in)},
@@ -131,16 +138,19 @@ func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, e
 // ScheduleResources are what the pod of a scheduled backup asks for.
 func ScheduleResources() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"),
+			corev1.ResourceMemory: resource.MustParse("64Mi")},
+		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
 	}
 }
 
 func schedulePod(in ScheduleInput) corev1.PodSpec {
 	tmp, tmpMount := ScratchVolume()
-	main := HelperContainer("backup", in.Image, []corev1.VolumeMount{{Name: "repository", MountPath: MountedAt, SubPath: in.SubPath}, tmpMount})
+	main := HelperContainer("backup", in.Image, []corev1.VolumeMount{{Name: "repository", MountPath: MountedAt,
+		SubPath: in.SubPath}, tmpMount})
 	main.Command, main.Args = []string{"/usr/local/bin/kubectl-dbop"}, scheduleArgs(in)
-	main.Env = []corev1.EnvVar{{Name: EnvMounted, Value: in.Policy.Repository + "=" + MountedAt}, {Name: "HOME", Value: "/tmp"}}
+	main.Env = []corev1.EnvVar{{Name: EnvMounted, Value: in.Policy.Repository + "=" + MountedAt},
+		{Name: "HOME", Value: "/tmp"}}
 	main.Resources = ScheduleResources()
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: v1alpha1.Schedule(in.Cluster.Name),

@@ -24,9 +24,11 @@ import (
 )
 
 func scheduleInput(c *v1alpha1.DatabaseCluster) ScheduleInput {
-	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups/etcd", Schedule: "0 2 * * *", TimeZone: "Europe/Berlin", Keep: 7}
+	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups/etcd", Schedule: "0 2 * * *", TimeZone: "Europe/Berlin",
+		Keep: 7}
 	c.Spec.Backup = policy
-	return ScheduleInput{Cluster: c, Policy: policy, Claim: "backups", SubPath: "etcd", Image: "example.com/dbop:v1", Since: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)}
+	return ScheduleInput{Cluster: c, Policy: policy, Claim: "backups", SubPath: "etcd", Image: "example.com/dbop:v1",
+		Since: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)}
 }
 
 func TestBuildSchedule(t *testing.T) {
@@ -83,12 +85,22 @@ func TestScheduleFacts(t *testing.T) {
 		missing []string
 		want    func(*Schedule) bool
 	}{
-		"all there":                  {parts: true, want: func(s *Schedule) bool { return s.Exists() && s.Policy.Keep == 7 && s.Image == "example.com/dbop:v1" }},
-		"only the CronJob read":      {without: "Role", want: func(s *Schedule) bool { return s.Exists() }},
-		"the role is gone":           {without: "Role", parts: true, missing: []string{"Role"}},
-		"the role grants too little": {parts: true, missing: []string{"Role"}, change: func(_ *batchv1.CronJob, r *rbacv1.Role) { r.Rules = r.Rules[1:] }},
-		"the CronJob is gone":        {without: "CronJob", parts: true, missing: []string{"CronJob"}, want: func(s *Schedule) bool { return !s.Exists() }},
-		"somebody's hand": {change: func(j *batchv1.CronJob, _ *rbacv1.Role) { j.Spec.Schedule, j.Spec.Suspend = "1 1 1 1 1", new(true) },
+		"all there": {parts: true, want: func(s *Schedule) bool {
+			return s.Exists() && s.Policy.Keep == 7 &&
+				s.Image == "example.com/dbop:v1"
+		}},
+		"only the CronJob read": {without: "Role", want: func(s *Schedule) bool { return s.Exists() }},
+		"the role is gone":      {without: "Role", parts: true, missing: []string{"Role"}},
+		"the role grants too little": {parts: true, missing: []string{"Role"}, change: func(_ *batchv1.CronJob,
+			r *rbacv1.Role) {
+			r.Rules = r.Rules[1:]
+		}},
+		"the CronJob is gone": {without: "CronJob", parts: true, missing: []string{"CronJob"},
+			want: func(s *Schedule) bool { return !s.Exists() }},
+		"somebody's hand": {change: func(j *batchv1.CronJob, _ *rbacv1.Role) {
+			j.Spec.Schedule, j.Spec.Suspend = "1 1 1 1 1",
+				new(true)
+		},
 			want: func(s *Schedule) bool { return s.Suspended && s.Policy.Schedule == "1 1 1 1 1" }},
 		"a run that ended": {change: func(j *batchv1.CronJob, _ *rbacv1.Role) {
 			j.Status.LastScheduleTime, j.Status.LastSuccessfulTime = &started, &ended
@@ -161,10 +173,12 @@ func TestDeletedClusterBeginsNoBackups(t *testing.T) {
 }
 
 // rolesStay refuses to change the role of a binding, as the API server does.
-func rolesStay(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+func rolesStay(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration,
+	opts ...client.ApplyOption) error {
 	have := &rbacv1.RoleBinding{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "db-backup"}, have)
-	if u, ok := o.(interface{ GetKind() string }); ok && u.GetKind() == "RoleBinding" && err == nil && have.RoleRef.Name != "db-backup" {
+	if u, ok := o.(interface{ GetKind() string }); ok && u.GetKind() == "RoleBinding" && err == nil &&
+		have.RoleRef.Name != "db-backup" {
 		return errors.New("roleRef: Invalid value: cannot change roleRef")
 	}
 	return c.Apply(ctx, o, opts...)
@@ -186,27 +200,40 @@ func TestScheduleDifferences(t *testing.T) {
 		change func(client.Object)
 		want   []string
 	}{
-		"nothing":   {&batchv1.CronJob{}, func(client.Object) {}, nil},
-		"its label": {&rbacv1.Role{}, func(o client.Object) { o.SetLabels(nil) }, []string{"role/db-backup Edited metadata.labels"}},
+		"nothing": {&batchv1.CronJob{}, func(client.Object) {}, nil},
+		"its label": {&rbacv1.Role{}, func(o client.Object) { o.SetLabels(nil) }, []string{"role/db-backup Edited " +
+			"metadata.labels"}},
 		"an owner": {&rbacv1.RoleBinding{}, func(o client.Object) {
 			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Pod", Name: "x", UID: "x", APIVersion: "v1"}})
 		}, []string{"rolebinding/db-backup Owner metadata.ownerReferences"}},
-		"a finalizer": {&corev1.ServiceAccount{}, func(o client.Object) { o.SetFinalizers([]string{"example.com/keep"}) }, []string{"serviceaccount/db-backup Finalizer metadata.finalizers"}},
-		"its token":   {&corev1.ServiceAccount{}, func(o client.Object) { o.(*corev1.ServiceAccount).AutomountServiceAccountToken = new(true) }, []string{"serviceaccount/db-backup Edited automountServiceAccountToken"}},
+		"a finalizer": {&corev1.ServiceAccount{}, func(o client.Object) { o.SetFinalizers([]string{"example.com/keep"}) },
+			[]string{"serviceaccount/db-backup Finalizer metadata.finalizers"}},
+		"its token": {&corev1.ServiceAccount{},
+			func(o client.Object) { o.(*corev1.ServiceAccount).AutomountServiceAccountToken = new(true) },
+			[]string{"serviceaccount/db-backup Edited automountServiceAccountToken"}},
 		"more rules": {&rbacv1.Role{}, func(o client.Object) {
 			r := o.(*rbacv1.Role)
-			r.Rules = append(r.Rules, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+			r.Rules = append(r.Rules, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"},
+				Verbs: []string{"*"}})
 		}, []string{"role/db-backup Edited rules"}},
-		"a rule for one name alone": {&rbacv1.Role{}, func(o client.Object) { o.(*rbacv1.Role).Rules[1].ResourceNames = []string{"x"} }, []string{"role/db-backup Edited rules"}},
+		"a rule for one name alone": {&rbacv1.Role{},
+			func(o client.Object) { o.(*rbacv1.Role).Rules[1].ResourceNames = []string{"x"} },
+			[]string{"role/db-backup Edited rules"}},
 		"another subject": {&rbacv1.RoleBinding{}, func(o client.Object) {
 			b := o.(*rbacv1.RoleBinding)
 			b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"})
 		}, []string{"rolebinding/db-backup Edited subjects"}},
-		"another role": {&rbacv1.RoleBinding{}, func(o client.Object) { o.(*rbacv1.RoleBinding).RoleRef.Name = "other" }, []string{"rolebinding/db-backup Edited roleRef"}},
-		"the schedule": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { j.Spec.Schedule = "1 1 1 1 1" }), []string{"cronjob/db-backup Edited spec.schedule"}},
-		"the command":  {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { container(j).Args = []string{"delete"} }), []string{"cronjob/db-backup Edited " + pod + "containers[backup].args"}},
-		"the image":    {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { container(j).Image = "bad" }), []string{"cronjob/db-backup Added " + pod + "containers[backup].image"}},
-		"the account":  {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { j.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName = "admin" }), []string{"cronjob/db-backup Edited " + pod + "serviceAccountName"}},
+		"another role": {&rbacv1.RoleBinding{}, func(o client.Object) { o.(*rbacv1.RoleBinding).RoleRef.Name = "other" },
+			[]string{"rolebinding/db-backup Edited roleRef"}},
+		"the schedule": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { j.Spec.Schedule = "1 1 1 1 1" }),
+			[]string{"cronjob/db-backup Edited spec.schedule"}},
+		"the command": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { container(j).Args = []string{"delete"} }),
+			[]string{"cronjob/db-backup Edited " + pod + "containers[backup].args"}},
+		"the image": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { container(j).Image = "bad" }),
+			[]string{"cronjob/db-backup Added " + pod + "containers[backup].image"}},
+		"the account": {&batchv1.CronJob{},
+			job(func(j *batchv1.CronJob) { j.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName = "admin" }),
+			[]string{"cronjob/db-backup Edited " + pod + "serviceAccountName"}},
 		"a variable": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) {
 			container(j).Env = append(container(j).Env, corev1.EnvVar{Name: "X", Value: "y"})
 		}), []string{"cronjob/db-backup Added " + pod + "containers[backup].env[X]"}},
@@ -214,7 +241,8 @@ func TestScheduleDifferences(t *testing.T) {
 			spec := &j.Spec.JobTemplate.Spec.Template.Spec
 			spec.Containers = append(spec.Containers, corev1.Container{Name: "side", Image: "bad"})
 		}), []string{"cronjob/db-backup Added " + pod + "containers[side]"}},
-		"suspended, which is told of the backups": {&batchv1.CronJob{}, job(func(j *batchv1.CronJob) { j.Spec.Suspend = new(true) }), nil},
+		"suspended, which is told of the backups": {&batchv1.CronJob{},
+			job(func(j *batchv1.CronJob) { j.Spec.Suspend = new(true) }), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

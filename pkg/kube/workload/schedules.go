@@ -59,9 +59,11 @@ func (s *Schedule) Clone() *Schedule {
 // compares nothing. The image, since when, and whether it is suspended are as the
 // CronJob says. nil if it may not be read, where parts is not set: who
 // changes a schedule needs that right, and who reads a cluster does not.
-func ReadSchedule(ctx context.Context, c *kube.Client, in ScheduleInput, parts bool) (*Schedule, []drift.Difference, error) {
+func ReadSchedule(ctx context.Context, c *kube.Client, in ScheduleInput, parts bool) (*Schedule, []drift.Difference,
+	error) {
 	out, objects := &Schedule{}, scheduleKinds(in.Cluster)
-	job := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: in.Cluster.Namespace, Name: v1alpha1.Schedule(in.Cluster.Name)}}
+	job := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: in.Cluster.Namespace,
+		Name: v1alpha1.Schedule(in.Cluster.Name)}}
 	there, err := partOf(ctx, c, in.Cluster, job)
 	if _, ok := errors.AsType[*kube.ForbiddenError](err); ok && !parts {
 		return nil, nil, nil
@@ -129,7 +131,8 @@ func (s *Schedule) read(job *batchv1.CronJob) {
 	// An image that somebody else wrote into it is none that this tool chose.
 	owners := drift.OwnersOf(job.ManagedFields)
 	if containers := job.Spec.JobTemplate.Spec.Template.Spec.Containers; len(containers) > 0 &&
-		(!owners.Known || owners.Owns(drift.Path{"spec", "jobTemplate", "spec", "template", "spec", "containers", "[" + containers[0].Name + "]", "image"})) {
+		(!owners.Known || owners.Owns(drift.Path{"spec", "jobTemplate", "spec", "template", "spec", "containers",
+			"[" + containers[0].Name + "]", "image"})) {
 		s.Image = containers[0].Image
 	}
 	s.Suspended, s.Running = job.Spec.Suspend != nil && *job.Spec.Suspend, len(job.Status.Active) > 0
@@ -194,7 +197,8 @@ func unbind(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClust
 // and with it what runs. A repeat does nothing.
 func DeleteSchedule(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
 	for _, o := range slices.Backward(scheduleKinds(cluster)) {
-		if err := c.DeleteOwned(ctx, cluster.Name, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		if err := c.DeleteOwned(ctx, cluster.Name, o,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err
 		}
 	}
@@ -206,7 +210,8 @@ func DeleteSchedule(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 // right on its kinds is asked for.
 func deleteAnySchedule(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
 	err := DeleteSchedule(ctx, c, cluster)
-	if _, ok := errors.AsType[*kube.ForbiddenError](err); cluster.Spec.Backup.Schedule == "" && (ok || errors.Is(err, kube.ErrForeign)) {
+	if _, ok := errors.AsType[*kube.ForbiddenError](err); cluster.Spec.Backup.Schedule == "" &&
+		(ok || errors.Is(err, kube.ErrForeign)) {
 		return nil
 	}
 	return err

@@ -40,7 +40,8 @@ func HelperContainer(name, image string, mounts []corev1.VolumeMount) corev1.Con
 // ClaimVolume is read-only, where asked for, at the mount alone: not every
 // driver lets a claim that is read-only as a whole be shared with its writer.
 func ClaimVolume(name, claim string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
 }
 
 func EmptyDir(name string) corev1.Volume {

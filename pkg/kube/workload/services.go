@@ -56,7 +56,8 @@ func complete(ports []corev1.ServicePort) []corev1.ServicePort {
 }
 
 // ApplyServices makes both services. A repeat changes nothing.
-func ApplyServices(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) error {
+func ApplyServices(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster,
+	ports []corev1.ServicePort) error {
 	headless, clients := BuildServices(cluster, ports)
 	for _, s := range []*corev1.Service{headless, clients} {
 		if err := c.Apply(ctx, cluster, s); err != nil {

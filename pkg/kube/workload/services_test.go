@@ -9,7 +9,8 @@ import (
 )
 
 func TestBuildServices(t *testing.T) {
-	headless, clients := BuildServices(kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "peer", Port: 2380}})
+	headless, clients := BuildServices(kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379},
+		{Name: "peer", Port: 2380}})
 	kubetest.Golden(t, "service-headless", headless)
 	kubetest.Golden(t, "service-client", clients)
 }

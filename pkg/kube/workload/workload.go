@@ -52,7 +52,8 @@ func Build(in Input) *appsv1.StatefulSet {
 	meta := kube.ObjectMeta(in.Cluster, in.Member, l)
 	meta.Annotations = kube.Merged(meta.Annotations, made)
 	maps.Copy(meta.Annotations, map[string]string{
-		kube.AnnotationToken: kube.Token(in.Cluster), kube.AnnotationBootstrap: strconv.FormatBool(in.Bootstrap), kube.AnnotationRenderer: in.Renderer,
+		kube.AnnotationToken: kube.Token(in.Cluster), kube.AnnotationBootstrap: strconv.FormatBool(in.Bootstrap),
+		kube.AnnotationRenderer: in.Renderer,
 	})
 	return &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
@@ -80,16 +81,20 @@ func memberPod(in Input) corev1.PodSpec {
 	}
 	tmp, tmpMount := ScratchVolume()
 	volumes := []corev1.Volume{
-		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v1alpha1.VolumeName(in.Member)}}},
+		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+			ClaimName: v1alpha1.VolumeName(in.Member)}}},
 		tmp,
 	}
-	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: in.Pod.DataPath}, tmpMount)
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: in.Pod.DataPath},
+		tmpMount)
 	if !in.Cluster.Spec.TLS.Disabled && in.Pod.TLSPath != "" {
 		volumes = append(volumes, secretVolume("tls", v1alpha1.MemberSecret(in.Member)))
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: in.Pod.TLSPath, ReadOnly: true})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: in.Pod.TLSPath,
+			ReadOnly: true})
 	}
 	return corev1.PodSpec{
-		Containers: []corev1.Container{container}, Volumes: volumes, SecurityContext: PodSecurity(), Affinity: spread(in.Cluster),
+		Containers: []corev1.Container{container}, Volumes: volumes, SecurityContext: PodSecurity(),
+		Affinity:                      spread(in.Cluster),
 		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 	}
 }
@@ -97,17 +102,21 @@ func memberPod(in Input) corev1.PodSpec {
 // secretVolume is readable by the pod's group only.
 func secretVolume(name, secret string) corev1.Volume {
 	mode := int32(0o440)
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode}}}
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: secret, DefaultMode: &mode}}}
 }
 
 // spread keeps members on different nodes, as a wish or as a condition.
 func spread(c *v1alpha1.DatabaseCluster) *corev1.Affinity {
-	term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: kube.MemberSelector(c.Name)}}
+	term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{
+		MatchLabels: kube.MemberSelector(c.Name)}}
 	if c.Spec.AntiAffinity == "Required" {
-		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
+		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
 	}
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: term}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
+			PodAffinityTerm: term}},
 	}}
 }
 
@@ -131,7 +140,8 @@ func Apply(ctx context.Context, c *kube.Client, in Input) (Applied, error) {
 // DisableBootstrap rewrites a member's template so that it can't found a cluster
 // any more, and says so on the workload. It fails with ErrConflict if somebody
 // writes at the same time; a repeat writes nothing.
-func DisableBootstrap(ctx context.Context, c *kube.Client, namespace, member string, change func(corev1.PodTemplateSpec) corev1.PodTemplateSpec) error {
+func DisableBootstrap(ctx context.Context, c *kube.Client, namespace, member string,
+	change func(corev1.PodTemplateSpec) corev1.PodTemplateSpec) error {
 	live := &appsv1.StatefulSet{}
 	if err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: member}, live); err != nil {
 		return err
@@ -143,7 +153,8 @@ func DisableBootstrap(ctx context.Context, c *kube.Client, namespace, member str
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: live.Name, Namespace: live.Namespace, UID: live.UID, ResourceVersion: live.ResourceVersion,
-			Labels: live.Labels, Annotations: kube.Merged(live.Annotations, map[string]string{kube.AnnotationBootstrap: "false"}),
+			Labels: live.Labels, Annotations: kube.Merged(live.Annotations,
+				map[string]string{kube.AnnotationBootstrap: "false"}),
 		},
 		Spec: *live.Spec.DeepCopy(),
 	}
@@ -155,10 +166,12 @@ func DisableBootstrap(ctx context.Context, c *kube.Client, namespace, member str
 // its workload find it. A repeat changes nothing.
 func LabelPod(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, member string) error {
 	p := &corev1.Pod{}
-	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.PodName(member)}, p); err != nil {
+	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.PodName(member)},
+		p); err != nil {
 		return kube.IgnoreNotFound(err)
 	}
 	before := p.DeepCopy()
-	p.Labels = kube.Merged(p.Labels, kube.Merged(kube.MemberSelector(cluster.Name), map[string]string{v1alpha1.LabelMember: member}))
+	p.Labels = kube.Merged(p.Labels, kube.Merged(kube.MemberSelector(cluster.Name),
+		map[string]string{v1alpha1.LabelMember: member}))
 	return kube.IgnoreNotFound(c.API.Patch(ctx, p, client.MergeFrom(before)))
 }

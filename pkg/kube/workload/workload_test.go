@@ -23,7 +23,8 @@ func TestBuildWorkload(t *testing.T) {
 func TestBuildWorkloadVariants(t *testing.T) {
 	in := testWorkloadInput()
 	in.Cluster.Spec.TLS.Disabled, in.Cluster.Spec.AntiAffinity, in.Bootstrap = true, "Required", false
-	in.Pod.Container.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *in.Cluster.Spec.Resources.Requests.Memory()}
+	memory := in.Cluster.Spec.Resources.Requests.Memory()
+	in.Pod.Container.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *memory}
 	w := Build(in)
 	spec := w.Spec.Template.Spec
 	for _, v := range spec.Volumes {
@@ -31,7 +32,8 @@ func TestBuildWorkloadVariants(t *testing.T) {
 			t.Errorf("plain text, but secret %s is mounted", v.Secret.SecretName)
 		}
 	}
-	if a := spec.Affinity.PodAntiAffinity; len(a.RequiredDuringSchedulingIgnoredDuringExecution) != 1 || len(a.PreferredDuringSchedulingIgnoredDuringExecution) != 0 {
+	if a := spec.Affinity.PodAntiAffinity; len(a.RequiredDuringSchedulingIgnoredDuringExecution) != 1 ||
+		len(a.PreferredDuringSchedulingIgnoredDuringExecution) != 0 {
 		t.Errorf("affinity %+v, want required", a)
 	}
 	if w.Annotations[kube.AnnotationBootstrap] != "false" {
