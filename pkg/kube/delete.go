@@ -49,6 +49,7 @@ func (c *Client) DeleteOwned(ctx context.Context, cluster string, obj client.Obj
 	return IgnoreNotFound(c.API.Delete(ctx, obj, append(opts, client.Preconditions{UID: &found.UID})...))
 }
 
+// IgnoreNotFound returns nil for ErrNotFound, and any other error as it is.
 func IgnoreNotFound(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil

@@ -61,6 +61,8 @@ type fieldOwners struct {
 // Controllers is the manager as which the workloads' own controllers write.
 const Controllers = "kube-controller-manager"
 
+// OwnersOf reads who owns which field of an object. It knows nothing of an object
+// without entries.
 func OwnersOf(entries []metav1.ManagedFieldsEntry) fieldOwners {
 	o := fieldOwners{Known: len(entries) > 0, ours: map[string]bool{}, theirs: map[string]author{}}
 	for _, e := range entries {

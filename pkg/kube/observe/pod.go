@@ -31,6 +31,7 @@ func PodFacts(p *corev1.Pod, now time.Time) Pod {
 	return f
 }
 
+// HelperFacts is what a helper pod says of itself.
 func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 	f := Helper{Name: p.Name, UID: string(p.UID), Purpose: p.Labels[v1alpha1.LabelPurpose],
 		Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil,

@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
+// BudgetName is the name of the disruption budget of a cluster.
 func BudgetName(cluster string) string { return cluster }
 
 // BuildBudget is the disruption budget that keeps evictions from taking more

@@ -16,6 +16,7 @@ func PodSecurity() *corev1.PodSecurityContext {
 	}
 }
 
+// ContainerSecurity is what the Pod Security Standard "restricted" asks of a container.
 func ContainerSecurity() *corev1.SecurityContext {
 	yes, no := true, false
 	return &corev1.SecurityContext{
@@ -30,6 +31,7 @@ func ScratchVolume() (corev1.Volume, corev1.VolumeMount) {
 		corev1.VolumeMount{Name: "tmp", MountPath: "/tmp"}
 }
 
+// HelperContainer is a restricted container whose last output is its termination message.
 func HelperContainer(name, image string, mounts []corev1.VolumeMount) corev1.Container {
 	return corev1.Container{
 		Name: name, Image: image, VolumeMounts: append([]corev1.VolumeMount(nil), mounts...),
@@ -44,6 +46,7 @@ func ClaimVolume(name, claim string) corev1.Volume {
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
 }
 
+// EmptyDir is a volume that lives as long as its pod.
 func EmptyDir(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 }
