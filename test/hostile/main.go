@@ -68,16 +68,16 @@ func answer(message []byte) func(net.Listener) error {
 	var both http.Protocols
 	both.SetHTTP1(true)
 	both.SetUnencryptedHTTP2(true)
-	server := &http.Server{Protocols: &both, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// #nosec G112 -- the same
-		if r.ProtoMajor == 2 {
-			calls.ServeHTTP(w, r)
-			return
-		}
-		for err := error(nil); err == nil; {
-			_, err = w.Write(message)
-		}
-	})}
+	server := &http.Server{Protocols: &both, // #nosec G112 -- the same
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor == 2 {
+				calls.ServeHTTP(w, r)
+				return
+			}
+			for err := error(nil); err == nil; {
+				_, err = w.Write(message)
+			}
+		})}
 	return server.Serve
 }
 
