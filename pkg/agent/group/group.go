@@ -74,7 +74,7 @@ type Group struct {
 }
 
 const (
-	// keepInterval is how often the group looks at its disk, its leader and its members.
+	// keepInterval is how often the group observes its disk, its leader and its members.
 	keepInterval = 250 * time.Millisecond
 	// stateInterval is how often an agent tells the others what it holds.
 	stateInterval = time.Second
@@ -197,8 +197,10 @@ func (g *Group) hello() hello {
 	return hello{Version: helloVersion, Token: g.config.Token, ID: g.config.ID, Start: g.start, Log: g.store.end()}
 }
 
-// Start returns the number of this start, and the index of the last entry that the log held then.
-func (g *Group) Start() (number, lastIndex uint64) { return g.start.Number, g.last }
+// Start returns what identifies this start, and the index of the last entry that the log held then.
+func (g *Group) Start() (number, nonce, lastIndex uint64) {
+	return g.start.Number, g.start.Nonce, g.last
+}
 
 // Close leaves the group as a crash would, without a word to the others.
 func (g *Group) Close() error {
@@ -217,8 +219,8 @@ func (g *Group) Close() error {
 	return err
 }
 
-// Propose asks the leader for an entry. Whether it was agreed shows in the events: a loss of the lead while it was asked
-// for says neither yes nor no.
+// Propose asks the leader for an entry. Whether it was agreed shows in the events: a loss of the lead while it was
+// asked for says neither yes nor no.
 func (g *Group) Propose(e protocol.Entry) {
 	leader, id := g.raft.LeaderWithID()
 	switch {

@@ -23,7 +23,7 @@ func TestGroup(t *testing.T) {
 	first := leader(groups)
 	rest := others(groups, first)
 	s.found(rest[0])
-	s.joined(rest[1], 5, founders...)
+	s.joined(rest[1], 5, initialMembers...)
 	before := time.Now()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -32,10 +32,10 @@ func TestGroup(t *testing.T) {
 	t.Logf("another leader after %s", time.Since(before))
 	s.joined(rest[0], 6, ids(rest)...)
 	back := s.open(first.config.ID, nil)
-	if number, last := back.Start(); number != 2 || last == 0 {
+	if number, _, last := back.Start(); number != 2 || last == 0 {
 		t.Errorf("start %d, last index %d", number, last)
 	}
-	s.joined(back, 7, founders...)
+	s.joined(back, 7, initialMembers...)
 }
 
 // hangingStore hangs when it is told to.
@@ -56,7 +56,7 @@ func TestHangingLog(t *testing.T) {
 	s := newSite(t)
 	disks := map[protocol.MemberID]*hangingStore{}
 	var groups []*Group
-	for _, id := range founders {
+	for _, id := range initialMembers {
 		groups = append(groups, s.open(id, func(c *Config) {
 			c.wrap = func(inner durable) durable {
 				disks[id] = &hangingStore{durable: inner}
@@ -75,7 +75,7 @@ func TestHangingLog(t *testing.T) {
 	t.Logf("another leader after %s", took)
 	s.joined(rest[0], 9, ids(rest)...)
 	hanging.mu.Unlock()
-	s.joined(rest[1], 10, founders...)
+	s.joined(rest[1], 10, initialMembers...)
 	if !s.reported("the disk of the group stalls") || !s.reported("works again") {
 		t.Error("nobody was told")
 	}
@@ -91,15 +91,15 @@ func (h highTerm) GetUint64(key []byte) (uint64, error) {
 	return 1000, nil
 }
 
-// TestStrangers refuses another incarnation, another authority, another name, and a volume that was emptied, each with a
-// higher term, which would depose the leader and cut its log.
-func TestStrangers(t *testing.T) {
+// TestIntruders refuses another incarnation, another authority, another name, and a volume that was emptied, each with
+// a higher term, which would depose the leader and cut its log.
+func TestIntruders(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	s.found(groups[0])
-	s.joined(groups[0], 5, founders...)
+	s.joined(groups[0], 5, initialMembers...)
 	gone := others(groups, leader(groups))[0]
 	rest := others(groups, gone)
 	if err := gone.Close(); err != nil {
@@ -122,21 +122,21 @@ func TestStrangers(t *testing.T) {
 		{"an emptied volume", func(*Config) {}, "its volume was emptied or rolled back"},
 	} {
 		s.dirs[id] = t.TempDir()
-		stranger := s.open(id, func(config *Config) {
+		intruder := s.open(id, func(config *Config) {
 			c.change(config)
 			config.wrap = func(inner durable) durable { return highTerm{inner} }
 		})
 		s.wait(c.name+" is refused", func() bool { return s.reported(c.want) })
-		if err := stranger.Close(); err != nil {
+		if err := intruder.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	if now := rest[0].raft.CurrentTerm(); now >= 1000 {
-		t.Errorf("a stranger brought term %d", now)
+		t.Errorf("an intruder brought term %d", now)
 	}
 	s.dirs[id] = directory
 	expired := func(c *Config) { c.Certificate = s.authority.sign(t, id, time.Now().Add(-time.Minute)) }
-	s.joined(s.open(id, expired), 6, founders...)
+	s.joined(s.open(id, expired), 6, initialMembers...)
 	if !s.reported("is not valid now") {
 		t.Error("an expired certificate is not reported")
 	}
@@ -149,9 +149,10 @@ func TestMembers(t *testing.T) {
 	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	s.found(groups[0])
-	all := append(slices.Clone(founders), "m4")
+	all := append(slices.Clone(initialMembers), "m4")
 	s.open("m4", func(c *Config) { c.Bootstrap = nil })
-	s.agreed(groups[0], &protocol.AddMember{Member: "m4"}, func(d *protocol.Document) bool { return len(d.Members) == 4 }, all...)
+	four := func(d *protocol.Document) bool { return len(d.Members) == 4 }
+	s.agreed(groups[0], &protocol.AddMember{Member: "m4"}, four, all...)
 	lead := leader(groups)
 	follower := others(groups, lead)[0].config.ID
 	lead.GiveVote("m4")
@@ -175,7 +176,7 @@ func TestSnapshot(t *testing.T) {
 	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	s.found(groups[0])
-	s.joined(groups[0], 5, founders...)
+	s.joined(groups[0], 5, initialMembers...)
 	if err := groups[1].raft.Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.open("m2", nil)
-	s.joined(groups[0], 6, founders...)
+	s.joined(groups[0], 6, initialMembers...)
 }
 
 // fullStore has no room for a while.
@@ -243,7 +244,10 @@ func TestPeers(t *testing.T) {
 		{"the next start", hello{1, "token", "m2", start{6, 60}, position{3, 100}, forRaft, ""}, ""},
 		{"a log that was cut by a later leader", hello{1, "token", "m2", start{6, 60}, position{4, 90}, forRaft, ""}, ""},
 		{"an older start", hello{1, "token", "m2", start{4, 40}, position{3, 100}, forRaft, ""}, "emptied or rolled back"},
-		{"the same number of another start", hello{1, "token", "m2", start{5, 51}, position{3, 100}, forRaft, ""}, "emptied or rolled back"},
+		{
+			"the same number of another start", hello{1, "token", "m2", start{5, 51}, position{3, 100}, forRaft, ""},
+			"emptied or rolled back",
+		},
 		{"less log", hello{1, "token", "m2", start{6, 60}, position{3, 99}, forRaft, ""}, "rolled back"},
 		{"another incarnation", hello{1, "other", "m3", start{1, 1}, position{9, 900}, forRaft, ""}, "another incarnation"},
 		{"another version", hello{2, "token", "m3", start{1, 1}, position{}, forRaft, ""}, "version 2"},

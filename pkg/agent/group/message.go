@@ -23,7 +23,8 @@ type state struct {
 // mailTimeout bounds a message.
 const mailTimeout = time.Second
 
-// mailbox keeps one connection to another member for messages. What can't be sent is dropped: the protocol repeats itself.
+// mailbox keeps one connection to another member for messages. What can't be sent is dropped: the protocol repeats
+// itself.
 type mailbox struct {
 	network *network
 	to      protocol.MemberID
@@ -85,7 +86,7 @@ func (g *Group) hear(from hello, c net.Conn) {
 			return
 		}
 		if m.Entry != nil {
-			g.raft.Apply(m.Entry, mailTimeout) // whoever asked sees the outcome in the log
+			g.raft.Apply(m.Entry, mailTimeout) // who asked sees the outcome in the log
 		}
 		if m.State != nil {
 			from.Log = m.State.Log

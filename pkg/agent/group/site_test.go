@@ -85,7 +85,7 @@ func newSite(t *testing.T) *site {
 	}
 }
 
-var founders = []protocol.MemberID{"m1", "m2", "m3"}
+var initialMembers = []protocol.MemberID{"m1", "m2", "m3"}
 
 // open starts a member; change may alter its configuration.
 func (s *site) open(id protocol.MemberID, change func(*Config)) *Group {
@@ -104,7 +104,7 @@ func (s *site) open(id protocol.MemberID, change func(*Config)) *Group {
 	s.mu.Unlock()
 	c := Config{
 		ID: id, Token: "token", Directory: s.dirs[id], Listener: listener, Authority: x509.NewCertPool(), Ballast: 1 << 16,
-		Certificate: s.authority.sign(s.t, id, time.Now().Add(time.Hour)), Bootstrap: founders, Election: time.Second,
+		Certificate: s.authority.sign(s.t, id, time.Now().Add(time.Hour)), Bootstrap: initialMembers, Election: time.Second,
 		Address: func(id protocol.MemberID) string {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -183,11 +183,13 @@ func (s *site) agreed(through *Group, e protocol.Entry, has func(*protocol.Docum
 
 func (s *site) found(through *Group) {
 	s.t.Helper()
-	e := &protocol.Found{Token: "token", Settings: protocol.Settings{Timing: protocol.DefaultTiming(), Durability: protocol.Async}}
-	for _, id := range founders {
-		e.Founders = append(e.Founders, protocol.Founder{ID: id})
+	settings := protocol.Settings{Timing: protocol.DefaultTiming(), Durability: protocol.Async}
+	e := &protocol.Found{Token: "token", Settings: settings}
+	for _, id := range initialMembers {
+		e.InitialMembers = append(e.InitialMembers, protocol.InitialMember{ID: id})
 	}
-	s.agreed(through, e, func(d *protocol.Document) bool { return d.Token == "token" && len(d.Voters) == 3 }, founders...)
+	whole := func(d *protocol.Document) bool { return d.Token == "token" && len(d.Voters) == 3 }
+	s.agreed(through, e, whole, initialMembers...)
 }
 
 func (s *site) joined(through *Group, number uint64, ids ...protocol.MemberID) {

@@ -23,8 +23,8 @@ type durable interface {
 	raft.StableStore
 }
 
-// store wraps the store of the group. It knows since when an operation runs. On a full disk it frees the ballast and tries
-// again until there is room: raft would panic if a term could not be stored.
+// store wraps the store of the group. It knows since when an operation runs. On a full disk it frees the ballast and
+// tries again until there is room: raft would panic if a term could not be stored.
 type store struct {
 	durable
 	// free makes room, once.

@@ -39,13 +39,13 @@ type network struct {
 
 var _ raft.StreamLayer = (*network)(nil)
 
-var errLeft = errors.New("the disk of this member stalls: it has left the network of the group until the disk works again")
+var errLeft = errors.New("the disk of this member stalls: it left the network of the group until the disk works again")
 
 // helloTimeout bounds a handshake.
 const helloTimeout = 2 * time.Second
 
-// memberTLS accepts peers by authority and name. A certificate that expired is accepted and reported: clocks may be wrong,
-// and an outage would be worse. The certificate of the other side is checked in the handshake, before the hello.
+// memberTLS accepts peers by authority and name. A certificate that expired is accepted and reported: clocks may be
+// wrong, and an outage would be worse. The certificate of the other side is checked in the handshake, before the hello.
 func memberTLS(own tls.Certificate, authority *x509.CertPool, report func(string)) *tls.Config {
 	return &tls.Config{
 		Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
@@ -280,7 +280,8 @@ func (n *network) isLeft() bool {
 	return n.left
 }
 
-// setLeft closes every connection while the disk stalls, and lets new ones pass after that. It says whether that is a change.
+// setLeft closes every connection while the disk stalls, and lets new ones pass after that. It says whether that is a
+// change.
 func (n *network) setLeft(left bool) bool {
 	n.mu.Lock()
 	changed := n.left != left

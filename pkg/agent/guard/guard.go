@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package guard is the first process of a member's container. It runs the agent, and it kills every other process of the
-// container when the deadline of the primary is over, whatever the agent does. A dead first process of a database is not a
-// stopped database: its sessions go on. So the guard is also the parent of all that lose theirs.
+// Package guard is the first process of a member's container. It runs the agent, and it kills every other process of
+// the container when the deadline of the primary is over, whatever the agent does. A dead first process of a database
+// is not a stopped database: its sessions go on. So the guard is also the parent of all that lose theirs.
 package guard
 
 import (
@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// look is how often the guard reads the clock.
-	look = 20 * time.Millisecond
+	// clockInterval is how often the guard reads the clock.
+	clockInterval = 20 * time.Millisecond
 	// restartPause is how long the guard waits before it starts the agent again.
 	restartPause = 200 * time.Millisecond
 	// stopTime is how long the agent may take to stop its server after a signal.
@@ -53,8 +53,8 @@ type Guard struct {
 	deadline protocol.Instant
 }
 
-// Run runs the agent, and again when it ends, until the context is done; then the agent gets SIGTERM and time to stop its
-// server. When Run returns, no process below the guard is left.
+// Run runs the agent, and again when it ends, until the context is done; then the agent gets SIGTERM and time to stop
+// its server. When Run returns, no process below the guard is left.
 func (g *Guard) Run(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of processes that lose theirs: %w", err)
@@ -78,9 +78,11 @@ func (g *Guard) once(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the agent: %w", err)
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "agent"), os.NewFile(uintptr(pair[1]), "guard") //nolint:gosec // descriptors
-	defer ours.Close()                                                                           //nolint:errcheck // nothing is written any more
-	agent := exec.Command(g.Command[0], g.Command[1:]...)                                        //nolint:gosec // that is what it is for
+	//nolint:gosec // descriptors are small numbers
+	ours, theirs := os.NewFile(uintptr(pair[0]), "agent"), os.NewFile(uintptr(pair[1]), "guard")
+	defer ours.Close() //nolint:errcheck // nothing is written any more
+	//nolint:gosec // that is what it is for
+	agent := exec.Command(g.Command[0], g.Command[1:]...)
 	agent.Stdout, agent.Stderr, agent.ExtraFiles = g.Log, g.Log, []*os.File{theirs}
 	if err := errors.Join(agent.Start(), theirs.Close()); err != nil {
 		g.killAll()
@@ -96,7 +98,7 @@ func (g *Guard) once(ctx context.Context) error {
 		defer close(ended)
 		reap(agent.Process.Pid)
 	}()
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
 	stopping := ctx.Done()
 	var late <-chan time.Time
@@ -164,7 +166,7 @@ func (g *Guard) killAll() {
 				break // killed, and not dead yet
 			}
 		}
-		time.Sleep(look / 4)
+		time.Sleep(clockInterval / 4)
 	}
 }
 

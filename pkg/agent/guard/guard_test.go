@@ -102,7 +102,8 @@ func TestGuard(t *testing.T) {
 			t.Parallel()
 			directory := t.TempDir()
 			guard := exec.Command(os.Args[0])
-			guard.Env = append(os.Environ(), "DBOP_GUARD_TEST=guard", "DBOP_GUARD_CASE="+c.name, "DBOP_GUARD_DIRECTORY="+directory)
+			guard.Env = append(os.Environ(), "DBOP_GUARD_TEST=guard", "DBOP_GUARD_CASE="+c.name,
+				"DBOP_GUARD_DIRECTORY="+directory)
 			guard.Stderr = t.Output()
 			if err := guard.Start(); err != nil {
 				t.Fatal(err)

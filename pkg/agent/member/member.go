@@ -53,11 +53,11 @@ type Member struct {
 
 	mu   sync.Mutex
 	node *protocol.Node
-	// epoch counts the beginnings and ends of jobs: what was observed before one of them is not told after it.
-	epoch  int
-	cancel context.CancelFunc
-	ended  chan struct{}
-	jobs   sync.WaitGroup
+	// changes counts the starts and ends of jobs: what was observed before one of them is not told after it.
+	changes int
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	jobs    sync.WaitGroup
 }
 
 // queue keeps events in order. It never blocks who adds one.
@@ -89,7 +89,8 @@ func (q *queue) take() []protocol.Event {
 	return events
 }
 
-// Run runs the member until the context is done, or until its guard is gone. It does not stop the server: the guard does.
+// Run runs the member until the context is done, or until its guard is gone. It does not stop the server: the guard
+// does.
 func (m *Member) Run(ctx context.Context, node *protocol.Node) error {
 	m.events.mu.Lock()
 	m.events.more = make(chan struct{}, 1)
@@ -140,13 +141,13 @@ func (m *Member) watch(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		m.mu.Lock()
-		epoch := m.epoch
+		changes := m.changes
 		m.mu.Unlock()
 		s := m.Server.Observe(ctx)
 		m.mu.Lock()
-		if epoch == m.epoch {
+		if changes == m.changes {
 			m.Group.Tell(s.Position)
-			m.Deliver(seen{protocol.Observed{Server: s}, epoch})
+			m.Deliver(seen{protocol.Observed{Server: s}, changes})
 		}
 		m.mu.Unlock()
 		select {
@@ -160,7 +161,7 @@ func (m *Member) watch(ctx context.Context) {
 // seen is an observation that counts only while no job began or ended.
 type seen struct {
 	protocol.Observed
-	epoch int
+	changes int
 }
 
 // jobEnd is the end of a job.
@@ -176,15 +177,15 @@ func (m *Member) step(ctx context.Context, e protocol.Event) error {
 	events := []protocol.Event{e}
 	switch e := e.(type) {
 	case seen:
-		if e.epoch != m.epoch {
+		if e.changes != m.changes {
 			return nil
 		}
 		events = []protocol.Event{e.Observed}
 	case jobEnd:
-		if e.number != m.epoch {
-			return nil // another job has begun since
+		if e.number != m.changes {
+			return nil // another job started since
 		}
-		m.epoch++
+		m.changes++
 		m.Group.Tell(e.server.Position)
 		events = []protocol.Event{protocol.Observed{Server: e.server}, e.Done}
 	}
@@ -226,8 +227,8 @@ func (m *Member) start(ctx context.Context, job protocol.Job) {
 	if m.cancel != nil {
 		m.cancel()
 	}
-	m.epoch++
-	number := m.epoch
+	m.changes++
+	number := m.changes
 	ctx, m.cancel = context.WithCancel(ctx)
 	ended := make(chan struct{})
 	m.ended = ended

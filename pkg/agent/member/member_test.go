@@ -97,7 +97,8 @@ func (p *place) Do(ctx context.Context, job protocol.Job, valid func() bool) err
 		if !may {
 			return errors.New("the lease is over")
 		}
-		s.Role, s.Generation, s.Upstream, p.timeline, s.Set = protocol.Primary, job.Generation, "", job.Timeline, job.Set.Version
+		s.Role, s.Generation, s.Upstream, s.Set = protocol.Primary, job.Generation, "", job.Set.Version
+		p.timeline = job.Timeline
 	case protocol.Load:
 		s.Set, s.SetAt = job.Set.Version, uint64(len(p.rows))
 	case protocol.StopFast, protocol.StopNow:
@@ -143,14 +144,14 @@ func (p *place) Tell(at protocol.Position) {
 }
 
 // boot starts an agent, with the whole log to apply.
-func (p *place) boot(founder *protocol.Found) {
+func (p *place) boot(found *protocol.Found) {
 	c := p.cluster
 	c.mu.Lock()
 	p.start++
 	m := &Member{Group: p, Server: p, Guard: p, Now: c.now, Report: func(s string) { c.t.Log(p.id, s) }}
 	p.member = m
 	node := protocol.New(protocol.Config{
-		ID: p.id, Founder: founder, Start: p.start, LastIndex: uint64(len(c.log)), Now: c.now(),
+		ID: p.id, Found: found, Start: p.start, LastIndex: uint64(len(c.log)), Now: c.now(),
 	})
 	for i, e := range c.log {
 		m.Deliver(protocol.Applied{Index: uint64(i + 1), Entry: e})
@@ -207,20 +208,20 @@ func (c *cluster) primary(not protocol.MemberID) protocol.MemberID {
 	for {
 		c.write()
 		time.Sleep(20 * time.Millisecond)
-		var found []protocol.MemberID
+		var primaries []protocol.MemberID
 		c.mu.Lock()
 		for id, p := range c.members {
 			if p.server.Role == protocol.Primary {
-				found = append(found, id)
+				primaries = append(primaries, id)
 			}
 		}
 		c.mu.Unlock()
-		if len(found) > 1 {
-			c.t.Fatalf("%v accept writes", found)
+		if len(primaries) > 1 {
+			c.t.Fatalf("%v accept writes", primaries)
 		}
-		if len(found) == 1 && found[0] != not {
-			c.t.Logf("%s after %s", found[0], time.Since(since))
-			return found[0]
+		if len(primaries) == 1 && primaries[0] != not {
+			c.t.Logf("%s after %s", primaries[0], time.Since(since))
+			return primaries[0]
 		}
 		if time.Since(since) > time.Minute {
 			for id, p := range c.members {
@@ -255,15 +256,15 @@ func TestMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{t: t, origin: time.Now(), members: map[protocol.MemberID]*place{}}
-		founder := &protocol.Found{Token: "token", Settings: protocol.Settings{
+		found := &protocol.Found{Token: "token", Settings: protocol.Settings{
 			Timing: protocol.DefaultTiming(), Durability: protocol.Async, MaxLag: 1000,
 		}}
 		for _, id := range []protocol.MemberID{"m1", "m2", "m3"} {
-			founder.Founders = append(founder.Founders, protocol.Founder{ID: id})
+			found.InitialMembers = append(found.InitialMembers, protocol.InitialMember{ID: id})
 			c.members[id] = &place{cluster: c, id: id}
 		}
 		for _, p := range c.members {
-			p.boot(founder)
+			p.boot(found)
 		}
 		c.members["m1"].Propose(&protocol.Configured{Voters: []protocol.MemberID{"m1", "m2", "m3"}})
 		c.lead("m3")

@@ -1,5 +1,6 @@
-// Package protocol decides, for the agents of one database cluster, which member is the primary, and keeps two primaries
-// from accepting writes at the same time. It is a pure state machine: it has no clock, no I/O and no goroutine.
+// Package protocol decides, for the agents of one database cluster, which member is the primary, and keeps two
+// primaries from accepting writes at the same time. It is a pure state machine: it has no clock, no I/O and no
+// goroutine.
 //
 // The agents of a cluster form a Raft group. All of them hold one Document, and only entries that the group agreed on
 // change it (Document.Apply). Node is the part of one agent: it takes events with the time at which they happened and

@@ -2,17 +2,17 @@ package protocol
 
 import "slices"
 
-// Founder is one of the first members.
-type Founder struct {
+// InitialMember is one of the first members.
+type InitialMember struct {
 	ID      MemberID `json:"id"`
 	Witness bool     `json:"witness,omitempty"`
 }
 
 // Found is the first entry of a group. All first members propose the same.
 type Found struct {
-	Token    string    `json:"token"`
-	Founders []Founder `json:"founders"`
-	Settings Settings  `json:"settings"`
+	Token          string          `json:"token"`
+	InitialMembers []InitialMember `json:"initialMembers"`
+	Settings       Settings        `json:"settings"`
 }
 
 // Kind names the entry.
@@ -27,7 +27,7 @@ func (e *Found) apply(d *Document) error {
 	}
 	d.Token, d.Settings = e.Token, e.Settings
 	d.Members = map[MemberID]Member{}
-	for _, f := range e.Founders {
+	for _, f := range e.InitialMembers {
 		d.Members[f.ID] = Member{Witness: f.Witness}
 	}
 	return nil

@@ -12,6 +12,8 @@ type Renew struct {
 	// Process is the start number of the primary's agent, Attempt counts its renewals.
 	Process uint64 `json:"process"`
 	Attempt uint64 `json:"attempt"`
+	// Nonce tells the start from another one with the same number.
+	Nonce uint64 `json:"nonce,omitempty"`
 	// Lease is the duration by which the primary computed its deadline. The leader waits no shorter.
 	Lease time.Duration `json:"lease"`
 	// Bounded says that the guard has a deadline.
@@ -69,7 +71,8 @@ func (e *Release) apply(d *Document) error {
 // Seal ends the generation before it: no renewal of that is agreed any more.
 type Seal struct {
 	Generation Generation `json:"generation"`
-	// LeaseNumber is the last lease that the leader knew of: a renewal that was agreed in the meantime makes the seal void.
+	// LeaseNumber is the last lease that the leader knew of: a renewal that was agreed in the meantime makes the seal
+	// void.
 	LeaseNumber uint64 `json:"leaseNumber"`
 }
 

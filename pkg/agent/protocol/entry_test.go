@@ -16,7 +16,7 @@ func founded(t *testing.T, durability Durability) *Document {
 	settings := Settings{Timing: DefaultTiming(), Durability: durability, Acknowledge: 1, MaxLag: 100}
 	agree(t, d,
 		&Configured{Voters: []MemberID{"m1", "m2", "m3"}},
-		&Found{Token: "token", Founders: []Founder{{ID: "m1"}, {ID: "m2"}, {ID: "m3"}}, Settings: settings},
+		&Found{Token: "token", InitialMembers: []InitialMember{{ID: "m1"}, {ID: "m2"}, {ID: "m3"}}, Settings: settings},
 		&Joined{Member: "m1", Start: 1, Level: 1}, &Joined{Member: "m2", Start: 1, Level: 1}, &Joined{Member: "m3", Start: 1, Level: 1},
 		&GrantInit{Member: "m1", Number: 1}, &Initialised{Member: "m1", Number: 1, System: "system", Volume: "v1"},
 		&Cloned{Member: "m2", Volume: "v2"}, &Cloned{Member: "m3", Volume: "v3"},
@@ -73,7 +73,7 @@ func TestFounding(t *testing.T) {
 	broken := settings
 	broken.Timing.Stop = time.Millisecond
 	refused(t, d, "with times that allow two primaries", &Found{Token: "token", Settings: broken})
-	agree(t, d, &Found{Token: "token", Founders: []Founder{{ID: "m1"}, {ID: "m2"}}, Settings: settings})
+	agree(t, d, &Found{Token: "token", InitialMembers: []InitialMember{{ID: "m1"}, {ID: "m2"}}, Settings: settings})
 	refused(t, d, "founded once", &Found{Token: "other", Settings: settings})
 	agree(t, d, &Joined{Member: "m1", Start: 3, Level: 1})
 	refused(t, d, "before all joined: an absent member may hold a database", &GrantInit{Member: "m1", Number: 1})

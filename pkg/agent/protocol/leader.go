@@ -24,8 +24,8 @@ func (n *Node) lead() {
 	d := &n.doc
 	switch {
 	case d.Token == "":
-		if n.founder != nil {
-			n.propose("found", n.founder)
+		if n.found != nil {
+			n.propose("found", n.found)
 		}
 		return
 	case d.Successor != "":

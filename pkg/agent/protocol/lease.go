@@ -50,8 +50,8 @@ func (n *Node) renew() {
 	l.next = n.now.Add(t.Renewal)
 	l.deadlines[l.attempt] = n.now.Add(t.Lease - t.Stop)
 	n.emit(Propose{Entry: &Renew{
-		Member: n.id, Generation: d.Generation, Process: n.start, Attempt: l.attempt, Lease: t.Lease, Bounded: bounded,
-		Position: n.server.Position, At: d.Index, Chain: d.Chain,
+		Member: n.id, Generation: d.Generation, Process: n.start, Nonce: n.nonce, Attempt: l.attempt, Lease: t.Lease,
+		Bounded: bounded, Position: n.server.Position, At: d.Index, Chain: d.Chain,
 	}})
 }
 
@@ -69,8 +69,8 @@ func (n *Node) disarm() {
 	}
 }
 
-// flushes says whether the server runs as the primary and confirmed a flush lately. While it is promoted, or stopped for
-// a switchover, the same time bounds the job.
+// flushes says whether the server runs as the primary and confirmed a flush lately. While it is promoted, or stopped
+// for a switchover, the same time bounds the job.
 func (n *Node) flushes() bool {
 	age := n.doc.Settings.Timing.ProbeAge
 	if n.job.Kind == StopFast || n.job.Kind == Promote {

@@ -6,9 +6,10 @@ import (
 
 // Node is the part of one agent in the protocol.
 type Node struct {
-	id      MemberID
-	founder *Found
-	start   uint64
+	id    MemberID
+	found *Found
+	start uint64
+	nonce uint64
 	// lastIndex is that of the group's log when the agent started.
 	lastIndex uint64
 
@@ -46,10 +47,12 @@ type Node struct {
 // Config starts a Node.
 type Config struct {
 	ID MemberID
-	// Founder is set for a first member that may propose to found the group.
-	Founder *Found
+	// Found is set for a first member that may propose to found the group.
+	Found *Found
 	// Start is the number of this start of the agent. It is on disk, and higher than any before it.
 	Start uint64
+	// Nonce tells this start from another one with the same number, after the volume was rolled back.
+	Nonce uint64
 	// LastIndex is the index of the last entry in the log of the group that this agent holds.
 	LastIndex uint64
 	Document  Document
@@ -59,7 +62,7 @@ type Config struct {
 // New returns the node of an agent that starts now, with no process of the server running.
 func New(c Config) *Node {
 	return &Node{
-		id: c.ID, founder: c.Founder, start: c.Start, lastIndex: c.LastIndex, doc: c.Document, now: c.Now,
+		id: c.ID, found: c.Found, start: c.Start, nonce: c.Nonce, lastIndex: c.LastIndex, doc: c.Document, now: c.Now,
 		leaseSeen: c.Now, sealSeen: c.Now, lease: lease{deadlines: map[uint64]Instant{}},
 		contact: map[MemberID]Instant{}, holdSeen: map[string]Instant{}, received: map[MemberID]Position{},
 		streamed: map[MemberID]Instant{}, proposed: map[string]Instant{},
@@ -69,7 +72,8 @@ func New(c Config) *Node {
 // Document returns the document as this member knows it. The caller must not change it.
 func (n *Node) Document() *Document { return &n.doc }
 
-// Blocked returns why the leader of the group can't appoint a primary, or why this member stopped applying entries, or "".
+// Blocked returns why the leader of the group can't appoint a primary, or why this member stopped applying entries, or
+// "".
 func (n *Node) Blocked() string {
 	if n.halted != "" {
 		return n.halted
@@ -163,7 +167,7 @@ func (n *Node) applied(e Applied) {
 	if h, ok := e.Entry.(*StartHold); ok {
 		n.holdSeen[h.ID] = n.now
 	}
-	if r, ok := e.Entry.(*Renew); ok && err == nil && r.Member == n.id && r.Process == n.start {
+	if r, ok := e.Entry.(*Renew); ok && err == nil && r.Member == n.id && r.Process == n.start && r.Nonce == n.nonce {
 		n.renewed(r)
 	}
 }

@@ -30,8 +30,9 @@ func (n *Node) serve() {
 	}
 }
 
-// giveUp releases the lease once a stop has reaped every process of the server: that the first one is gone proves nothing.
-// This start of the agent then never renews the lease, so that a release that is agreed late ends nothing that serves.
+// giveUp releases the lease once a stop has reaped every process of the server: that the first one is gone proves
+// nothing. This start of the agent then never renews the lease, so that a release that is agreed late ends nothing that
+// serves.
 func (n *Node) giveUp() {
 	d := &n.doc
 	if n.lease.reaped != d.Generation || n.server.Role == Primary {

@@ -35,7 +35,15 @@ func (m *member) send(to *member, deliver func()) {
 		return
 	}
 	life, from := to.life, m.proof()
-	w.after(w.between(time.Millisecond, 30*time.Millisecond), func() { to.when(life, func() { to.receive(m, from, deliver) }) })
+	delay := w.between(time.Millisecond, 30*time.Millisecond)
+	if w.loss > 0 && w.chance(w.loss) {
+		delay = w.between(0, 6*time.Second)
+	}
+	w.after(delay, func() {
+		to.when(life, func() { // each side has proved itself to the other
+			m.receive(to, to.proof(), func() { to.receive(m, from, deliver) })
+		})
+	})
 }
 
 // proof is what a connection proves before the first message.

@@ -64,6 +64,8 @@ type member struct {
 	agent  *protocol.Node
 	server server
 	job    int
+	// pretends is the generation for which it says that it cut its upstream.
+	pretends protocol.Generation
 
 	armed, unlimited, killing bool
 	deadline                  protocol.Instant
@@ -130,15 +132,16 @@ func (m *member) boot() {
 	if raw, err := m.disk.document.MarshalSnapshot(); err != nil || d.UnmarshalSnapshot(raw) != nil {
 		w.fail("%s can't read its snapshot", m.id)
 	}
-	c := protocol.Config{ID: m.id, Start: m.disk.start, LastIndex: uint64(len(m.disk.log)), Document: d, Now: m.clock()}
+	c := protocol.Config{ID: m.id, Start: m.disk.start, Nonce: m.nonce, LastIndex: uint64(len(m.disk.log)), Document: d, Now: m.clock()}
 	if m.founder {
-		c.Founder = w.founder
+		c.Found = w.founder
 	}
 	m.agent = protocol.New(c)
 	m.applied, m.applying = m.disk.snapshot, false
 	m.commit, m.leader, m.heard, m.leaderHint = m.applied, false, w.now, nil
 	m.server, m.armed, m.killing, m.unlimited = server{}, false, false, false
 	m.job++
+	m.pretends = 0
 	w.logf("%s starts, number %d", m.id, m.disk.start)
 	life := m.life
 	m.every(life, 100*time.Millisecond, m.tick)
@@ -214,6 +217,9 @@ func (m *member) observe() {
 	}
 	if s.upstream != nil {
 		o.Upstream = s.upstream.id
+	}
+	if m.pretends > 0 {
+		o.Floor, o.Upstream, o.Generation = m.pretends, "", 0
 	}
 	if s.orphaned && m.world.mistake == backendsIgnored {
 		o.Role = protocol.Stopped

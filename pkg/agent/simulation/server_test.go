@@ -17,14 +17,6 @@ func (m *member) start(job protocol.Job) {
 	if job.Kind == protocol.StopFast {
 		m.server.draining = true
 	}
-	if w.mistake == cutPretended && job.Kind == protocol.Cut {
-		w.after(3*time.Second, func() {
-			if m.life == life {
-				m.server.upstream = nil
-			}
-		})
-		m.disk.floor = max(m.disk.floor, job.Generation)
-	}
 	var run func()
 	run = func() {
 		if m.life != life || m.job != number {
@@ -57,6 +49,10 @@ func (m *member) perform(job protocol.Job) {
 	case protocol.Follow:
 		m.attach(w.find(job.Member), job.Generation)
 	case protocol.Cut:
+		if w.mistake == cutPretended && s.role == protocol.Replica {
+			m.pretends = job.Generation
+			return
+		}
 		m.disk.floor = max(m.disk.floor, job.Generation)
 		s.upstream, s.generation = nil, 0
 		if s.role == protocol.Primary {
@@ -79,7 +75,9 @@ func (m *member) perform(job protocol.Job) {
 		m.drain()
 		m.server = server{}
 	case protocol.StopNow:
-		m.server = server{}
+		if !s.orphaned || w.mistake != backendsIgnored {
+			m.server = server{}
+		}
 	}
 }
 
@@ -104,6 +102,7 @@ func (m *member) streamsFrom(p *member, g protocol.Generation) bool {
 
 // attach makes the server a replica, rewound to the last row that both have.
 func (m *member) attach(p *member, g protocol.Generation) {
+	m.pretends = 0
 	if m.server.role == protocol.Primary || !m.streamsFrom(p, g) {
 		return
 	}

@@ -48,7 +48,7 @@ func (w *world) trouble() {
 		m.hungUntil = w.now + hangTime
 		w.after(w.between(time.Second, hangTime), func() { m.hungUntil = w.now })
 	case 7:
-		w.logf("messages are lost")
+		w.logf("messages are lost, or late")
 		w.loss = w.rng.Float64() * 0.4
 		w.after(w.between(time.Second, 15*time.Second), func() { w.loss = 0 })
 	case 8:

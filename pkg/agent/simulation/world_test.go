@@ -125,7 +125,7 @@ func newWorld(seed uint64, o options) *world {
 		w.cut = append(w.cut, make([]bool, o.founders+2))
 		if i < o.founders {
 			m.founder = true
-			w.founder.Founders = append(w.founder.Founders, protocol.Founder{ID: m.id, Witness: m.witness})
+			w.founder.InitialMembers = append(w.founder.InitialMembers, protocol.InitialMember{ID: m.id, Witness: m.witness})
 		}
 	}
 	data := o.founders
