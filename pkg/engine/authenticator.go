@@ -53,6 +53,14 @@ type Authenticator interface {
 	ProveAuth(ctx context.Context, client Access) error
 }
 
+// LoginTester is what a Session also is if its engine can tell whether a user
+// may log in with a password.
+type LoginTester interface {
+	// TestLogin asks the database whether it accepts these credentials. An error
+	// means that it could not be asked. It changes nothing.
+	TestLogin(ctx context.Context, as Credentials) (accepted bool, err error)
+}
+
 // Unlocker is what an Engine also is if a restored data directory may demand
 // credentials that nobody has any more.
 type Unlocker interface {

@@ -50,6 +50,14 @@ func (r readOnly) Users(ctx context.Context) ([]User, error) {
 	return nil, nil
 }
 
+// TestLogin implements LoginTester; an engine without it can't be asked.
+func (r readOnly) TestLogin(ctx context.Context, as Credentials) (bool, error) {
+	if t, ok := r.session.(LoginTester); ok {
+		return t.TestLogin(ctx, as)
+	}
+	return false, fmt.Errorf("log in as %s: %w", as.User, ErrReadOnly)
+}
+
 // Present reads; of an engine that serves no certificates there is nothing to read.
 func (r readOnly) Present(ctx context.Context, member string) (Presented, error) {
 	if p, ok := r.session.(Presenter); ok {

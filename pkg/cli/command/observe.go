@@ -20,6 +20,7 @@ func (f *Factory) Look(ctx context.Context, t *clients.Target, timeout time.Dura
 	world := r.World(t.Namespace, t.Cluster.Name)
 	defer func() { _ = world.Close() }()
 	executor.LookAtAll(world)
+	executor.TryPasswords(world)
 	return f.Observe(ctx, t, world, timeout)
 }
 

@@ -117,6 +117,23 @@ func (s *session) EnsureUser(ctx context.Context, u engine.User, password string
 	return nil
 }
 
+// TestLogin implements engine.LoginTester. A user that does not exist is
+// refused as a wrong password is.
+func (s *session) TestLogin(ctx context.Context, as engine.Credentials) (accepted bool, err error) {
+	err = s.atLeader(ctx, func(ctx context.Context, c *connection) error {
+		_, err := authenticate(ctx, c.client.ActiveConnection(), as)
+		accepted = err == nil
+		if errors.Is(err, rpctypes.ErrAuthFailed) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("log in as %s: %w", as.User, err)
+	}
+	return accepted, nil
+}
+
 // ensureRole makes a role with these grants and no others; what a user needs
 // is granted before anything is taken away.
 func ensureRole(ctx context.Context, c *clientv3.Client, role string, grants []engine.Grant) error {

@@ -64,6 +64,8 @@ type Live struct {
 	schedules bool
 	// whole says that all is to be looked at that may be read.
 	whole bool
+	// logins says that the passwords in secrets are to be tried.
+	logins bool
 	// allowed says that members that may not be asked hide nothing else, denied why a dial was refused.
 	allowed bool
 	denied  atomic.Pointer[kube.ForbiddenError]
@@ -140,6 +142,7 @@ func (l *Live) Observe(ctx context.Context) (ops.State, error) {
 		l.mu.Lock()
 		s.Kube.Administrator = l.admin
 		l.mu.Unlock()
+		l.refusedPasswords(ctx, &s)
 		if err := l.heed(ctx, &s, c); err != nil {
 			return s, err
 		}

@@ -235,6 +235,11 @@ func (s *session) EnsureUser(ctx context.Context, u engine.User, password string
 	return s.did("ensure %s as %q", u.Name, u.Role)
 }
 
+// TestLogin implements engine.LoginTester.
+func (s *session) TestLogin(_ context.Context, as engine.Credentials) (bool, error) {
+	return as.Password != RefusedPassword, s.did("log in as %s", as.User)
+}
+
 func (s *session) DeleteUser(_ context.Context, name string) error {
 	return s.did("delete user %s", name)
 }
@@ -260,3 +265,6 @@ func (*Database) TemplatePeers(_ *v1alpha1.DatabaseCluster, template corev1.PodT
 	}
 	return nil
 }
+
+// RefusedPassword is one that the database does not accept.
+const RefusedPassword = "refused"
