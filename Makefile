@@ -61,12 +61,22 @@ test: ## Set everything up and pass every test, end to end included
 unit: etcd-binaries ## Tests that need no cluster
 	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
+# Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.
+STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-stores
+
+.PHONY: stores
+stores: ## Build the object stores that tests of backups run: one that is true, and one that lies
+	GOBIN=$(STORES) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
+	GOBIN=$(STORES) go install filippo.io/age/cmd/age@$(shell go list -m -f '{{.Version}}' filippo.io/age)
+	cd hack/stores && go build -o $(STORES)/rclone .
+
 .PHONY: e2e
 e2e: failpoint cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REGEXP choose a part
 	ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 
 .PHONY: torture
-torture: failpoint cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
+torture: failpoint stores cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
+	$(if $(AREA),,go test -timeout 30m ./pkg/repository/...)
 	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)
 

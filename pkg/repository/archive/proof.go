@@ -1,0 +1,157 @@
+package archive
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+)
+
+// Level says how much was proven of a backup. A higher one implies the lower ones.
+type Level string
+
+// Levels, lowest first.
+const (
+	// LevelPresent: every object is there, and has the size that the manifest says.
+	LevelPresent Level = "present"
+	// LevelIntact: every byte was read, decrypted, decompressed and compared.
+	LevelIntact Level = "intact"
+	// LevelRestorable: it was restored, and the engine proved what came out.
+	LevelRestorable Level = "restorable"
+)
+
+func (l Level) rank() int {
+	return map[Level]int{LevelPresent: 1, LevelIntact: 2, LevelRestorable: 3}[l]
+}
+
+// Proof is the result of one verification that succeeded. It is an object of its own.
+type Proof struct {
+	Attempt string    `json:"attempt"`
+	Level   Level     `json:"level"`
+	Time    time.Time `json:"time"`
+	// Version of the server that served the restored data, Tool the one that verified.
+	Version string `json:"version,omitempty"`
+	Tool    string `json:"tool,omitempty"`
+
+	// key is that of the object.
+	key string
+}
+
+// AddProof stores a proof. Its time is set.
+func (a *Archive) AddProof(ctx context.Context, m *Manifest, p Proof) error {
+	if p.Level.rank() == 0 {
+		return fmt.Errorf("record a proof of backup %s: there is no level %q", m.ID, p.Level)
+	}
+	p.Attempt, p.Time = m.Attempt, a.now().UTC()
+	id, err := ulid.New(ulid.Timestamp(p.Time), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("make an identifier: %w", err)
+	}
+	text, err := name{lead: m.Attempt, fields: []field{{'l', string(p.Level)}, {'u', id.String()}}}.fits(2)
+	if err == nil {
+		err = a.putSigned(ctx, m.prefix(kindProof)+text+".json", p, store.Options{})
+	}
+	if err != nil {
+		return fmt.Errorf("record a proof of backup %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// proofs reads the names of all proofs, by attempt.
+func (a *Archive) proofs(ctx context.Context, s Scope) (map[string][]Proof, error) {
+	out := map[string][]Proof{}
+	for o, err := range store.All(ctx, a.store, s.prefix(kindProof)) {
+		if err != nil {
+			return nil, fmt.Errorf("list proofs: %w", err)
+		}
+		_, rest, ok := parseKey(kindProof, o.Key, ".json")
+		if !ok {
+			continue
+		}
+		attempt, f, ok := parseName(rest)
+		level := Level(f['l'])
+		if !ok || !isAttempt(attempt) || !isAttempt(f['u']) || level.rank() == 0 {
+			continue
+		}
+		p := Proof{Attempt: attempt, Level: level, Time: attemptTime(f['u']), key: o.Key}
+		out[attempt] = append(out[attempt], p)
+	}
+	return out, nil
+}
+
+// newest is the highest proof, and of those the newest.
+func newest(all []Proof) *Proof {
+	var best *Proof
+	for i, p := range all {
+		if best == nil || p.Level.rank() > best.Level.rank() || p.Level == best.Level && p.Time.After(best.Time) {
+			best = &all[i]
+		}
+	}
+	return best
+}
+
+// proven reads the proof of an entry and reports whether a trusted key signed what its name says.
+func (a *Archive) proven(ctx context.Context, e Entry) bool {
+	if e.Proof == nil {
+		return false
+	}
+	var p Proof
+	err := a.getSigned(ctx, e.Proof.key, &p)
+	return err == nil && p.Attempt == e.Attempt && p.Level == e.Proof.Level
+}
+
+// Verify proves a backup to be present or intact and returns the error that says what is not. It stores nothing.
+func (a *Archive) Verify(ctx context.Context, m *Manifest, level Level) error {
+	if err := a.present(ctx, m); err != nil || level == LevelPresent {
+		return err
+	}
+	if level != LevelIntact {
+		return fmt.Errorf("verify backup %s: reading can't prove it %s", m.ID, level)
+	}
+	for _, s := range m.Streams {
+		r, err := a.Read(ctx, m, s.Name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, r)
+		if closed := r.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// present compares the sizes of all volumes with a listing: one request for every thousand.
+func (a *Archive) present(ctx context.Context, m *Manifest) error {
+	prefix := m.prefix(kindData) + m.Attempt + "/"
+	sizes := map[string]int64{}
+	for o, err := range store.All(ctx, a.store, prefix) {
+		if err != nil {
+			return fmt.Errorf("list the volumes of backup %s: %w", m.ID, err)
+		}
+		sizes[o.Key] = o.Size
+	}
+	for _, s := range m.Streams {
+		for n, v := range s.Volumes {
+			key := m.volumeKey(s.Name, n)
+			size, ok := sizes[key]
+			switch {
+			case !ok:
+				return fmt.Errorf("%w: %s of backup %s is missing", ErrDamaged, strings.TrimPrefix(key, prefix), m.ID)
+			case size != v.Bytes:
+				return fmt.Errorf("%w: %s of backup %s has %d bytes instead of %d", ErrDamaged,
+					strings.TrimPrefix(key, prefix), m.ID, size, v.Bytes)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/volume"
+)
+
+// fetches is how many parts are read ahead; each holds store.PartSize bytes.
+const fetches = 3
+
+// Read streams one stream of a backup. io.EOF comes only after every volume had the size and the SHA-256 of the
+// manifest; until then the reader must not use what it got. ErrDamaged comes as soon as anything differs.
+func (a *Archive) Read(ctx context.Context, m *Manifest, stream string) (io.ReadCloser, error) {
+	if m.Encrypted && len(a.keys.Identities) == 0 {
+		return nil, fmt.Errorf("read backup %s: %w: it is encrypted, and there is no secret key here", m.ID, volume.ErrKey)
+	}
+	for _, s := range m.Streams {
+		if s.Name == stream {
+			ctx, stop := context.WithCancel(ctx)
+			return &streamReader{ctx: ctx, stop: stop, archive: a, manifest: m, stream: s}, nil
+		}
+	}
+	return nil, fmt.Errorf("read backup %s: it has no stream %q", m.ID, stream)
+}
+
+// streamReader holds the context of the one stream that it is.
+type streamReader struct {
+	ctx      context.Context
+	stop     context.CancelFunc
+	archive  *Archive
+	manifest *Manifest
+	stream   Stream
+
+	next    int
+	stored  *storedReader
+	content io.ReadCloser
+	err     error
+}
+
+func (r *streamReader) Read(p []byte) (int, error) {
+	for r.err == nil {
+		if r.content == nil {
+			if r.next == len(r.stream.Volumes) {
+				r.err = io.EOF
+				break
+			}
+			r.err = r.explain(r.open())
+			continue
+		}
+		n, err := r.content.Read(p)
+		if errors.Is(err, io.EOF) {
+			err = r.finish()
+		}
+		r.err = r.explain(err)
+		if n > 0 || r.err != nil {
+			return n, r.err
+		}
+	}
+	return 0, r.err
+}
+
+// open begins the next volume.
+func (r *streamReader) open() error {
+	a, v := r.archive, r.stream.Volumes[r.next]
+	key := r.manifest.volumeKey(r.stream.Name, r.next)
+	r.stored = newStoredReader(r.ctx, a.store, key, v)
+	identities := a.keys.Identities
+	if !r.manifest.Encrypted {
+		identities = nil
+	}
+	content, err := volume.NewReader(r.stored, v.Plain, identities...)
+	if err != nil {
+		// A changed header is like one for another key; the hash of the object tells them apart.
+		_, _ = io.Copy(io.Discard, r.stored)
+		return err
+	}
+	r.content = content
+	return nil
+}
+
+// finish ends a volume: whatever follows in the object counts for its SHA-256 too.
+func (r *streamReader) finish() error {
+	_, err := io.Copy(io.Discard, r.stored)
+	_ = r.content.Close()
+	r.content = nil
+	r.next++
+	return err
+}
+
+func (r *streamReader) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	// What the store or the hash says explains more than the decoder that it confused.
+	if r.stored != nil && r.stored.failure() != nil {
+		err = r.stored.failure()
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if r.ctx.Err() == nil && !isStore(err) && !errors.Is(err, volume.ErrKey) && !errors.Is(err, ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return fmt.Errorf("read %s of backup %s, volume %d: %w", r.stream.Name, r.manifest.ID, r.next, err)
+}
+
+// Close ends the stream.
+func (r *streamReader) Close() error {
+	r.stop()
+	if r.content != nil {
+		return r.content.Close()
+	}
+	return nil
+}
+
+// storedReader reads one object in parts, several ahead, and compares it with its size and SHA-256 before it
+// passes the last part on. Fetching, hashing and what the caller does with the bytes go on at the same time.
+type storedReader struct {
+	ctx  context.Context
+	want Volume
+	key  string
+
+	fetched chan chan part
+	hashed  chan part
+	// free are buffers that nobody uses.
+	free chan []byte
+
+	body, rest []byte
+	err        error
+}
+
+type part struct {
+	body []byte
+	err  error
+}
+
+func newStoredReader(ctx context.Context, s store.Store, key string, want Volume) *storedReader {
+	r := &storedReader{
+		ctx: ctx, want: want, key: key, fetched: make(chan chan part, fetches), hashed: make(chan part, 1),
+		free: make(chan []byte, fetches+2),
+	}
+	for range cap(r.free) {
+		r.free <- nil
+	}
+	go r.fetch(s)
+	go r.hash()
+	return r
+}
+
+// fetch asks for parts, as many at once as there are buffers.
+func (r *storedReader) fetch(s store.Store) {
+	defer close(r.fetched)
+	for offset := int64(0); offset < r.want.Bytes; offset += store.PartSize {
+		var buffer []byte
+		select {
+		case buffer = <-r.free:
+		case <-r.ctx.Done():
+			return
+		}
+		if buffer == nil {
+			buffer = make([]byte, store.PartSize)
+		}
+		answer := make(chan part, 1)
+		go func() {
+			body := buffer[:min(store.PartSize, r.want.Bytes-offset)]
+			answer <- part{body, fetch(r.ctx, s, r.key, offset, body)}
+		}()
+		select {
+		case r.fetched <- answer:
+		case <-r.ctx.Done():
+			return
+		}
+	}
+}
+
+// hash takes the parts in order. The last one passes only if the sum is right.
+func (r *storedReader) hash() {
+	defer close(r.hashed)
+	sum, bytes := sha256.New(), int64(0)
+	for answer := range r.fetched {
+		p := <-answer
+		sum.Write(p.body)
+		bytes += int64(len(p.body))
+		if p.err == nil && bytes == r.want.Bytes {
+			p.err = r.compare(sum.Sum(nil))
+		}
+		select {
+		case r.hashed <- p:
+		case <-r.ctx.Done():
+			return
+		}
+		if p.err != nil {
+			return
+		}
+	}
+}
+
+func (r *storedReader) compare(sum []byte) error {
+	if got := hex.EncodeToString(sum); got != r.want.SHA256 {
+		return fmt.Errorf("%w: the SHA-256 of %s is %s, its manifest says %s", ErrDamaged, r.key, got, r.want.SHA256)
+	}
+	return nil
+}
+
+// fetch reads a range in full.
+func fetch(ctx context.Context, s store.Store, key string, offset int64, body []byte) error {
+	in, err := s.Get(ctx, key, offset, int64(len(body)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	n, err := io.ReadFull(in, body)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if o, head := s.Head(ctx, key); head == nil && o.Size >= offset+int64(len(body)) {
+			return transport{fmt.Errorf("the connection was cut after %d bytes of %s: %w", offset+int64(n), key, err)}
+		}
+		return fmt.Errorf("%w: %s ends after %d bytes", ErrDamaged, key, offset+int64(n))
+	}
+	if err != nil {
+		return transport{err}
+	}
+	return nil
+}
+
+// transport marks an error of a connection, which says nothing about the data.
+type transport struct{ error }
+
+func (t transport) Unwrap() error { return t.error }
+
+// isStore reports whether an error is about reaching the data, and not about the data.
+func isStore(err error) bool {
+	if _, ok := errors.AsType[transport](err); ok {
+		return true
+	}
+	for _, known := range []error{store.ErrDenied, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *storedReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 && r.err == nil {
+		if r.body != nil {
+			r.free <- r.body[:cap(r.body)]
+			r.body = nil
+		}
+		next, ok := <-r.hashed
+		switch {
+		case ok:
+			r.body, r.rest, r.err = next.body, next.body, next.err
+		case r.ctx.Err() != nil:
+			r.err = r.ctx.Err()
+		default:
+			r.err = io.EOF
+		}
+	}
+	if r.err != nil {
+		return 0, r.err
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// failure is what ended the reader early, if anything did.
+func (r *storedReader) failure() error {
+	if errors.Is(r.err, io.EOF) {
+		return nil
+	}
+	return r.err
+}

@@ -1,0 +1,25 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Clock asks the store for its time: it puts a small object, reads when that appeared, and deletes it. within
+// is how long that took at most, so the answer is exact to that much, and to a second.
+func Clock(ctx context.Context, s Store) (now time.Time, within time.Duration, err error) {
+	key := "probe/clock-" + rand.Text()
+	began := time.Now()
+	if err := s.Put(ctx, key, []byte("clock\n"), Options{}); err != nil {
+		return time.Time{}, 0, fmt.Errorf("ask for the time of %s: %w", s.URL(), err)
+	}
+	o, err := s.Head(ctx, key)
+	within = time.Since(began)
+	if err = errors.Join(err, s.Delete(ctx, key)); err != nil {
+		return time.Time{}, 0, fmt.Errorf("ask for the time of %s: %w", s.URL(), err)
+	}
+	return o.Modified, within, nil
+}
