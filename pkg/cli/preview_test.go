@@ -161,6 +161,29 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestPlanFormats: the wide form adds the reasons, the short one is the steps'
+// names, and a plan of a plan is no plan.
+func TestPlanFormats(t *testing.T) {
+	b := clitest.New(t)
+	b.Cluster("my-db")
+	if r := b.Run("plan", "upgrade", "--version", "3.6", "-o", "wide"); r.Code != exit.Done ||
+		!strings.Contains(r.Out, "ACTION") ||
+		!strings.Contains(r.Out, "REASON") || !strings.Contains(r.Out, "the leader restarts last") {
+		t.Errorf("wide: exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	r := b.Run("plan", "upgrade", "--version", "3.6", "-o", "name")
+	if r.Code != exit.Done || !strings.HasPrefix(r.Out, "step/backup/my-db-") {
+		t.Errorf("name: exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	if r := b.Run("plan", "upgrade", "--version", "3.6", "--dry-run=client"); r.Code != exit.Usage || len(b.Writes) > 0 {
+		t.Errorf("--dry-run: exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	if r := b.Run("upgrade", "--version", "3.6", "--dry-run", "-o", "wide"); r.Code != exit.Done ||
+		!strings.Contains(r.Err, "REASON") {
+		t.Errorf("a dry run: exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+}
+
 func TestPlanDowngrade(t *testing.T) {
 	b := clitest.New(t)
 	b.Must("create", "my-db", "--engine", "fakedb", "--version", "3.6", "--progress", "none")

@@ -205,6 +205,23 @@ func changingCommands() [][]string {
 		{"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
 }
 
+// TestChangesHaveAPlan: plan has every changing command but those that act on
+// what is in flight, or on a repository alone.
+func TestChangesHaveAPlan(t *testing.T) {
+	b := clitest.New(t)
+	root := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
+	without := []string{"resume", "cancel", "pause", "backup verify", "backup delete"}
+	for _, path := range changingCommands() {
+		found, rest, err := root.Find(append([]string{"plan"}, path...))
+		if got := err == nil && len(rest) == 0; got == slices.Contains(without, strings.Join(path, " ")) {
+			t.Errorf("plan %v is %s, %v, %v", path, found.CommandPath(), rest, err)
+		}
+		if found != nil && found.Flags().Lookup("dry-run") != nil {
+			t.Errorf("%s has --dry-run", found.CommandPath())
+		}
+	}
+}
+
 // TestNoChangingCommandIsForgotten keeps the list above complete. What installs
 // an operator changes no database and has no plan.
 func TestNoChangingCommandIsForgotten(t *testing.T) {

@@ -8,11 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
@@ -60,9 +58,6 @@ Exit codes: 0 all are OK or have at least 30 days left, 10 one ran out or can't 
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runCertificatesShow(cmd.Context(), f, out, args, timeout)
 		},
 	}
@@ -77,14 +72,7 @@ func runCertificatesShow(ctx context.Context, f *command.Factory, out *printer.O
 	if err != nil {
 		return err
 	}
-	r, err := f.Clients.Runner(clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
-	if err != nil {
-		return err
-	}
-	world := r.World(t.Namespace, t.Cluster.Name)
-	defer func() { _ = world.Close() }()
-	executor.LookAtCertificates(world)
-	s, err := f.Observe(ctx, t, world, timeout)
+	s, err := f.Look(ctx, t, timeout, executor.LookAtCertificates)
 	if err != nil {
 		return err
 	}

@@ -100,9 +100,6 @@ only with --reveal. The keys of the secrets are username and password, and tls.c
 		Args:              command.Arguments(1, 2, "the NAME of the cluster"),
 		ValidArgsFunction: completeUsers(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runUserShow(cmd.Context(), f, out, args, reveal)
 		},
 	}

@@ -124,9 +124,6 @@ func newUserList(f *command.Factory) *cobra.Command {
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runUserList(cmd.Context(), f, out, args)
 		},
 	}

@@ -39,9 +39,6 @@ A database that something else made is backed up by --from-statefulset, --select
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.Check(); err != nil {
-				return err
-			}
 			switch {
 			case keep < 0:
 				return exit.Misuse("--keep can't be negative; 0 keeps all")

@@ -25,9 +25,6 @@ func newBackupDelete(f *command.Factory) *cobra.Command {
 		Args:              command.Arguments(1, 1, "the ID of the backup"),
 		ValidArgsFunction: command.CompleteBackups(f, &repo),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.Check(); err != nil {
-				return err
-			}
 			return runBackupDelete(cmd.Context(), f, c, repo, args[0])
 		},
 	}

@@ -27,9 +27,6 @@ func newBackupDescribe(f *command.Factory) *cobra.Command {
 		Args:              command.Arguments(1, 1, "the ID of the backup"),
 		ValidArgsFunction: command.CompleteBackups(f, &repo),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runBackupDescribe(cmd.Context(), f, out, repo, args[0])
 		},
 	}

@@ -32,9 +32,6 @@ cluster need not exist any more. A backup whose manifest can't be read is listed
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			name := ""
 			if len(args) > 0 {
 				name = args[0]

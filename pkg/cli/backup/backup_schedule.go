@@ -13,8 +13,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
@@ -115,13 +113,7 @@ type scheduleSheet struct {
 
 // showSchedule exits with ExitDegraded if a backup is missing that should be there.
 func showSchedule(ctx context.Context, f *command.Factory, out *printer.Output, t *clients.Target) error {
-	r, err := f.Clients.Runner(clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
-	if err != nil {
-		return err
-	}
-	world := r.World(t.Namespace, t.Cluster.Name)
-	defer func() { _ = world.Close() }()
-	s, err := f.Observe(ctx, t, world, command.ObserveWithin)
+	s, err := f.Look(ctx, t, command.ObserveWithin, nil)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,6 @@ served is compared with the manifest. The cluster that it was taken from is not 
 		Args:              command.Arguments(1, 1, "the ID of the backup"),
 		ValidArgsFunction: command.CompleteBackups(f, &repo),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.Check(); err != nil {
-				return err
-			}
 			return runBackupVerify(cmd.Context(), f, c, repo, helper, args[0])
 		},
 	}

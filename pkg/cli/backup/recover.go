@@ -46,9 +46,6 @@ Without the flags it looks, says what it would do, and asks. What may lose data 
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.Check(); err != nil {
-				return err
-			}
 			if err := flags.check(); err != nil {
 				return err
 			}
@@ -100,7 +97,7 @@ func (r *recoverFlags) asked() bool {
 
 func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flags *recoverFlags,
 	t *clients.Target) error {
-	s, err := f.Look(ctx, t, c.Timeout)
+	s, err := f.Look(ctx, t, c.Timeout, command.Everything)
 	if err != nil {
 		return err
 	}

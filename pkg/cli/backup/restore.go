@@ -47,9 +47,6 @@ again.`,
 		Args:              command.Arguments(1, 1, "the NAME of the cluster"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.Check(); err != nil {
-				return err
-			}
 			switch {
 			case flags.from != "" && flags.file != "":
 				return exit.Misuse("--from and --from-file exclude each other")

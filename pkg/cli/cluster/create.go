@@ -54,9 +54,6 @@ nothing to a cluster that is as requested already.`,
 		Args:              command.Arguments(1, 1, "the NAME of the new cluster"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.Check(); err != nil {
-				return err
-			}
 			if fromVolumes {
 				return createFromVolumes(c, cmd, args)
 			}

@@ -26,9 +26,6 @@ half-made cluster too, and ends an operation that is in flight.`,
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = []string{command.BareName(args[0])}
-			if err := c.Check(); err != nil {
-				return err
-			}
 			t, err := command.DeletionTarget(cmd.Context(), f, args)
 			if err != nil {
 				return err

@@ -77,6 +77,7 @@ func (c *Change) AddTo(cmd *cobra.Command, timeout time.Duration, asks bool) {
 		cmd.Annotations = map[string]string{plannable: ""}
 	}
 	c.Out.AddTo(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return c.check() }
 	flags := cmd.Flags()
 	flags.DurationVar(&c.Timeout, "timeout", timeout,
 		"How long the whole operation may take, such as 90s or 10m. It can be continued afterwards.")
@@ -97,8 +98,8 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Check judges the common flags before anything is read.
-func (c *Change) Check() error {
+// check judges the common flags before anything is read.
+func (c *Change) check() error {
 	if err := c.Out.Check(); err != nil {
 		return err
 	}
@@ -111,13 +112,10 @@ func (c *Change) Check() error {
 	return OneOf("dry-run", c.DryRun, DryRunNone, DryRunClient, DryRunServer)
 }
 
-// Begin starts a change of a cluster that exists: it judges the common flags,
-// finds the cluster, and fills in what all such changes share. The command adds
+// Begin starts a change of a cluster that exists: it finds
+// the cluster and fills in what all such changes share. The command adds
 // what it wants, what became of it, and what to ask.
 func (c *Change) Begin(ctx context.Context, verb v1alpha1.Verb, args []string) (*clients.Target, Intent, error) {
-	if err := c.Check(); err != nil {
-		return nil, Intent{}, err
-	}
 	t, err := c.Factory.Target(ctx, args)
 	if err != nil && verb == v1alpha1.VerbRepair {
 		t, err = c.Factory.Lost(ctx, args, err)

@@ -11,16 +11,19 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
-// Look observes a cluster once, and writes nothing.
-func (f *Factory) Look(ctx context.Context, t *clients.Target, timeout time.Duration) (ops.State, error) {
+// Look observes a cluster once, and writes nothing. The scope says what is
+// observed beyond the members, such as Everything; nil for nothing.
+func (f *Factory) Look(ctx context.Context, t *clients.Target, timeout time.Duration,
+	scope func(ops.World)) (ops.State, error) {
 	r, err := f.Clients.Runner(clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return ops.State{}, err
 	}
 	world := r.World(t.Namespace, t.Cluster.Name)
 	defer func() { _ = world.Close() }()
-	executor.LookAtAll(world)
-	executor.TryPasswords(world)
+	if scope != nil {
+		scope(world)
+	}
 	return f.Observe(ctx, t, world, timeout)
 }
 
@@ -51,3 +54,10 @@ func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.Worl
 
 // PhaseStopped is shown of an operation whose process is gone.
 const PhaseStopped = "Stopped"
+
+// Everything is the scope of an examination: what takes scheduled backups, and
+// whether the database takes the passwords, too.
+func Everything(world ops.World) {
+	executor.LookAtAll(world)
+	executor.TryPasswords(world)
+}

@@ -45,9 +45,6 @@ Exit codes: 0 nothing failed, 10 something failed.`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runCheck(cmd.Context(), f, out, args, repo, timeout)
 		},
 	}

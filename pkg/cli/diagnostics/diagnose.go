@@ -41,9 +41,6 @@ The verdict and the exit code are those of status: 0 healthy, 10 degraded, 11 do
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runDiagnose(cmd.Context(), f, out, args, timeout)
 		},
 	}
@@ -72,7 +69,7 @@ func runDiagnose(ctx context.Context, f *command.Factory, out *printer.Output, a
 // diagnose observes once and examines the state.
 func diagnose(ctx context.Context, f *command.Factory, t *clients.Target, timeout time.Duration) (health.Diagnosis,
 	error) {
-	s, err := f.Look(ctx, t, timeout)
+	s, err := f.Look(ctx, t, timeout, command.Everything)
 	if err != nil {
 		return health.Diagnosis{}, err
 	}

@@ -13,9 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/bundle"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -78,15 +76,7 @@ func (g *gatherer) objects(dir string, e observe.Evidence) {
 
 // judgements are what the tool itself says of the cluster.
 func (g *gatherer) judgements(ctx context.Context, dir string, t *clients.Target) {
-	r, err := g.f.Clients.Runner(
-		clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
-	if err != nil {
-		g.archive.Missing(dir+": state", err)
-		return
-	}
-	world := r.World(t.Namespace, t.Cluster.Name)
-	defer func() { _ = world.Close() }()
-	s, err := g.f.Observe(ctx, t, world, command.ObserveWithin)
+	s, err := g.f.Look(ctx, t, command.ObserveWithin, nil)
 	if err != nil {
 		g.archive.Missing(dir+": state", err)
 		return

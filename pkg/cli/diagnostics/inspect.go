@@ -38,9 +38,6 @@ Exit codes: 0 nothing failed, 10 something failed, 11 no majority answered.`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			if len(args) > 0 {
 				flags.Name = args[0]
 			}

@@ -47,9 +47,6 @@ once, each for at most 3 seconds. --no-health asks none.`,
 		Args:              command.Arguments(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := l.out.Check(); err != nil {
-				return err
-			}
 			var err error
 			if l.namespace, err = f.Namespace(); err != nil {
 				return err

@@ -48,9 +48,6 @@ Exit codes: 0 healthy, 7 a right to ask the members is missing, 10 degraded, 11 
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			if all && len(args) > 0 {
 				return exit.Misuse("--all-namespaces does not go with NAME")
 			}

@@ -58,9 +58,6 @@ With --client it needs no cluster. An operator that you may not see is left out.
 		Args:              command.Arguments(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			sheet := newVersionSheet(f)
 			if clientOnly {
 				return printVersion(f, out, sheet)

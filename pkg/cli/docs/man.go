@@ -18,24 +18,11 @@ func writeManual(root *cobra.Command, dir, version string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { // #nosec G301 -- documentation is for everybody
 		return fmt.Errorf("write the manual: %w", err)
 	}
-	var pages func(*cobra.Command) error
-	pages = func(cmd *cobra.Command) error {
-		if cmd.Hidden || cmd.Name() == "help" {
-			return nil
-		}
+	return visit(root, func(cmd *cobra.Command) error {
 		page := &bytes.Buffer{}
 		writeManPage(page, cmd, version)
-		if err := writePublic(filepath.Join(dir, manName(cmd)+".1"), page.Bytes()); err != nil {
-			return err
-		}
-		for _, child := range cmd.Commands() {
-			if err := pages(child); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return pages(root)
+		return writePublic(filepath.Join(dir, manName(cmd)+".1"), page.Bytes())
+	})
 }
 
 // manName is what a person gives to man.

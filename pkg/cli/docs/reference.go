@@ -59,28 +59,32 @@ func writeReference(root *cobra.Command, dir string) error {
 	}
 	index := &bytes.Buffer{}
 	fmt.Fprint(index, "# Command reference\n\nGenerated from the command tree by `make generate`.\n\n")
-	var pages func(*cobra.Command) error
-	pages = func(cmd *cobra.Command) error {
-		if cmd.Hidden || cmd.Name() == "help" {
-			return nil
-		}
+	err = visit(root, func(cmd *cobra.Command) error {
 		fmt.Fprintf(index, "- [%s](%s): %s\n", cmd.CommandPath(), pageName(cmd), cmd.Short)
 		page := &bytes.Buffer{}
 		writePage(page, cmd)
-		if err := writePublic(filepath.Join(dir, pageName(cmd)), page.Bytes()); err != nil {
-			return err
-		}
-		for _, child := range cmd.Commands() {
-			if err := pages(child); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := pages(root); err != nil {
+		return writePublic(filepath.Join(dir, pageName(cmd)), page.Bytes())
+	})
+	if err != nil {
 		return err
 	}
 	return writePublic(filepath.Join(dir, "README.md"), index.Bytes())
+}
+
+// visit calls write for every visible command, parents first.
+func visit(cmd *cobra.Command, write func(*cobra.Command) error) error {
+	if cmd.Hidden || cmd.Name() == "help" {
+		return nil
+	}
+	if err := write(cmd); err != nil {
+		return err
+	}
+	for _, child := range cmd.Commands() {
+		if err := visit(child, write); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func writePublic(path string, content []byte) error {

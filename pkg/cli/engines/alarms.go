@@ -88,9 +88,6 @@ Exit codes: 0 no alarm, 10 alarms, 11 no member answers.`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runAlarmsList(cmd.Context(), f, out, args, timeout)
 		},
 	}
@@ -105,7 +102,7 @@ func runAlarmsList(ctx context.Context, f *command.Factory, out *printer.Output,
 	if err != nil {
 		return err
 	}
-	s, err := f.Look(ctx, t, timeout)
+	s, err := f.Look(ctx, t, timeout, command.Everything)
 	if err != nil {
 		return err
 	}

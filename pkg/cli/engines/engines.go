@@ -29,9 +29,6 @@ func NewEngines(f *command.Factory) *cobra.Command {
 		Args:              command.Arguments(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runEngines(f, out)
 		},
 	}

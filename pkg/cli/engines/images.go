@@ -39,9 +39,6 @@ the references to copy from are printed, one a line.`,
 		Args:              command.Arguments(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runImages(f, out, name, f.Either(registry, command.EnvRegistry))
 		},
 	}

@@ -35,9 +35,6 @@ func NewHistory(f *command.Factory) *cobra.Command {
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			name := ""
 			if len(args) > 0 {
 				name = command.BareName(args[0])

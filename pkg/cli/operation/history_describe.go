@@ -29,9 +29,6 @@ func newHistoryDescribe(f *command.Factory) *cobra.Command {
 		Args:              command.Arguments(1, 1, "the name of the OPERATION"),
 		ValidArgsFunction: command.CompleteOperations(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			return runHistoryDescribe(cmd.Context(), f, out, args[0])
 		},
 	}

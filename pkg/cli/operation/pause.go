@@ -26,9 +26,6 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.Check(); err != nil {
-				return err
-			}
 			t, err := f.Target(cmd.Context(), args)
 			if err != nil {
 				return err

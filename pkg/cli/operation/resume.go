@@ -30,9 +30,6 @@ func newContinuation(f *command.Factory, cancel bool, cmd *cobra.Command) *cobra
 	cmd.Args = command.Arguments(0, 1, "NAME")
 	cmd.ValidArgsFunction = command.CompleteClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.Check(); err != nil {
-			return err
-		}
 		return runContinuation(cmd.Context(), f, c, args, cancel)
 	}
 	c.AddTo(cmd, command.LongTimeout, false)

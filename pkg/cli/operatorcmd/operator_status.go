@@ -34,9 +34,6 @@ func newOperatorStatus(f *command.Factory) *cobra.Command {
   kubectl dbop operator status`,
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := out.Check(); err != nil {
-				return err
-			}
 			var err error
 			sheet.Ready, sheet.Wanted, sheet.Image, err = f.Clients.Rollout(cmd.Context(), sheet.Namespace, deploy.Name)
 			sheet.Installed = err == nil

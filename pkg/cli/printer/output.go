@@ -56,6 +56,7 @@ func (o *Output) NewTable(columns ...string) *Table {
 }
 
 func (o *Output) AddTo(cmd *cobra.Command) {
+	cmd.PreRunE = func(*cobra.Command, []string) error { return o.Check() }
 	o.flags.JSONYamlPrintFlags.AddFlags(cmd)
 	o.flags.TemplatePrinterFlags.AddFlags(cmd)
 	cmd.Flags().StringVarP(o.flags.OutputFormat, "output", "o", "",
@@ -79,7 +80,7 @@ func (o *Output) allowed() []string {
 	return slices.Compact(all)
 }
 
-// Check refuses an unknown format; commands call it before anything else.
+// Check refuses an unknown format. It runs before the command does.
 func (o *Output) Check() error {
 	if o.Human() {
 		return nil

@@ -37,6 +37,9 @@ func TestPlan(t *testing.T) {
 					t.Errorf("step %s twice", s.ID)
 				}
 				done[s.ID] = true
+				if s.Tolerates != nil && (s.During == nil || *s.During > *s.Tolerates) {
+					t.Errorf("step %s tolerates more while it runs than after it", s.ID)
+				}
 				if s.Tolerates != nil && *s.Tolerates < 0 && !r.Downtime {
 					t.Errorf("step %s leaves a quorum margin of %d", s.ID, *s.Tolerates)
 				}
