@@ -42,14 +42,14 @@ func TestCommandLineRepeatsWhatWasAsked(t *testing.T) {
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
-		got := command.CommandLine(cmd, cmd.Flags().Args())
+		got := command.Line(cmd, cmd.Flags().Args())
 		if got != test.want {
 			t.Errorf("%v: %s, want %s", test.args, got, test.want)
 		}
 		// What is recorded is a command that says the same again.
 		again := cli.NewRoot(b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil))
 		same, rest, err := again.Find(shellQuoted(strings.TrimPrefix(got, command.DisplayName+" ")))
-		if err != nil || same.ParseFlags(rest) != nil || command.CommandLine(same, same.Flags().Args()) != got {
+		if err != nil || same.ParseFlags(rest) != nil || command.Line(same, same.Flags().Args()) != got {
 			t.Errorf("%s does not read back: %v", got, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestNoCommandRecordsCredentials(t *testing.T) {
 				seen++
 			}
 		})
-		if line := command.CommandLine(cmd, []string{"my-db"}); strings.Contains(line, marker) {
+		if line := command.Line(cmd, []string{"my-db"}); strings.Contains(line, marker) {
 			t.Errorf("recorded: %s", line)
 		}
 	})

@@ -101,7 +101,7 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			f.Asked = command.CommandLine(cmd, args)
+			f.Asked = command.Line(cmd, args)
 			if err := command.OneOf("color", f.Color, printer.ColorAuto, printer.ColorAlways, printer.ColorNever); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
+// NewCertificates makes the command certificates.
 func NewCertificates(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certificates COMMAND",

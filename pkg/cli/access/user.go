@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
+// NewUser makes the command user.
 func NewUser(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "user COMMAND",

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -26,6 +27,7 @@ type recoverFlags struct {
 	force                       bool
 }
 
+// NewRecover makes the command recover.
 func NewRecover(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	flags := &recoverFlags{}

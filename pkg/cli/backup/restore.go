@@ -19,7 +19,7 @@ import (
 
 // restoreFlags are those that only restore has.
 type restoreFlags struct {
-	cluster.ClusterFlags
+	cluster.Flags
 	from, file, repo, rootSecret      string
 	inPlace, keepRevision, skipBackup bool
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
-// ClusterFlags describe a cluster that is to be.
-type ClusterFlags struct {
+// Flags describe a cluster that is to be.
+type Flags struct {
 	Engine, Version         string
 	Members                 int32
 	storage, storageClass   string
@@ -28,7 +28,7 @@ type ClusterFlags struct {
 }
 
 // AddTo defines the flags that create and restore share.
-func (c *ClusterFlags) AddTo(f *command.Factory, cmd *cobra.Command) {
+func (c *Flags) AddTo(f *command.Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.Version, "version", c.Version, "Version of the database, such as 3.6 (its newest patch) or 3.6.16.")
 	flags.StringVar(&c.storage, "storage", command.DefaultStorage, "Size of each member's volume, such as 10Gi.")
@@ -54,7 +54,7 @@ func (c *ClusterFlags) AddTo(f *command.Factory, cmd *cobra.Command) {
 
 // Cluster builds the wanted cluster. Versions become full, numbers are parsed;
 // whether any of it is wise is the engine's business.
-func (c *ClusterFlags) Cluster(f *command.Factory, namespace, name string) (*v1alpha1.DatabaseCluster, error) {
+func (c *Flags) Cluster(f *command.Factory, namespace, name string) (*v1alpha1.DatabaseCluster, error) {
 	secured, err := c.tls()
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *ClusterFlags) Cluster(f *command.Factory, namespace, name string) (*v1a
 }
 
 // tls is how the cluster is to be secured.
-func (c *ClusterFlags) tls() (v1alpha1.TLS, error) {
+func (c *Flags) tls() (v1alpha1.TLS, error) {
 	out := v1alpha1.TLS{Disabled: c.noTLS, CASecret: c.caSecret}
 	if c.issuer != "" {
 		kind, name, ok := strings.Cut(c.issuer, "/")
@@ -123,7 +123,7 @@ func (c *ClusterFlags) tls() (v1alpha1.TLS, error) {
 
 // resources keeps memory certain by asking for what is the limit; a CPU limit
 // would only throttle the database.
-func (c *ClusterFlags) resources() (corev1.ResourceRequirements, error) {
+func (c *Flags) resources() (corev1.ResourceRequirements, error) {
 	out := corev1.ResourceRequirements{}
 	if c.cpu != "" {
 		q, err := command.Quantity("cpu", c.cpu)

@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 )
 
+// NewConfigure makes the command configure.
 func NewConfigure(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	c.Out = printer.NewTables(printer.FormatName, printer.FormatWide)

@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
+// NewConnect makes the command connect.
 func NewConnect(f *command.Factory) *cobra.Command {
 	var member string
 	var noExec bool

@@ -31,9 +31,10 @@ func CheckName(name string) error {
 	return nil
 }
 
+// NewCreate makes the command create.
 func NewCreate(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
-	flags := &ClusterFlags{}
+	flags := &Flags{}
 	var fromVolumes, discard bool
 	cmd := &cobra.Command{
 		Use:   "create NAME --engine ENGINE",
@@ -90,7 +91,7 @@ nothing to a cluster that is as requested already.`,
 	return cmd
 }
 
-func createIntent(ctx context.Context, f *command.Factory, flags *ClusterFlags, name string) (command.Intent, error) {
+func createIntent(ctx context.Context, f *command.Factory, flags *Flags, name string) (command.Intent, error) {
 	namespace, err := f.Namespace()
 	if err != nil {
 		return command.Intent{}, err

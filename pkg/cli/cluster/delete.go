@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
+// NewDelete makes the command delete.
 func NewDelete(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	var repo string

@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
+// NewDowngrade makes the command downgrade.
 func NewDowngrade(f *command.Factory) *cobra.Command {
 	return newVersionChange(f, v1alpha1.VerbDowngrade, "downgraded", &cobra.Command{
 		Use:   "downgrade [NAME] --version VERSION",

@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
+// NewRepair makes the command repair.
 func NewRepair(f *command.Factory) *cobra.Command {
 	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbRepair, Verbed: "repaired", Downtime: true, Longer: true,

@@ -13,6 +13,7 @@ import (
 // resizeFlags are amounts as they were typed; "" leaves one as it is.
 type resizeFlags struct{ cpu, memory, cpuLimit, memoryLimit, storage string }
 
+// NewResize makes the command resize.
 func NewResize(f *command.Factory) *cobra.Command {
 	r := &resizeFlags{}
 	s := command.Simple{

@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
+// NewScale makes the command scale.
 func NewScale(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	var members int32

@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
+// NewStart makes the command start.
 func NewStart(f *command.Factory) *cobra.Command {
 	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbStart, Verbed: "started",

@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
+// NewStop makes the command stop.
 func NewStop(f *command.Factory) *cobra.Command {
 	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbStop, Verbed: "stopped",

@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
+// NewSwitchover makes the command switchover.
 func NewSwitchover(f *command.Factory) *cobra.Command {
 	return command.NewSimple(f, command.Simple{
 		Verb: v1alpha1.VerbSwitchover, Verbed: "switched over", Target: "to",

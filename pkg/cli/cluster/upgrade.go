@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
+// NewUpgrade makes the command upgrade.
 func NewUpgrade(f *command.Factory) *cobra.Command {
 	return newVersionChange(f, v1alpha1.VerbUpgrade, "upgraded", &cobra.Command{
 		Use:   "upgrade [NAME] --version VERSION",

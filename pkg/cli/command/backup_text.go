@@ -17,6 +17,7 @@ func NextText(s *health.Schedule, now time.Time) string {
 	return fmt.Sprintf("%s, in %s", s.Next.UTC().Format(time.RFC3339), printer.Span(s.Next.Sub(now)))
 }
 
+// BackupText names a backup, its age and its repository.
 func BackupText(b *v1alpha1.BackupReference, now time.Time) string {
 	if b == nil {
 		return "none known"

@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CommandLine is what repeats a command: its path, its arguments, and those of
+// Line is what repeats a command: its path, its arguments, and those of
 // its flags that say what was requested. It goes into records, which every
 // viewer of a namespace reads. Therefore it is built from the flags that this
 // package declares for that very command, and --namespace. Kubectl's flags may hold
 // credentials of the person, and none of them is taken.
-func CommandLine(cmd *cobra.Command, args []string) string {
+func Line(cmd *cobra.Command, args []string) string {
 	line := append(strings.Fields(cmd.CommandPath()), args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name == "namespace" || cmd.LocalNonPersistentFlags().Lookup(f.Name) != nil {

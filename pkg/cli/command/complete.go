@@ -21,6 +21,7 @@ const (
 	completeMost   = 100
 )
 
+// Completion suggests what can follow.
 type Completion = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
 
 // Suggest turns a look-up into a completion: bounded, never files, never an
@@ -55,6 +56,7 @@ func CompleteClusters(f *Factory) Completion {
 	return Suggest(1, func(ctx context.Context, _ []string) ([]string, error) { return ClusterNames(ctx, f) })
 }
 
+// ClusterNames are the clusters of the namespace.
 func ClusterNames(ctx context.Context, f *Factory) ([]string, error) {
 	clusters, err := f.clustersHere(ctx)
 	return namesOf(clusters), err

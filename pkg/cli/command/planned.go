@@ -16,7 +16,8 @@ const plannable = "dbop.dev/plannable"
 // asked for by the line that would do it; --dry-run is not taken.
 func (f *Factory) Planned(cmd *cobra.Command, example func(string) string) *cobra.Command {
 	_, own := cmd.Annotations[plannable]
-	out := &cobra.Command{Use: cmd.Use, Short: cmd.Short, Long: cmd.Long, Args: cmd.Args, PreRunE: cmd.PreRunE, RunE: cmd.RunE,
+	out := &cobra.Command{Use: cmd.Use, Short: cmd.Short, Long: cmd.Long, Args: cmd.Args, PreRunE: cmd.PreRunE,
+		RunE:              cmd.RunE,
 		ValidArgsFunction: cmd.ValidArgsFunction}
 	for _, child := range cmd.Commands() {
 		if planned := f.Planned(child, example); planned != nil {

@@ -9,6 +9,7 @@ import (
 // DefaultStorage is the size of a member's volume if nothing was said.
 const DefaultStorage = "1Gi"
 
+// Quantity reads an amount above 0, such as 1Gi, that a flag takes.
 func Quantity(flag, text string) (resource.Quantity, error) {
 	q, err := resource.ParseQuantity(text)
 	if err != nil || q.Sign() <= 0 {

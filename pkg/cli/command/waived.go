@@ -18,6 +18,7 @@ func Waived(checks map[string]bool) []string {
 	return out
 }
 
+// AddRepositoryFlag defines --repository; what names that which is kept there.
 func AddRepositoryFlag(cmd *cobra.Command, repo *string, what string) {
 	cmd.Flags().StringVar(repo, "repository", "",
 		"Where "+what+" is kept: dir:/path or pvc:claim[/path] (default: the cluster's, else environment "+EnvRepository+

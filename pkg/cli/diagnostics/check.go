@@ -26,6 +26,7 @@ type checkSheet struct {
 	Cluster *health.Diagnosis `json:"cluster,omitempty"`
 }
 
+// NewCheck makes the command check.
 func NewCheck(f *command.Factory) *cobra.Command {
 	out := printer.NewOutput(printer.FormatWide)
 	var repo string

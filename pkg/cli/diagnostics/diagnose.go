@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
@@ -22,6 +23,7 @@ type diagnosisSheet struct {
 	health.Diagnosis `json:",inline"`
 }
 
+// NewDiagnose makes the command diagnose.
 func NewDiagnose(f *command.Factory) *cobra.Command {
 	out := printer.NewOutput(printer.FormatWide)
 	var timeout time.Duration

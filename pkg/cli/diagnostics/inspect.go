@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
 )
 
+// NewInspect makes the command inspect.
 func NewInspect(f *command.Factory) *cobra.Command {
 	out := printer.NewTables(printer.FormatWide)
 	flags := &command.ExternalFlags{}

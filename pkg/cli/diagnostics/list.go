@@ -28,6 +28,7 @@ type listing struct {
 	watch, noHealth     bool
 }
 
+// NewList makes the command list.
 func NewList(f *command.Factory) *cobra.Command {
 	l := listing{f: f, out: printer.NewTables(printer.FormatWide, printer.FormatName)}
 	var all bool

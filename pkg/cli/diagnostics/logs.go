@@ -23,6 +23,7 @@ import (
 // maxLogLine is the longest line that is kept whole.
 const maxLogLine = 1 << 20
 
+// NewLogs makes the command logs.
 func NewLogs(f *command.Factory) *cobra.Command {
 	var follow, previous bool
 	var since time.Duration

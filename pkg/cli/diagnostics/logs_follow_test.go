@@ -3,6 +3,7 @@ package diagnostics
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -76,8 +77,7 @@ func TestFollowedLogsSurviveARestart(t *testing.T) {
 			!strings.Contains(got, "db-1 | again\n") || !strings.Contains(got, "db-2 | joined\n") {
 			t.Errorf("printed\n%s", got)
 		}
-		if o, ok := err.(exit.Outcome); !ok || o != exit.Interrupted ||
-			problems.Len() > 0 { //nolint:errorlint // it is the last word
+		if !errors.Is(err, exit.Outcome(exit.Interrupted)) || problems.Len() > 0 {
 			t.Errorf("%v, %s", err, problems.String())
 		}
 		if o := r.since["db-1-0"]; o.SinceTime == nil || o.TailLines != nil {

@@ -22,6 +22,7 @@ import (
 // watchEvery is the pause between two observations of status --watch.
 const watchEvery = 2 * time.Second
 
+// NewStatus makes the command status.
 func NewStatus(f *command.Factory) *cobra.Command {
 	out := printer.NewTables(printer.FormatWide)
 	var watch, all bool

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 )
 
+// NewSupportBundle makes the command support-bundle.
 func NewSupportBundle(f *command.Factory) *cobra.Command {
 	var file string
 	var all bool

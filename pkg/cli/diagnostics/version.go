@@ -44,6 +44,7 @@ type clientVersion struct {
 	Platform string `json:"platform"`
 }
 
+// NewVersion makes the command version.
 func NewVersion(f *command.Factory) *cobra.Command {
 	out := printer.NewOutput()
 	var clientOnly bool

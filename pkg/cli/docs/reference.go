@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
+// NewReference makes the command reference.
 func NewReference(f *command.Factory) *cobra.Command {
 	var dir string
 	var manual bool

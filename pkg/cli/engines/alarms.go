@@ -12,9 +12,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
+// NewAlarms makes the command alarms.
 func NewAlarms(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "alarms COMMAND",

@@ -12,6 +12,7 @@ import (
 // clients that are a moment behind.
 const keptRevisions = 100
 
+// NewCompact makes the command compact.
 func NewCompact(f *command.Factory) *cobra.Command {
 	var revision, keep int64
 	s := command.Simple{

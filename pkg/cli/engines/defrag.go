@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
+// NewDefrag makes the command defrag.
 func NewDefrag(f *command.Factory) *cobra.Command {
 	var gain string
 	s := command.Simple{

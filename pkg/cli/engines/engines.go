@@ -18,6 +18,7 @@ type engineSheet struct {
 	Releases []engine.Release `json:"releases"`
 }
 
+// NewEngines makes the command engines.
 func NewEngines(f *command.Factory) *cobra.Command {
 	out := printer.NewTables(printer.FormatWide, printer.FormatName)
 	cmd := &cobra.Command{

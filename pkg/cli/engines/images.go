@@ -22,6 +22,7 @@ type imageSheet struct {
 	Target string `json:"target,omitempty"`
 }
 
+// NewImages makes the command images.
 func NewImages(f *command.Factory) *cobra.Command {
 	out := printer.NewTables(printer.FormatName)
 	var name, registry string

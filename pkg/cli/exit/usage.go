@@ -20,6 +20,7 @@ func (e *UsageError) Error() string { return e.Text }
 // Hint is what to type instead.
 func (e *UsageError) Hint() string { return e.Advice }
 
+// Misuse is a mistake in how a command was typed.
 func Misuse(format string, args ...any) *UsageError {
 	return &UsageError{Text: fmt.Sprintf(format, args...)}
 }

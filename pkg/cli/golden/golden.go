@@ -12,6 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
+// Compare compares text with testdata/NAME.txt, or writes it with -update.
 func Compare(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")

@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
+// NewCancel makes the command cancel.
 func NewCancel(f *command.Factory) *cobra.Command {
 	return newContinuation(f, true, &cobra.Command{
 		Use:   "cancel [NAME]",

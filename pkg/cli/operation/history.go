@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 )
 
+// NewHistory makes the command history.
 func NewHistory(f *command.Factory) *cobra.Command {
 	out := printer.NewTables(printer.FormatWide, printer.FormatName)
 	var all bool

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
+// NewPause makes the command pause.
 func NewPause(f *command.Factory) *cobra.Command {
 	c := command.NewAction(f)
 	cmd := &cobra.Command{

@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
+// NewResume makes the command resume.
 func NewResume(f *command.Factory) *cobra.Command {
 	return newContinuation(f, false, &cobra.Command{
 		Use:   "resume [NAME]",

@@ -19,6 +19,7 @@ type undo struct {
 	skipBackup, allowDowntime bool
 }
 
+// NewUndo makes the command undo.
 func NewUndo(f *command.Factory) *cobra.Command {
 	u := &undo{Change: command.NewChange(f)}
 	cmd := &cobra.Command{

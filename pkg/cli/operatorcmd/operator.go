@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
+// NewOperator makes the command operator.
 func NewOperator(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "operator",

@@ -17,6 +17,7 @@ const (
 	None  = "none"
 )
 
+// Modes are the values of --progress.
 func Modes() []string {
 	return []string{Auto, Plain, JSON, None}
 }

@@ -24,6 +24,7 @@ type plainReporter struct {
 	stopped sync.Once
 }
 
+// NewPlain writes one line for each change of state.
 func NewPlain(w io.Writer) *plainReporter {
 	r := &plainReporter{w: w, stop: make(chan struct{})}
 	go r.beat()
