@@ -144,7 +144,7 @@ func TestCredentialsLeaveNoTrace(t *testing.T) {
 		}
 	}
 	var records corev1.ConfigMapList
-	if err := b.Api.List(t.Context(), &records); err != nil {
+	if err := b.API.List(t.Context(), &records); err != nil {
 		t.Fatal(err)
 	}
 	commands := 0

@@ -19,7 +19,7 @@ func TestListShowsTheOthersOfADamagedRecord(t *testing.T) {
 	bad := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "bad.dbop",
 		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}},
 		Data: map[string]string{"cluster.json": "{"}}
-	if err := b.Api.Create(t.Context(), bad); err != nil {
+	if err := b.API.Create(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
 	r := b.Run("list", "-A")
@@ -37,7 +37,7 @@ func TestOthersAreServedDespiteADamagedRecord(t *testing.T) {
 	bad := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bad.dbop",
 		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}},
 		Data: map[string]string{"cluster.json": "{"}}
-	if err := b.Api.Create(t.Context(), bad); err != nil {
+	if err := b.API.Create(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
 	if r := b.Run("__complete", "status", ""); !strings.Contains(r.Out, "my-db") {

@@ -58,7 +58,7 @@ func record(t *testing.T, b *clitest.Bench) {
 	for _, o := range all {
 		cm := &corev1.ConfigMap{}
 		cm.Namespace, cm.Name = o.Namespace, o.Name
-		if err := b.Api.Delete(t.Context(), cm); err != nil {
+		if err := b.API.Delete(t.Context(), cm); err != nil {
 			t.Fatal(err)
 		}
 	}

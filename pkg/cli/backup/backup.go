@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
+// NewBackup makes the command backup, and the commands about backups below it.
 func NewBackup(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	var repo, to string

@@ -24,6 +24,7 @@ type restoreFlags struct {
 	inPlace, keepRevision, skipBackup bool
 }
 
+// NewRestore makes the command restore.
 func NewRestore(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	flags := &restoreFlags{}

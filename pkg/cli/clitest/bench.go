@@ -50,6 +50,7 @@ type Bench struct {
 	Now     time.Time
 }
 
+// New is a bench over an empty namespace shop.
 func New(t *testing.T) *Bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,7 +70,7 @@ func New(t *testing.T) *Bench {
 	}
 	t.Setenv("KUBECONFIG", kubeconfig)
 	b.Env = map[string]string{"HOME": dir}
-	b.Api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build(), b.recording())
+	b.API = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build(), b.recording())
 	b.World = b.At("my-db")
 	return b
 }

@@ -32,7 +32,7 @@ import (
 // Fake is the only fake of Clients: records in a fake API server, and
 // beside them what the test put there.
 type Fake struct {
-	Api    client.WithWatch
+	API    client.WithWatch
 	worlds map[string]*world
 	// Writes is what reached the API server, a database or a lease, in order.
 	Writes []string
@@ -94,7 +94,7 @@ func (c *Fake) wrote(what string) {
 }
 
 func (c *Fake) Records(mode kube.DryRun) store.Store {
-	return store.NewConfigMaps(kube.Wrap(c.Api, kube.Options{DryRun: mode}))
+	return store.NewConfigMaps(kube.Wrap(c.API, kube.Options{DryRun: mode}))
 }
 
 func (c *Fake) AddPods(cluster string, members ...string) {
@@ -185,11 +185,11 @@ func (c *Fake) Holding(context.Context, string, string) (lease.Holding, error) {
 func (c *Fake) Evidence(context.Context, string, string) observe.Evidence { return c.Everything }
 
 func (c *Fake) Kept(ctx context.Context, namespace, cluster string) (store.Kept, error) {
-	return store.FindKept(ctx, kube.Wrap(c.Api, kube.Options{}), namespace, cluster)
+	return store.FindKept(ctx, kube.Wrap(c.API, kube.Options{}), namespace, cluster)
 }
 
 func (c *Fake) Leftovers(ctx context.Context, namespace string) ([]string, error) {
-	return observe.Leftovers(ctx, kube.Wrap(c.Api, kube.Options{}), namespace)
+	return observe.Leftovers(ctx, kube.Wrap(c.API, kube.Options{}), namespace)
 }
 
 func (c *Fake) Preflight(context.Context, string, string) (preflight.Report, error) {

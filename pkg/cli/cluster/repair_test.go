@@ -46,30 +46,30 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := workload.ApplyVolume(t.Context(), kube.Wrap(b.Api, kube.Options{}), c, "my-db-1"); err != nil {
+			if err := workload.ApplyVolume(t.Context(), kube.Wrap(b.API, kube.Options{}), c, "my-db-1"); err != nil {
 				t.Fatal(err)
 			}
 			w := &appsv1.StatefulSet{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db-1",
 					Labels:      map[string]string{"dbop.dev/cluster": "my-db"},
 					Annotations: map[string]string{kube.AnnotationClusterID: c.Status.ID}}}
-			if err := b.Api.Create(t.Context(), w); !row.volumes && err != nil || row.volumes &&
-				b.Api.Delete(t.Context(), w) != nil {
+			if err := b.API.Create(t.Context(), w); !row.volumes && err != nil || row.volumes &&
+				b.API.Delete(t.Context(), w) != nil {
 				t.Fatal(err)
 			}
 			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "my-db.dbop"}}
-			if err := b.Api.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+			if err := b.API.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
 				t.Fatal(err)
 			}
 			switch {
 			case row.unlabel:
 				m.Labels = nil
-				err = b.Api.Update(t.Context(), m)
+				err = b.API.Update(t.Context(), m)
 			case row.content != "":
 				m.Data["cluster.json"] = row.content
-				err = b.Api.Update(t.Context(), m)
+				err = b.API.Update(t.Context(), m)
 			default:
-				err = b.Api.Delete(t.Context(), m)
+				err = b.API.Delete(t.Context(), m)
 			}
 			if err != nil {
 				t.Fatal(err)
