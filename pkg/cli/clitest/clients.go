@@ -302,7 +302,8 @@ func (s *FakeExternal) Backup(ctx context.Context, r repository.Repository, id s
 			ClusterID: "c1", Member: "member-0", Operation: "outside/" + id, Tool: "v1.2.3", StartedAt: Noon, FinishedAt: Noon},
 		func(string) (engine.SnapshotFacts, error) {
 			return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Proof: "7 keys",
-				Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}, Members: []string{"member-0"}},
+					Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}},
+					Members: []string{"member-0"}},
 				nil
 		})
 }

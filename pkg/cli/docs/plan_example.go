@@ -6,7 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 )
 
-// PlanExample turns the first example of a verb into one of plan.
+// PlanExample makes an example of plan of the first one of a verb.
 func PlanExample(example string) string {
 	first, _, _ := strings.Cut(example, "\n\n")
 	var out []string

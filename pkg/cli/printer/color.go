@@ -46,7 +46,7 @@ func (p Palette) Green(s string) string { return p.paint(32, s) }
 
 func (p Palette) Yellow(s string) string { return p.paint(33, s) }
 
-// Level is a verdict's level as it stands at the top of a screen.
+// Level is a verdict's level as it is shown at the top of a screen.
 func (p Palette) Level(l health.Level) string {
 	text := strings.ToUpper(string(l))
 	switch l {

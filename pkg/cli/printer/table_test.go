@@ -7,7 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/golden"
 )
 
-// TestTable pins the look down, because the library changes it between minors.
+// TestTable pins the format, because the library changes it between minors.
 func TestTable(t *testing.T) {
 	tab := NewTables().NewTable("NAME", "LONG-TITLE", "AGE")
 	tab.Row("a", "x", "5s")

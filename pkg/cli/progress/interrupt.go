@@ -8,7 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
-// Interruption turns signals into the end of a command. The first one ends it
+// Interruption ends a command on signals. The first one ends it
 // gently where the running command knows how, the next one at once.
 type Interruption struct {
 	mu     sync.Mutex

@@ -62,7 +62,7 @@ func TestTTYReporter(t *testing.T) {
 	})
 }
 
-// TestNarrowTerminals: what is drawn anew never wraps, or rows of it would stay.
+// TestNarrowTerminals: what is drawn again never wraps, or rows of it would stay.
 func TestNarrowTerminals(t *testing.T) {
 	for _, width := range []int{40, 20, 5, 3, 2} {
 		synctest.Test(t, func(t *testing.T) {
