@@ -39,8 +39,7 @@ func (d *Examination) roster() {
 			Evidence: []string{remains(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))}
 		if !d.S.Removes(m.Name) {
 			f.Evidence = append(f.Evidence, "nobody asked this tool to remove it, so its volume is kept")
-			f.Remedy = []string{"find out who removed it from the member list; if nobody needs its data: " +
-				"kubectl delete statefulset/" + m.Name + " pvc/" + v1alpha1.VolumeName(m.Name)}
+			f.Remedy = []string{"find out who removed it from the member list"}
 		}
 		d.add(f)
 	}

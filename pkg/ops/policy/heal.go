@@ -40,7 +40,9 @@ func Heal(e engine.Engine, s ops.State, history []v1alpha1.Operation) (*v1alpha1
 		o.Verb = v1alpha1.VerbStart
 		return o, nil
 	}
-	if slices.ContainsFunc(s.Kube.Differences, func(d drift.Difference) bool { return health.Undisruptive(d) && health.Derivable(s, d) }) {
+	if slices.ContainsFunc(s.Kube.Differences, func(d drift.Difference) bool {
+		return health.Undisruptive(d) && health.Derivable(s, d) && !health.Leaving(s, d)
+	}) {
 		o.Verb, o.Quiet = v1alpha1.VerbRepair, true
 		return o, nil
 	}

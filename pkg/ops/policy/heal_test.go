@@ -41,6 +41,10 @@ func TestHeal(t *testing.T) {
 			lose(s, "db-2")
 			s.Kube.Members[1].Volume = observe.Volume{Exists: true, Terminating: true}
 		}, nil, ""},
+		{"a volume that goes has an owner", func(s *ops.State) {
+			*s = opstest.Differs(*s, drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: drift.Owner})
+			s.Kube.Members[1].Volume.Terminating = true
+		}, nil, ""},
 		{"two volumes are gone", func(s *ops.State) { lose(s, "db-2"); lose(s, "db-3") }, nil, ""},
 		{"a volume is gone and a member is down", func(s *ops.State) { lose(s, "db-2"); opstest.Down(s, "db-3", "", 0) }, nil, ""},
 		{"no quorum", func(s *ops.State) { lose(s, "db-2"); opstest.NoQuorum(s) }, nil, ""},

@@ -21,7 +21,7 @@ const maxSigned = 1_000_000
 // sign makes a signed note of a value as JSON.
 func (a *Archive) sign(v any) ([]byte, error) {
 	if a.keys.Signer == nil {
-		return nil, errors.New("there is no signing key; add the one of 'kubectl dbop repository add'")
+		return nil, errors.New("there is no signing key: the repository's manifests must say who wrote them")
 	}
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // Program finds a server that "make stores" built, or skips the test.
 func Program(t testing.TB, name string) string {
 	t.Helper()
-	dir := os.Getenv("DBOP_STORES_BIN")
+	dir := os.Getenv("DBOP_TEST_STORES_BIN")
 	if dir == "" {
 		home, err := os.UserCacheDir()
 		if err != nil {
