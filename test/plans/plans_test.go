@@ -1,0 +1,340 @@
+// Package plans holds, for each verb, the plan of a request to an etcd cluster: what is resolved, wanted and done.
+package plans
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+)
+
+var update = flag.Bool("update", false, "write the goldens again")
+
+// running is a healthy etcd cluster at rest.
+func running(members int) ops.State {
+	s := opstest.Certified(members)
+	return dressed(s)
+}
+
+// dressed gives a state what the rules of etcd ask for.
+func dressed(s ops.State) ops.State {
+	s.Cluster.ResourceVersion = "1"
+	s.Cluster.Spec.Engine, s.Cluster.Spec.Version = "etcd", "3.5.35"
+	s.Cluster.Spec.Storage.Size = resource.MustParse("1Gi")
+	e := etcd.New()
+	digest := planner.Settings(s, e)
+	leader, _ := s.View.Leader()
+	for i := range s.View.Members {
+		m := &s.View.Members[i]
+		m.Version, m.Protocol, m.Leader, m.Auth, m.Position = "3.5.35", "3.5", leader.ID, engine.AuthOff, "1000/1000"
+		m.DataBytes, m.UsedBytes, m.QuotaBytes = 1<<20, 1<<20, 2<<30
+	}
+	for i := range s.Kube.Members {
+		m := &s.Kube.Members[i]
+		m.Volume.UID, m.Workload.UID, m.Pod.UID = "volume-"+m.Name, "workload-"+m.Name, "pod-"+m.Name
+		m.Volume.Size, m.Volume.Capacity = s.Cluster.Spec.Storage.Size, s.Cluster.Spec.Storage.Size
+		m.Workload.Version, m.Pod.Version, m.Workload.Settings, m.Pod.Settings = "3.5.35", "3.5.35", digest, digest
+	}
+	return s
+}
+
+// at has every member run a version.
+func at(s *ops.State, version, protocol string) {
+	s.Cluster.Spec.Version = version
+	for i := range s.View.Members {
+		s.View.Members[i].Version, s.View.Members[i].Protocol = version, protocol
+		if protocol != "3.5" {
+			s.View.Members[i].Schema = protocol
+		}
+		m := &s.Kube.Members[i]
+		m.Workload.Version, m.Pod.Version = version, version
+	}
+	digest := planner.Settings(*s, etcd.New())
+	for i := range s.Kube.Members {
+		m := &s.Kube.Members[i]
+		m.Workload.Settings, m.Pod.Settings = digest, digest
+	}
+}
+
+// founding is a cluster that is to be.
+func founding(members int) ops.State {
+	s := opstest.Wanted(members)
+	s.Cluster.Spec.Engine, s.Cluster.Spec.Version = "etcd", "3.5.35"
+	return s
+}
+
+// request is one row: a state at rest, and what is asked of it.
+type request struct {
+	name  string
+	state ops.State
+	ask   v1alpha1.OperationSpec
+	// record changes the record, for an operation in flight.
+	record func(*v1alpha1.Operation)
+}
+
+func with(s ops.State, change func(*ops.State)) ops.State {
+	change(&s)
+	return s
+}
+
+func lost(names ...string) func(*ops.State) {
+	return func(s *ops.State) {
+		for _, name := range names {
+			opstest.Vanish(s, name)
+		}
+		if len(names) > 1 {
+			opstest.NoQuorum(s)
+		}
+	}
+}
+
+func cancelling(op *v1alpha1.Operation) {
+	op.Status.Phase = v1alpha1.PhaseCancelling
+	op.Status.Journal = []v1alpha1.JournalEntry{{Step: "before"}}
+}
+
+func users(s *ops.State) {
+	s.Cluster.Spec.Auth = v1alpha1.Auth{Enabled: true, Users: []v1alpha1.DatabaseUser{{Name: "app", Prefix: "/app"}}}
+	for i := range s.View.Members {
+		s.View.Members[i].Auth = engine.AuthOn
+	}
+}
+
+func alarmed(s *ops.State) {
+	opstest.Alarm(s, "NOSPACE", engine.CauseSpace, "db-2")
+	for i := range s.View.Members {
+		s.View.Members[i].DataBytes, s.View.Members[i].UsedBytes = 2<<30, 1<<20
+	}
+}
+
+func corrupt(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "db-3") }
+
+func requests() []request {
+	small := &v1alpha1.SettingsChange{Set: map[string]string{"snapshot-count": "20000"}}
+	large := resource.MustParse("2Gi")
+	policy := opstest.Nightly()
+	empty := &kube.Schedule{Missing: opstest.ScheduleParts()}
+	newer := func(s *ops.State) { at(s, "3.6.16", "3.6") }
+	source := &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: "b0"}
+	template := kube.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: kube.DifferenceEdited, Field: opstest.Image, Want: "good", Have: "bad"}
+	return []request{
+		{name: "create", state: founding(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
+		{name: "create-with-users", state: with(founding(3), func(s *ops.State) { s.Cluster.Spec.Auth.Enabled = true }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
+		{name: "create-over-volumes", state: with(founding(3), func(s *ops.State) {
+			s.Kube.Members = []kube.Member{{Name: "db-1", Volume: kube.Volume{Exists: true, Token: "other"}}}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
+		{name: "create-discarding-volumes", state: with(founding(3), func(s *ops.State) {
+			s.Kube.Members = []kube.Member{{Name: "db-1", Volume: kube.Volume{Exists: true, Token: "other"}}}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate, Purge: true}},
+		{name: "create-scheduled", state: with(founding(1), func(s *ops.State) { s.Cluster.Spec.Backup, s.Kube.Schedule = policy, empty }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
+		{name: "restore", state: with(founding(3), func(s *ops.State) {
+			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "pvc:backups", Backup: "b0"}
+			s.Cluster.Status.Formation.Members = []string{"db-1"}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, Source: source}},
+		{name: "restore-in-place", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true, Source: source}},
+		{name: "restore-in-place-cancelled", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true, Source: source}, record: cancelling},
+		{name: "add-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbAddMember}},
+		{name: "remove-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember, Member: "db-1"}},
+		{name: "remove-last-member", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember, Member: "db-1"}},
+		{name: "remove-unknown", state: with(running(3), func(s *ops.State) {
+			s.View.Roster = append(s.View.Roster, engine.Registered{ID: "id-x", Name: "x", Voter: false})
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember, Member: "x"}},
+		{name: "replace-member", state: with(running(3), lost("db-2")), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-2"}},
+		{name: "replace-healthy", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-1"}},
+		{name: "replace-leader-by-force", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-1", Waive: []string{"evidence"}}},
+		{name: "scale-up", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 5}},
+		{name: "scale-down", state: running(5), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 3}},
+		{name: "scale-even", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 4}},
+		{name: "upgrade", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
+		{name: "upgrade-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16", Waive: []string{"downtime"}}},
+		{name: "upgrade-too-far", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.7.3"}},
+		{name: "upgrade-cancelled", state: with(running(3), func(s *ops.State) { opstest.Runs(s, "db-2", "3.6.16") }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}, record: cancelling},
+		{name: "upgrade-stopped", state: with(running(3), func(s *ops.State) { s.Cluster.Spec.Stopped = true }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
+		{name: "downgrade", state: with(running(3), newer), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade, Version: "3.5.35"}},
+		{name: "downgrade-cancelled", state: with(running(3), newer), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade, Version: "3.5.35"}, record: cancelling},
+		{name: "backup", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbBackup, Verify: true}},
+		{name: "backup-scheduled", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbBackup, Scheduled: true, Keep: 3}},
+		{name: "backup-schedule", state: with(running(3), func(s *ops.State) { s.Kube.Schedule = empty }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule, Policy: &policy}},
+		{name: "backup-schedule-none", state: opstest.Timed(running(3)), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule, Policy: &v1alpha1.BackupPolicy{}}},
+		{name: "configure", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure, Change: small}},
+		{name: "configure-unknown", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure, Change: &v1alpha1.SettingsChange{Set: map[string]string{"colour": "red"}}}},
+		{name: "resize", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize, Change: &v1alpha1.SettingsChange{Size: &large, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}}},
+		{name: "switchover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover}},
+		{name: "switchover-to", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover, Member: "db-3"}},
+		{name: "restart", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
+		{name: "restart-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
+		{name: "stop", state: opstest.Timed(running(3)), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbStop}},
+		{name: "start", state: with(running(3), func(s *ops.State) {
+			s.Cluster.Spec.Stopped, s.View = true, engine.View{}
+			for i := range s.Kube.Members {
+				s.Kube.Members[i].Workload, s.Kube.Members[i].Pod = kube.Workload{}, kube.Pod{}
+			}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbStart}},
+		{name: "defrag", state: with(running(3), func(s *ops.State) {
+			for i := range s.View.Members {
+				s.View.Members[i].DataBytes = 1 << 30
+			}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDefrag}},
+		{name: "compact", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCompact, Compaction: &v1alpha1.Compaction{Keep: 100}}},
+		{name: "alarms-clear-space", state: with(running(3), alarmed), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbClearAlarms, Compaction: &v1alpha1.Compaction{Keep: 100}}},
+		{name: "alarms-clear-damage", state: with(running(3), corrupt), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbClearAlarms, Compaction: &v1alpha1.Compaction{}}},
+		{name: "restart-damaged", state: with(running(3), corrupt), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
+		{name: "recover-bring-back", state: with(running(3), func(s *ops.State) {
+			opstest.NoQuorum(s)
+			opstest.Podless(s, "db-1")
+			opstest.Podless(s, "db-2")
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover}},
+		{name: "recover-data", state: with(running(3), lost("db-1", "db-2")), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover, Method: v1alpha1.RecoverData}},
+		{name: "recover-backup", state: with(running(3), lost("db-1", "db-2")), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover, Method: v1alpha1.RecoverBackup, Source: source}},
+		{name: "recover-healthy", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover}},
+		{name: "repair", state: opstest.Differs(running(3), opstest.Gone("service/db", ""), template), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair}},
+		{name: "repair-quiet", state: opstest.Differs(running(3), opstest.Gone("service/db", ""), template), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair, Quiet: true}},
+		{name: "repair-authority", state: with(running(3), func(s *ops.State) { s.Kube.Trust = &kube.Trust{Problem: "it is gone"} }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair}},
+		{name: "upgrade-altered", state: opstest.Differs(running(3), opstest.Gone("secret/db-2-tls", "db-2")), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
+		{name: "auth-enable", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbEnableAuth}},
+		{name: "auth-disable", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDisableAuth}},
+		{name: "user-create", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreateUser, User: &v1alpha1.DatabaseUser{Name: "billing", ReadOnly: true}}},
+		{name: "user-create-cancelled", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreateUser, User: &v1alpha1.DatabaseUser{Name: "billing"}}, record: func(op *v1alpha1.Operation) {
+			cancelling(op)
+			op.Status.Facts = map[string]string{v1alpha1.FactCredentials: "done"}
+		}},
+		{name: "user-delete", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDeleteUser, User: &v1alpha1.DatabaseUser{Name: "app"}}},
+		{name: "user-delete-unknown", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDeleteUser, User: &v1alpha1.DatabaseUser{Name: "nobody"}}},
+		{name: "credentials-rotate", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCredentials}},
+		{name: "credentials-drop", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCredentials, User: &v1alpha1.DatabaseUser{Name: "app"}, DropOld: true}},
+		{name: "certificates-rotate", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateLeaves}},
+		{name: "certificates-rotate-begin", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateBegin}},
+		{name: "certificates-rotate-finish", state: with(running(3), opstest.Trusting), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateFinish}},
+		{name: "certificates-rotate-abandon", state: with(running(3), opstest.Trusting), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAbandon}},
+		{name: "certificates-rotate-at-once", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAtOnce}},
+		{name: "certificates-rotate-expired", state: dressed(opstest.Expired(v1alpha1.RotateAtOnce)), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAtOnce}},
+		{name: "delete", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDelete}},
+		{name: "delete-purge", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDelete, Purge: true, Waive: []string{"backup"}}},
+		{name: "drift", state: with(running(3), func(s *ops.State) {
+			s.Rendering = "ours"
+			s.Kube.Members[1].Pod = kube.Pod{}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
+	}
+}
+
+// TestPlans takes each request the way that the runner takes it: what is left open is filled in, checked, pinned and
+// wanted, and then planned.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	for _, r := range requests() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			compare(t, r.name, planned(t, r))
+		})
+	}
+}
+
+func planned(t *testing.T, r request) string {
+	t.Helper()
+	e := etcd.New()
+	var out strings.Builder
+	s, o := r.state, r.ask
+	o.Cluster, o.Backup, o.Repository = "db", "b1", "pvc:backups"
+	req := planner.Request{Operation: o}
+	if !s.Formed() {
+		req.Cluster = s.Cluster.DeepCopy()
+	}
+	planner.Complete(&req.Operation, s.Cluster)
+	if err := planner.Check(e, req, s.Cluster); err != nil {
+		fmt.Fprintf(&out, "refused: %v\nhint: %s\n", err, ops.Refusal(err).Hint)
+		return out.String()
+	}
+	s.Operation = nil
+	if err := planner.Pin(e, &req.Operation, s); err != nil {
+		fmt.Fprintf(&out, "refused: %v\nhint: %s\n", err, ops.Refusal(err).Hint)
+		return out.String()
+	}
+	p := planner.Prepared{Request: req, State: s}
+	op := p.Record("shop")
+	op.Name = "db.op"
+	if r.record != nil {
+		op.ResourceVersion = "1"
+		r.record(op)
+	}
+	s.Operation = op.DeepCopy()
+	planner.Want(s.Cluster, op)
+	plan := planner.MakePlan(e, s)
+	for i, step := range plan.Steps {
+		margin := ""
+		if step.Tolerates != nil {
+			margin = fmt.Sprint(*step.Tolerates)
+		}
+		fmt.Fprintf(&out, "%2d %s [%s] %s risk=%s to=%s leader=%s margin=%s deadline=%s\n   %s\n   because %s\n   touches %s\n", i+1, step.ID, step.Action,
+			strings.Join(step.Members, ","), step.Risk, step.To, step.Leader, margin, step.Deadline.Round(time.Second), step.Title, step.Reason, strings.Join(step.Touches, " "))
+	}
+	if b := plan.Blocked; b != nil {
+		fmt.Fprintf(&out, "blocked: %s %s: %s\nhint: %s\n", b.Kind, b.Check, b.Message, b.Hint)
+	}
+	fmt.Fprintf(&out, "restarts %v\nleader moves %v\nirreversible %q\nkept %v\n", plan.Restarts, plan.LeaderMoves, plan.Irreversible, plan.Kept)
+	for title, v := range map[string]any{"cancel": errorText(ops.Cancellable(op))} {
+		fmt.Fprintf(&out, "%s: %v\n", title, v)
+	}
+	spec, err := json.MarshalIndent(s.Cluster.Spec, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&out, "wanted: %s\n", spec)
+	fmt.Fprint(&out, undone(s, op))
+	return out.String()
+}
+
+// undone is the way back once the operation has come to its end.
+func undone(s ops.State, op *v1alpha1.Operation) string {
+	done := op.DeepCopy()
+	done.Status.Phase = v1alpha1.PhaseSucceeded
+	done.Status.Journal = append(done.Status.Journal, v1alpha1.JournalEntry{Step: "register-member/db-9"})
+	u, err := planner.Undo(s.Cluster, []v1alpha1.Operation{*done})
+	if err != nil {
+		return fmt.Sprintf("undo: %v; %s\n", err, ops.Refusal(err).Hint)
+	}
+	text, _ := json.Marshal(u.Operation)
+	return fmt.Sprintf("undo: %s\nlost %q\nstays %q\nasks %s\n", u.Title, u.Lost, u.Stays, text)
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "yes"
+	}
+	return err.Error()
+}
+
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the plan differs from %s (-was +is):\n%s", path, diff)
+	}
+}
