@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // The conditions, in the sense of kstatus: Reconciling and Stalled are abnormal when true.
@@ -92,7 +92,7 @@ func (s *sheet) drifted(c *v1alpha1.DatabaseCluster) {
 	if s.state == nil || s.operation() != nil {
 		return
 	}
-	names := planner.Drifted(*s.state)
+	names := rules.Drifted(*s.state)
 	if len(names) == 0 {
 		meta.RemoveStatusCondition(&c.Status.Conditions, conditionDrifted)
 		return

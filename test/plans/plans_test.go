@@ -18,10 +18,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 var update = flag.Bool("update", false, "write the goldens again")
@@ -38,7 +42,7 @@ func dressed(s ops.State) ops.State {
 	s.Cluster.Spec.Engine, s.Cluster.Spec.Version = "etcd", "3.5.35"
 	s.Cluster.Spec.Storage.Size = resource.MustParse("1Gi")
 	e := etcd.New()
-	digest := planner.Settings(s, e)
+	digest := rules.Settings(s, e)
 	leader, _ := s.View.Leader()
 	for i := range s.View.Members {
 		m := &s.View.Members[i]
@@ -65,7 +69,7 @@ func at(s *ops.State, version, protocol string) {
 		m := &s.Kube.Members[i]
 		m.Workload.Version, m.Pod.Version = version, version
 	}
-	digest := planner.Settings(*s, etcd.New())
+	digest := rules.Settings(*s, etcd.New())
 	for i := range s.Kube.Members {
 		m := &s.Kube.Members[i]
 		m.Workload.Settings, m.Pod.Settings = digest, digest
@@ -129,18 +133,18 @@ func requests() []request {
 	small := &v1alpha1.SettingsChange{Set: map[string]string{"snapshot-count": "20000"}}
 	large := resource.MustParse("2Gi")
 	policy := opstest.Nightly()
-	empty := &kube.Schedule{Missing: opstest.ScheduleParts()}
+	empty := &workload.Schedule{Missing: opstest.ScheduleParts()}
 	newer := func(s *ops.State) { at(s, "3.6.16", "3.6") }
 	source := &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: "b0"}
-	template := kube.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: kube.DifferenceEdited, Field: opstest.Image, Want: "good", Have: "bad"}
+	template := drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: opstest.Image, Want: "good", Have: "bad"}
 	return []request{
 		{name: "create", state: founding(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "create-with-users", state: with(founding(3), func(s *ops.State) { s.Cluster.Spec.Auth.Enabled = true }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "create-over-volumes", state: with(founding(3), func(s *ops.State) {
-			s.Kube.Members = []kube.Member{{Name: "db-1", Volume: kube.Volume{Exists: true, Token: "other"}}}
+			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "other"}}}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "create-discarding-volumes", state: with(founding(3), func(s *ops.State) {
-			s.Kube.Members = []kube.Member{{Name: "db-1", Volume: kube.Volume{Exists: true, Token: "other"}}}
+			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "other"}}}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate, Purge: true}},
 		{name: "create-scheduled", state: with(founding(1), func(s *ops.State) { s.Cluster.Spec.Backup, s.Kube.Schedule = policy, empty }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "restore", state: with(founding(3), func(s *ops.State) {
@@ -183,7 +187,7 @@ func requests() []request {
 		{name: "start", state: with(running(3), func(s *ops.State) {
 			s.Cluster.Spec.Stopped, s.View = true, engine.View{}
 			for i := range s.Kube.Members {
-				s.Kube.Members[i].Workload, s.Kube.Members[i].Pod = kube.Workload{}, kube.Pod{}
+				s.Kube.Members[i].Workload, s.Kube.Members[i].Pod = observe.Workload{}, observe.Pod{}
 			}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbStart}},
 		{name: "defrag", state: with(running(3), func(s *ops.State) {
@@ -205,7 +209,7 @@ func requests() []request {
 		{name: "recover-healthy", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover}},
 		{name: "repair", state: opstest.Differs(running(3), opstest.Gone("service/db", ""), template), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair}},
 		{name: "repair-quiet", state: opstest.Differs(running(3), opstest.Gone("service/db", ""), template), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair, Quiet: true}},
-		{name: "repair-authority", state: with(running(3), func(s *ops.State) { s.Kube.Trust = &kube.Trust{Problem: "it is gone"} }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair}},
+		{name: "repair-authority", state: with(running(3), func(s *ops.State) { s.Kube.Trust = &pki.Trust{Problem: "it is gone"} }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair}},
 		{name: "upgrade-altered", state: opstest.Differs(running(3), opstest.Gone("secret/db-2-tls", "db-2")), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
 		{name: "auth-enable", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbEnableAuth}},
 		{name: "auth-disable", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDisableAuth}},
@@ -228,7 +232,7 @@ func requests() []request {
 		{name: "delete-purge", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDelete, Purge: true, Waive: []string{"backup"}}},
 		{name: "drift", state: with(running(3), func(s *ops.State) {
 			s.Rendering = "ours"
-			s.Kube.Members[1].Pod = kube.Pod{}
+			s.Kube.Members[1].Pod = observe.Pod{}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
 	}
 }
@@ -255,13 +259,13 @@ func planned(t *testing.T, r request) string {
 	if !s.Formed() {
 		req.Cluster = s.Cluster.DeepCopy()
 	}
-	planner.Complete(&req.Operation, s.Cluster)
+	planner.Default(&req.Operation, s.Cluster)
 	if err := planner.Check(e, req, s.Cluster); err != nil {
 		fmt.Fprintf(&out, "refused: %v\nhint: %s\n", err, ops.Refusal(err).Hint)
 		return out.String()
 	}
 	s.Operation = nil
-	if err := planner.Pin(e, &req.Operation, s); err != nil {
+	if err := planner.Resolve(e, &req.Operation, s); err != nil {
 		fmt.Fprintf(&out, "refused: %v\nhint: %s\n", err, ops.Refusal(err).Hint)
 		return out.String()
 	}
@@ -273,7 +277,7 @@ func planned(t *testing.T, r request) string {
 		r.record(op)
 	}
 	s.Operation = op.DeepCopy()
-	planner.Want(s.Cluster, op)
+	planner.ApplyTo(s.Cluster, op)
 	plan := planner.MakePlan(e, s)
 	for i, step := range plan.Steps {
 		margin := ""

@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // tooSmall is less memory than any process of the database starts with.
@@ -19,7 +19,7 @@ const tooSmall = "1Mi"
 
 // settings is the digest that a cluster's members are to bear.
 func (w *World) settings(c *v1alpha1.DatabaseCluster) string {
-	digest, err := planner.SettingsDigest(w.engine, c)
+	digest, err := rules.SettingsDigest(w.engine, c)
 	if err != nil {
 		w.violate("the settings of %s make no sense: %v", c.Name, err)
 	}

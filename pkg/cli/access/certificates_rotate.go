@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 func newCertificatesRotate(f *command.Factory) *cobra.Command {
@@ -86,7 +87,7 @@ func rotationQuestion(r v1alpha1.Rotation) func(*planner.Prepared) (command.Ques
 			Lost: []string{"the way in for applications that have not read secret " + v1alpha1.ClientSecret(c.Name) +
 				" since both authorities are in it"},
 			Kept: []string{"all data, and a majority at every moment"}}
-		if r == v1alpha1.RotateAtOnce && planner.AuthorityOver(p.State) {
+		if r == v1alpha1.RotateAtOnce && rules.AuthorityOver(p.State) {
 			q.What, q.Typed = "Replace the authority of "+c.Name+", which ran out, and restart all members together", c.Name
 			q.Lost = []string{"the way in for every application, until it has read secret " + v1alpha1.ClientSecret(c.Name) +
 				" again", "service, until a majority has started again"}

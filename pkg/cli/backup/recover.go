@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -154,7 +155,7 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 		return q, nil
 	}
 	in.Settled = func(_ *command.Intent, op *v1alpha1.Operation) {
-		for _, line := range planner.Examined(t.Engine, op) {
+		for _, line := range operation.Examined(t.Engine, op) {
 			f.Note("examined: %s", line)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // statusSheet is what status says, for machines and, printed, for people.
@@ -97,7 +97,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 		out.Holding = s.Holding
 	}
 	if s.Operation == nil {
-		out.Drifted = planner.Drifted(s)
+		out.Drifted = rules.Drifted(s)
 	}
 	if op := s.Operation; op != nil {
 		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, Stopped: s.Stopped(),

@@ -70,7 +70,7 @@ func (u *undo) carryOut(ctx context.Context, args []string) error {
 		return lift(ctx, u.Change, in, t, false)
 	}
 	spec := u.Factory.Signed(ctx, way.Operation)
-	if way.TakesBackup() {
+	if way.TakesBackup {
 		if err := u.Factory.BackupTo(&spec, u.repository, t.Cluster); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func TestLostPassword(t *testing.T) {
 		}
 		s := observation(b, liveOf(b))
 		s.Operation = opstest.Operation(v1alpha1.VerbRepair)
-		if d := (planner.Planner{E: opstest.Stub{}, S: s}).PutBack(func(d drift.Difference) bool { return health.KindOf(d) == health.KindSecret }); d != nil {
+		if d := planner.For(opstest.Stub{}, s).PutBack(func(d drift.Difference) bool { return health.KindOf(d) == health.KindSecret }); d != nil {
 			t.Errorf("repair would %+v", d.Step)
 		}
 		b.Op = opstest.Operation(v1alpha1.VerbRotateCredentials)

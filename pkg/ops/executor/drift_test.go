@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 func TestDrifted(t *testing.T) {
@@ -37,7 +37,7 @@ func TestDrifted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, planner.Drifted(c.state)); diff != "" {
+			if diff := cmp.Diff(c.want, rules.Drifted(c.state)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -52,7 +52,7 @@ func TestRenderingDigest(t *testing.T) {
 		if change != nil {
 			change(c)
 		}
-		d, err := planner.RenderingDigest(&opstest.Database{}, c, image)
+		d, err := rules.RenderingDigest(&opstest.Database{}, c, image)
 		if err != nil || d == "" {
 			t.Fatalf("%q, %v", d, err)
 		}
@@ -79,11 +79,11 @@ func TestRenderingIsKept(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(2, "id")
 	running(b, "db-1", "db-2")
-	if s := observation(b, liveOf(b)); s.Rendering == "" || len(planner.Drifted(s)) > 0 {
-		t.Fatalf("rendering %q, drifted %v", s.Rendering, planner.Drifted(s))
+	if s := observation(b, liveOf(b)); s.Rendering == "" || len(rules.Drifted(s)) > 0 {
+		t.Fatalf("rendering %q, drifted %v", s.Rendering, rules.Drifted(s))
 	}
 	renderedElsewhere(b, "db-1")
-	if diff := cmp.Diff([]string{"db-1"}, planner.Drifted(observation(b, liveOf(b)))); diff != "" {
+	if diff := cmp.Diff([]string{"db-1"}, rules.Drifted(observation(b, liveOf(b)))); diff != "" {
 		t.Error(diff)
 	}
 }

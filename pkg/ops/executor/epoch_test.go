@@ -20,7 +20,7 @@ func restoredInPlace() ops.State {
 	s.Operation = opstest.Operation(v1alpha1.VerbRestore)
 	s.Operation.Spec.InPlace, s.Operation.Spec.Source = true, &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0", Auth: true}
 	s.Operation.Spec.Waive = []string{"backup"}
-	planner.Complete(&s.Operation.Spec, s.Cluster)
+	planner.Default(&s.Operation.Spec, s.Cluster)
 	return s
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // LiveConfig is what the world of a real cluster is made of.
@@ -189,7 +189,7 @@ func (l *Live) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.Status.Formation == nil {
-		return nil, planner.NoFounding(c)
+		return nil, rules.NoFounding(c)
 	}
 	token := c.Status.Formation.Token
 	if l.session != nil && l.token == token {
@@ -271,7 +271,7 @@ func (l *Live) rendering(c *v1alpha1.DatabaseCluster) string {
 	if err != nil {
 		return ""
 	}
-	digest, err := planner.RenderingDigest(l.Engine, c, image)
+	digest, err := rules.RenderingDigest(l.Engine, c, image)
 	if err != nil {
 		return ""
 	}

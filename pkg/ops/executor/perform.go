@@ -10,7 +10,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // Perform implements World. Each case is idempotent by itself; what has to
@@ -66,7 +67,7 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 	case ops.ActionGrow:
 		return ops.Result{}, l.grow(ctx, s, step.Members)
 	case ops.ActionRoll:
-		want := planner.Settings(s, l.Engine)
+		want := rules.Settings(s, l.Engine)
 		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Settings == want })
 	case ops.ActionBackup:
 		return l.backup(ctx, s, step, report)
@@ -93,7 +94,7 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 	case ops.ActionStop:
 		return ops.Result{}, l.stop(ctx, s, step.Members)
 	case ops.ActionNewEpoch:
-		return ops.Result{Facts: planner.KeptVolumes(s)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+		return ops.Result{Facts: operation.KeptVolumes(s)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 			// A lost answer must not count two epochs for one restore.
 			if c.Status.Formation.Token != ops.EpochToken(s.Operation) {
 				ops.BeginEpoch(c, s.Operation, s.FreeName())

@@ -7,7 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 )
 
 // clearAlarms compares members, takes alarms back, or proves that writes go on.
@@ -26,7 +26,7 @@ func (l *Live) clearAlarms(ctx context.Context, s ops.State, step ops.Step) (ops
 	case ops.ActionCompare:
 		copies, err := d.CompareCopies(ctx, step.Members)
 		if err == nil {
-			err = planner.JudgeCopies(s.Cluster.Name, copies)
+			err = etcd.JudgeCopies(s.Cluster.Name, copies)
 		}
 		if err != nil {
 			return ops.Result{}, err

@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/password"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // authenticate does the steps that concern users and their passwords.
@@ -29,13 +29,13 @@ func (l *Live) authenticate(ctx context.Context, s ops.State, step ops.Step) (op
 	case ops.ActionCredentials:
 		fact, err = v1alpha1.FactCredentials, l.createPasswords(ctx, s, step, a)
 	case ops.ActionEnsureUser:
-		fact, err = planner.FactUser(step.User), l.ensureUser(ctx, s, step.User, a)
+		fact, err = rules.FactUser(step.User), l.ensureUser(ctx, s, step.User, a)
 	case ops.ActionDeleteUser:
-		fact, err = planner.FactDeleted(step.User), l.deleteUser(ctx, s, step.User, a)
+		fact, err = rules.FactDeleted(step.User), l.deleteUser(ctx, s, step.User, a)
 	case ops.ActionRotate:
-		fact, err = planner.FactRotated(step.User), l.rotate(ctx, s, step.User, a)
+		fact, err = rules.FactRotated(step.User), l.rotate(ctx, s, step.User, a)
 	case ops.ActionDropOld:
-		fact, err = planner.FactRotated(step.User), l.dropOld(ctx, s, step.User, a)
+		fact, err = rules.FactRotated(step.User), l.dropOld(ctx, s, step.User, a)
 	case ops.ActionEnableAuth:
 		err = a.EnableAuth(ctx)
 	case ops.ActionDisableAuth:
@@ -53,7 +53,7 @@ func (l *Live) authenticate(ctx context.Context, s ops.State, step ops.Step) (op
 // somebody else made has a password that others rely on, and is left alone.
 func (l *Live) createPasswords(ctx context.Context, s ops.State, step ops.Step, a engine.Authenticator) error {
 	if step.User == "" {
-		for _, u := range (planner.Planner{S: s}).Users() {
+		for _, u := range (rules.Situation{S: s}).Users() {
 			if _, err := password.Ensure(ctx, l.Client, s.Cluster, u.Name); err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (l *Live) ensureUser(ctx context.Context, s ops.State, name string, a engin
 	if err != nil {
 		return err
 	}
-	u := planner.UserNamed(s, name)
+	u := rules.UserNamed(s, name)
 	u.Name = has.Current.User
 	return a.EnsureUser(ctx, u, has.Current.Password)
 }
@@ -126,12 +126,12 @@ func otherName(user, present string) string {
 
 // rotate writes the new password down, sets it, and lets the secret name it.
 func (l *Live) rotate(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
-	u := planner.UserNamed(s, name)
+	u := rules.UserNamed(s, name)
 	if _, err := password.Ensure(ctx, l.Client, s.Cluster, name); err != nil {
 		return err
 	}
 	staged, err := password.Stage(ctx, l.Client, s.Cluster, name, s.Operation.Name, func(present string) string {
-		if planner.InPlace(s.Cluster, u) {
+		if rules.InPlace(s.Cluster, u) {
 			return name
 		}
 		return otherName(name, present)

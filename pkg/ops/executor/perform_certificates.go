@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 )
 
 // LookAtCertificates has a world look at every certificate from now on: at
@@ -84,7 +84,7 @@ func (l *Live) certificateFacts(ctx context.Context, s *ops.State, c *v1alpha1.D
 	now, ok := s.Kube.Leaf(v1alpha1.AdminSecret(c.Name))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if used := l.admin; ok && used != nil && l.session != nil && (used.Fingerprint != now.Fingerprint || !planner.SameAuthorities(used.Trusts, now.Trusts)) {
+	if used := l.admin; ok && used != nil && l.session != nil && (used.Fingerprint != now.Fingerprint || !operation.SameAuthorities(used.Trusts, now.Trusts)) {
 		_ = l.session.Close() // whatever it still does is asked anew
 		l.session = nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // rotating is a running cluster of two whose certificates are to be rotated.
@@ -24,7 +25,7 @@ func rotating(b *opstest.Bench, r v1alpha1.Rotation) ops.State {
 	b.Op = opstest.Operation(v1alpha1.VerbRotateCertificates)
 	b.Op.Spec.Rotation = r
 	s := observation(b, liveOf(b))
-	b.Must(planner.Pin(b.Database, &b.Op.Spec, s))
+	b.Must(planner.Resolve(b.Database, &b.Op.Spec, s))
 	return s
 }
 
@@ -135,7 +136,7 @@ func TestFoundingWithAnIssuer(t *testing.T) {
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
 	s := observation(b, liveOf(b))
 	d := planner.Decide(opstest.Stub{}, s)
-	if d.Step == nil || d.Step.Title != "Have Issuer corporate sign a certificate authority, and create client certificates" || d.Step.Deadline != planner.WaitDeadline {
+	if d.Step == nil || d.Step.Title != "Have Issuer corporate sign a certificate authority, and create client certificates" || d.Step.Deadline != rules.WaitDeadline {
 		t.Fatalf("decided %+v", d)
 	}
 }

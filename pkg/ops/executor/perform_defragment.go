@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 )
 
 // measuredFor is how long the fill of a volume counts that was measured.
@@ -36,8 +36,8 @@ func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.
 		if fill, err = l.measure(ctx, s, member, w.RewriteRemains()); err != nil {
 			return ops.Result{}, err
 		}
-		if fill.Remains > 0 && s.Fact(planner.FactRemains(member)) == "" {
-			return ops.Result{Facts: map[string]string{planner.FactRemains(member): s.Kube.Member(member).Pod.UID}}, nil
+		if fill.Remains > 0 && s.Fact(etcd.FactRemains(member)) == "" {
+			return ops.Result{Facts: map[string]string{etcd.FactRemains(member): s.Kube.Member(member).Pod.UID}}, nil
 		}
 		if need := w.RewriteRoom(s.View.Member(member)); fill.Free < need {
 			return ops.Result{}, volumeTooFull(s, member, fill, need)
@@ -49,7 +49,7 @@ func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.
 	} else if err != nil {
 		return ops.Result{}, err
 	}
-	return ops.Result{Facts: map[string]string{planner.FactDefragmented(member): "done"}}, nil
+	return ops.Result{Facts: map[string]string{etcd.FactDefragmented(member): "done"}}, nil
 }
 
 // measure has a pod of this tool on the member's node say how full its volume

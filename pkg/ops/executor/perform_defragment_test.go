@@ -10,8 +10,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // rewriting is a database that writes a copy of its data to defragment it.
@@ -36,19 +36,19 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 		// refused is in the message, hint in the hint.
 		refused, hint string
 	}{
-		"room":                               {free: 400 << 20, total: gib, calls: []string{"defragment db-1"}, facts: map[string]string{planner.FactDefragmented("db-1"): "done"}},
+		"room":                               {free: 400 << 20, total: gib, calls: []string{"defragment db-1"}, facts: map[string]string{etcd.FactDefragmented("db-1"): "done"}},
 		"no room":                            {free: 100 << 20, total: gib, refused: "100 MiB of 1024 MiB are free, and it needs 300 MiB", hint: "kubectl dbop resize db --storage 2Gi, then repeat"},
 		"the disk is not the volume's alone": {free: 100 << 20, total: 50 * gib, refused: "100 MiB of 51200 MiB are free", hint: "make room there"},
-		"something is left of failed tries":  {free: 400 << 20, total: gib, remains: 2, facts: map[string]string{planner.FactRemains("db-1"): "uid-of-db-1"}},
+		"something is left of failed tries":  {free: 400 << 20, total: gib, remains: 2, facts: map[string]string{etcd.FactRemains("db-1"): "uid-of-db-1"}},
 		"something stays after a restart": {free: 400 << 20, total: gib, remains: 2, known: "before", calls: []string{"defragment db-1"},
-			facts: map[string]string{planner.FactDefragmented("db-1"): "done"}},
+			facts: map[string]string{etcd.FactDefragmented("db-1"): "done"}},
 		"the database finds it full": {free: 400 << 20, total: gib, fails: fmt.Errorf("write: %w", engine.ErrNoSpace), calls: []string{"defragment db-1"}, refused: "too full", hint: "resize db"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := plain(t)
 			b.Op = opstest.Operation(v1alpha1.VerbDefrag)
 			if c.known != "" {
-				b.Op.Status.Facts = map[string]string{planner.FactRemains("db-1"): c.known}
+				b.Op.Status.Facts = map[string]string{etcd.FactRemains("db-1"): c.known}
 			}
 			b.Database.Model.Err = c.fails
 			l := liveOf(b)

@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -86,7 +86,7 @@ func (l *Live) helper(ctx context.Context, s ops.State, name string, create func
 				return h, fmt.Errorf("remove failed helper pod %s: %w", name, err)
 			}
 			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name, cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
-		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > planner.Patience:
+		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > rules.Patience:
 			return h, helperStuck(l.Namespace, h)
 		default:
 			return h, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // start creates certificate, volume and workload of the members, side by
@@ -59,7 +59,7 @@ func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []stri
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
-	settings, err := planner.SettingsDigest(l.Engine, c)
+	settings, err := rules.SettingsDigest(l.Engine, c)
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
@@ -100,7 +100,7 @@ func (l *Live) restart(ctx context.Context, s ops.State, member string) error {
 	if verb == v1alpha1.VerbRestart || verb == v1alpha1.VerbRepair && s.Operation.Spec.Authority == "" {
 		uid = s.Operation.Spec.Pods[member]
 	}
-	if slices.Contains(health.Tampered(s), member) || verb == v1alpha1.VerbRestart && slices.Contains(planner.Drifted(s), member) {
+	if slices.Contains(health.Tampered(s), member) || verb == v1alpha1.VerbRestart && slices.Contains(rules.Drifted(s), member) {
 		if err := l.renderAnew(ctx, s, member); err != nil {
 			return err
 		}

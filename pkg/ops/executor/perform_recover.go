@@ -22,7 +22,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -166,7 +167,7 @@ func (l *Live) createSalvager(ctx context.Context, s ops.State, t *v1alpha1.Data
 	if err != nil {
 		return err
 	}
-	data := planner.Planner{E: l.Engine, S: s}.Examined([]string{member})[0]
+	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	room := resource.NewQuantity(data.Bytes+logRoom, resource.BinarySI)
 	from := path.Join(salvageSource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeSalvage,
@@ -203,7 +204,7 @@ func (l *Live) backUpSalvaged(ctx context.Context, s ops.State, t *v1alpha1.Data
 	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
 		return nil
 	}
-	data := planner.Planner{E: l.Engine, S: s}.Examined([]string{member})[0]
+	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	_, err = l.streamTo(ctx, repo, op, session, source, longest(s, member), repository.Manifest{
 		ClusterID: s.Formation().ClusterID, Member: member, Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
 	return err

@@ -22,7 +22,7 @@ func (l *Live) schedule(ctx context.Context, s ops.State) error {
 		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Hint: `name one as "pvc:CLAIM"`, Err: err}
 	}
 	in := workload.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Suspended: c.Spec.Stopped,
-		Image: planner.ScheduleImage(s), Since: s.Now}
+		Image: planner.For(l.Engine, s).ScheduleImage(), Since: s.Now}
 	if have := s.Kube.Schedule; have.Exists() && s.Verb() != v1alpha1.VerbSchedule && in.Image == "" {
 		in.Image = have.Image
 	}
@@ -35,7 +35,7 @@ func (l *Live) schedule(ctx context.Context, s ops.State) error {
 	case s.Operation != nil:
 		in.Since = s.Operation.Status.StartedAt.Time
 	}
-	return workload.ApplySchedule(ctx, l.Client, in, planner.CronJobAlone(s))
+	return workload.ApplySchedule(ctx, l.Client, in, planner.For(l.Engine, s).CronJobAlone())
 }
 
 // prune deletes what the schedule's retention lets go. Each deletion is whole

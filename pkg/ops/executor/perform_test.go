@@ -11,8 +11,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // plain is a formed cluster without certificates, whose members run.
@@ -51,7 +51,7 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 			if len(b.Server.Writes) > 0 {
 				t.Errorf("Kubernetes was written to: %v", b.Server.Writes)
 			}
-			if done := r.Facts[planner.FactDefragmented("db-1")]; (done != "") != (step.Action == ops.ActionDefragment) {
+			if done := r.Facts[etcd.FactDefragmented("db-1")]; (done != "") != (step.Action == ops.ActionDefragment) {
 				t.Errorf("fact %q", done)
 			}
 			if done := r.Facts[v1alpha1.FactCompacted]; (done == "7") != (step.Action == ops.ActionCompact) {

@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -103,7 +103,7 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 		switch {
 		case err != nil:
 			return err
-		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > planner.Patience:
+		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > rules.Patience:
 			return helperStuck(namespace, h)
 		case h.Failed || h.Done:
 			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),

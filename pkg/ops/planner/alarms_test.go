@@ -13,7 +13,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // alarmed is a stub engine whose members raise alarms, and are not healthy then.
@@ -116,10 +118,10 @@ func TestClearAlarms(t *testing.T) {
 		}}, want: all},
 		"no history to drop": {change: []func(*ops.State){full, func(s *ops.State) { s.Operation.Spec.Compaction.Before = 0 }},
 			want: []string{"defragment-member/db-2"}, block: "the data of db-2 still has 990 of the 1000"},
-		"the first one shows that it is not enough": {change: []func(*ops.State){full, did(v1alpha1.FactCompacted, FactDefragmented("db-2"))},
+		"the first one shows that it is not enough": {change: []func(*ops.State){full, did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-2"))},
 			block: "the data of db-2 still has 1000 of the 1000 bytes"},
 		"enough, though not much": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 940, 940) },
-			did(v1alpha1.FactCompacted, FactDefragmented("db-1"), FactDefragmented("db-2"), FactDefragmented("db-3"))}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
+			did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-1"), etcd.FactDefragmented("db-2"), etcd.FactDefragmented("db-3"))}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
 		"killed before the proof": {change: []func(*ops.State){func(s *ops.State) {
 			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "disarm-alarms/NOSPACE"}}
 		}},
@@ -132,7 +134,7 @@ func TestClearAlarms(t *testing.T) {
 		"damage of one that is no more": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }},
 			want: []string{"compare-members", "disarm-alarms/CORRUPT", "prove-write"}},
 		"damage before space":        {change: []func(*ops.State){full, damaged}, want: append([]string{"compare-members", "disarm-alarms/CORRUPT"}, all...)},
-		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, crashPatience*2) }}, block: "db-3 does not answer"},
+		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashPatience*2) }}, block: "db-3 does not answer"},
 		"no majority":                {change: []func(*ops.State){full, func(s *ops.State) { opstest.NoQuorum(s) }}, block: "no quorum"},
 		"an alarm that nobody knows": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "NEW", engine.CauseUnknown, "db-1") }}, block: "what NEW"},
 	} {
@@ -161,13 +163,13 @@ func TestNoRoomSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	s := clearing(1)
 	filled(&s, 1000, 1000)
-	p := Planner{E: alarmed{}, S: s}
+	p := For(alarmed{}, s)
 	for keep, want := range map[int64]string{
 		30: "delete keys and repeat the command; or keep less history: kubectl dbop alarms clear db --keep-revisions 0; or allow more data: kubectl dbop configure db --set room=2000, and repeat it then",
 		0:  "delete keys and repeat the command; or allow more data: kubectl dbop configure db --set room=2000, and repeat it then",
 	} {
 		s.Operation.Spec.Compaction.Keep = keep
-		if got := p.noRoom("db-1"); got.Hint != want || got.Kind != ops.Refused {
+		if got := etcd.NoRoom(p, "db-1"); got.Hint != want || got.Kind != ops.Refused {
 			t.Errorf("%+v", got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // asked is a healthy cluster of three under an operation, with authentication on or off.
@@ -19,7 +20,7 @@ func asked(verb v1alpha1.Verb, auth string, changes ...func(*ops.State)) ops.Sta
 	for _, change := range changes {
 		change(&s)
 	}
-	Want(s.Cluster, s.Operation)
+	ApplyTo(s.Cluster, s.Operation)
 	return s
 }
 
@@ -66,7 +67,7 @@ func TestAuthentication(t *testing.T) {
 		"listed users too": {
 			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, listed("app")), append(makesAll, "ensure-user/app", "enable-auth", "prove-auth"), ""},
 		"what is known is not done again": {
-			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, known(v1alpha1.FactCredentials, FactUser("root"))), []string{"ensure-user/client", "enable-auth", "prove-auth"}, ""},
+			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, known(v1alpha1.FactCredentials, rules.FactUser("root"))), []string{"ensure-user/client", "enable-auth", "prove-auth"}, ""},
 		"on already: the passwords are made ours": {
 			asked(v1alpha1.VerbEnableAuth, engine.AuthOn), append(makesAll, "prove-auth"), ""},
 		"not every member demands it yet": {

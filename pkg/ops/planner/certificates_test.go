@@ -9,13 +9,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // rotating asks for a rotation of what certified has.
 func rotating(t testing.TB, r v1alpha1.Rotation, members int, change func(*ops.State)) ops.State {
 	t.Helper()
 	s := opstest.Rotation(r, members)
-	if err := Pin(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
+	if err := Resolve(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
 		t.Fatal(err)
 	}
 	if change != nil {
@@ -159,7 +160,7 @@ func TestIssuerSignsTheNextAuthority(t *testing.T) {
 	s := rotating(t, v1alpha1.RotateBegin, 3, nil)
 	s.Cluster.Spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
 	d := Decide(opstest.Stub{}, s)
-	if d.Step == nil || d.Step.Action != ops.ActionAddCA || d.Step.Title != "Have Issuer corporate sign a new authority beside the old one" || d.Step.Deadline != WaitDeadline {
+	if d.Step == nil || d.Step.Action != ops.ActionAddCA || d.Step.Title != "Have Issuer corporate sign a new authority beside the old one" || d.Step.Deadline != rules.WaitDeadline {
 		t.Errorf("decided %+v", d)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // historian is a stub engine that keeps history, and is at revision 100.
@@ -43,7 +44,7 @@ func TestCompact(t *testing.T) {
 		"nothing to drop":           {},
 		"done already":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Facts = map[string]string{v1alpha1.FactCompacted: "42"} }},
 		"stepped back":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }},
-		"a member that is down":     {before: 42, change: func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, crashPatience*2) }, want: []string{"compact-history"}},
+		"a member that is down":     {before: 42, change: func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashPatience*2) }, want: []string{"compact-history"}},
 		"nobody to ask":             {before: 42, change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 		"nobody to ask for nothing": {change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 	} {
@@ -82,7 +83,7 @@ func TestHorizonIsPinned(t *testing.T) {
 	t.Parallel()
 	o := v1alpha1.OperationSpec{Verb: v1alpha1.VerbCompact, Compaction: &v1alpha1.Compaction{Keep: 30}}
 	asked := o
-	if err := Pin(historian{}, &o, opstest.Well(3)); err != nil || o.Compaction.Before != 70 {
+	if err := Resolve(historian{}, &o, opstest.Well(3)); err != nil || o.Compaction.Before != 70 {
 		t.Fatalf("pinned %+v, %v", o.Compaction, err)
 	}
 	if asked.Compaction.Before != 0 {
@@ -100,7 +101,7 @@ func TestHorizonIsPinned(t *testing.T) {
 		}
 	}
 	asked.Compaction = &v1alpha1.Compaction{Revision: 101}
-	if err := Pin(historian{}, &asked, opstest.Well(3)); err == nil {
+	if err := Resolve(historian{}, &asked, opstest.Well(3)); err == nil {
 		t.Error("a revision that is still to come")
 	}
 }

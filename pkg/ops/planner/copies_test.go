@@ -7,6 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 )
 
 func TestJudgeCopies(t *testing.T) {
@@ -29,7 +30,7 @@ func TestJudgeCopies(t *testing.T) {
 		for i, sum := range c.sums {
 			copies = append(copies, engine.Copy{Member: "db-" + string(rune('1'+i)), Sum: string(sum)})
 		}
-		err := JudgeCopies("db", copies)
+		err := etcd.JudgeCopies("db", copies)
 		if c.kind == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

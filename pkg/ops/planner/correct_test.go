@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // TestCorrection: founders get the template of a spec that was corrected before
@@ -51,7 +52,7 @@ func TestCorrection(t *testing.T) {
 		}, "done"},
 	})
 	s := stalled(func(s *ops.State) { s.Kube.Members[1].Workload.Rendering = "former" })()
-	if n := Predict(opstest.Stub{}, s, *Decide(opstest.Stub{}, s).Step); outdated(n, n.Kube.Members[1]) {
+	if n := Predict(opstest.Stub{}, s, *Decide(opstest.Stub{}, s).Step); rules.Outdated(n, n.Kube.Members[1]) {
 		t.Error("the plan would repeat the step for ever")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -57,16 +58,16 @@ func TestDefragment(t *testing.T) {
 		"something is left of a failed try": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "seen"
-				s.Operation.Status.Facts = map[string]string{FactRemains("db-2"): "seen", FactDefragmented("db-1"): "x", FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactRemains("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"restart-member/db-2", "defragment-member/db-2"}},
 		"what was left went with a restart": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "later"
-				s.Operation.Status.Facts = map[string]string{FactRemains("db-2"): "seen", FactDefragmented("db-1"): "x", FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactRemains("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"defragment-member/db-2"}},
 		"done once already": {
 			state: wasteful(func(s *ops.State) {
-				s.Operation.Status.Facts = map[string]string{FactDefragmented("db-1"): "x", FactDefragmented("db-2"): "x", FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-2"): "x", etcd.FactDefragmented("db-3"): "x"}
 			})},
 		"a member is down": {
 			state: wasteful(func(s *ops.State) { s.View.Members[2].Reachable = false }), block: "db-3 does not answer"},

@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // Desire turns the difference between what is wanted and what was accepted
@@ -47,7 +47,7 @@ func Desire(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) (*v1
 			o.Verb = v1alpha1.VerbDowngrade
 		}
 		waive("backup", "downtime")
-		return o, Keep(o, want)
+		return o, rules.Keep(o, want)
 	case want.Members != have.Members:
 		o.Verb, o.Members = v1alpha1.VerbScale, want.Members
 		waive("size")
@@ -159,29 +159,6 @@ func sameSchedule(want, have v1alpha1.BackupPolicy) bool {
 	return want == have || want.Schedule == "" && have.Schedule == ""
 }
 
-// Keep names where the backup goes that an operation takes first. An operator
-// has no directory that outlives its pod.
-func Keep(o *v1alpha1.OperationSpec, want v1alpha1.DatabaseClusterSpec) error {
-	o.Repository = want.Backup.Repository
-	if slices.Contains(o.Waive, "backup") {
-		o.Repository = ""
-		return nil
-	}
-	if o.Repository == "" {
-		return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf("%s takes a backup of %s first, and spec.backup.repository names no place for it", o.Verb, o.Cluster),
-			Hint: `set spec.backup.repository to "pvc:CLAIM", or give the backup up with spec.waive: [backup]`}
-	}
-	at, err := repository.ParseLocation(o.Repository)
-	if err != nil {
-		return &engine.Refusal{Check: "repository", Reason: err.Error(), Hint: `spec.backup.repository is "pvc:CLAIM" or "pvc:CLAIM/PATH"`}
-	}
-	if at.Kind == repository.KindDirectory {
-		return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf("%s is a directory of one machine, which an operator does not have", o.Repository),
-			Hint: `set spec.backup.repository to "pvc:CLAIM"`}
-	}
-	return nil
-}
-
 // older reports whether version a comes before b; false where they can't be compared.
 func older(a, b string) bool {
 	va, err := version.ParseGeneric(a)
@@ -224,7 +201,7 @@ func Withdrawn(want v1alpha1.DatabaseClusterSpec, op *v1alpha1.Operation) bool {
 func asks(spec v1alpha1.DatabaseClusterSpec, op *v1alpha1.Operation, phase v1alpha1.Phase) bool {
 	o := op.DeepCopy()
 	o.Status.Phase = phase
-	return Want(&v1alpha1.DatabaseCluster{Spec: *spec.DeepCopy()}, o)
+	return ApplyTo(&v1alpha1.DatabaseCluster{Spec: *spec.DeepCopy()}, o)
 }
 
 // DesiredBy is who asks for what follows from a custom resource.

@@ -79,8 +79,8 @@ func TestDesire(t *testing.T) {
 			}
 			// What was asked for is what is wanted: the next question finds nothing of it.
 			if got != nil {
-				Complete(got, c)
-				Want(c, &v1alpha1.Operation{Spec: *got})
+				Default(got, c)
+				ApplyTo(c, &v1alpha1.Operation{Spec: *got})
 				Inherit(spec, c)
 				if next, err := Desire(spec, c); err != nil || next != nil && next.Verb == got.Verb {
 					t.Errorf("asked for again: %+v, %v", next, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // TestRestartRenders: a plan says which members get another template, and
@@ -55,7 +56,7 @@ func TestRestartRenders(t *testing.T) {
 	judge(t, opstest.Stub{}, asked(func(s *ops.State) {
 		settings(s)
 		for i := range s.Kube.Members {
-			s.Kube.Members[i].Workload.Settings = Settings(*s, opstest.Stub{})
+			s.Kube.Members[i].Workload.Settings = rules.Settings(*s, opstest.Stub{})
 		}
 	}), []string{"restart-member/db-2", "restart-member/db-3", "hand-over/db-2", "restart-member/db-1"}, "")
 }

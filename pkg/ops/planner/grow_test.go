@@ -25,9 +25,9 @@ func enlarging(change func(*ops.State)) func() ops.State {
 		op := opstest.Operation(v1alpha1.VerbResize)
 		size := resource.MustParse("2Gi")
 		op.Spec.Change = &v1alpha1.SettingsChange{Size: &size}
-		Complete(&op.Spec, s.Cluster)
+		Default(&op.Spec, s.Cluster)
 		s = opstest.Doing(s, op, true)
-		Want(s.Cluster, op)
+		ApplyTo(s.Cluster, op)
 		if change != nil {
 			change(&s)
 		}

@@ -8,6 +8,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // Predict returns the state that a step leads to if all goes well. It is the
@@ -39,10 +41,10 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionStart:
 		for _, m := range step.Members {
 			AddMember(&n, m, !n.Formed() && n.Cluster.Spec.RestoreFrom == nil)
-			n.Kube.Members[n.MemberIndex(m)].Workload.Settings = Settings(n, e)
+			n.Kube.Members[n.MemberIndex(m)].Workload.Settings = rules.Settings(n, e)
 		}
 	case ops.ActionCorrect:
-		corrected(&n, step.Member(), Settings(n, e))
+		corrected(&n, step.Member(), rules.Settings(n, e))
 	case ops.ActionRecordFormed:
 		n.Cluster.Status.Formation.ClusterID = n.View.ClusterIDs[0]
 	case ops.ActionSeal:
@@ -64,13 +66,13 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 			DropMember(&n, m)
 		}
 	case ops.ActionUpgrade, ops.ActionDowngrade:
-		upgraded(&n, step.Member(), Settings(n, e))
+		upgraded(&n, step.Member(), rules.Settings(n, e))
 	case ops.ActionGrow:
 		for _, m := range step.Members {
 			n.Kube.Members[n.MemberIndex(m)].Volume.Size = n.Cluster.Spec.Storage.Size.DeepCopy()
 		}
 	case ops.ActionRoll:
-		rolled(&n, step.Member(), Settings(n, e))
+		rolled(&n, step.Member(), rules.Settings(n, e))
 	case ops.ActionAnnounce:
 		n.View.Downgrade = n.Cluster.Spec.Version
 	case ops.ActionWithdraw:
@@ -88,7 +90,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionAddCA, ops.ActionTrust, ops.ActionPromoteCA, ops.ActionDropCA:
 		authorities(&n, step.Action)
 	case ops.ActionDefragment:
-		n.SetFact(FactDefragmented(step.Member()))
+		n.SetFact(etcd.FactDefragmented(step.Member()))
 		freed(&n, step.Member())
 	case ops.ActionCompact:
 		n.SetFact(v1alpha1.FactCompacted)
@@ -104,11 +106,11 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionCredentials:
 		n.SetFact(v1alpha1.FactCredentials)
 	case ops.ActionEnsureUser:
-		n.SetFact(FactUser(step.User))
+		n.SetFact(rules.FactUser(step.User))
 	case ops.ActionDeleteUser:
-		n.SetFact(FactDeleted(step.User))
+		n.SetFact(rules.FactDeleted(step.User))
 	case ops.ActionRotate, ops.ActionDropOld:
-		n.SetFact(FactRotated(step.User))
+		n.SetFact(rules.FactRotated(step.User))
 	case ops.ActionEnableAuth:
 		n.SetAuth(engine.AuthOn)
 	case ops.ActionDisableAuth:
@@ -122,7 +124,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionPrune:
 		n.SetFact(v1alpha1.FactPruned)
 	case ops.ActionSchedule, ops.ActionUnschedule:
-		rescheduled(&n)
+		rescheduled(For(e, n), &n)
 	case ops.ActionStop, ops.ActionFence:
 		stopped(&n, step.Members)
 	case ops.ActionForgetPods:

@@ -13,7 +13,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // TestMissing: what is told of a record that can't be used, by what is there.
@@ -57,7 +59,7 @@ func TestRecordThatIsBeingDeleted(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 	s.Operation = opstest.Operation(v1alpha1.VerbRepair)
-	d := Planner{S: s}.rebuilding()
+	d := operation.Repair{}.Steps().First(rules.Situation{S: s})
 	if d == nil || d.Blocked == nil || d.Blocked.Check != "record-terminating" || !strings.HasSuffix(d.Blocked.Hint, "kubectl dbop repair db") {
 		t.Errorf("%+v", d)
 	}
@@ -92,7 +94,7 @@ func TestPlanOfALostAuthority(t *testing.T) {
 			}
 			s.Operation = opstest.Operation(v1alpha1.VerbRepair)
 			row.change(&s)
-			if err := Pin(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
+			if err := Resolve(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
 				t.Fatal(err)
 			}
 			p := MakePlan(opstest.Stub{}, s)

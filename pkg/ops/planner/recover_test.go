@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -236,7 +237,7 @@ func TestPinRecovery(t *testing.T) {
 		if c.ask != nil {
 			c.ask(&o)
 		}
-		err := pinRecovery(salvor{}, &o, s)
+		err := Resolve(salvor{}, &o, s)
 		switch {
 		case c.refuse != "" && (err == nil || !strings.Contains(err.Error(), c.refuse)):
 			t.Errorf("%s: %v, want %q", name, err, c.refuse)
@@ -251,7 +252,7 @@ func TestExaminedSaysWhoWasChosen(t *testing.T) {
 	op := opstest.Operation(v1alpha1.VerbRecover)
 	op.Status.Facts = map[string]string{"backup": "b", "examined/db-1": `{"intact":true,"position":"1/1","summary":"short"}`,
 		"examined/db-2": `{"intact":true,"position":"2/2","summary":"long"}`, "examined/db-3": `{"problem":"bad"}`}
-	got := strings.Join(Examined(salvor{}, op), "\n")
+	got := strings.Join(operation.Examined(salvor{}, op), "\n")
 	if want := "db-1: short (1/1, not 2/2)\ndb-2: long (chosen)\ndb-3: can't be used: bad"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -62,7 +62,7 @@ func TestPlanRepair(t *testing.T) {
 			for i := range s.Kube.Members {
 				s.Kube.Members[i].Pod.UID = "uid"
 			}
-			if err := Pin(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
+			if err := Resolve(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
 				t.Fatal(err)
 			}
 			p := MakePlan(opstest.Stub{}, s)
@@ -179,7 +179,7 @@ func TestUnknownMember(t *testing.T) {
 	for _, voter := range []bool{false, true} {
 		s := with(v1alpha1.VerbRemoveMember, voter)
 		s.Operation.Spec.Member = id
-		Complete(&s.Operation.Spec, s.Cluster)
+		Default(&s.Operation.Spec, s.Cluster)
 		if s.Operation.Spec.Members != 3 {
 			t.Errorf("%d members are wanted then", s.Operation.Spec.Members)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // configuring is a cluster that is to run with another speed, of which some
@@ -21,9 +22,9 @@ func configuring(members int, moved []string, change func(*ops.State)) func() op
 		}
 		op := opstest.Operation(v1alpha1.VerbConfigure)
 		op.Spec.Change = &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}}
-		Complete(&op.Spec, s.Cluster)
+		Default(&op.Spec, s.Cluster)
 		s = opstest.Doing(s, op, len(moved) == 0)
-		Want(s.Cluster, op)
+		ApplyTo(s.Cluster, op)
 		for _, m := range moved {
 			has(&s, m)
 			op.Status.Journal = append(op.Status.Journal, v1alpha1.JournalEntry{Step: "roll-member/" + m})
@@ -38,14 +39,14 @@ func configuring(members int, moved []string, change func(*ops.State)) func() op
 // has gives a member the settings that the cluster wants, pod included.
 func has(s *ops.State, member string) {
 	m := &s.Kube.Members[s.MemberIndex(member)]
-	m.Workload.Settings = Settings(*s, opstest.Stub{})
+	m.Workload.Settings = rules.Settings(*s, opstest.Stub{})
 	m.Pod.Settings = m.Workload.Settings
 }
 
 // steppingBack turns a change of settings round.
 func steppingBack(s *ops.State) {
 	s.Operation.Status.Phase = v1alpha1.PhaseCancelling
-	Want(s.Cluster, s.Operation)
+	ApplyTo(s.Cluster, s.Operation)
 }
 
 func TestRollPlans(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -21,7 +22,7 @@ import (
 func rescheduling(s ops.State, p v1alpha1.BackupPolicy) ops.State {
 	s.Operation = opstest.Operation(v1alpha1.VerbSchedule)
 	s.Operation.Spec.Policy, s.Operation.Spec.FromPolicy = &p, new(s.Cluster.Spec.Backup)
-	Want(s.Cluster, s.Operation)
+	ApplyTo(s.Cluster, s.Operation)
 	if s.Kube.Schedule == nil {
 		s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()}
 	}
@@ -68,7 +69,7 @@ func TestDecideSchedule(t *testing.T) {
 		{"back to what was", func() ops.State {
 			return changed(rescheduling(opstest.Timed(opstest.Well(3)), hourly), func(s *ops.State) {
 				s.Kube.Schedule.Policy, s.Operation.Status.Phase = hourly, v1alpha1.PhaseCancelling
-				Want(s.Cluster, s.Operation)
+				ApplyTo(s.Cluster, s.Operation)
 			})
 		}, "schedule-backups"},
 		{"at rest", func() ops.State { return opstest.Timed(opstest.Well(3)) }, "done"},
@@ -153,7 +154,7 @@ func TestCheckPolicy(t *testing.T) {
 			t.Parallel()
 			p := opstest.Nightly()
 			row.change(&p)
-			err := checkPolicy(p)
+			err := operation.BackupSchedule{}.Check(nil, v1alpha1.OperationSpec{Policy: &p}, nil, nil)
 			refusal, ok := errors.AsType[*engine.Refusal](err)
 			if (err == nil) != (row.want == "") || err != nil && (!ok || !strings.Contains(refusal.Reason, row.want) || refusal.Hint == "") {
 				t.Errorf("error %v, want %q", err, row.want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 func TestSettingsDigest(t *testing.T) {
@@ -23,7 +24,7 @@ func TestSettingsDigest(t *testing.T) {
 	digest := func(change func(*v1alpha1.DatabaseCluster)) string {
 		c := base()
 		change(c)
-		d, err := SettingsDigest(opstest.Stub{}, c)
+		d, err := rules.SettingsDigest(opstest.Stub{}, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func TestSpecAdvice(t *testing.T) {
 				s.Cluster.Status.Formation.ClusterID = ""
 			}
 			opstest.Down(&s, "db-3", kind, time.Hour)
-			hint := Planner{E: opstest.Stub{}, S: s}.Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint
+			hint := For(opstest.Stub{}, s).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint
 			if !strings.Contains(hint, want) || strings.Contains(hint, "--") || strings.Contains(hint, "dbop cancel") {
 				t.Errorf("%s, formed %t: %q", kind, formed, hint)
 			}
@@ -37,7 +37,7 @@ func TestSpecAdvice(t *testing.T) {
 	s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbCreate), false)
 	s.Cluster.Status.Formation.ClusterID = ""
 	opstest.Down(&s, "db-3", observe.ProblemImage, time.Hour)
-	if hint := (Planner{E: opstest.Stub{}, S: s}).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint; !strings.Contains(hint, "--registry") {
+	if hint := For(opstest.Stub{}, s).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint; !strings.Contains(hint, "--registry") {
 		t.Errorf("without a custom resource: %q", hint)
 	}
 	stale := opstest.Wanted(1)

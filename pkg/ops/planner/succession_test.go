@@ -15,7 +15,7 @@ import (
 func ranOut(t testing.TB, r v1alpha1.Rotation, change func(*ops.State)) ops.State {
 	t.Helper()
 	s := opstest.Expired(r)
-	if err := Pin(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
+	if err := Resolve(opstest.Stub{}, &s.Operation.Spec, s); err != nil {
 		t.Fatal(err)
 	}
 	if change != nil {

@@ -5,48 +5,36 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
-
-// Undoing is the way back from what was done to a cluster last.
-type Undoing struct {
-	// Of is the record of what is taken back; nil if that is a pause, which
-	// leaves none.
-	Of *v1alpha1.Operation
-	// Operation is the request that takes it back. It goes its way like any other.
-	Operation v1alpha1.OperationSpec
-	// Title says what it comes to, as a sentence without a full stop; Lost what
-	// that costs, and Stays what does not come back by it, one line each.
-	Title       string
-	Lost, Stays []string
-}
 
 // Undo finds the request that takes back what was done to a cluster last, by
 // its records, the newest first. It is pure. Where no way back is known, or the
 // cluster is not any more what that operation left, it says why and what to
 // type instead. Going back is offered once: whoever repeats a command that
 // came to its end must not get the contrary.
-func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*Undoing, error) {
+func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*rules.Undoing, error) {
 	last := lastChange(c, records)
 	if last != nil && last.Active() {
 		return undoInFlight(c, last, records)
 	}
 	if c.Spec.Paused {
-		return &Undoing{Title: "let " + c.Name + " be acted on again"}, nil
+		return &rules.Undoing{Title: "let " + c.Name + " be acted on again"}, nil
 	}
 	if last == nil {
-		return nil, NoUndo(c.Name, "nothing is recorded that was done to "+c.Name, "")
+		return nil, rules.NoUndo(c.Name, "nothing is recorded that was done to "+c.Name, "")
 	}
 	if of := last.Spec.Undoes; of != "" {
-		return nil, NoUndo(c.Name, fmt.Sprintf("the last operation (%s) took back another (%s) already", last.Name, of), "")
+		return nil, rules.NoUndo(c.Name, fmt.Sprintf("the last operation (%s) took back another (%s) already", last.Name, of), "")
 	}
-	u := &Undoing{Of: last, Operation: v1alpha1.OperationSpec{Cluster: c.Name, Undoes: last.Name}}
-	if err := u.invert(); err != nil {
+	u := &rules.Undoing{Of: last, Operation: v1alpha1.OperationSpec{Cluster: c.Name, Undoes: last.Name}}
+	if err := OperationOf(last.Spec.Verb).Undo(u); err != nil {
 		return nil, err
 	}
 	// What an operation wanted must be wanted still: something that leaves no
 	// record, such as a hand in the record itself, may have come after it.
-	if Want(c.DeepCopy(), last) {
-		return nil, NoUndo(c.Name, fmt.Sprintf("%s is not any more what %s (%s) left", c.Name, last.Spec.Verb, last.Name), "")
+	if ApplyTo(c.DeepCopy(), last) {
+		return nil, rules.NoUndo(c.Name, fmt.Sprintf("%s is not any more what %s (%s) left", c.Name, last.Spec.Verb, last.Name), "")
 	}
 	return u, nil
 }
@@ -72,12 +60,12 @@ func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1al
 
 // undoInFlight continues an undoing; anything else in flight is stepped back
 // from by another command.
-func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records []v1alpha1.Operation) (*Undoing, error) {
+func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records []v1alpha1.Operation) (*rules.Undoing, error) {
 	if op.Spec.Undoes == "" {
 		return nil, &ops.Error{Kind: ops.Busy, Check: "operation", Hint: ops.InFlight(op, c).Hint,
 			Message: fmt.Sprintf("%s (%s) of %s is not finished", op.Spec.Verb, op.Name, op.Spec.Cluster)}
 	}
-	u := &Undoing{Operation: op.Spec, Title: fmt.Sprintf("go on taking %s back", op.Spec.Undoes)}
+	u := &rules.Undoing{Operation: op.Spec, Title: fmt.Sprintf("go on taking %s back", op.Spec.Undoes)}
 	for i := range records {
 		if records[i].Name == op.Spec.Undoes {
 			u.Of = &records[i]
@@ -86,12 +74,4 @@ func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records [
 	}
 	return nil, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("%s takes back %s, of which the record is gone", op.Name, op.Spec.Undoes),
 		Hint: "kubectl dbop resume " + op.Spec.Cluster}
-}
-
-// NoUndo is the refusal, with the next thing to type.
-func NoUndo(cluster, reason, hint string) *ops.Error {
-	if hint == "" {
-		hint = "kubectl dbop history " + cluster + " shows what was done; the change that leads back is a command of its own"
-	}
-	return &ops.Error{Kind: ops.Refused, Check: "undo", Message: reason, Hint: hint}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 func TestUserPlans(t *testing.T) {
@@ -24,11 +25,11 @@ func TestUserPlans(t *testing.T) {
 			asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), known(v1alpha1.FactCredentials), cancelled), []string{"delete-user/app"}},
 		"create, stepped back from nothing": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), cancelled), nil},
 		"delete":                            {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"), listed("app")), []string{"delete-user/app"}},
-		"delete, done":                      {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"), known(FactDeleted("app"))), nil},
+		"delete, done":                      {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"), known(rules.FactDeleted("app"))), nil},
 		"rotate one":                        {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app", "bpp"), about("bpp")), []string{"rotate-credentials/bpp"}},
 		"rotate all": {
 			asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app")), []string{"rotate-credentials/root", "rotate-credentials/client", "rotate-credentials/app"}},
-		"rotate, half done":    {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, known(FactRotated("root"))), []string{"rotate-credentials/client"}},
+		"rotate, half done":    {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, known(rules.FactRotated("root"))), []string{"rotate-credentials/client"}},
 		"rotate, stepped back": {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, cancelled), nil},
 		"drop":                 {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("client"), dropsOld), []string{"drop-credentials/client"}},
 	} {
@@ -58,11 +59,11 @@ func TestNamesThatStay(t *testing.T) {
 func TestWantUser(t *testing.T) {
 	t.Parallel()
 	s := asked(v1alpha1.VerbCreateUser, engine.AuthOn, listed("other"), about("app"))
-	if Want(s.Cluster, s.Operation) || len(s.Cluster.Spec.Auth.Users) != 2 {
+	if ApplyTo(s.Cluster, s.Operation) || len(s.Cluster.Spec.Auth.Users) != 2 {
 		t.Errorf("a repeat lists it again: %+v", s.Cluster.Spec.Auth.Users)
 	}
 	cancelled(&s)
-	if !Want(s.Cluster, s.Operation) || len(s.Cluster.Spec.Auth.Users) != 1 || s.Cluster.Spec.Auth.Users[0].Name != "other" {
+	if !ApplyTo(s.Cluster, s.Operation) || len(s.Cluster.Spec.Auth.Users) != 1 || s.Cluster.Spec.Auth.Users[0].Name != "other" {
 		t.Errorf("stepped back, it stays: %+v", s.Cluster.Spec.Auth.Users)
 	}
 }

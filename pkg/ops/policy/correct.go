@@ -4,6 +4,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // Inherit is the function Inherit for the custom resource, and corrects the
@@ -11,7 +12,7 @@ import (
 func (g Charge) Inherit(c *v1alpha1.DatabaseCluster) bool {
 	changed := planner.Inherit(g.Custom.Spec, c)
 	size := g.Custom.Spec.Storage.Size
-	if !ops.Unformed(c) || c.Spec.Storage.Size.Cmp(size) == 0 || g.Active != nil && (planner.Planner{S: ops.State{Operation: g.Active}}).Began(ops.ActionStart) {
+	if !ops.Unformed(c) || c.Spec.Storage.Size.Cmp(size) == 0 || g.Active != nil && (rules.Situation{S: ops.State{Operation: g.Active}}).Began(ops.ActionStart) {
 		return changed
 	}
 	c.Spec.Storage.Size = size.DeepCopy()

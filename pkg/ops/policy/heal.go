@@ -46,7 +46,7 @@ func Heal(e engine.Engine, s ops.State, history []v1alpha1.Operation) (*v1alpha1
 		o.Verb, o.Quiet = v1alpha1.VerbRepair, true
 		return o, nil
 	}
-	if d := (planner.Planner{E: e, S: s}).Scheduling(); d != nil {
+	if d := planner.For(e, s).Scheduling(); d != nil {
 		o.Verb, o.Policy = v1alpha1.VerbSchedule, new(s.Cluster.Spec.Backup)
 		return o, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // CheckOrphaned names the finding that a record's custom resource is missing,
@@ -118,7 +119,7 @@ func requestEnd(c *v1alpha1.DatabaseCluster) (Move, error) {
 		o.Waive = []string{"backup"}
 		return Move{Request: &planner.Request{Operation: o}}, nil
 	}
-	if err := planner.Keep(&o, c.Spec); err != nil {
+	if err := rules.Keep(&o, c.Spec); err != nil {
 		if r, ok := errors.AsType[*engine.Refusal](err); ok {
 			r.Hint = fmt.Sprintf("end it by hand: kubectl dbop delete %s", c.Name)
 		}

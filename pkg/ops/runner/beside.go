@@ -112,7 +112,7 @@ func (b *Beside) turnBack(ctx context.Context, op *v1alpha1.Operation) error {
 	}
 	return ops.Ride(ctx, func() error {
 		c, err := b.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
-		if err != nil || !planner.Want(c, op) {
+		if err != nil || !planner.ApplyTo(c, op) {
 			return err
 		}
 		return b.Store.UpdateCluster(ctx, c)

@@ -29,13 +29,13 @@ func (r *Runner) consider(ctx context.Context, world ops.World, p *planner.Prepa
 		s.Cluster = cluster.DeepCopy()
 		if p.Continues == nil {
 			o := &p.Request.Operation
-			if err := planner.Pin(r.Engine, o, s); err != nil {
+			if err := planner.Resolve(r.Engine, o, s); err != nil {
 				return ops.Refusal(err)
 			}
 			op.Spec = *o
 		}
 		s.Operation = op.DeepCopy()
-		planner.Want(s.Cluster, op)
+		planner.ApplyTo(s.Cluster, op)
 		p.State = s
 		p.Plan = planner.PlanWith(r.decider(), r.Engine, s)
 		if b := p.Plan.Blocked; b == nil || b.Kind != ops.Refused || p.Continues != nil || look == looks || !betweenLeaders(s) {

@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // mayGiveWay judges whether a replacement may take over from the operation that
@@ -16,7 +17,7 @@ func (r *Runner) mayGiveWay(p *planner.Prepared, c *v1alpha1.DatabaseCluster) er
 		return nil
 	}
 	if ops.SucceedsIn(p.Request.Operation, old) {
-		if planner.AuthorityOver(p.State) {
+		if rules.AuthorityOver(p.State) {
 			return nil
 		}
 		return ops.InFlight(old, c)
@@ -28,7 +29,7 @@ func (r *Runner) mayGiveWay(p *planner.Prepared, c *v1alpha1.DatabaseCluster) er
 	s.Cluster, s.Operation = c.DeepCopy(), old.DeepCopy()
 	s.Cluster.Spec.Paused = false
 	d := r.decider()(r.Engine, s)
-	if d.Blocked != nil && (planner.Planner{E: r.Engine, S: s}).GivesWay(p.Request.Operation.Member) {
+	if d.Blocked != nil && planner.For(r.Engine, s).GivesWay(p.Request.Operation.Member) {
 		return nil
 	}
 	e := ops.InFlight(old, c)

@@ -18,6 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // growing is a cluster of three that is to have four members.
@@ -154,7 +155,7 @@ func TestLoopRetries(t *testing.T) {
 			if op.Status.Phase == v1alpha1.PhaseSucceeded || op.Status.Message == "" {
 				t.Errorf("phase %s, message %q", op.Status.Phase, op.Status.Message)
 			}
-			if row.tries < 0 && took > planner.StreamDeadline+time.Minute {
+			if row.tries < 0 && took > rules.StreamDeadline+time.Minute {
 				t.Errorf("gave up after %s", took)
 			}
 		})
@@ -198,25 +199,25 @@ func TestLoopRidesOutOutages(t *testing.T) {
 func TestLoopDeadlines(t *testing.T) {
 	t.Parallel()
 	_, op, err, took := run(t, growing(), func(w *ideal, _ *Loop) { w.calm = -1 })
-	if ops.KindOf(err) != ops.NeedsHuman || took < planner.WaitDeadline || took > planner.WaitDeadline+10*time.Second || op.Status.Phase != v1alpha1.PhasePaused {
+	if ops.KindOf(err) != ops.NeedsHuman || took < rules.WaitDeadline || took > rules.WaitDeadline+10*time.Second || op.Status.Phase != v1alpha1.PhasePaused {
 		t.Errorf("a wait without end: %v after %s, %s", err, took, op.Status.Phase)
 	}
 	turn := 0
 	_, _, err, took = run(t, growing(), func(_ *ideal, l *Loop) {
 		l.Decide = func(engine.Engine, ops.State) ops.Decision {
 			turn++
-			return ops.Decision{Step: &ops.Step{ID: fmt.Sprint("wait/", turn%2), Action: ops.ActionWait, Deadline: planner.WaitDeadline}}
+			return ops.Decision{Step: &ops.Step{ID: fmt.Sprint("wait/", turn%2), Action: ops.ActionWait, Deadline: rules.WaitDeadline}}
 		}
 	})
-	if ops.KindOf(err) != ops.NeedsHuman || took > planner.WaitDeadline+10*time.Second {
+	if ops.KindOf(err) != ops.NeedsHuman || took > rules.WaitDeadline+10*time.Second {
 		t.Errorf("two waits that take turns: %v after %s", err, took)
 	}
 	w, _, err, took := run(t, growing(), func(_ *ideal, l *Loop) {
 		l.Decide = func(engine.Engine, ops.State) ops.Decision {
-			return ops.Decision{Step: &ops.Step{ID: "set-budget", Action: ops.ActionBudget, Deadline: planner.StepDeadline}}
+			return ops.Decision{Step: &ops.Step{ID: "set-budget", Action: ops.ActionBudget, Deadline: rules.StepDeadline}}
 		}
 	})
-	if ops.KindOf(err) != ops.NeedsHuman || took > planner.StepDeadline+10*time.Second || len(w.performed) > 60 {
+	if ops.KindOf(err) != ops.NeedsHuman || took > rules.StepDeadline+10*time.Second || len(w.performed) > 60 {
 		t.Errorf("a step without an effect: %v after %s and %d tries", err, took, len(w.performed))
 	}
 }

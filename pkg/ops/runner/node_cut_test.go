@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // hearer keeps what is waited for.
@@ -69,7 +70,7 @@ func TestLoopWaitsForANodeThatWasCutOff(t *testing.T) {
 		t.Errorf("it waits, and says %q", said)
 	}
 	_, op, err, took = run(t, opstest.Upgrading(3, nil, func(*ops.State) {})(), cut(h, time.Hour))
-	if ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(opstest.HintOf(err), "bring the node back") || took > planner.WaitDeadline+time.Minute || op.Status.Phase != v1alpha1.PhasePaused {
+	if ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(opstest.HintOf(err), "bring the node back") || took > rules.WaitDeadline+time.Minute || op.Status.Phase != v1alpha1.PhasePaused {
 		t.Errorf("cut off for good: %v after %s, hint %q", err, took, opstest.HintOf(err))
 	}
 }

@@ -43,7 +43,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 		if err := r.onceOnly(ctx, namespace, *o); err != nil {
 			return nil, err
 		}
-		planner.Complete(o, cluster)
+		planner.Default(o, cluster)
 		if err := planner.Check(r.Engine, p.Request, cluster); err != nil {
 			return nil, ops.Refusal(err)
 		}

@@ -69,7 +69,7 @@ func (r *Runner) begin(ctx context.Context, namespace string, req planner.Reques
 	}
 	agreed := ops.Ride(ctx, func() error {
 		c, err := r.Store.GetCluster(ctx, namespace, req.Operation.Cluster)
-		if err != nil || !planner.Want(c, p.Record(namespace)) {
+		if err != nil || !planner.ApplyTo(c, p.Record(namespace)) {
 			return err
 		}
 		return r.Store.UpdateCluster(ctx, c)

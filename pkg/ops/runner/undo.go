@@ -6,6 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // stillLast refuses to take back what is not the last change any more: another
@@ -23,7 +24,7 @@ func (r *Runner) stillLast(ctx context.Context, namespace string, o v1alpha1.Ope
 		return err
 	}
 	if u.Of == nil || u.Of.Name != o.Undoes {
-		return planner.NoUndo(c.Name, fmt.Sprintf("%s was changed by somebody else since %s", c.Name, o.Undoes), "")
+		return rules.NoUndo(c.Name, fmt.Sprintf("%s was changed by somebody else since %s", c.Name, o.Undoes), "")
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestUndo(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			c := opstest.Well(3).Cluster
-			planner.Want(c, &row.of)
+			planner.ApplyTo(c, &row.of)
 			u, err := planner.Undo(c, []v1alpha1.Operation{row.of})
 			if err != nil {
 				t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 func revert(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 	back := op.DeepCopy()
 	back.Status.Phase = v1alpha1.PhaseCancelling
-	return planner.Want(c, back)
+	return planner.ApplyTo(c, back)
 }
 
 // giveUp ends an operation that failed before it had an effect, so that it does

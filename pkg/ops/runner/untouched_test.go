@@ -207,9 +207,9 @@ func TestRevertIsExact(t *testing.T) {
 	for _, verb := range []v1alpha1.Verb{v1alpha1.VerbStart, v1alpha1.VerbStop, v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser} {
 		op := opstest.Operation(verb)
 		op.Spec.User = &app
-		planner.Complete(&op.Spec, c)
+		planner.Default(&op.Spec, c)
 		changed := c.DeepCopy()
-		planner.Want(changed, op)
+		planner.ApplyTo(changed, op)
 		revert(changed, op)
 		if diff := cmp.Diff(c.Spec, changed.Spec); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", verb, diff)

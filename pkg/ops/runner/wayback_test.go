@@ -75,7 +75,7 @@ func suggested(r *Runner, sh *shelf, s ops.State) map[string]string {
 	sh.operations = []*v1alpha1.Operation{s.Operation.DeepCopy()}
 	hint := func(err error) string { return ops.Refusal(err).Hint }
 	out := map[string]string{
-		"stuck":  planner.Planner{E: opstest.Stub{}, S: s}.Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint,
+		"stuck":  planner.For(opstest.Stub{}, s).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint,
 		"status": strings.Join(health.Assess(opstest.Stub{}, s).Next, "; "),
 	}
 	for i, f := range health.Diagnose(opstest.Stub{}, s).Findings {

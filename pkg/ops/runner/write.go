@@ -75,7 +75,7 @@ func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lea
 		if err != nil {
 			return err
 		}
-		if !planner.Want(c, op) {
+		if !planner.ApplyTo(c, op) {
 			return nil
 		}
 		if err := lease.Check(ctx); err != nil {

@@ -1,0 +1,69 @@
+package operation
+
+import (
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+)
+
+// Create makes a cluster that is empty. All its members start together, by the standing rules.
+type Create struct{ rules.Plain }
+
+// Traits implements rules.Operation.
+func (Create) Traits() rules.Traits {
+	return rules.Traits{Unformed: true, Passwords: true, NoWayBack: true, Schedule: rules.ScheduleMade}
+}
+
+// Check implements rules.Operation.
+func (Create) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error {
+	if c.Spec.Auth.Enabled {
+		if err := checkLogin(e); err != nil {
+			return err
+		}
+		if err := checkNames(c.Spec.Auth.Users); err != nil {
+			return err
+		}
+	}
+	return checkNew(e, o, c, wanted)
+}
+
+// checkNew judges a cluster that is to be made, empty or from a backup.
+func checkNew(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error {
+	if err := checkRootPassword(o, c); err != nil || wanted == nil {
+		return err
+	}
+	if url := wanted.Spec.Backup.Repository; url != "" {
+		if _, err := ops.ParseRepository(url); err != nil {
+			return err
+		}
+	}
+	if err := checkPolicy(wanted.Spec.Backup); err != nil {
+		return err
+	}
+	if err := ops.CheckAmounts(wanted.Spec); err != nil {
+		return err
+	}
+	return e.CheckCreate(wanted.Spec, slices.Contains(o.Waive, "size"))
+}
+
+// Steps implements rules.Operation.
+func (Create) Steps() rules.Steps {
+	return rules.Steps{Running: func(p rules.Situation) *ops.Decision {
+		if !p.S.Cluster.Spec.Auth.Enabled {
+			return nil
+		}
+		if p.Fresh() && p.S.View.Auth() == engine.AuthOn {
+			return nil // created by an earlier operation, which proved it
+		}
+		return authenticate(p)
+	}}
+}
+
+// Undo implements rules.Operation.
+func (Create) Undo(u *rules.Undoing) error {
+	name := u.Of.Spec.Cluster
+	return rules.NoUndo(name, name+" was created, and to take that back is to delete it", "")
+}

@@ -1,0 +1,164 @@
+package operation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+)
+
+// legacy is what the volume of one member says.
+type legacy struct {
+	member string
+	engine.Remains
+}
+
+// salvage examines every volume that is left, then makes a backup of a copy of
+// the most advanced data. Everything that it decides by is in the record.
+func salvage(p rules.Situation, evidence health.Evidence) *ops.Decision {
+	for _, name := range evidence.Kept {
+		if p.S.Fact(v1alpha1.FactExamined(name)) == "" {
+			return rules.Do(ops.Step{ID: "examine-volume/" + name, Action: ops.ActionExamine, Members: []string{name}, Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
+				Title: "Examine the volume of " + name, Reason: "it is only read", Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(name)}})
+		}
+	}
+	all := VolumesExamined(p, evidence.Kept)
+	if d := oneHistory(p, all); d != nil {
+		return d
+	}
+	if d := provenWell(p, all, evidence); d != nil {
+		return d
+	}
+	best, d := mostAdvanced(p, all)
+	if d != nil || p.S.Fact(v1alpha1.FactBackup) != "" {
+		return d
+	}
+	reason := "the most advanced of what is examined then"
+	if best.Summary != "" {
+		reason = best.member + ": " + best.Summary
+	}
+	return rules.Do(ops.Step{ID: ops.StepSalvage, Action: ops.ActionSalvage, Members: []string{best.member}, Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
+		Title: "Serve a copy of the most advanced data by itself, and back that up to " + p.S.Operation.Spec.Repository, Reason: reason,
+		Touches: []string{"backup/" + p.S.Operation.Spec.Backup}})
+}
+
+// VolumesExamined reads the record. A plan runs ahead of the examination: there every
+// volume is taken for well, with nothing known of it.
+func VolumesExamined(p rules.Situation, names []string) []legacy {
+	out := make([]legacy, len(names))
+	for i, name := range names {
+		out[i] = legacy{member: name, Remains: engine.Remains{Intact: true}}
+		var r engine.Remains
+		if json.Unmarshal([]byte(p.S.Fact(v1alpha1.FactExamined(name))), &r) == nil {
+			out[i].Remains = r
+		}
+	}
+	return out
+}
+
+// oneHistory refuses to choose between data of different clusters.
+func oneHistory(p rules.Situation, all []legacy) *ops.Decision {
+	var says []string
+	split := false
+	for _, r := range all {
+		if r.ClusterID != "" {
+			says = append(says, r.member+" is of "+r.ClusterID)
+			split = split || r.ClusterID != p.S.Formation().ClusterID
+		}
+	}
+	if !split {
+		return nil
+	}
+	return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "split",
+		Message: fmt.Sprintf("not all data is of cluster %s: %s", p.S.Formation().ClusterID, strings.Join(says, ", ")),
+		Hint:    fmt.Sprintf("leave out what is not the database's: kubectl dbop recover %s --method data --without MEMBER; or let them run again: kubectl dbop cancel %s", p.S.Cluster.Name, p.S.Cluster.Name)})
+}
+
+// provenWell turns back if the examination cleared a majority of all doubt.
+func provenWell(p rules.Situation, all []legacy, evidence health.Evidence) *ops.Decision {
+	var well []string
+	for _, r := range all {
+		if r.Intact && r.ClusterID != "" {
+			well = append(well, r.member)
+		}
+	}
+	if len(well) < ops.Majority(evidence.Voters) || p.S.Waives("transient") {
+		return nil
+	}
+	return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "transient",
+		Message: fmt.Sprintf("the data of %s is intact, and they are a majority: nothing is lost if they run again", strings.Join(well, ", ")),
+		Hint:    fmt.Sprintf("kubectl dbop cancel %s lets them; insist with --force", p.S.Cluster.Name)})
+}
+
+// mostAdvanced is the intact data whose history goes furthest.
+func mostAdvanced(p rules.Situation, all []legacy) (legacy, *ops.Decision) {
+	if best := furthest(p, all); best.member != "" {
+		return best, nil
+	}
+	var broken []string
+	for _, r := range all {
+		broken = append(broken, fmt.Sprintf("%s: %s", r.member, r.Problem))
+	}
+	hint := "kubectl dbop recover " + p.S.Cluster.Name + " --method backup"
+	if newest := (&health.Examination{S: p.S}).NewestBackup(); newest != nil {
+		hint += fmt.Sprintf(" takes the newest verified one; known: %s of %s", newest.ID, ops.Moment(newest.Time.Time))
+	}
+	return legacy{}, rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "no-data", Message: "no data that is left can be used: " + strings.Join(broken, "; "), Hint: hint})
+}
+
+// furthest picks by the engine's rule, of equals the first; no member's if none is intact.
+func furthest(p rules.Situation, all []legacy) legacy {
+	var best legacy
+	for _, r := range all {
+		if r.Intact && (best.member == "" || ahead(p, r, best)) {
+			best = r
+		}
+	}
+	return best
+}
+
+func ahead(p rules.Situation, a, b legacy) bool {
+	s, ok := p.E.(engine.Salvager)
+	if !ok {
+		return false
+	}
+	order, ok := s.CompareRemains(a.Position, b.Position)
+	return ok && order > 0
+}
+
+// Examined are the results of a recovery's examination, one line each: which
+// data was chosen, and how far the others are behind it.
+func Examined(e engine.Engine, op *v1alpha1.Operation) []string {
+	p := rules.Situation{E: e, S: ops.State{Operation: op}}
+	var names []string
+	for fact := range op.Status.Facts {
+		if name, ok := strings.CutPrefix(fact, v1alpha1.FactExamined("")); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	all := VolumesExamined(p, names)
+	best := furthest(p, all)
+	out := make([]string, 0, len(all))
+	for _, r := range all {
+		line := r.member + ": " + r.Summary
+		switch {
+		case !r.Intact:
+			line = r.member + ": can't be used: " + r.Problem
+		case r.member == best.member:
+			line += " (chosen)"
+		default:
+			if salvager, ok := e.(engine.Salvager); ok {
+				line += " (" + salvager.RemainsLag(engine.Gap{Leader: best.Position, Member: r.Position}) + ")"
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package operation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+)
+
+// Restore makes a cluster from a backup, or replaces the data of one in place.
+type Restore struct{ rules.Plain }
+
+// Traits implements rules.Operation.
+func (Restore) Traits() rules.Traits {
+	return rules.Traits{Unformed: true, Starts: true, Restarts: true, NoWayBack: true, Schedule: rules.ScheduleMade}
+}
+
+// Default implements rules.Operation.
+func (Restore) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
+	if o.InPlace {
+		o.FromEpoch = ops.EpochOf(c)
+	}
+}
+
+// Check implements rules.Operation.
+func (Restore) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error {
+	return checkNew(e, o, c, wanted)
+}
+
+// Steps implements rules.Operation.
+func (Restore) Steps() rules.Steps {
+	return rules.Steps{First: restoreInPlace, Running: func(p rules.Situation) *ops.Decision {
+		// What a restored cluster brings along, or what it had before, must hold again before it grows.
+		if !p.S.Cluster.Spec.Auth.Enabled {
+			return nil
+		}
+		return authenticate(p)
+	}}
+}
+
+// Undo implements rules.Operation.
+func (Restore) Undo(u *rules.Undoing) error {
+	if name := u.Of.Spec.Cluster; !u.Of.Spec.InPlace {
+		return rules.NoUndo(name, name+" was made from a backup, and to take that back is to delete it", "")
+	}
+	return replacedData(u)
+}
+
+// replacedData refuses to undo what replaced the data, and says where the data of before is.
+func replacedData(u *rules.Undoing) error {
+	of, facts, hint := u.Of.Spec, u.Of.Status.Facts, ""
+	switch kept := facts[v1alpha1.FactKept]; {
+	case facts[v1alpha1.FactBackup] != "":
+		hint = fmt.Sprintf("the data of before is in a backup: kubectl dbop restore %s --in-place --from %s --repository %s",
+			of.Cluster, of.Backup, of.Repository)
+	case kept != "":
+		hint = fmt.Sprintf("no backup was taken before; the data of before is in its volumes, which %s left as they were: kubectl get pvc %s",
+			of.Verb, kept)
+	}
+	return rules.NoUndo(of.Cluster, string(of.Verb)+" replaced the data of "+of.Cluster, hint)
+}
+
+// KeptVolumes is the fact that names the volumes of before the epoch that the
+// operation in flight begins.
+func KeptVolumes(s ops.State) map[string]string {
+	var names []string
+	for _, m := range s.Kube.Members {
+		if m.Volume.Exists && m.Volume.Token != ops.EpochToken(s.Operation) {
+			names = append(names, v1alpha1.VolumeName(m.Name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return map[string]string{v1alpha1.FactKept: strings.Join(names, " ")}
+}
+
+// restoreInPlace ends the present epoch of a cluster: a safety backup, all
+// members stopped, their volumes kept, a new founding written down. What
+// follows is the founding of any restored cluster.
+func restoreInPlace(p rules.Situation) *ops.Decision {
+	if !p.S.Operation.Spec.InPlace {
+		return nil
+	}
+	if p.S.Cancelling() {
+		return returnToEpoch(p)
+	}
+	if epochBegun(p) {
+		return nil
+	}
+	if !p.S.Waives("backup") {
+		if d := p.BackupFirst(false, false); d != nil {
+			return d
+		}
+	}
+	if names := p.Running(); len(names) > 0 {
+		if d := p.Lingering(names); d != nil {
+			return d
+		}
+		return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline,
+			Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Reason: "the restored cluster must be out of their reach",
+			Touches: ops.StatefulSets(names)})
+	}
+	return beginEpoch(p)
+}
+
+// beginEpoch ends the present epoch, of which nothing runs any more.
+func beginEpoch(p rules.Situation) *ops.Decision {
+	return rules.Do(ops.Step{ID: "begin-epoch", Action: ops.ActionNewEpoch, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
+		Title: "Begin anew from backup " + ops.EpochSource(p.S.Operation).Backup, Reason: "the old volumes stay, under their old names"})
+}
+
+// epochBegun reports whether the founding in force is the one that the
+// operation in flight wrote.
+func epochBegun(p rules.Situation) bool {
+	return p.S.Operation != nil && p.S.Formation().Token == ops.EpochToken(p.S.Operation)
+}

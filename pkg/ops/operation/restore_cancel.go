@@ -1,0 +1,76 @@
+package operation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+)
+
+// returnToEpoch goes back from an in-place restore: the members of the new
+// epoch stop, the former founding is in force again, and the former members
+// start on their volumes, which nobody touched meanwhile. Wherever it is
+// interrupted, the founding in force says what is left to do.
+func returnToEpoch(p rules.Situation) *ops.Decision {
+	if epochBegun(p) {
+		if d := volumesLeft(p); d != nil {
+			return d
+		}
+		if names := p.Running(); len(names) > 0 {
+			if d := p.Lingering(names); d != nil {
+				return d
+			}
+			return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
+				Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"})
+		}
+		return rules.Do(ops.Step{ID: string(ops.ActionOldEpoch), Action: ops.ActionOldEpoch, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
+			Title: "Go back to the former volumes", Reason: "they are as they were before the restore"})
+	}
+	if names := neverServed(p); len(names) > 0 {
+		return rules.Do(ops.Step{ID: "delete-volumes/" + strings.Join(names, ","), Action: ops.ActionDeleteVolume, Members: names, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
+			Title: "Drop the volume of " + strings.Join(names, ", "), Reason: "the backup was loaded into it, and no member ran on it", Touches: rules.Claims(names)})
+	}
+	if p.S.Cluster.Spec.Stopped {
+		return &ops.Decision{Done: true}
+	}
+	if d := p.Starting(); d != nil {
+		return d
+	}
+	if !p.S.View.Quorum {
+		return p.Await("quorum", "the former members come up and look for each other", p.Running()...)
+	}
+	for _, name := range p.VoterNames() {
+		if err := p.E.Health(p.S.View, name); err != nil && !p.Lost(name) {
+			return p.Await("healthy", err.Error(), name)
+		}
+	}
+	return &ops.Decision{Done: true}
+}
+
+// volumesLeft refuses to stop anything for volumes that are not there any more.
+func volumesLeft(p rules.Situation) *ops.Decision {
+	left, from := 0, p.S.Operation.Spec
+	for _, m := range p.S.Kube.Members {
+		if m.Volume.Exists && !m.Volume.Terminating && m.Volume.Token == from.FromEpoch.Formation.Token {
+			left++
+		}
+	}
+	if left >= ops.Majority(int(from.FromMembers)) {
+		return nil
+	}
+	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes", Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left, from.FromMembers, p.S.Cluster.Name),
+		Hint: "finish the restore: kubectl dbop resume " + p.S.Cluster.Name})
+}
+
+// neverServed lists the members of the new epoch of which nothing but a volume
+// exists, if none was ever started: from then on clients may have written.
+func neverServed(p rules.Situation) []string {
+	var out []string
+	for _, m := range p.S.Kube.Members {
+		if m.Volume.Exists && m.Volume.Token == ops.EpochToken(p.S.Operation) && !m.Workload.Exists && !m.Pod.Exists && !p.Began(ops.ActionStart) {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package operation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+)
+
+// Upgrade moves the members to a newer version.
+type Upgrade struct{ Versioned }
+
+// Traits implements rules.Operation.
+func (Upgrade) Traits() rules.Traits {
+	return rules.Traits{Restarts: true, NeedsSpace: true, Outdated: rules.Situation.Outdated, StaysOpen: staysBelow}
+}
+
+// Steps implements rules.Operation.
+func (Upgrade) Steps() rules.Steps {
+	return rules.Steps{Running: func(p rules.Situation) *ops.Decision {
+		if p.S.View.Quorum || !rolling(p) {
+			return nil
+		}
+		return p.MendVersion(p.UpgradeStep)
+	}, Joined: upgrade}
+}
+
+// staysBelow reports whether one of the former version may join an upgraded
+// cluster still once a member has left: as soon as everybody else runs the
+// newer series, the database may take the last step.
+func staysBelow(p rules.Situation, left string, outdated []string) bool {
+	target := p.S.Cluster.Spec.Version
+	if p.E.CheckRollback(p.S.View, target) != nil {
+		return false
+	}
+	return ops.Minor(p.S.Operation.Spec.Version) == ops.Minor(target) || slices.ContainsFunc(p.Except(outdated), func(name string) bool { return name != left && !p.Gone(name) })
+}
+
+// upgrade moves members to the wanted version one by one: those that don't
+// take part first, then followers, the leader last after it handed over to a
+// member that is upgraded already. Between two of them every member must be
+// healthy. It goes back the same way while the engine still allows it. No
+// other verb restarts members for their version: whoever asked for it gave up,
+// and the checks and the backup of an upgrade belong to it.
+func upgrade(p rules.Situation) *ops.Decision {
+	outdated := p.Outdated()
+	if len(outdated) == 0 {
+		if d := p.SettledAt(p.VoterNames()); d != nil {
+			return d
+		}
+		if err := p.E.CheckUpgraded(p.S.View, p.S.Cluster.Spec.Version); err != nil && !p.S.Cancelling() {
+			return p.Await("upgraded", err.Error(), p.VoterNames()...)
+		}
+		return nil
+	}
+	if d := mayUpgrade(p); d != nil {
+		return d
+	}
+	if d := p.SettledAt(p.Except(outdated)); d != nil {
+		return d
+	}
+	return p.InTurn(outdated, "the leader restarts last, after it handed over to an upgraded member", p.UpgradeStep)
+}
+
+// mayUpgrade asks everything that must hold before, and again during, the roll.
+func mayUpgrade(p rules.Situation) *ops.Decision {
+	target := p.S.Cluster.Spec.Version
+	if p.S.Cancelling() {
+		return mayRollBack(p, target)
+	}
+	if p.Began(ops.ActionUpgrade) {
+		return nil
+	}
+	if err := p.E.CheckUpgrade(p.S.View, p.S.Cluster.Spec, target); err != nil {
+		return p.Gate("may-upgrade", err, p.VoterNames()...)
+	}
+	if d := p.MayStop(); d != nil {
+		return d
+	}
+	if !p.S.Waives("backup") {
+		if d := p.BackupFirst(true, true); d != nil {
+			return d
+		}
+	}
+	return p.Prepare(target)
+}
+
+// mayRollBack asks whether the way back is open still. Once every member runs
+// the newer series, the database may take the last step at any moment, between
+// this look and the next deed too, and an older member would never start again.
+func mayRollBack(p rules.Situation, target string) *ops.Decision {
+	if err := p.E.CheckRollback(p.S.View, target); err != nil {
+		return rules.Block(ops.Refusal(err))
+	}
+	newer := p.S.Operation.Spec.Version
+	if ops.Minor(newer) == ops.Minor(target) {
+		return nil
+	}
+	for _, name := range p.VoterNames() {
+		if pod := p.S.Kube.Member(name).Pod; !pod.Running || pod.Version != newer {
+			return nil
+		}
+	}
+	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rollback",
+		Message: fmt.Sprintf("every member runs %s already, so the data may change its format at any moment", newer),
+		Hint:    "finish it: kubectl dbop resume " + p.S.Cluster.Name + "; the way back is a restore"})
+}
+
+// rolling reports whether restarts have begun, and, on the way back, whether a
+// member is left that was never moved: without one the data may have changed
+// its format, and putting more members back would only lose more of them.
+func rolling(p rules.Situation) bool {
+	if p.S.Cancelling() {
+		return p.SomeAsWanted()
+	}
+	return p.Began(ops.ActionUpgrade)
+}

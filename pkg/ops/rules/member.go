@@ -1,0 +1,212 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// QuorumFirst waits for, or refuses without, a majority: nobody's member list
+// is authoritative without one.
+func (p Situation) QuorumFirst() *ops.Decision {
+	if p.S.View.Quorum {
+		return nil
+	}
+	reached := 0
+	var names []string
+	for _, m := range p.S.View.Members {
+		names = append(names, m.Name)
+		if m.Reachable {
+			reached++
+		}
+	}
+	why := fmt.Sprintf("no quorum: %d of %d members answer, and no majority agrees on a leader", reached, len(p.S.View.Members))
+	if p.Fresh() && !p.writtenDown() {
+		return Block(&ops.Error{Kind: ops.Refused, Check: "quorum", Message: why,
+			Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows which members are down and why"})
+	}
+	if reached >= ops.Majority(len(names)) {
+		names = nil // they are between two leaders, and those that are missing are not missed
+	}
+	return p.Await("quorum", why, names...)
+}
+
+// Joining finishes a join that began, whoever began it: a learner in the
+// roster is started, then promoted on the leader's word, or withdrawn if
+// nobody wants it any more.
+func (p Situation) Joining() *ops.Decision {
+	if d := p.QuorumFirst(); d != nil {
+		return d
+	}
+	learners := slices.DeleteFunc(p.S.View.Joining(), func(r engine.Registered) bool {
+		return v1alpha1.MemberNumber(p.S.Cluster.Name, r.Name) == 0 // nobody of ours, and nothing to start
+	})
+	if len(learners) == 0 {
+		return nil
+	}
+	l := learners[0]
+	if len(p.S.View.Joined()) >= p.E.Size(p.S.Cluster.Spec) {
+		return Do(ops.Step{ID: "deregister-member/" + l.Name, Action: ops.ActionDeregister, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
+			Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
+	}
+	if len(p.unstarted([]string{l.Name})) > 0 {
+		return p.Start([]string{l.Name}, "it is registered as a learner")
+	}
+	if m := p.S.View.Member(l.Name); !m.Reachable || !l.Started {
+		if d := p.revive(l.Name); d != nil {
+			return d
+		}
+		why := " does not answer yet"
+		if m.Reachable {
+			why = " has not announced itself yet"
+		}
+		return p.Await("joined", l.Name+why, l.Name)
+	}
+	if !p.E.Capabilities().Learners {
+		return p.Await("joined", l.Name+" catches up with the others", l.Name)
+	}
+	return Do(ops.Step{ID: "promote-member/" + l.Name, Action: ops.ActionPromote, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: StreamDeadline,
+		Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
+}
+
+// Leaving removes what is left of members that the database's own list does
+// not hold any more because this tool removed them. A kept volume would make
+// the next pod of that name exit for ever, so it goes before the name is free
+// again. Who is missing from the list for another reason keeps its volume.
+func (p Situation) Leaving() *ops.Decision {
+	for _, m := range p.S.Kube.Members {
+		if _, registered := p.S.View.Registered(m.Name); registered || !p.S.Ours(m) || !p.S.Removes(m.Name) {
+			continue
+		}
+		if d := p.Lingering([]string{m.Name}); d != nil {
+			return d
+		}
+		return Do(ops.Step{ID: "retire-member/" + m.Name, Action: ops.ActionRetire, Members: []string{m.Name}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
+			Title: fmt.Sprintf("Stop %s and drop its volume", m.Name), Reason: "the database does not count it as a member",
+			Touches: []string{"statefulset/" + m.Name, "persistentvolumeclaim/" + v1alpha1.VolumeName(m.Name)}})
+	}
+	return nil
+}
+
+// MayResize objects before anything is done, the budget included.
+func (p Situation) MayResize() *ops.Decision {
+	switch voters, want := len(p.S.View.Joined()), p.E.Size(p.S.Cluster.Spec); {
+	case voters < want:
+		return p.Gate("may-add", p.E.CheckAdd(p.S.View), p.VoterNames()...)
+	case voters > want:
+		victim := p.victim()
+		if _, ok := p.S.View.Registered(victim); !ok {
+			return p.UnknownMember(victim)
+		}
+		return p.Gate("may-remove", p.E.CheckRemove(p.S.View, victim), p.VoterNames()...)
+	}
+	return nil
+}
+
+// UnknownMember refuses to remove a member that isn't one: no other may leave
+// in its place. Half way it has left, and that was all that was asked for.
+func (p Situation) UnknownMember(name string) *ops.Decision {
+	if !p.Fresh() {
+		return nil
+	}
+	return Block(&ops.Error{Kind: ops.Refused, Check: "unknown-member",
+		Unknown: true, Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.S.Cluster.Name, strings.Join(p.VoterNames(), ", ")),
+		Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows them"})
+}
+
+// Size moves the number of voters to what is wanted, one change at a time.
+func (p Situation) Size() *ops.Decision {
+	switch voters, want := len(p.S.View.Joined()), p.E.Size(p.S.Cluster.Spec); {
+	case voters < want:
+		return p.grow()
+	case voters > want:
+		return p.shrink()
+	}
+	return nil
+}
+
+func (p Situation) grow() *ops.Decision {
+	name := p.S.FreeName()
+	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
+	if !p.E.Capabilities().Learners {
+		title, reason = "Register "+name, "it has no vote until it has what it needs, so a start that fails costs nothing"
+	}
+	return Do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
+		Title: title, Reason: reason})
+}
+
+// victim is the member that leaves: the one that was named, or the engine's
+// choice. A witness follows the one that was named, if nothing needs it any more.
+func (p Situation) victim() string {
+	if !p.Traits.Removes {
+		return p.E.Victim(p.S.View)
+	}
+	named := p.S.Operation.Spec.Member
+	if _, listed := p.S.View.Registered(named); !listed && !p.Fresh() {
+		for _, r := range p.S.View.Joined() {
+			if r.Witness {
+				return r.Name
+			}
+		}
+	}
+	return named
+}
+
+func (p Situation) shrink() *ops.Decision {
+	victim := p.victim()
+	if _, ok := p.S.View.Registered(victim); !ok {
+		return nil
+	}
+	if d := p.HandOverFirst(victim, "the leader is about to leave", victim); d != nil {
+		return d
+	}
+	s := ops.Step{ID: "deregister-member/" + victim, Action: ops.ActionDeregister, Members: []string{victim}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
+		Title: "Remove " + victim + " from the database's member list"}
+	p.warn(&s, victim, victim)
+	return Do(s)
+}
+
+func (p Situation) VoterNames() []string {
+	var out []string
+	for _, r := range p.S.View.Joined() {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+// HandOverFirst moves leadership away from a member that is about to stop, if
+// it leads and another one could. Without a fit successor it waits, or is
+// refused; only who waived that goes on, and the step says what may be lost.
+func (p Situation) HandOverFirst(from, reason string, except ...string) *ops.Decision {
+	leader, ok := p.S.View.Leader()
+	if !ok || leader.Name != from || len(p.VoterNames()) < 2 || !p.E.Capabilities().HandOver {
+		return nil
+	}
+	to := p.E.Successor(p.S.View, except...)
+	if to == "" {
+		loss := p.E.AssessLoss(p.S.View, from)
+		if loss == "" || p.S.Waives("successor") {
+			return nil
+		}
+		return p.Gate("successor", &engine.Refusal{Check: "successor",
+			Reason: fmt.Sprintf("%s leads, and no other member is fit to take over: %s", from, loss),
+			Hint:   "kubectl dbop diagnose " + p.S.Cluster.Name + " shows how far the others are; nothing stops until one of them has caught up"}, p.Except([]string{from})...)
+	}
+	return Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{from}, To: to, Risk: ops.RiskLeaderMove, Deadline: StepDeadline,
+		Title: fmt.Sprintf("Hand leadership from %s to %s", from, to), Reason: reason})
+}
+
+// warn says in a step that stops a leader without a successor what may be lost by it.
+func (p Situation) warn(s *ops.Step, stops string, except ...string) {
+	leader, ok := p.S.View.Leader()
+	if !ok || leader.Name != stops || len(p.VoterNames()) < 2 || p.E.Successor(p.S.View, except...) != "" {
+		return
+	}
+	if loss := p.E.AssessLoss(p.S.View, stops); loss != "" {
+		s.Risk, s.Reason = ops.RiskIrreversible, "nobody takes over from it: "+loss
+	}
+}
