@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -282,7 +283,7 @@ func planned(t *testing.T, r request) string {
 	for i, step := range plan.Steps {
 		margin := ""
 		if step.Tolerates != nil {
-			margin = fmt.Sprint(*step.Tolerates)
+			margin = strconv.Itoa(*step.Tolerates)
 		}
 		fmt.Fprintf(&out, "%2d %s [%s] %s risk=%s to=%s leader=%s margin=%s deadline=%s\n   %s\n   because %s\n   touches %s\n", i+1, step.ID, step.Action,
 			strings.Join(step.Members, ","), step.Risk, step.To, step.Leader, margin, step.Deadline.Round(time.Second), step.Title, step.Reason, strings.Join(step.Touches, " "))

@@ -180,13 +180,20 @@ func firstData(e engine.Engine, s ops.State) ops.Decision {
 	return ops.Decision{Step: &step}
 }
 
-// oldVolumes takes every volume for one of the present epoch, so that what the
-// database does not list is dropped.
+// oldVolumes takes every volume for one of the present epoch, and every member
+// that the database does not list for one whose removal was written down, so
+// that its volume is deleted. Each rule alone keeps the volume.
 func oldVolumes(e engine.Engine, s ops.State) ops.Decision {
 	s.Kube.Members = slices.Clone(s.Kube.Members)
+	s.Cluster = s.Cluster.DeepCopy()
 	for i := range s.Kube.Members {
-		if v := &s.Kube.Members[i].Volume; v.Exists && s.View.Quorum {
-			v.Token = s.Cluster.Status.Formation.Token
+		m := &s.Kube.Members[i]
+		if !m.Volume.Exists || !s.View.Quorum {
+			continue
+		}
+		m.Volume.Token = s.Cluster.Status.Formation.Token
+		if _, listed := s.View.Registered(m.Name); !listed {
+			s.Cluster.Status.Formation.Removing = append(s.Cluster.Status.Formation.Removing, m.Name)
 		}
 	}
 	return planner.Decide(e, s)

@@ -54,12 +54,12 @@ func newStore(inner durable, snapshot position, free func()) (*store, error) {
 }
 
 func (s *store) readLast() error {
-	index, err := s.durable.LastIndex()
+	index, err := s.LastIndex()
 	if err != nil || index == 0 {
 		return err
 	}
 	var l raft.Log
-	if err := s.durable.GetLog(index, &l); err != nil {
+	if err := s.GetLog(index, &l); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -78,7 +78,6 @@ func (g *Guard) once(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the agent: %w", err)
 	}
-	//nolint:gosec // descriptors are small numbers
 	ours, theirs := os.NewFile(uintptr(pair[0]), "agent"), os.NewFile(uintptr(pair[1]), "guard")
 	defer ours.Close() //nolint:errcheck // nothing is written any more
 	//nolint:gosec // that is what it is for

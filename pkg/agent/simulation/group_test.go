@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -164,7 +165,7 @@ func (m *member) replicate() {
 		if to == m || !w.concerns(m, to) {
 			continue
 		}
-		term, log, commit := m.disk.term, m.disk.log[:len(m.disk.log):len(m.disk.log)], m.commit
+		term, log, commit := m.disk.term, slices.Clip(m.disk.log), m.commit
 		m.send(to, func() { to.accept(m, term, log, commit) })
 	}
 }

@@ -1,9 +1,8 @@
 package v1alpha1
 
 import (
-	"slices"
-
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"

@@ -57,7 +57,7 @@ func (CreateUser) Steps() rules.Steps {
 			return rules.Do(ops.Step{ID: "create-credentials/" + u.Name, Action: ops.ActionCredentials, User: u.Name, Risk: ops.RiskNone,
 				Deadline: rules.StepDeadline, Title: "Generate a password for " + u.Name, Touches: rules.PasswordSecrets(p.S.Cluster, u)})
 		case p.S.Fact(rules.FactUser(u.Name)) == "":
-			return ensureUser(p, rules.UserNamed(p.S, u.Name))
+			return ensureUser(rules.UserNamed(p.S, u.Name))
 		}
 		return nil
 	}}

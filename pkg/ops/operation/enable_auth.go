@@ -73,7 +73,7 @@ func enableAuth(p rules.Situation) *ops.Decision {
 	}
 	for _, u := range p.Users() {
 		if p.S.Fact(rules.FactUser(u.Name)) == "" {
-			return ensureUser(p, u)
+			return ensureUser(u)
 		}
 	}
 	if p.S.View.Auth() != engine.AuthOn {
@@ -93,7 +93,7 @@ func disableAuth(p rules.Situation) *ops.Decision {
 }
 
 // ensureUser makes one user in the database, with the password of its secret.
-func ensureUser(p rules.Situation, u engine.User) *ops.Decision {
+func ensureUser(u engine.User) *ops.Decision {
 	return rules.Do(ops.Step{ID: "ensure-user/" + u.Name, Action: ops.ActionEnsureUser, User: u.Name, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
 		Title: "Make user " + u.Name + ", who " + mayDo(u)})
 }

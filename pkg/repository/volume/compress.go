@@ -56,7 +56,7 @@ func Compress(ctx context.Context, r io.Reader, use func(*Frame) error) error {
 	})
 	err = c.pass(use)
 	stop()
-	for range c.queue { //nolint:revive // what was read after the error is dropped
+	for range c.queue { // what was read after the error is dropped
 	}
 	running.Wait()
 	if err == nil {

@@ -114,7 +114,7 @@ func fullDisk(x *trouble) {
 func lostVolume(x *trouble) {
 	victim := x.member(x.choose.IntN(2) == 0)
 	x.lose(victim)
-	x.finds(knownWithin, victim, "its volume is gone", " replace-member my-db "+victim)
+	x.finds(knownWithin, victim, "its volume is gone", " member replace my-db "+victim)
 	x.refusing(victim)
 	x.judge(x.try("restart", "my-db"), 4, victim, "member replace")
 	x.replace(victim)
@@ -130,7 +130,7 @@ func flippedBit(x *trouble) {
 	x.ok(err)
 	x.start(victim)
 	x.Logf("%d copies of one value damaged in the data of %s", copies, victim)
-	x.finds(knownWithin, victim, "it is damaged", " replace-member my-db "+victim)
+	x.finds(knownWithin, victim, "it is damaged", " member replace my-db "+victim)
 	x.refusing(victim)
 	x.replace(victim)
 }

@@ -93,7 +93,7 @@ func nodeLost(x *trouble) {
 	x.refusing(members[0])
 	x.judge(x.try("member", "replace", "my-db", members[0], "--yes"), 4, node, "silent", "kubectl delete node "+node)
 	x.ok(x.machine.Cluster(x.ctx, "node", "remove", node))
-	x.finds(2*missedWithin, members[0], "its volume is on a node that is not there any more", " replace-member my-db "+members[0])
+	x.finds(2*missedWithin, members[0], "its volume is on a node that is not there any more", " member replace my-db "+members[0])
 	x.replace(members[0])
 }
 

@@ -49,7 +49,7 @@ func TestLostInTheMiddle(t *testing.T) {
 			s.destroy(lost)
 			s.refused(9, []string{lost}, "resume", "my-db")
 			s.refused(5, []string{"is not finished", "cancel"}, "member", "replace", "my-db", lost, "--yes")
-			s.refused(9, []string{lost, "replace-member my-db " + lost}, "cancel", "my-db")
+			s.refused(9, []string{lost, "member replace my-db " + lost}, "cancel", "my-db")
 			s.must("member", "replace", "my-db", lost, "--yes")
 			s.healthy("my-db", 3)
 			s.must("upgrade", "my-db", "--version", c.again, "--skip-backup")

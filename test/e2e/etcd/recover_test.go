@@ -124,7 +124,7 @@ func TestRecoverWithoutNeed(t *testing.T) {
 	s.same(before)
 	s.lose("my-db-2")
 	s.tells(s.must("recover", "my-db"), "nothing to recover from", "my-db-2: volume gone")
-	s.says(s.try("diagnose", "my-db"), "replace-member my-db my-db-2")
+	s.says(s.try("diagnose", "my-db"), "member replace my-db my-db-2")
 }
 
 // TestRecoverBringsBack deletes all workloads and pods, and keeps the volumes.

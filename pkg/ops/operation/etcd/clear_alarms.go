@@ -56,7 +56,7 @@ func clearAlarms(p rules.Situation) *ops.Decision {
 	}
 	if damage := p.S.View.Raised(engine.CauseDamage); len(damage) > 0 {
 		if p.S.Fact(v1alpha1.FactCompared) != "" {
-			return disarm(p, damage, "all members have the same data")
+			return disarm(damage, "all members have the same data")
 		}
 		return rules.Do(ops.Step{ID: string(ops.ActionCompare), Action: ops.ActionCompare, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
 			Title: "Compare the data of all members", Reason: "a damaged one is to be replaced before the alarm is taken back"})
@@ -64,11 +64,11 @@ func clearAlarms(p rules.Situation) *ops.Decision {
 	if d := makeRoom(p); d != nil {
 		return d
 	}
-	return disarm(p, p.S.View.Raised(engine.CauseSpace), "there is space again")
+	return disarm(p.S.View.Raised(engine.CauseSpace), "there is space again")
 }
 
 // disarm takes alarms of one name back.
-func disarm(p rules.Situation, alarms []engine.Alarm, why string) *ops.Decision {
+func disarm(alarms []engine.Alarm, why string) *ops.Decision {
 	name := alarms[0].Name
 	var members []string
 	for _, a := range alarms {

@@ -119,7 +119,7 @@ func (s *Store) Head(ctx context.Context, key string) (store.Object, error) {
 	if err := check(ctx, key); err != nil {
 		return store.Object{}, err
 	}
-	info, err := s.client.Client.StatObject(ctx, s.bucket, s.prefix+key, minio.StatObjectOptions{})
+	info, err := s.client.StatObject(ctx, s.bucket, s.prefix+key, minio.StatObjectOptions{})
 	if err != nil {
 		return store.Object{}, s.explain(ctx, err, "ask for "+key)
 	}
@@ -154,7 +154,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
 		return err
 	}
-	info, err := s.client.Client.StatObject(ctx, s.bucket, s.prefix+key, minio.StatObjectOptions{})
+	info, err := s.client.StatObject(ctx, s.bucket, s.prefix+key, minio.StatObjectOptions{})
 	if minio.ToErrorResponse(err).StatusCode == http.StatusNotFound {
 		return nil
 	}

@@ -48,7 +48,7 @@ func Start(t testing.TB, address string, env []string, name string, args ...stri
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		<-ended
+		_ = <-ended
 	})
 	deadline := time.Now().Add(time.Minute)
 	for {
