@@ -6,6 +6,8 @@ SHELL := /bin/bash
 include hack/versions.env
 export PATH := $(shell hack/go.sh):$(PATH)
 export GOFLAGS := -buildvcs=false
+# The same for programs and tests: what is compiled for one serves the other.
+export CGO_ENABLED := 0
 
 VERSION := $(shell git describe --tags --dirty 2>/dev/null || echo v0.1.0-dev)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
@@ -28,11 +30,11 @@ help: ## Print this help
 
 .PHONY: build
 build: ## Build bin/kubectl-dbop, static and stripped
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/kubectl-dbop ./cmd/kubectl-dbop
+	go build -ldflags '$(LDFLAGS)' -o $(BIN)/kubectl-dbop ./cmd/kubectl-dbop
 
 .PHONY: failpoint
 failpoint: ## Build bin/failpoint/kubectl-dbop, which end-to-end tests can have die at a step
-	CGO_ENABLED=0 go build -trimpath -tags failpoint -ldflags '$(LDFLAGS)' -o $(BIN)/failpoint/kubectl-dbop ./cmd/kubectl-dbop
+	go build -tags failpoint -ldflags '$(LDFLAGS)' -o $(BIN)/failpoint/kubectl-dbop ./cmd/kubectl-dbop
 
 .PHONY: install
 install: build ## Install the plugin to $(PREFIX)/bin
@@ -136,7 +138,7 @@ generate: ## Regenerate what is generated: deep copies, custom resource definiti
 	$(MAKE) build # it embeds what was made so far
 	$(BIN)/kubectl-dbop reference --dir docs/reference
 	DBOP_REGISTRY= $(BIN)/kubectl-dbop operator install --dry-run=client --image $(OPERATOR_IMAGE) > deploy/install.yaml
-	GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./cmd/kubectl-dbop | LC_ALL=C sort -u > docs/modules.txt
+	GOOS=linux GOARCH=amd64 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./cmd/kubectl-dbop | LC_ALL=C sort -u > docs/modules.txt
 
 .PHONY: bench
 bench: build cluster-up ## Measure against the alternatives, as ratios

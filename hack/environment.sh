@@ -3,7 +3,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 PATH="$(hack/go.sh):$PATH"
-export PATH GOFLAGS=-buildvcs=false
+export PATH GOFLAGS=-buildvcs=false CGO_ENABLED=0
 # The cluster that tests and demo use: the caller's, or the local one.
 export DBOP_BIN="${DBOP_BIN:-$root/bin/kubectl-dbop}"
 if [ -z "${DBOP_E2E_KUBECONFIG:-}" ]; then

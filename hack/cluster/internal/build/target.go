@@ -16,6 +16,7 @@ import (
 const (
 	kubernetesVersion = "v1.36.3"
 	coreDNS           = "github.com/coredns/coredns@v1.15.0"
+	module            = "github.com/dbop-dev/kubectl-dbop/hack/cluster"
 )
 
 // Target is one thing to build: some go commands and what they depend on.
@@ -26,6 +27,11 @@ type Target struct {
 	dir string
 	// steps are the go command lines; %BIN% stands for the bin directory.
 	steps [][]string
+	// last is the import path of the program that the last step compiles.
+	last string
+	// packages is how many packages are compiled for it on a machine that has
+	// built nothing but the targets before it. It tells the time left.
+	packages int
 	// inputs are patterns, relative to the source, of the files that decide
 	// whether the target is up to date.
 	inputs []string
@@ -47,9 +53,11 @@ func Targets() []Target {
 		steps: [][]string{compile("-s -w -X "+version+"gitVersion="+kubernetesVersion+
 			" -X "+version+"gitMajor=1 -X "+version+"gitMinor=36 -X "+version+"gitTreeState=clean",
 			"%BIN%/components", ".")},
-		inputs:  []string{"components/*.go", "components/go.mod", "components/go.sum"},
-		outputs: []string{"components"},
-		links:   []string{"kubectl"},
+		inputs:   []string{"components/*.go", "components/go.mod", "components/go.sum"},
+		outputs:  []string{"components"},
+		links:    []string{"kubectl"},
+		last:     module + "/components",
+		packages: 2850,
 	}}
 	for _, minor := range []string{"etcd-3.5", "etcd-3.6", "etcd-3.7"} {
 		targets = append(targets, etcd(minor))
@@ -57,9 +65,11 @@ func Targets() []Target {
 	return append(targets,
 		Target{
 			Name: "coredns",
-			steps: [][]string{slices.Concat([]string{"install"}, flags,
+			steps: [][]string{slices.Concat([]string{"install", "-v"}, flags,
 				[]string{"-ldflags", "-s -w", coreDNS})},
-			outputs: []string{"coredns"},
+			outputs:  []string{"coredns"},
+			last:     "github.com/coredns/coredns",
+			packages: 700,
 		},
 		own("provisioner", "provisioner/*.go", "provisioner/*/*.go"),
 		own("pause", "pause/*.go"),
@@ -72,6 +82,9 @@ func etcd(minor string) Target {
 		Name:   minor,
 		dir:    filepath.Join("images", minor),
 		inputs: []string{filepath.Join("images", minor, "go.*")},
+		// The steps are sorted by what they build.
+		last:     "go.etcd.io/etcd/etcdutl/v3",
+		packages: 170,
 	}
 	for program, path := range map[string]string{"etcd": "server", "etcdctl": "etcdctl", "etcdutl": "etcdutl"} {
 		target.steps = append(target.steps,
@@ -90,12 +103,13 @@ func own(name string, inputs ...string) Target {
 		steps:   [][]string{compile("-s -w", "%BIN%/"+name, "./"+name)},
 		inputs:  append(inputs, "go.mod", "go.sum"),
 		outputs: []string{name},
+		last:    module + "/" + name,
 	}
 }
 
 // compile is the command line of a build.
 func compile(ldflags, output, pkg string) []string {
-	return slices.Concat([]string{"build"}, flags, []string{"-ldflags", ldflags, "-o", output, pkg})
+	return slices.Concat([]string{"build", "-v"}, flags, []string{"-ldflags", ldflags, "-o", output, pkg})
 }
 
 // Select picks targets by name; "etcd" is all releases of it, "kubectl" is

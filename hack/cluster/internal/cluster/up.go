@@ -33,10 +33,10 @@ func (c Cluster) Up(ctx context.Context, nodes int) error {
 	if _, statErr := os.Stat(c.State); !errors.Is(statErr, fs.ErrNotExist) {
 		c.Log.Printf("what is at %s does not run, starting afresh: %v", c.State, err)
 	}
-	if err := machine.Install(ctx, c.Log); err != nil {
-		return err
-	}
-	if err := c.Build(ctx, nil); err != nil {
+	prepare, within := errgroup.WithContext(ctx)
+	prepare.Go(func() error { return machine.Install(within, c.Log) })
+	prepare.Go(func() error { return c.Build(within, nil) })
+	if err := prepare.Wait(); err != nil {
 		return err
 	}
 	images, err := c.archives()

@@ -61,7 +61,8 @@ func Install(ctx context.Context, log *progress.Log) error {
 	if len(packages) == 0 {
 		return nil
 	}
-	return log.While(fmt.Sprintf("install Debian packages %v", packages), 20*time.Second, func() error {
+	slow := func() string { return "apt-get is still at work" }
+	return log.While(fmt.Sprintf("install Debian packages %v", packages), 20*time.Second, slow, func() error {
 		if err := apt(ctx, "update"); err != nil {
 			return err
 		}

@@ -26,12 +26,12 @@ func (l *Log) Printf(format string, args ...any) {
 	fmt.Fprintf(l.out, "[%6.1fs] %s\n", time.Since(l.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// While runs work and, should it take long, says so every interval: a build
-// of ten minutes that prints nothing looks like one that hangs.
-func (l *Log) While(what string, interval time.Duration, work func() error) error {
+// While runs work and, should it take long, prints its state every interval: a
+// build of ten minutes that prints nothing looks like one that hangs.
+func (l *Log) While(what string, interval time.Duration, state func() string, work func() error) error {
 	done := make(chan struct{})
 	stopped := make(chan struct{})
-	began := time.Now()
+	start := time.Now()
 	go func() {
 		defer close(stopped)
 		ticks := time.NewTicker(interval)
@@ -41,7 +41,7 @@ func (l *Log) While(what string, interval time.Duration, work func() error) erro
 			case <-done:
 				return
 			case <-ticks.C:
-				l.Printf("%s: still at it after %s", what, time.Since(began).Round(time.Second))
+				l.Printf("%s: %s", what, state())
 			}
 		}
 	}()
@@ -49,7 +49,7 @@ func (l *Log) While(what string, interval time.Duration, work func() error) erro
 	close(done)
 	<-stopped
 	if err == nil {
-		l.Printf("%s: done in %s", what, time.Since(began).Round(100*time.Millisecond))
+		l.Printf("%s: done in %s", what, time.Since(start).Round(100*time.Millisecond))
 	}
 	return err
 }
