@@ -61,7 +61,7 @@ test: ## Set everything up and pass every test, end to end included
 
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/... ./hack/release/... ./hack/picture/... ./hack/words/...
+	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./hack/release/... ./hack/picture/... ./hack/words/... ./hack/words/...
 
 # Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.
 STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-stores

@@ -54,12 +54,14 @@ func (c *countdown) String() string {
 	for _, n := range c.done {
 		done += n
 	}
-	speed := perSecond
+	// What is in the build cache of go is not compiled again, and nothing tells how much that is.
+	speed, left := perSecond, "at most"
 	if done >= settled {
+		left = "about"
 		speed = float64(done) / time.Since(c.start).Seconds()
 	}
-	left := time.Duration(float64(c.total-done) / speed * float64(time.Second))
-	return fmt.Sprintf("%d of about %d packages compiled, about %s left", done, c.total, about(left))
+	rest := time.Duration(float64(c.total-done) / speed * float64(time.Second))
+	return fmt.Sprintf("%d of about %d packages compiled, %s %s left", done, c.total, left, about(rest))
 }
 
 // about rounds to what such a guess is worth.

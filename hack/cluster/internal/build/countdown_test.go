@@ -16,7 +16,7 @@ func TestCountdown(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}
-		says("0 of about 2520 packages compiled, about 8 minutes left")
+		says("0 of about 2520 packages compiled, at most 8 minutes left")
 		for range 1050 {
 			c.compiled(big)
 		}
