@@ -52,7 +52,7 @@ type Config struct {
 	CA        []byte
 	Checksum  Checksum
 	Retention Retention
-	// Credentials looks up AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN: os.Getenv, or the data of
+	// Credentials returns AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN: os.Getenv, or the data of
 	// a Secret. Where it knows none, the identity of the workload is used, as pods of a cloud provider have one.
 	Credentials func(name string) string
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"net"
 	"os"
@@ -44,11 +43,15 @@ func Start(t testing.TB, address string, env []string, name string, args ...stri
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var failure error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		failure = cmd.Wait()
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = <-ended
+		<-ended
 	})
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -61,15 +64,12 @@ func Start(t testing.TB, address string, env []string, name string, args ...stri
 			t.Fatalf("%s does not listen on %s: %v", name, address, err)
 		}
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("%s ended: %v", name, errors.Join(err, errEnded))
+		case <-ended:
+			t.Fatalf("%s ended, and should serve: %v", name, failure)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
-
-var errEnded = errors.New("it should serve")
 
 // FreeAddress is one of the loopback interface that nobody listens on.
 func FreeAddress(t testing.TB) string {
