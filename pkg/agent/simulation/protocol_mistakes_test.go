@@ -49,11 +49,9 @@ func changes() []change {
 // harmless are changes that the simulation can't notice, and why.
 func harmless(name string) string {
 	return map[string]string{
-		"timelines are counted from the reports alone":        "the document refuses such an appointment; TestLeaseEntries shows it",
-		"a fast stop does not wait for the target":            "the planned target is not chosen then: it costs a switchover, no write",
-		"a start of the agent renews the lease of another":    "the node asks for no such renewal; TestLeaseEntries shows the refusal",
-		"a member reports while it streams":                   "",
-		"a leader counts the lease from before its own start": "",
+		"timelines are counted from the reports alone":     "the document refuses such an appointment; TestLeaseEntries shows it",
+		"a fast stop does not wait for the target":         "the planned target is not chosen then: it costs a switchover, no write",
+		"a start of the agent renews the lease of another": "the node asks for no such renewal; TestLeaseEntries shows the refusal",
 	}[name]
 }
 
