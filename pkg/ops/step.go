@@ -23,6 +23,7 @@ const (
 	ActionPromote      Action = "promote-member"
 	ActionDeregister   Action = "deregister-member"
 	ActionHandOver     Action = "hand-over"
+	ActionKeep         Action = "keep-member"
 	ActionRetire       Action = "retire-member"
 	ActionPrepare      Action = "prepare-upgrade"
 	ActionUpgrade      Action = "upgrade-member"

@@ -191,6 +191,11 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members), c.Spec.Members)
 	}
 	w.forgotten(o, g)
+	for _, name := range c.Status.Formation.Removing {
+		if g.named(name) != nil {
+			w.violate("%s ended (%s), %s is a member, and it is written down that it is being removed", o.Name, o.Status.Phase, name)
+		}
+	}
 	if o.Spec.Verb == v1alpha1.VerbDowngrade && (g.downgrade != 0 || g.minor != minor(c.Spec.Version)) {
 		w.violate("%s ended and the cluster speaks 3.%d, announced 3.%d, wanted %s", o.Name, g.minor, g.downgrade, c.Spec.Version)
 	}

@@ -45,6 +45,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{}, s.seal(ctx, step.Members)
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
 		return ops.Result{}, s.membership(ctx, st, step)
+	case ops.ActionKeep:
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.Remove(step.Members[0], false) })
 	case ops.ActionRetire:
 		if err := s.stop(ctx, st, step.Members); err != nil {
 			return ops.Result{}, err

@@ -15,7 +15,8 @@ func newRemoveMember(f *command.Factory) *cobra.Command {
 		Short: "Remove one member from a cluster",
 		Long: `Remove one member from a cluster, with its volume. A leader hands over first; a removal that would cost
 the majority is refused. An entry of the database's member list that is no member of this cluster is removed
-by its name or ID; no volume goes with it.`,
+by its name or ID; no volume goes with it. A member that the database does not list any more is removed with
+what is left of it.`,
 		Example: `  # Remove the third member of my-db
   kubectl dbop member remove my-db my-db-3`,
 		Args:              command.Arguments(2, 2, "NAME or MEMBER"),

@@ -38,6 +38,8 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 		return ops.Result{}, l.seal(ctx, s, step.Members)
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
 		return ops.Result{}, l.membership(ctx, s, step)
+	case ops.ActionKeep:
+		return ops.Result{}, l.removing(ctx, step.Member(), false)
 	case ops.ActionRetire:
 		return ops.Result{}, l.retire(ctx, s, step.Member())
 	case ops.ActionDefragment:
@@ -157,8 +159,8 @@ func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) 
 	return l.Store.UpdateCluster(ctx, c)
 }
 
-// removing writes down that the removal of a member begins, or that a member of
-// that name joins and its predecessor's removal is over.
+// removing writes down that the removal of a member begins, or that it is over:
+// it was given up, or a successor of that name joins.
 func (l *Live) removing(ctx context.Context, member string, begun bool) error {
 	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
 	if err != nil {
@@ -168,7 +170,7 @@ func (l *Live) removing(ctx context.Context, member string, begun bool) error {
 		return nil
 	}
 	if err := l.Store.UpdateCluster(ctx, c); err != nil {
-		return fmt.Errorf("write down that %s is to be removed: %w", member, err)
+		return fmt.Errorf("write down whether %s is to be removed: %w", member, err)
 	}
 	return nil
 }

@@ -37,4 +37,8 @@ func TestRemovalIsWrittenDownFirst(t *testing.T) {
 	b.Database.Model.Err = nil
 	b.Must(act(ops.ActionRegister))
 	says()
+	b.Must(act(ops.ActionDeregister))
+	says("db-2")
+	b.Must(act(ops.ActionKeep))
+	says()
 }

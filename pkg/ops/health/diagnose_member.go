@@ -39,7 +39,7 @@ func (d *Examination) roster() {
 			Evidence: []string{remains(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))}
 		if !d.S.Removes(m.Name) {
 			f.Evidence = append(f.Evidence, "nobody asked this tool to remove it, so its volume is kept")
-			f.Remedy = []string{"find out who removed it from the member list"}
+			f.Remedy = []string{d.S.Afterwards(v1alpha1.VerbRemoveMember, "if nobody needs its volume: kubectl dbop member remove "+d.name+" "+m.Name)}
 		}
 		d.add(f)
 	}

@@ -124,7 +124,7 @@ func TestDiagnose(t *testing.T) {
 			s.Operation = opstest.Operation(v1alpha1.VerbScale)
 		}, severity: ops.Warn, subject: "member db-4", says: []string{"kubectl dbop resume db"}},
 		{name: "unstarted voter", change: func(s *ops.State) { s.View.Roster[2].Started = false }, severity: ops.Fail, subject: "member db-3", says: []string{"never started", "kubectl dbop member remove db db-3"}},
-		{name: "left over", change: func(s *ops.State) { opstest.Join(s, "db-4", true); s.View.Roster = s.View.Roster[:3] }, severity: ops.Warn, subject: "member db-4", says: []string{"does not count it", "statefulset/db-4"}},
+		{name: "left over", change: func(s *ops.State) { opstest.Join(s, "db-4", true); s.View.Roster = s.View.Roster[:3] }, severity: ops.Warn, subject: "member db-4", says: []string{"does not count it", "statefulset/db-4", "kubectl dbop member remove db db-4"}},
 		{name: "silent", change: func(s *ops.State) { s.View.Members[2] = engine.Member{Name: "db-3", Problem: "connection refused"} }, severity: ops.Fail, subject: "member db-3", says: []string{"does not answer", "connection refused", "kubectl dbop logs db"}},
 		{name: "unhealthy", change: func(s *ops.State) { s.View.Members[2].Serving = false }, severity: ops.Fail, subject: "member db-3", says: []string{"does not serve"}},
 		{name: "volume gone", change: func(s *ops.State) { opstest.Vanish(s, "db-2") }, severity: ops.Fail, subject: "member db-2", says: []string{"its volume is gone", "kubectl dbop member replace db db-2"}},

@@ -10,7 +10,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// RemoveMember removes one member, or an entry of the member list that is no member of the cluster.
+// RemoveMember removes one member, an entry of the member list that is no member of the cluster, or what is left of a
+// member that somebody else took from the list.
 type RemoveMember struct{ sized }
 
 // Traits implements rules.Operation.
@@ -26,27 +27,51 @@ func (RemoveMember) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseClust
 	}
 }
 
-// Check implements rules.Operation.
-func (RemoveMember) Check(_ engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
-	if o.Members >= 1 {
-		return nil
-	}
-	return &engine.Refusal{Check: "last-member", Reason: "the last member of " + c.Name + " can't be removed: its data would be gone",
-		Hint: fmt.Sprintf("kubectl dbop stop %s stops it and keeps its volume", c.Name)}
-}
-
-// Resolve takes the name of an entry that was given by its ID.
+// Resolve takes the name of an entry that was given by its ID. It refuses to remove the last member.
 func (RemoveMember) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	for _, r := range health.UnknownMembers(s) {
 		if r.ID == o.Member {
 			o.Member = r.Name
 		}
 	}
-	return nil
+	if unlisted(s, o.Member) {
+		// The list is short of it already: one less is wanted only where more are wanted than are there.
+		o.Members = max(o.FromMembers-1, min(o.FromMembers, int32(len(s.View.Joined())))) // #nosec G115 -- a cluster's size fits
+	}
+	if o.Members >= 1 {
+		return nil
+	}
+	return &engine.Refusal{Check: "last-member", Reason: "the last member of " + o.Cluster + " can't be removed: its data would be gone",
+		Hint: fmt.Sprintf("kubectl dbop stop %s stops it and keeps its volume", o.Cluster)}
+}
+
+// unlisted reports whether objects are left of a member of this cluster that the database does not list.
+func unlisted(s ops.State, name string) bool {
+	_, listed := s.View.Registered(name)
+	return s.View.Quorum && !listed && v1alpha1.MemberNumber(s.Cluster.Name, name) > 0 && s.Ours(s.Kube.Member(name))
 }
 
 // Steps implements rules.Operation.
-func (RemoveMember) Steps() rules.Steps { return rules.Steps{Running: expel} }
+func (RemoveMember) Steps() rules.Steps {
+	return rules.Steps{Running: func(p rules.Situation) *ops.Decision {
+		if d := leftover(p); d != nil {
+			return d
+		}
+		return expel(p)
+	}}
+}
+
+// leftover refuses to delete the volume of a member that the database does not list any more while nobody else is
+// known to have the data. The standing rules delete it otherwise.
+func leftover(p rules.Situation) *ops.Decision {
+	name := p.S.Operation.Spec.Member
+	if p.S.Cancelling() || p.Began(ops.ActionDeregister) || !unlisted(p.S, name) || p.E.Source(p.S.View, true) != "" {
+		return nil
+	}
+	return p.Gate("may-remove", &engine.Refusal{Check: "evidence",
+		Reason: fmt.Sprintf("no listed member of %s is healthy, and the volume of %s may be the only copy of the data", p.S.Cluster.Name, name),
+		Hint:   "kubectl dbop diagnose " + p.S.Cluster.Name}, p.VoterNames()...)
+}
 
 // Undo implements rules.Operation.
 func (RemoveMember) Undo(u *rules.Undoing) error {
@@ -54,6 +79,9 @@ func (RemoveMember) Undo(u *rules.Undoing) error {
 		return err
 	}
 	of := u.Of.Spec
+	if of.Members == of.FromMembers && v1alpha1.MemberNumber(of.Cluster, of.Member) > 0 {
+		return rules.NoUndo(of.Cluster, "what was removed of "+of.Member+" was no part of "+of.Cluster, "")
+	}
 	u.Operation.Verb, u.Title = v1alpha1.VerbAddMember, "add a member in place of "+of.Member
 	u.Stays = []string{"the volume of " + of.Member + ": the new member starts with a copy of the others' data"}
 	return nil

@@ -35,6 +35,7 @@ func Decide(e engine.Engine, s ops.State) ops.Decision {
 		rules.Situation.Budget,
 		rules.Situation.Scheduling,
 		rules.Situation.Size,
+		rules.Situation.Staying,
 		steps.Sized,
 		rules.Situation.Healthy,
 	} {

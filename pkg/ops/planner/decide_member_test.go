@@ -100,6 +100,18 @@ func TestDecideLeaving(t *testing.T) {
 		}), "done"},
 		{"never without quorum", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { gone("db-3")(s); opstest.NoQuorum(s) }), "wait/quorum"},
 		{"the unhealthy one goes first", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }), "deregister-member/db-2"},
+		{"not the only copy", remove("db-3", func(s *ops.State) {
+			dropRegistered(s, "db-3")
+			s.Operation.Status.Journal = nil
+			opstest.Down(s, "db-1", "", 0)
+			opstest.Down(s, "db-2", "", 0)
+		}), "blocked Refused evidence"},
+		{"writes down that one stays whose removal was given up", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
+			s.Cluster.Status.Formation.Removing = []string{"db-9", "db-3"}
+		}), "keep-member/db-3"},
+		{"not while it is still to go", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {
+			s.Cluster.Status.Formation.Removing = []string{"db-3"}
+		}), "deregister-member/db-3"},
 		{"never a healthy one if too few would stay", remove("db-2", func(s *ops.State) {
 			s.Operation.Status.Journal = nil
 			opstest.Down(s, "db-3", "", 0)

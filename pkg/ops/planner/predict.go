@@ -59,6 +59,8 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionDeregister:
 		n.Cluster.Status.Formation.Remove(step.Member(), true)
 		dropRegistered(&n, step.Member())
+	case ops.ActionKeep:
+		n.Cluster.Status.Formation.Remove(step.Member(), false)
 	case ops.ActionHandOver:
 		n.Lead(step.To)
 	case ops.ActionRetire, ops.ActionDeleteVolume:

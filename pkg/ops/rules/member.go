@@ -92,6 +92,21 @@ func (p Situation) Leaving() *ops.Decision {
 	return nil
 }
 
+// Staying writes down that a member stays whose removal was begun and given up:
+// cancelled, undone, or refused by the database until nobody wanted it any more.
+// Else its volume would go as soon as somebody else took it from the list.
+func (p Situation) Staying() *ops.Decision {
+	for _, name := range p.S.Formation().Removing {
+		if _, registered := p.S.View.Registered(name); !registered {
+			continue
+		}
+		return Do(ops.Step{ID: "keep-member/" + name, Action: ops.ActionKeep, Members: []string{name}, Risk: ops.RiskNone,
+			Deadline: StepDeadline, Title: "Write down that " + name + " stays", Reason: "its removal was begun and given up",
+			Touches: []string{"configmap/" + v1alpha1.Record(p.S.Cluster.Name)}})
+	}
+	return nil
+}
+
 // MayResize objects before anything is done, the budget included.
 func (p Situation) MayResize() *ops.Decision {
 	switch voters, want := len(p.S.View.Joined()), p.E.Size(p.S.Cluster.Spec); {
