@@ -45,7 +45,10 @@ type Config struct {
 	Deliver func(protocol.Event)
 	// Report takes what a person should know.
 	Report func(string)
-	Log    io.Writer
+	// Handlers take connections of members that dialled for a purpose of the agent's own. One that returns ends its
+	// connection.
+	Handlers map[Purpose]func(from protocol.MemberID, c net.Conn)
+	Log      io.Writer
 	// wrap lets tests stand between the group and its disk.
 	wrap func(durable) durable
 }
@@ -152,8 +155,8 @@ func (g *Group) open(inner durable) error {
 	}
 	g.network = &network{
 		listener: c.Listener, tls: memberTLS(c.Certificate, c.Authority, c.Report), peers: known, hello: g.hello,
-		address: c.Address, report: c.Report, accepted: make(chan net.Conn), messages: g.hear, done: make(chan struct{}),
-		conns: map[net.Conn]bool{},
+		address: c.Address, report: c.Report, accepted: make(chan net.Conn), messages: g.hear, handlers: c.Handlers,
+		done: make(chan struct{}), conns: map[net.Conn]bool{},
 	}
 	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: g.network, MaxPool: 2, MaxRPCsInFlight: 1, Timeout: callTimeout, Logger: log,
@@ -249,6 +252,12 @@ func (g *Group) call() {
 			call()
 		}
 	}
+}
+
+// Dial connects to a member for a purpose of the agent's own; its handler takes the connection. Both sides prove
+// themselves as for the group. The connection is closed when the disk of one side stalls.
+func (g *Group) Dial(id protocol.MemberID, p Purpose) (net.Conn, error) {
+	return g.network.dial(id, p, callTimeout)
 }
 
 // GiveVote lets a member vote. The change is refused if the configuration has changed since the one that is known.

@@ -1,14 +1,12 @@
 package group
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"sync"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -20,16 +18,17 @@ type hello struct {
 	Start   start             `json:"start"`
 	Log     position          `json:"log"`
 	// Purpose is what the connection is for.
-	Purpose purpose `json:"purpose"`
+	Purpose Purpose `json:"purpose"`
 	// Refused is why the other side is refused.
 	Refused string `json:"refused,omitempty"`
 }
 
-type purpose string
+// Purpose is what a connection between two agents is for.
+type Purpose string
 
 const (
-	forRaft     purpose = "raft"
-	forMessages purpose = "messages"
+	forRaft     Purpose = "raft"
+	forMessages Purpose = "messages"
 )
 
 const helloVersion = 1
@@ -59,15 +58,8 @@ type peers struct {
 
 func openPeers(token, path string) (*peers, error) {
 	p := &peers{token: token, path: path, known: map[protocol.MemberID]peer{}}
-	raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &p.known)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read what is known of the other members in %s: %w", path, err)
+	if _, err := disk.Read(path, &p.known); err != nil {
+		return nil, fmt.Errorf("find what is known of the other members: %w", err)
 	}
 	return p, nil
 }
@@ -113,7 +105,7 @@ func (p *peers) remember(h hello, address string) error {
 		return nil
 	}
 	p.saved = time.Now()
-	return writeDurably(p.path, p.known)
+	return disk.Replace(p.path, p.known)
 }
 
 // address is where a member proved itself last, or "".

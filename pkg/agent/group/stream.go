@@ -28,6 +28,8 @@ type network struct {
 
 	accepted chan net.Conn
 	messages func(hello, net.Conn)
+	// handlers take connections for other purposes.
+	handlers map[Purpose]func(protocol.MemberID, net.Conn)
 	done     chan struct{}
 	once     sync.Once
 
@@ -104,6 +106,13 @@ func (n *network) take(raw net.Conn) {
 		n.messages(h, wrapped)
 		return
 	}
+	if h.Purpose != forRaft {
+		if handle := n.handlers[h.Purpose]; handle != nil {
+			handle(h.ID, wrapped)
+		}
+		_ = wrapped.Close()
+		return
+	}
 	select {
 	case n.accepted <- wrapped:
 	case <-n.done:
@@ -141,7 +150,7 @@ func (n *network) Dial(address raft.ServerAddress, timeout time.Duration) (net.C
 }
 
 // dial asks DNS first, and takes the address where the member proved itself last if that fails.
-func (n *network) dial(id protocol.MemberID, p purpose, timeout time.Duration) (net.Conn, error) {
+func (n *network) dial(id protocol.MemberID, p Purpose, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	var dialer net.Dialer
@@ -162,7 +171,7 @@ func (n *network) dial(id protocol.MemberID, p purpose, timeout time.Duration) (
 }
 
 // prove exchanges hellos. Each side refuses the other before any message of raft passes.
-func (n *network) prove(c *tls.Conn, want protocol.MemberID, p purpose) (hello, error) {
+func (n *network) prove(c *tls.Conn, want protocol.MemberID, p Purpose) (hello, error) {
 	if err := c.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return hello{}, err
 	}

@@ -24,6 +24,11 @@ type Server struct {
 	Floor Generation
 	// Position is what is on disk: received or replayed, whichever is more.
 	Position Position
+	// Unread says that the position is not known yet: the server stopped without an order, and the end of its log was
+	// not read since. Nothing is reported then: a position that is too low could lose acknowledged writes.
+	Unread bool
+	// Settings is the version of the settings that the server runs with.
+	Settings uint64
 	// Flushed is when the last flush that the server confirmed was asked for. Only a primary has one.
 	Flushed Instant
 	// Set is the version of the synchronous set that is loaded, and SetAt the offset of the log after that.
@@ -51,7 +56,8 @@ const (
 	Clone JobKind = "clone"
 	// Follow runs the server as a replica of the primary of a generation, and rewinds it before if needed.
 	Follow JobKind = "follow"
-	// Cut writes the floor to disk, and then ends whatever the server streams from. A primary is stopped.
+	// Cut writes the floor to disk, and then ends whatever the server streams from. A primary is stopped. After it the
+	// position is known.
 	Cut JobKind = "cut"
 	// Promote loads the set and then makes the server a primary on the timeline. It reads the deadline before each act.
 	Promote JobKind = "promote"
@@ -59,6 +65,8 @@ const (
 	Load JobKind = "load"
 	// Checkpoint shortens the stop that follows.
 	Checkpoint JobKind = "checkpoint"
+	// Reload has the server take other settings, as far as it can without a restart.
+	Reload JobKind = "reload"
 	// StopFast stops the server in order, so that standbys receive all of its log.
 	StopFast JobKind = "stopFast"
 	// StopNow kills every process of the server.
@@ -74,6 +82,8 @@ type Job struct {
 	// Timeline is the one to promote to.
 	Timeline uint64
 	Set      SyncSet
+	// Settings are those of the document; a server that starts takes them.
+	Settings Settings
 }
 
 // Event is something that happened.

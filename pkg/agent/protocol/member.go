@@ -45,7 +45,7 @@ func (n *Node) report() {
 	d := &n.doc
 	switch {
 	case n.server.Volume == "":
-	case n.server.Floor < d.Generation || n.server.Upstream != "":
+	case n.server.Floor < d.Generation || n.server.Upstream != "" || n.server.Unread:
 		n.do(Job{Kind: Cut})
 	case n.server.Volume != d.Members[n.id].Volume:
 		n.propose("cloned", &Cloned{Member: n.id, Volume: n.server.Volume})
@@ -67,5 +67,7 @@ func (n *Node) follow() {
 		n.do(Job{Kind: Follow, Member: d.Primary})
 	case n.server.Volume != d.Members[n.id].Volume:
 		n.propose("cloned", &Cloned{Member: n.id, Volume: n.server.Volume})
+	case n.server.Settings != d.Settings.Version:
+		n.do(Job{Kind: Reload})
 	}
 }

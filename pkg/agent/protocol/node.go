@@ -216,7 +216,7 @@ func (n *Node) do(job Job) {
 	if n.job.Kind != "" && !urgent {
 		return
 	}
-	job.Generation = n.doc.Generation
+	job.Generation, job.Settings = n.doc.Generation, n.doc.Settings
 	n.job, n.jobSince = job, n.now
 	n.emit(Do{Job: job})
 }

@@ -86,6 +86,8 @@ func (n *Node) changeSet() {
 	switch {
 	case s.Set != set.Version:
 		n.do(Job{Kind: Load, Set: set})
+	case s.Settings != d.Settings.Version && n.job.Kind == "":
+		n.do(Job{Kind: Reload})
 	case len(d.InForce) > 1 && n.settled(set):
 		n.propose(fmt.Sprintf("settle %d", set.Version), &SettleSet{Generation: d.Generation, Version: set.Version})
 	case !sameSet(set, want):

@@ -23,6 +23,8 @@ type disk struct {
 	system, volume string
 	rows           []row
 	unfit          string
+	// unread says that the server crashed and its log was not read to its end since.
+	unread bool
 }
 
 // server is the database beside an agent.
@@ -32,6 +34,7 @@ type server struct {
 	upstream   *member
 	set        protocol.SyncSet
 	setAt      int
+	settings   uint64
 	acked      int
 	draining   bool
 	flushed    protocol.Instant
@@ -182,9 +185,16 @@ func (m *member) die() {
 	if m.world.mistake == floorForgotten {
 		m.disk.floor = 0
 	}
-	m.agent, m.server, m.armed, m.leader = nil, server{}, false, false
+	m.crash()
+	m.agent, m.armed, m.leader = nil, false, false
 	m.life++
 	m.job++
+}
+
+// crash ends the server without an order.
+func (m *member) crash() {
+	m.disk.unread = m.disk.unread || m.server.role != protocol.Stopped
+	m.server = server{}
 }
 
 func (m *member) restart(after time.Duration) {
@@ -205,6 +215,9 @@ func (m *member) timeline() uint64 {
 }
 
 func (m *member) position() protocol.Position {
+	if m.disk.unread {
+		return protocol.Position{Timeline: m.timeline(), Offset: uint64(len(m.disk.rows)) / 2}
+	}
 	return protocol.Position{Timeline: m.timeline(), Offset: uint64(len(m.disk.rows))}
 }
 
@@ -214,6 +227,7 @@ func (m *member) observe() {
 	o := protocol.Server{
 		System: m.disk.system, Volume: m.disk.volume, Role: s.role, Generation: s.generation, Floor: m.disk.floor,
 		Position: m.position(), Flushed: s.flushed, Set: s.set.Version, SetAt: uint64(s.setAt), Unfit: m.disk.unfit,
+		Settings: s.settings, Unread: m.disk.unread,
 	}
 	if s.upstream != nil {
 		o.Upstream = s.upstream.id

@@ -24,7 +24,7 @@ func changes() []change {
 		{"a leader counts the lease from before its own start", "node.go", "leaseSeen: c.Now, sealSeen", "leaseSeen: c.Now - 1<<40, sealSeen"},
 		{
 			"a member reports while it streams", "member.go",
-			"case n.server.Floor < d.Generation || n.server.Upstream != \"\":", "case n.server.Floor > d.Generation:",
+			"case n.server.Floor < d.Generation || n.server.Upstream != \"\" || n.server.Unread:", "case n.server.Floor > d.Generation:",
 		},
 		{"missing reports are ignored", "choose.go", "if missing := incomplete(d); missing != \"\" {", "if missing := incomplete(d); false {"},
 		{"the least is chosen", "choose.go", "return c > 0", "return c < 0"},

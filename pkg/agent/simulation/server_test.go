@@ -58,6 +58,7 @@ func (m *member) perform(job protocol.Job) {
 		if s.role == protocol.Primary {
 			m.server = server{}
 		}
+		m.disk.unread = false
 	case protocol.Promote:
 		if !m.armed || !m.unlimited && m.clock() >= m.deadline {
 			return
@@ -66,9 +67,13 @@ func (m *member) perform(job protocol.Job) {
 			role: protocol.Primary, generation: job.Generation, set: job.Set, standbys: map[*member]confirmed{}, flushed: m.clock(),
 			acked: len(m.disk.rows),
 		}
+		m.disk.unread = false
+		m.server.settings = job.Settings.Version
 		m.add(job.Timeline)
 		m.server.setAt = len(m.disk.rows)
 		w.promoted(m)
+	case protocol.Reload:
+		s.settings = job.Settings.Version
 	case protocol.Load:
 		s.set, s.setAt = job.Set, len(m.disk.rows)
 	case protocol.StopFast:
@@ -76,7 +81,7 @@ func (m *member) perform(job protocol.Job) {
 		m.server = server{}
 	case protocol.StopNow:
 		if !s.orphaned || w.mistake != backendsIgnored {
-			m.server = server{}
+			m.crash()
 		}
 	}
 }
@@ -108,7 +113,8 @@ func (m *member) attach(p *member, g protocol.Generation) {
 	}
 	common := sort.Search(min(len(m.disk.rows), len(p.disk.rows)), func(i int) bool { return m.disk.rows[i] != p.disk.rows[i] })
 	m.disk.rows = m.disk.rows[:common]
-	m.server = server{role: protocol.Replica, generation: g, upstream: p}
+	m.disk.unread = false
+	m.server = server{role: protocol.Replica, generation: g, upstream: p, settings: m.server.settings}
 }
 
 // stream takes rows from the upstream and confirms them.

@@ -91,7 +91,7 @@ func (w *world) trouble() {
 
 func (w *world) crash(m *member) {
 	m.job++
-	m.server = server{}
+	m.crash()
 	if m.agent != nil {
 		// A job that ran ends with the server.
 		m.restartJob()

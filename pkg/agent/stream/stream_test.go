@@ -1,0 +1,162 @@
+package stream
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// site has a server that echoes, behind the agent of member m1, which serves generation 3.
+type site struct {
+	dir  string
+	up   *Upstream
+	down *Downstream
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stream") // a test's own directory has too long a name for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &site{dir: dir}
+	server, err := net.Listen("unix", filepath.Join(dir, "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	go func() {
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); _ = c.Close() }()
+		}
+	}()
+	s.down = &Downstream{Socket: server.Addr().String(), Serves: func(g protocol.Generation, from protocol.MemberID) bool {
+		return g == 3 && from == "m2"
+	}}
+	agent, err := net.Listen("unix", filepath.Join(dir, "agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = agent.Close() })
+	go func() {
+		for {
+			c, err := agent.Accept()
+			if err != nil {
+				return
+			}
+			go func() { s.down.Handle("m2", c); _ = c.Close() }()
+		}
+	}()
+	s.up, err = Listen(filepath.Join(dir, "up"), filepath.Join(dir, "tools"), func(id protocol.MemberID) (net.Conn, error) {
+		if id != "m1" {
+			return nil, errors.New("no such member")
+		}
+		return net.Dial("unix", agent.Addr().String())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.up.Close() })
+	return s
+}
+
+// echo says whether a line comes back through a socket. The connection stays open.
+func (s *site) echo(t *testing.T, socket string) (net.Conn, bool) {
+	t.Helper()
+	c, err := net.Dial("unix", filepath.Join(s.dir, socket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_, _ = io.WriteString(c, "hello\n")
+	got, err := bufio.NewReader(c).ReadString('\n')
+	return c, err == nil && got == "hello\n"
+}
+
+func TestStream(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	if _, ok := s.echo(t, "up"); ok {
+		t.Error("it passes before anything is aimed at")
+	}
+	s.up.Aim("m1", 3)
+	if _, ok := s.echo(t, "tools"); !ok {
+		t.Error("a tool does not reach the primary that is aimed at")
+	}
+	if _, ok := s.echo(t, "up"); ok {
+		t.Error("the server streams before it is linked")
+	}
+	s.up.Link("m2.copy")
+	c, ok := s.echo(t, "up")
+	if to, g := s.up.Linked(); !ok || to != "m1" || g != 3 {
+		t.Errorf("linked to %q in generation %d; it passes: %t", to, g, ok)
+	}
+	s.down.Drop(func(copied string) bool { return copied == "m2.copy" })
+	if _, err := io.WriteString(c, "again\n"); err != nil {
+		t.Errorf("a stream that is kept is dropped: %v", err)
+	}
+	s.down.Drop(func(string) bool { return false })
+	if _, err := io.Copy(io.Discard, c); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a stream that is not kept goes on")
+	}
+	if asked := s.up.Asked(); asked != 3 {
+		t.Errorf("the server asked %d times, want 3", asked)
+	}
+}
+
+func TestGeneration(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, g := range []protocol.Generation{2, 4} {
+		s.up.Aim("m1", g)
+		s.up.Link("m2.copy")
+		if _, ok := s.echo(t, "up"); ok {
+			t.Errorf("a primary of generation 3 serves generation %d", g)
+		}
+	}
+}
+
+// TestCut cuts while bytes flow: nothing passes after Cut has returned.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.up.Aim("m1", 3)
+	s.up.Link("m2.copy")
+	c, ok := s.echo(t, "up")
+	if !ok {
+		t.Fatal("it does not pass")
+	}
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for {
+			if _, err := c.Write(make([]byte, 4096)); err != nil {
+				return
+			}
+		}
+	})
+	s.up.Cut()
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the stream goes on after it was cut")
+	}
+	writing.Wait()
+	if _, ok := s.echo(t, "up"); ok {
+		t.Error("it passes after it was cut")
+	}
+	if _, ok := s.echo(t, "tools"); ok {
+		t.Error("a tool passes after it was cut")
+	}
+}

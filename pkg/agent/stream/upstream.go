@@ -1,0 +1,181 @@
+package stream
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// Dial connects to the agent of a member.
+type Dial func(protocol.MemberID) (net.Conn, error)
+
+// request is the first line on a connection between two agents. It is answered by the line "ok".
+type request struct {
+	Generation protocol.Generation `json:"generation"`
+	// Copy names the copy of the data that asks, "" for a tool.
+	Copy string `json:"copy,omitempty"`
+}
+
+// answerTimeout bounds the answer of the other agent.
+const answerTimeout = 2 * time.Second
+
+// Upstream is the end of a replica: two sockets beside its server. The one for the server passes only while the replica
+// is linked, the one for tools (a clone, a rewind, questions) as soon as a primary is aimed at.
+type Upstream struct {
+	dial           Dial
+	servers, tools net.Listener
+	running        sync.WaitGroup
+
+	mu sync.Mutex
+	// to is the primary that is aimed at; linked says that the server may stream from it.
+	to         protocol.MemberID
+	generation protocol.Generation
+	copied     string
+	linked     bool
+	asked      int
+	conns      map[net.Conn]bool
+}
+
+// Listen opens the two sockets.
+func Listen(servers, tools string, dial Dial) (*Upstream, error) {
+	s, err := listen(servers)
+	if err != nil {
+		return nil, err
+	}
+	t, err := listen(tools)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	u := &Upstream{dial: dial, servers: s, tools: t, conns: map[net.Conn]bool{}}
+	u.running.Go(func() { u.serve(s, true) })
+	u.running.Go(func() { u.serve(t, false) })
+	return u, nil
+}
+
+// Aim chooses the primary that tools reach. Whatever was connected before ends.
+func (u *Upstream) Aim(to protocol.MemberID, g protocol.Generation) {
+	u.Cut()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.to, u.generation = to, g
+}
+
+// Link lets the server stream from the primary that is aimed at; copied names its copy of the data.
+func (u *Upstream) Link(copied string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.linked, u.copied = u.to != "", copied
+}
+
+// Linked returns the primary that the server may stream from, and its generation, or "".
+func (u *Upstream) Linked() (protocol.MemberID, protocol.Generation) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.linked {
+		return "", 0
+	}
+	return u.to, u.generation
+}
+
+// Cut ends every connection, and lets none pass before the next Aim. When it returns, no byte passes any more.
+func (u *Upstream) Cut() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.to, u.linked = "", false
+	for c := range u.conns {
+		_ = c.Close()
+	}
+	clear(u.conns)
+}
+
+// Asked counts the connections that the server has tried to make: it asks for more only once it has used up the log
+// that it has on disk.
+func (u *Upstream) Asked() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.asked
+}
+
+// Close ends all of it.
+func (u *Upstream) Close() error {
+	err := errors.Join(u.servers.Close(), u.tools.Close())
+	u.Cut()
+	u.running.Wait()
+	return err
+}
+
+func (u *Upstream) serve(l net.Listener, server bool) {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // out of descriptors, for example
+			continue
+		}
+		go u.pass(c, server)
+	}
+}
+
+func (u *Upstream) pass(local net.Conn, server bool) {
+	defer local.Close() //nolint:errcheck // both ends are gone
+	u.mu.Lock()
+	if server {
+		u.asked++
+	}
+	to, asks := u.to, request{Generation: u.generation}
+	if server {
+		asks.Copy = u.copied
+	}
+	if to == "" || server && !u.linked {
+		u.mu.Unlock()
+		return
+	}
+	u.conns[local] = true
+	u.mu.Unlock()
+	remote, err := u.dial(to)
+	if err == nil {
+		defer remote.Close() //nolint:errcheck // both ends are gone
+		err = ask(remote, asks)
+	}
+	u.mu.Lock()
+	if err != nil || !u.conns[local] { // it was cut meanwhile
+		delete(u.conns, local)
+		u.mu.Unlock()
+		return
+	}
+	u.conns[remote] = true
+	u.mu.Unlock()
+	join(local, remote)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.conns, local)
+	delete(u.conns, remote)
+}
+
+func ask(c net.Conn, r request) error {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := c.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
+	if _, err := c.Write(append(raw, '\n')); err != nil {
+		return err
+	}
+	answer, err := line(c)
+	if err != nil {
+		return err
+	}
+	if answer != "ok" {
+		return fmt.Errorf("ask a primary of generation %d for its log: %s", r.Generation, answer)
+	}
+	return c.SetDeadline(time.Time{})
+}
