@@ -37,6 +37,8 @@ type Guard interface {
 const (
 	tick    = 100 * time.Millisecond
 	observe = 250 * time.Millisecond
+	// retryPause is the time between two attempts of a job.
+	retryPause = 200 * time.Millisecond
 )
 
 // Member is one member of a cluster.
@@ -239,6 +241,10 @@ func (m *Member) start(ctx context.Context, job protocol.Job) {
 		}
 		if err := m.Server.Do(ctx, job, func() bool { return m.valid(job.Generation) }); err != nil && ctx.Err() == nil {
 			m.Report(string(job.Kind) + ": " + err.Error())
+			select { // it is asked for again at once
+			case <-ctx.Done():
+			case <-time.After(retryPause):
+			}
 		}
 		m.Deliver(jobEnd{Done: protocol.Done{Job: job}, server: m.Server.Observe(ctx), number: number})
 	})

@@ -24,8 +24,12 @@ type request struct {
 // answerTimeout bounds the answer of the other agent.
 const answerTimeout = 2 * time.Second
 
+// dialPause is the time between two attempts to reach a primary.
+const dialPause = 100 * time.Millisecond
+
 // Upstream is the end of a replica: two sockets beside its server. The one for the server passes only while the replica
-// is linked, the one for tools (a clone, a rewind, questions) as soon as a primary is aimed at.
+// is linked, the one for tools (a clone, a rewind, questions) as soon as a primary is aimed at. A server that asks
+// before that is kept waiting.
 type Upstream struct {
 	dial           Dial
 	servers, tools net.Listener
@@ -37,8 +41,11 @@ type Upstream struct {
 	generation protocol.Generation
 	copied     string
 	linked     bool
-	asked      int
-	conns      map[net.Conn]bool
+	// conns are all that are open, waiting those of the server that wait for a primary.
+	conns   map[net.Conn]bool
+	waiting map[net.Conn]bool
+	// change is closed when the state changes.
+	change chan struct{}
 }
 
 // Listen opens the two sockets.
@@ -51,7 +58,10 @@ func Listen(servers, tools string, dial Dial) (*Upstream, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	u := &Upstream{dial: dial, servers: s, tools: t, conns: map[net.Conn]bool{}}
+	u := &Upstream{
+		dial: dial, servers: s, tools: t, change: make(chan struct{}),
+		conns: map[net.Conn]bool{}, waiting: map[net.Conn]bool{},
+	}
 	u.running.Go(func() { u.serve(s, true) })
 	u.running.Go(func() { u.serve(t, false) })
 	return u, nil
@@ -70,6 +80,7 @@ func (u *Upstream) Link(copied string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.linked, u.copied = u.to != "", copied
+	u.changed()
 }
 
 // Linked returns the primary that the server may stream from, and its generation, or "".
@@ -91,14 +102,20 @@ func (u *Upstream) Cut() {
 		_ = c.Close()
 	}
 	clear(u.conns)
+	clear(u.waiting)
+	u.changed()
 }
 
-// Asked counts the connections that the server has tried to make: it asks for more only once it has used up the log
-// that it has on disk.
-func (u *Upstream) Asked() int {
+func (u *Upstream) changed() {
+	close(u.change)
+	u.change = make(chan struct{})
+}
+
+// Waiting says that the server asks for more and is kept waiting: it has used up the log that it has on disk.
+func (u *Upstream) Waiting() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.asked
+	return len(u.waiting) > 0
 }
 
 // Close ends all of it.
@@ -124,39 +141,77 @@ func (u *Upstream) serve(l net.Listener, server bool) {
 }
 
 func (u *Upstream) pass(local net.Conn, server bool) {
-	defer local.Close() //nolint:errcheck // both ends are gone
+	defer u.forget(local)
 	u.mu.Lock()
-	if server {
-		u.asked++
-	}
-	to, asks := u.to, request{Generation: u.generation}
-	if server {
-		asks.Copy = u.copied
-	}
-	if to == "" || server && !u.linked {
-		u.mu.Unlock()
-		return
-	}
 	u.conns[local] = true
-	u.mu.Unlock()
-	remote, err := u.dial(to)
-	if err == nil {
-		defer remote.Close() //nolint:errcheck // both ends are gone
-		err = ask(remote, asks)
+	if server {
+		u.waiting[local] = true
 	}
-	u.mu.Lock()
-	if err != nil || !u.conns[local] { // it was cut meanwhile
-		delete(u.conns, local)
-		u.mu.Unlock()
+	u.mu.Unlock()
+	remote := u.reach(local, server)
+	if remote == nil {
 		return
 	}
-	u.conns[remote] = true
-	u.mu.Unlock()
+	defer u.forget(remote)
 	join(local, remote)
+}
+
+func (u *Upstream) forget(c net.Conn) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.conns, local)
-	delete(u.conns, remote)
+	delete(u.conns, c)
+	delete(u.waiting, c)
+	_ = c.Close()
+}
+
+// reach connects to the primary for a local connection, or returns nil if that was cut. A server waits for it, a tool
+// gets one attempt.
+func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
+	for {
+		u.mu.Lock()
+		to, asks, change := u.to, request{Generation: u.generation}, u.change
+		ready := to != "" && (!server || u.linked)
+		if server {
+			asks.Copy = u.copied
+		}
+		open := u.conns[local]
+		u.mu.Unlock()
+		if !open || !ready && !server {
+			return nil
+		}
+		var again <-chan time.Time
+		if ready {
+			if remote := u.connect(local, to, asks); remote != nil || !server {
+				return remote
+			}
+			again = time.After(dialPause)
+		}
+		select {
+		case <-change:
+		case <-again:
+		}
+	}
+}
+
+// connect makes one attempt. It returns nil as well if the local connection was cut meanwhile.
+func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request) net.Conn {
+	remote, err := u.dial(to)
+	if err != nil {
+		return nil
+	}
+	if err := ask(remote, asks); err != nil {
+		_ = remote.Close()
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.conns[local] {
+		_ = remote.Close()
+		return nil
+	}
+	u.conns[remote] = true
+	delete(u.waiting, local)
+	return remote
 }
 
 func ask(c net.Conn, r request) error {

@@ -1,0 +1,169 @@
+//go:build linux
+
+package postgres
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// setting is one that the driver keeps. The server gets it on its command line, so that no file and no ALTER SYSTEM
+// overrides it.
+type setting struct{ name, value string }
+
+// managed returns the settings that safety needs, in order.
+func (s *Server) managed() []setting {
+	c := s.Config
+	all := []setting{
+		{"config_file", filepath.Join(c.conf(), "postgresql.conf")},
+		{"hba_file", filepath.Join(c.conf(), "pg_hba.conf")},
+		{"ident_file", filepath.Join(c.conf(), "pg_ident.conf")},
+		{"listen_addresses", c.Listen},
+		{"port", strconv.Itoa(c.Port)},
+		{"unix_socket_directories", c.Sockets},
+		{"unix_socket_permissions", "0700"},
+		{"cluster_name", string(c.ID)},
+		{"wal_level", "replica"},
+		{"hot_standby", "on"},
+		{"fsync", "on"},
+		{"full_page_writes", "on"},
+		// The agent decides what follows a crash.
+		{"restart_after_crash", "off"},
+		{"wal_log_hints", "on"},
+		{"max_wal_senders", "16"},
+		{"wal_sender_timeout", "5s"},
+		{"wal_receiver_timeout", "5s"},
+		{"wal_receiver_status_interval", "1s"},
+		{"wal_retrieve_retry_interval", "200ms"},
+		{"recovery_target_timeline", "latest"},
+		{"primary_conninfo", c.conninfo(upstreamPort, "application_name="+s.name())},
+		{"primary_slot_name", ""},
+		{"restore_command", ""},
+		{"recovery_end_command", ""},
+		{"promote_trigger_file", ""},
+		{"password_encryption", "scram-sha-256"},
+		{"superuser_reserved_connections", "5"},
+		{"logging_collector", "off"},
+		{"log_destination", "stderr"},
+		{"lc_messages", "C"},
+	}
+	if s.major >= 16 {
+		all = slices.DeleteFunc(all, func(s setting) bool { return s.name == "promote_trigger_file" })
+	}
+	if s.major >= 17 {
+		all = append(all, setting{"sync_replication_slots", "off"})
+	}
+	if c.Certificate != "" {
+		all = append(all, setting{"ssl", "on"}, setting{"ssl_cert_file", c.Certificate}, setting{"ssl_key_file", c.Key},
+			setting{"ssl_ca_file", c.Authority}, setting{"ssl_min_protocol_version", "TLSv1.2"})
+	}
+	return all
+}
+
+// synchronous is the one managed setting that changes while the server runs: it is in a file.
+const synchronous = "synchronous_standby_names"
+
+// name is under which this copy streams.
+func (s *Server) name() string {
+	return copyName(protocol.Standby{Member: s.ID, Volume: s.identity.Volume})
+}
+
+func (s *Server) arguments() []string {
+	args := []string{"-D", s.pgdata()}
+	for _, m := range s.managed() {
+		args = append(args, "-c", m.name+"="+m.value)
+	}
+	return args
+}
+
+// keptSettings names what people can't set.
+func (s *Server) keptSettings() []string {
+	names := []string{synchronous, "data_directory", "archive_cleanup_command", "external_pid_file", "recovery_target",
+		"recovery_target_lsn", "recovery_target_name", "recovery_target_time", "recovery_target_xid",
+		"recovery_min_apply_delay"}
+	for _, m := range s.managed() {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// writeFiles writes the settings that people made, the synchronous set and the rules of access.
+func (s *Server) writeFiles(settings protocol.Settings) error {
+	s.mu.Lock()
+	names := s.names
+	s.mu.Unlock()
+	kept := s.keptSettings()
+	var conf bytes.Buffer
+	conf.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\nwal_keep_size = '1GB'\n")
+	for _, name := range slices.Sorted(maps.Keys(settings.Values)) {
+		if slices.Contains(kept, name) {
+			s.Report(fmt.Sprintf("the setting %s belongs to the agent: its value is not used", name))
+			continue
+		}
+		fmt.Fprintf(&conf, "%s = %s\n", name, quote(settings.Values[name]))
+	}
+	fmt.Fprintf(&conf, "%s = %s\n", synchronous, quote(names))
+	for name, content := range map[string]string{
+		"postgresql.conf": conf.String(), "pg_hba.conf": s.hba(), "pg_ident.conf": "",
+	} {
+		if err := disk.ReplaceBytes(filepath.Join(s.conf(), name), []byte(content)); err != nil {
+			return err
+		}
+	}
+	if err := s.stripAuto(kept); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settings = settings
+	return nil
+}
+
+// hba lets the agent in by the socket, which only the user of the server can reach, and everybody else by password.
+func (s *Server) hba() string {
+	host := "host"
+	if s.Certificate != "" {
+		host = "hostssl"
+	}
+	return "local all " + User + " trust\nlocal replication " + User + " trust\nlocal all all scram-sha-256\n" +
+		"host all " + User + " all reject\nhost replication " + User + " all reject\n" + host + " all all all scram-sha-256\n"
+}
+
+// quote writes a value for a file of settings.
+func quote(value string) string {
+	return "'" + strings.NewReplacer("'", "''", `\`, `\\`, "\n", `\n`).Replace(value) + "'"
+}
+
+// stripAuto takes out what ALTER SYSTEM wrote over a setting of the agent, before a start, and reports it.
+func (s *Server) stripAuto(kept []string) error {
+	path := filepath.Join(s.pgdata(), "postgresql.auto.conf")
+	raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what ALTER SYSTEM wrote: %w", err)
+	}
+	var left strings.Builder
+	for line := range strings.Lines(string(raw)) {
+		name, _, _ := strings.Cut(line, " ")
+		if slices.Contains(kept, name) {
+			s.Report(fmt.Sprintf("ALTER SYSTEM changed %s, which belongs to the agent: it is taken back", name))
+			continue
+		}
+		left.WriteString(line)
+	}
+	if left.Len() == len(raw) {
+		return nil
+	}
+	return disk.ReplaceBytes(path, []byte(left.String()))
+}

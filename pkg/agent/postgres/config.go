@@ -1,0 +1,101 @@
+//go:build linux
+
+package postgres
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
+)
+
+// User is the role as which agents connect. It is the first superuser, can't be dropped, and enters by the Unix socket
+// alone.
+const User = "dbop"
+
+// Ports of the sockets, in the directory of the sockets, at which the agent takes what its server and its tools want of
+// the primary.
+const (
+	upstreamPort = 1
+	toolPort     = 2
+)
+
+// Config is what the driver needs of the agent.
+type Config struct {
+	ID protocol.MemberID
+	// Directory is the volume. Sockets is a short path that only this user may enter.
+	Directory, Sockets string
+	// Bin holds the programs of PostgreSQL.
+	Bin string
+	// Listen are the addresses for clients, as listen_addresses takes them.
+	Listen string
+	Port   int
+	// Certificate, Key and Authority are files for clients' TLS; "" has clients connect in plain text.
+	Certificate, Key, Authority string
+	// Dial connects to the agent of another member for its log.
+	Dial stream.Dial
+	// Serves says whether the server is a primary of a generation, with a lease, and a member may have its log.
+	Serves func(protocol.Generation, protocol.MemberID) bool
+	// Others returns the processes in the container besides the agent and those above it.
+	Others func() []int
+	// Now reads CLOCK_BOOTTIME.
+	Now func() protocol.Instant
+	// Report takes what a person should know, Log what the server prints.
+	Report func(string)
+	Log    io.Writer
+}
+
+func (c Config) data() string               { return filepath.Join(c.Directory, "data") }
+func (c Config) pgdata() string             { return filepath.Join(c.data(), "pgdata") }
+func (c Config) aside() string              { return filepath.Join(c.Directory, "data.new") }
+func (c Config) conf() string               { return filepath.Join(c.Directory, "conf") }
+func (c Config) program(name string) string { return filepath.Join(c.Bin, name) }
+
+// socket is the path of the socket of a port.
+func (c Config) socket(port int) string {
+	return filepath.Join(c.Sockets, ".s.PGSQL."+strconv.Itoa(port))
+}
+
+// conninfo is how libpq reaches a port of the sockets. It holds no secret.
+func (c Config) conninfo(port int, more string) string {
+	return fmt.Sprintf("host='%s' port=%d user=%s %s", c.Sockets, port, User, more)
+}
+
+// major asks the server's program for its version.
+func (c Config) major() (int, error) {
+	out, err := exec.Command(c.program("postgres"), "--version").Output() //nolint:gosec // the path is ours
+	if err != nil {
+		return 0, fmt.Errorf("ask %s for its version: %w", c.program("postgres"), err)
+	}
+	return parseMajor(string(out))
+}
+
+// parseMajor reads "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)".
+func parseMajor(out string) (int, error) {
+	_, after, _ := strings.Cut(out, "(PostgreSQL) ")
+	digits := strings.TrimLeft(after, "0123456789")
+	major, err := strconv.Atoi(strings.TrimSuffix(after, digits))
+	if err != nil || major < 13 {
+		return 0, fmt.Errorf("read the version of PostgreSQL in %q: it must be at least 13", strings.TrimSpace(out))
+	}
+	return major, nil
+}
+
+// prepare makes the directories that must exist before a server.
+func (c Config) prepare() error {
+	if length := len(c.socket(c.Port)); length > 100 {
+		return fmt.Errorf("use the directory %s for sockets: its path is too long by %d characters", c.Sockets, length-100)
+	}
+	for _, d := range []string{c.Directory, c.Sockets, c.conf()} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("prepare the volume: %w", err)
+		}
+	}
+	return os.Chmod(c.Sockets, 0o700) //nolint:gosec // a directory
+}

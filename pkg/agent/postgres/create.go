@@ -1,0 +1,87 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// initialise makes an empty database aside and renames it. Its text is ordered the same on every machine.
+func (s *Server) initialise(ctx context.Context) error {
+	args := []string{"--pgdata", filepath.Join(s.aside(), "pgdata"), "--username", User, "--data-checksums",
+		"--encoding", "UTF8", "--auth", "scram-sha-256", "--auth-local", "trust", "--locale", "C.UTF-8"}
+	switch {
+	case s.major >= 17:
+		args = append(args, "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8")
+	case s.major >= 15:
+		args = append(args, "--locale-provider", "icu", "--icu-locale", "und")
+	}
+	return s.create(ctx, func() (lineage, error) {
+		return lineage{Timeline: 1}, s.run(ctx, "initdb", args...)
+	})
+}
+
+// clone copies the data of the primary.
+func (s *Server) clone(ctx context.Context, job protocol.Job) error {
+	if err := s.mayFollow(job.Generation); err != nil {
+		return err
+	}
+	s.upstream.Aim(job.Member, job.Generation)
+	return s.create(ctx, func() (lineage, error) {
+		past, _, err := s.ancestry(ctx)
+		if err != nil {
+			return lineage{}, err
+		}
+		return past, s.run(ctx, "pg_basebackup", "--pgdata", filepath.Join(s.aside(), "pgdata"), "--wal-method", "stream",
+			"--checkpoint", "fast", "--dbname", s.conninfo(toolPort, ""))
+	})
+}
+
+// create has a directory made aside, and renames it once it is whole and on disk.
+func (s *Server) create(ctx context.Context, fill func() (lineage, error)) error {
+	if _, err := os.Stat(s.data()); err == nil {
+		return fmt.Errorf("create a copy of the data: %s exists", s.data())
+	}
+	if err := os.RemoveAll(s.aside()); err != nil {
+		return fmt.Errorf("remove what an interrupted attempt left: %w", err)
+	}
+	if err := os.MkdirAll(s.aside(), 0o700); err != nil {
+		return fmt.Errorf("create a copy of the data: %w", err)
+	}
+	past, err := fill()
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	made := identity{Volume: newVolume(), Lineage: past}
+	if err := writeIdentity(s.aside(), made); err != nil {
+		return err
+	}
+	if err := os.Rename(s.aside(), s.data()); err != nil {
+		return fmt.Errorf("put a copy of the data into place: %w", err)
+	}
+	if err := disk.Sync(s.Directory); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identity, s.unfit = made, ""
+	return nil
+}
+
+func (s *Server) mayFollow(g protocol.Generation) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g < s.floor {
+		return fmt.Errorf("follow a primary of generation %d: this member reported for generation %d", g, s.floor)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// poll is how often a condition is asked for.
+const poll = 20 * time.Millisecond
+
+// Do performs a job. It returns soon after the context ended.
+func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) error {
+	switch job.Kind {
+	case protocol.Initialise:
+		return s.initialise(ctx)
+	case protocol.Clone:
+		return s.clone(ctx, job)
+	case protocol.Follow:
+		return s.follow(ctx, job)
+	case protocol.Cut:
+		return s.cut(ctx, job)
+	case protocol.Promote:
+		return s.promote(ctx, job, valid)
+	case protocol.Load:
+		return s.load(ctx, job.Set)
+	case protocol.Reload:
+		return s.reload(ctx, job.Settings)
+	case protocol.Checkpoint:
+		_, err := s.once(ctx, "CHECKPOINT")
+		return err
+	case protocol.StopFast:
+		return s.stopFast(ctx)
+	case protocol.StopNow:
+		return s.StopNow()
+	}
+	return fmt.Errorf("this driver does not know the job %q", job.Kind)
+}
+
+// StopNow kills every process of the server, and returns when none is left.
+func (s *Server) StopNow() error {
+	p := s.running()
+	s.upstream.Cut()
+	s.killAll()
+	if p != nil {
+		<-p.done
+	}
+	return nil
+}
+
+// stopFast ends all sessions, hands the rest of the log to the standbys that stream, and stops. It returns when no
+// process is left, or the context ended.
+func (s *Server) stopFast(ctx context.Context) error {
+	p := s.running()
+	if p == nil {
+		return nil
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop the server: %w", ctx.Err())
+	}
+}
+
+// until polls a condition while a run of the server goes on.
+func (s *Server) until(ctx context.Context, p *process, what string, holds func(answer) bool) error {
+	var last error
+	for {
+		a, err := s.state(ctx)
+		switch {
+		case err != nil:
+			last = err
+		case holds(a):
+			return nil
+		default:
+			last = nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s: the server ended: %s", what, p.tail)
+		case <-ctx.Done():
+			if last != nil {
+				return fmt.Errorf("%s: %w (last answer: %w)", what, ctx.Err(), last)
+			}
+			return fmt.Errorf("%s: %w", what, ctx.Err())
+		case <-time.After(poll):
+		}
+	}
+}
+
+// cut writes the floor to disk, ends what the server streams from, and has the end of its log read. A primary is killed
+// first. A directory that was stopped in order needs no server for that.
+func (s *Server) cut(ctx context.Context, job protocol.Job) error {
+	if err := s.raiseFloor(job.Generation); err != nil {
+		return err
+	}
+	s.upstream.Cut()
+	if s.isPromoted() {
+		if err := s.StopNow(); err != nil {
+			return err
+		}
+	}
+	if s.running() == nil && !s.stopped().Unread {
+		return nil
+	}
+	return s.settle(ctx, job.Settings)
+}
+
+func (s *Server) isPromoted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.promoted > 0
+}
+
+// settleTime bounds one attempt: the job is asked for again.
+const settleTime = 30 * time.Second
+
+// settle runs the server without an upstream until nothing is received any more, and all that was on disk at its start
+// is read.
+func (s *Server) settle(ctx context.Context, settings protocol.Settings) error {
+	ctx, stop := context.WithTimeout(ctx, settleTime)
+	defer stop()
+	if err := s.start(ctx, settings); err != nil {
+		return err
+	}
+	p := s.running()
+	if p == nil {
+		return fmt.Errorf("read the end of the log: the server ended")
+	}
+	return s.until(ctx, p, "read the end of the log", func(a answer) bool {
+		return a.recovering && !a.receiving && s.upstream.Waiting()
+	})
+}
+
+// replay waits, without an upstream, until the server has applied all that it received. It returns where its log ends:
+// with a whole record.
+func (s *Server) replay(ctx context.Context, settings protocol.Settings) (end, received lsn, err error) {
+	if err := s.settle(ctx, settings); err != nil {
+		return 0, 0, err
+	}
+	a, err := s.state(ctx) // it applies nothing more
+	return a.end, a.received, err
+}

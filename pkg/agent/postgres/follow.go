@@ -1,0 +1,212 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// followTime bounds the questions to a primary.
+const followTime = 5 * time.Second
+
+// follow runs the server as a replica of the primary of a generation. A log that the primary's does not begin with is
+// rewound first.
+func (s *Server) follow(ctx context.Context, job protocol.Job) error {
+	if err := s.mayFollow(job.Generation); err != nil {
+		return err
+	}
+	if s.isPromoted() {
+		if err := s.StopNow(); err != nil {
+			return err
+		}
+	}
+	s.upstream.Aim(job.Member, job.Generation)
+	past, system, err := s.ancestry(ctx)
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", job.Member, err)
+	}
+	c, err := readControl(s.pgdata())
+	if err != nil {
+		return err
+	}
+	if c.System != system {
+		return fmt.Errorf("follow %s: its database is %s, the one here %s", job.Member, system, c.System)
+	}
+	s.mu.Lock()
+	own, rewinding := s.identity.Lineage, s.identity.Rewinding
+	s.mu.Unlock()
+	var stale lsn
+	switch {
+	case rewinding:
+		err = s.rewind(ctx, past)
+	case own.Timeline == past.Timeline:
+		// It streamed from this very timeline, which has one writer.
+	default:
+		stale, err = s.fork(ctx, job, own, past)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.setIdentity(func(id *identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.stale, s.linkedAt = stale, s.Now()
+	copied := s.name()
+	s.mu.Unlock()
+	s.upstream.Link(copied)
+	if err := s.start(ctx, job.Settings); err != nil {
+		return err
+	}
+	if !rewinding && !s.isRewinding() {
+		return nil
+	}
+	return s.arrive(ctx)
+}
+
+func (s *Server) isRewinding() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.identity.Rewinding
+}
+
+// arrive waits until the data of a rewound copy is whole.
+func (s *Server) arrive(ctx context.Context) error {
+	p := s.running()
+	if p == nil {
+		return fmt.Errorf("complete a rewind: the server ended")
+	}
+	if err := s.until(ctx, p, "complete a rewind", func(answer) bool { return true }); err != nil {
+		return err
+	}
+	return s.setIdentity(func(id *identity) { id.Rewinding = false })
+}
+
+// fork compares the end of this log with the history of the primary, and rewinds what the primary does not have. It
+// returns what the server says to have received, which may end in the middle of a record.
+func (s *Server) fork(ctx context.Context, job protocol.Job, own, past lineage) (lsn, error) {
+	var end, received lsn
+	clean := false
+	if s.running() == nil {
+		if c, err := readControl(s.pgdata()); err == nil {
+			s.mu.Lock()
+			end, clean = s.cleanEnd(c)
+			s.mu.Unlock()
+		}
+	}
+	if !clean {
+		var err error
+		if end, received, err = s.replay(ctx, job.Settings); err != nil {
+			return 0, err
+		}
+	}
+	if past.holds(own, end) {
+		return received, nil
+	}
+	s.Report(fmt.Sprintf("the log ends at %s on timeline %d, which %s does not have: the data is rewound", end,
+		own.at(end), job.Member))
+	if err := s.stopFast(ctx); err != nil {
+		return 0, err
+	}
+	s.upstream.Aim(job.Member, job.Generation)
+	return 0, s.rewind(ctx, past)
+}
+
+// rewind takes back what the primary does not have. The server is stopped.
+func (s *Server) rewind(ctx context.Context, past lineage) error {
+	if p := s.running(); p != nil {
+		if err := s.stopFast(ctx); err != nil {
+			return err
+		}
+	}
+	// It reads the timeline of the primary in its control file.
+	if err := s.awaitCheckpoint(ctx, past.Timeline); err != nil {
+		return err
+	}
+	if err := s.setIdentity(func(id *identity) { id.Rewinding = true }); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(s.pgdata(), "standby.signal")); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("rewind the data: %w", err)
+	}
+	err := s.run(ctx, "pg_rewind", "--target-pgdata", s.pgdata(), "--source-server",
+		s.conninfo(toolPort, "dbname=postgres"))
+	if err != nil && ctx.Err() == nil {
+		s.mu.Lock()
+		s.unfit = "it can't be rewound to follow the primary: " + err.Error()
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// awaitCheckpoint has the primary write a checkpoint on its timeline.
+func (s *Server) awaitCheckpoint(ctx context.Context, timeline uint64) error {
+	conn, err := dial(ctx, s.conninfo(toolPort, "dbname=postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	got, err := ask(ctx, conn, "SELECT timeline_id FROM pg_control_checkpoint()")
+	if err == nil && got[0][0][0] != strconv.FormatUint(timeline, 10) {
+		_, err = ask(ctx, conn, "CHECKPOINT")
+	}
+	return err
+}
+
+// ancestry asks the primary that is aimed at for its timeline and those before it, and for its system identifier. It
+// asks again while the primary is not up yet.
+func (s *Server) ancestry(ctx context.Context) (lineage, string, error) {
+	ctx, stop := context.WithTimeout(ctx, followTime)
+	defer stop()
+	for {
+		past, system, err := s.askAncestry(ctx)
+		if err == nil {
+			return past, system, nil
+		}
+		select {
+		case <-ctx.Done():
+			return lineage{}, "", err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Server) askAncestry(ctx context.Context) (lineage, string, error) {
+	conn, err := dial(ctx, s.conninfo(toolPort, "dbname=postgres replication=database"))
+	if err != nil {
+		return lineage{}, "", err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	got, err := ask(ctx, conn, "IDENTIFY_SYSTEM")
+	if err != nil {
+		return lineage{}, "", err
+	}
+	system := got[0][0][0]
+	timeline, err := strconv.ParseUint(got[0][0][1], 10, 32)
+	if err != nil || timeline == 1 {
+		return lineage{Timeline: timeline}, system, err
+	}
+	history, err := ask(ctx, conn, "TIMELINE_HISTORY "+strconv.FormatUint(timeline, 10))
+	if err != nil {
+		return lineage{}, "", err
+	}
+	past, err := parseHistory(timeline, history[0][0][1])
+	return past, system, err
+}
+
+// judge notes what the server says in its log about a copy that can't follow any more.
+func (s *Server) judge(line string) {
+	if strings.Contains(line, "requested WAL segment") && strings.Contains(line, "has already been removed") {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.unfit = "the primary no longer has the log that this copy needs next: make the copy again, on request"
+	}
+}

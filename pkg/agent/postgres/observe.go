@@ -1,0 +1,154 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+const (
+	observeTimeout = 800 * time.Millisecond
+	// idleLink is how long a replica may be linked without receiving anything before the link is made again: it may have
+	// to be rewound.
+	idleLink = 10 * time.Second
+)
+
+// question asks a server for its state: of all, and of a primary's standbys.
+const question = `SELECT pg_is_in_recovery(),
+ CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END,
+ CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() END,
+ (SELECT count(*) FROM pg_stat_wal_receiver),
+ current_setting('synchronous_standby_names');
+SELECT application_name, flush_lsn FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn IS NOT NULL
+ ORDER BY 1`
+
+// answer is what a server says of itself.
+type answer struct {
+	recovering    bool
+	end, received lsn
+	receiving     bool
+	synchronous   string
+	standbys      []protocol.Streaming
+}
+
+// state asks the server.
+func (s *Server) state(ctx context.Context) (answer, error) {
+	ctx, stop := context.WithTimeout(ctx, observeTimeout)
+	defer stop()
+	got, err := s.observer.ask(ctx, question)
+	if err != nil {
+		return answer{}, err
+	}
+	row := got[0][0]
+	a := answer{recovering: row[0] == "t", receiving: row[3] != "0", synchronous: row[4]}
+	if a.end, err = parseLSN(row[1]); err != nil && row[1] != "" {
+		return answer{}, err
+	}
+	if a.received, err = parseLSN(row[2]); err != nil && row[2] != "" {
+		return answer{}, err
+	}
+	for _, r := range got[1] {
+		at, err := parseLSN(r[1])
+		if err != nil {
+			return answer{}, err
+		}
+		if standby, ok := parseCopyName(r[0]); ok {
+			a.standbys = append(a.standbys, protocol.Streaming{Standby: standby, Flushed: uint64(at)})
+		}
+	}
+	return a, nil
+}
+
+// Observe returns the state of the server and of its data, within a second.
+func (s *Server) Observe(ctx context.Context) protocol.Server {
+	p := s.running()
+	if p == nil {
+		return s.stopped()
+	}
+	a, err := s.state(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc != p {
+		return protocol.Server{Volume: s.identity.Volume, Floor: s.floor, Unread: true}
+	}
+	o := s.base()
+	if c, err := readControl(s.pgdata()); err == nil {
+		o.System = c.System
+	}
+	o.Role, o.Settings, o.Set, o.SetAt = protocol.Replica, s.settings.Version, s.set, uint64(s.setAt)
+	o.Upstream, o.Generation = s.upstream.Linked()
+	if s.promoted > 0 {
+		o.Role, o.Generation, o.Upstream, o.Flushed = protocol.Primary, s.promoted, "", s.flushed
+	}
+	if err != nil {
+		o.Position, o.Unread = s.position, s.promoted == 0
+		o.Standbys = s.standbys
+		return o
+	}
+	s.learn(a)
+	o.Position, o.Standbys, o.Unread = s.position, s.standbys, s.promoted == 0 && !s.read || s.identity.Rewinding
+	if s.promoted > 0 && a.synchronous != s.names {
+		o.Set = 0 // somebody changed it: it is loaded again
+	}
+	if o.Upstream != "" && !a.receiving && s.Now().Sub(s.linkedAt) > idleLink {
+		o.Upstream = ""
+	}
+	if a.receiving {
+		s.linkedAt = s.Now()
+	}
+	o.Unfit = s.unfit
+	return o
+}
+
+// learn keeps what the server said, under the lock.
+func (s *Server) learn(a answer) {
+	if a.recovering && !s.read && (s.upstream.Waiting() || a.receiving) {
+		s.read = true
+	}
+	end := a.end
+	if a.recovering && a.received != s.stale {
+		s.stale = 0
+		end = max(end, a.received)
+	}
+	timeline := s.identity.Lineage.at(end)
+	s.position = protocol.Position{Timeline: timeline, Offset: uint64(end)}
+	s.standbys = a.standbys
+}
+
+// base is what holds whether the server runs or not.
+func (s *Server) base() protocol.Server {
+	return protocol.Server{Volume: s.identity.Volume, Floor: s.floor, Unfit: s.unfit}
+}
+
+// stopped tells of a data directory without a server. Its position is known only after a stop in order.
+func (s *Server) stopped() protocol.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.base()
+	if o.Volume == "" {
+		return o
+	}
+	o.Unread = true
+	c, err := readControl(s.pgdata())
+	if err != nil {
+		o.Unfit = err.Error()
+		return o
+	}
+	o.System = c.System
+	if end, ok := s.cleanEnd(c); ok {
+		o.Position, o.Unread = protocol.Position{Timeline: s.identity.Lineage.at(end), Offset: uint64(end)}, false
+	}
+	return o
+}
+
+// cleanEnd returns the end of the log of a primary that was stopped in order.
+func (s *Server) cleanEnd(c control) (lsn, bool) {
+	if !c.Shutdown || s.identity.Rewinding || c.Timeline != s.identity.Lineage.Timeline {
+		return 0, false
+	}
+	end, err := c.end(s.pgdata())
+	return end, err == nil
+}

@@ -1,0 +1,40 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	probeInterval = 2 * time.Second
+	probeTimeout  = 5 * time.Second
+)
+
+// probe has the primary flush its log now and then, without waiting for standbys, while a run of it goes on. An error
+// that the server answers counts: it is alive.
+func (s *Server) probe(p *process) {
+	conn := connection{conninfo: s.conninfo(s.Port, "dbname=postgres application_name=probe")}
+	defer conn.close()
+	ticker := time.NewTicker(probeInterval)
+	defer ticker.Stop()
+	for {
+		at := s.Now()
+		ctx, stop := context.WithTimeout(context.Background(), probeTimeout)
+		_, err := conn.ask(ctx, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'dbop', '')")
+		stop()
+		if err == nil || answered(err) {
+			s.mu.Lock()
+			if s.proc == p {
+				s.flushed = at
+			}
+			s.mu.Unlock()
+		}
+		select {
+		case <-p.done:
+			return
+		case <-ticker.C:
+		}
+	}
+}

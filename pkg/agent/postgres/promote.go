@@ -1,0 +1,192 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+var errLeaseOver = errors.New("the lease is over")
+
+// promote loads the set and makes the server a primary on the timeline of the job.
+func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() bool) error {
+	s.upstream.Cut()
+	if _, _, err := s.replay(ctx, job.Settings); err != nil {
+		return err
+	}
+	if err := s.load(ctx, job.Set); err != nil {
+		return err
+	}
+	if err := s.reserve(job.Timeline); err != nil {
+		return err
+	}
+	if err := s.setIdentity(func(id *identity) { id.Promoting = job.Timeline }); err != nil {
+		return err
+	}
+	if !valid() || ctx.Err() != nil {
+		return errLeaseOver
+	}
+	p := s.running()
+	if p == nil {
+		return fmt.Errorf("promote the server: it ended")
+	}
+	s.mu.Lock()
+	s.promoted, s.flushed = job.Generation, s.Now()
+	s.mu.Unlock()
+	if _, err := s.once(ctx, "SELECT pg_promote(false)"); err != nil {
+		return fmt.Errorf("promote the server: %w", err)
+	}
+	if err := s.until(ctx, p, "promote the server", func(a answer) bool { return !a.recovering }); err != nil {
+		return err
+	}
+	raw, err := os.ReadFile(filepath.Join(s.pgdata(), "pg_wal", historyName(job.Timeline))) //nolint:gosec // ours
+	if err != nil {
+		return errors.Join(fmt.Errorf("promote the server to timeline %d: it took another one: %w", job.Timeline, err),
+			s.StopNow())
+	}
+	past, err := parseHistory(job.Timeline, string(raw))
+	if err != nil {
+		return errors.Join(err, s.StopNow())
+	}
+	if err := s.setIdentity(func(id *identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
+		return err
+	}
+	go s.probe(p)
+	return s.mark(ctx)
+}
+
+// reserve has the server take a timeline: the one after the last that it knows of. Timelines in between were given to
+// members that never were on them.
+func (s *Server) reserve(timeline uint64) error {
+	wal := filepath.Join(s.pgdata(), "pg_wal")
+	s.mu.Lock()
+	last := s.identity.Lineage.Timeline
+	s.mu.Unlock()
+	for t := last + 1; t < timeline; t++ {
+		path := filepath.Join(wal, historyName(t))
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		if err := disk.ReplaceBytes(path, []byte(filler)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeFillers takes away what reserve wrote for a promotion that did not come: a server that starts would take it for
+// the newest timeline.
+func (s *Server) removeFillers() error {
+	s.mu.Lock()
+	last := s.identity.Lineage.Timeline
+	s.mu.Unlock()
+	found, err := filepath.Glob(filepath.Join(s.pgdata(), "pg_wal", "*.history"))
+	if err != nil {
+		return err
+	}
+	for _, path := range found {
+		if filepath.Base(path) <= historyName(last) {
+			continue
+		}
+		raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
+		if err == nil && strings.HasPrefix(string(raw), filler) {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return fmt.Errorf("take away a timeline that is not used: %w", err)
+		}
+	}
+	return nil
+}
+
+// load has the server wait for the standbys of a set. Streams of others end: what their last words acknowledge would
+// not count.
+func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
+	names := setNames(set)
+	s.mu.Lock()
+	s.names, s.set, s.setAt = names, 0, math.MaxUint64
+	settings := s.settings
+	s.mu.Unlock()
+	if err := s.reload(ctx, settings); err != nil {
+		return err
+	}
+	s.Downstream.Drop(func(copied string) bool { return set.Need == 0 || strings.Contains(names, quoteName(copied)) })
+	if s.isPromoted() {
+		if err := s.mark(ctx); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set = set.Version
+	return nil
+}
+
+// mark notes where the log ends after the set was loaded: who holds that holds all that was acknowledged before.
+func (s *Server) mark(ctx context.Context) error {
+	got, err := s.once(ctx, "SELECT pg_current_wal_insert_lsn()")
+	if err != nil {
+		return err
+	}
+	at, err := parseLSN(got[0][0][0])
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setAt = at
+	return nil
+}
+
+// setNames is the text of a set. A set that nobody can satisfy has a name that nobody bears: an empty text would ask
+// for nothing.
+func setNames(set protocol.SyncSet) string {
+	if set.Need == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(set.Standbys))
+	for _, standby := range set.Standbys {
+		names = append(names, quoteName(copyName(standby)))
+	}
+	if len(names) == 0 {
+		names = append(names, `"nobody"`)
+	}
+	return fmt.Sprintf("ANY %d (%s)", set.Need, strings.Join(names, ", "))
+}
+
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// reloadTime bounds a reload.
+const reloadTime = 5 * time.Second
+
+// reload writes the files, and waits until a session sees the synchronous names. What somebody wrote over them with
+// ALTER SYSTEM is taken back.
+func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
+	ctx, stop := context.WithTimeout(ctx, reloadTime)
+	defer stop()
+	if err := s.writeFiles(settings); err != nil {
+		return err
+	}
+	p := s.running()
+	if p == nil {
+		return fmt.Errorf("reload the settings: the server does not run")
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		return fmt.Errorf("reload the settings: %w", err)
+	}
+	s.mu.Lock()
+	names := s.names
+	s.mu.Unlock()
+	return s.until(ctx, p, "reload the settings", func(a answer) bool { return a.synchronous == names })
+}
