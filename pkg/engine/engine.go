@@ -171,6 +171,8 @@ type PodInput struct {
 	Version string
 	// Bootstrap starts a founding member; otherwise it joins.
 	Bootstrap bool
+	// Witness votes and holds no data.
+	Witness bool
 	// Peers are the names of all members that the start should know, this one included.
 	Peers []string
 	// Loopback serves clients on 127.0.0.1 only, for throw-away members that

@@ -18,6 +18,11 @@ func (readOnly) Register(_ context.Context, member string) error {
 	return fmt.Errorf("register member %s: %w", member, ErrReadOnly)
 }
 
+// RegisterWitness implements WitnessRegistrar.
+func (readOnly) RegisterWitness(_ context.Context, member string) error {
+	return fmt.Errorf("register witness %s: %w", member, ErrReadOnly)
+}
+
 func (readOnly) Promote(_ context.Context, member string) error {
 	return fmt.Errorf("promote member %s: %w", member, ErrReadOnly)
 }

@@ -9,9 +9,10 @@ type Rules interface {
 	Versions
 	// CheckCreate judges a spec before anything exists. force waives what a person may waive.
 	CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error
-	// Size is how many members a spec asks for in all: those that a person
-	// counts, and a witness where the engine adds one.
-	Size(spec v1alpha1.DatabaseClusterSpec) int
+	// Witnesses is how many members the engine adds to those that a person counts:
+	// they vote and hold no data. Their session is a WitnessRegistrar if this is
+	// ever not 0.
+	Witnesses(spec v1alpha1.DatabaseClusterSpec) int
 	// MinAvailable is how many of so many members must stay so that the cluster
 	// serves; 0 where none can be spared or none matters.
 	MinAvailable(members int) int
@@ -55,7 +56,7 @@ type Rules interface {
 	Tolerates(View) int
 	// Successor picks whom to hand leadership to, never from except; "" if nobody is fit.
 	Successor(v View, except ...string) string
-	// Victim picks the member that leaves when the size shrinks.
+	// Victim picks the member that leaves when the size shrinks; never a witness.
 	Victim(View) string
 	// Source picks the member to take a backup from; "" if nobody is fit.
 	// leader asks for the leader where the engine allows it.

@@ -28,7 +28,7 @@ func (v *visit) open(ctx context.Context, req *planner.Request) (time.Duration, 
 	var wanted *v1alpha1.DatabaseCluster
 	if req != nil {
 		wanted = req.Cluster
-		if err := policy.Complete(req, time.Now(), rand.Reader); err != nil {
+		if err := policy.Complete(e, req, time.Now(), rand.Reader); err != nil {
 			return 0, err
 		}
 	}

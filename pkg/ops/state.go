@@ -2,7 +2,6 @@ package ops
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -53,7 +52,18 @@ func Silence(m observe.Member) string {
 // BudgetOf is what the disruption budget leaves at least: enough for the larger
 // of the members that there are and those that are wanted.
 func BudgetOf(e engine.Engine, s State) int32 {
-	return int32(e.MinAvailable(max(e.Size(s.Cluster.Spec), len(s.View.Joined())))) // #nosec G115 -- a cluster's size fits
+	return int32(e.MinAvailable(max(SizeOf(e, s.Cluster.Spec), len(s.View.Joined())))) // #nosec G115 -- a cluster's size fits
+}
+
+// SizeOf is how many members a spec asks for in all, witnesses included.
+func SizeOf(e engine.Engine, spec v1alpha1.DatabaseClusterSpec) int {
+	return int(spec.Members) + e.Witnesses(spec)
+}
+
+// Missing is how many members with data, and how many witnesses, are wanted beside
+// those that there are; negative where there are too many.
+func Missing(e engine.Engine, s State) (data, witnesses int) {
+	return int(s.Cluster.Spec.Members) - len(s.View.Data()), e.Witnesses(s.Cluster.Spec) - len(s.View.Witnesses())
 }
 
 // Removes reports whether what is left of a member may be deleted: the
@@ -94,12 +104,6 @@ func (s *State) SetFact(name string) {
 		s.Operation.Status.Facts = map[string]string{}
 	}
 	s.Operation.Status.Facts[name] = "predicted"
-}
-
-// Minor cuts a version to its first two numbers.
-func Minor(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // Reloaded is the state once a member started anew: it accepts what its files say.

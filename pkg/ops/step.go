@@ -98,6 +98,8 @@ type Step struct {
 	Members []string `json:"members,omitempty"`
 	// To is the member that receives leadership.
 	To string `json:"to,omitempty"`
+	// Witness: the member that ActionRegister announces votes and holds no data.
+	Witness bool `json:"witness,omitempty"`
 	// Alarm is the name of the alarms that ActionDisarm takes back.
 	Alarm string `json:"alarm,omitempty"`
 	// User of the database that the step acts on.

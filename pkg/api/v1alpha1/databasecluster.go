@@ -330,6 +330,10 @@ type Formation struct {
 	// never because it is not listed.
 	// +listType=set
 	Removing []string `json:"removing,omitempty"`
+	// Witnesses names the members that vote and hold no data. It is written before
+	// such a member is announced to the database: its pod is another one.
+	// +listType=set
+	Witnesses []string `json:"witnesses,omitempty"`
 	// Epoch counts in-place restores.
 	Epoch int32 `json:"epoch,omitempty"`
 }
@@ -337,12 +341,21 @@ type Formation struct {
 // Remove notes that the removal of a member has begun, or takes that back; false
 // if that is what it says already.
 func (f *Formation) Remove(member string, begun bool) bool {
-	if slices.Contains(f.Removing, member) == begun {
+	return set(&f.Removing, member, begun)
+}
+
+// SetWitness notes whether a member is a witness; false if that is what it says already.
+func (f *Formation) SetWitness(member string, is bool) bool { return set(&f.Witnesses, member, is) }
+
+// set puts a name into a list or takes it out, without a change to what shares
+// the list; false if there was nothing to do.
+func set(list *[]string, name string, in bool) bool {
+	if slices.Contains(*list, name) == in {
 		return false
 	}
-	f.Removing = slices.DeleteFunc(slices.Clone(f.Removing), func(m string) bool { return m == member })
-	if begun {
-		f.Removing = append(f.Removing, member)
+	*list = slices.DeleteFunc(slices.Clone(*list), func(m string) bool { return m == name })
+	if in {
+		*list = append(*list, name)
 	}
 	return true
 }

@@ -136,7 +136,7 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision,
 		RootSecret: flags.rootSecret}
 	cluster.Spec.Auth.Enabled = m.Facts.Auth
-	if err := policy.Found(cluster, f.Random); err != nil {
+	if err := policy.Found(e, cluster, f.Random); err != nil {
 		return command.Intent{}, err
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)

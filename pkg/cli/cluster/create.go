@@ -100,11 +100,11 @@ func createIntent(ctx context.Context, f *command.Factory, flags *Flags, name st
 	if err != nil {
 		return command.Intent{}, err
 	}
-	if err := policy.Found(cluster, f.Random); err != nil {
-		return command.Intent{}, err
-	}
 	e, err := f.EngineNamed(flags.Engine)
 	if err != nil {
+		return command.Intent{}, err
+	}
+	if err := policy.Found(e, cluster, f.Random); err != nil {
 		return command.Intent{}, err
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbCreate, name)

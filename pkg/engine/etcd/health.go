@@ -95,8 +95,8 @@ func because(problem string) string {
 	return ": " + problem
 }
 
-// Size implements engine.Rules.
-func (*Engine) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+// Witnesses implements engine.Rules: etcd knows none.
+func (*Engine) Witnesses(v1alpha1.DatabaseClusterSpec) int { return 0 }
 
 // MinAvailable implements engine.Rules: a majority. One member can't be kept
 // by a disruption budget.

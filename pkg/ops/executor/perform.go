@@ -39,7 +39,7 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
 		return ops.Result{}, l.membership(ctx, s, step)
 	case ops.ActionKeep:
-		return ops.Result{}, l.removing(ctx, step.Member(), false)
+		return ops.Result{}, l.note(ctx, func(f *v1alpha1.Formation) bool { return f.Remove(step.Member(), false) })
 	case ops.ActionRetire:
 		return ops.Result{}, l.retire(ctx, s, step.Member())
 	case ops.ActionDefragment:
@@ -128,10 +128,7 @@ func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error
 	}
 	switch step.Action {
 	case ops.ActionRegister:
-		if err := l.removing(ctx, step.Member(), false); err != nil {
-			return err
-		}
-		return session.Register(ctx, step.Member())
+		return l.register(ctx, session, step)
 	case ops.ActionPromote:
 		return session.Promote(ctx, step.Member())
 	case ops.ActionDeregister:
@@ -140,7 +137,7 @@ func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error
 		if !registered {
 			return nil
 		}
-		if err := l.removing(ctx, entry.Name, true); err != nil {
+		if err := l.note(ctx, func(f *v1alpha1.Formation) bool { return f.Remove(entry.Name, true) }); err != nil {
 			return err
 		}
 		return session.Deregister(ctx, entry.Name, entry.ID)
@@ -159,18 +156,37 @@ func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) 
 	return l.Store.UpdateCluster(ctx, c)
 }
 
-// removing writes down that the removal of a member begins, or that it is over:
-// it was given up, or a successor of that name joins.
-func (l *Live) removing(ctx context.Context, member string, begun bool) error {
+// register writes down what the member is to be, and that a predecessor's
+// removal is over, before the database hears of it.
+func (l *Live) register(ctx context.Context, session engine.Session, step ops.Step) error {
+	err := l.note(ctx, func(f *v1alpha1.Formation) bool {
+		removed, other := f.Remove(step.Member(), false), f.SetWitness(step.Member(), step.Witness)
+		return removed || other
+	})
+	if err != nil {
+		return err
+	}
+	if !step.Witness {
+		return session.Register(ctx, step.Member())
+	}
+	w, ok := session.(engine.WitnessRegistrar)
+	if !ok {
+		return fmt.Errorf("register witness %s: %s knows no witnesses", step.Member(), l.Engine.Name())
+	}
+	return w.RegisterWitness(ctx, step.Member())
+}
+
+// note writes what the closure changes into what is recorded of the members.
+func (l *Live) note(ctx context.Context, set func(*v1alpha1.Formation) bool) error {
 	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
 	if err != nil {
 		return err
 	}
-	if !c.Status.Formation.Remove(member, begun) {
+	if !set(c.Status.Formation) {
 		return nil
 	}
 	if err := l.Store.UpdateCluster(ctx, c); err != nil {
-		return fmt.Errorf("write down whether %s is to be removed: %w", member, err)
+		return fmt.Errorf("write down what becomes of the members of %s: %w", l.Name, err)
 	}
 	return nil
 }

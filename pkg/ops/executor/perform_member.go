@@ -55,7 +55,8 @@ func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []stri
 	if err != nil {
 		return workload.Input{}, err
 	}
-	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: peers, Bootstrap: bootstrap})
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: peers, Bootstrap: bootstrap,
+		Witness: c.Status.Formation != nil && slices.Contains(c.Status.Formation.Witnesses, member)})
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}

@@ -45,7 +45,7 @@ func (a *assessment) commands() []string {
 	if len(next) > 0 {
 		return next
 	}
-	if len(a.s.View.Joined()) != a.e.Size(a.s.Cluster.Spec) {
+	if data, witnesses := ops.Missing(a.e, a.s); data != 0 || witnesses != 0 {
 		return append(next, fmt.Sprintf("kubectl dbop scale %s --members %d", name, a.s.Cluster.Spec.Members))
 	}
 	switch {

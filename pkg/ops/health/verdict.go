@@ -203,8 +203,16 @@ func (a *assessment) capacity() {
 
 // size tells when there are not as many voters as wanted and nobody works on it.
 func (a *assessment) size() {
-	if n, want := len(a.s.View.Joined()), a.e.Size(a.s.Cluster.Spec); n > 0 && n != want && a.s.Operation == nil {
-		a.problem("%d members vote, %d are wanted", n, want)
+	n := len(a.s.View.Joined())
+	data, witnesses := ops.Missing(a.e, a.s)
+	switch {
+	case n == 0 || a.s.Operation != nil:
+	case data+witnesses != 0:
+		a.problem("%d members vote, %d are wanted", n, n+data+witnesses)
+	case witnesses > 0:
+		a.problem("a member holds data whose place is that of a witness")
+	case witnesses < 0:
+		a.problem("a witness is in the place of a member with data")
 	}
 }
 

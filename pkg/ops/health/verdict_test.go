@@ -21,7 +21,7 @@ type quorate struct{ engine.Engine }
 
 func (quorate) Capabilities() engine.Capabilities { return engine.Capabilities{Quorum: true} }
 
-func (quorate) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+func (quorate) Witnesses(v1alpha1.DatabaseClusterSpec) int { return 0 }
 
 func (quorate) Health(v engine.View, name string) error {
 	if !v.Member(name).Reachable {

@@ -34,9 +34,13 @@ func (RemoveMember) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.St
 			o.Member = r.Name
 		}
 	}
+	if r, listed := s.View.Registered(o.Member); listed && r.Witness {
+		return &engine.Refusal{Check: "witness", Reason: o.Member + " is the witness of " + o.Cluster + ": it votes, and holds no data",
+			Hint: fmt.Sprintf("kubectl dbop scale %s --members N: it leaves by itself once the number of members needs none", o.Cluster)}
+	}
 	if unlisted(s, o.Member) {
 		// The list is short of it already: one less is wanted only where more are wanted than are there.
-		o.Members = max(o.FromMembers-1, min(o.FromMembers, int32(len(s.View.Joined())))) // #nosec G115 -- a cluster's size fits
+		o.Members = max(o.FromMembers-1, min(o.FromMembers, int32(len(s.View.Data())))) // #nosec G115 -- a cluster's size fits
 	}
 	if o.Members >= 1 {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -34,7 +35,7 @@ func staysBelow(p rules.Situation, left string, outdated []string) bool {
 	if p.E.CheckRollback(p.S.View, target) != nil {
 		return false
 	}
-	return ops.Minor(p.S.Operation.Spec.Version) == ops.Minor(target) || slices.ContainsFunc(p.Except(outdated), func(name string) bool { return name != left && !p.Gone(name) })
+	return engine.SameSeries(p.E, p.S.Operation.Spec.Version, target) || slices.ContainsFunc(p.Except(outdated), func(name string) bool { return name != left && !p.Gone(name) })
 }
 
 // upgrade moves members to the wanted version one by one: those that don't
@@ -94,7 +95,7 @@ func mayRollBack(p rules.Situation, target string) *ops.Decision {
 		return rules.Block(ops.Refusal(err))
 	}
 	newer := p.S.Operation.Spec.Version
-	if ops.Minor(newer) == ops.Minor(target) {
+	if engine.SameSeries(p.E, newer, target) {
 		return nil
 	}
 	for _, name := range p.VoterNames() {

@@ -34,8 +34,8 @@ func (Engine) Lag(engine.Gap) (engine.Distance, bool) { return engine.Distance{}
 // CompareProofs takes equal ones for the same data.
 func (Engine) CompareProofs(want, got engine.Proof) engine.Match { return match(want, got) }
 
-// Size is what was asked for.
-func (Engine) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+// Witnesses there are none.
+func (Engine) Witnesses(v1alpha1.DatabaseClusterSpec) int { return 0 }
 
 // MinAvailable is a majority.
 func (Engine) MinAvailable(members int) int {

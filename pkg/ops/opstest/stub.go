@@ -21,8 +21,8 @@ type Stub struct {
 	Prepares   string
 }
 
-// Size is what was asked for.
-func (Stub) Size(spec v1alpha1.DatabaseClusterSpec) int { return int(spec.Members) }
+// Witnesses there are none.
+func (Stub) Witnesses(v1alpha1.DatabaseClusterSpec) int { return 0 }
 
 // MinAvailable is a majority.
 func (Stub) MinAvailable(members int) int {
@@ -171,7 +171,7 @@ func (s Stub) Successor(v engine.View, except ...string) string {
 
 func (s Stub) Victim(v engine.View) string {
 	victim := ""
-	for _, r := range v.Voters() {
+	for _, r := range v.Data() {
 		if s.Health(v, r.Name) != nil {
 			return r.Name
 		}
@@ -180,7 +180,7 @@ func (s Stub) Victim(v engine.View) string {
 		}
 	}
 	if victim == "" {
-		victim = v.Voters()[0].Name
+		victim = v.Data()[0].Name
 	}
 	return victim
 }

@@ -18,11 +18,11 @@ func (agreed) Capabilities() engine.Capabilities {
 	return engine.Capabilities{Quorum: true, HandOver: true, MaxMembers: 7}
 }
 
-func (agreed) Size(spec v1alpha1.DatabaseClusterSpec) int {
+func (agreed) Witnesses(spec v1alpha1.DatabaseClusterSpec) int {
 	if spec.Members == 2 {
-		return 3
+		return 1
 	}
-	return int(spec.Members)
+	return 0
 }
 
 func (agreed) AssessLoss(engine.View, string) string { return "what only it has" }
@@ -42,6 +42,16 @@ func TestDecideAgreed(t *testing.T) {
 			change(s)
 		})
 	}
+	witness := func(name string) func(*ops.State) {
+		return func(s *ops.State) {
+			for i := range s.View.Roster {
+				r := &s.View.Roster[i]
+				r.Witness = r.Name == name
+			}
+			b := ops.BudgetOf(agreed{}, *s)
+			s.Kube.Budget = &b
+		}
+	}
 	ask(t, agreed{}, []question{
 		{"registers whoever joins", sized(v1alpha1.VerbScale, 4, func(*ops.State) {}), "register-member/db-4"},
 		{"waits for it", sized(v1alpha1.VerbScale, 4, func(s *ops.State) {
@@ -50,7 +60,24 @@ func TestDecideAgreed(t *testing.T) {
 			AddMember(s, "db-4", false)
 		}), "wait/joined"},
 		{"a spare one is whole", sized(v1alpha1.VerbScale, 3, func(s *ops.State) { s.View.Roster[2].Voter, s.View.Roster[2].Spare = false, true }), "done"},
-		{"a pair and its witness", sized(v1alpha1.VerbScale, 2, func(*ops.State) {}), "done"},
+		{"a pair and its witness", sized(v1alpha1.VerbScale, 2, witness("db-3")), "done"},
+		{"a pair gets a witness before a third member leaves", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {}), "register-member/db-4"},
+		{"then the third leaves", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {
+			opstest.Join(s, "db-4", true)
+			witness("db-4")(s)
+		}), "deregister-member/db-3"},
+		{"a third member joins before the witness leaves", sized(v1alpha1.VerbScale, 3, witness("db-3")), "register-member/db-4"},
+		{"then the witness leaves", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
+			opstest.Join(s, "db-4", true)
+			witness("db-3")(s)
+		}), "deregister-member/db-3"},
+		{"a single member needs no witness", sized(v1alpha1.VerbScale, 1, func(s *ops.State) {
+			witness("db-3")(s)
+			dropRegistered(s, "db-2")
+			s.Kube.Members = append(s.Kube.Members[:1:1], s.Kube.Members[2])
+			b := ops.BudgetOf(agreed{}, *s)
+			s.Kube.Budget = &b
+		}), "deregister-member/db-3"},
 		{"two that lead", sized(v1alpha1.VerbScale, 4, func(s *ops.State) { s.View.Members[1].Role = engine.RoleLeader }), "wait/two-leaders"},
 		{"one that believes so and does not serve", sized(v1alpha1.VerbScale, 4, func(s *ops.State) {
 			s.View.Members[1].Role, s.View.Members[1].Serving = engine.RoleLeader, false

@@ -52,10 +52,11 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 			n.Kube.Members[i].Workload.Bootstrap = false
 		}
 	case ops.ActionRegister:
-		n.View.Roster = append(n.View.Roster, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member()})
+		n.View.Roster = append(n.View.Roster, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member(), Witness: step.Witness})
 		n.Cluster.Status.Formation.Remove(step.Member(), false)
+		n.Cluster.Status.Formation.SetWitness(step.Member(), step.Witness)
 	case ops.ActionPromote:
-		setVoter(&n, step.Member())
+		setVoter(e, &n, step.Member())
 	case ops.ActionDeregister:
 		n.Cluster.Status.Formation.Remove(step.Member(), true)
 		dropRegistered(&n, step.Member())
@@ -156,7 +157,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		if !e.Capabilities().Learners {
 			becomeWhole(&n)
 		}
-		settle(&n)
+		settle(e, &n)
 	}
 	return n
 }
@@ -199,13 +200,13 @@ func DropMember(s *ops.State, name string) {
 	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
 }
 
-func setVoter(s *ops.State, name string) {
+func setVoter(e engine.Engine, s *ops.State, name string) {
 	for i := range s.View.Roster {
 		if s.View.Roster[i].Name == name {
 			s.View.Roster[i].Voter = true
 		}
 	}
-	settle(s)
+	settle(e, s)
 }
 
 // becomeWhole predicts that whoever joins without being promoted has joined.

@@ -1,20 +1,22 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // settle makes every member what its workload promises: up, joined, healthy.
-func settle(s *ops.State) {
+func settle(e engine.Engine, s *ops.State) {
 	settleRoster(s)
 	s.View.Quorum = true
 	like, ok := s.View.Leader()
 	if _, registered := s.View.Registered(like.Name); !ok || !registered {
 		for _, r := range s.View.Roster {
-			if r.Voter {
-				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: ops.Minor(s.Cluster.Spec.Version), Auth: bornWith(*s)}
+			if r.Voter && !r.Witness {
+				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: e.Series(s.Cluster.Spec.Version), Auth: bornWith(*s)}
 				break
 			}
 		}
@@ -38,7 +40,7 @@ func settle(s *ops.State) {
 		members = append(members, m)
 	}
 	s.View.Members = members
-	settleVersion(s)
+	settleVersion(e, s)
 	for i := range s.Kube.Members {
 		m := &s.Kube.Members[i]
 		if m.Volume.Exists {
@@ -72,20 +74,21 @@ func settleRoster(s *ops.State) {
 		}
 	}
 	for _, n := range names {
-		s.View.Roster = append(s.View.Roster, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true})
+		s.View.Roster = append(s.View.Roster, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true,
+			Witness: slices.Contains(s.Formation().Witnesses, n)})
 	}
 }
 
 // settleVersion lets protocol and data format follow once all members are of
 // one version, or a downgrade was announced, which is over when all have moved.
-func settleVersion(s *ops.State) {
+func settleVersion(e engine.Engine, s *ops.State) {
 	follow := s.View.Downgrade
 	if follow == "" && len(s.View.Members) > 0 {
 		follow = s.View.Members[0].Version
 	}
 	all := true
 	for _, m := range s.View.Members {
-		all = all && ops.Minor(m.Version) == ops.Minor(follow)
+		all = all && e.Series(m.Version) == e.Series(follow)
 	}
 	switch {
 	case s.View.Downgrade != "" && all:
@@ -94,8 +97,8 @@ func settleVersion(s *ops.State) {
 		return
 	}
 	for i := range s.View.Members {
-		s.View.Members[i].Protocol = ops.Minor(follow)
-		s.View.Members[i].Schema = ops.Minor(follow)
+		s.View.Members[i].Protocol = e.Series(follow)
+		s.View.Members[i].Schema = e.Series(follow)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestAuthorityRanOut(t *testing.T) {
 		}), want: append(append([]string{}, way[2:8]...), way[9:]...)},
 		"the last one, once the others are a majority": {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *ops.State) {
 			promoted(s)
-			settle(s)
+			settle(opstest.Stub{}, s)
 			for i := range s.Kube.Leaves {
 				s.Kube.Leaves[i].Signer = s.Kube.Trust.Current.Fingerprint
 			}

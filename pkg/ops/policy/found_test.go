@@ -7,29 +7,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
+
+// witnessed is an engine that always adds a witness.
+type witnessed struct{ opstest.Stub }
+
+func (witnessed) Witnesses(v1alpha1.DatabaseClusterSpec) int { return 1 }
 
 func TestFound(t *testing.T) {
 	for name, c := range map[string]struct {
+		engine  engine.Engine
 		restore *v1alpha1.RestoreSource
-		want    []string
+		want    v1alpha1.Formation
 	}{
-		"all members found together":         {nil, []string{"my-db-1", "my-db-2", "my-db-3"}},
-		"a restored cluster begins with one": {&v1alpha1.RestoreSource{Backup: "b"}, []string{"my-db-1"}},
+		"all members found together": {opstest.Stub{}, nil, v1alpha1.Formation{Members: []string{"my-db-1", "my-db-2", "my-db-3"}}},
+		"a restored cluster begins with one": {witnessed{}, &v1alpha1.RestoreSource{Backup: "b"},
+			v1alpha1.Formation{Members: []string{"my-db-1"}}},
+		"a witness among them": {witnessed{}, nil,
+			v1alpha1.Formation{Members: []string{"my-db-1", "my-db-2", "my-db-3", "my-db-4"}, Witnesses: []string{"my-db-4"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Members: 3, RestoreFrom: c.restore}}
 			cluster.Name = "my-db"
-			if err := Found(cluster, strings.NewReader("12345678abcdefgh")); err != nil {
+			if err := Found(c.engine, cluster, strings.NewReader("12345678abcdefgh")); err != nil {
 				t.Fatal(err)
 			}
-			want := v1alpha1.DatabaseClusterStatus{ID: "6162636465666768", Formation: &v1alpha1.Formation{Token: "3132333435363738", Members: c.want}}
+			want := v1alpha1.DatabaseClusterStatus{ID: "6162636465666768", Formation: &c.want}
+			c.want.Token = "3132333435363738"
 			if diff := cmp.Diff(want, cluster.Status); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if Found(&v1alpha1.DatabaseCluster{}, strings.NewReader("12345678short")) == nil {
+	if Found(opstest.Stub{}, &v1alpha1.DatabaseCluster{}, strings.NewReader("12345678short")) == nil {
 		t.Error("a token was made of too little chance")
 	}
 }

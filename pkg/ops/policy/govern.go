@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -179,12 +180,12 @@ func conceive(c *v1alpha1.DatabaseCluster) Move {
 // Complete fills in what an operation that follows from a custom resource
 // needs to be written down: a founding, or a name for its backup. The cluster of
 // a repair was founded long ago.
-func Complete(r *planner.Request, now time.Time, random io.Reader) error {
+func Complete(e engine.Engine, r *planner.Request, now time.Time, random io.Reader) error {
 	if r.Cluster != nil && r.Operation.Verb == v1alpha1.VerbRepair {
 		return nil
 	}
 	if r.Cluster != nil {
-		return Found(r.Cluster, random)
+		return Found(e, r.Cluster, random)
 	}
 	o := &r.Operation
 	if o.Repository == "" || o.Backup != "" {

@@ -217,17 +217,17 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := bytes.NewReader(bytes.Repeat([]byte{7}, 64))
-	if err := Complete(m.Request, opstest.Now(), random); err != nil || len(m.Request.Cluster.Status.Formation.Members) != 3 {
+	if err := Complete(opstest.Stub{}, m.Request, opstest.Now(), random); err != nil || len(m.Request.Cluster.Status.Formation.Members) != 3 {
 		t.Errorf("%v, %+v", err, m.Request.Cluster.Status.Formation)
 	}
 	if m.Request.Cluster.Annotations[v1alpha1.AnnotationCustom] != "uid" {
 		t.Error("the record does not say whose it is")
 	}
 	r := &planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Repository: "pvc:backups"}}
-	if err := Complete(r, opstest.Now(), random); err != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
+	if err := Complete(opstest.Stub{}, r, opstest.Now(), random); err != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
 		t.Errorf("%v, %q", err, r.Operation.Backup)
 	}
-	if Complete(r, opstest.Now().Add(time.Hour), nil) != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
+	if Complete(opstest.Stub{}, r, opstest.Now().Add(time.Hour), nil) != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
 		t.Errorf("a name was chosen twice: %q", r.Operation.Backup)
 	}
 }

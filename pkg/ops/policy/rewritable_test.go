@@ -52,7 +52,7 @@ func TestRewritable(t *testing.T) {
 				return
 			}
 			before := m.Request.Cluster.DeepCopy()
-			if err := Complete(m.Request, opstest.Now(), strings.NewReader(strings.Repeat("x", 64))); err != nil {
+			if err := Complete(opstest.Stub{}, m.Request, opstest.Now(), strings.NewReader(strings.Repeat("x", 64))); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(before, m.Request.Cluster); diff != "" || !m.Request.Operation.Quiet {

@@ -49,7 +49,8 @@ func (p Situation) Joining() *ops.Decision {
 		return nil
 	}
 	l := learners[0]
-	if len(p.S.View.Joined()) >= p.E.Size(p.S.Cluster.Spec) {
+	data, witnesses := ops.Missing(p.E, p.S)
+	if missing := map[bool]int{false: data, true: witnesses}; missing[l.Witness] <= 0 {
 		return Do(ops.Step{ID: "deregister-member/" + l.Name, Action: ops.ActionDeregister, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
 			Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
 	}
@@ -109,17 +110,41 @@ func (p Situation) Staying() *ops.Decision {
 
 // MayResize objects before anything is done, the budget included.
 func (p Situation) MayResize() *ops.Decision {
-	switch voters, want := len(p.S.View.Joined()), p.E.Size(p.S.Cluster.Spec); {
-	case voters < want:
+	switch c := p.nextChange(); {
+	case c.joins:
 		return p.Gate("may-add", p.E.CheckAdd(p.S.View), p.VoterNames()...)
-	case voters > want:
-		victim := p.victim()
-		if _, ok := p.S.View.Registered(victim); !ok {
-			return p.UnknownMember(victim)
+	case c.leaves != "":
+		if _, ok := p.S.View.Registered(c.leaves); !ok {
+			return p.UnknownMember(c.leaves)
 		}
-		return p.Gate("may-remove", p.E.CheckRemove(p.S.View, victim), p.VoterNames()...)
+		return p.Gate("may-remove", p.E.CheckRemove(p.S.View, c.leaves), p.VoterNames()...)
 	}
 	return nil
+}
+
+// change is one change of the member list; the zero value is none.
+type change struct {
+	// joins: a member joins, which is a witness or not.
+	joins, witness bool
+	// leaves is the member that leaves, as far as it is known.
+	leaves string
+}
+
+// nextChange moves the numbers of members and of witnesses to what is wanted. A
+// witness joins before the member leaves whose vote it takes, and leaves after
+// the member has joined that takes its vote: so the votes stay odd.
+func (p Situation) nextChange() change {
+	switch data, witnesses := ops.Missing(p.E, p.S); {
+	case data > 0:
+		return change{joins: true}
+	case witnesses > 0:
+		return change{joins: true, witness: true}
+	case data < 0:
+		return change{leaves: p.victim()}
+	case witnesses < 0:
+		return change{leaves: p.S.View.Witnesses()[0].Name}
+	}
+	return change{}
 }
 
 // UnknownMember refuses to remove a member that isn't one: no other may leave
@@ -133,46 +158,39 @@ func (p Situation) UnknownMember(name string) *ops.Decision {
 		Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows them"})
 }
 
-// Size moves the number of voters to what is wanted, one change at a time.
+// Size moves the number of members to what is wanted, one change at a time.
 func (p Situation) Size() *ops.Decision {
-	switch voters, want := len(p.S.View.Joined()), p.E.Size(p.S.Cluster.Spec); {
-	case voters < want:
-		return p.grow()
-	case voters > want:
-		return p.shrink()
+	switch c := p.nextChange(); {
+	case c.joins:
+		return p.grow(c.witness)
+	case c.leaves != "":
+		return p.shrink(c.leaves)
 	}
 	return nil
 }
 
-func (p Situation) grow() *ops.Decision {
+func (p Situation) grow(witness bool) *ops.Decision {
 	name := p.S.FreeName()
 	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
-	if !p.E.Capabilities().Learners {
+	switch {
+	case witness:
+		title, reason = "Register "+name+" as a witness", "it votes and holds no data, so that an odd number votes"
+	case !p.E.Capabilities().Learners:
 		title, reason = "Register "+name, "it has no vote until it has what it needs, so a start that fails costs nothing"
 	}
-	return Do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
-		Title: title, Reason: reason})
+	return Do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Witness: witness, Risk: ops.RiskNone,
+		Deadline: WaitDeadline, Title: title, Reason: reason})
 }
 
-// victim is the member that leaves: the one that was named, or the engine's
-// choice. A witness follows the one that was named, if nothing needs it any more.
+// victim is the member with data that leaves: the one that was named, or the engine's choice.
 func (p Situation) victim() string {
-	if !p.Traits.Removes {
-		return p.E.Victim(p.S.View)
+	if p.Traits.Removes {
+		return p.S.Operation.Spec.Member
 	}
-	named := p.S.Operation.Spec.Member
-	if _, listed := p.S.View.Registered(named); !listed && !p.Fresh() {
-		for _, r := range p.S.View.Joined() {
-			if r.Witness {
-				return r.Name
-			}
-		}
-	}
-	return named
+	return p.E.Victim(p.S.View)
 }
 
-func (p Situation) shrink() *ops.Decision {
-	victim := p.victim()
+func (p Situation) shrink(victim string) *ops.Decision {
 	if _, ok := p.S.View.Registered(victim); !ok {
 		return nil
 	}

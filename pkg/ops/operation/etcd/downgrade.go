@@ -83,7 +83,7 @@ func mayDescend(p rules.Situation) *ops.Decision {
 		return nil
 	}
 	return rules.Do(ops.Step{ID: string(ops.ActionAnnounce), Action: ops.ActionAnnounce, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-		Title: "Announce the downgrade to " + target, Reason: "from then on the cluster speaks and writes only what " + ops.Minor(target) + " understands"})
+		Title: "Announce the downgrade to " + target, Reason: "from then on the cluster speaks and writes only what " + p.E.Series(target) + " understands"})
 }
 
 // someRun reports whether the pod of a member is of that version.
@@ -126,7 +126,7 @@ func takeBack(p rules.Situation) *ops.Decision {
 		return nil
 	}
 	return rules.Do(ops.Step{ID: string(ops.ActionWithdraw), Action: ops.ActionWithdraw, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-		Title: "Take the downgrade to " + ops.Minor(p.S.View.Downgrade) + " back"})
+		Title: "Take the downgrade to " + p.E.Series(p.S.View.Downgrade) + " back"})
 }
 
 // downgradeStep moves one member down, or up again.
