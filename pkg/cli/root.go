@@ -19,6 +19,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/operation"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/operatorcmd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/repositories"
 )
 
 // Run executes one command line and returns its exit code.
@@ -69,7 +70,8 @@ func commandGroups(f *command.Factory) []group {
 		{groupOperations, []*cobra.Command{
 			operation.NewResume(f), operation.NewCancel(f), operation.NewUndo(f), operation.NewPause(f),
 			operation.NewHistory(f)}},
-		{"Backup and restore", []*cobra.Command{backup.NewBackup(f), backup.NewRestore(f), backup.NewRecover(f)}},
+		{"Backup and restore", []*cobra.Command{backup.NewBackup(f), backup.NewRestore(f), backup.NewRecover(f),
+			repositories.NewRepository(f)}},
 		{"Users and certificates", []*cobra.Command{access.NewUser(f), access.NewCertificates(f)}},
 		{"Diagnostics", []*cobra.Command{
 			diagnostics.NewDiagnose(f), diagnostics.NewInspect(f), diagnostics.NewCheck(f), diagnostics.NewLogs(f),

@@ -52,6 +52,15 @@ func CheckID(id string) error {
 	return fmt.Errorf("%w: %q; it looks like \"my-db-20261121T101500Z-0a1b\"", ErrID, id)
 }
 
+// ClusterOf cuts time and random suffix off an identifier; "" if it has none.
+func ClusterOf(id string) string {
+	parts := strings.Split(id, "-")
+	if len(parts) < 3 {
+		return ""
+	}
+	return strings.Join(parts[:len(parts)-2], "-")
+}
+
 // belongs reports whether an identifier was made for the cluster. Clusters
 // "db" and "db-1" don't mix: what follows the name has a fixed length.
 func belongs(id, cluster string) bool {

@@ -18,13 +18,16 @@ const (
 	KindDirectory Kind = "dir"
 	// KindClaim is a PersistentVolumeClaim of the database cluster's namespace.
 	KindClaim Kind = "pvc"
+	// KindNamed is a repository that has a name in the database cluster's
+	// namespace. Its URL is the bare name.
+	KindNamed Kind = "name"
 )
 
 // ErrLocation: the text is no URL of a repository.
 var ErrLocation = errors.New("not a repository")
 
 // forms is what every refusal ends with.
-const forms = `write "dir:/absolute/path" or "pvc:claim[/sub/path]"`
+const forms = `write "dir:/absolute/path", "pvc:claim[/sub/path]" or the name of a repository`
 
 // Location says where a repository is. ParseLocation(l.String()) is l again.
 type Location struct {
@@ -34,11 +37,13 @@ type Location struct {
 	Path string
 	// Claim is the PersistentVolumeClaim's name, for KindClaim only.
 	Claim string
+	// Name is the repository's name, for KindNamed only.
+	Name string
 }
 
-// ParseLocation reads "dir:/path", "pvc:claim[/sub/path]", or a bare path that
-// begins with "/", "./" or "../". Paths come back cleaned; a relative one stays
-// relative, see Within.
+// ParseLocation reads "dir:/path", "pvc:claim[/sub/path]", a bare path that
+// begins with "/", "./" or "../", or the name of a repository. Paths come back
+// cleaned; a relative one stays relative, see Within.
 func ParseLocation(url string) (Location, error) {
 	if !utf8.ValidString(url) || strings.ContainsFunc(url, unicode.IsControl) {
 		return Location{}, fmt.Errorf("%w: %q holds characters that cannot be printed; %s", ErrLocation, url, forms)
@@ -53,18 +58,35 @@ func ParseLocation(url string) (Location, error) {
 		return parseDirectory(url, rest)
 	case found && Kind(scheme) == KindClaim:
 		return parseClaim(url, rest)
+	case ValidName(url):
+		return Location{Kind: KindNamed, Name: url}, nil
+	case found && (scheme == "s3" || scheme == "gs" || scheme == "azblob"):
+		// The URL is not repeated: it may hold a password.
+		return Location{}, fmt.Errorf("%w: a URL of %q alone says neither where its keys are nor who may read; "+
+			"give it a name by 'kubectl dbop repository add NAME --url URL', and write that name", ErrLocation, scheme)
 	case found && scheme == "file":
 		return Location{}, fmt.Errorf("%w: %q; for a local directory write \"dir:%s\"", ErrLocation, url,
 			strings.TrimPrefix(rest, "//"))
 	case found && strings.HasPrefix(rest, "//"):
 		return Location{}, fmt.Errorf("%w: %q: scheme %q is not supported; %s", ErrLocation, url, scheme, forms)
 	}
-	return Location{}, fmt.Errorf("%w: %q could be a directory (\"dir:./%s\") or a claim (\"pvc:%s\"); say which",
-		ErrLocation, url, url, url)
+	return Location{}, fmt.Errorf("%w: %q is no name of one; it could be a directory (\"dir:./%s\") or a claim "+
+		"(\"pvc:%s\"); say which", ErrLocation, url, url, url)
+}
+
+// maxName leaves room for suffixes in the names of objects.
+const maxName = 40
+
+// ValidName reports whether a text can be the name of a repository: small letters, digits and "-" inside.
+func ValidName(name string) bool {
+	return len(name) <= maxName && !strings.Contains(name, ".") && validClaim(name)
 }
 
 // String is the canonical URL.
 func (l Location) String() string {
+	if l.Kind == KindNamed {
+		return l.Name
+	}
 	if l.Kind == KindClaim && l.Path != "" {
 		return string(l.Kind) + ":" + l.Claim + "/" + l.Path
 	}

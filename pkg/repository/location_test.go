@@ -20,6 +20,7 @@ func TestParseLocation(t *testing.T) {
 		".":                      {Kind: KindDirectory, Path: "."},
 		"pvc:backups":            {Kind: KindClaim, Claim: "backups"},
 		"pvc:backups/":           {Kind: KindClaim, Claim: "backups"},
+		"offsite":                {Kind: KindNamed, Name: "offsite"},
 		"pvc:my.backups-1/a//b/": {Kind: KindClaim, Claim: "my.backups-1", Path: "a/b"},
 	} {
 		got, err := ParseLocation(url)
@@ -35,9 +36,12 @@ func TestParseLocation(t *testing.T) {
 func TestParseLocationRefuses(t *testing.T) {
 	for url, hint := range map[string]string{
 		"":                        "dir:/absolute/path",
-		"backups":                 `("dir:./backups") or a claim ("pvc:backups")`,
+		"Backups":                 `("dir:./Backups") or a claim ("pvc:Backups")`,
+		"back.ups":                `is no name of one`,
+		"-b":                      `is no name of one`,
 		"file:///var/backups":     `"dir:/var/backups"`,
-		"s3://bucket/x":           `scheme "s3" is not supported`,
+		"s3://me:secret@bucket/x": "repository add NAME",
+		"ftp://bucket/x":          `scheme "ftp" is not supported`,
 		"dir:":                    "names no directory",
 		"dir:~/backups":           "not expanded",
 		"pvc:":                    "cannot be the name",
@@ -50,7 +54,7 @@ func TestParseLocationRefuses(t *testing.T) {
 		strings.Repeat("a", 5000): "say which",
 	} {
 		_, err := ParseLocation(url)
-		if !errors.Is(err, ErrLocation) || !strings.Contains(err.Error(), hint) {
+		if !errors.Is(err, ErrLocation) || !strings.Contains(err.Error(), hint) || strings.Contains(err.Error(), "secret@") {
 			t.Errorf("%.40q: %.200v; want it to mention %q", url, err, hint)
 		}
 	}

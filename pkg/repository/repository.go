@@ -1,6 +1,6 @@
 // Package repository keeps backups: immutable objects, each with a manifest
 // beside it that explains it to any machine. There is no index; a listing
-// reads the manifests. Object stores join behind Storage later.
+// reads the manifests. Repositories in object stores are in package bucket.
 package repository
 
 import (
@@ -27,7 +27,7 @@ var (
 // Manifest explains one backup. It is written last: a backup without one does
 // not exist. Unknown fields of newer tools survive being read.
 type Manifest struct {
-	// Format is 1.
+	// Format is 1, or 2 in an object store.
 	Format int `json:"format"`
 	// ID is unique in its repository and sorts by time: "<cluster>-20261121T101500Z-<4 hex>".
 	ID     string `json:"id"`
@@ -59,6 +59,12 @@ type Manifest struct {
 	FinishedAt time.Time `json:"finishedAt"`
 	// Verified holds the newest successful verification.
 	Verified *Verification `json:"verified,omitempty"`
+	// Stored is how many bytes it takes in a store that compresses, and Encrypted
+	// that it is encrypted there. Both are of format 2 alone.
+	Stored    int64 `json:"stored,omitempty"`
+	Encrypted bool  `json:"encrypted,omitempty"`
+	// Proof is the level of the best proof in an object store: "present", "intact" or "restorable".
+	Proof string `json:"proof,omitempty"`
 }
 
 // Verification is the proof that a backup was restored and compared.

@@ -46,11 +46,12 @@ func NewSite() (*Site, error) {
 		s.Bin = filepath.Join(root, "bin", "kubectl-dbop")
 	}
 	s.Env = map[string]string{"DBOP_REGISTRY": os.Getenv("DBOP_REGISTRY"),
-		"DBOP_HELPER_IMAGE": os.Getenv("DBOP_HELPER_IMAGE")}
+		"DBOP_HELPER_IMAGE": os.Getenv("DBOP_HELPER_IMAGE"), "DBOP_STORE_IMAGE": os.Getenv("DBOP_STORE_IMAGE")}
 	if s.Kubeconfig == "" || s.Kubeconfig == localKubeconfig {
 		s.Kubeconfig, s.Local = localKubeconfig, true
 		s.defaults(map[string]string{"DBOP_REGISTRY": "dbop.test",
-			"DBOP_HELPER_IMAGE": "dbop.test/dbop-dev/kubectl-dbop:dev"})
+			"DBOP_HELPER_IMAGE": "dbop.test/dbop-dev/kubectl-dbop:dev",
+			"DBOP_STORE_IMAGE":  "dbop.test/dbop-dev/versitygw:dev"})
 	}
 	if _, err := os.Stat(s.Bin); err != nil {
 		return nil, fmt.Errorf("the binary under test is missing, run make build: %w", err)

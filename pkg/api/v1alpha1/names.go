@@ -12,7 +12,8 @@ const (
 	LabelCluster = "dbop.dev/cluster"
 	// LabelMember is the member's name, on workload, pod, volume and secret.
 	LabelMember = "dbop.dev/member"
-	// LabelKind is "cluster" or "operation" on the store's objects.
+	// LabelKind is "cluster" or "operation" on the store's objects, and
+	// "repository" on what describes one.
 	LabelKind = "dbop.dev/kind"
 	// LabelEngine is the engine's name, on the store's objects.
 	LabelEngine = "dbop.dev/engine"
@@ -126,3 +127,9 @@ func Record(cluster string) string { return cluster + ".dbop" }
 
 // OperationRecord is the name of the ConfigMap of an operation.
 func OperationRecord(cluster, id string) string { return cluster + ".dbop-op-" + id }
+
+// Repository is the name of a repository's ConfigMap, and of the secret with what it takes to write there.
+func Repository(name string) string { return name + ".dbop-repository" }
+
+// RepositoryIdentity is the name of the secret with what it takes to read what a repository has encrypted.
+func RepositoryIdentity(name string) string { return name + ".dbop-identity" }

@@ -203,7 +203,7 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 		t.Row(append(row, f.Age(b.FinishedAt))...)
 	}
 	for _, d := range l.Damaged {
-		row := []string{d.ID, command.ClusterOf(d.ID), printer.Unknown, printer.Unknown, printer.Unknown, d.state}
+		row := []string{d.ID, repository.ClusterOf(d.ID), printer.Unknown, printer.Unknown, printer.Unknown, d.state}
 		if several {
 			row = append(row, d.Repository)
 		}

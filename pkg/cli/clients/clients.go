@@ -35,6 +35,8 @@ type Clients interface {
 	External(ctx context.Context, c external.OutsiderConfig) (External, error)
 	// Repository opens a repository; image runs the helper pod where one is needed.
 	Repository(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
+	// Named keeps the repositories that have a name in a namespace.
+	Named(mode kube.DryRun) (Named, error)
 	// Verify restores a backup into a throw-away member of a cluster like the
 	// given one, which may be gone, until it is proven or ctx ends.
 	Verify(ctx context.Context, v Verification) error

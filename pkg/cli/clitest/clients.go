@@ -38,6 +38,8 @@ type Fake struct {
 	Writes []string
 	mu     sync.Mutex
 
+	// Repositories are those that have a name.
+	Repositories Named
 	// Connect fails where the API server can't be reached.
 	Connect func() error
 	LockErr error

@@ -48,15 +48,6 @@ func (f *Factory) ClusterIfAny(ctx context.Context, name string) (*v1alpha1.Data
 	return c, err
 }
 
-// ClusterOf cuts time and random suffix off an identifier; "" if it has none.
-func ClusterOf(id string) string {
-	parts := strings.Split(id, "-")
-	if len(parts) < 3 {
-		return ""
-	}
-	return strings.Join(parts[:len(parts)-2], "-")
-}
-
 // FindBackup opens the repository and reads one manifest. A wrong identifier
 // is refused before anything is opened.
 func (f *Factory) FindBackup(ctx context.Context, flag, id, image string) (repository.Repository, repository.Manifest,
@@ -81,7 +72,7 @@ func (f *Factory) OpenBackup(ctx context.Context, flag, id, image string) (repos
 	if err := repository.CheckID(id); err != nil {
 		return nil, repository.Manifest{}, &exit.UsageError{Text: err.Error(), Advice: DisplayName + " backup list"}
 	}
-	r, err := f.OpenRepository(ctx, flag, ClusterOf(id), image)
+	r, err := f.OpenRepository(ctx, flag, repository.ClusterOf(id), image)
 	if err != nil {
 		return nil, repository.Manifest{}, err
 	}

@@ -96,7 +96,7 @@ func (l *Live) rehearseLoad(ctx context.Context, s ops.State) error {
 // looks only for the claim.
 func (l *Live) rehearse(ctx context.Context, s ops.State, url string, check func(repository.Repository) error) error {
 	at, err := l.findRepository(ctx, url)
-	if err != nil || l.ReadOnly && at.Kind == repository.KindClaim && l.Mounted[at.String()] == "" {
+	if err != nil || l.ReadOnly && at.Kind != repository.KindDirectory && l.Mounted[at.String()] == "" {
 		return err
 	}
 	r, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, url)
@@ -107,12 +107,16 @@ func (l *Live) rehearse(ctx context.Context, s ops.State, url string, check func
 	return check(r)
 }
 
-// findRepository refuses a URL that no repository can have and a claim that
-// does not exist, before a pod waits for that claim. A claim that waits for its
-// first consumer exists. Without the right to read claims only the URL is judged.
+// findRepository refuses a URL that no repository can have, and a claim or a
+// named repository that does not exist, before a pod waits for it. A claim that
+// waits for its first consumer exists. Without the right to read claims only the URL is judged.
 func (l *Live) findRepository(ctx context.Context, url string) (repository.Location, error) {
 	at, err := ops.ParseRepository(url)
-	if err != nil || at.Kind != repository.KindClaim || l.Mounted[at.String()] != "" {
+	if err != nil || at.Kind == repository.KindDirectory || l.Mounted[at.String()] != "" {
+		return at, err
+	}
+	if at.Kind == repository.KindNamed {
+		_, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, at.Name)
 		return at, err
 	}
 	if err := workload.FindClaim(ctx, l.Client, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -13,9 +14,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // Repositories opens repositories by their URL. A directory is opened as it
@@ -27,8 +30,12 @@ type Repositories struct {
 	// Image runs the helper pod.
 	Image string
 	// Mounted are directories of this very pod, by the URLs of the claims that
-	// are mounted there: these need no helper.
+	// are mounted there: these need no helper. For the name of a repository it is
+	// the directory with its description and secrets.
 	Mounted map[string]string
+	// Staging is where a backup for an object store is kept until the engine
+	// has read it; "" is the directory for temporary files.
+	Staging string
 	// NoDirectories refuses every other directory: nothing that is written to
 	// this pod outlives it.
 	NoDirectories bool
@@ -56,13 +63,49 @@ func (r *Repositories) Open(ctx context.Context, namespace, url string) (reposit
 		return nil, &ops.Error{Kind: ops.Refused, Check: "repository", Message: url + " is a directory of one machine, which an operator does not have",
 			Hint: `name a repository as "pvc:CLAIM"; or repeat the command on that machine`}
 	}
-	if at.Kind == repository.KindDirectory {
+	switch at.Kind {
+	case repository.KindDirectory:
 		return repository.NewDirectory(at.Path)
+	case repository.KindNamed:
+		return r.openNamed(ctx, namespace, at.Name)
 	}
 	if dir, ok := r.Mounted[at.String()]; ok {
 		return repository.NewDirectory(dir)
 	}
 	return r.openClaim(ctx, namespace, url, at)
+}
+
+// openNamed opens an object store. Nobody here needs the key that reads what is encrypted: the pod that loads a
+// backup has it.
+func (r *Repositories) openNamed(ctx context.Context, namespace, name string) (repository.Repository, error) {
+	if dir, ok := r.Mounted[name]; ok {
+		d, secrets, err := bucket.ReadDirectory(dir)
+		if err != nil {
+			return nil, err
+		}
+		return bucket.Open(d, secrets, namespace, r.Staging)
+	}
+	d, err := r.describe(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := repositories.GetSecrets(ctx, r.Client, namespace, d, false)
+	if err != nil {
+		return nil, err
+	}
+	return bucket.Open(d, secrets, namespace, r.Staging)
+}
+
+// describe reads what a repository is, or says how to make it.
+func (r *Repositories) describe(ctx context.Context, namespace, name string) (bucket.Description, error) {
+	d, err := repositories.Get(ctx, r.Client, namespace, name)
+	if errors.Is(err, kube.ErrNotFound) {
+		return d, &ops.Error{Kind: ops.Refused, Check: "repository",
+			Message: fmt.Sprintf("there is no repository %s in namespace %s", name, namespace),
+			Hint: fmt.Sprintf(`kubectl dbop repository list -n %s shows those there are; a directory is written "dir:./%s", a claim "pvc:%s"`,
+				namespace, name, name)}
+	}
+	return d, err
 }
 
 func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at repository.Location) (repository.Repository, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-func repositories(b *opstest.Bench) *Repositories {
+func openRepositories(b *opstest.Bench) *Repositories {
 	c := b.Client()
 	return &Repositories{Client: c, Dialer: dial.NewDialer(c, b.Tunnels.Open), Image: "example.com/tool:v1"}
 }
@@ -26,13 +26,13 @@ func repositories(b *opstest.Bench) *Repositories {
 func TestOpenReadsLocations(t *testing.T) {
 	b := opstest.NewBench(t)
 	at := "dir:" + t.TempDir()
-	r, err := repositories(b).Open(t.Context(), "shop", at)
+	r, err := openRepositories(b).Open(t.Context(), "shop", at)
 	b.Must(err)
 	if r.URL() != at || r.Close() != nil {
 		t.Errorf("opened %s", r.URL())
 	}
 	for _, url := range []string{"", "s3://x", "pvc:", "dir:relative"} {
-		_, err := repositories(b).Open(t.Context(), "shop", url)
+		_, err := openRepositories(b).Open(t.Context(), "shop", url)
 		if ops.KindOf(err) != ops.Refused || !errors.Is(err, repository.ErrLocation) {
 			t.Errorf("%q: %v, want a refusal", url, err)
 		}
@@ -50,7 +50,7 @@ func TestOpenClaim(t *testing.T) {
 		b.Becomes(p.Name, opstest.Started(p, opstest.RunsFor()))
 		b.Serve(p, root)
 	}
-	r, err := repositories(b).Open(t.Context(), "shop", "pvc:backups/etcd")
+	r, err := openRepositories(b).Open(t.Context(), "shop", "pvc:backups/etcd")
 	b.Must(err)
 	p := b.Only()
 	if v := p.Spec.Volumes[0].PersistentVolumeClaim; v == nil || v.ClaimName != "backups" || p.Spec.Containers[0].VolumeMounts[0].SubPath != "etcd" || p.Spec.Containers[0].Image != "example.com/tool:v1" {
@@ -101,7 +101,7 @@ func TestOpenClaimSaysWhyItNeverWill(t *testing.T) {
 					time.AfterFunc(time.Second, cancel)
 				}
 				began := time.Now()
-				_, err := repositories(b).Open(ctx, "shop", "pvc:backups")
+				_, err := openRepositories(b).Open(ctx, "shop", "pvc:backups")
 				if err == nil || ops.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.text) {
 					t.Errorf("error %v, want %s %q", err, c.kind, c.text)
 				}
@@ -137,7 +137,7 @@ func TestHelperStuck(t *testing.T) {
 func TestOpenClaimCleansUpAfterAFailedRequest(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Server.Created = func(*corev1.Pod) { b.Server.Lost = 1 }
-	if _, err := repositories(b).Open(t.Context(), "shop", "pvc:backups"); !errors.Is(err, opstest.ErrCrash) || !strings.Contains(err.Error(), "pvc:backups") {
+	if _, err := openRepositories(b).Open(t.Context(), "shop", "pvc:backups"); !errors.Is(err, opstest.ErrCrash) || !strings.Contains(err.Error(), "pvc:backups") {
 		t.Errorf("error %v", err)
 	}
 	if len(b.Server.Names(t)) > 0 {

@@ -74,6 +74,26 @@ func parseRecipient(text string) (age.Recipient, error) {
 	return r, nil
 }
 
+// RecipientsOf are the public keys of secret ones.
+func RecipientsOf(identities string) ([]string, error) {
+	ids, err := age.ParseIdentities(strings.NewReader(identities))
+	if err != nil {
+		return nil, errors.New("it holds no secret key of age, such as \"AGE-SECRET-KEY-1...\"")
+	}
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		switch id := id.(type) {
+		case *age.X25519Identity:
+			out[i] = id.Recipient().String()
+		case *age.HybridIdentity:
+			out[i] = id.Recipient().String()
+		default:
+			return nil, fmt.Errorf("the public key of a %T is not known", id)
+		}
+	}
+	return out, nil
+}
+
 // NewIdentity makes a key pair of age.
 func NewIdentity() (secret, recipient string, err error) {
 	id, err := age.GenerateX25519Identity()

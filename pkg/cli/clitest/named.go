@@ -1,0 +1,75 @@
+package clitest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+)
+
+// Named is a namespace's repositories in memory, over a store that answers Facts.
+type Named struct {
+	Descriptions map[string]bucket.Description
+	Kept         map[string]bucket.Secrets
+	Facts        []store.Fact
+	ProbeErr     error
+
+	mode kube.DryRun
+}
+
+// Named implements clients.Clients.
+func (c *Fake) Named(mode kube.DryRun) (clients.Named, error) {
+	c.Repositories.mode = mode
+	return &c.Repositories, nil
+}
+
+func (n *Named) List(context.Context, string) ([]bucket.Description, error) {
+	var out []bucket.Description
+	for _, d := range n.Descriptions {
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func (n *Named) Get(_ context.Context, _, name string) (bucket.Description, error) {
+	d, ok := n.Descriptions[name]
+	if !ok {
+		return d, fmt.Errorf("get configmap %s: %w", name, kube.ErrNotFound)
+	}
+	return d, nil
+}
+
+func (n *Named) Secrets(_ context.Context, _ string, d bucket.Description) (bucket.Secrets, error) {
+	out := bucket.Secrets{}
+	for name, value := range n.Kept[d.Name] {
+		out[name] = value
+	}
+	return out, nil
+}
+
+func (n *Named) Save(_ context.Context, _ string, d bucket.Description, s bucket.Secrets) error {
+	if n.mode != kube.DryRunNone {
+		return kube.ErrDryRun
+	}
+	if n.Descriptions == nil {
+		n.Descriptions, n.Kept = map[string]bucket.Description{}, map[string]bucket.Secrets{}
+	}
+	n.Descriptions[d.Name], n.Kept[d.Name] = d, s
+	return nil
+}
+
+func (n *Named) Delete(_ context.Context, _, name string) error {
+	if n.mode != kube.DryRunNone {
+		return kube.ErrDryRun
+	}
+	delete(n.Descriptions, name)
+	delete(n.Kept, name)
+	return nil
+}
+
+func (n *Named) Probe(context.Context, bucket.Description, bucket.Secrets, bool) ([]store.Fact, error) {
+	return n.Facts, n.ProbeErr
+}

@@ -1,0 +1,65 @@
+package repositories
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
+)
+
+func newRemove(f *command.Factory) *cobra.Command {
+	c := command.NewAction(f)
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Forget a repository and its keys, and delete no backup",
+		Long: `Forget a repository: its description and the Secrets with its keys are deleted from the namespace. What the
+store holds stays, and is there again once the repository is added with the same URL and keys.`,
+		Example: `  # Forget a repository
+  kubectl dbop repository remove offsite`,
+		Args:              command.Arguments(1, 1, "the NAME of the repository"),
+		ValidArgsFunction: complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := nameArgument(args)
+			if err != nil {
+				return err
+			}
+			named, namespace, err := place(f, kube.DryRunNone)
+			if err != nil {
+				return err
+			}
+			d, err := find(cmd.Context(), named, namespace, name)
+			if err != nil {
+				return err
+			}
+			in := command.Intent{Namespace: namespace, Subject: "repository/" + name, Verbed: "removed"}
+			if c.DryRun != command.DryRunNone {
+				in.Verbed = "removed (dry run)"
+				return reportRemoved(cmd.Context(), f, c, in, d)
+			}
+			q := command.Question{What: "Forget repository " + name, Kept: []string{"every backup in " + d.URL},
+				Lost: []string{"the keys of the namespace to it: its signing key, and the secret key if the namespace has it"}}
+			if !c.Yes {
+				if err := f.Confirm(cmd.Context(), in, q); err != nil {
+					return err
+				}
+			}
+			if err := named.Delete(cmd.Context(), namespace, name); err != nil {
+				return err
+			}
+			return reportRemoved(cmd.Context(), f, c, in, d)
+		},
+	}
+	c.AddTo(cmd, command.ShortTimeout, true)
+	return cmd
+}
+
+func reportRemoved(ctx context.Context, f *command.Factory, c *command.Change, in command.Intent,
+	d bucket.Description) error {
+	if !c.Out.Human() && !c.Out.Name() {
+		return c.Out.Print(f.Results(), "Repository", d)
+	}
+	return c.Report(ctx, in, nil, nil)
+}

@@ -1,0 +1,191 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+)
+
+// Repository is a repository of format 2 with backups of one file each. It is safe for concurrent use.
+type Repository struct {
+	description Description
+	namespace   string
+	staging     string
+	store       store.Store
+	archive     *archive.Archive
+}
+
+var _ repository.Repository = (*Repository)(nil)
+
+// Open opens a repository for backups of clusters of one namespace, and to read those of all. What is backed up is
+// kept in a file in staging until the engine has read it; "" is the directory for temporary files. Nothing is
+// dialled before the first call.
+func Open(d Description, secrets Secrets, namespace, staging string) (*Repository, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	s, err := d.Store(secrets)
+	if err != nil {
+		return nil, err
+	}
+	return over(d, secrets, s, namespace, staging)
+}
+
+// over opens a repository in a store that is open already.
+func over(d Description, secrets Secrets, s store.Store, namespace, staging string) (*Repository, error) {
+	keys, err := d.keys(secrets)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDescription, d.Name, err)
+	}
+	if staging == "" {
+		staging = os.TempDir()
+	}
+	return &Repository{description: d, namespace: namespace, staging: staging, store: s, archive: archive.Open(s, keys)}, nil
+}
+
+// URL is the name of the repository.
+func (r *Repository) URL() string { return r.description.Name }
+
+// Archive is the catalogue, holds and proofs below.
+func (r *Repository) Archive() *archive.Archive { return r.archive }
+
+// Close releases connections.
+func (r *Repository) Close() error { return r.store.Close() }
+
+// Probe proves that an object can be written, seen and deleted. How much space is left is never known.
+func (r *Repository) Probe(ctx context.Context) (free int64, err error) {
+	if _, _, err := store.Clock(ctx, r.store); err != nil {
+		return -1, r.explain(fmt.Errorf("write to %s: %w", r.description.URL, err))
+	}
+	return -1, nil
+}
+
+// Get reads one manifest and verifies its signature.
+func (r *Repository) Get(ctx context.Context, id string) (repository.Manifest, error) {
+	e, err := r.find(ctx, id)
+	if err != nil {
+		return repository.Manifest{}, err
+	}
+	m, err := r.archive.Manifest(ctx, e)
+	if err != nil {
+		return repository.Manifest{}, r.explain(err)
+	}
+	out, err := fromArchive(m)
+	return proven(out, e.Proof), err
+}
+
+// List returns what the names of objects tell: no manifest is read, so much is missing in what it returns.
+func (r *Repository) List(ctx context.Context, cluster string) ([]repository.Manifest, error) {
+	c, err := r.archive.List(ctx, archive.Scope{})
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	out := []repository.Manifest{}
+	for _, e := range c.Entries {
+		if cluster == "" || e.Cluster == cluster {
+			out = append(out, fromEntry(e))
+		}
+	}
+	return out, nil
+}
+
+// Reader decrypts, decompresses and compares. The end of the stream comes only if every byte was right.
+func (r *Repository) Reader(ctx context.Context, id string) (io.ReadCloser, repository.Manifest, error) {
+	e, err := r.find(ctx, id)
+	if err != nil {
+		return nil, repository.Manifest{}, err
+	}
+	m, err := r.archive.Manifest(ctx, e)
+	if err != nil {
+		return nil, repository.Manifest{}, r.explain(err)
+	}
+	out, err := fromArchive(m)
+	if err != nil {
+		return nil, out, err
+	}
+	in, err := r.archive.Read(ctx, m, stream)
+	if err != nil {
+		return nil, out, r.explain(err)
+	}
+	return &reader{ReadCloser: in, repository: r}, proven(out, e.Proof), nil
+}
+
+// reader gives errors their types.
+type reader struct {
+	io.ReadCloser
+
+	repository *Repository
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.repository.explain(err)
+	}
+	return n, err
+}
+
+// MarkVerified stores a proof that the backup was restored and compared.
+func (r *Repository) MarkVerified(ctx context.Context, id string, v repository.Verification) error {
+	e, err := r.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	m, err := r.archive.Manifest(ctx, e)
+	if err != nil {
+		return r.explain(err)
+	}
+	return r.explain(r.archive.AddProof(ctx, m, archive.Proof{Level: archive.LevelRestorable, Version: v.Version,
+		Tool: v.Tool}))
+}
+
+// Delete removes manifest, then data. One that is held stays.
+func (r *Repository) Delete(ctx context.Context, id string) error {
+	e, err := r.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	return r.explain(r.archive.Remove(ctx, e))
+}
+
+// find returns a backup among all clusters: an identifier is unique in its repository.
+func (r *Repository) find(ctx context.Context, id string) (archive.Entry, error) {
+	if err := repository.CheckID(id); err != nil {
+		return archive.Entry{}, err
+	}
+	var none archive.Entry
+	c, err := r.archive.List(ctx, archive.Scope{})
+	if err != nil {
+		return none, r.explain(err)
+	}
+	for _, e := range slices.Backward(c.Entries) {
+		if e.ID == id {
+			return e, nil
+		}
+	}
+	return none, fmt.Errorf("%w: %s in %s", repository.ErrNotFound, id, r.URL())
+}
+
+// explain names the repository and gives errors the types that callers know.
+func (r *Repository) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	for from, to := range map[error]error{
+		archive.ErrNotFound: repository.ErrNotFound, archive.ErrExists: repository.ErrExists,
+		archive.ErrDamaged: repository.ErrDamaged, archive.ErrSignature: repository.ErrDamaged,
+		archive.ErrFormat: repository.ErrFormat, store.ErrFull: repository.ErrNoSpace,
+	} {
+		if errors.Is(err, from) {
+			return fmt.Errorf("repository %s: %w: %w", r.URL(), to, err)
+		}
+	}
+	return fmt.Errorf("repository %s: %w", r.URL(), err)
+}
