@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -38,7 +39,45 @@ type Case struct {
 // Run checks every property of the contract, each as a test of its own.
 func Run(t *testing.T, c Case) {
 	t.Helper()
-	for name, check := range map[string]func(*testing.T, Case){
+	for name, check := range checks() {
+		t.Run(name, func(t *testing.T) { check(t, c) })
+	}
+}
+
+// Broken names the properties that an engine does not keep, sorted: for tests
+// that break one on purpose.
+func Broken(t testing.TB, c Case) []string {
+	t.Helper()
+	var out []string
+	for name, check := range checks() {
+		r := &recorder{TB: t}
+		done := make(chan struct{})
+		go func() { // a fatal error ends the goroutine that it happens in
+			defer close(done)
+			check(r, c)
+		}()
+		<-done
+		if r.failed {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// recorder notes a failure and keeps it from the test.
+type recorder struct {
+	testing.TB
+	failed bool
+}
+
+func (r *recorder) Error(...any)          { r.failed = true }
+func (r *recorder) Errorf(string, ...any) { r.failed = true }
+func (r *recorder) Fatal(...any)          { r.failed = true; runtime.Goexit() }
+func (r *recorder) Fatalf(string, ...any) { r.failed = true; runtime.Goexit() }
+
+func checks() map[string]func(testing.TB, Case) {
+	return map[string]func(testing.TB, Case){
 		"versions are in a total order":             versions,
 		"the catalog is in the order of versions":   catalog,
 		"positions are compared or can't be":        positions,
@@ -53,12 +92,11 @@ func Run(t *testing.T, c Case) {
 		"who leaves is a member, and the worst off": candidates,
 		"the margin is counted":                     margins,
 		"questions change nothing":                  purity,
-	} {
-		t.Run(name, func(t *testing.T) { check(t, c) })
+		"a witness holds no data":                   witnesses,
 	}
 }
 
-func versions(t *testing.T, c Case) {
+func versions(t testing.TB, c Case) {
 	e := c.Engine
 	for i, a := range c.Versions {
 		for j, b := range c.Versions {
@@ -87,7 +125,7 @@ func versions(t *testing.T, c Case) {
 	}
 }
 
-func catalog(t *testing.T, c Case) {
+func catalog(t testing.TB, c Case) {
 	releases := c.Engine.Catalog().Releases
 	if len(releases) == 0 {
 		t.Fatal("there is nothing to run")
@@ -122,7 +160,7 @@ func catalog(t *testing.T, c Case) {
 	}
 }
 
-func positions(t *testing.T, c Case) {
+func positions(t testing.TB, c Case) {
 	for i, a := range c.Positions {
 		for j, b := range c.Positions {
 			if got, ok := c.Engine.Compare(a, b); !ok || sign(got) != sign(i-j) {
@@ -150,7 +188,7 @@ func positions(t *testing.T, c Case) {
 	}
 }
 
-func lag(t *testing.T, c Case) {
+func lag(t testing.TB, c Case) {
 	for i, leader := range c.Positions {
 		for j, member := range c.Positions {
 			got, ok := c.Engine.Lag(engine.Gap{Leader: leader, Member: member})
@@ -164,7 +202,7 @@ func lag(t *testing.T, c Case) {
 	}
 }
 
-func proofs(t *testing.T, c Case) {
+func proofs(t testing.TB, c Case) {
 	for i, p := range append(slices.Clone(c.Proofs), "") {
 		for j, q := range append(slices.Clone(c.Proofs), "") {
 			want := engine.MatchDifferent
@@ -181,7 +219,7 @@ func proofs(t *testing.T, c Case) {
 	}
 }
 
-func rendering(t *testing.T, c Case) {
+func rendering(t testing.TB, c Case) {
 	for _, in := range inputs(c) {
 		first := pod(t, c, in)
 		if diff := cmp.Diff(first, pod(t, c, in)); diff != "" {
@@ -206,7 +244,7 @@ func rendering(t *testing.T, c Case) {
 	}
 }
 
-func bootstrap(t *testing.T, c Case) {
+func bootstrap(t testing.TB, c Case) {
 	for _, in := range inputs(c) {
 		template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{pod(t, c, in).Container}}}
 		before := template.DeepCopy()
@@ -223,13 +261,8 @@ func bootstrap(t *testing.T, c Case) {
 	}
 }
 
-func capabilities(t *testing.T, c Case) {
-	nobody := func(context.Context, string, int) (net.Conn, error) { return nil, errors.New("nobody is reached") }
-	session, err := c.Engine.Connect(engine.Access{Cluster: c.Cluster, Dial: nobody})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
+func capabilities(t testing.TB, c Case) {
+	session := connect(t, c)
 	caps := c.Engine.Capabilities()
 	is := func(what string, claimed, able bool) {
 		if claimed != able {
@@ -256,99 +289,19 @@ func capabilities(t *testing.T, c Case) {
 	}
 }
 
-func health(t *testing.T, c Case) {
-	for _, m := range c.View.Members {
-		if err := c.Engine.Health(c.View, m.Name); err != nil {
-			t.Errorf("%s: %v", m.Name, err)
-		}
-		if c.Engine.Health(silent(c.View, m.Name), m.Name) == nil {
-			t.Errorf("%s is not reached and healthy", m.Name)
-		}
-		if c.Engine.Health(apart(c.View), m.Name) == nil {
-			t.Errorf("%s is healthy among members of two clusters", m.Name)
-		}
+// connect makes a session that reaches nobody.
+func connect(t testing.TB, c Case) engine.Session {
+	t.Helper()
+	nobody := func(context.Context, string, int) (net.Conn, error) { return nil, errors.New("nobody is reached") }
+	session, err := c.Engine.Connect(engine.Access{Cluster: c.Cluster, Dial: nobody})
+	if err != nil {
+		t.Fatal(err)
 	}
-	unknown := c.View
-	for _, m := range c.View.Members {
-		unknown = at(unknown, m.Name, "")
-	}
-	for _, m := range unknown.Members {
-		if err := c.Engine.Health(unknown, m.Name); err != nil {
-			t.Errorf("a plan predicts no positions, and %s is not healthy without: %v", m.Name, err)
-		}
-	}
-	if c.Engine.Health(c.View, "nobody") == nil {
-		t.Error("who is no member is healthy")
-	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
 }
 
-func successors(t *testing.T, c Case) {
-	leader, others := leaderAndOthers(c.View)
-	if got := c.Engine.Successor(c.View, leader); !slices.Contains(others, got) {
-		t.Errorf("%q follows %s", got, leader)
-	}
-	for _, ahead := range others {
-		v := c.View
-		for _, name := range []string{leader, ahead} {
-			v = at(v, name, c.Positions[1])
-		}
-		if got := c.Engine.Successor(v, leader); got != ahead {
-			t.Errorf("%s has all that the leader has, and %q is to follow", ahead, got)
-		}
-		if got := c.Engine.Successor(silent(v, ahead), leader); got == ahead {
-			t.Errorf("%s is not reached and is to follow", ahead)
-		}
-	}
-	if got := c.Engine.Successor(c.View, leader, others[0], others[1]); got != "" {
-		t.Errorf("%s is to follow although nobody may", got)
-	}
-	if got := c.Engine.Successor(without(c.View), leader); got != "" {
-		t.Errorf("%s is to follow without a majority", got)
-	}
-}
-
-func sources(t *testing.T, c Case) {
-	leader, _ := leaderAndOthers(c.View)
-	if got := c.Engine.Source(c.View, true); got != leader {
-		t.Errorf("the leader was asked for, and %q is taken", got)
-	}
-	for _, leads := range []bool{true, false} {
-		for _, m := range c.View.Members {
-			if got := c.Engine.Source(silent(c.View, m.Name), leads); got == m.Name {
-				t.Errorf("%s is not reached and gives the backup", got)
-			}
-		}
-	}
-}
-
-func candidates(t *testing.T, c Case) {
-	leader, others := leaderAndOthers(c.View)
-	if got := c.Engine.Victim(c.View); !slices.Contains(others, got) {
-		t.Errorf("%q leaves, and %s leads", got, leader)
-	}
-	for _, name := range others {
-		if got := c.Engine.Victim(silent(c.View, name)); got != name {
-			t.Errorf("%s is not reached, and %q leaves", name, got)
-		}
-	}
-	if got := c.Engine.Victim(without(c.View)); got != "" {
-		t.Errorf("%s leaves without a member list", got)
-	}
-}
-
-func margins(t *testing.T, c Case) {
-	all := c.Engine.Tolerates(c.View)
-	for _, m := range c.View.Members {
-		if less := c.Engine.Tolerates(silent(c.View, m.Name)); less != all-1 {
-			t.Errorf("without %s %d more may fail, with all %d", m.Name, less, all)
-		}
-	}
-	if got := c.Engine.Tolerates(without(c.View)); got >= 0 {
-		t.Errorf("without a majority %d more may fail", got)
-	}
-}
-
-func purity(t *testing.T, c Case) {
+func purity(t testing.TB, c Case) {
 	before := clone(c.View)
 	spec := *c.Cluster.Spec.DeepCopy()
 	for _, target := range c.Versions {

@@ -23,7 +23,7 @@ func inputs(c Case) []engine.PodInput {
 	return out
 }
 
-func pod(t *testing.T, c Case, in engine.PodInput) engine.Pod {
+func pod(t testing.TB, c Case, in engine.PodInput) engine.Pod {
 	t.Helper()
 	p, err := c.Engine.Pod(in)
 	if err != nil {
