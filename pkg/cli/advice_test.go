@@ -28,7 +28,7 @@ func TestSuggestedCommandsAreComplete(t *testing.T) {
 	if r.Code == exit.Done || !strings.Contains(r.Err, "kubectl dbop list -A") {
 		t.Errorf("a command for all namespaces: exit %d\n%s", r.Code, r.Err)
 	}
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("scale", "my-db", "--members", "5", "--progress", "none"); !strings.Contains(r.Err,
 		"next: kubectl dbop -n shop status my-db") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)

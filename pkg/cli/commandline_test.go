@@ -126,7 +126,7 @@ func TestNoOwnFlagHoldsASecret(t *testing.T) {
 func TestCredentialsLeaveNoTrace(t *testing.T) {
 	const marker = "MARKER-9f3a"
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	var credentials []string
 	for _, name := range []string{"token", "as", "as-group", "as-uid", "user"} {
 		credentials = append(credentials, "--"+name+"="+marker+name)

@@ -11,7 +11,7 @@ import (
 
 func TestFlagCompletion(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.AddPods("my-db", "my-db-1", "my-db-2")
 	store := b.Records(kube.DryRunNone)
 	c, err := store.GetCluster(t.Context(), "shop", "my-db")

@@ -15,7 +15,7 @@ import (
 
 func TestCompletion(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	b.AddPods("my-db", "my-db-1", "my-db-2")
 	for _, test := range []struct {
@@ -54,7 +54,7 @@ func TestCompletionStaysSilentWithoutCluster(t *testing.T) {
 
 func TestCompletionThroughKubectl(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Program = "/usr/local/bin/kubectl_complete-dbop"
 	if r := b.Run("status", ""); r.Code != exit.Done || r.Out != "my-db\n:4\n" {
 		t.Errorf("exit %d, %q, %s", r.Code, r.Out, r.Err)

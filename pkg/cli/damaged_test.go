@@ -15,7 +15,7 @@ import (
 // TestListShowsTheOthersOfADamagedRecord lists in all namespaces where one record is no JSON.
 func TestListShowsTheOthersOfADamagedRecord(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	bad := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "bad.dbop",
 		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}},
 		Data: map[string]string{"cluster.json": "{"}}
@@ -33,7 +33,7 @@ func TestListShowsTheOthersOfADamagedRecord(t *testing.T) {
 // clusters leave one damaged record out; they name it where they can.
 func TestOthersAreServedDespiteADamagedRecord(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	bad := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bad.dbop",
 		Labels: map[string]string{"dbop.dev/kind": "cluster", "dbop.dev/cluster": "bad"}},
 		Data: map[string]string{"cluster.json": "{"}}

@@ -66,7 +66,7 @@ func TestExitUsage(t *testing.T) {
 
 func TestExitUnchanged(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("scale", "my-db", "--members", "3"); r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
@@ -78,7 +78,7 @@ func TestExitUnchanged(t *testing.T) {
 
 func TestExitRefused(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, args := range [][]string{
 		{"scale", "my-db", "--members", "4"}, {"scale", "my-db", "--members", "9"},
 		{"create", "even", "--engine", "fakedb", "--members", "2"},
@@ -98,8 +98,8 @@ func TestExitRefused(t *testing.T) {
 
 func TestExitTimedOut(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
-	b.World.Before = func(ops.Step) error { return engine.ErrNotReady }
+	b.CreateCluster("my-db")
+	b.Cluster.Before = func(ops.Step) error { return engine.ErrNotReady }
 	r := b.Run("scale", "my-db", "--members", "5", "--timeout", "300ms", "--progress", "none")
 	if r.Code != exit.TimedOut || !strings.Contains(r.Err, "hint: ") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
@@ -108,8 +108,8 @@ func TestExitTimedOut(t *testing.T) {
 
 func TestExitInterruptedAtSafePoint(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
-	b.World.Before = func(ops.Step) error {
+	b.CreateCluster("my-db")
+	b.Cluster.Before = func(ops.Step) error {
 		b.Signals <- os.Interrupt
 		return engine.ErrNotReady
 	}
@@ -118,7 +118,7 @@ func TestExitInterruptedAtSafePoint(t *testing.T) {
 		!strings.Contains(r.Err, "hint: ") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
-	b.World.Before = nil
+	b.Cluster.Before = nil
 	if r := b.Run("scale", "my-db", "--members", "5", "--progress", "none"); r.Code != exit.Done {
 		t.Errorf("the same command does not continue: exit %d\n%s", r.Code, r.Err)
 	}
@@ -127,7 +127,7 @@ func TestExitInterruptedAtSafePoint(t *testing.T) {
 // TestExitUnknown: what does not exist in any cluster is a mistake of who typed it.
 func TestExitUnknown(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, args := range [][]string{
 		{"create", "a", "--engine", "oracle"}, {"create", "a", "--engine", "fakedb", "--version", "9.9"},
 		{"member", "remove", "my-db", "my-db-9", "--yes"}, {"user", "delete", "my-db", "nobody", "--yes"},
@@ -190,15 +190,15 @@ func TestExitCodesAreDocumented(t *testing.T) {
 
 func TestAContinuedBackupKeepsItsName(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
-	b.World.Before = func(ops.Step) error {
+	b.CreateCluster("my-db")
+	b.Cluster.Before = func(ops.Step) error {
 		b.Signals <- os.Interrupt
 		return engine.ErrNotReady
 	}
 	if r := b.Run("backup", "my-db", "--progress", "none"); r.Code != exit.Interrupted {
 		t.Fatalf("exit %d\n%s", r.Code, r.Err)
 	}
-	b.World.Before = nil
+	b.Cluster.Before = nil
 	b.Now = clitest.Noon.Add(time.Hour)
 	r := b.Run("backup", "my-db", "--progress", "none", "-o", "name")
 	if r.Code != exit.Done || r.Out != "backup/my-db-20261121T120000Z-0000\n" {
@@ -208,11 +208,11 @@ func TestAContinuedBackupKeepsItsName(t *testing.T) {
 
 func TestResumeAndCancel(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, test := range [][3]string{{"resume", "5", "fakedb/my-db operation finished\n"},
 		{"cancel", "7", "fakedb/my-db operation cancelled\n"}} {
 		verb, members, want := test[0], test[1], test[2]
-		b.World.Before = func(s ops.Step) error {
+		b.Cluster.Before = func(s ops.Step) error {
 			if s.Action == ops.ActionStart {
 				b.Signals <- os.Interrupt
 				return engine.ErrNotReady
@@ -222,7 +222,7 @@ func TestResumeAndCancel(t *testing.T) {
 		if r := b.Run("scale", "my-db", "--members", members, "--progress", "none"); r.Code != exit.Interrupted {
 			t.Fatalf("exit %d\n%s", r.Code, r.Err)
 		}
-		b.World.Before = nil
+		b.Cluster.Before = nil
 		if r := b.Run("upgrade", "my-db", "--version", "3.6"); r.Code != exit.Busy ||
 			!strings.Contains(r.Err, "resume my-db") {
 			t.Errorf("another operation in between: exit %d\n%s", r.Code, r.Err)

@@ -59,7 +59,7 @@ func dryRuns(backup string) map[string][]string {
 func TestDryRunWritesNothing(t *testing.T) {
 	for _, mode := range []string{command.DryRunClient, command.DryRunServer} {
 		b := clitest.New(t)
-		b.Cluster("my-db")
+		b.CreateCluster("my-db")
 		b.Must("create", "newer", "--engine", "fakedb", "--version", "3.6", "--progress", "none")
 		b.Must("scale", "newer", "--members", "5", "--progress", "none")
 		b.Must("user", "create", "my-db", "listed", "--progress", "none")
@@ -91,7 +91,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 
 func TestDryRunSaysSo(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for mode, want := range map[string]string{
 		"--dry-run":        "fakedb/my-db scaled (dry run)\n",
 		"--dry-run=client": "fakedb/my-db scaled (dry run)\n",
@@ -110,7 +110,7 @@ func TestDryRunSaysSo(t *testing.T) {
 
 func TestDryRunNeverPrompts(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("delete", "my-db", "--purge", "--dry-run=client"); r.Code != exit.Done {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
@@ -120,7 +120,7 @@ func TestDryRunNeverPrompts(t *testing.T) {
 // puts plan before it.
 func TestPlanTakesTheFlagsOfTheCommand(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"delete", "my-db", "--purge", "--yes"},
 		{"delete", "my-db", "-y"}, {"stop", "my-db", "--yes"}} {
 		plan := append([]string{"plan"}, args...)
@@ -134,7 +134,7 @@ func TestPlanTakesTheFlagsOfTheCommand(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	for name, args := range map[string][]string{
 		"create":    {"plan", "create", "other", "--engine", "fakedb"},
@@ -165,7 +165,7 @@ func TestPlan(t *testing.T) {
 // names, and a plan of a plan is no plan.
 func TestPlanFormats(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("plan", "upgrade", "--version", "3.6", "-o", "wide"); r.Code != exit.Done ||
 		!strings.Contains(r.Out, "ACTION") ||
 		!strings.Contains(r.Out, "REASON") || !strings.Contains(r.Out, "the leader restarts last") {
@@ -196,7 +196,7 @@ func TestPlanDowngrade(t *testing.T) {
 
 func TestMachineOutputIsValid(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	b.Must("backup", "my-db", "--progress", "none")
 	for _, args := range [][]string{
@@ -221,7 +221,7 @@ func TestMachineOutputIsValid(t *testing.T) {
 
 func TestUnknownFormatIsRefusedBeforeAnyWrite(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, args := range dryRuns("my-db-20261120T120000Z-0a1b") {
 		r := b.Run(append(args, "-o", "xml", "--yes")...)
 		if len(args) > 0 && strings.Contains(r.Err, "unknown flag: --yes") {

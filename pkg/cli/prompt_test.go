@@ -10,7 +10,7 @@ import (
 
 func TestWithoutTerminalAskingIsRefused(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	for _, args := range [][]string{
 		{"delete", "my-db"}, {"delete", "my-db", "--purge"}, {"member", "remove", "my-db", "my-db-3"},
@@ -44,7 +44,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := clitest.New(t)
-			b.Cluster("my-db")
+			b.CreateCluster("my-db")
 			b.Tty, b.In = true, strings.NewReader(test.answer)
 			r := b.Run(append(test.args, "--progress", "none")...)
 			if r.Code != test.code {
@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 
 func TestPromptsSayWhatIsLost(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	for name, args := range map[string][]string{
 		"delete": {"delete", "my-db"}, "purge": {"delete", "my-db", "--purge", "--skip-backup"},
@@ -73,7 +73,7 @@ func TestPromptsSayWhatIsLost(t *testing.T) {
 
 func TestAWrongMemberIsNoOtherMember(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	r := b.Run("member", "remove", "my-db", "my-db-9", "--yes")
 	if r.Code != exit.Usage || !strings.Contains(r.Err, "my-db-9") || len(b.Writes) > 0 {
 		t.Errorf("exit %d, wrote %v\n%s", r.Code, b.Writes, r.Err)

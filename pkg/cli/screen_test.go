@@ -20,7 +20,7 @@ func TestScreens(t *testing.T) {
 	b := clitest.New(t)
 	b.Golden("list_empty", b.Run("list"))
 	b.Golden("list_empty_all", b.Run("list", "-A"))
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	b.AddPods("my-db", "my-db-1", "my-db-2")
 	record(t, b)
@@ -79,16 +79,16 @@ func record(t *testing.T, b *clitest.Bench) {
 
 func TestStatusTellsByExitCode(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("status"); r.Code != exit.Done || !strings.HasPrefix(r.Out, "HEALTHY") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
-	b.World.Facts.Foreign = []string{"service/my-db"}
+	b.Cluster.Facts.Foreign = []string{"service/my-db"}
 	if r := b.Run("status"); r.Code != exit.Degraded || !strings.HasPrefix(r.Out, "DEGRADED") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
-	b.World.Facts = observe.Facts{}
-	b.World.View.Quorum = false
+	b.Cluster.Facts = observe.Facts{}
+	b.Cluster.View.Quorum = false
 	if r := b.Run("status"); r.Code != exit.Down || !strings.HasPrefix(r.Out, "DOWN") {
 		t.Errorf("exit %d\n%s", r.Code, r.Out)
 	}
@@ -99,7 +99,7 @@ func TestNameMayBeLeftOutForOneCluster(t *testing.T) {
 	if r := b.Run("status"); r.Code != exit.NotFound || !strings.Contains(r.Err, "no cluster in namespace shop") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
-	b.Cluster("one")
+	b.CreateCluster("one")
 	if r := b.Run("upgrade", "--version", "3.6", "--progress", "none"); r.Code != exit.Done ||
 		r.Out != "fakedb/one upgraded to 3.6.2\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
@@ -112,7 +112,7 @@ func TestNameMayBeLeftOutForOneCluster(t *testing.T) {
 
 func TestLogsAreMergedByTime(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.AddPods("my-db", "my-db-1", "my-db-10")
 	b.LogTexts = map[string]string{
 		"my-db-1-0":  "2026-11-21T10:00:01Z one\n2026-11-21T10:00:03Z three\n",
@@ -127,7 +127,7 @@ func TestLogsAreMergedByTime(t *testing.T) {
 // TestTitlesHoldNoSpaces: every table can be cut into columns by a program.
 func TestTitlesHoldNoSpaces(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Backup("my-db")
 	b.AddPods("my-db", "my-db-1")
 	for _, args := range [][]string{{"list", "-A"}, {"history", "-A"}, {"backup", "list"}, {"status"}, {"engines"}} {

@@ -82,7 +82,7 @@ func TestNoHome(t *testing.T) {
 // only what has to write fails, and names the place.
 func TestNowhereToWrite(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Env["HOME"] = "/proc/nowhere"
 	if r := b.Run("status", "my-db"); r.Code == exit.Usage || strings.Contains(r.Err, "/proc/nowhere") {
 		t.Errorf("a look wants to write: exit %d, %s", r.Code, r.Err)
@@ -119,7 +119,7 @@ func TestProgramNames(t *testing.T) {
 // TestPathsOfWindows: a drive letter is no scheme that anybody has to guess.
 func TestPathsOfWindows(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	r := b.Run("backup", "my-db", "--repository", `C:\backups`)
 	if r.Code != exit.Usage || !strings.Contains(r.Err, "dir:") {
 		t.Errorf("exit %d, %s", r.Code, r.Err)

@@ -11,7 +11,7 @@ import (
 // TestPrintedNamesAreTaken: what a command prints can be given to the next one.
 func TestPrintedNamesAreTaken(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("scale", "fakedb/my-db", "--members", "3"); r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}

@@ -39,9 +39,9 @@ func (v View) Raised(c Cause) []Alarm {
 	return out
 }
 
-// Besides returns the view as it would be if no member had an alarm of these
+// WithoutAlarms returns the view as it would be if no member had an alarm of these
 // causes; which there are it still says.
-func (v View) Besides(causes ...Cause) View {
+func (v View) WithoutAlarms(causes ...Cause) View {
 	var names []string
 	for _, a := range v.Alarms {
 		if slices.Contains(causes, a.Cause) {
@@ -63,15 +63,15 @@ type Copy struct {
 	Sum string `json:"sum"`
 }
 
-// Disarmer is what a Session also is if alarms of its engine stay until they
+// AlarmClearer is what a Session also is if alarms of its engine stay until they
 // are taken back.
-type Disarmer interface {
+type AlarmClearer interface {
 	// CompareCopies sums up the data of each of the named members at one moment
 	// of its history. ErrNotReady while they have no such moment in common.
 	CompareCopies(ctx context.Context, members []string) ([]Copy, error)
-	// Disarm takes alarms back, and no others. One that does not stand any more
+	// ClearAlarms takes alarms back, and no others. One that does not stand any more
 	// is no error.
-	Disarm(ctx context.Context, alarms []Alarm) error
+	ClearAlarms(ctx context.Context, alarms []Alarm) error
 	// ProveWrite has each of the named members take a write that changes nothing
 	// which a client could see.
 	ProveWrite(ctx context.Context, members []string) error

@@ -8,7 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-func TestBesides(t *testing.T) {
+func TestWithoutAlarms(t *testing.T) {
 	t.Parallel()
 	full := engine.Alarm{Name: "FULL", Cause: engine.CauseSpace, MemberID: "1", Member: "db-1"}
 	torn := engine.Alarm{Name: "TORN", Cause: engine.CauseDamage, MemberID: "1", Member: "db-1"}
@@ -23,7 +23,7 @@ func TestBesides(t *testing.T) {
 		"what is not":   {[]engine.Cause{engine.CauseUnknown}, []string{"FULL", "TORN"}},
 		"the other one": {[]engine.Cause{engine.CauseDamage}, []string{"FULL"}},
 	} {
-		got := v.Besides(c.causes...)
+		got := v.WithoutAlarms(c.causes...)
 		if diff := cmp.Diff(c.want, got.Members[0].Alarms); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -10,15 +10,15 @@ type ClientProgram interface {
 	InPod(c *v1alpha1.DatabaseCluster, args []string) []string
 	// OnMachine is the same program on a person's machine. What is secret goes
 	// into the environment or is in a file; never into argv.
-	OnMachine(args []string, at Doorway) Program
+	OnMachine(args []string, at ClientEndpoint) Program
 }
 
 // Program is a command line and what is changed in its environment, as
 // NAME=VALUE; without a value the variable is taken away.
 type Program struct{ Args, Env []string }
 
-// Doorway is where a program of this machine finds a member.
-type Doorway struct {
+// ClientEndpoint is where a program of this machine finds a member.
+type ClientEndpoint struct {
 	// Address is host and port.
 	Address string
 	// CAFile, CertFile and KeyFile are PEM files; "" in plain text.

@@ -17,7 +17,7 @@ type Rewriter interface {
 	// RewriteRoom is how many bytes must be free on the volume of a member: the
 	// copy, and what its log may take meanwhile.
 	RewriteRoom(Member) int64
-	// RewriteRemains is the pattern, below the data directory, of the files that
+	// RewriteLeftovers is the pattern, below the data directory, of the files that
 	// a failed defragmentation leaves. The member deletes them when it starts.
-	RewriteRemains() string
+	RewriteLeftovers() string
 }

@@ -65,9 +65,9 @@ type Access struct {
 	// demands a password: a certificate that names a user needs none. nil where
 	// there is none. They are never logged.
 	Credentials func(ctx context.Context) ([]Credentials, error)
-	// Outside is true for a cluster that something else made, whose members may
+	// External is true for a cluster that something else made, whose members may
 	// take a certificate and yet not let it name a user.
-	Outside bool
+	External bool
 }
 
 // MostAnswers is how much memory all that a session is answered at a time may
@@ -144,9 +144,9 @@ type SnapshotFacts struct {
 type Renderer interface {
 	// Pod renders the engine's own parts of a member's pod.
 	Pod(in PodInput) (Pod, error)
-	// Seal returns the pod template with which a member can only ever join an
+	// DisableBootstrap returns the pod template with which a member can only ever join an
 	// existing cluster; everything else stays as it is.
-	Seal(corev1.PodTemplateSpec) corev1.PodTemplateSpec
+	DisableBootstrap(corev1.PodTemplateSpec) corev1.PodTemplateSpec
 	// Ports are the ports of the headless service; those named "client" are
 	// on the client service too.
 	Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort

@@ -69,7 +69,7 @@ func TestReadOnly(t *testing.T) {
 	if _, ok := s.(engine.Preparer); ok {
 		t.Error("a dry run could prepare an upgrade")
 	}
-	if _, ok := s.(engine.Disarmer); ok {
+	if _, ok := s.(engine.AlarmClearer); ok {
 		t.Error("a dry run could take an alarm back")
 	}
 	if _, ok := s.(engine.Compactor); ok {

@@ -7,15 +7,15 @@ import corev1 "k8s.io/api/core/v1"
 type Recognizer interface {
 	// Recognize reads from a pod's containers how its member runs; false if the
 	// pod is no member of this engine's.
-	Recognize(pod corev1.PodSpec) (Trace, bool)
-	// Appraise names what the engine knows to be dangerous about a cluster that
+	Recognize(pod corev1.PodSpec) (MemberConfig, bool)
+	// AssessRisks names what the engine knows to be dangerous about a cluster that
 	// runs so, gravest first. There may be no traces, only a view.
-	Appraise(traces []Trace, v View) []Risk
+	AssessRisks(traces []MemberConfig, v View) []Risk
 }
 
-// Trace is what a pod tells of how its member runs, before anybody asked it.
+// MemberConfig is what a pod tells of how its member runs, before anybody asked it.
 // It holds no secret: only files that are named, and options that are none.
-type Trace struct {
+type MemberConfig struct {
 	// Member that it belongs to, by the name that the view has.
 	Member string `json:"member,omitempty"`
 	// Container that is the database, and its image.

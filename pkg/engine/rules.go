@@ -56,8 +56,8 @@ type Rules interface {
 	Tolerates(View) int
 	// Successor picks whom to hand leadership to, never from except; "" if nobody is fit.
 	Successor(v View, except ...string) string
-	// Victim picks the member that leaves when the size shrinks; never a witness.
-	Victim(View) string
+	// RemovalCandidate picks the member that leaves when the size shrinks; never a witness.
+	RemovalCandidate(View) string
 	// Source picks the member to take a backup from; "" if nobody is fit.
 	// leader asks for the leader where the engine allows it.
 	Source(v View, leader bool) string

@@ -100,8 +100,8 @@ type Registered struct {
 type View struct {
 	// Members holds one entry for every member that was asked, reached or not.
 	Members []Member `json:"members"`
-	// Roster is the member list that a majority stands behind; empty unless Quorum.
-	Roster []Registered `json:"roster,omitempty"`
+	// MemberList is the member list that a majority stands behind; empty unless Quorum.
+	MemberList []Registered `json:"memberList,omitempty"`
 	// Quorum is true if the cluster answered a request that needs a majority.
 	Quorum bool `json:"quorum"`
 	// ClusterIDs are the distinct identities seen; more than one is a split.
@@ -127,7 +127,7 @@ func (v View) Member(name string) Member {
 
 // Registered returns the roster's entry of that name.
 func (v View) Registered(name string) (Registered, bool) {
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		if r.Name == name {
 			return r, true
 		}
@@ -194,7 +194,7 @@ func (v View) Auth() string {
 // Voters returns the roster's voting entries.
 func (v View) Voters() []Registered {
 	var out []Registered
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		if r.Voter {
 			out = append(out, r)
 		}
@@ -205,7 +205,7 @@ func (v View) Voters() []Registered {
 // Joined returns the roster's whole members: those that vote, and the spare ones.
 func (v View) Joined() []Registered {
 	var out []Registered
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		if r.Voter || r.Spare {
 			out = append(out, r)
 		}
@@ -216,7 +216,7 @@ func (v View) Joined() []Registered {
 // Joining returns the roster's entries that are not whole members yet.
 func (v View) Joining() []Registered {
 	var out []Registered
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		if !r.Voter && !r.Spare {
 			out = append(out, r)
 		}

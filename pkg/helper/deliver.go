@@ -29,7 +29,7 @@ const receiverURL = "http://helper"
 // If the answer is lost the load may have succeeded: then the receiver's
 // process has ended well. Otherwise a repeat with a fresh r does no harm.
 func Load(ctx context.Context, dial func(context.Context) (net.Conn, error), r io.Reader, size int64, sha256 string,
-	report func(int64)) (engine.Imprint, error) {
+	report func(int64)) (engine.DataHash, error) {
 	counter := repository.Counter{Report: report}
 	body := &lentReader{source: counter.Reader(r)}
 	client := wire.NewClient(dial)
@@ -41,13 +41,13 @@ func Load(ctx context.Context, dial func(context.Context) (net.Conn, error), r i
 		err = body.failure
 	}
 	if err != nil {
-		return engine.Imprint{}, fmt.Errorf("load a backup of %d bytes into a member (%d sent): %w", size, counter.Total(),
+		return engine.DataHash{}, fmt.Errorf("load a backup of %d bytes into a member (%d sent): %w", size, counter.Total(),
 			err)
 	}
-	if status.Imprint == nil {
-		return engine.Imprint{}, nil
+	if status.DataHash == nil {
+		return engine.DataHash{}, nil
 	}
-	return *status.Imprint, nil
+	return *status.DataHash, nil
 }
 
 func put(ctx context.Context, client *http.Client, body io.ReadCloser, size int64, sha256 string) (Status, error) {

@@ -48,7 +48,7 @@ func (o ExamineOptions) Run(ctx context.Context) error {
 	return nil
 }
 
-func (o ExamineOptions) examine(ctx context.Context) (engine.Remains, error) {
+func (o ExamineOptions) examine(ctx context.Context) (engine.DataDirInfo, error) {
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.Command[0], o.Command[1:]...) //nolint:gosec // this program itself
 	cmd.Stdout, cmd.Stderr = &out, &said
@@ -59,14 +59,14 @@ func (o ExamineOptions) examine(ctx context.Context) (engine.Remains, error) {
 	case err == nil:
 		return ReadReport(out.String())
 	case ok && ended.ExitCode() == panicked && strings.HasPrefix(first, "panic:"):
-		return engine.Remains{Problem: "it brings down who reads it: " + first}, nil
+		return engine.DataDirInfo{Problem: "it brings down who reads it: " + first}, nil
 	}
-	return engine.Remains{}, fmt.Errorf("%w: %s", err, said.String())
+	return engine.DataDirInfo{}, fmt.Errorf("%w: %s", err, said.String())
 }
 
 // ReadReport is the other side of ExamineOptions.Run.
-func ReadReport(message string) (engine.Remains, error) {
-	var r engine.Remains
+func ReadReport(message string) (engine.DataDirInfo, error) {
+	var r engine.DataDirInfo
 	if err := json.Unmarshal([]byte(message), &r); err != nil {
 		return r, fmt.Errorf("read the report %.80q: %w", message, err)
 	}

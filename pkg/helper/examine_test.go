@@ -13,19 +13,19 @@ func TestExamineReports(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "termination-log")
 	for name, c := range map[string]struct {
 		script string
-		want   engine.Remains
+		want   engine.DataDirInfo
 		fails  bool
 	}{
 		"well": {
 			`echo '{"intact":true,"clusterID":"c","position":"c/1/2/3","readings":[{"name":"revision","value":"3"}]}'`,
-			engine.Remains{Intact: true, ClusterID: "c", Position: "c/1/2/3", Readings: []engine.Reading{{Name: "revision",
+			engine.DataDirInfo{Intact: true, ClusterID: "c", Position: "c/1/2/3", Readings: []engine.Reading{{Name: "revision",
 				Value: "3"}}}, false},
-		"damaged": {`echo '{"intact":false,"problem":"page 7"}'`, engine.Remains{Problem: "page 7"}, false},
-		"it takes the reader": {`echo "panic: page 7" >&2; exit 2`, engine.Remains{Problem: "it brings down who reads it: " +
+		"damaged": {`echo '{"intact":false,"problem":"page 7"}'`, engine.DataDirInfo{Problem: "page 7"}, false},
+		"it takes the reader": {`echo "panic: page 7" >&2; exit 2`, engine.DataDirInfo{Problem: "it brings down who reads it: " +
 			"panic: page 7"}, false},
-		"killed":      {`kill -9 $$`, engine.Remains{}, true},
-		"wrong usage": {`echo "error: unknown flag" >&2; exit 2`, engine.Remains{}, true},
-		"no words":    {`true`, engine.Remains{}, true},
+		"killed":      {`kill -9 $$`, engine.DataDirInfo{}, true},
+		"wrong usage": {`echo "error: unknown flag" >&2; exit 2`, engine.DataDirInfo{}, true},
+		"no words":    {`true`, engine.DataDirInfo{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.RemoveAll(to); err != nil {

@@ -57,8 +57,8 @@ type LoadOptions struct {
 	Command []string
 	// Finish, if set, works on what the command made before it is put in place.
 	Finish func(dataDir string) error
-	// Imprint, if set, describes the finished data for the answer.
-	Imprint func(dataDir string) (engine.Imprint, error)
+	// DataHash, if set, describes the finished data for the answer.
+	DataHash func(dataDir string) (engine.DataHash, error)
 	// Margin is what must stay free beyond twice the backup; 0 means 64 MiB.
 	Margin int64
 	// Output gets a copy of the command's output; nil drops it.
@@ -158,7 +158,7 @@ func newReceiver(o LoadOptions) *receiver {
 		output = io.Discard
 	}
 	return &receiver{
-		target: o.target(), command: o.Command, finish: o.Finish, imprint: o.Imprint, margin: margin, output: output,
+		target: o.target(), command: o.Command, finish: o.Finish, dataHash: o.DataHash, margin: margin, output: output,
 		free: disk.Free, stall: stallAfter, status: board{status: Status{State: StateWaiting, Operation: o.Operation}},
 	}
 }

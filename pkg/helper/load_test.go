@@ -124,10 +124,10 @@ func volume(t *testing.T, o LoadOptions) []string {
 
 func TestLoad(t *testing.T) {
 	o := options(t, "copy")
-	imprint := engine.Imprint{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
-	o.Imprint = func(dir string) (engine.Imprint, error) {
+	dataHash := engine.DataHash{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
+	o.DataHash = func(dir string) (engine.DataHash, error) {
 		_, err := os.Stat(filepath.Join(dir, "db"))
-		return imprint, err
+		return dataHash, err
 	}
 	dial, ended := receiving(t, newReceiver(o))
 	if err := Ready(t.Context(), dial); err != nil {
@@ -136,7 +136,7 @@ func TestLoad(t *testing.T) {
 	data := bytes.Repeat([]byte("snapshot"), 1<<18)
 	var sent int64
 	got, err := Load(t.Context(), dial, bytes.NewReader(data), int64(len(data)), hashOf(data), func(n int64) { sent = n })
-	if err != nil || sent != int64(len(data)) || !reflect.DeepEqual(got, imprint) {
+	if err != nil || sent != int64(len(data)) || !reflect.DeepEqual(got, dataHash) {
 		t.Fatalf("%d bytes, %+v, %v", sent, got, err)
 	}
 	if err := <-ended; err != nil {
@@ -200,7 +200,7 @@ func TestFailedLoadCanBeRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, test.mode)
 			if test.mode == "unreadable" {
-				o.Imprint = func(string) (engine.Imprint, error) { return engine.Imprint{}, errors.New("no database") }
+				o.DataHash = func(string) (engine.DataHash, error) { return engine.DataHash{}, errors.New("no database") }
 			}
 			r := newReceiver(o)
 			dial, ended := receiving(t, r)

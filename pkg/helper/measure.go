@@ -14,9 +14,9 @@ type Fill struct {
 	// Free is what a member may still write, Total what the file system has.
 	Free  int64 `json:"free"`
 	Total int64 `json:"total"`
-	// Remains is the number of files that fit the pattern, RemainsBytes their size.
-	Remains      int   `json:"remains,omitempty"`
-	RemainsBytes int64 `json:"remainsBytes,omitempty"`
+	// Remains is the number of files that fit the pattern, LeftoverBytes their size.
+	Leftovers     int   `json:"remains,omitempty"`
+	LeftoverBytes int64 `json:"remainsBytes,omitempty"`
 }
 
 // MeasureOptions are what the command "helper measure" is told.
@@ -24,7 +24,7 @@ type MeasureOptions struct {
 	// Dir is on the volume. It is only read.
 	Dir string
 	// Remains is the pattern, below Dir, of the files to count.
-	Remains string
+	Leftovers string
 	// Report is where the result goes, the pod's termination log.
 	Report string
 }
@@ -48,15 +48,15 @@ func (o MeasureOptions) measure() (Fill, error) {
 	if f.Free, f.Total, err = disk.Usage(o.Dir); err != nil {
 		return f, err
 	}
-	names, err := filepath.Glob(filepath.Join(o.Dir, o.Remains))
+	names, err := filepath.Glob(filepath.Join(o.Dir, o.Leftovers))
 	if err != nil {
 		return f, err
 	}
 	for _, name := range names {
 		// The member may delete one at this moment.
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			f.Remains++
-			f.RemainsBytes += info.Size()
+			f.Leftovers++
+			f.LeftoverBytes += info.Size()
 		}
 	}
 	return f, nil

@@ -16,7 +16,7 @@ func TestMeasureReports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := (MeasureOptions{Dir: dir, Remains: "member/snap/db.tmp.*", Report: to}).Run(); err != nil {
+	if err := (MeasureOptions{Dir: dir, Leftovers: "member/snap/db.tmp.*", Report: to}).Run(); err != nil {
 		t.Fatal(err)
 	}
 	said, err := os.ReadFile(to)
@@ -24,7 +24,7 @@ func TestMeasureReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := ReadFill(string(said))
-	if err != nil || f.Remains != 2 || f.RemainsBytes != 300 || f.Free <= 0 || f.Total < f.Free {
+	if err != nil || f.Leftovers != 2 || f.LeftoverBytes != 300 || f.Free <= 0 || f.Total < f.Free {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if err := (MeasureOptions{Dir: filepath.Join(dir, "none"), Report: to}).Run(); err == nil {

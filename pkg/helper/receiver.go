@@ -21,15 +21,15 @@ import (
 
 // receiver waits for a backup and makes a data directory of it.
 type receiver struct {
-	target  target
-	command []string
-	finish  func(dataDir string) error
-	imprint func(dataDir string) (engine.Imprint, error)
-	margin  int64
-	output  io.Writer
-	free    func(path string) (int64, error)
-	stall   time.Duration
-	status  board
+	target   target
+	command  []string
+	finish   func(dataDir string) error
+	dataHash func(dataDir string) (engine.DataHash, error)
+	margin   int64
+	output   io.Writer
+	free     func(path string) (int64, error)
+	stall    time.Duration
+	status   board
 }
 
 // run serves until a load succeeded or ctx ended.
@@ -97,7 +97,7 @@ func (r *receiver) load(ctx context.Context, body *patient, size int64, sum stri
 	if err == nil && r.finish != nil {
 		err = r.finish(r.target.out())
 	}
-	if err == nil && r.imprint != nil {
+	if err == nil && r.dataHash != nil {
 		err = r.describe()
 	}
 	if err == nil {
@@ -118,11 +118,11 @@ func (r *receiver) load(ctx context.Context, body *patient, size int64, sum stri
 
 // describe reads what the command made, all of it, before it is put in place.
 func (r *receiver) describe() error {
-	i, err := r.imprint(r.target.out())
+	i, err := r.dataHash(r.target.out())
 	if err != nil {
 		return fmt.Errorf("%w: what it made can't be read: %w", ErrCommand, err)
 	}
-	r.status.change(func(s *Status) { s.Imprint = &i })
+	r.status.change(func(s *Status) { s.DataHash = &i })
 	return nil
 }
 

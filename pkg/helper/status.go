@@ -26,8 +26,8 @@ type Status struct {
 	Size     int64 `json:"size"`
 	// Problem is why the last load failed.
 	Problem string `json:"problem,omitempty"`
-	// Imprint describes what was loaded, where that was asked for.
-	Imprint *engine.Imprint `json:"imprint,omitempty"`
+	// DataHash describes what was loaded, where that was asked for.
+	DataHash *engine.DataHash `json:"imprint,omitempty"`
 }
 
 // board is a Status that one goroutine writes and many read.

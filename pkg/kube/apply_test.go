@@ -104,7 +104,7 @@ func TestApplyServicesIsIdempotent(t *testing.T) {
 	}
 }
 
-func TestSealWorkload(t *testing.T) {
+func TestDisableBootstrapOfAWorkload(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{})
 	if _, err := workload.Apply(t.Context(), c, wholeInput()); err != nil {
 		t.Fatal(err)

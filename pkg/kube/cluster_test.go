@@ -79,7 +79,7 @@ func (r *real) create(t *testing.T) (*v1alpha1.DatabaseCluster, workload.Input) 
 		Spec: v1alpha1.DatabaseClusterSpec{
 			Engine: "etcd", Version: "3.6.16", Members: 1, Storage: v1alpha1.Storage{Size: resource.MustParse("512Mi")},
 		}}
-	c.Status.Formation = &v1alpha1.Formation{Token: "t1", Members: []string{"db-1"}}
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t1", Members: []string{"db-1"}}
 	if err := r.store.CreateCluster(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

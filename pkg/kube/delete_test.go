@@ -184,7 +184,7 @@ func TestDeleteClusterObjectsWithFewRights(t *testing.T) {
 	}
 }
 
-func TestDeleteRemainsSparesThisCluster(t *testing.T) {
+func TestDeleteLeftoversSparesThisCluster(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{})
 	earlier, now := kubetest.Cluster(), kubetest.Cluster()
 	earlier.Status.ID = "earlier"
@@ -193,16 +193,16 @@ func TestDeleteRemainsSparesThisCluster(t *testing.T) {
 	if err := api.Create(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
-	now.Status.Formation.ClusterID = ""
+	now.Status.Bootstrap.ClusterID = ""
 	f, err := observe.Read(t.Context(), c, now, observe.Rendered{})
-	if err != nil || len(f.Remains) != 8 {
-		t.Errorf("remains %v, %v", f.Remains, err)
+	if err != nil || len(f.Leftovers) != 8 {
+		t.Errorf("remains %v, %v", f.Leftovers, err)
 	}
 	if err := workload.ApplyBudget(t.Context(), c, now, 2); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("what an earlier cluster left was taken over: %v", err)
 	}
 	for range 2 {
-		if err := workload.DeleteRemains(t.Context(), c, now); err != nil {
+		if err := workload.DeleteLeftovers(t.Context(), c, now); err != nil {
 			t.Fatal(err)
 		}
 	}

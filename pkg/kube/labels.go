@@ -83,8 +83,8 @@ func BelongsTo(o metav1.Object, c *v1alpha1.DatabaseCluster) bool {
 
 // Token of the present formation.
 func Token(c *v1alpha1.DatabaseCluster) string {
-	if c.Status.Formation == nil {
+	if c.Status.Bootstrap == nil {
 		return ""
 	}
-	return c.Status.Formation.Token
+	return c.Status.Bootstrap.Token
 }

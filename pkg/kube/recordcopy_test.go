@@ -22,14 +22,14 @@ func TestKeptWritesTheRecordAgain(t *testing.T) {
 	c, _ := kubetest.New(t, interceptor.Funcs{})
 	records, cluster := store.NewConfigMaps(c), kubetest.Cluster()
 	cluster.UID, cluster.Annotations = "", map[string]string{kube.AnnotationProcess: "p", "note": "mine"}
-	cluster.Status.Formation.ClusterID = ""
+	cluster.Status.Bootstrap.ClusterID = ""
 	if err := records.CreateCluster(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
 	if err := workload.ApplyVolume(t.Context(), c, cluster, "db-1"); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Status.Formation.ClusterID, cluster.Spec.Members = "cid", 5
+	cluster.Status.Bootstrap.ClusterID, cluster.Spec.Members = "cid", 5
 	if err := records.UpdateCluster(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type asked struct {
 // askedFor gathers who asks for backups of this cluster. What a cache says is
 // there, or is gone, is asked anew where something is to be begun or given up
 // for it.
-func (v *visit) askedFor(ctx context.Context, fresh bool) error {
+func (v *reconciliation) askedFor(ctx context.Context, fresh bool) error {
 	v.asked, v.charge.Backups, v.charge.Orphan = nil, nil, false
 	if !v.offered.now() {
 		return nil
@@ -35,7 +35,7 @@ func (v *visit) askedFor(ctx context.Context, fresh bool) error {
 	return err
 }
 
-func (v *visit) gather(ctx context.Context, from client.Reader) error {
+func (v *reconciliation) gather(ctx context.Context, from client.Reader) error {
 	var list v1alpha1.DatabaseBackupList
 	if err := from.List(ctx, &list, client.InNamespace(v.key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list who asks for backups of %s: %w", v.key, err)
@@ -57,12 +57,12 @@ func (v *visit) gather(ctx context.Context, from client.Reader) error {
 			continue
 		}
 		open[b.UID] = true
-		if !v.mind.askers[b.UID].ended {
+		if !v.tracker.askers[b.UID].ended {
 			a.object = *b.DeepCopy()
 			v.asked = append(v.asked, a)
 		}
 	}
-	v.mind.only(open)
+	v.tracker.only(open)
 	slices.SortFunc(v.asked, func(a, b asked) int {
 		if c := a.object.CreationTimestamp.Compare(b.object.CreationTimestamp.Time); c != 0 {
 			return c
@@ -76,8 +76,8 @@ func (v *visit) gather(ctx context.Context, from client.Reader) error {
 // theirs. Whether an operation was begun its record says: a status may be lost
 // with the process that was about to write it. That there is none is found out
 // once, as nobody else begins any.
-func (v *visit) begun(ctx context.Context) error {
-	unknown := func(a asked) bool { return a.op == nil && !v.mind.askers[a.object.UID].none }
+func (v *reconciliation) begun(ctx context.Context) error {
+	unknown := func(a asked) bool { return a.op == nil && !v.tracker.askers[a.object.UID].none }
 	if slices.ContainsFunc(v.asked, unknown) {
 		history, err := v.Store.ListOperations(ctx, v.key.Namespace, v.key.Name)
 		if err != nil {
@@ -89,12 +89,12 @@ func (v *visit) begun(ctx context.Context) error {
 			if a.op == nil && of >= 0 {
 				a.op = &history[of]
 			}
-			v.mind.ask(a.object.UID, func(m *asker) { m.none = a.op == nil })
+			v.tracker.ask(a.object.UID, func(m *asker) { m.none = a.op == nil })
 		}
 	}
 	v.charge.Backups = nil
 	for _, a := range v.asked {
-		if a.op == nil && a.object.Status.Operation == "" && !time.Now().Before(v.mind.askers[a.object.UID].until) {
+		if a.op == nil && a.object.Status.Operation == "" && !time.Now().Before(v.tracker.askers[a.object.UID].until) {
 			v.charge.Backups = append(v.charge.Backups, a.object)
 		}
 	}
@@ -103,23 +103,23 @@ func (v *visit) begun(ctx context.Context) error {
 
 // begin opens the operation that an object asks for. That it can't be is of no
 // consequence for the cluster: what else is wanted of that goes on.
-func (v *visit) begin(ctx context.Context, m policy.Move) (time.Duration, error) {
+func (v *reconciliation) begin(ctx context.Context, m policy.NextAction) (time.Duration, error) {
 	uid := types.UID(m.Asked)
-	v.mind.ask(uid, func(a *asker) { a.none = false })
+	v.tracker.ask(uid, func(a *asker) { a.none = false })
 	again, err := v.open(ctx, m.Request)
-	if err == nil || v.mind.session != nil || ctx.Err() != nil {
-		if v.mind.session != nil {
-			v.mind.hope()
+	if err == nil || v.tracker.session != nil || ctx.Err() != nil {
+		if v.tracker.session != nil {
+			v.tracker.hope()
 		}
 		return again, err
 	}
-	v.mind.turnDown(uid, err, time.Now())
+	v.tracker.turnDown(uid, err, time.Now())
 	v.turnedDown, v.report.skip = true, true
 	return time.Millisecond, nil
 }
 
 // asks are the objects that are still to be answered, as text.
-func (v *visit) asks() string {
+func (v *reconciliation) asks() string {
 	var out strings.Builder
 	for _, a := range v.asked {
 		out.WriteString(" " + string(a.object.UID))

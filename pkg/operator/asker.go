@@ -21,7 +21,7 @@ type asker struct {
 const refusedFor = 30 * time.Second
 
 // ask changes what is remembered of an object.
-func (m *mind) ask(uid types.UID, change func(*asker)) {
+func (m *tracker) ask(uid types.UID, change func(*asker)) {
 	a := m.askers[uid]
 	change(&a)
 	if m.askers == nil {
@@ -31,7 +31,7 @@ func (m *mind) ask(uid types.UID, change func(*asker)) {
 }
 
 // turnDown remembers why a backup is not taken.
-func (m *mind) turnDown(uid types.UID, why error, now time.Time) {
+func (m *tracker) turnDown(uid types.UID, why error, now time.Time) {
 	m.ask(uid, func(a *asker) { a.refused = why })
 	many := 0
 	for _, a := range m.askers {
@@ -43,13 +43,13 @@ func (m *mind) turnDown(uid types.UID, why error, now time.Time) {
 }
 
 // hope has all be tried again that were turned down: one could be begun.
-func (m *mind) hope() {
+func (m *tracker) hope() {
 	for uid := range m.askers {
 		m.ask(uid, func(a *asker) { a.until = time.Time{} })
 	}
 }
 
 // only forgets all objects but these.
-func (m *mind) only(these map[types.UID]bool) {
+func (m *tracker) only(these map[types.UID]bool) {
 	maps.DeleteFunc(m.askers, func(uid types.UID, _ asker) bool { return !these[uid] })
 }

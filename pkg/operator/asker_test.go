@@ -12,7 +12,7 @@ import (
 // that time; all of them once one of them could be begun.
 func TestAskersTakeTurns(t *testing.T) {
 	t.Parallel()
-	m, now := &mind{}, time.Now()
+	m, now := &tracker{}, time.Now()
 	for i, uid := range []types.UID{"a", "b", "c", "a"} {
 		m.turnDown(uid, errors.New("no"), now)
 		if want := time.Duration(min(i+1, 3)) * refusedFor; m.askers[uid].until != now.Add(want) {

@@ -100,7 +100,7 @@ func (b *bench) begin() {
 		Definition: func(context.Context) (string, error) { return b.definition, nil },
 		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
 			return &runner.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
-				World: func(string, string) ops.ClosableWorld { return b.world },
+				Cluster: func(string, string) ops.ClosableCluster { return b.world },
 				Lock: func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 					return leaseRecord{}, b.lockErr
 				}}

@@ -15,7 +15,7 @@ import (
 // missingClaim refuses another repository whose claim does not exist, before
 // the record names it. Where claims can't be read, the first backup tells. It
 // keeps nobody from pausing a cluster, and does not stop an operation in flight.
-func (v *visit) missingClaim(ctx context.Context) error {
+func (v *reconciliation) missingClaim(ctx context.Context) error {
 	url := v.custom.Spec.Backup.Repository
 	if v.custom.Spec.Paused || v.charge.Active != nil || url == "" || url == v.charge.Record.Spec.Backup.Repository {
 		return nil

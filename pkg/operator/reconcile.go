@@ -58,26 +58,26 @@ type Reconciler struct {
 	Operator string
 
 	gauges   *gauges
-	minds    minds
+	trackers trackers
 	returned *returned
 	offered  *offered
 }
 
 // Reconcile takes one step for one cluster.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	v := &visit{Reconciler: r, key: req.NamespacedName, mind: r.minds.of(req.NamespacedName)}
+	v := &reconciliation{Reconciler: r, key: req.NamespacedName, tracker: r.trackers.of(req.NamespacedName)}
 	again, err := v.pay(ctx)
 	if ctx.Err() != nil {
-		v.mind.close(ctx)
+		v.tracker.close(ctx)
 		err = nil // it is the end, and no failure
 	}
 	return reconcile.Result{RequeueAfter: again, Priority: new(v.priority())}, err
 }
 
 // priority is that of the next visit, unless something wakes it before.
-func (v *visit) priority() int {
+func (v *reconciliation) priority() int {
 	switch {
-	case v.mind.session != nil, v.over:
+	case v.tracker.session != nil, v.over:
 		return underWay
 	case v.well:
 		return unhurried
@@ -86,9 +86,9 @@ func (v *visit) priority() int {
 }
 
 func (r *Reconciler) closeAll(ctx context.Context) {
-	r.minds.mu.Lock()
-	defer r.minds.mu.Unlock()
-	for _, m := range r.minds.all {
+	r.trackers.mu.Lock()
+	defer r.trackers.mu.Unlock()
+	for _, m := range r.trackers.all {
 		m.close(ctx)
 	}
 }

@@ -251,18 +251,18 @@ func TestWhatBeganComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.custom(nil)
-		visit := func() int {
+		reconciliation := func() int {
 			r, err := b.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: b.key})
 			if err != nil || r.Priority == nil {
 				t.Fatalf("priority %v, %v", r.Priority, err)
 			}
 			return *r.Priority
 		}
-		if got := visit(); got <= 0 {
+		if got := reconciliation(); got <= 0 {
 			t.Errorf("an operation that began has priority %d, a new one 0", got)
 		}
 		for range 100 {
-			got := visit()
+			got := reconciliation()
 			if meta.IsStatusConditionTrue(b.get().Status.Conditions, conditionReady) {
 				break
 			}
@@ -273,7 +273,7 @@ func TestWhatBeganComesFirst(t *testing.T) {
 		}
 		b.settle(idleEvery)
 		time.Sleep(lookPause)
-		if got := visit(); got >= 0 {
+		if got := reconciliation(); got >= 0 {
 			t.Errorf("a cluster that is well has priority %d, what was asked for 0", got)
 		}
 	})

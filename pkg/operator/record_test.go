@@ -27,7 +27,7 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*bench, *corev1.ConfigMap) error{
 		"deleted": func(b *bench, m *corev1.ConfigMap) error {
-			b.world.facts = observe.Facts{Remains: []string{"statefulset/db-1"}}
+			b.world.facts = observe.Facts{Leftovers: []string{"statefulset/db-1"}}
 			return b.api.Delete(b.t.Context(), m)
 		},
 		"empty": func(b *bench, m *corev1.ConfigMap) error {
@@ -159,7 +159,7 @@ func TestLostRecordIsWrittenAgain(t *testing.T) {
 				if got == nil {
 					t.Fatal("there is no record")
 				}
-				if diff := cmp.Diff(want.Status.Formation, got.Status.Formation); diff != "" || got.Status.ID != want.Status.ID || got.Annotations[v1alpha1.AnnotationCustom] != "one" {
+				if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID || got.Annotations[v1alpha1.AnnotationCustom] != "one" {
 					t.Errorf("the record is another: %+v %s", got, diff)
 				}
 			})
@@ -185,7 +185,7 @@ func TestRewrittenRecordIsTold(t *testing.T) {
 		for len(b.events.Events) > 0 {
 			told = append(told, <-b.events.Events)
 		}
-		for _, want := range []string{"Normal Planned repair: Write the record of the cluster again", "Normal Succeeded repair, asked for by " + policy.HealedBy} {
+		for _, want := range []string{"Normal Planned repair: Write the record of the cluster again", "Normal Succeeded repair, asked for by " + policy.SelfHealedBy} {
 			if !strings.Contains(strings.Join(told, "\n"), want) {
 				t.Errorf("%q is not in %s", want, fmt.Sprint(told))
 			}
@@ -227,7 +227,7 @@ func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 					if got == nil {
 						t.Fatalf("there is no record after %v", b.writes)
 					}
-					if diff := cmp.Diff(want.Status.Formation, got.Status.Formation); diff != "" || got.Status.ID != want.Status.ID || got.Generation != want.Generation {
+					if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID || got.Generation != want.Generation {
 						t.Errorf("the record is another after %v: %+v %s", b.writes, got, diff)
 					}
 					// Whoever finds the record written has nothing left to repair.

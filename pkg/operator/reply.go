@@ -16,7 +16,7 @@ import (
 )
 
 // answer writes what became of each request, and says when to look again.
-func (v *visit) answer(ctx context.Context) (again time.Duration) {
+func (v *reconciliation) answer(ctx context.Context) (again time.Duration) {
 	sooner := func(d time.Duration) {
 		if d = max(d, time.Millisecond); again == 0 || d < again {
 			again = d
@@ -25,11 +25,11 @@ func (v *visit) answer(ctx context.Context) (again time.Duration) {
 	for i := range v.asked {
 		a := &v.asked[i]
 		uid := a.object.UID
-		if s := v.mind.session; s != nil && s.Operation().Spec.Object == string(uid) {
+		if s := v.tracker.session; s != nil && s.Operation().Spec.Object == string(uid) {
 			a.op = s.Operation()
 		}
 		next := newAnswer(&a.object)
-		switch m := v.mind.askers[uid]; {
+		switch m := v.tracker.askers[uid]; {
 		case a.op != nil:
 			next.tell(a.op)
 		case a.object.Status.Operation != "":
@@ -55,7 +55,7 @@ func (v *visit) answer(ctx context.Context) (again time.Duration) {
 }
 
 // reply writes a status that says anything new.
-func (v *visit) reply(ctx context.Context, was v1alpha1.DatabaseBackup, a *answer) error {
+func (v *reconciliation) reply(ctx context.Context, was v1alpha1.DatabaseBackup, a *answer) error {
 	next := was.DeepCopy()
 	next.Status = a.status
 	if !equality.Semantic.DeepEqual(was.Status, next.Status) {
@@ -65,13 +65,13 @@ func (v *visit) reply(ctx context.Context, was v1alpha1.DatabaseBackup, a *answe
 		v.announce(next, was.Status.Summary, a)
 	}
 	if answered(next) {
-		v.mind.ask(was.UID, func(m *asker) { m.ended = true }) // a cache may not know that yet
+		v.tracker.ask(was.UID, func(m *asker) { m.ended = true }) // a cache may not know that yet
 	}
 	return nil
 }
 
 // announce has the object tell what was decided.
-func (v *visit) announce(b *v1alpha1.DatabaseBackup, before string, a *answer) {
+func (v *reconciliation) announce(b *v1alpha1.DatabaseBackup, before string, a *answer) {
 	kind := corev1.EventTypeNormal
 	switch b.Status.Summary {
 	case before, summaryPending:
@@ -83,7 +83,7 @@ func (v *visit) announce(b *v1alpha1.DatabaseBackup, before string, a *answer) {
 }
 
 // unserved says why no operator takes backups of this cluster.
-func (v *visit) unserved() error {
+func (v *reconciliation) unserved() error {
 	if v.charge.Record == nil {
 		return &ops.Error{Kind: ops.Refused, Check: "no-cluster", Message: "there is no databasecluster " + v.key.Name + " in this namespace", Hint: "it is taken once there is one"}
 	}
@@ -92,9 +92,9 @@ func (v *visit) unserved() error {
 }
 
 // waitsFor is what comes first.
-func (v *visit) waitsFor() string {
+func (v *reconciliation) waitsFor() string {
 	op := v.charge.Active
-	if s := v.mind.session; s != nil {
+	if s := v.tracker.session; s != nil {
 		op = s.Operation()
 	}
 	name := "databasecluster " + v.key.Name

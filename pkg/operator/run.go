@@ -131,13 +131,13 @@ func Run(ctx context.Context, c Config) error {
 			return store.FindKept(ctx, own, namespace, name)
 		}, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
-			live := executor.LiveConfig{Client: own, Store: store.NewConfigMaps(own), Dialer: dial.NewDialer(own, portforward.New(own)), Engine: e,
+			live := executor.Config{Client: own, Store: store.NewConfigMaps(own), Dialer: dial.NewDialer(own, portforward.New(own)), Engine: e,
 				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage, NoDirectories: true}
 			return &runner.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, FailPoint: c.FailPoint,
-				World: func(namespace, cluster string) ops.ClosableWorld {
+				Cluster: func(namespace, cluster string) ops.ClosableCluster {
 					this := live
 					this.Namespace, this.Name = namespace, cluster
-					return executor.NewLive(this)
+					return executor.New(this)
 				},
 				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (lease.Lease, error) {
 					return lease.Acquire(ctx, own, namespace, cluster, lease.Options{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})

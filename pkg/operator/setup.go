@@ -31,7 +31,7 @@ func (r *Reconciler) setup(m manager.Manager, workers int) error {
 	for _, kind := range watchedKinds() {
 		wakes := clusterOf
 		if kind.Kind != "ConfigMap" { // records are written by us
-			wakes = r.stirred
+			wakes = r.touched
 		}
 		b = b.WatchesMetadata(kind, handler.EnqueueRequestsFromMapFunc(wakes))
 	}
@@ -56,11 +56,11 @@ type legible struct{ source.SyncingSource }
 // LogValue implements slog.LogValuer.
 func (s legible) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(s.SyncingSource)) }
 
-// stirred is clusterOf for what a cluster consists of.
-func (r *Reconciler) stirred(ctx context.Context, o client.Object) []reconcile.Request {
+// touched is clusterOf for what a cluster consists of.
+func (r *Reconciler) touched(ctx context.Context, o client.Object) []reconcile.Request {
 	out := clusterOf(ctx, o)
 	for _, req := range out {
-		r.minds.stir(req.NamespacedName)
+		r.trackers.touch(req.NamespacedName)
 	}
 	return out
 }

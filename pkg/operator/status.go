@@ -49,7 +49,7 @@ func (s *sheet) saw(e engine.Engine, state ops.State, why string) {
 func (s *sheet) busy(err error) { s.holder = err.Error() }
 
 // fail keeps and tells why nothing goes on.
-func (v *visit) fail(err error) {
+func (v *reconciliation) fail(err error) {
 	v.report.stalled = err
 	v.report.skip = false
 	reason := reasonOf(err)
@@ -116,15 +116,15 @@ func checkReason(check string) string {
 }
 
 // publish writes the status if it says anything new.
-func (v *visit) publish(ctx context.Context) error {
+func (v *reconciliation) publish(ctx context.Context) error {
 	if v.custom == nil || v.report.skip {
 		return nil
 	}
 	next := v.custom.DeepCopy()
 	v.report.fill(next)
 	next.Status.Operator = v.Operator
-	if v.mind.session != nil {
-		next.Status.Operation = v.mind.session.Operation().Name
+	if v.tracker.session != nil {
+		next.Status.Operation = v.tracker.session.Operation().Name
 	}
 	v.gauges.set(v.key, next, v.report)
 	if equality.Semantic.DeepEqual(v.custom.Status, next.Status) {

@@ -25,7 +25,7 @@ func custom() *v1alpha1.DatabaseCluster {
 // seen is a look at two members.
 func seen(level health.Level) *sheet {
 	return &sheet{verdict: health.Verdict{Level: level, Database: level, Headline: "so it is"}, healthy: 2, state: &ops.State{Cluster: custom(), View: engine.View{
-		Roster: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
+		MemberList: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
 		Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true, Serving: true},
 			{Name: "db-2", Version: "1.1.0", Role: engine.RoleFollower, Reachable: true, Serving: true}}}}}
 }

@@ -30,7 +30,7 @@ func pairOf(record *v1alpha1.DatabaseCluster) pair {
 // compare notes which record a custom resource has while both are there, and
 // recognizes the object once it was deleted before this process's eyes. A record
 // that was put back since, under the same name, is another one.
-func (m *mind) compare(g *policy.Charge) {
+func (m *tracker) compare(g *policy.Input) {
 	switch d := m.deleted.Load(); {
 	case g.Record == nil:
 	case g.Custom != nil && pairOf(g.Record).custom == g.Custom.UID:
@@ -42,7 +42,7 @@ func (m *mind) compare(g *policy.Charge) {
 
 // unlinked reports whether the record does not say yet which definition served
 // its custom resource, and it is time to ask.
-func (m *mind) unlinked(g policy.Charge) bool {
+func (m *tracker) unlinked(g policy.Input) bool {
 	if m.session != nil || g.Custom == nil || g.Record == nil || pairOf(g.Record).custom != g.Custom.UID ||
 		g.Record.Annotations[v1alpha1.AnnotationDefinition] != "" || time.Since(m.defined) < definedEvery {
 		return false
@@ -55,9 +55,9 @@ func (m *mind) unlinked(g policy.Charge) bool {
 // is for what a watch tells as it happens; an object that a list no longer has
 // may be missing for other reasons.
 func (r *Reconciler) Deleted(c *v1alpha1.DatabaseCluster) {
-	r.minds.mu.Lock()
-	defer r.minds.mu.Unlock()
-	if m := r.minds.all[client.ObjectKeyFromObject(c)]; m != nil {
+	r.trackers.mu.Lock()
+	defer r.trackers.mu.Unlock()
+	if m := r.trackers.all[client.ObjectKeyFromObject(c)]; m != nil {
 		m.deleted.Store(c)
 	}
 }

@@ -223,7 +223,7 @@ func TestDeletionsAreWhatAWatchTells(t *testing.T) {
 	for _, unknown := range []bool{false, true} {
 		r := &Reconciler{}
 		key := types.NamespacedName{Namespace: "shop", Name: "db"}
-		m := r.minds.of(key)
+		m := r.trackers.of(key)
 		c := &v1alpha1.DatabaseCluster{}
 		c.Namespace, c.Name = key.Namespace, key.Name
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())

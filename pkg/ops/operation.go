@@ -6,9 +6,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// epochJournaled reports whether the operation may have ended an epoch.
-func epochJournaled(op *v1alpha1.Operation) bool {
-	return slices.ContainsFunc(op.Status.Journal, func(j v1alpha1.JournalEntry) bool { return j.Step == StepEpoch })
+// incarnationRecorded reports whether the operation may have ended an epoch.
+func incarnationRecorded(op *v1alpha1.Operation) bool {
+	return slices.ContainsFunc(op.Status.Journal, func(j v1alpha1.JournalEntry) bool { return j.Step == StepIncarnation })
 }
 
 // OrUnknown is the text, or <unknown> for none.

@@ -57,9 +57,9 @@ func SaveRecord(ctx context.Context, store store.Store, op *v1alpha1.Operation) 
 	}
 }
 
-// Ride repeats a write until the API server takes it, unless the error is
+// Retry repeats a write until the API server takes it, unless the error is
 // final, or it said that it will not have what is written.
-func Ride(ctx context.Context, write func() error, final ...error) error {
+func Retry(ctx context.Context, write func() error, final ...error) error {
 	began, pause := time.Now(), FirstBackoff
 	for {
 		err := write()

@@ -21,8 +21,8 @@ func (s *State) SetAuth(auth string) {
 // Unformed reports whether a record is of a cluster that is being founded for
 // the first time, and holds no data of a backup yet.
 func Unformed(c *v1alpha1.DatabaseCluster) bool {
-	f := c.Status.Formation
-	return f != nil && f.ClusterID == "" && f.Epoch == 0 && !f.Loaded
+	f := c.Status.Bootstrap
+	return f != nil && f.ClusterID == "" && f.Incarnation == 0 && !f.Loaded
 }
 
 // Majority is how many of n voters decide.
@@ -72,7 +72,7 @@ func (s State) Removes(member string) bool {
 	if verb := s.Verb(); (verb == v1alpha1.VerbRemoveMember || verb == v1alpha1.VerbReplaceMember) && s.Operation.Spec.Member == member {
 		return true
 	}
-	return slices.Contains(s.Formation().Removing, member)
+	return slices.Contains(s.Bootstrap().Removing, member)
 }
 
 func (s *State) MemberIndex(name string) int {
@@ -162,16 +162,16 @@ type State struct {
 	Rendering string `json:"rendering,omitempty"`
 }
 
-// Formation returns what is recorded of the founding; never nil.
-func (s State) Formation() v1alpha1.Formation {
-	if s.Cluster == nil || s.Cluster.Status.Formation == nil {
-		return v1alpha1.Formation{}
+// Bootstrap returns what is recorded of the founding; never nil.
+func (s State) Bootstrap() v1alpha1.Bootstrap {
+	if s.Cluster == nil || s.Cluster.Status.Bootstrap == nil {
+		return v1alpha1.Bootstrap{}
 	}
-	return *s.Cluster.Status.Formation
+	return *s.Cluster.Status.Bootstrap
 }
 
 // Formed reports whether the cluster has ever formed in this epoch.
-func (s State) Formed() bool { return s.Formation().ClusterID != "" }
+func (s State) Formed() bool { return s.Bootstrap().ClusterID != "" }
 
 // Verb is the verb in flight, "" without one.
 func (s State) Verb() v1alpha1.Verb {
@@ -207,14 +207,14 @@ func (s State) Fact(name string) string {
 // Ours reports whether what exists of the member belongs to this epoch.
 // Volumes of an earlier life, kept on purpose, are not.
 func (s State) Ours(m observe.Member) bool {
-	token := s.Formation().Token
+	token := s.Bootstrap().Token
 	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
 }
 
 // VolumeMissing reports whether a member of this epoch has a workload and no volume
 // any more: its pod waits for it in vain.
 func (s State) VolumeMissing(m observe.Member) bool {
-	return s.Formed() && m.Workload.Exists && m.Workload.Token == s.Formation().Token && !m.Volume.Exists
+	return s.Formed() && m.Workload.Exists && m.Workload.Token == s.Bootstrap().Token && !m.Volume.Exists
 }
 
 // FreeName is the name of the next member: the one that is being replaced, or
@@ -246,10 +246,10 @@ func (s State) free(name string) bool {
 // turned away by peers whose list is not the one that it was told.
 func (s State) Peers(member string) []string {
 	if !s.Formed() {
-		return s.Formation().Members
+		return s.Bootstrap().Members
 	}
 	var out []string
-	for _, r := range s.View.Roster {
+	for _, r := range s.View.MemberList {
 		out = append(out, r.Name)
 	}
 	if len(out) == 0 {

@@ -17,11 +17,11 @@ func Cancellable(op *v1alpha1.Operation) error {
 		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials, v1alpha1.VerbRotateCertificates:
 		return nil
 	case v1alpha1.VerbRecover:
-		if !epochJournaled(op) {
+		if !incarnationRecorded(op) {
 			return nil
 		}
 	case v1alpha1.VerbRestore:
-		if from := op.Spec.FromEpoch; from != nil && from.Formation.ClusterID != "" {
+		if from := op.Spec.FromIncarnation; from != nil && from.Bootstrap.ClusterID != "" {
 			return nil
 		}
 	}
@@ -37,7 +37,7 @@ func WayBack(op *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) string {
 		return ""
 	case Cancellable(op) == nil:
 		return "kubectl dbop cancel " + op.Spec.Cluster
-	case !Bootstraps(op) || c == nil || c.Status.Formation == nil || c.Status.Formation.ClusterID != "":
+	case !Bootstraps(op) || c == nil || c.Status.Bootstrap == nil || c.Status.Bootstrap.ClusterID != "":
 		return ""
 	case c.Annotations[v1alpha1.AnnotationCustom] != "":
 		return "kubectl delete dbc " + op.Spec.Cluster

@@ -39,7 +39,7 @@ func TestUnfinishedBelongsToItsOperation(t *testing.T) {
 	}
 }
 
-func TestDeleteClearsRemains(t *testing.T) {
+func TestDeleteClearsLeftovers(t *testing.T) {
 	d := testDirectory(t)
 	w, err := d.Writer(t.Context(), testID, "op-1")
 	if err != nil {

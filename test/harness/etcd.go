@@ -38,9 +38,9 @@ const (
 // client secret, and goes to the members that are ready, as the service would.
 type Etcd struct {
 	KV *clientv3.Client
-	// Patience is when a write gives up one try, if not after a second: a login by
+	// Limit is when a write gives up one try, if not after a second: a login by
 	// password alone takes a busy member that long.
-	Patience time.Duration
+	Limit time.Duration
 
 	site    *Site
 	cluster string

@@ -82,7 +82,7 @@ func (w *Writer) write(ctx context.Context, n int) {
 	began := time.Now()
 	w.count(func(c *Counts) { c.Writes++ })
 	for {
-		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(w.client.Patience, tryTimeout))
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(w.client.Limit, tryTimeout))
 		_, err := w.client.KV.Put(try, key, value)
 		cancel()
 		if err == nil {

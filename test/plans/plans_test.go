@@ -150,7 +150,7 @@ func requests() []request {
 		{name: "create-scheduled", state: with(founding(1), func(s *ops.State) { s.Cluster.Spec.Backup, s.Kube.Schedule = policy, empty }), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "restore", state: with(founding(3), func(s *ops.State) {
 			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "pvc:backups", Backup: "b0"}
-			s.Cluster.Status.Formation.Members = []string{"db-1"}
+			s.Cluster.Status.Bootstrap.Members = []string{"db-1"}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, Source: source}},
 		{name: "restore-in-place", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true, Source: source}},
 		{name: "restore-in-place-cancelled", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true, Source: source}, record: cancelling},
@@ -158,7 +158,7 @@ func requests() []request {
 		{name: "remove-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember, Member: "db-1"}},
 		{name: "remove-last-member", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember, Member: "db-1"}},
 		{name: "remove-unknown", state: with(running(3), func(s *ops.State) {
-			s.View.Roster = append(s.View.Roster, engine.Registered{ID: "id-x", Name: "x", Voter: false})
+			s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "id-x", Name: "x", Voter: false})
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember, Member: "x"}},
 		{name: "replace-member", state: with(running(3), lost("db-2")), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-2"}},
 		{name: "replace-healthy", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-1"}},

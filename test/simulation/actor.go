@@ -14,7 +14,7 @@ import (
 
 // actor is one process of the tool. It may die at any call.
 type actor struct {
-	world *World
+	world *world
 	name  string
 	rng   *rand.Rand
 	// fuse counts the calls until it dies; negative for never.
@@ -134,7 +134,7 @@ func (a *actor) sleep(ctx context.Context, d time.Duration) error {
 func (a *actor) runner(decide func(engine.Engine, ops.State) ops.Decision) *runner.Runner {
 	return &runner.Runner{
 		Engine: a.world.engine, Store: recordStore{a}, Reporter: reporter{actor: a}, Stop: a.stop, Poll: time.Second,
-		World: func(_, cluster string) ops.ClosableWorld { return &site{actor: a, cluster: cluster} },
+		Cluster: func(_, cluster string) ops.ClosableCluster { return &site{actor: a, cluster: cluster} },
 		Lock: func(ctx context.Context, _, cluster string, _ func(string, time.Duration)) (lease.Lease, error) {
 			return a.acquire(ctx, cluster)
 		},

@@ -35,13 +35,13 @@ type secret struct {
 
 // logins checks, wherever clients must log in, that whoever reads a secret of
 // the cluster's own users gets in.
-func (w *World) logins(cluster, what string) {
+func (w *world) logins(cluster, what string) {
 	c := w.records.clusters[cluster]
-	if c == nil || c.Status.Formation == nil {
+	if c == nil || c.Status.Bootstrap == nil {
 		return
 	}
 	for _, g := range w.groups {
-		if g.token != c.Status.Formation.Token || !g.access.on || g.restored {
+		if g.token != c.Status.Bootstrap.Token || !g.access.on || g.restored {
 			continue
 		}
 		for _, user := range []string{v1alpha1.AdminUser, v1alpha1.ApplicationUser} {
@@ -139,7 +139,7 @@ func (s *site) rotate(ctx context.Context, st ops.State, step ops.Step) error {
 	})
 }
 
-func (w *World) newPassword() string { return "password-" + strconv.Itoa(w.id()) }
+func (w *world) newPassword() string { return "password-" + strconv.Itoa(w.id()) }
 
 // keep changes a user's secret, which is made first where it is missing.
 func (s *site) keep(ctx context.Context, user string, change func(*secret)) error {
@@ -161,7 +161,7 @@ func (s *site) keep(ctx context.Context, user string, change func(*secret)) erro
 func (s *site) ask(ctx context.Context, st ops.State, step ops.Step, change func(*group, map[string]*secret)) error {
 	w := s.actor.world
 	return s.do(ctx, step.ID, func() error {
-		g, _, err := w.asked(s.cluster, st.Cluster.Status.Formation.Token)
+		g, _, err := w.asked(s.cluster, st.Cluster.Status.Bootstrap.Token)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 
 // boot tries to start a member's process, the way its pod's template says and
 // its data directory allows.
-func (w *World) boot(s *slot) {
+func (w *world) boot(s *slot) {
 	p, v := s.pod, s.volume
 	switch {
 	case v == nil || v.deleting:
@@ -54,10 +54,10 @@ func (w *World) boot(s *slot) {
 }
 
 // bootEmpty starts on an empty volume: as a founder, or into an existing group.
-func (w *World) bootEmpty(s *slot) string {
+func (w *world) bootEmpty(s *slot) string {
 	t := s.pod.template
 	if t.bootstrap {
-		id := founderID(s.name, t.token)
+		id := initialID(s.name, t.token)
 		for _, peer := range t.peers {
 			other := w.find(peer)
 			if peer == s.name || !w.meets(other) || w.now.Before(s.aloneUntil) || w.now.Before(s.cutUntil) {
@@ -83,7 +83,7 @@ func (w *World) bootEmpty(s *slot) string {
 }
 
 // join starts a member with an empty volume in a group that exists.
-func (w *World) join(s *slot, g *group) string {
+func (w *world) join(s *slot, g *group) string {
 	t := s.pod.template
 	peers := slices.Clone(t.peers)
 	slices.Sort(peers)
@@ -108,7 +108,7 @@ func (w *World) join(s *slot, g *group) string {
 }
 
 // bootData starts on what is there; how the cluster is to begin is ignored then.
-func (w *World) bootData(s *slot) string {
+func (w *world) bootData(s *slot) string {
 	d, version := s.volume.data, s.pod.template.version
 	if d.schema > minor(version) {
 		return fmt.Sprintf("data of 3.%d can't be read by %s", d.schema, version)
@@ -135,7 +135,7 @@ func refusedVersion(g *group, version string) string {
 }
 
 // meet lets founders find each other, and throws out members that were removed.
-func (w *World) meet() {
+func (w *world) meet() {
 	for _, s := range w.slots {
 		if !w.meets(s) {
 			continue
@@ -153,7 +153,7 @@ func (w *World) meet() {
 
 // gather puts a waiting founder into the group of its words, or makes the
 // group once a majority of founders waits.
-func (w *World) gather(s *slot) {
+func (w *world) gather(s *slot) {
 	d := s.pod.process.data
 	var waiting []*slot
 	for _, peer := range d.peers {

@@ -37,11 +37,11 @@ type papers struct {
 	due  time.Time
 }
 
-// LookAtCertificates has the site look at certificates from now on.
-func (s *site) LookAtCertificates() { s.certificates = true }
+// ReadCertificates has the site look at certificates from now on.
+func (s *site) ReadCertificates() { s.certificates = true }
 
 // issue makes a certificate where there is none.
-func (w *World) issue(cluster, secret string) {
+func (w *world) issue(cluster, secret string) {
 	o := w.shared(cluster)
 	if o.leaves == nil {
 		o.leaves, o.trust = map[string]*leaf{}, trust{current: w.id()}
@@ -52,7 +52,7 @@ func (w *World) issue(cluster, secret string) {
 }
 
 // mount brings what a member's secret holds into its pod.
-func (w *World) mount(s *slot) {
+func (w *world) mount(s *slot) {
 	l := w.shared(s.cluster).leaves[v1alpha1.MemberSecret(s.name)]
 	if s.pod == nil || l == nil {
 		return
@@ -75,7 +75,7 @@ func (w *World) mount(s *slot) {
 
 // strangers complains about members and clients that turn each other away
 // although each did its part.
-func (w *World) strangers(cluster, what string) {
+func (w *world) strangers(cluster, what string) {
 	o := w.shared(cluster)
 	var running []*slot
 	for _, s := range w.slots {
@@ -102,7 +102,7 @@ func (w *World) strangers(cluster, what string) {
 }
 
 // certificateFacts is what a look at the secrets shows.
-func (w *World) certificateFacts(cluster string) (*pki.Trust, []pki.Certificate) {
+func (w *world) certificateFacts(cluster string) (*pki.Trust, []pki.Certificate) {
 	o := w.shared(cluster)
 	if o.leaves == nil {
 		return &pki.Trust{Problem: "the authority is gone"}, nil
@@ -134,7 +134,7 @@ func authority(id int) pki.Authority {
 }
 
 // presented is what a member shows at a handshake; nil if it does not answer.
-func (w *World) presented(name string) *engine.Presented {
+func (w *world) presented(name string) *engine.Presented {
 	s := w.find(name)
 	if !w.runs(s) || s.pod.process.accepts == nil {
 		return nil
@@ -217,7 +217,7 @@ func (s *site) renewLeaf(ctx context.Context, st ops.State, step ops.Step, chang
 }
 
 // rotated checks what a rotation says it has reached.
-func (w *World) rotated(o *v1alpha1.Operation) {
+func (w *world) rotated(o *v1alpha1.Operation) {
 	if o.Spec.Verb != v1alpha1.VerbRotateCertificates || o.Status.Phase != v1alpha1.PhaseSucceeded {
 		return
 	}
@@ -247,8 +247,8 @@ func (w *World) rotated(o *v1alpha1.Operation) {
 }
 
 // left reports whether a certificate is that of a member of an earlier epoch.
-func (w *World) left(cluster, secret string) bool {
-	token := w.records.clusters[cluster].Status.Formation.Token
+func (w *world) left(cluster, secret string) bool {
+	token := w.records.clusters[cluster].Status.Bootstrap.Token
 	for _, s := range w.slots {
 		if v1alpha1.MemberSecret(s.name) == secret {
 			return s.workload == nil || s.workload.token != token

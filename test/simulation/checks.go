@@ -9,7 +9,7 @@ import (
 )
 
 // watched carries out one effect of an actor and checks what it did.
-func (w *World) watched(a *actor, cluster string, effect func() error) error {
+func (w *world) watched(a *actor, cluster string, effect func() error) error {
 	w.acting(a, cluster)
 	w.journalled(a, cluster)
 	if at := w.shared(cluster).pausedAt; !at.IsZero() && at.Before(a.observed) {
@@ -37,11 +37,11 @@ func (w *World) watched(a *actor, cluster string, effect func() error) error {
 }
 
 // budgeted checks that evictions by others can't take a quorum.
-func (w *World) budgeted(a *actor, cluster string) {
+func (w *world) budgeted(a *actor, cluster string) {
 	c := w.records.clusters[cluster]
 	for _, g := range w.groups {
 		b := w.shared(cluster).budget
-		if c != nil && g.token == c.Status.Formation.Token && g.voters() > 1 && (b == nil || int(*b) < quorum(g.voters())) {
+		if c != nil && g.token == c.Status.Bootstrap.Token && g.voters() > 1 && (b == nil || int(*b) < quorum(g.voters())) {
 			w.violate("%s sets a disruption budget below the quorum of %d voters", a.name, g.voters())
 		}
 	}
@@ -50,14 +50,14 @@ func (w *World) budgeted(a *actor, cluster string) {
 // excused reports whether quorum may be lost: the operation is to stop the
 // cluster, it is too small to keep it, something else broke since the last
 // look, or there was none then.
-func (w *World) excused(a *actor, g *group) bool {
+func (w *world) excused(a *actor, g *group) bool {
 	return a.step.Action == ops.ActionStop || a.step.Risk == ops.RiskDowntime && g.voters() <= 2 || !g.lastLoss.Before(a.observed) || !a.quorum
 }
 
 // acting checks that only the holder of the lease acts. One that froze for
 // longer than its lease may find out a moment too late, though never when it
 // is about to do what can't be undone.
-func (w *World) acting(a *actor, cluster string) {
+func (w *world) acting(a *actor, cluster string) {
 	l := w.leases[cluster]
 	if l != nil && l.holder == a {
 		return
@@ -69,7 +69,7 @@ func (w *World) acting(a *actor, cluster string) {
 }
 
 // journalled checks that the step was written down before its effect.
-func (w *World) journalled(a *actor, cluster string) {
+func (w *world) journalled(a *actor, cluster string) {
 	o := w.records.active(cluster)
 	if o == nil {
 		w.violate("%s performs %s and no operation is in flight", a.name, a.step.ID)
@@ -86,14 +86,14 @@ func (w *World) journalled(a *actor, cluster string) {
 }
 
 // dropping checks a volume that is about to be deleted.
-func (w *World) dropping(a *actor, s *slot) {
+func (w *world) dropping(a *actor, s *slot) {
 	c := w.records.clusters[s.cluster]
 	o := w.records.active(s.cluster)
 	if c == nil || o == nil {
 		w.violate("%s drops volume %s of a cluster that is not recorded", a.name, s.name)
 		return
 	}
-	if s.volume.token != c.Status.Formation.Token {
+	if s.volume.token != c.Status.Bootstrap.Token {
 		w.violate("%s drops volume %s of another epoch", a.name, s.name)
 	}
 	d := s.volume.data
@@ -113,7 +113,7 @@ func (w *World) dropping(a *actor, s *slot) {
 
 // reviving checks that only a joiner is restarted for its silence: a voter
 // that is slow is waited for.
-func (w *World) reviving(a *actor, s *slot) {
+func (w *world) reviving(a *actor, s *slot) {
 	if a.step.Action != ops.ActionRevive || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
 		return
 	}
@@ -127,7 +127,7 @@ func (w *World) reviving(a *actor, s *slot) {
 }
 
 // restarting checks whose turn it is in an upgrade or another roll.
-func (w *World) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
+func (w *world) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 	outdated := func(memberWorkload) bool { return false }
 	switch a.step.Action {
 	case ops.ActionUpgrade, ops.ActionDowngrade:
@@ -151,7 +151,7 @@ func (w *World) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 }
 
 // ended checks what an operation says it has reached.
-func (w *World) ended(o *v1alpha1.Operation) {
+func (w *world) ended(o *v1alpha1.Operation) {
 	w.tally[string(o.Spec.Verb)+" "+string(o.Status.Phase)]++
 	w.logf("%s ends: %s %s", o.Name, o.Spec.Verb, o.Status.Phase)
 	if o.Status.Phase != v1alpha1.PhaseSucceeded && (o.Status.Phase != v1alpha1.PhaseCancelled || strings.HasPrefix(o.Status.Message, "superseded")) {
@@ -176,22 +176,22 @@ func (w *World) ended(o *v1alpha1.Operation) {
 }
 
 // settled checks that a cluster is what it is wanted to be.
-func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
+func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	var g *group
 	for _, other := range w.groups {
-		if other.token == c.Status.Formation.Token {
+		if other.token == c.Status.Bootstrap.Token {
 			g = other
 		}
 	}
-	if g == nil || c.Status.Formation.ClusterID != g.clusterID {
-		w.violate("%s succeeded and the cluster of token %s is not formed", o.Name, c.Status.Formation.Token)
+	if g == nil || c.Status.Bootstrap.ClusterID != g.clusterID {
+		w.violate("%s succeeded and the cluster of token %s is not formed", o.Name, c.Status.Bootstrap.Token)
 		return
 	}
 	if g.voters() != int(c.Spec.Members) || len(g.members) != g.voters() {
 		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members), c.Spec.Members)
 	}
 	w.forgotten(o, g)
-	for _, name := range c.Status.Formation.Removing {
+	for _, name := range c.Status.Bootstrap.Removing {
 		if g.named(name) != nil {
 			w.violate("%s ended (%s), %s is a member, and it is written down that it is being removed", o.Name, o.Status.Phase, name)
 		}
@@ -202,7 +202,7 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	for _, s := range w.slots {
 		l := s.workload
 		switch {
-		case s.cluster != c.Name || l == nil || l.token != c.Status.Formation.Token:
+		case s.cluster != c.Name || l == nil || l.token != c.Status.Bootstrap.Token:
 		case g.named(s.name) == nil:
 			w.violate("%s succeeded and %s still runs", o.Name, s.name)
 		case (o.Spec.Verb == v1alpha1.VerbUpgrade || o.Spec.Verb == v1alpha1.VerbDowngrade) && l.version != c.Spec.Version:
@@ -220,7 +220,7 @@ func (w *World) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 }
 
 // deleted checks that nothing is left of a cluster but what was to be kept.
-func (w *World) deleted(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
+func (w *world) deleted(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	if c != nil {
 		w.violate("%s succeeded and the record of the cluster is still there", o.Name)
 	}

@@ -38,8 +38,8 @@ type backup struct {
 }
 
 // restored is the data that a backup is turned into.
-func (w *World) restored(b backup, token, member string) *data {
-	id := founderID(member, token)
+func (w *world) restored(b backup, token, member string) *data {
+	id := initialID(member, token)
 	g := w.found(token, []string{member})
 	g.index, g.acked = b.index, b.index
 	g.access, g.restored = b.access.clone(), true
@@ -47,7 +47,7 @@ func (w *World) restored(b backup, token, member string) *data {
 }
 
 // copies reports whether any volume or backup holds the group's acknowledged writes.
-func (w *World) copies(g *group) bool {
+func (w *world) copies(g *group) bool {
 	for _, s := range w.slots {
 		if s.volume != nil && !s.volume.deleting && s.volume.data != nil && s.volume.data.group == g && s.volume.data.index >= g.acked {
 			return true

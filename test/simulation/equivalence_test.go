@@ -53,7 +53,7 @@ func lead(t *testing.T, seed uint64, careful bool, drive func(*person, v1alpha1.
 	t.Helper()
 	var out life
 	synctest.Test(t, func(*testing.T) {
-		w := NewWorld(etcd.New(), seed, Mischief{})
+		w := newWorld(etcd.New(), seed, Mischief{})
 		p := twin(w, seed, true)
 		spec := p.wished(only)
 		wishes := p.wishes(only, spec, 2+p.rng.IntN(6))
@@ -61,7 +61,7 @@ func lead(t *testing.T, seed uint64, careful bool, drive func(*person, v1alpha1.
 		end := drive(p, spec, wishes)
 		stands := w.stands(only)
 		end()
-		out = life{told: w.told(only, careful), stands: stands + "; then " + w.stands(only), broken: w.Broken(), trace: w.Trace(*traceFlag), fates: w.Tally()}
+		out = life{told: w.told(only, careful), stands: stands + "; then " + w.stands(only), broken: w.Broken(), trace: w.History(*traceFlag), fates: w.Tally()}
 	})
 	return out
 }
@@ -112,7 +112,7 @@ func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) fun
 // byOperator has every wish written into a custom resource. Faults, if there
 // are any, end before each wish has to have come true.
 func byOperator(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) func() {
-	g := p.governed(only)
+	g := p.decided(only)
 	violate := func(format string, args ...any) {
 		defer p.world.lock()()
 		p.world.violate(format, args...)
@@ -181,7 +181,7 @@ func (p *person) ask(command v1alpha1.OperationSpec) error {
 }
 
 // disturb lets an operator, or several after another, work in bad weather for a while.
-func (p *person) disturb(g *governed) {
+func (p *person) disturb(g *decided) {
 	if p.careful {
 		return
 	}

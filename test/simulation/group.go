@@ -49,9 +49,9 @@ type entry struct {
 	started  bool
 }
 
-// founderID is the identity of a founder: name and token only, so a second
+// initialID is the identity of a founder: name and token only, so a second
 // life with the same words has the same one.
-func founderID(name, token string) string { return hash(name + "|" + token) }
+func initialID(name, token string) string { return hash(name + "|" + token) }
 
 func hash(s string) string {
 	h := fnv.New64a()
@@ -60,10 +60,10 @@ func hash(s string) string {
 }
 
 // found makes a group out of founders.
-func (w *World) found(token string, peers []string) *group {
+func (w *world) found(token string, peers []string) *group {
 	g := &group{token: token, clusterID: hash(token + "|" + fmt.Sprint(peers)), index: len(peers), lastLoss: w.now}
 	for _, p := range peers {
-		g.members = append(g.members, entry{id: founderID(p, token), name: p, voter: true})
+		g.members = append(g.members, entry{id: initialID(p, token), name: p, voter: true})
 	}
 	for _, other := range w.groups {
 		if other.token == token {
@@ -106,7 +106,7 @@ func (g *group) voters() int {
 func quorum(n int) int { return n/2 + 1 }
 
 // serving returns the slots whose running process serves as that entry.
-func (w *World) serving(g *group, e entry) *slot {
+func (w *world) serving(g *group, e entry) *slot {
 	s := w.find(e.name)
 	if w.meets(s) && s.pod.process.data.group == g && s.pod.process.data.id == e.id {
 		return s
@@ -115,7 +115,7 @@ func (w *World) serving(g *group, e entry) *slot {
 }
 
 // live returns the voters that meet each other.
-func (w *World) live(g *group) []*slot {
+func (w *world) live(g *group) []*slot {
 	var out []*slot
 	for _, e := range g.members {
 		if e.voter {
@@ -128,7 +128,7 @@ func (w *World) live(g *group) []*slot {
 }
 
 // staying counts the live voters that nobody has told to go.
-func (w *World) staying(g *group) int {
+func (w *world) staying(g *group) int {
 	n := 0
 	for _, s := range w.live(g) {
 		if !s.pod.deleting && (s.workload == nil || !s.workload.deleting) {
@@ -139,7 +139,7 @@ func (w *World) staying(g *group) int {
 }
 
 // leads returns the slot of the leader if a majority follows it.
-func (w *World) leads(g *group) *slot {
+func (w *world) leads(g *group) *slot {
 	if g.leader == "" {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (w *World) leads(g *group) *slot {
 }
 
 // elect keeps or finds a leader.
-func (w *World) elect(g *group) {
+func (w *world) elect(g *group) {
 	live := w.live(g)
 	if w.leads(g) != nil {
 		return
@@ -188,7 +188,7 @@ func (w *World) elect(g *group) {
 }
 
 // crown makes a member the leader.
-func (w *World) crown(g *group, s *slot) {
+func (w *world) crown(g *group, s *slot) {
 	d := s.pod.process.data
 	g.leader, g.moved = d.id, w.now
 	g.index = d.index
@@ -199,7 +199,7 @@ func (w *World) crown(g *group, s *slot) {
 }
 
 // work lets clients write and members catch up, publish themselves and agree on a version.
-func (w *World) work(g *group) {
+func (w *world) work(g *group) {
 	leader := w.leads(g)
 	if leader == nil {
 		return

@@ -12,7 +12,7 @@ import (
 func (s *site) compact(ctx context.Context, st ops.State, step ops.Step) (ops.Result, error) {
 	w, before := s.actor.world, st.Operation.Spec.Compaction.Before
 	err := s.do(ctx, step.ID, func() error {
-		g, _, err := w.asked(s.cluster, st.Cluster.Status.Formation.Token)
+		g, _, err := w.asked(s.cluster, st.Cluster.Status.Bootstrap.Token)
 		if err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (s *site) compact(ctx context.Context, st ops.State, step ops.Step) (ops.Re
 }
 
 // forgotten checks that an operation which says so has dropped history.
-func (w *World) forgotten(o *v1alpha1.Operation, g *group) {
+func (w *world) forgotten(o *v1alpha1.Operation, g *group) {
 	if c := o.Spec.Compaction; o.Spec.Verb == v1alpha1.VerbCompact && o.Status.Phase == v1alpha1.PhaseSucceeded && g.compacted < c.Before {
 		w.violate("%s succeeded and history is kept from %d on, not from %d", o.Name, g.compacted, c.Before)
 	}

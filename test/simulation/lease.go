@@ -19,7 +19,7 @@ type leaseRecord struct {
 }
 
 // renew lets living holders renew, and tells those that failed for too long.
-func (w *World) renew() {
+func (w *world) renew() {
 	for _, l := range w.leases {
 		h := l.holder
 		if h == nil {

@@ -14,7 +14,7 @@ const healthInterval = 5 * time.Second
 var errNoLeader = errors.New("etcdserver: request timed out")
 
 // asked returns the group that serves a cluster's requests and its leader.
-func (w *World) asked(cluster, token string) (*group, *slot, error) {
+func (w *world) asked(cluster, token string) (*group, *slot, error) {
 	for _, s := range w.slots {
 		if s.cluster != cluster || !w.runs(s) || s.pod.template.token != token {
 			continue
@@ -29,7 +29,7 @@ func (w *World) asked(cluster, token string) (*group, *slot, error) {
 }
 
 // counts returns how many voters have started, are connected now, and have been for long.
-func (w *World) counts(g *group, without string) (started, active, steady int) {
+func (w *world) counts(g *group, without string) (started, active, steady int) {
 	for _, e := range g.members {
 		if !e.voter || e.id == without {
 			continue
@@ -48,7 +48,7 @@ func (w *World) counts(g *group, without string) (started, active, steady int) {
 }
 
 // register is MemberAdd, as a learner or with a vote.
-func (w *World) register(cluster, token, name string, voter bool) error {
+func (w *world) register(cluster, token, name string, voter bool) error {
 	g, _, err := w.asked(cluster, token)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (w *World) register(cluster, token, name string, voter bool) error {
 }
 
 // promote gives a learner its vote, on the leader's word.
-func (w *World) promote(cluster, token, name string) error {
+func (w *world) promote(cluster, token, name string) error {
 	g, leader, err := w.asked(cluster, token)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (w *World) promote(cluster, token, name string) error {
 }
 
 // deregister is MemberRemove.
-func (w *World) deregister(cluster, token, name string) error {
+func (w *world) deregister(cluster, token, name string) error {
 	g, _, err := w.asked(cluster, token)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (w *World) deregister(cluster, token, name string) error {
 }
 
 // handOver is MoveLeader.
-func (w *World) handOver(cluster, token, to string) error {
+func (w *world) handOver(cluster, token, to string) error {
 	g, leader, err := w.asked(cluster, token)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ type mistake struct {
 // mistakes are made on purpose, to see that the simulation notices.
 func mistakes() []mistake {
 	return []mistake{
-		{name: "seal skipped", decide: sealSkipped},
+		{name: "seal skipped", decide: bootstrapNotDisabled},
 		{name: "promotion skipped", decide: promotionSkipped},
 		{name: "retired without quorum", decide: retiredWithoutQuorum},
 		{name: "upgraded without waiting for health", decide: upgradedBlindly},
@@ -34,8 +34,8 @@ func mistakes() []mistake {
 		{name: "former settings only with quorum", decide: neverMended},
 		{name: "downgraded as soon as it is announced", decide: storageIgnored},
 		{name: "two learners at once", decide: twoLearners},
-		{name: "volumes of other epochs dropped", decide: epochsMixed},
-		{name: "disruption budget forgotten", decide: budgetForgotten},
+		{name: "volumes of other epochs dropped", decide: incarnationsMixed},
+		{name: "disruption budget forgotten", decide: budgetOmitted},
 		{name: "authentication before its users", decide: authFirst},
 		{name: "a joiner that hangs waited for", decide: neverRevived},
 		{name: "a silent voter restarted", decide: voterRevived},
@@ -68,7 +68,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-func sealSkipped(e engine.Engine, s ops.State) ops.Decision {
+func bootstrapNotDisabled(e engine.Engine, s ops.State) ops.Decision {
 	s.Kube.Members = slices.Clone(s.Kube.Members)
 	for i := range s.Kube.Members {
 		s.Kube.Members[i].Workload.Bootstrap = false
@@ -77,11 +77,11 @@ func sealSkipped(e engine.Engine, s ops.State) ops.Decision {
 }
 
 func promotionSkipped(e engine.Engine, s ops.State) ops.Decision {
-	s.View.Roster = slices.Clone(s.View.Roster)
+	s.View.MemberList = slices.Clone(s.View.MemberList)
 	s.View.Members = slices.Clone(s.View.Members)
-	for i, r := range s.View.Roster {
+	for i, r := range s.View.MemberList {
 		if r.Started && !r.Voter {
-			s.View.Roster[i].Voter = true
+			s.View.MemberList[i].Voter = true
 			for j := range s.View.Members {
 				if s.View.Members[j].Name == r.Name {
 					s.View.Members[j].Serving, s.View.Members[j].Role = true, engine.RoleFollower
@@ -166,24 +166,24 @@ func storageIgnored(e engine.Engine, s ops.State) ops.Decision {
 
 func twoLearners(e engine.Engine, s ops.State) ops.Decision {
 	d := planner.Decide(e, s)
-	if d.Step == nil || (d.Step.Action != ops.ActionPromote && d.Step.ID != "wait/joined") || len(s.View.Roster) >= int(s.Cluster.Spec.Members) {
+	if d.Step == nil || (d.Step.Action != ops.ActionPromote && d.Step.ID != "wait/joined") || len(s.View.MemberList) >= int(s.Cluster.Spec.Members) {
 		return d
 	}
 	name := freeName(s)
 	return ops.Decision{Step: &ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Deadline: d.Step.Deadline}}
 }
 
-func epochsMixed(e engine.Engine, s ops.State) ops.Decision {
+func incarnationsMixed(e engine.Engine, s ops.State) ops.Decision {
 	if s.Cluster != nil && s.Operation != nil && s.Operation.Spec.Verb == v1alpha1.VerbDelete {
 		s.Kube.Members = slices.Clone(s.Kube.Members)
 		for i := range s.Kube.Members {
-			s.Kube.Members[i].Volume.Token = s.Cluster.Status.Formation.Token
+			s.Kube.Members[i].Volume.Token = s.Cluster.Status.Bootstrap.Token
 		}
 	}
 	return planner.Decide(e, s)
 }
 
-func budgetForgotten(e engine.Engine, s ops.State) ops.Decision {
+func budgetOmitted(e engine.Engine, s ops.State) ops.Decision {
 	if s.Cluster != nil {
 		if n := max(len(s.View.Voters()), int(s.Cluster.Spec.Members)); n > 1 {
 			b := int32(n/2 + 1)

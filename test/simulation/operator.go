@@ -23,9 +23,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
-// governed is one cluster under a custom resource: a person edits the object,
+// decided is one cluster under a custom resource: a person edits the object,
 // and processes of the reconciler, the very code of package operator, do the rest.
-type governed struct {
+type decided struct {
 	person *person
 	key    types.NamespacedName
 	// api is where the custom resource is; made counts those of this name.
@@ -35,17 +35,17 @@ type governed struct {
 	ending *v1alpha1.DatabaseClusterSpec
 }
 
-func (p *person) governed(name string) *governed {
+func (p *person) decided(name string) *decided {
 	s := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(s); err != nil {
 		panic(err) // types that are compiled in
 	}
-	return &governed{person: p, key: types.NamespacedName{Namespace: Namespace, Name: name},
+	return &decided{person: p, key: types.NamespacedName{Namespace: Namespace, Name: name},
 		api: fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.DatabaseCluster{}).Build()}
 }
 
 // get is the custom resource; nil if there is none.
-func (g *governed) get() *v1alpha1.DatabaseCluster {
+func (g *decided) get() *v1alpha1.DatabaseCluster {
 	c := &v1alpha1.DatabaseCluster{}
 	if g.api.Get(context.Background(), g.key, c) != nil {
 		return nil
@@ -55,7 +55,7 @@ func (g *governed) get() *v1alpha1.DatabaseCluster {
 
 // edit changes what is wanted, makes the object if there is none, and deletes
 // it if nothing is wanted.
-func (g *governed) edit(spec *v1alpha1.DatabaseClusterSpec) {
+func (g *decided) edit(spec *v1alpha1.DatabaseClusterSpec) {
 	c := g.get()
 	var err error
 	switch {
@@ -79,7 +79,7 @@ func (g *governed) edit(spec *v1alpha1.DatabaseClusterSpec) {
 
 // at rest is a cluster of which nothing is left to do; stalled says why one
 // can't become as wanted.
-func (g *governed) atRest() (rest bool, stalled string) {
+func (g *decided) atRest() (rest bool, stalled string) {
 	defer g.person.world.lock()()
 	r := &g.person.world.records
 	c := g.get()
@@ -102,7 +102,7 @@ var errStalled = errors.New("it is stalled")
 
 // operate runs processes of the operator, each until it dies, until nothing is
 // left to do. A cluster that is stalled for good ends it early if that is asked for.
-func (g *governed) operate(within time.Duration, orStalled bool) error {
+func (g *decided) operate(within time.Duration, orStalled bool) error {
 	for began := time.Now(); ; {
 		err := g.person.launch(func(ctx context.Context, a *actor) error {
 			r, deleted := g.reconciler(a), time.Time{}
@@ -137,7 +137,7 @@ func (g *governed) operate(within time.Duration, orStalled bool) error {
 // operator watches that has seen it with its record. Where one died before it
 // wrote that down, the object is applied again and deleted again, as the
 // operator asks for.
-func (g *governed) end(r *operator.Reconciler, deleted *time.Time) {
+func (g *decided) end(r *operator.Reconciler, deleted *time.Time) {
 	if g.ending == nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (g *governed) end(r *operator.Reconciler, deleted *time.Time) {
 
 // linked is the custom resource that the record names, "" without a record, and
 // whether it was written down that it was deleted.
-func (g *governed) linked() (types.UID, bool) {
+func (g *decided) linked() (types.UID, bool) {
 	defer g.person.world.lock()()
 	c := g.person.world.records.clusters[g.key.Name]
 	if c == nil {
@@ -168,7 +168,7 @@ func (g *governed) linked() (types.UID, bool) {
 }
 
 // reconciler is the production code around a process.
-func (g *governed) reconciler(a *actor) *operator.Reconciler {
+func (g *decided) reconciler(a *actor) *operator.Reconciler {
 	faulty := interceptor.NewClient(g.api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			return a.call(ctx, "read the custom resource", func() error { return c.Get(ctx, key, o, opts...) })

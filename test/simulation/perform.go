@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Perform implements ops.World, request by request as on a real cluster, so
+// Perform implements ops.Cluster, request by request as on a real cluster, so
 // that a process may die between any two of them.
 func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(bytes, total int64)) (ops.Result, error) {
 	w, o := s.actor.world, s.actor.world.shared(s.cluster)
@@ -40,13 +40,13 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionStart:
 		return ops.Result{}, s.start(ctx, st, step.Members)
 	case ops.ActionRecordFormed:
-		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.ClusterID = st.View.ClusterIDs[0] })
-	case ops.ActionSeal:
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = st.View.ClusterIDs[0] })
+	case ops.ActionDisableBootstrap:
 		return ops.Result{}, s.seal(ctx, step.Members)
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
 		return ops.Result{}, s.membership(ctx, st, step)
 	case ops.ActionKeep:
-		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.Remove(step.Members[0], false) })
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Remove(step.Members[0], false) })
 	case ops.ActionRetire:
 		if err := s.stop(ctx, st, step.Members); err != nil {
 			return ops.Result{}, err
@@ -69,7 +69,7 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.compact(ctx, st, step)
 	case ops.ActionDefragment:
 		return s.defragment(ctx, step)
-	case ops.ActionDisarm, ops.ActionProveWrite:
+	case ops.ActionClearAlarms, ops.ActionProveWrite:
 		return s.clearAlarms(ctx, st, step)
 	case ops.ActionAnnounce, ops.ActionWithdraw:
 		return s.descent(ctx, st, step)
@@ -97,14 +97,14 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.authenticate(ctx, st, step)
 	case ops.ActionExamine:
 		return s.examine(ctx, step.Members[0])
-	case ops.ActionSalvage:
-		return s.salvage(ctx, st, step.Members[0])
+	case ops.ActionRecoverData:
+		return s.recoverData(ctx, st, step.Members[0])
 	case ops.ActionStop, ops.ActionFence:
 		return ops.Result{}, s.stop(ctx, st, step.Members)
-	case ops.ActionNewEpoch:
-		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.BeginEpoch(c, st.Operation, freeName(st)) })
-	case ops.ActionOldEpoch:
-		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToEpoch(c, st.Operation) })
+	case ops.ActionNewIncarnation:
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.BeginIncarnation(c, st.Operation, freeName(st)) })
+	case ops.ActionOldIncarnation:
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, st.Operation) })
 	case ops.ActionDeleteVolume:
 		return ops.Result{}, s.deleteVolumes(ctx, st, step.Members)
 	case ops.ActionDeleteAll:
@@ -161,14 +161,14 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 			return nil
 		}
 		size := st.Cluster.Spec.Storage.Size
-		slot.volume = &volume{size: size, capacity: size, token: st.Cluster.Status.Formation.Token, boundAt: w.now.Add(w.between(0, 4*time.Second))}
+		slot.volume = &volume{size: size, capacity: size, token: st.Cluster.Status.Bootstrap.Token, boundAt: w.now.Add(w.between(0, 4*time.Second))}
 		return nil
 	})
 }
 
 func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) error {
 	w, c := s.actor.world, st.Cluster
-	f := c.Status.Formation
+	f := c.Status.Bootstrap
 	l := memberWorkload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c), peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
 	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
 		l.bootstrap, l.peers = true, []string{member}
@@ -203,13 +203,13 @@ func (s *site) seal(ctx context.Context, members []string) error {
 }
 
 func (s *site) membership(ctx context.Context, st ops.State, step ops.Step) error {
-	w, token, name := s.actor.world, st.Cluster.Status.Formation.Token, ""
+	w, token, name := s.actor.world, st.Cluster.Status.Bootstrap.Token, ""
 	if len(step.Members) > 0 {
 		name = step.Members[0]
 	}
 	if begun := step.Action == ops.ActionDeregister; begun || step.Action == ops.ActionRegister {
-		if f := st.Formation(); f.Remove(name, begun) {
-			if err := s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.Remove(name, begun) }); err != nil {
+		if f := st.Bootstrap(); f.Remove(name, begun) {
+			if err := s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Remove(name, begun) }); err != nil {
 				return err
 			}
 		}

@@ -124,7 +124,7 @@ func (s *site) prepare(ctx context.Context, st ops.State, members []string) (ops
 
 // descent announces a downgrade, or takes that back: nobody is prepared any more then.
 func (s *site) descent(ctx context.Context, st ops.State, step ops.Step) (ops.Result, error) {
-	w, token := s.actor.world, st.Cluster.Status.Formation.Token
+	w, token := s.actor.world, st.Cluster.Status.Bootstrap.Token
 	if step.Action == ops.ActionAnnounce {
 		return ops.Result{}, s.do(ctx, step.ID, func() error { return w.announce(s.cluster, token, minor(st.Cluster.Spec.Version)) })
 	}
@@ -210,12 +210,12 @@ func (s *site) load(ctx context.Context, st ops.State, member string) error {
 		case v == nil || w.now.Before(v.boundAt):
 			return fmt.Errorf("the volume is not bound: %w", engine.ErrNotReady)
 		case v.data == nil:
-			v.data = w.restored(b, c.Status.Formation.Token, member)
+			v.data = w.restored(b, c.Status.Bootstrap.Token, member)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.Loaded = true })
+	return s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Loaded = true })
 }

@@ -29,18 +29,18 @@ func (s *site) examine(ctx context.Context, member string) (ops.Result, error) {
 			w.violate("%s examines the volume of %s, which runs", s.actor.name, member)
 		}
 		var err error
-		report, err = json.Marshal(slot.volume.data.remains())
+		report, err = json.Marshal(slot.volume.data.leftovers())
 		return err
 	})
 	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(member): string(report)}}, err
 }
 
 // remains is what data says of itself; positions are etcd's.
-func (d *data) remains() engine.Remains {
+func (d *data) leftovers() engine.DataDirInfo {
 	if d == nil || d.group == nil {
-		return engine.Remains{Problem: "there is no data"}
+		return engine.DataDirInfo{Problem: "there is no data"}
 	}
-	r := engine.Remains{Intact: !d.broken, MemberID: d.id, ClusterID: d.group.clusterID,
+	r := engine.DataDirInfo{Intact: !d.broken, MemberID: d.id, ClusterID: d.group.clusterID,
 		Position: engine.Position(fmt.Sprintf("%s/%d/%d/%d", d.group.clusterID, d.term, d.index, d.index))}
 	if d.broken {
 		r.Problem = "a page is damaged"
@@ -48,8 +48,8 @@ func (d *data) remains() engine.Remains {
 	return r
 }
 
-// salvage backs up a copy of one volume, which must be the most advanced.
-func (s *site) salvage(ctx context.Context, st ops.State, member string) (ops.Result, error) {
+// recoverData backs up a copy of one volume, which must be the most advanced.
+func (s *site) recoverData(ctx context.Context, st ops.State, member string) (ops.Result, error) {
 	w, op := s.actor.world, st.Operation
 	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(20*time.Second)))); err != nil {
 		return ops.Result{}, err

@@ -24,7 +24,7 @@ type decider func(engine.Engine, ops.State) ops.Decision
 
 // person types commands, and types them again when they don't end well.
 type person struct {
-	world  *World
+	world  *world
 	rng    *rand.Rand
 	decide decider
 	// careful: nothing goes wrong; recovering: something did before.
@@ -214,11 +214,11 @@ func (p *person) cluster(name, version string, members, founders int) *v1alpha1.
 	p.commands++
 	c := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
 	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: p.world.engine.Name(), Version: version, Members: int32(members), Storage: v1alpha1.Storage{Size: resource.MustParse("8Gi")}} //nolint:gosec // a size
-	f := &v1alpha1.Formation{Token: fmt.Sprintf("token-%s-%d-%d", name, p.commands, p.rng.Uint32())}
+	f := &v1alpha1.Bootstrap{Token: fmt.Sprintf("token-%s-%d-%d", name, p.commands, p.rng.Uint32())}
 	for n := 1; n <= founders; n++ {
 		f.Members = append(f.Members, v1alpha1.MemberName(name, n))
 	}
-	c.Status.Formation = f
+	c.Status.Bootstrap = f
 	return c
 }
 

@@ -67,7 +67,7 @@ type recordStore struct{ actor *actor }
 
 var _ store.Store = recordStore{}
 
-func (s recordStore) world() *World { return s.actor.world }
+func (s recordStore) world() *world { return s.actor.world }
 
 // GetCluster implements store.Store.
 func (s recordStore) GetCluster(ctx context.Context, _, name string) (out *v1alpha1.DatabaseCluster, err error) {

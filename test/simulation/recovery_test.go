@@ -25,7 +25,7 @@ var recoveriesFlag = flag.Int("recoveries", 150, "worlds that lose their quorum 
 func bereaved(t *testing.T, seed uint64, decide decider) (broken, trace string, tally map[string]int) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
-		w := NewWorld(etcd.New(), seed, Mischief{})
+		w := newWorld(etcd.New(), seed, Mischief{})
 		rng := rand.New(rand.NewPCG(seed, 5))
 		p := &person{world: w, rng: rng, decide: decide, careful: true}
 		size := []int{1, 3, 3, 5}[rng.IntN(4)]
@@ -38,7 +38,7 @@ func bereaved(t *testing.T, seed uint64, decide decider) (broken, trace string, 
 		} else {
 			w.violate("no cluster to lose: %v", err)
 		}
-		broken, trace, tally = w.Broken(), w.Trace(*traceFlag), w.Tally()
+		broken, trace, tally = w.Broken(), w.History(*traceFlag), w.Tally()
 	})
 	return broken, trace, tally
 }
@@ -119,14 +119,14 @@ func (p *person) ruin(size int) (kept map[string]*data, usable int) {
 }
 
 // recovered checks that a cluster serves anew and the old volumes are as they were.
-func (w *World) recovered(size int, kept map[string]*data) {
+func (w *world) recovered(size int, kept map[string]*data) {
 	c := w.records.clusters["a"]
 	for _, g := range w.groups {
-		if g.token != c.Status.Formation.Token {
+		if g.token != c.Status.Bootstrap.Token {
 			continue
 		}
-		if c.Status.Formation.Epoch == 0 || g.voters() != size || w.leads(g) == nil {
-			w.violate("epoch %d has %d of %d voters, leader %q", c.Status.Formation.Epoch, g.voters(), size, g.leader)
+		if c.Status.Bootstrap.Incarnation == 0 || g.voters() != size || w.leads(g) == nil {
+			w.violate("epoch %d has %d of %d voters, leader %q", c.Status.Bootstrap.Incarnation, g.voters(), size, g.leader)
 		}
 	}
 	for name, d := range kept {
@@ -172,7 +172,7 @@ func TestRecoveryMistakes(t *testing.T) {
 
 func firstData(e engine.Engine, s ops.State) ops.Decision {
 	d := planner.Decide(e, s)
-	if d.Step == nil || d.Step.Action != ops.ActionSalvage {
+	if d.Step == nil || d.Step.Action != ops.ActionRecoverData {
 		return d
 	}
 	step := *d.Step
@@ -191,9 +191,9 @@ func oldVolumes(e engine.Engine, s ops.State) ops.Decision {
 		if !m.Volume.Exists || !s.View.Quorum {
 			continue
 		}
-		m.Volume.Token = s.Cluster.Status.Formation.Token
+		m.Volume.Token = s.Cluster.Status.Bootstrap.Token
 		if _, listed := s.View.Registered(m.Name); !listed {
-			s.Cluster.Status.Formation.Removing = append(s.Cluster.Status.Formation.Removing, m.Name)
+			s.Cluster.Status.Bootstrap.Removing = append(s.Cluster.Status.Bootstrap.Removing, m.Name)
 		}
 	}
 	return planner.Decide(e, s)

@@ -211,7 +211,7 @@ func (p *person) versions() []string {
 }
 
 // recordedNames lists the clusters on record, sorted.
-func (w *World) recordedNames() []string {
+func (w *world) recordedNames() []string {
 	defer w.lock()()
 	var out []string
 	for name := range w.records.clusters {
@@ -222,7 +222,7 @@ func (w *World) recordedNames() []string {
 }
 
 // named lists every cluster that has a record or an operation in flight, sorted.
-func (w *World) named() []string {
+func (w *world) named() []string {
 	out := w.recordedNames()
 	defer w.lock()()
 	for _, name := range w.records.order {
@@ -235,7 +235,7 @@ func (w *World) named() []string {
 }
 
 // membersOf lists the names under which a cluster has members, and one under which it has none.
-func (w *World) membersOf(cluster string) []string {
+func (w *world) membersOf(cluster string) []string {
 	out := []string{v1alpha1.MemberName(cluster, 42)}
 	for _, s := range w.slots {
 		if s.cluster == cluster && s.workload != nil {
@@ -247,7 +247,7 @@ func (w *World) membersOf(cluster string) []string {
 
 // backupIDs lists the backups that a version may load, sorted: the command
 // line refuses others before it writes anything.
-func (w *World) backupIDs(version string) []string {
+func (w *world) backupIDs(version string) []string {
 	var out []string
 	for id, b := range w.backups {
 		if w.engine.CheckRestore(b.version, version) == nil {

@@ -22,12 +22,12 @@ const cronJob = "CronJob"
 // scheduleKinds are made in this order, and removed in the other.
 func scheduleKinds() []string { return []string{"ServiceAccount", "Role", "RoleBinding", cronJob} }
 
-// LookAtSchedule has the site look at the schedule from now on.
-func (s *site) LookAtSchedule() { s.schedule = true }
+// ReadSchedule has the site look at the schedule from now on.
+func (s *site) ReadSchedule() { s.schedule = true }
 
 // scheduleFacts is what exists of a schedule; the CronJob stands for all
 // unless each part is looked at.
-func (w *World) scheduleFacts(cluster string, parts bool) *workload.Schedule {
+func (w *world) scheduleFacts(cluster string, parts bool) *workload.Schedule {
 	have, out := w.shared(cluster).schedule, &workload.Schedule{}
 	job, there := have[cronJob]
 	if there {
@@ -105,7 +105,7 @@ func (s *site) prune(ctx context.Context, st ops.State) (ops.Result, error) {
 }
 
 // manifests is the repository's listing, newest first.
-func (w *World) manifests() []repository.Manifest {
+func (w *world) manifests() []repository.Manifest {
 	var out []repository.Manifest
 	for id, b := range w.backups {
 		m := repository.Manifest{ID: id, Cluster: b.cluster, Namespace: Namespace, StartedAt: b.at, FinishedAt: b.at, Scheduled: b.scheduled}
@@ -138,7 +138,7 @@ func (r *records) all() (clusters []v1alpha1.DatabaseCluster, operations []v1alp
 }
 
 // pruning checks a backup that is about to be deleted.
-func (w *World) pruning(a *actor, o *v1alpha1.Operation, id string) {
+func (w *world) pruning(a *actor, o *v1alpha1.Operation, id string) {
 	b, ok := w.backups[id]
 	if !ok {
 		return
@@ -167,7 +167,7 @@ func (w *World) pruning(a *actor, o *v1alpha1.Operation, id string) {
 }
 
 // timed checks that a schedule is as it is wanted.
-func (w *World) timed(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
+func (w *world) timed(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	if c == nil {
 		w.violate("%s ended and its cluster is gone", o.Name)
 		return

@@ -18,7 +18,7 @@ import (
 const tooSmall = "1Mi"
 
 // settings is the digest that a cluster's members are to bear.
-func (w *World) settings(c *v1alpha1.DatabaseCluster) string {
+func (w *world) settings(c *v1alpha1.DatabaseCluster) string {
 	digest, err := rules.SettingsDigest(w.engine, c)
 	if err != nil {
 		w.violate("the settings of %s make no sense: %v", c.Name, err)
@@ -58,7 +58,7 @@ func (s *site) grow(ctx context.Context, st ops.State, members []string) error {
 
 // unbearable reports whether what is in flight asks members for settings that
 // they don't start with.
-func (w *World) unbearable(cluster string) bool {
+func (w *world) unbearable(cluster string) bool {
 	defer w.lock()()
 	c, o := w.records.clusters[cluster], w.records.active(cluster)
 	if c == nil || o == nil || !configures(o) {

@@ -133,7 +133,7 @@ func (p *person) idle(name string) {
 	if last != nil && strings.HasPrefix(last.Status.Message, "superseded") {
 		return // half done, and who wanted it gone instead gave up
 	}
-	if c == nil || c.Status.Formation.ClusterID == "" || op != nil || w.damaged(name) {
+	if c == nil || c.Status.Bootstrap.ClusterID == "" || op != nil || w.damaged(name) {
 		return
 	}
 	err := p.attempt(func(ctx context.Context, r *runner.Runner) error {

@@ -54,9 +54,9 @@ func play(t *testing.T, seed uint64, m Mischief, decide func(engine.Engine, ops.
 	out := outcome{seed: seed}
 	synctest.Test(t, func(*testing.T) {
 		began := time.Now()
-		w := NewWorld(etcd.New(), seed, m)
-		w.Live(seed, decide)
-		out.broken, out.trace, out.steps, out.tally, out.took = w.Broken(), w.Trace(*traceFlag), w.Steps(), w.Tally(), time.Since(began)
+		w := newWorld(etcd.New(), seed, m)
+		w.Run(seed, decide)
+		out.broken, out.trace, out.steps, out.tally, out.took = w.Broken(), w.History(*traceFlag), w.Steps(), w.Tally(), time.Since(began)
 	})
 	return out
 }

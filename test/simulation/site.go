@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// site is one cluster as one process sees it: the ops.World of the simulation.
+// site is one cluster as one process sees it: the ops.Cluster of the simulation.
 type site struct {
 	actor   *actor
 	cluster string
@@ -22,20 +22,20 @@ type site struct {
 	schedule bool
 }
 
-var _ ops.ClosableWorld = (*site)(nil)
+var _ ops.ClosableCluster = (*site)(nil)
 
-// Changed implements ops.World; nothing ever wakes anybody.
+// Changed implements ops.Cluster; nothing ever wakes anybody.
 func (s *site) Changed() <-chan struct{} { return nil }
 
-// Close implements ops.ClosableWorld.
+// Close implements ops.ClosableCluster.
 func (s *site) Close() error { return nil }
 
-// Save implements ops.World.
+// Save implements ops.Cluster.
 func (s *site) Save(ctx context.Context, op *v1alpha1.Operation) error {
 	return ops.SaveRecord(ctx, recordStore{s.actor}, op)
 }
 
-// Observe implements ops.World: object by object and member by member, while
+// Observe implements ops.Cluster: object by object and member by member, while
 // the world goes on.
 func (s *site) Observe(ctx context.Context) (ops.State, error) {
 	a := s.actor
@@ -70,7 +70,7 @@ func (s *site) Observe(ctx context.Context) (ops.State, error) {
 // view asks the members that run, not all at the same moment.
 func (s *site) view(ctx context.Context, st ops.State) engine.View {
 	a, v := s.actor, engine.View{}
-	token := st.Cluster.Status.Formation.Token
+	token := st.Cluster.Status.Bootstrap.Token
 	var running, silent []string
 	for _, m := range st.Kube.Members {
 		switch {
@@ -101,7 +101,7 @@ func (s *site) view(ctx context.Context, st ops.State) engine.View {
 			}
 		})
 	}
-	ask(func() { v.Roster, v.Quorum = a.world.roster(running) })
+	ask(func() { v.MemberList, v.Quorum = a.world.roster(running) })
 	ask(func() { v.Alarms = a.world.alarms(running) })
 	ask(func() { v.Downgrade, v.DowngradeUnknown = a.world.underway(running) })
 	for _, name := range silent {

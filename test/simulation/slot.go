@@ -73,7 +73,7 @@ type process struct {
 }
 
 // slot returns the slot of a member, made if need be.
-func (w *World) slot(cluster, name string) *slot {
+func (w *world) slot(cluster, name string) *slot {
 	for _, s := range w.slots {
 		if s.name == name {
 			return s
@@ -85,7 +85,7 @@ func (w *World) slot(cluster, name string) *slot {
 }
 
 // find returns the slot of a member, or nil.
-func (w *World) find(name string) *slot {
+func (w *world) find(name string) *slot {
 	for _, s := range w.slots {
 		if s.name == name {
 			return s
@@ -95,15 +95,15 @@ func (w *World) find(name string) *slot {
 }
 
 // runs reports whether the member's process can be asked.
-func (w *World) runs(s *slot) bool {
+func (w *world) runs(s *slot) bool {
 	return s != nil && s.pod != nil && s.pod.process != nil && !s.pod.process.hung && !w.now.Before(s.cutUntil)
 }
 
 // meets reports whether the member's peers reach it.
-func (w *World) meets(s *slot) bool { return w.runs(s) && !w.now.Before(s.aloneUntil) }
+func (w *world) meets(s *slot) bool { return w.runs(s) && !w.now.Before(s.aloneUntil) }
 
 // reconcile moves a member's Kubernetes objects.
-func (w *World) reconcile(s *slot) {
+func (w *world) reconcile(s *slot) {
 	if p := s.pod; p != nil && p.deleting {
 		if !w.now.Before(p.stopAt) {
 			p.process = nil
@@ -140,7 +140,7 @@ func (w *World) reconcile(s *slot) {
 	}
 }
 
-func (w *World) makePod(s *slot) {
+func (w *world) makePod(s *slot) {
 	if s.workload == nil || s.workload.deleting || s.pod != nil {
 		s.podDue = time.Time{}
 		return
@@ -157,7 +157,7 @@ func (w *World) makePod(s *slot) {
 }
 
 // deletePod begins the end of a pod.
-func (w *World) deletePod(s *slot) {
+func (w *world) deletePod(s *slot) {
 	if s.pod.deleting {
 		return
 	}
@@ -170,7 +170,7 @@ func (w *World) deletePod(s *slot) {
 }
 
 // deleteWorkload begins the end of a workload and what it made.
-func (w *World) deleteWorkload(s *slot) {
+func (w *world) deleteWorkload(s *slot) {
 	if s.workload == nil || s.workload.deleting {
 		return
 	}

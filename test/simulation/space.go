@@ -20,7 +20,7 @@ const (
 
 // cram lets the clients of some group use its quota up: every member that
 // takes part is full, of history, and the leader says so.
-func (w *World) cram() {
+func (w *world) cram() {
 	if len(w.groups) == 0 {
 		return
 	}
@@ -44,7 +44,7 @@ func (g *group) raise(id string) {
 }
 
 // alarms lists what stands, as any of the named members that runs tells it.
-func (w *World) alarms(names []string) []engine.Alarm {
+func (w *world) alarms(names []string) []engine.Alarm {
 	var out []engine.Alarm
 	for _, name := range names {
 		s := w.find(name)
@@ -104,11 +104,11 @@ func (s *site) defragment(ctx context.Context, step ops.Step) (ops.Result, error
 // clearAlarms takes alarms back, or proves a write.
 func (s *site) clearAlarms(ctx context.Context, st ops.State, step ops.Step) (ops.Result, error) {
 	w, fact := s.actor.world, v1alpha1.FactWritten
-	if step.Action == ops.ActionDisarm {
+	if step.Action == ops.ActionClearAlarms {
 		fact = ""
 	}
 	err := s.do(ctx, step.ID, func() error {
-		g, _, err := w.asked(s.cluster, st.Cluster.Status.Formation.Token)
+		g, _, err := w.asked(s.cluster, st.Cluster.Status.Bootstrap.Token)
 		switch {
 		case err != nil:
 			return err
@@ -134,14 +134,14 @@ func (s *site) clearAlarms(ctx context.Context, st ops.State, step ops.Step) (op
 }
 
 // spaceless reports whether an alarm stands in a recorded cluster at rest.
-func (w *World) spaceless(cluster string) bool {
+func (w *world) spaceless(cluster string) bool {
 	defer w.lock()()
 	c := w.records.clusters[cluster]
 	if c == nil || c.Spec.Stopped || w.records.active(cluster) != nil {
 		return false
 	}
 	for _, g := range w.groups {
-		if g.token == c.Status.Formation.Token && w.leads(g) != nil && len(g.spaceless) > 0 {
+		if g.token == c.Status.Bootstrap.Token && w.leads(g) != nil && len(g.spaceless) > 0 {
 			return true
 		}
 	}

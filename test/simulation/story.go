@@ -9,10 +9,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Live plays one world from its first request to its end: requests and faults
+// Run plays one world from its first request to its end: requests and faults
 // at random, then quiet, in which everything must come to rest. It returns
 // once all its processes have ended.
-func (w *World) Live(seed uint64, decide func(engine.Engine, ops.State) ops.Decision) {
+func (w *world) Run(seed uint64, decide func(engine.Engine, ops.State) ops.Decision) {
 	rng := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // reproducible on purpose
 	p := &person{world: w, rng: rng, decide: decide}
 	defer p.others.Wait()
@@ -38,18 +38,18 @@ func (w *World) Live(seed uint64, decide func(engine.Engine, ops.State) ops.Deci
 }
 
 // damaged reports whether a cluster lost a member's data for good.
-func (w *World) damaged(cluster string) bool {
+func (w *world) damaged(cluster string) bool {
 	defer w.lock()()
 	return w.hurt(cluster)
 }
 
-func (w *World) hurt(cluster string) bool {
+func (w *world) hurt(cluster string) bool {
 	c := w.records.clusters[cluster]
-	if c == nil || c.Status.Formation == nil {
+	if c == nil || c.Status.Bootstrap == nil {
 		return false
 	}
 	for _, g := range w.groups {
-		if g.token == c.Status.Formation.Token && g.damaged {
+		if g.token == c.Status.Bootstrap.Token && g.damaged {
 			return true
 		}
 	}
@@ -57,13 +57,13 @@ func (w *World) hurt(cluster string) bool {
 }
 
 // bereft names the voter of a cluster whose data is lost, "" if there is none.
-func (w *World) bereft(cluster string) string {
+func (w *world) bereft(cluster string) string {
 	c := w.records.clusters[cluster]
-	if c == nil || c.Status.Formation.ClusterID == "" {
+	if c == nil || c.Status.Bootstrap.ClusterID == "" {
 		return ""
 	}
 	for _, g := range w.groups {
-		if g.token != c.Status.Formation.Token || w.leads(g) == nil {
+		if g.token != c.Status.Bootstrap.Token || w.leads(g) == nil {
 			continue
 		}
 		for _, e := range g.members {
@@ -77,7 +77,7 @@ func (w *World) bereft(cluster string) string {
 
 // hopeless reports whether an operation may rightly be stuck: a member's data
 // is gone, which nobody but a person may give up.
-func (w *World) hopeless(cluster string, err error) bool {
+func (w *world) hopeless(cluster string, err error) bool {
 	if typed, ok := errors.AsType[*ops.Error](err); ok {
 		switch typed.Check {
 		case "stale-volume", "downtime", "space":

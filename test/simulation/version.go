@@ -31,7 +31,7 @@ const firstSchema = 6
 // agree lets the leader raise the version that the group speaks once all
 // members run a newer one, or lower it to that of a downgrade; members migrate
 // their storage after it. While one of them is out of reach it stays.
-func (w *World) agree(g *group) {
+func (w *world) agree(g *group) {
 	w.migrate(g)
 	lowest, highest := 0, 0
 	for _, e := range g.members {
@@ -63,7 +63,7 @@ func (w *World) agree(g *group) {
 
 // migrate lets members that write the version of their storage bring it to
 // what the group speaks, each in its own time.
-func (w *World) migrate(g *group) {
+func (w *world) migrate(g *group) {
 	for _, e := range g.members {
 		s := w.serving(g, e)
 		if s == nil || g.minor == 0 || minor(s.pod.template.version) < firstSchema {
@@ -77,7 +77,7 @@ func (w *World) migrate(g *group) {
 
 // callOff ends a downgrade that is done. A leader of 3.5 looks only at what
 // the group speaks, so it does so as soon as it leads.
-func (w *World) callOff(g *group, highest int) {
+func (w *world) callOff(g *group, highest int) {
 	leader := w.leads(g)
 	if g.minor != g.downgrade || leader == nil || (highest > g.downgrade && minor(leader.pod.template.version) >= firstSchema) {
 		g.endAt = time.Time{}
@@ -93,7 +93,7 @@ func (w *World) callOff(g *group, highest int) {
 }
 
 // announce begins a downgrade, as the leader allows it.
-func (w *World) announce(cluster, token string, to int) error {
+func (w *world) announce(cluster, token string, to int) error {
 	g, _, err := w.asked(cluster, token)
 	switch {
 	case err != nil:
@@ -108,7 +108,7 @@ func (w *World) announce(cluster, token string, to int) error {
 }
 
 // withdraw takes a downgrade back.
-func (w *World) withdraw(cluster, token string) error {
+func (w *world) withdraw(cluster, token string) error {
 	g, _, err := w.asked(cluster, token)
 	if err == nil {
 		g.downgrade = 0
@@ -118,7 +118,7 @@ func (w *World) withdraw(cluster, token string) error {
 
 // underway is the downgrade that the leader tells of; unknown if none of those
 // asked leads.
-func (w *World) underway(names []string) (to string, unknown bool) {
+func (w *world) underway(names []string) (to string, unknown bool) {
 	for _, name := range names {
 		if s := w.find(name); w.runs(s) && s.pod.process.data.group != nil && w.leads(s.pod.process.data.group) == s {
 			return spoken(s.pod.process.data.group.downgrade), false
@@ -129,7 +129,7 @@ func (w *World) underway(names []string) (to string, unknown bool) {
 
 // descending checks a restart on an older version: what the group speaks and
 // the member has written must be what that version understands.
-func (w *World) descending(a *actor, s *slot, target string) {
+func (w *world) descending(a *actor, s *slot, target string) {
 	if a.step.Action != ops.ActionDowngrade || s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // facts lists a cluster's Kubernetes objects.
-func (w *World) facts(cluster string) observe.Facts {
+func (w *world) facts(cluster string) observe.Facts {
 	o := w.shared(cluster)
 	f := observe.Facts{Certificates: o.certificates, Services: o.services}
 	if o.budget != nil {
@@ -25,7 +25,7 @@ func (w *World) facts(cluster string) observe.Facts {
 	return f
 }
 
-func (w *World) member(s *slot) observe.Member {
+func (w *world) member(s *slot) observe.Member {
 	m := observe.Member{Name: s.name}
 	if v := s.volume; v != nil {
 		m.Volume = observe.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token, Size: v.size, Capacity: v.capacity}
@@ -48,7 +48,7 @@ func (w *World) member(s *slot) observe.Member {
 }
 
 // status is what one member says when it is asked alone.
-func (w *World) status(name string) engine.Member {
+func (w *world) status(name string) engine.Member {
 	s := w.find(name)
 	m := engine.Member{Name: name, Role: engine.RoleUnknown}
 	if !w.runs(s) {
@@ -90,7 +90,7 @@ func (w *World) status(name string) engine.Member {
 }
 
 // roster is the member list, if a majority stands behind it and a named member relays it.
-func (w *World) roster(names []string) ([]engine.Registered, bool) {
+func (w *world) roster(names []string) ([]engine.Registered, bool) {
 	for _, name := range names {
 		s := w.find(name)
 		if !w.meets(s) || s.pod.process.data.group == nil {

@@ -22,19 +22,19 @@ type weather struct {
 }
 
 // Storm sets how bad the weather is.
-func (w *World) Storm(chance, failures float64, losses int) {
+func (w *world) Storm(chance, failures float64, losses int) {
 	defer w.lock()()
 	w.weather.storm, w.weather.failures, w.weather.losses = chance, failures, losses
 }
 
 // spacious keeps quotas from being used up until the weather changes.
-func (w *World) spacious() {
+func (w *world) spacious() {
 	defer w.lock()()
 	w.weather.spacious = true
 }
 
 // Calm ends all faults and everything that passes by itself.
-func (w *World) Calm() {
+func (w *world) Calm() {
 	defer w.lock()()
 	w.weather = weather{}
 	for _, s := range w.slots {
@@ -50,7 +50,7 @@ func (f weather) unpullable(version string, now time.Time) bool {
 }
 
 // blow lets things go wrong.
-func (w *World) blow() {
+func (w *world) blow() {
 	if w.weather.storm == 0 || !w.chance(w.weather.storm) {
 		return
 	}
@@ -93,7 +93,7 @@ func (w *World) blow() {
 }
 
 // topple moves some group's leadership.
-func (w *World) topple() {
+func (w *world) topple() {
 	if len(w.groups) == 0 {
 		return
 	}
@@ -113,7 +113,7 @@ func (w *World) topple() {
 
 // lose takes a member's data for good: the volume, or only what is in it. It
 // spares founding clusters and never takes more than a minority of a group.
-func (w *World) lose(s *slot) {
+func (w *world) lose(s *slot) {
 	if s.volume == nil || s.volume.data == nil || s.volume.data.group == nil {
 		return
 	}
@@ -143,7 +143,7 @@ func (w *World) lose(s *slot) {
 }
 
 // struck notes that a group lost a member, by no deed of ours.
-func (w *World) struck(s *slot) {
+func (w *world) struck(s *slot) {
 	for _, g := range w.groups {
 		if g.named(s.name) != nil {
 			g.lastLoss = w.now
@@ -152,9 +152,9 @@ func (w *World) struck(s *slot) {
 }
 
 // recorded reports whether the group's identity is written down.
-func (w *World) recorded(g *group) bool {
+func (w *world) recorded(g *group) bool {
 	for _, c := range w.records.clusters {
-		if f := c.Status.Formation; f != nil && f.Token == g.token && f.ClusterID != "" {
+		if f := c.Status.Bootstrap; f != nil && f.Token == g.token && f.ClusterID != "" {
 			return true
 		}
 	}

@@ -129,7 +129,7 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 }
 
 // twin is another person with the same mind.
-func twin(w *World, seed uint64, careful bool) *person {
+func twin(w *world, seed uint64, careful bool) *person {
 	return &person{world: w, rng: rand.New(rand.NewPCG(seed, 7)), decide: planner.Decide, careful: careful} //nolint:gosec // reproducible on purpose
 }
 
@@ -138,7 +138,7 @@ var memberName = regexp.MustCompile(`\bdb-\d+`)
 // told are the operations of a cluster, oldest first: what was asked for, how
 // it ended, and the steps that were taken, if they are to be told. Members are
 // called in the order of their turn: who leads, and so is last, is nobody's doing.
-func (w *World) told(cluster string, steps bool) []string {
+func (w *world) told(cluster string, steps bool) []string {
 	defer w.lock()()
 	var out []string
 	for _, o := range slices.Backward(w.records.of(cluster)) {
@@ -180,7 +180,7 @@ func settingsOf(o v1alpha1.OperationSpec) int {
 }
 
 // stands is a cluster as it is: what was wanted, and what has come of it.
-func (w *World) stands(cluster string) string {
+func (w *world) stands(cluster string) string {
 	defer w.lock()()
 	c := w.records.clusters[cluster]
 	if c == nil {
@@ -189,7 +189,7 @@ func (w *World) stands(cluster string) string {
 	lines := []string{fmt.Sprintf("wanted: members %d, version %s, stopped %v, auth %v, size %s, limits %v, config %v\n", c.Spec.Members, c.Spec.Version, c.Spec.Stopped, c.Spec.Auth.Enabled,
 		c.Spec.Storage.Size.String(), c.Spec.Resources.Limits.Memory(), c.Spec.Config)}
 	for _, g := range w.groups {
-		if g.token == c.Status.Formation.Token {
+		if g.token == c.Status.Bootstrap.Token {
 			lines = append(lines, fmt.Sprintf("group: voters %d of %d, speaks 3.%d, access %v with %d users\n", g.voters(), len(g.members), g.minor, g.access.on, len(g.access.passwords)))
 		}
 	}

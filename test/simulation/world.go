@@ -18,9 +18,9 @@ const Namespace = "sim"
 // tick is the grain at which the world moves by itself.
 const tick = 200 * time.Millisecond
 
-// World is one site: a Kubernetes, the databases on it, and the store. It
+// world is one site: a Kubernetes, the databases on it, and the store. It
 // moves lazily: whoever looks at it first lets it catch up with the clock.
-type World struct {
+type world struct {
 	mu     sync.Mutex
 	engine engine.Engine
 	rng    *rand.Rand
@@ -66,10 +66,10 @@ type objects struct {
 	pausedAt time.Time
 }
 
-// NewWorld makes an empty site.
-func NewWorld(e engine.Engine, seed uint64, m Mischief) *World {
+// newWorld makes an empty site.
+func newWorld(e engine.Engine, seed uint64, m Mischief) *world {
 	now := time.Now()
-	return &World{
+	return &world{
 		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible on purpose
 		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*leaseRecord{},
 		records: newRecords(), mischief: m, tally: map[string]int{},
@@ -77,13 +77,13 @@ func NewWorld(e engine.Engine, seed uint64, m Mischief) *World {
 }
 
 // lock gives access to the world as it is now.
-func (w *World) lock() func() {
+func (w *world) lock() func() {
 	w.mu.Lock()
 	w.advance(time.Now())
 	return w.mu.Unlock
 }
 
-func (w *World) advance(now time.Time) {
+func (w *world) advance(now time.Time) {
 	for !w.next.After(now) {
 		w.now = w.next
 		w.next = w.next.Add(tick)
@@ -93,7 +93,7 @@ func (w *World) advance(now time.Time) {
 }
 
 // turn lets everything that moves by itself move once.
-func (w *World) turn() {
+func (w *world) turn() {
 	w.blow()
 	w.renew()
 	for _, s := range w.slots {
@@ -112,20 +112,20 @@ func (w *World) turn() {
 }
 
 // between draws a duration.
-func (w *World) between(low, high time.Duration) time.Duration {
+func (w *world) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.rng.Int64N(int64(high-low)))
 }
 
 // chance draws a yes.
-func (w *World) chance(p float64) bool { return w.rng.Float64() < p }
+func (w *world) chance(p float64) bool { return w.rng.Float64() < p }
 
 // id returns a number never used before.
-func (w *World) id() int {
+func (w *world) id() int {
 	w.serial++
 	return w.serial
 }
 
-func (w *World) shared(cluster string) *objects {
+func (w *world) shared(cluster string) *objects {
 	o := w.clusters[cluster]
 	if o == nil {
 		o = &objects{}
@@ -135,7 +135,7 @@ func (w *World) shared(cluster string) *objects {
 }
 
 // logf adds a line to the trace.
-func (w *World) logf(format string, args ...any) {
+func (w *world) logf(format string, args ...any) {
 	line := fmt.Sprintf("%9.3fs ", w.now.Sub(w.begun).Seconds()) + fmt.Sprintf(format, args...)
 	w.trace = append(w.trace, line)
 	if len(w.trace) > 4000 {
@@ -144,14 +144,14 @@ func (w *World) logf(format string, args ...any) {
 }
 
 // violate notes that something happened that must never happen.
-func (w *World) violate(format string, args ...any) {
+func (w *world) violate(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	w.logf("VIOLATION: %s", line)
 	w.broken = append(w.broken, line)
 }
 
 // Broken returns the first violation, "" if there is none.
-func (w *World) Broken() string {
+func (w *world) Broken() string {
 	defer w.lock()()
 	if len(w.broken) == 0 {
 		return ""
@@ -160,19 +160,19 @@ func (w *World) Broken() string {
 }
 
 // Steps returns how many decisions were made.
-func (w *World) Steps() int {
+func (w *world) Steps() int {
 	defer w.lock()()
 	return w.steps
 }
 
 // Tally returns how often what happened.
-func (w *World) Tally() map[string]int {
+func (w *world) Tally() map[string]int {
 	defer w.lock()()
 	return maps.Clone(w.tally)
 }
 
-// Trace returns the last n lines before and around the first violation.
-func (w *World) Trace(n int) string {
+// History returns the last n lines before and around the first violation.
+func (w *world) History(n int) string {
 	defer w.lock()()
 	end := len(w.trace)
 	for i, line := range w.trace {

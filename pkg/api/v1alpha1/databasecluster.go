@@ -262,8 +262,8 @@ type DatabaseClusterStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Formation says how the cluster came to be.
-	Formation *Formation `json:"formation,omitempty"`
+	// Bootstrap says how the cluster came to be.
+	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
 	// Summary is how the cluster is, in a word: healthy, degraded, down, or what it is busy with.
 	Summary string `json:"summary,omitempty"`
 	// Version that every member runs; "" while they differ.
@@ -307,10 +307,10 @@ type Pause struct {
 	At   metav1.Time `json:"at"`
 }
 
-// Formation is written before the first member starts. Until ClusterID is set
+// Bootstrap is written before the first member starts. Until ClusterID is set
 // the founding members, and only they, may start as a new cluster; from then
 // on every member joins an existing one, for good.
-type Formation struct {
+type Bootstrap struct {
 	// Token separates this cluster from any other of the same name.
 	Token string `json:"token"`
 	// Members are the names of the founding members.
@@ -334,18 +334,18 @@ type Formation struct {
 	// such a member is announced to the database: its pod is another one.
 	// +listType=set
 	Witnesses []string `json:"witnesses,omitempty"`
-	// Epoch counts in-place restores.
-	Epoch int32 `json:"epoch,omitempty"`
+	// Incarnation counts in-place restores.
+	Incarnation int32 `json:"incarnation,omitempty"`
 }
 
 // Remove notes that the removal of a member has begun, or takes that back; false
 // if that is what it says already.
-func (f *Formation) Remove(member string, begun bool) bool {
+func (f *Bootstrap) Remove(member string, begun bool) bool {
 	return set(&f.Removing, member, begun)
 }
 
 // SetWitness notes whether a member is a witness; false if that is what it says already.
-func (f *Formation) SetWitness(member string, is bool) bool { return set(&f.Witnesses, member, is) }
+func (f *Bootstrap) SetWitness(member string, is bool) bool { return set(&f.Witnesses, member, is) }
 
 // set puts a name into a list or takes it out, without a change to what shares
 // the list; false if there was nothing to do.

@@ -191,8 +191,8 @@ type OperationSpec struct {
 	// Unused are the members whose volumes a delete drops because none ever ran:
 	// they hold nothing.
 	Unused []string `json:"unused,omitempty"`
-	// FromEpoch is what an in-place restore replaces: where cancel goes back to.
-	FromEpoch *Epoch `json:"fromEpoch,omitempty"`
+	// FromIncarnation is what an in-place restore replaces: where cancel goes back to.
+	FromIncarnation *Incarnation `json:"fromIncarnation,omitempty"`
 	// InPlace restores over the running cluster.
 	InPlace bool `json:"inPlace,omitempty"`
 	// KeepRevision, see RestoreSource.
@@ -213,9 +213,9 @@ type OperationSpec struct {
 	Command string `json:"command,omitempty"`
 }
 
-// Epoch is what belongs to one life of a cluster's data.
-type Epoch struct {
-	Formation   Formation      `json:"formation"`
+// Incarnation is what belongs to one life of a cluster's data.
+type Incarnation struct {
+	Bootstrap   Bootstrap      `json:"bootstrap"`
 	RestoreFrom *RestoreSource `json:"restoreFrom,omitempty"`
 	// Auth and Stopped are whether clients had to log in, and whether the cluster was wanted stopped.
 	Auth    bool `json:"auth,omitempty"`

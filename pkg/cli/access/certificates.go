@@ -73,7 +73,7 @@ func runCertificatesShow(ctx context.Context, f *command.Factory, out *printer.O
 	if err != nil {
 		return err
 	}
-	s, err := f.Look(ctx, t, timeout, executor.LookAtCertificates)
+	s, err := f.ObserveOnce(ctx, t, timeout, executor.ReadCertificates)
 	if err != nil {
 		return err
 	}

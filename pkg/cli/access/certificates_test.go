@@ -11,7 +11,7 @@ import (
 
 func TestCertificates(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for name, args := range map[string][]string{
 		"certificates_show":      {"certificates", "show"},
 		"certificates_show_wide": {"certificates", "show", "my-db", "-o", "wide"},
@@ -27,7 +27,7 @@ func TestCertificates(t *testing.T) {
 	if len(b.Writes) > 0 {
 		t.Fatalf("wrote %v", b.Writes)
 	}
-	b.World.Facts.Leaves[0].NotAfter = clitest.Noon.Add(-time.Hour)
+	b.Cluster.Facts.Leaves[0].NotAfter = clitest.Noon.Add(-time.Hour)
 	if r := b.Run("certificates", "show"); r.Code != exit.Degraded || !strings.Contains(r.Out, "FAIL    my-db-admin-tls") {
 		t.Errorf("one that ran out: exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
@@ -35,7 +35,7 @@ func TestCertificates(t *testing.T) {
 
 func TestCertificatesRotate(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("certificates", "rotate", "my-db", "--progress", "none"); r.Code != exit.Done ||
 		r.Out != "fakedb/my-db rotated\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
@@ -56,7 +56,7 @@ func TestCertificatesRotate(t *testing.T) {
 		t.Errorf("without a word: exit %d, wrote %v\n%s", r.Code, b.Writes, r.Err)
 	}
 	if r := b.Run("certificates", "rotate", "my-db", "--ca=finish", "--yes", "--progress", "none"); r.Code != exit.Done ||
-		b.World.Facts.Trust.Next != nil {
+		b.Cluster.Facts.Trust.Next != nil {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r := b.Run("certificates", "rotate", "my-db", "--ca=now"); r.Code != exit.Usage ||

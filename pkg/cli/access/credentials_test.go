@@ -10,7 +10,7 @@ import (
 
 func TestCredentialsShow(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Must("user", "create", "my-db", "billing", "--prefix", "/billing/", "--progress", "none")
 	shown := "USER      SECRET               LOGS-IN-AS   STILL-VALID   CERTIFICATE\n" +
 		"root      my-db-root           root         <none>        my-db-admin-tls\n" +
@@ -38,7 +38,7 @@ func TestCredentialsShow(t *testing.T) {
 
 func TestUserList(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Must("user", "create", "my-db", "billing", "--progress", "none")
 	want := "USER        ROLE      MAY                                          SECRET\n" +
 		"billing.2   billing   read and write /billing/*, read every key   my-db-user-billing\n" +
@@ -53,7 +53,7 @@ func TestUserList(t *testing.T) {
 // TestAuthAsks: nobody's clients are turned away without a yes, and a rotation turns nobody away.
 func TestAuthAsks(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, c := range []struct {
 		args []string
 		code int

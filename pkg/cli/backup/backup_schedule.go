@@ -113,7 +113,7 @@ type scheduleSheet struct {
 
 // showSchedule exits with ExitDegraded if a backup is missing that should be there.
 func showSchedule(ctx context.Context, f *command.Factory, out *printer.Output, t *clients.Target) error {
-	s, err := f.Look(ctx, t, command.ObserveWithin, nil)
+	s, err := f.ObserveOnce(ctx, t, command.ObserveWithin, nil)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestBackupSchedule(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	set := []string{"backup", "schedule", "my-db", "0 2 * * *", "--keep", "7", "--repository", "pvc:backups",
 		"--time-zone", "Europe/Berlin", "--progress", "none"}
 	if r := b.Run("backup", "schedule", "my-db"); r.Code != exit.Done ||
@@ -41,7 +41,7 @@ func TestBackupSchedule(t *testing.T) {
 
 func TestBackupScheduleRefuses(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for want, args := range map[string][]string{
 		"--remove goes alone":   {"my-db", "0 2 * * *", "--remove"},
 		"a SCHEDULE is missing": {"my-db", "--keep", "7"},
@@ -63,7 +63,7 @@ func TestBackupScheduleRefuses(t *testing.T) {
 
 func TestBackupWaitsItsTurn(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.LockErr = &lease.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
 	began := time.Now()
 	r := b.Run("backup", "my-db", "--scheduled", "--keep", "3", "--wait-for-turn", "300ms", "--progress", "none")

@@ -99,7 +99,7 @@ func (r *recoverFlags) asked() bool {
 
 func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flags *recoverFlags,
 	t *clients.Target) error {
-	s, err := f.Look(ctx, t, c.Timeout, command.Everything)
+	s, err := f.ObserveOnce(ctx, t, c.Timeout, command.Everything)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 // fall takes everything that my-db had.
 func fall(b *clitest.Bench) {
-	b.World.Facts.Members, b.World.View = nil, engine.View{}
+	b.Cluster.Facts.Members, b.Cluster.View = nil, engine.View{}
 }
 
 // verified stamps a backup.
@@ -31,7 +31,7 @@ func verified(b *clitest.Bench, id string) {
 
 func TestRecoverWithQuorumIsUnchanged(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	r := b.Run("recover", "my-db")
 	if r.Code != exit.Done || r.Out != "fakedb/my-db unchanged\n" ||
 		!strings.Contains(r.Err, "nothing to recover from") || len(b.Writes) > 0 {
@@ -44,7 +44,7 @@ func TestRecoverWithQuorumIsUnchanged(t *testing.T) {
 
 func TestRecoverAsksForTheName(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	verified(b, b.Backup("my-db"))
 	fall(b)
 	b.Tty, b.In = true, strings.NewReader("y\n")
@@ -83,7 +83,7 @@ func TestRecoverAsksForTheName(t *testing.T) {
 
 func TestRecoverTrustsOnlyVerifiedBackups(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	fall(b)
 	r := b.Run("recover", "my-db", "--confirm", "my-db")

@@ -73,7 +73,7 @@ func TestRestoreFileWithoutVersion(t *testing.T) {
 
 func TestRestoreFileRefuses(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("taken")
+	b.CreateCluster("taken")
 	whole := snapshotFile(b, "snapshot 3.5.0")
 	broken := filepath.Join(b.Dir, "broken.db")
 	if err := os.WriteFile(broken, []byte("no such thing"), 0o600); err != nil {

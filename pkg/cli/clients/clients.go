@@ -32,7 +32,7 @@ type Clients interface {
 	// Runner performs operations on clusters of one engine.
 	Runner(o RunnerOptions) (*Runner, error)
 	// External finds a database that something else made.
-	External(ctx context.Context, c external.OutsiderConfig) (External, error)
+	External(ctx context.Context, c external.Config) (External, error)
 	// Repository opens a repository; image runs the helper pod where one is needed.
 	Repository(ctx context.Context, namespace string, at repository.Location, image string) (repository.Repository, error)
 	// Named keeps the repositories that have a name in a namespace.
@@ -93,8 +93,8 @@ type Clients interface {
 // Runner performs operations on clusters of one engine.
 type Runner struct {
 	Operations
-	// World is the cluster itself, for observations and for rehearsals.
-	World func(namespace, cluster string) ops.ClosableWorld
+	// Cluster is the cluster itself, for observations and for rehearsals.
+	Cluster func(namespace, cluster string) ops.ClosableCluster
 }
 
 // Operations is what the commands ask of what performs operations.
@@ -137,7 +137,7 @@ type External interface {
 
 // LocalProxy is a way into a member that ends with the command.
 type LocalProxy interface {
-	At() engine.Doorway
+	At() engine.ClientEndpoint
 	// Err is why the member could last not be reached.
 	Err() error
 	Close() error

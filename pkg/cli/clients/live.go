@@ -36,13 +36,13 @@ const pollEvery = 250 * time.Millisecond
 
 // live makes everything for a real cluster out of one client configuration.
 type live struct {
-	LiveConfig
+	Config
 
 	core func() (*typed.CoreV1Client, error)
 }
 
-// LiveConfig is what real clients depend on.
-type LiveConfig struct {
+// Config is what real clients depend on.
+type Config struct {
 	// Rest reads the client configuration when it is needed.
 	Rest func() (*rest.Config, error)
 	// Mounted are the repositories that are mounted into the pod that this runs in.
@@ -53,9 +53,9 @@ type LiveConfig struct {
 	FailPoint func(when string, step ops.Step)
 }
 
-// NewLive makes clients for a real cluster.
-func NewLive(c LiveConfig) Clients {
-	l := &live{LiveConfig: c}
+// New makes clients for a real cluster.
+func New(c Config) Clients {
+	l := &live{Config: c}
 	l.core = sync.OnceValues(l.newCore)
 	return l
 }
@@ -89,24 +89,24 @@ func (l *live) Store(mode kube.DryRun) (store.Store, error) {
 
 // config is what worlds on this cluster are made of. Dry run is enforced
 // here: by the client, and by the sessions that a world opens.
-func (l *live) config(o RunnerOptions) (executor.LiveConfig, error) {
+func (l *live) config(o RunnerOptions) (executor.Config, error) {
 	c, err := l.client(o.DryRun)
 	if err != nil {
-		return executor.LiveConfig{}, err
+		return executor.Config{}, err
 	}
-	return executor.LiveConfig{Client: c, Mounted: l.Mounted, Store: store.NewMirrored(c),
+	return executor.Config{Client: c, Mounted: l.Mounted, Store: store.NewMirrored(c),
 		Dialer: dial.NewDialer(c, portforward.New(c)), Engine: o.Engine, Wanted: o.Wanted,
 		Tool: l.Tool, HelperImage: l.HelperImage, ReadOnly: o.DryRun != kube.DryRunNone}, nil
 }
 
 // world is one cluster.
-func (l *live) world(o RunnerOptions, namespace, name string) (*executor.Live, *kube.Client, error) {
+func (l *live) world(o RunnerOptions, namespace, name string) (*executor.Executor, *kube.Client, error) {
 	config, err := l.config(o)
 	if err != nil {
 		return nil, nil, err
 	}
 	config.Namespace, config.Name = namespace, name
-	return executor.NewLive(config), config.Client, nil
+	return executor.New(config), config.Client, nil
 }
 
 // Runner implements Clients.
@@ -115,15 +115,15 @@ func (l *live) Runner(o RunnerOptions) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	world := func(namespace, cluster string) ops.ClosableWorld {
+	world := func(namespace, cluster string) ops.ClosableCluster {
 		own := config
 		own.Namespace, own.Name = namespace, cluster
-		return executor.NewLive(own)
+		return executor.New(own)
 	}
-	run := &runner.Runner{Engine: o.Engine, Store: config.Store, World: world, Lock: lock(config.Client),
+	run := &runner.Runner{Engine: o.Engine, Store: config.Store, Cluster: world, Lock: lock(config.Client),
 		Reporter: o.Reporter, Stop: o.Stop, FailPoint: l.FailPoint, Poll: pollEvery}
-	beside := &runner.Beside{Customs: store.CustomResources{Client: config.Client}, Mounted: config.Mounted, Runner: run}
-	return &Runner{World: world, Operations: beside}, nil
+	beside := &runner.DelegatingRunner{CustomResources: store.CustomResources{Client: config.Client}, Mounted: config.Mounted, Runner: run}
+	return &Runner{Cluster: world, Operations: beside}, nil
 }
 
 // lock takes the leases of clusters.
@@ -135,13 +135,13 @@ func lock(c *kube.Client) func(context.Context, string, string, func(string, tim
 }
 
 // External implements Clients.
-func (l *live) External(ctx context.Context, c external.OutsiderConfig) (External, error) {
+func (l *live) External(ctx context.Context, c external.Config) (External, error) {
 	var err error
 	if c.Client, err = l.client(kube.DryRunClient); err != nil {
 		return nil, err
 	}
 	c.Dialer = dial.NewDialer(c.Client, portforward.New(c.Client))
-	o, err := external.OpenOutsider(ctx, c)
+	o, err := external.Open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (l *live) LocalProxy(ctx context.Context, t *Target, member string) (LocalP
 		return nil, err
 	}
 	config.Namespace, config.Name = t.Namespace, t.Cluster.Name
-	return executor.OpenDoorway(ctx, config, t.Cluster, member)
+	return executor.OpenLocalProxy(ctx, config, t.Cluster, member)
 }
 
 // Users implements Clients.

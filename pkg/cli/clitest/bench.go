@@ -39,8 +39,8 @@ type Bench struct {
 	*Fake
 
 	T *testing.T
-	// World is that of my-db.
-	World   *world
+	// Cluster is that of my-db.
+	Cluster *world
 	Signals chan os.Signal
 	Env     map[string]string
 	In      io.Reader
@@ -56,7 +56,7 @@ func New(t *testing.T) *Bench {
 	dir := t.TempDir()
 	site := preflight.Report{Namespace: preflight.Namespace{Name: "shop", Exists: true, PodSecurity: "restricted"},
 		Classes: preflight.Classes{Names: []string{"fast"}, Default: "fast", Expandable: true}}
-	clients := &Fake{Site: site, Outsider: &FakeExternal{}, Objects: map[string]*unstructured.Unstructured{},
+	clients := &Fake{Site: site, ExternalCluster: &FakeExternal{}, Objects: map[string]*unstructured.Unstructured{},
 		worlds: map[string]*world{},
 		Server: &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}}
 	b := &Bench{Fake: clients, T: t, Dir: dir, In: strings.NewReader(""), Signals: make(chan os.Signal, 2),
@@ -71,7 +71,7 @@ func New(t *testing.T) *Bench {
 	t.Setenv("KUBECONFIG", kubeconfig)
 	b.Env = map[string]string{"HOME": dir}
 	b.API = interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build(), b.recording())
-	b.World = b.At("my-db")
+	b.Cluster = b.At("my-db")
 	return b
 }
 
@@ -137,8 +137,8 @@ func (b *Bench) Must(args ...string) {
 	b.Writes = nil
 }
 
-// Cluster makes a formed cluster of three.
-func (b *Bench) Cluster(name string) {
+// CreateCluster makes a formed cluster of three.
+func (b *Bench) CreateCluster(name string) {
 	b.T.Helper()
 	b.Must("create", name, "--engine", "fakedb", "--version", "3.5", "--progress", "none")
 }

@@ -46,8 +46,8 @@ type Fake struct {
 	// VerifyErr is what a verification ends with.
 	VerifyErr error
 	// Verifying is called by a verification that waits until its end.
-	Verifying func()
-	Outsider  *FakeExternal
+	Verifying       func()
+	ExternalCluster *FakeExternal
 	// Everything is everything that exists.
 	Everything observe.Evidence
 	// Site is what a namespace offers.
@@ -120,7 +120,7 @@ func (c *Fake) Store(mode kube.DryRun) (store.Store, error) {
 }
 
 func (c *Fake) Runner(o clients.RunnerOptions) (*clients.Runner, error) {
-	open := func(namespace, cluster string) ops.ClosableWorld {
+	open := func(namespace, cluster string) ops.ClosableCluster {
 		w := c.At(cluster)
 		w.mode, w.wanted, w.key = o.DryRun, o.Wanted, client.ObjectKey{Namespace: namespace, Name: cluster}
 		return w
@@ -129,14 +129,14 @@ func (c *Fake) Runner(o clients.RunnerOptions) (*clients.Runner, error) {
 		c.wrote("take the lease")
 		return freeLease{}, c.LockErr
 	}
-	return &clients.Runner{World: open,
-		Operations: &runner.Runner{Engine: o.Engine, Store: c.Records(o.DryRun), World: open,
+	return &clients.Runner{Cluster: open,
+		Operations: &runner.Runner{Engine: o.Engine, Store: c.Records(o.DryRun), Cluster: open,
 			Lock: lock, Reporter: o.Reporter, Stop: o.Stop, Poll: time.Millisecond}}, nil
 }
 
-func (c *Fake) External(_ context.Context, config external.OutsiderConfig) (clients.External, error) {
-	c.Outsider.Config = config
-	return c.Outsider, nil
+func (c *Fake) External(_ context.Context, config external.Config) (clients.External, error) {
+	c.ExternalCluster.Config = config
+	return c.ExternalCluster, nil
 }
 
 func (c *Fake) Repository(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository,
@@ -269,7 +269,7 @@ func (c *Fake) Whoami(context.Context) string { return "ada" }
 
 // FakeExternal is a database that something else made.
 type FakeExternal struct {
-	Config external.OutsiderConfig
+	Config external.Config
 	Lost   bool
 }
 

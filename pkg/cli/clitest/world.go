@@ -124,8 +124,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// LookAtCertificates gives the world certificates, once.
-func (w *world) LookAtCertificates() {
+// ReadCertificates gives the world certificates, once.
+func (w *world) ReadCertificates() {
 	if w.Facts.Trust != nil || len(w.Facts.Members) == 0 {
 		return
 	}

@@ -25,7 +25,7 @@ func TestConfigureLists(t *testing.T) {
 
 func TestConfigureChanges(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, c := range []struct {
 		args []string
 		code int

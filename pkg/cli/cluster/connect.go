@@ -64,9 +64,9 @@ func runConnect(ctx context.Context, f *command.Factory, name, member string, ar
 		return err
 	}
 	switch {
-	case executor.NeedsDoorway(t.Cluster) && noExec:
+	case executor.NeedsLocalProxy(t.Cluster) && noExec:
 		return printProxy(f, t, program, pod, args)
-	case executor.NeedsDoorway(t.Cluster):
+	case executor.NeedsLocalProxy(t.Cluster):
 		return throughProxy(ctx, f, t, program, member, args)
 	}
 	argv := program.InPod(t.Cluster, args)

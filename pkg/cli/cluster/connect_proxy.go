@@ -21,7 +21,7 @@ import (
 // throughProxy runs the client program of this machine.
 func throughProxy(ctx context.Context, f *command.Factory, t *clients.Target, program engine.ClientProgram,
 	member string, args []string) (err error) {
-	name := program.OnMachine(nil, engine.Doorway{}).Args[0]
+	name := program.OnMachine(nil, engine.ClientEndpoint{}).Args[0]
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return &ops.Error{Kind: ops.Failed, Check: "client-program", Err: err,
@@ -78,7 +78,7 @@ func programCode(f *command.Factory, err error, door clients.LocalProxy) error {
 // printProxy says how to do the same with kubectl, which keeps secrets out of it.
 func printProxy(f *command.Factory, t *clients.Target, program engine.ClientProgram, pod string,
 	args []string) error {
-	at, err := executor.DoorwayByHand(t.Engine, t.Cluster)
+	at, err := executor.EndpointByHand(t.Engine, t.Cluster)
 	if err != nil {
 		return err
 	}

@@ -15,12 +15,12 @@ import (
 
 // fakeProxy leads nowhere, and notes that it was closed.
 type fakeProxy struct {
-	at     engine.Doorway
+	at     engine.ClientEndpoint
 	err    error
 	closed bool
 }
 
-func (d *fakeProxy) At() engine.Doorway { return d.at }
+func (d *fakeProxy) At() engine.ClientEndpoint { return d.at }
 
 func (d *fakeProxy) Err() error { return d.err }
 
@@ -45,7 +45,7 @@ func throughLocalProxy(t *testing.T, script string, plain bool, args ...string) 
 	}
 	t.Setenv("PATH", bin)
 	door := &fakeProxy{
-		at:  engine.Doorway{Address: "127.0.0.1:4242", Credentials: &engine.Credentials{User: "root", Password: "s3cret"}},
+		at:  engine.ClientEndpoint{Address: "127.0.0.1:4242", Credentials: &engine.Credentials{User: "root", Password: "s3cret"}},
 		err: errors.New("the pod is gone")}
 	b.Door = func(member string) (clients.LocalProxy, error) {
 		if member != "my-db-2" {
@@ -106,7 +106,7 @@ func TestConnectByHand(t *testing.T) {
 
 func TestConnectInAPod(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("connect", "my-db"); r.Code != exit.Refused {
 		t.Errorf("without a pod: exit %d\n%s", r.Code, r.Err)
 	}

@@ -41,7 +41,7 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clitest.New(t)
-			b.Cluster("my-db")
+			b.CreateCluster("my-db")
 			c, err := b.Records(kube.DryRunNone).GetCluster(t.Context(), "shop", "my-db")
 			if err != nil {
 				t.Fatal(err)

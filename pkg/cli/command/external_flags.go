@@ -64,7 +64,7 @@ func (o *ExternalFlags) Open(ctx context.Context, f *Factory) (clients.External,
 		return nil, err
 	}
 	return f.Clients.External(ctx,
-		external.OutsiderConfig{Engine: e, Namespace: namespace, Name: o.Name, Selector: o.selector, Endpoints: o.endpoints,
+		external.Config{Engine: e, Namespace: namespace, Name: o.Name, Selector: o.selector, Endpoints: o.endpoints,
 			CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
 }
 

@@ -66,8 +66,8 @@ func NewFactory(c Config) *Factory {
 	f.Verbatim = &progress.LockedWriter{W: c.Streams.Err}
 	f.Streams.Err = advice{f.Verbatim, f.complete}
 	if f.Clients == nil {
-		f.Clients = clients.NewLive(
-			clients.LiveConfig{Rest: sync.OnceValues(f.RestConfig), Mounted: f.mounted(), Tool: c.Build.Version,
+		f.Clients = clients.New(
+			clients.Config{Rest: sync.OnceValues(f.RestConfig), Mounted: f.mounted(), Tool: c.Build.Version,
 				HelperImage: f.HelperImage("", nil), FailPoint: f.FailPoint()})
 	}
 	return f

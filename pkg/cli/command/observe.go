@@ -11,15 +11,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
-// Look observes a cluster once, and writes nothing. The scope says what is
+// ObserveOnce observes a cluster once, and writes nothing. The scope says what is
 // observed beyond the members, such as Everything; nil for nothing.
-func (f *Factory) Look(ctx context.Context, t *clients.Target, timeout time.Duration,
-	scope func(ops.World)) (ops.State, error) {
+func (f *Factory) ObserveOnce(ctx context.Context, t *clients.Target, timeout time.Duration,
+	scope func(ops.Cluster)) (ops.State, error) {
 	r, err := f.Clients.Runner(clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
 	if err != nil {
 		return ops.State{}, err
 	}
-	world := r.World(t.Namespace, t.Cluster.Name)
+	world := r.Cluster(t.Namespace, t.Cluster.Name)
 	defer func() { _ = world.Close() }()
 	if scope != nil {
 		scope(world)
@@ -31,7 +31,7 @@ func (f *Factory) Look(ctx context.Context, t *clients.Target, timeout time.Dura
 const ObserveWithin = 30 * time.Second
 
 // Observe observes a cluster that must exist, and what is in flight on it.
-func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.World, timeout time.Duration) (ops.State,
+func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.Cluster, timeout time.Duration) (ops.State,
 	error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -57,7 +57,7 @@ const PhaseStopped = "Stopped"
 
 // Everything is the scope of an examination: what takes scheduled backups, and
 // whether the database takes the passwords, too.
-func Everything(world ops.World) {
-	executor.LookAtAll(world)
+func Everything(world ops.Cluster) {
+	executor.ReadAll(world)
 	executor.TryPasswords(world)
 }

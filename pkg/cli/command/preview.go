@@ -92,7 +92,7 @@ func (c *Change) rehearse(ctx context.Context, in Intent, p *planner.Prepared) e
 	if err != nil {
 		return err
 	}
-	world := r.World(in.Namespace, in.Request.Operation.Cluster)
+	world := r.Cluster(in.Namespace, in.Request.Operation.Cluster)
 	defer func() { _ = world.Close() }()
 	s := p.State
 	for _, step := range p.Plan.Steps {
@@ -133,13 +133,13 @@ func Unrehearsed(step ops.Step) string {
 		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth,
 		ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"
-	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionSalvage, ops.ActionExamine:
+	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionRecoverData, ops.ActionExamine:
 		return "it moves data"
 	case ops.ActionPrune:
 		return "a repository has no dry run"
 	case ops.ActionWriteRecord:
 		return "it is written before the first step"
-	case ops.ActionRecordFormed, ops.ActionNewEpoch, ops.ActionOldEpoch:
+	case ops.ActionRecordFormed, ops.ActionNewIncarnation, ops.ActionOldIncarnation:
 		return "it depends on what the members say"
 	}
 	return ""

@@ -46,11 +46,11 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 
 func TestCheckDiagnosesTheNamedCluster(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := checked(b, "my-db"); r.Code != exit.Done || !strings.Contains(r.Out, "member my-db-1") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	b.World.Facts.Foreign = []string{"service/my-db"}
+	b.Cluster.Facts.Foreign = []string{"service/my-db"}
 	if r := checked(b, "my-db"); r.Code != exit.Degraded {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}

@@ -70,7 +70,7 @@ func runDiagnose(ctx context.Context, f *command.Factory, out *printer.Output, a
 // diagnose observes once and examines the state.
 func diagnose(ctx context.Context, f *command.Factory, t *clients.Target, timeout time.Duration) (health.Diagnosis,
 	error) {
-	s, err := f.Look(ctx, t, timeout, command.Everything)
+	s, err := f.ObserveOnce(ctx, t, timeout, command.Everything)
 	if err != nil {
 		return health.Diagnosis{}, err
 	}

@@ -76,7 +76,7 @@ func (g *gatherer) objects(dir string, e observe.Evidence) {
 
 // judgements are what the tool itself says of the cluster.
 func (g *gatherer) judgements(ctx context.Context, dir string, t *clients.Target) {
-	s, err := g.f.Look(ctx, t, command.ObserveWithin, nil)
+	s, err := g.f.ObserveOnce(ctx, t, command.ObserveWithin, nil)
 	if err != nil {
 		g.archive.Missing(dir+": state", err)
 		return

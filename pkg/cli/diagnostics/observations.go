@@ -64,7 +64,7 @@ func observeAll(ctx context.Context, f *command.Factory, clusters []v1alpha1.Dat
 				return nil, err
 			}
 		}
-		world := runners[c.Spec.Engine].World(c.Namespace, c.Name)
+		world := runners[c.Spec.Engine].Cluster(c.Namespace, c.Name)
 		all.Go(func() error {
 			defer func() { _ = world.Close() }()
 			l.ask(ctx, f, world, within)
@@ -75,7 +75,7 @@ func observeAll(ctx context.Context, f *command.Factory, clusters []v1alpha1.Dat
 }
 
 // ask observes once.
-func (l *observation) ask(ctx context.Context, f *command.Factory, world ops.World, within time.Duration) {
+func (l *observation) ask(ctx context.Context, f *command.Factory, world ops.Cluster, within time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	sheet, err := observeStatus(ctx, f, l.target, world, within, operated(ctx, f, l.target))
@@ -96,7 +96,7 @@ func (l *observation) state() string {
 	switch {
 	case c.Spec.Stopped:
 		return "Stopped"
-	case c.Status.Formation == nil || c.Status.Formation.ClusterID == "":
+	case c.Status.Bootstrap == nil || c.Status.Bootstrap.ClusterID == "":
 		return "Forming"
 	case l.err != nil:
 		return "Unknown"

@@ -15,14 +15,14 @@ func TestInspect(t *testing.T) {
 	b.Golden("inspect", b.Run("inspect", "hand"))
 	b.Golden("inspect_wide", b.Run("inspect", "-l", "app=hand", "-o", "wide"))
 	b.Golden("inspect_json", b.Run("inspect", "--endpoints", "hand-0:2379", "-o", "json"))
-	if b.Outsider.Config.Endpoints[0] != "hand-0:2379" || b.Outsider.Config.Namespace != "shop" {
-		t.Errorf("looked for %+v", b.Outsider.Config)
+	if b.ExternalCluster.Config.Endpoints[0] != "hand-0:2379" || b.ExternalCluster.Config.Namespace != "shop" {
+		t.Errorf("looked for %+v", b.ExternalCluster.Config)
 	}
 	b.Run("inspect", "hand", "--cert-secret", "c", "--ca-secret", "a", "--user-secret", "u")
-	if c := b.Outsider.Config; c.Name != "hand" || c.CertSecret != "c" || c.CASecret != "a" || c.UserSecret != "u" {
+	if c := b.ExternalCluster.Config; c.Name != "hand" || c.CertSecret != "c" || c.CASecret != "a" || c.UserSecret != "u" {
 		t.Errorf("speaks with %+v", c)
 	}
-	b.Outsider.Lost = true
+	b.ExternalCluster.Lost = true
 	if r := b.Run("inspect", "hand"); r.Code != exit.Down {
 		t.Errorf("without quorum: exit %d", r.Code)
 	}

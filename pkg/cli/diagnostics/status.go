@@ -82,9 +82,9 @@ func runStatus(ctx context.Context, f *command.Factory, out *printer.Output, arg
 	if err != nil {
 		return err
 	}
-	world := r.World(t.Namespace, t.Cluster.Name)
+	world := r.Cluster(t.Namespace, t.Cluster.Name)
 	defer func() { _ = world.Close() }()
-	executor.LookAsAllowed(world)
+	executor.ReadAsAllowed(world)
 	for {
 		sheet, err := observeStatus(ctx, f, t, world, timeout, operated(ctx, f, t))
 		if err != nil {
@@ -108,7 +108,7 @@ func runStatus(ctx context.Context, f *command.Factory, out *printer.Output, arg
 }
 
 // observeStatus observes once and judges.
-func observeStatus(ctx context.Context, f *command.Factory, t *clients.Target, world ops.World,
+func observeStatus(ctx context.Context, f *command.Factory, t *clients.Target, world ops.Cluster,
 	timeout time.Duration, custom *customStatus) (statusSheet, error) {
 	s, err := f.Observe(ctx, t, world, timeout)
 	if err != nil {

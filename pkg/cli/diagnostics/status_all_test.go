@@ -12,7 +12,7 @@ import (
 // code of status is that of the worst.
 func TestManyClusters(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Must("create", "other", "--engine", "fakedb", "--progress", "none")
 	b.AddPods("my-db", "my-db-1", "my-db-2", "my-db-3")
 	states := func(args ...string) (string, clitest.Result) {

@@ -13,7 +13,7 @@ import (
 
 func TestStatusNamesWhoOperates(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("status", "my-db"); strings.Contains(r.Out, "Custom resource") {
 		t.Errorf("a cluster of the command line's is under a custom resource:\n%s", r.Out)
 	}

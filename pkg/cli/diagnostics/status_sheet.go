@@ -122,7 +122,7 @@ func memberNames(s ops.State) []string {
 			note(m.Name)
 		}
 	}
-	for _, r := range s.View.Roster {
+	for _, r := range s.View.MemberList {
 		note(r.Name)
 	}
 	for _, m := range s.View.Members {

@@ -18,7 +18,7 @@ import (
 
 func TestSupportBundle(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.AddPods("my-db", "my-db-1")
 	b.LogTexts = map[string]string{"my-db-1-0": "a login with very secret\n"}
 	for i := range b.Items {

@@ -103,7 +103,7 @@ func runAlarmsList(ctx context.Context, f *command.Factory, out *printer.Output,
 	if err != nil {
 		return err
 	}
-	s, err := f.Look(ctx, t, timeout, command.Everything)
+	s, err := f.ObserveOnce(ctx, t, timeout, command.Everything)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 // raise lets a member of my-db be full, and somebody who is gone be damaged.
 func raise(b *clitest.Bench) {
-	b.World.Raised = []engine.Alarm{
+	b.Cluster.Raised = []engine.Alarm{
 		{Name: "FULL", Cause: engine.CauseSpace, Member: "my-db-2", MemberID: "predicted-my-db-2"},
 		{Name: "TORN", Cause: engine.CauseDamage, MemberID: "ff"},
 	}
@@ -20,7 +20,7 @@ func raise(b *clitest.Bench) {
 
 func TestAlarmsList(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Golden("alarms_none", b.Run("alarms", "list"))
 	raise(b)
 	b.Golden("alarms_list", b.Run("alarms", "list", "my-db"))
@@ -37,7 +37,7 @@ func TestAlarmsList(t *testing.T) {
 
 func TestAlarmsClear(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("alarms", "clear", "my-db"); r.Code != exit.Done || !strings.Contains(r.Out, "fakedb/my-db unchanged") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}

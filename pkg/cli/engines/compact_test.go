@@ -10,7 +10,7 @@ import (
 
 func TestCompact(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for name, c := range map[string]struct {
 		args       []string
 		code       int

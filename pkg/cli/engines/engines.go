@@ -82,7 +82,7 @@ func runEngines(f *command.Factory, out *printer.Output) error {
 func Special(f *command.Factory) (string, []*cobra.Command) {
 	var names []string
 	for _, e := range f.Engines {
-		if _, keeps := e.(engine.Historian); keeps {
+		if _, keeps := e.(engine.CompactionRules); keeps {
 			names = append(names, e.Name())
 		}
 	}

@@ -53,7 +53,7 @@ func newHelperServe(f *command.Factory) *cobra.Command {
 
 func newHelperLoad(f *command.Factory) *cobra.Command {
 	o := helper.LoadOptions{Output: f.Verbatim}
-	var unlock, imprint string
+	var unlock, dataHash string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
 		Short: "Receive a backup and make a data directory of it",
@@ -77,16 +77,16 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 				}
 				o.Finish = u.Unlock
 			}
-			if imprint != "" {
-				e, err := f.EngineNamed(imprint)
+			if dataHash != "" {
+				e, err := f.EngineNamed(dataHash)
 				if err != nil {
 					return err
 				}
-				i, ok := e.(engine.Imprinter)
+				i, ok := e.(engine.DataHasher)
 				if !ok {
-					return exit.Misuse("data of %s can't be described", imprint)
+					return exit.Misuse("data of %s can't be described", dataHash)
 				}
-				o.Imprint = i.Imprint
+				o.DataHash = i.DataHash
 			}
 			return o.Run(cmd.Context())
 		},
@@ -96,7 +96,7 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
 	cmd.Flags().StringVar(&unlock, "unlock", "",
 		"Engine whose data is to demand no credentials, for copies that nobody else reaches.")
-	cmd.Flags().StringVar(&imprint, "imprint", "", "Engine that describes the finished data, for the answer.")
+	cmd.Flags().StringVar(&dataHash, "imprint", "", "Engine that describes the finished data, for the answer.")
 	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
 	return cmd
 }

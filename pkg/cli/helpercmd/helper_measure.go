@@ -25,7 +25,7 @@ func newHelperMeasure() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "Directory on the volume.")
-	cmd.Flags().StringVar(&o.Remains, "remains", "", "Pattern of files to count, below the directory.")
+	cmd.Flags().StringVar(&o.Leftovers, "remains", "", "Pattern of files to count, below the directory.")
 	cmd.Flags().StringVar(&o.Report, "report", "", "File that takes the report.")
 	return cmd
 }

@@ -30,12 +30,12 @@ func newHelperExamine(f *command.Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, ok := e.(engine.Salvager)
+			s, ok := e.(engine.DataRecoverer)
 			if !ok {
 				return exit.Misuse("engine %s can't examine data", name)
 			}
 			if o.Report == "" {
-				return json.NewEncoder(f.Streams.Out).Encode(s.Examine(o.Dir))
+				return json.NewEncoder(f.Streams.Out).Encode(s.InspectDataDir(o.Dir))
 			}
 			self, err := os.Executable()
 			if err != nil {

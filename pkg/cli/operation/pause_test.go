@@ -10,7 +10,7 @@ import (
 
 func TestPauseAndResume(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	for _, c := range []struct {
 		args []string
 		code int

@@ -10,7 +10,7 @@ import (
 
 func TestUndo(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	if r := b.Run("undo", "my-db", "--yes"); r.Code != exit.Refused ||
 		!strings.Contains(r.Err, "hint: kubectl dbop -n shop history my-db") {
 		t.Errorf("a creation: exit %d\n%s%s", r.Code, r.Out, r.Err)
@@ -43,7 +43,7 @@ func TestUndo(t *testing.T) {
 // TestUndoOfAnUpgrade goes down by the way that the engine has, with a backup.
 func TestUndoOfAnUpgrade(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	b.Must("upgrade", "my-db", "--version", "3.6", "--progress", "none")
 	r := b.Run("undo", "my-db", "--yes", "--progress", "none")
 	if r.Code != exit.Done || !strings.Contains(r.Out, "upgrade taken back") {

@@ -16,8 +16,8 @@ import (
 // before a definition is deleted.
 func TestOperatorUninstall(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
-	b.Cluster("by-hand")
+	b.CreateCluster("my-db")
+	b.CreateCluster("by-hand")
 	store := b.Records(kube.DryRunNone)
 	c, err := store.GetCluster(t.Context(), "shop", "my-db")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 func TestCustomColumns(t *testing.T) {
 	b := clitest.New(t)
-	b.Cluster("my-db")
+	b.CreateCluster("my-db")
 	id := b.Backup("my-db")
 	for _, test := range []struct {
 		args []string

@@ -248,14 +248,14 @@ func bootstrap(t testing.TB, c Case) {
 	for _, in := range inputs(c) {
 		template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{pod(t, c, in).Container}}}
 		before := template.DeepCopy()
-		sealed := c.Engine.Seal(template)
+		sealed := c.Engine.DisableBootstrap(template)
 		if diff := cmp.Diff(*before, template); diff != "" {
 			t.Errorf("the argument was changed: %s", diff)
 		}
 		if !in.Bootstrap && cmp.Diff(template, sealed) != "" {
 			t.Errorf("who joins was changed: %s", cmp.Diff(template, sealed))
 		}
-		if diff := cmp.Diff(sealed, c.Engine.Seal(sealed)); diff != "" {
+		if diff := cmp.Diff(sealed, c.Engine.DisableBootstrap(sealed)); diff != "" {
 			t.Errorf("a repeat changes: %s", diff)
 		}
 	}
@@ -275,12 +275,12 @@ func capabilities(t testing.TB, c Case) {
 	is("announced downgrades", caps.Announce, announces)
 	_, defragments := session.(engine.Defragmenter)
 	is("defragmentation", caps.DefragmentGain > 0, defragments)
-	_, historian := c.Engine.(engine.Historian)
+	_, compactor := c.Engine.(engine.Compactor)
 	_, compacts := session.(engine.Compactor)
-	is("history", historian, compacts)
-	_, imprints := c.Engine.(engine.Imprinter)
-	_, attests := session.(engine.Attester)
-	is("a hash of a data directory", imprints, attests)
+	is("history", compactor, compacts)
+	_, dataHashes := c.Engine.(engine.DataHasher)
+	_, attests := session.(engine.HashVerifier)
+	is("a hash of a data directory", dataHashes, attests)
 	if caps.MaxMembers < 1 {
 		t.Errorf("at most %d members", caps.MaxMembers)
 	}

@@ -76,15 +76,15 @@ func sources(t testing.TB, c Case) {
 
 func candidates(t testing.TB, c Case) {
 	leader, others := leaderAndOthers(c.View)
-	if got := c.Engine.Victim(c.View); !slices.Contains(others, got) {
+	if got := c.Engine.RemovalCandidate(c.View); !slices.Contains(others, got) {
 		t.Errorf("%q leaves, and %s leads", got, leader)
 	}
 	for _, name := range others {
-		if got := c.Engine.Victim(silent(c.View, name)); got != name {
+		if got := c.Engine.RemovalCandidate(silent(c.View, name)); got != name {
 			t.Errorf("%s is not reached, and %q leaves", name, got)
 		}
 	}
-	if got := c.Engine.Victim(without(c.View)); got != "" {
+	if got := c.Engine.RemovalCandidate(without(c.View)); got != "" {
 		t.Errorf("%s leaves without a member list", got)
 	}
 }
@@ -118,8 +118,8 @@ func witnesses(t testing.TB, c Case) {
 	}
 	witness := others[len(others)-1]
 	v := clone(c.View)
-	for i := range v.Roster {
-		v.Roster[i].Witness = v.Roster[i].Name == witness
+	for i := range v.MemberList {
+		v.MemberList[i].Witness = v.MemberList[i].Name == witness
 	}
 	if err := c.Engine.Health(v, witness); err != nil {
 		t.Errorf("a witness that answers: %v", err)
@@ -127,7 +127,7 @@ func witnesses(t testing.TB, c Case) {
 	for what, got := range map[string]string{
 		"follows":          c.Engine.Successor(v, append(others[:len(others)-1:len(others)-1], leader)...),
 		"gives the backup": c.Engine.Source(silent(silent(v, leader), others[0]), false),
-		"leaves":           c.Engine.Victim(silent(v, witness)),
+		"leaves":           c.Engine.RemovalCandidate(silent(v, witness)),
 	} {
 		if got == witness {
 			t.Errorf("the witness %s", what)

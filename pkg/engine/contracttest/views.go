@@ -33,7 +33,7 @@ func pod(t testing.TB, c Case, in engine.PodInput) engine.Pod {
 }
 
 func clone(v engine.View) engine.View {
-	v.Members, v.Roster = slices.Clone(v.Members), slices.Clone(v.Roster)
+	v.Members, v.MemberList = slices.Clone(v.Members), slices.Clone(v.MemberList)
 	v.ClusterIDs, v.Alarms = slices.Clone(v.ClusterIDs), slices.Clone(v.Alarms)
 	return v
 }
@@ -71,7 +71,7 @@ func apart(v engine.View) engine.View {
 // without is the view if all but one member are silent, and no majority answers.
 func without(v engine.View) engine.View {
 	v = clone(v)
-	v.Quorum, v.Roster = false, nil
+	v.Quorum, v.MemberList = false, nil
 	for i, m := range v.Members {
 		if m.Role.Leads() {
 			v.Members[i] = engine.Member{Name: m.Name, Role: engine.RoleUnknown, Problem: "it does not answer"}

@@ -56,7 +56,7 @@ func whole(v engine.View) error {
 // takes one learner at a time (--max-learners), and counts an unstarted voter
 // against the quorum.
 func settled(v engine.View) error {
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		if !r.Started {
 			return refuse("unstarted-member", command("member remove", v)+" "+r.Name,
 				"member %s is registered and has not started yet", r.Name)

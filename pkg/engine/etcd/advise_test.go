@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// TestAdviseNeverDisarms: an alarm is never advised away before its cause.
-func TestAdviseNeverDisarms(t *testing.T) {
+// TestAdviseNeverClearsAlarms: an alarm is never advised away before its cause.
+func TestAdviseNeverClearsAlarms(t *testing.T) {
 	c := &v1alpha1.DatabaseCluster{}
 	c.Name = "db"
 	for _, alarm := range []string{"NOSPACE", "CORRUPT"} {

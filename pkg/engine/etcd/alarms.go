@@ -65,7 +65,7 @@ func nameAlarms(v engine.View) {
 	if v.Quorum {
 		clear(names)
 	}
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		names[r.ID] = r.Name
 	}
 	for i, a := range v.Alarms {
@@ -76,9 +76,9 @@ func nameAlarms(v engine.View) {
 	})
 }
 
-// Disarm implements engine.Disarmer, by member and type: a request for all
+// ClearAlarms implements engine.AlarmClearer, by member and type: a request for all
 // would take back one that was raised a moment ago.
-func (s *session) Disarm(ctx context.Context, alarms []engine.Alarm) error {
+func (s *session) ClearAlarms(ctx context.Context, alarms []engine.Alarm) error {
 	err := s.atLeader(ctx, func(ctx context.Context, c *connection) error {
 		for _, a := range alarms {
 			var id uint64

@@ -33,7 +33,7 @@ func TestNameAlarms(t *testing.T) {
 		v := engine.View{Quorum: quorum, Members: []engine.Member{{Name: "db-1", ID: "1"}, {Name: "db-2", ID: "2"}},
 			Alarms: gather([]engine.Alarm{{Name: "B", MemberID: "2"}}, []engine.Alarm{{Name: "B", MemberID: "2"}, {Name: "A", MemberID: "1"}})}
 		if quorum {
-			v.Roster = []engine.Registered{{Name: "db-1", ID: "1"}}
+			v.MemberList = []engine.Registered{{Name: "db-1", ID: "1"}}
 		}
 		nameAlarms(v)
 		if !slices.Equal(v.Alarms, []engine.Alarm{{Name: "A", MemberID: "1", Member: "db-1"}, {Name: "B", MemberID: "2", Member: want}}) {
@@ -58,7 +58,7 @@ func TestSpaceIsMadeBeforeTheAlarmGoes(t *testing.T) {
 				t.Errorf("a write is proved, and there is no space: %v", err)
 			}
 			v := f.session.Observe(ctx, f.names())
-			before, err := New().Horizon(v, 0, 0)
+			before, err := New().CompactRevision(v, 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,8 +66,8 @@ func TestSpaceIsMadeBeforeTheAlarmGoes(t *testing.T) {
 			for _, step := range []func() error{
 				func() error { return f.session.Compact(ctx, f.names(), before) },
 				func() error { return f.session.Defragment(ctx, one) },
-				func() error { return f.session.Disarm(ctx, v.Alarms) },
-				func() error { return f.session.Disarm(ctx, v.Alarms) },
+				func() error { return f.session.ClearAlarms(ctx, v.Alarms) },
+				func() error { return f.session.ClearAlarms(ctx, v.Alarms) },
 				func() error { return f.session.ProveWrite(ctx, f.names()) },
 			} {
 				if err := step(); err != nil {
@@ -75,13 +75,13 @@ func TestSpaceIsMadeBeforeTheAlarmGoes(t *testing.T) {
 				}
 			}
 			v = f.healthy(one)
-			if after, _ := New().Horizon(v, 0, 0); after != revision || len(v.Alarms) > 0 {
+			if after, _ := New().CompactRevision(v, 0, 0); after != revision || len(v.Alarms) > 0 {
 				t.Errorf("revision %d before the proof, %d after; alarms %+v", revision, after, v.Alarms)
 			}
 			if err := f.put(one, "key", "small", ""); err != nil {
 				t.Error(err)
 			}
-			if err := f.session.Disarm(ctx, []engine.Alarm{{Name: "NEW", MemberID: v.Members[0].ID}}); err == nil {
+			if err := f.session.ClearAlarms(ctx, []engine.Alarm{{Name: "NEW", MemberID: v.Members[0].ID}}); err == nil {
 				t.Error("an alarm that etcd does not have was taken back")
 			}
 		})
@@ -123,7 +123,7 @@ func TestCompareCopiesFindsDamage(t *testing.T) {
 			if err := f.session.ProveWrite(t.Context(), f.names()); !errors.Is(err, engine.ErrRefused) {
 				t.Errorf("a write is proved under %+v: %v", alarm, err)
 			}
-			if err := f.session.Disarm(t.Context(), alarm); err != nil {
+			if err := f.session.ClearAlarms(t.Context(), alarm); err != nil {
 				t.Fatal(err)
 			}
 			f.whenReady("a write everywhere", func() error { return f.session.ProveWrite(t.Context(), f.names()) })

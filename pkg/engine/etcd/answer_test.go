@@ -108,7 +108,7 @@ func TestHostileMembersAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, began := hostile(t, serve), time.Now()
 			v := s.Observe(t.Context(), []string{"my-db-1"})
-			if v.Quorum || len(v.Roster) > 0 {
+			if v.Quorum || len(v.MemberList) > 0 {
 				t.Errorf("believed: %+v", v)
 			}
 			if took := time.Since(began); took > observeTimeout+2*time.Second {

@@ -83,7 +83,7 @@ func identity(in engine.PodInput) []string {
 		"--advertise-client-urls=" + clientURL(c, in.Member),
 		"--initial-cluster=" + strings.Join(peers, ","),
 		stateFlag + state,
-		"--initial-cluster-token=" + c.Status.Formation.Token,
+		"--initial-cluster-token=" + c.Status.Bootstrap.Token,
 	}
 }
 

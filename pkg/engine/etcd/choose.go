@@ -45,15 +45,15 @@ func furthest(v engine.View, fit func(engine.Member) bool) string {
 	}).Name
 }
 
-// Victim implements engine.Rules: an unhealthy member before a healthy one, a
+// RemovalCandidate implements engine.Rules: an unhealthy member before a healthy one, a
 // follower before the leader, a high number before a low one. Members are
 // compared by what they are, never by their place in a list: etcd sorts its
 // list by ID, which says nothing.
-func (*Engine) Victim(v engine.View) string {
-	if len(v.Roster) == 0 {
+func (*Engine) RemovalCandidate(v engine.View) string {
+	if len(v.MemberList) == 0 {
 		return ""
 	}
-	return slices.MinFunc(v.Roster, func(a, b engine.Registered) int {
+	return slices.MinFunc(v.MemberList, func(a, b engine.Registered) int {
 		return cmp.Or(
 			rank(health(v, a.Name) == nil, health(v, b.Name) == nil),
 			rank(v.Member(a.Name).Role.Leads(), v.Member(b.Name).Role.Leads()),

@@ -30,7 +30,7 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
-func TestVictim(t *testing.T) {
+func TestRemovalCandidate(t *testing.T) {
 	t.Parallel()
 	lead := func(n int) func(*engine.View) {
 		return func(v *engine.View) {
@@ -50,12 +50,12 @@ func TestVictim(t *testing.T) {
 		{"not the leader", world(3, lead(3)), "db-2"},
 		{"unhealthy first", world(3, down(2)), "db-2"},
 		{"learner first", world(3, learner(2)), "db-2"},
-		{"list order does not matter", world(3, func(v *engine.View) { v.Roster[0], v.Roster[2] = v.Roster[2], v.Roster[0] }), "db-3"},
+		{"list order does not matter", world(3, func(v *engine.View) { v.MemberList[0], v.MemberList[2] = v.MemberList[2], v.MemberList[0] }), "db-3"},
 		{"no quorum", world(3, noQuorum), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := New().Victim(c.view); got != c.want {
+			if got := New().RemovalCandidate(c.view); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

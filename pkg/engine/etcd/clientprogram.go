@@ -19,7 +19,7 @@ func (*Engine) InPod(c *v1alpha1.DatabaseCluster, args []string) []string {
 
 // OnMachine implements engine.ClientProgram. What a person has set in the
 // environment for another cluster does not count.
-func (*Engine) OnMachine(args []string, at engine.Doorway) engine.Program {
+func (*Engine) OnMachine(args []string, at engine.ClientEndpoint) engine.Program {
 	login := engine.Credentials{}
 	if at.Credentials != nil {
 		login = *at.Credentials

@@ -26,12 +26,12 @@ func TestInPod(t *testing.T) {
 func TestOnMachine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		at   engine.Doorway
+		at   engine.ClientEndpoint
 		want []string
 	}{
-		"by certificate": {engine.Doorway{Address: "127.0.0.1:42", CAFile: "/a/ca", CertFile: "/a/crt", KeyFile: "/a/key"},
+		"by certificate": {engine.ClientEndpoint{Address: "127.0.0.1:42", CAFile: "/a/ca", CertFile: "/a/crt", KeyFile: "/a/key"},
 			[]string{"ENDPOINTS=https://127.0.0.1:42", "CACERT=/a/ca", "CERT=/a/crt", "KEY=/a/key", "USER=", "PASSWORD="}},
-		"by password": {engine.Doorway{Address: "127.0.0.1:42", Credentials: &engine.Credentials{User: "root", Password: "s:cret"}},
+		"by password": {engine.ClientEndpoint{Address: "127.0.0.1:42", Credentials: &engine.Credentials{User: "root", Password: "s:cret"}},
 			[]string{"ENDPOINTS=http://127.0.0.1:42", "CACERT=", "CERT=", "KEY=", "USER=root", "PASSWORD=s:cret"}},
 	} {
 		p := New().OnMachine([]string{"get", "k"}, c.at)

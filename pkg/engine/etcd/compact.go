@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	_ engine.Historian = (*Engine)(nil)
-	_ engine.Compactor = (*session)(nil)
+	_ engine.CompactionRules = (*Engine)(nil)
+	_ engine.Compactor       = (*session)(nil)
 )
 
-// Horizon implements engine.Historian. The present revision is the highest
+// CompactRevision implements engine.Compactor. The present revision is the highest
 // that a member of the one cluster has applied.
-func (*Engine) Horizon(v engine.View, revision, keep int64) (int64, error) {
+func (*Engine) CompactRevision(v engine.View, revision, keep int64) (int64, error) {
 	var head int64
 	for _, m := range v.Members {
 		if p, ok := parsePosition(m.Position); ok && m.Reachable {
@@ -40,8 +40,8 @@ func (*Engine) Horizon(v engine.View, revision, keep int64) (int64, error) {
 	return 0, nil
 }
 
-// Forgotten implements engine.Historian.
-func (*Engine) Forgotten(before int64) string {
+// CompactImpact implements engine.Compactor.
+func (*Engine) CompactImpact(before int64) string {
 	return fmt.Sprintf("every key keeps its value; who reads, or watches from, a revision before %d is told that it was compacted, and must read anew", before)
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-func TestHorizon(t *testing.T) {
+func TestCompactRevision(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		view           engine.View
@@ -33,14 +33,14 @@ func TestHorizon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := New().Horizon(c.view, c.revision, c.keep)
+			got, err := New().CompactRevision(c.view, c.revision, c.keep)
 			expect(t, err, c.check, c.reason)
 			if got != c.want {
 				t.Errorf("before %d, want %d", got, c.want)
 			}
 		})
 	}
-	if said := New().Forgotten(4711); !strings.Contains(said, "4711") {
+	if said := New().CompactImpact(4711); !strings.Contains(said, "4711") {
 		t.Errorf("it says %q", said)
 	}
 }
@@ -59,7 +59,7 @@ func TestCompactFreesSpaceOnEveryMember(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			before, err := New().Horizon(f.healthy(f.names()...), 0, 1)
+			before, err := New().CompactRevision(f.healthy(f.names()...), 0, 1)
 			if err != nil || before < 40 {
 				t.Fatalf("before %d, %v", before, err)
 			}

@@ -94,7 +94,7 @@ func newConnection(access engine.Access, at addresses, member string, login *log
 		MaxResponseHeaderBytes: mostHeader,
 	}
 	c.client, c.http, c.base, c.secure = client, &http.Client{Transport: transport}, base, secure
-	c.named = !access.Outside && secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)
+	c.named = !access.External && secure != nil && (len(secure.Certificates) > 0 || secure.GetClientCertificate != nil)
 	return c, nil
 }
 

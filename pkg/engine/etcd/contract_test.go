@@ -13,7 +13,7 @@ func TestContract(t *testing.T) {
 	cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: Name, Version: defaultVersion, Members: 3,
 		TLS: v1alpha1.TLS{Disabled: true}}}
 	cluster.Name, cluster.Namespace = "db", "shop"
-	cluster.Status.Formation = &v1alpha1.Formation{Token: "t", Members: []string{"db-1", "db-2", "db-3"}, ClusterID: "c1"}
+	cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1", "db-2", "db-3"}, ClusterID: "c1"}
 	contracttest.Run(t, contracttest.Case{
 		Engine: New(), Cluster: cluster, View: world(3),
 		Versions:    []string{"3.5.9", "3.5.10", "3.6.0", "3.6.16", "3.10.2", "4.0.1"},

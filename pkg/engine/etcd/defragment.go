@@ -52,6 +52,6 @@ func (*Engine) RewriteRoom(m engine.Member) int64 {
 	return used/pageFill*10 + 2*segment
 }
 
-// RewriteRemains implements engine.Rewriter. etcd deletes them when it looks
+// RewriteLeftovers implements engine.Rewriter. etcd deletes them when it looks
 // for snapshots at its start (server/etcdserver/api/snap, cleanupSnapdir).
-func (*Engine) RewriteRemains() string { return "member/snap/db.tmp.*" }
+func (*Engine) RewriteLeftovers() string { return "member/snap/db.tmp.*" }

@@ -90,7 +90,7 @@ func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fle
 	f := &fleet{t: t, dir: t.TempDir(), members: map[string]*process{}, cluster: &v1alpha1.DatabaseCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"},
 		Spec:       v1alpha1.DatabaseClusterSpec{Engine: Name, Members: int32(size)},
-		Status:     v1alpha1.DatabaseClusterStatus{Formation: &v1alpha1.Formation{Token: name + "-token"}},
+		Status:     v1alpha1.DatabaseClusterStatus{Bootstrap: &v1alpha1.Bootstrap{Token: name + "-token"}},
 	}}
 	var hosts []string
 	for n := 1; n <= size; n++ {

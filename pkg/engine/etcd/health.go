@@ -128,7 +128,7 @@ func healthyVoters(v engine.View) []string {
 // known, and the margin is counted over the members that were asked.
 func (*Engine) Tolerates(v engine.View) int {
 	// A member without space votes as well as any other.
-	v = v.Besides(engine.CauseSpace)
+	v = v.WithoutAlarms(engine.CauseSpace)
 	if v.Quorum {
 		return len(healthyVoters(v)) - quorum(len(v.Voters()))
 	}

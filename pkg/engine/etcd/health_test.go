@@ -36,7 +36,7 @@ func TestHealth(t *testing.T) {
 		{"no quorum", noQuorum, "without quorum"},
 		{"split", split, "split"},
 		{"learner", learner(2), "learner"},
-		{"unregistered", func(v *engine.View) { v.Roster = append(v.Roster[:1:1], v.Roster[2:]...) }, "not in the cluster's member list"},
+		{"unregistered", func(v *engine.View) { v.MemberList = append(v.MemberList[:1:1], v.MemberList[2:]...) }, "not in the cluster's member list"},
 		{"not started", entry(2, func(r *engine.Registered) { r.Started = false }), "not started"},
 		{"another life", entry(2, func(r *engine.Registered) { r.ID = "new" }), "registered with ID new"},
 		{"a little behind", applying(1, "c1/2/5100/50"), ""},

@@ -109,7 +109,7 @@ func (s *session) find(ctx context.Context, c *connection, fits func(engine.Regi
 	if err != nil {
 		return engine.Registered{}, false, fmt.Errorf("read the member list: %w", err)
 	}
-	for _, r := range s.rosterFrom(list) {
+	for _, r := range s.memberListFrom(list) {
 		if fits(r) {
 			return r, true, nil
 		}

@@ -57,7 +57,7 @@ func (f *fleet) register(series string) {
 	v := f.session.Observe(ctx, f.names())
 	entry, ok := v.Registered(joining)
 	if !ok || entry.Started || entry.Voter {
-		t.Fatalf("entry of a registered member: %+v, roster %+v", entry, v.Roster)
+		t.Fatalf("entry of a registered member: %+v, roster %+v", entry, v.MemberList)
 	}
 	if err := New().CheckAdd(v); err == nil {
 		t.Error("another member may join while one has not started")
@@ -134,7 +134,7 @@ func (f *fleet) deregister() {
 	f.whenReady("deregister the successor", func() error { return f.session.Deregister(ctx, seed, successor) })
 	v := f.healthy(f.name(2))
 	if _, ok := v.Registered(seed); ok {
-		t.Errorf("roster after removal: %v", v.Roster)
+		t.Errorf("roster after removal: %v", v.MemberList)
 	}
 	if err := New().CheckRemove(v, f.name(2)); err == nil {
 		t.Error("the last member may leave")

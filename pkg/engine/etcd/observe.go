@@ -20,9 +20,9 @@ const (
 	consentTimeout = time.Second
 )
 
-// testimony is what one member says of itself, and its member list if a
+// report is what one member says of itself, and its member list if a
 // majority stands behind it.
-type testimony struct {
+type report struct {
 	member engine.Member
 	roster []engine.Registered
 	// alarms are all that the member knows of.
@@ -36,7 +36,7 @@ type testimony struct {
 // cluster's log.
 func (s *session) Observe(ctx context.Context, members []string) engine.View {
 	s.remember(members)
-	said := make([]testimony, len(members))
+	said := make([]report, len(members))
 	var wg sync.WaitGroup
 	for i, member := range members {
 		wg.Go(func() { said[i] = s.ask(ctx, member) })
@@ -47,7 +47,7 @@ func (s *session) Observe(ctx context.Context, members []string) engine.View {
 
 // viewFrom puts the members' words together. The leader's list counts first:
 // another member's may have been read before it.
-func viewFrom(said []testimony) engine.View {
+func viewFrom(said []report) engine.View {
 	v := engine.View{Members: make([]engine.Member, 0, len(said)), DowngradeUnknown: true}
 	ids := map[string]bool{}
 	for _, t := range said {
@@ -58,7 +58,7 @@ func viewFrom(said []testimony) engine.View {
 		}
 		if t.member.Serving && (!v.Quorum || t.member.Role.Leads()) {
 			v.Quorum = true
-			v.Roster = t.roster
+			v.MemberList = t.roster
 		}
 		v.Alarms = gather(v.Alarms, t.alarms)
 		if t.told {
@@ -73,10 +73,10 @@ func viewFrom(said []testimony) engine.View {
 // ask asks one member for its status, then at the same time for the version
 // of the cluster and for the member list with the consent of a majority. A
 // learner refuses the latter.
-func (s *session) ask(ctx context.Context, name string) testimony {
+func (s *session) ask(ctx context.Context, name string) report {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
-	t := testimony{member: engine.Member{Name: name, Role: engine.RoleUnknown}}
+	t := report{member: engine.Member{Name: name, Role: engine.RoleUnknown}}
 	err := s.with(name, func(c *connection) bool {
 		status, err := askStatus(ctx, c)
 		if barred(err) {
@@ -90,7 +90,7 @@ func (s *session) ask(ctx context.Context, name string) testimony {
 		}
 		t.member = memberFrom(name, status)
 		t.alarms, _ = alarmsFrom(status.Errors)
-		if t.member.QuotaBytes == 0 && !s.access.Outside {
+		if t.member.QuotaBytes == 0 && !s.access.External {
 			// 3.5 does not tell what it was started with.
 			t.member.QuotaBytes, _ = quota(s.access.Cluster.Spec)
 		}
@@ -112,7 +112,7 @@ func (s *session) ask(ctx context.Context, name string) testimony {
 			auth = askAuth(ctx, c)
 		})
 		if t.member.Role != engine.RoleLearner {
-			roster, err := s.askRoster(ctx, c)
+			roster, err := s.askMemberList(ctx, c)
 			t.roster, t.member.Serving = roster, err == nil
 		}
 		wg.Wait()
@@ -135,21 +135,21 @@ func outsider(ctx context.Context, c *connection, name string, reason error) eng
 	return m
 }
 
-// askRoster reads the member list linearizably: a majority consented.
-func (s *session) askRoster(ctx context.Context, c *connection) ([]engine.Registered, error) {
+// askMemberList reads the member list linearizably: a majority consented.
+func (s *session) askMemberList(ctx context.Context, c *connection) ([]engine.Registered, error) {
 	ctx, cancel := context.WithTimeout(ctx, consentTimeout)
 	defer cancel()
 	list, err := c.client.MemberList(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.rosterFrom(list), nil
+	return s.memberListFrom(list), nil
 }
 
-// rosterFrom translates a member list, in the order of the members' numbers.
+// memberListFrom translates a member list, in the order of the members' numbers.
 // An entry that has not started has no name yet: its peer URL tells it, else
 // its ID stands for it.
-func (s *session) rosterFrom(list *clientv3.MemberListResponse) []engine.Registered {
+func (s *session) memberListFrom(list *clientv3.MemberListResponse) []engine.Registered {
 	roster := make([]engine.Registered, 0, len(list.Members))
 	for _, m := range list.Members {
 		r := engine.Registered{ID: hexID(m.ID), Name: m.Name, Voter: !m.IsLearner, Started: m.Name != ""}

@@ -13,19 +13,19 @@ import (
 // TestDowngradeIsTheLeadersWord: without one, or if it doesn't tell, nothing is known.
 func TestDowngradeIsTheLeadersWord(t *testing.T) {
 	t.Parallel()
-	follower := testimony{member: engine.Member{Name: "db-2", Reachable: true, Serving: true, Role: engine.RoleFollower}}
-	leads := func(to string, told bool) testimony {
-		return testimony{member: engine.Member{Name: "db-1", Reachable: true, Serving: true, Role: engine.RoleLeader}, downgrade: to, told: told}
+	follower := report{member: engine.Member{Name: "db-2", Reachable: true, Serving: true, Role: engine.RoleFollower}}
+	leads := func(to string, told bool) report {
+		return report{member: engine.Member{Name: "db-1", Reachable: true, Serving: true, Role: engine.RoleLeader}, downgrade: to, told: told}
 	}
 	for name, c := range map[string]struct {
-		said    []testimony
+		said    []report
 		want    string
 		unknown bool
 	}{
-		"none is under way": {said: []testimony{leads("", true), follower}},
-		"one is":            {said: []testimony{follower, leads("3.5.0", true)}, want: "3.5.0"},
-		"it keeps silent":   {said: []testimony{leads("", false), follower}, unknown: true},
-		"nobody leads":      {said: []testimony{follower}, unknown: true},
+		"none is under way": {said: []report{leads("", true), follower}},
+		"one is":            {said: []report{follower, leads("3.5.0", true)}, want: "3.5.0"},
+		"it keeps silent":   {said: []report{leads("", false), follower}, unknown: true},
+		"nobody leads":      {said: []report{follower}, unknown: true},
 	} {
 		if v := viewFrom(c.said); v.Downgrade != c.want || v.DowngradeUnknown != c.unknown {
 			t.Errorf("%s: %q, unknown %v", name, v.Downgrade, v.DowngradeUnknown)
@@ -40,8 +40,8 @@ func TestObserveThroughFailures(t *testing.T) {
 	f.form(series36, members...)
 
 	v := f.healthy(members...)
-	if !v.Quorum || len(v.Roster) != 3 || len(v.ClusterIDs) != 1 || New().Tolerates(v) != 1 {
-		t.Fatalf("healthy view: quorum %v, roster %v, clusters %v, tolerates %d", v.Quorum, v.Roster, v.ClusterIDs, New().Tolerates(v))
+	if !v.Quorum || len(v.MemberList) != 3 || len(v.ClusterIDs) != 1 || New().Tolerates(v) != 1 {
+		t.Fatalf("healthy view: quorum %v, roster %v, clusters %v, tolerates %d", v.Quorum, v.MemberList, v.ClusterIDs, New().Tolerates(v))
 	}
 	for _, m := range v.Members {
 		if m.Version != versionOf(t, series36) || m.Protocol != "3.6.0" || m.QuotaBytes != defaultQuota || m.DataBytes == 0 {
@@ -75,8 +75,8 @@ func TestObserveThroughFailures(t *testing.T) {
 		}
 		return nil
 	})
-	if len(v.Roster) != 0 || New().Tolerates(v) >= 0 {
-		t.Errorf("two down: roster %v, tolerates %d", v.Roster, New().Tolerates(v))
+	if len(v.MemberList) != 0 || New().Tolerates(v) >= 0 {
+		t.Errorf("two down: roster %v, tolerates %d", v.MemberList, New().Tolerates(v))
 	}
 
 	f.start(series36, victim, false, members...)

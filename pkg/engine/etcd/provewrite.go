@@ -11,12 +11,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-var _ engine.Disarmer = (*session)(nil)
+var _ engine.AlarmClearer = (*session)(nil)
 
 // proofLease is how long the lease of a proof lives if nobody revokes it.
 const proofLease = 30 * time.Second
 
-// ProveWrite implements engine.Disarmer with a lease. It takes the way of
+// ProveWrite implements engine.AlarmClearer with a lease. It takes the way of
 // every write, is refused for want of space and for damage as a put is
 // (apply.go, applierV3Capped and applierV3Corrupt), and neither moves the
 // revision on nor wakes a watcher. Each member judges its own space, so each is asked.

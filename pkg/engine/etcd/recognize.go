@@ -21,13 +21,13 @@ const environment = "ETCD_"
 // Recognize implements engine.Recognizer. Charts and manifests start etcd by
 // flags, by variables, through a shell or through a script of their image; what
 // is visible of all that is read, with etcd's own precedence.
-func (*Engine) Recognize(pod corev1.PodSpec) (engine.Trace, bool) {
-	best, score := engine.Trace{}, 0
+func (*Engine) Recognize(pod corev1.PodSpec) (engine.MemberConfig, bool) {
+	best, score := engine.MemberConfig{}, 0
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
 		flags := flagsOf(c)
 		if s := likeness(c, flags); s > score {
-			best, score = traceFrom(c, flags), s
+			best, score = memberConfigFrom(c, flags), s
 		}
 	}
 	return best, score > 0
@@ -91,8 +91,8 @@ func flagsOf(c *corev1.Container) map[string]string {
 	return out
 }
 
-func traceFrom(c *corev1.Container, flags map[string]string) engine.Trace {
-	t := engine.Trace{Container: c.Name, Image: c.Image,
+func memberConfigFrom(c *corev1.Container, flags map[string]string) engine.MemberConfig {
+	t := engine.MemberConfig{Container: c.Name, Image: c.Image,
 		Certificate: flags["cert-file"], Key: flags["key-file"], Authority: flags["trusted-ca-file"],
 		// etcd demands certificates as soon as it is told whom to trust
 		// (transport.TLSInfo); the flag of that name only makes users of them.

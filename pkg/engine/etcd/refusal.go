@@ -29,7 +29,7 @@ func clusterName(v engine.View) string {
 			return name
 		}
 	}
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		if name := clusterOf(r.Name); name != "" {
 			return name
 		}

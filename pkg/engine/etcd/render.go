@@ -41,7 +41,7 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 	if !slices.Contains(in.Peers, in.Member) {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: it is not among its peers %s", in.Member, strings.Join(in.Peers, ", "))
 	}
-	if in.Cluster.Status.Formation == nil || in.Cluster.Status.Formation.Token == "" {
+	if in.Cluster.Status.Bootstrap == nil || in.Cluster.Status.Bootstrap.Token == "" {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: the cluster has no token yet", in.Member)
 	}
 	args, err := arguments(in, v)

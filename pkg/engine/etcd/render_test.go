@@ -28,7 +28,7 @@ func cluster() *v1alpha1.DatabaseCluster {
 				Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
 			},
 		},
-		Status: v1alpha1.DatabaseClusterStatus{Formation: &v1alpha1.Formation{Token: "db-token"}},
+		Status: v1alpha1.DatabaseClusterStatus{Bootstrap: &v1alpha1.Bootstrap{Token: "db-token"}},
 	}
 }
 
@@ -106,7 +106,7 @@ func TestPodNeeds(t *testing.T) {
 		change     func(*engine.PodInput)
 	}{
 		{"itself among the peers", "not among its peers", func(in *engine.PodInput) { in.Peers = []string{"db-2"} }},
-		{"a token", "no token", func(in *engine.PodInput) { in.Cluster.Status.Formation = nil }},
+		{"a token", "no token", func(in *engine.PodInput) { in.Cluster.Status.Bootstrap = nil }},
 		{"a version", "parse", func(in *engine.PodInput) { in.Version = "" }},
 		{"fitting options", "removed", func(in *engine.PodInput) {
 			in.Version, in.Cluster.Spec.Config = "3.7.3", map[string]string{"experimental-memory-mlock": "true"}
@@ -134,7 +134,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-func TestSeal(t *testing.T) {
+func TestDisableBootstrap(t *testing.T) {
 	t.Parallel()
 	pod, err := New().Pod(engine.PodInput{Cluster: cluster(), Member: "db-1", Version: "3.6.16", Bootstrap: true, Peers: []string{"db-1"}})
 	if err != nil {
@@ -143,7 +143,7 @@ func TestSeal(t *testing.T) {
 	other := corev1.Container{Name: "sidecar", Args: []string{"--initial-cluster-state=new"}}
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{pod.Container, other}}}
 	before := template.DeepCopy()
-	sealed := New().Seal(template)
+	sealed := New().DisableBootstrap(template)
 	if diff := cmp.Diff(*before, template); diff != "" {
 		t.Errorf("sealing changed its input:\n%s", diff)
 	}
@@ -156,7 +156,7 @@ func TestSeal(t *testing.T) {
 	if diff := cmp.Diff(*want, sealed); diff != "" {
 		t.Errorf("sealed (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(sealed, New().Seal(sealed)); diff != "" {
+	if diff := cmp.Diff(sealed, New().DisableBootstrap(sealed)); diff != "" {
 		t.Errorf("sealing twice:\n%s", diff)
 	}
 }

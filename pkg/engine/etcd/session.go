@@ -95,8 +95,8 @@ func (s *session) known() []string {
 	}
 	cluster := s.access.Cluster
 	var names []string
-	if cluster.Status.Formation != nil {
-		names = slices.Clone(cluster.Status.Formation.Members)
+	if cluster.Status.Bootstrap != nil {
+		names = slices.Clone(cluster.Status.Bootstrap.Members)
 	}
 	for n := 1; n <= int(cluster.Spec.Members); n++ {
 		if name := v1alpha1.MemberName(cluster.Name, n); !slices.Contains(names, name) {

@@ -159,7 +159,7 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 	r := newFleet(f.t, "copy", 1)
 	seed := r.name(1)
 	argv := New().LoadCommand(engine.LoadInput{
-		Cluster: r.cluster, Member: seed, Token: r.cluster.Status.Formation.Token,
+		Cluster: r.cluster, Member: seed, Token: r.cluster.Status.Bootstrap.Token,
 		File: file, DataDir: dataDir, KeepRevision: keepRevision,
 	})
 	argv = r.local(seed, argv)
@@ -172,13 +172,13 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 	if out, err := load(); err == nil || !bytes.Contains(out, []byte("not empty")) {
 		f.t.Errorf("loading twice: %v\n%s", err, out)
 	}
-	imprint, err := New().Imprint(r.members[seed].data)
-	if err != nil || imprint.Proof != want.Proof || imprint.Mark == "" {
-		f.t.Errorf("imprint %+v, %v, want %+v", imprint, err, want)
+	dataHash, err := New().DataHash(r.members[seed].data)
+	if err != nil || dataHash.Proof != want.Proof || dataHash.Mark == "" {
+		f.t.Errorf("imprint %+v, %v, want %+v", dataHash, err, want)
 	}
 	r.start(series, seed, true, seed)
 	r.healthy(seed)
-	r.attests(seed, imprint.Mark)
+	r.attests(seed, dataHash.Mark)
 	least := counted(want, "revision")
 	if !keepRevision {
 		least += 1_000_000_000
@@ -206,14 +206,14 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 // attests asks the member for what was loaded into it, and for something else.
 func (f *fleet) attests(member, mark string) {
 	f.t.Helper()
-	if yes, err := f.session.Attest(f.t.Context(), member, mark); err != nil || !yes {
+	if yes, err := f.session.VerifyHash(f.t.Context(), member, mark); err != nil || !yes {
 		f.t.Errorf("the member does not stand by %s: %v", mark, err)
 	}
 	other := mark[:len(mark)-1] + "0"
 	if other == mark {
 		other = mark[:len(mark)-1] + "1"
 	}
-	if yes, err := f.session.Attest(f.t.Context(), member, other); err != nil || yes {
+	if yes, err := f.session.VerifyHash(f.t.Context(), member, other); err != nil || yes {
 		f.t.Errorf("the member stands by %s, which is not %s: %v", other, mark, err)
 	}
 }

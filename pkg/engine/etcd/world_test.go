@@ -22,7 +22,7 @@ func world(n int, changes ...func(*engine.View)) engine.View {
 			Name: name, Reachable: true, ID: "id-" + name, ClusterID: "c1", Role: role, Leader: "id-db-1",
 			Version: "3.6.16", Protocol: "3.6.0", Schema: "3.6.0", Serving: true, Position: "c1/2/100/50",
 		})
-		v.Roster = append(v.Roster, engine.Registered{ID: "id-" + name, Name: name, Voter: true, Started: true})
+		v.MemberList = append(v.MemberList, engine.Registered{ID: "id-" + name, Name: name, Voter: true, Started: true})
 	}
 	for _, change := range changes {
 		change(&v)
@@ -37,7 +37,7 @@ func member(n int, change func(*engine.Member)) func(*engine.View) {
 
 // entry changes a line of the roster.
 func entry(n int, change func(*engine.Registered)) func(*engine.View) {
-	return func(v *engine.View) { change(&v.Roster[n-1]) }
+	return func(v *engine.View) { change(&v.MemberList[n-1]) }
 }
 
 func down(n int) func(*engine.View) {
@@ -45,7 +45,7 @@ func down(n int) func(*engine.View) {
 }
 
 func noQuorum(v *engine.View) {
-	v.Quorum, v.Roster = false, nil
+	v.Quorum, v.MemberList = false, nil
 	for i := range v.Members {
 		v.Members[i].Serving = false
 	}
@@ -55,7 +55,7 @@ func split(v *engine.View) { v.ClusterIDs = []string{"c1", "c2"} }
 
 func learner(n int) func(*engine.View) {
 	return func(v *engine.View) {
-		v.Roster[n-1].Voter = false
+		v.MemberList[n-1].Voter = false
 		v.Members[n-1].Role, v.Members[n-1].Serving = engine.RoleLearner, false
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 )
 
-// doorwayHandshake bounds the beginning of one connection.
-const doorwayHandshake = 10 * time.Second
+// proxyHandshake bounds the beginning of one connection.
+const proxyHandshake = 10 * time.Second
 
 // LocalProxy is a port on this machine's loopback that leads into a pod, for a
 // program that is no part of this one. Where the pod is served with TLS so is
@@ -140,7 +140,7 @@ func admit(ctx context.Context, near net.Conn) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, doorwayHandshake)
+	ctx, cancel := context.WithTimeout(ctx, proxyHandshake)
 	defer cancel()
 	if err := guarded.HandshakeContext(ctx); err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func admit(ctx context.Context, near net.Conn) ([]string, error) {
 
 // reach connects to the far end, in that protocol.
 func (d *LocalProxy) reach(ctx context.Context, protocols []string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, doorwayHandshake)
+	ctx, cancel := context.WithTimeout(ctx, proxyHandshake)
 	defer cancel()
 	far, err := d.dial(ctx)
 	if err != nil || d.secure == nil {

@@ -99,7 +99,7 @@ func heard(c net.Conn, err error) (string, error) {
 	return string(said), err
 }
 
-func TestDoorway(t *testing.T) {
+func TestLocalProxy(t *testing.T) {
 	t.Parallel()
 	address, secure := member(t)
 	d, err := OpenLocalProxy(secure, dialing(address))
@@ -144,7 +144,7 @@ func TestDoorway(t *testing.T) {
 	}
 }
 
-func TestDoorwayInPlainText(t *testing.T) {
+func TestLocalProxyInPlainText(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -173,8 +173,8 @@ func TestDoorwayInPlainText(t *testing.T) {
 	}
 }
 
-// TestDoorwayClosesOverAnOpenConnection: the command ends, whatever the program does.
-func TestDoorwayClosesOverAnOpenConnection(t *testing.T) {
+// TestLocalProxyClosesOverAnOpenConnection: the command ends, whatever the program does.
+func TestLocalProxyClosesOverAnOpenConnection(t *testing.T) {
 	t.Parallel()
 	hanging, silent := net.Pipe()
 	defer silent.Close()
@@ -196,7 +196,7 @@ func TestDoorwayClosesOverAnOpenConnection(t *testing.T) {
 	}
 }
 
-func TestDoorwaySaysWhyNobodyAnswers(t *testing.T) {
+func TestLocalProxySaysWhyNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("the pod is gone")
 	d, err := OpenLocalProxy(nil, func(context.Context) (net.Conn, error) { return nil, gone })

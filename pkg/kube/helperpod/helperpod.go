@@ -19,7 +19,7 @@ const (
 	PurposeVerify     = "verify"
 	PurposeRepository = "repository"
 	PurposeExamine    = "examine"
-	PurposeSalvage    = "salvage"
+	PurposeRecover    = "salvage"
 	PurposeMeasure    = "measure"
 )
 

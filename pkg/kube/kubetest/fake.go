@@ -43,7 +43,7 @@ func Cluster() *v1alpha1.DatabaseCluster {
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(
 				"256Mi")}},
 		},
-		Status: v1alpha1.DatabaseClusterStatus{ID: "c1", Formation: &v1alpha1.Formation{Token: "token-1",
+		Status: v1alpha1.DatabaseClusterStatus{ID: "c1", Bootstrap: &v1alpha1.Bootstrap{Token: "token-1",
 			Members: []string{"db-1"}, ClusterID: "cid"}},
 	}
 }

@@ -74,7 +74,7 @@ func Read(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster
 
 // founding reports whether names may still be taken by somebody else.
 func founding(c *v1alpha1.DatabaseCluster) bool {
-	return c.Status.Formation == nil || c.Status.Formation.ClusterID == ""
+	return c.Status.Bootstrap == nil || c.Status.Bootstrap.ClusterID == ""
 }
 
 // addEvents asks the events of a member why its pod or volume does not come.

@@ -59,7 +59,7 @@ func TestFactsListsSecretsOnlyWhileFounding(t *testing.T) {
 	for id, want := range map[string]int64{"": 1, "cid": 0} {
 		var n atomic.Int64
 		cluster := kubetest.Cluster()
-		cluster.Status.Formation.ClusterID = id
+		cluster.Status.Bootstrap.ClusterID = id
 		c, _ := kubetest.New(t, countLists(&n, func(l client.ObjectList) error {
 			if l.GetObjectKind().GroupVersionKind().Kind != "SecretList" {
 				n.Add(-1)
@@ -144,7 +144,7 @@ func TestFactsListsNoWholeNamespace(t *testing.T) {
 		return c.List(ctx, list, opts...)
 	}})
 	founding := kubetest.Cluster()
-	founding.Status.Formation.ClusterID = ""
+	founding.Status.Bootstrap.ClusterID = ""
 	if _, err := Read(t.Context(), c, founding, Rendered{}); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestFactsLooksForForeignersOnce(t *testing.T) {
 				return c.Get(ctx, key, o, opts...)
 			}}, made)
 			founding := kubetest.Cluster()
-			founding.Status.Formation.ClusterID = ""
+			founding.Status.Bootstrap.ClusterID = ""
 			if _, err := Read(t.Context(), c, founding, Rendered{}); err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestFactsNoticesForeignersWhileFounding(t *testing.T) {
 	}
 	c, _ := kubetest.New(t, interceptor.Funcs{}, objects...)
 	founding := kubetest.Cluster()
-	founding.Status.Formation.ClusterID = ""
+	founding.Status.Bootstrap.ClusterID = ""
 	f, err := Read(t.Context(), c, founding, Rendered{})
 	if err != nil {
 		t.Fatal(err)

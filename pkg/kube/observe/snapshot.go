@@ -35,7 +35,7 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 	}
 	slices.SortFunc(f.Helpers, func(a, b Helper) int { return cmp.Compare(a.Name, b.Name) })
 	if founding(c) {
-		_, f.Remains = s.sorted(c)
+		_, f.Leftovers = s.sorted(c)
 	}
 	return f
 }
@@ -43,13 +43,13 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 // sorted tells the cluster's objects from those of an earlier cluster of the
 // same name. Volumes and pods do not count: volumes outlive a cluster, and
 // pods follow their workload.
-func (s *snapshot) sorted(c *v1alpha1.DatabaseCluster) (ours int, remains []string) {
+func (s *snapshot) sorted(c *v1alpha1.DatabaseCluster) (ours int, leftovers []string) {
 	sort := func(kind string, o metav1.Object) {
 		switch {
 		case kube.BelongsTo(o, c):
 			ours++
 		default:
-			remains = append(remains, kind+"/"+o.GetName())
+			leftovers = append(leftovers, kind+"/"+o.GetName())
 		}
 	}
 	for i := range s.workloads.Items {
@@ -64,8 +64,8 @@ func (s *snapshot) sorted(c *v1alpha1.DatabaseCluster) (ours int, remains []stri
 	for i := range s.secrets.Items {
 		sort("secret", &s.secrets.Items[i])
 	}
-	slices.Sort(remains)
-	return ours, remains
+	slices.Sort(leftovers)
+	return ours, leftovers
 }
 
 // members merges volumes, workloads and pods by the member that they name.

@@ -22,10 +22,10 @@ func secretMeta(name, id string) metav1.PartialObjectMetadata {
 
 func TestSnapshotCertificates(t *testing.T) {
 	formed, c := kubetest.Cluster(), kubetest.Cluster()
-	c.Status.Formation.ClusterID = ""
+	c.Status.Bootstrap.ClusterID = ""
 	const ours, earlier = "c1", "earlier"
 	plain := kubetest.Cluster()
-	plain.Spec.TLS.Disabled, plain.Status.Formation = true, nil
+	plain.Spec.TLS.Disabled, plain.Status.Bootstrap = true, nil
 	all := []metav1.PartialObjectMetadata{secretMeta("db-ca", ours), secretMeta("db-admin-tls", ours),
 		secretMeta("db-client-tls", ours)}
 	tests := []struct {

@@ -65,7 +65,7 @@ func TestUpdateClusterCountsGenerations(t *testing.T) {
 		change func()
 		want   int64
 	}{
-		{"status alone", func() { o.Status.Formation.ClusterID = "other" }, 1},
+		{"status alone", func() { o.Status.Bootstrap.ClusterID = "other" }, 1},
 		{"another spelling of a quantity", func() { o.Spec.Storage.Size = resource.MustParse("10240Mi") }, 1},
 		{"the wanted state", func() { o.Spec.Members = 5 }, 2},
 		{"a generation that the caller made up", func() { o.Generation = 99 }, 2},

@@ -33,7 +33,7 @@ type recordCopy struct {
 func copyOf(c *v1alpha1.DatabaseCluster) string {
 	r := recordCopy{recordedCluster: recordedCluster{Generation: c.Generation, Spec: c.Spec},
 		Annotations: map[string]string{}}
-	r.Status.ID, r.Status.Formation = c.Status.ID, c.Status.Formation
+	r.Status.ID, r.Status.Bootstrap = c.Status.ID, c.Status.Bootstrap
 	for k, v := range c.Annotations {
 		if strings.HasPrefix(k, "dbop.dev/") {
 			r.Annotations[k] = v
@@ -137,7 +137,7 @@ func FindKept(ctx context.Context, c *kube.Client, namespace, name string) (Kept
 		k.Volumes = append(k.Volumes, v.Name)
 		labelled[v.Annotations[kube.AnnotationClusterID]] = true
 		var r recordCopy
-		if json.Unmarshal([]byte(v.Annotations[kube.AnnotationRecord]), &r) != nil || r.Status.Formation == nil {
+		if json.Unmarshal([]byte(v.Annotations[kube.AnnotationRecord]), &r) != nil || r.Status.Bootstrap == nil {
 			continue
 		}
 		copies = append(copies, r)
@@ -152,7 +152,7 @@ func FindKept(ctx context.Context, c *kube.Client, namespace, name string) (Kept
 	if record.Name != "" {
 		_, k.Damaged = decodeCluster(record)
 		own, err := contentOf(record)
-		if readable := err == nil && own.Status.Formation != nil; readable && (len(running) == 0 || running[own.Status.ID]) {
+		if readable := err == nil && own.Status.Bootstrap != nil; readable && (len(running) == 0 || running[own.Status.ID]) {
 			ids[own.Status.ID] = true
 			newest = recordCopy{recordedCluster{own.Generation, own.Spec, own.Status}, own.Annotations}
 		}
@@ -163,7 +163,7 @@ func FindKept(ctx context.Context, c *kube.Client, namespace, name string) (Kept
 	case len(k.Workloads)+len(k.Volumes) == 0 && k.Damaged == nil:
 	case len(ids) > 1:
 		k.Problem = fmt.Sprintf("they are of %d clusters named %s", len(ids), name)
-	case newest.Status.Formation == nil:
+	case newest.Status.Bootstrap == nil:
 		k.Problem = "no volume claim holds a copy of the record (annotation " + kube.AnnotationRecord + ")"
 	default:
 		k.Record = newest.cluster(namespace, name)
@@ -194,12 +194,12 @@ func (r recordCopy) cluster(namespace, name string) *v1alpha1.DatabaseCluster {
 
 // newer compares two copies of one record: a restore in place counts most.
 func newer(a, b recordCopy) bool {
-	if b.Status.Formation == nil {
+	if b.Status.Bootstrap == nil {
 		return true
 	}
-	formed := func(r recordCopy) int { return len(r.Status.Formation.ClusterID) }
+	formed := func(r recordCopy) int { return len(r.Status.Bootstrap.ClusterID) }
 	return cmp.Or(
-		cmp.Compare(a.Status.Formation.Epoch, b.Status.Formation.Epoch),
+		cmp.Compare(a.Status.Bootstrap.Incarnation, b.Status.Bootstrap.Incarnation),
 		cmp.Compare(a.Generation, b.Generation),
 		cmp.Compare(formed(a), formed(b))) > 0
 }

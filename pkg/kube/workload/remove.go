@@ -66,9 +66,9 @@ func DeleteClusterObjects(ctx context.Context, c *kube.Client, cluster *v1alpha1
 	return deleteObjects(ctx, c, cluster, func(metav1.Object) bool { return true })
 }
 
-// DeleteRemains deletes in the same way what an earlier cluster of that name
+// DeleteLeftovers deletes in the same way what an earlier cluster of that name
 // left. It spares every object of this one.
-func DeleteRemains(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
+func DeleteLeftovers(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
 	return deleteObjects(ctx, c, cluster, func(o metav1.Object) bool { return !kube.BelongsTo(o, cluster) })
 }
 

@@ -11,9 +11,9 @@ func TestBuildVolume(t *testing.T) {
 	kubetest.Golden(t, "volume", BuildVolume(kubetest.Cluster(), "db-2"))
 }
 
-func TestBuildVolumeBeforeFormation(t *testing.T) {
+func TestBuildVolumeBeforeBootstrap(t *testing.T) {
 	c := kubetest.Cluster()
-	c.Status.Formation = nil
+	c.Status.Bootstrap = nil
 	if got := BuildVolume(c, "db-1").Annotations[kube.AnnotationToken]; got != "" {
 		t.Errorf("token %q without a formation", got)
 	}

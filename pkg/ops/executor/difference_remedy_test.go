@@ -142,7 +142,7 @@ func TestUnexamined(t *testing.T) {
 		},
 	})
 	l := liveOf(b)
-	LookAtAll(l)
+	ReadAll(l)
 	var told []string
 	for _, f := range health.Diagnose(opstest.Stub{}, observation(b, l)).Findings {
 		if f.What == "not examined: there is no right to read them" {

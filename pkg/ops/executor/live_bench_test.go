@@ -13,10 +13,10 @@ import (
 )
 
 // liveOf is a fresh process.
-func liveOf(b *opstest.Bench) *Live {
+func liveOf(b *opstest.Bench) *Executor {
 	b.T.Helper()
 	c := b.Client()
-	l := NewLive(LiveConfig{Client: c, Store: store.NewConfigMaps(c), Dialer: dial.NewDialer(c, b.Tunnels.Open), Engine: b.Database,
+	l := New(Config{Client: c, Store: store.NewConfigMaps(c), Dialer: dial.NewDialer(c, b.Tunnels.Open), Engine: b.Database,
 		Namespace: "shop", Name: "db", Tool: "v1", HelperImage: "example.com/tool:v1", ReadOnly: b.ReadOnly})
 	b.T.Cleanup(func() { _ = l.Close() })
 	return l
@@ -36,7 +36,7 @@ func running(b *opstest.Bench, members ...string) {
 }
 
 // observe looks, with the operation in flight.
-func observation(b *opstest.Bench, l *Live) ops.State {
+func observation(b *opstest.Bench, l *Executor) ops.State {
 	b.T.Helper()
 	if b.Op != nil {
 		Attend(l, b.Op.Spec.Verb, true)

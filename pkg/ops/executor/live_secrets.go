@@ -19,8 +19,8 @@ const secretsEvery = 10 * time.Second
 // readSecrets reads and compares the secrets of a cluster that has formed. A
 // look takes one list in place of the one secret that dialling needs. Who may
 // not list them reads that one, and nothing is compared; nil then.
-func (l *Live) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster, wanted bool) (*pki.Secrets, error) {
-	if c.Spec.TLS.Disabled && !c.Spec.Auth.Enabled || !wanted && (c.Status.Formation == nil || c.Status.Formation.ClusterID == "") {
+func (l *Executor) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster, wanted bool) (*pki.Secrets, error) {
+	if c.Spec.TLS.Disabled && !c.Spec.Auth.Enabled || !wanted && (c.Status.Bootstrap == nil || c.Status.Bootstrap.ClusterID == "") {
 		return nil, nil
 	}
 	l.mu.Lock()
@@ -54,7 +54,7 @@ func (l *Live) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.Databa
 
 // clientTLS is the administrator's certificate, of the secrets that were read
 // right before where there are any.
-func (l *Live) clientTLS(ctx context.Context, c *v1alpha1.DatabaseCluster) (*tls.Config, *pki.Certificate, error) {
+func (l *Executor) clientTLS(ctx context.Context, c *v1alpha1.DatabaseCluster) (*tls.Config, *pki.Certificate, error) {
 	if l.secrets != nil && !c.Spec.TLS.Disabled && time.Since(l.read) < secretsEvery {
 		return l.secrets.ClientTLS()
 	}

@@ -91,7 +91,7 @@ func TestDeregisterNamesTheIdentity(t *testing.T) {
 	b := plain(t)
 	l := liveOf(b)
 	s := observation(b, l)
-	s.View.Roster = []engine.Registered{{ID: "7", Name: "db-2"}}
+	s.View.MemberList = []engine.Registered{{ID: "7", Name: "db-2"}}
 	step := ops.Step{Action: ops.ActionDeregister, Members: []string{"db-2"}}
 	_, err := l.Perform(t.Context(), s, step, nil)
 	b.Must(err)
@@ -102,7 +102,7 @@ func TestDeregisterNamesTheIdentity(t *testing.T) {
 	if _, err := l.Perform(t.Context(), s, step, nil); !errors.Is(err, engine.ErrNotReady) {
 		t.Errorf("the database asks to wait: %v", err)
 	}
-	s.View.Roster = nil
+	s.View.MemberList = nil
 	if _, err := l.Perform(t.Context(), s, step, nil); err != nil || len(b.Database.Last().Calls) != 2 {
 		t.Errorf("it is in no list: %v, calls %q", err, b.Database.Last().Calls)
 	}

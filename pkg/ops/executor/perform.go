@@ -19,7 +19,7 @@ import (
 // is asked again after the next observation. Under a dry run the client and
 // the session refuse or rehearse what would change; only what moves data is
 // turned down here, because repositories know no dry run.
-func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report func(bytes, total int64)) (ops.Result, error) {
+func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step, report func(bytes, total int64)) (ops.Result, error) {
 	if l.ReadOnly && (step.Streams() || step.Action == ops.ActionPrune) {
 		return ops.Result{}, engine.ErrReadOnly
 	}
@@ -34,19 +34,19 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 		return ops.Result{}, l.start(ctx, s, step.Members)
 	case ops.ActionRecordFormed:
 		return ops.Result{}, l.recordFormed(ctx, s)
-	case ops.ActionSeal:
+	case ops.ActionDisableBootstrap:
 		return ops.Result{}, l.seal(ctx, s, step.Members)
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
 		return ops.Result{}, l.membership(ctx, s, step)
 	case ops.ActionKeep:
-		return ops.Result{}, l.note(ctx, func(f *v1alpha1.Formation) bool { return f.Remove(step.Member(), false) })
+		return ops.Result{}, l.note(ctx, func(f *v1alpha1.Bootstrap) bool { return f.Remove(step.Member(), false) })
 	case ops.ActionRetire:
 		return ops.Result{}, l.retire(ctx, s, step.Member())
 	case ops.ActionDefragment:
 		return l.defragment(ctx, s, step.Member())
 	case ops.ActionCompact:
 		return l.compact(ctx, s, step.Members)
-	case ops.ActionCompare, ops.ActionDisarm, ops.ActionProveWrite:
+	case ops.ActionCompare, ops.ActionClearAlarms, ops.ActionProveWrite:
 		return l.clearAlarms(ctx, s, step)
 	case ops.ActionAnnounce, ops.ActionWithdraw:
 		return l.descent(ctx, s, step.Action)
@@ -91,19 +91,19 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 		return ops.Result{}, l.fence(ctx, s, step.Members)
 	case ops.ActionExamine:
 		return l.examine(ctx, s, step.Member())
-	case ops.ActionSalvage:
-		return l.salvage(ctx, s, step.Member(), report)
+	case ops.ActionRecoverData:
+		return l.recoverData(ctx, s, step.Member(), report)
 	case ops.ActionStop:
 		return ops.Result{}, l.stop(ctx, s, step.Members)
-	case ops.ActionNewEpoch:
+	case ops.ActionNewIncarnation:
 		return ops.Result{Facts: operation.KeptVolumes(s)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 			// A lost answer must not count two epochs for one restore.
-			if c.Status.Formation.Token != ops.EpochToken(s.Operation) {
-				ops.BeginEpoch(c, s.Operation, s.FreeName())
+			if c.Status.Bootstrap.Token != ops.IncarnationToken(s.Operation) {
+				ops.BeginIncarnation(c, s.Operation, s.FreeName())
 			}
 		})
-	case ops.ActionOldEpoch:
-		return ops.Result{}, l.returnToEpoch(ctx, s)
+	case ops.ActionOldIncarnation:
+		return ops.Result{}, l.returnToIncarnation(ctx, s)
 	case ops.ActionDeleteVolume:
 		return ops.Result{}, l.deleteVolumes(ctx, s, step.Members)
 	case ops.ActionDeleteAll:
@@ -112,8 +112,8 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 		return ops.Result{}, nil // it is written before the operation is
 	case ops.ActionRestoreCA:
 		return ops.Result{}, issuing(s.Cluster, pki.RestoreAuthority(ctx, l.Client, s.Cluster, s.Operation.Spec.Authority))
-	case ops.ActionDeleteRemains:
-		return ops.Result{}, workload.DeleteRemains(ctx, l.Client, s.Cluster)
+	case ops.ActionDeleteLeftovers:
+		return ops.Result{}, workload.DeleteLeftovers(ctx, l.Client, s.Cluster)
 	case ops.ActionForget:
 		return ops.Result{}, ops.IgnoreNotFound(l.Store.DeleteCluster(ctx, s.Cluster))
 	}
@@ -121,7 +121,7 @@ func (l *Live) Perform(ctx context.Context, s ops.State, step ops.Step, report f
 }
 
 // membership hands a change of the member list to the engine.
-func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error {
+func (l *Executor) membership(ctx context.Context, s ops.State, step ops.Step) error {
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error
 		if !registered {
 			return nil
 		}
-		if err := l.note(ctx, func(f *v1alpha1.Formation) bool { return f.Remove(entry.Name, true) }); err != nil {
+		if err := l.note(ctx, func(f *v1alpha1.Bootstrap) bool { return f.Remove(entry.Name, true) }); err != nil {
 			return err
 		}
 		return session.Deregister(ctx, entry.Name, entry.ID)
@@ -147,7 +147,7 @@ func (l *Live) membership(ctx context.Context, s ops.State, step ops.Step) error
 }
 
 // change writes to the cluster's object what the closure sets, on a fresh copy.
-func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) error {
+func (l *Executor) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) error {
 	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
 	if err != nil {
 		return err
@@ -158,8 +158,8 @@ func (l *Live) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) 
 
 // register writes down what the member is to be, and that a predecessor's
 // removal is over, before the database hears of it.
-func (l *Live) register(ctx context.Context, session engine.Session, step ops.Step) error {
-	err := l.note(ctx, func(f *v1alpha1.Formation) bool {
+func (l *Executor) register(ctx context.Context, session engine.Session, step ops.Step) error {
+	err := l.note(ctx, func(f *v1alpha1.Bootstrap) bool {
 		removed, other := f.Remove(step.Member(), false), f.SetWitness(step.Member(), step.Witness)
 		return removed || other
 	})
@@ -177,12 +177,12 @@ func (l *Live) register(ctx context.Context, session engine.Session, step ops.St
 }
 
 // note writes what the closure changes into what is recorded of the members.
-func (l *Live) note(ctx context.Context, set func(*v1alpha1.Formation) bool) error {
+func (l *Executor) note(ctx context.Context, set func(*v1alpha1.Bootstrap) bool) error {
 	c, err := l.Store.GetCluster(ctx, l.Namespace, l.Name)
 	if err != nil {
 		return err
 	}
-	if !set(c.Status.Formation) {
+	if !set(c.Status.Bootstrap) {
 		return nil
 	}
 	if err := l.Store.UpdateCluster(ctx, c); err != nil {

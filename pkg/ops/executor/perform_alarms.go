@@ -13,12 +13,12 @@ import (
 // clearAlarms compares members, takes alarms back, or proves that writes go on.
 // Whoever takes an alarm back makes an earlier comparison worthless: should it
 // be raised again, members are compared again.
-func (l *Live) clearAlarms(ctx context.Context, s ops.State, step ops.Step) (ops.Result, error) {
+func (l *Executor) clearAlarms(ctx context.Context, s ops.State, step ops.Step) (ops.Result, error) {
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	d, ok := session.(engine.Disarmer)
+	d, ok := session.(engine.AlarmClearer)
 	if !ok {
 		return ops.Result{}, engine.ErrReadOnly
 	}
@@ -32,9 +32,9 @@ func (l *Live) clearAlarms(ctx context.Context, s ops.State, step ops.Step) (ops
 			return ops.Result{}, err
 		}
 		return ops.Result{Facts: map[string]string{v1alpha1.FactCompared: copies[0].Sum}}, nil
-	case ops.ActionDisarm:
+	case ops.ActionClearAlarms:
 		alarms := slices.DeleteFunc(slices.Clone(s.View.Alarms), func(a engine.Alarm) bool { return a.Name != step.Alarm })
-		if err := d.Disarm(ctx, alarms); err != nil {
+		if err := d.ClearAlarms(ctx, alarms); err != nil {
 			return ops.Result{}, err
 		}
 		return ops.Result{Facts: map[string]string{v1alpha1.FactCompared: ""}}, nil

@@ -23,7 +23,7 @@ func TestPerformAlarms(t *testing.T) {
 		"all have the same": {ops.Step{Action: ops.ActionCompare, Members: []string{"db-1", "db-2"}}, same, "compare db-1,db-2", map[string]string{v1alpha1.FactCompared: "a"}, ""},
 		"they differ": {ops.Step{Action: ops.ActionCompare, Members: []string{"db-1", "db-2"}}, []engine.Copy{{Member: "db-1", Sum: "a"}, {Member: "db-2", Sum: "b"}},
 			"compare db-1,db-2", nil, ops.NeedsHuman},
-		"no others are taken back": {ops.Step{Action: ops.ActionDisarm, Alarm: "NOSPACE"}, nil, "disarm [{NOSPACE space 1 db-1}]", map[string]string{v1alpha1.FactCompared: ""}, ""},
+		"no others are taken back": {ops.Step{Action: ops.ActionClearAlarms, Alarm: "NOSPACE"}, nil, "disarm [{NOSPACE space 1 db-1}]", map[string]string{v1alpha1.FactCompared: ""}, ""},
 		"a write is proved":        {ops.Step{Action: ops.ActionProveWrite, Members: []string{"db-1"}}, nil, "prove a write at db-1", map[string]string{v1alpha1.FactWritten: "yes"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // authenticate does the steps that concern users and their passwords.
-func (l *Live) authenticate(ctx context.Context, s ops.State, step ops.Step) (ops.Result, error) {
+func (l *Executor) authenticate(ctx context.Context, s ops.State, step ops.Step) (ops.Result, error) {
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
 		return ops.Result{}, err
@@ -51,7 +51,7 @@ func (l *Live) authenticate(ctx context.Context, s ops.State, step ops.Step) (op
 
 // createPasswords makes the secrets of one user or of all. A user whom
 // somebody else made has a password that others rely on, and is left alone.
-func (l *Live) createPasswords(ctx context.Context, s ops.State, step ops.Step, a engine.Authenticator) error {
+func (l *Executor) createPasswords(ctx context.Context, s ops.State, step ops.Step, a engine.Authenticator) error {
 	if step.User == "" {
 		for _, u := range (rules.Situation{S: s}).Users() {
 			if _, err := password.Ensure(ctx, l.Client, s.Cluster, u.Name); err != nil {
@@ -82,7 +82,7 @@ func (l *Live) createPasswords(ctx context.Context, s ops.State, step ops.Step, 
 
 // ensureUser makes the user whose name and password its secret holds: after a
 // rotation that is its other name.
-func (l *Live) ensureUser(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
+func (l *Executor) ensureUser(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
 	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (l *Live) ensureUser(ctx context.Context, s ops.State, name string, a engin
 	return a.EnsureUser(ctx, u, has.Current.Password)
 }
 
-func (l *Live) deleteUser(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
+func (l *Executor) deleteUser(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
 	for _, n := range []string{name, SecondName(name)} {
 		if err := a.DeleteUser(ctx, n); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (l *Live) deleteUser(ctx context.Context, s ops.State, name string, a engin
 }
 
 // Users asks the database who its users are.
-func (l *Live) Users(ctx context.Context, c *v1alpha1.DatabaseCluster) ([]engine.User, error) {
+func (l *Executor) Users(ctx context.Context, c *v1alpha1.DatabaseCluster) ([]engine.User, error) {
 	session, err := l.connect(ctx, c)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func otherName(user, present string) string {
 }
 
 // rotate writes the new password down, sets it, and lets the secret name it.
-func (l *Live) rotate(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
+func (l *Executor) rotate(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
 	u := rules.UserNamed(s, name)
 	if _, err := password.Ensure(ctx, l.Client, s.Cluster, name); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (l *Live) rotate(ctx context.Context, s ops.State, name string, a engine.Au
 }
 
 // dropOld ends what the last rotation replaced.
-func (l *Live) dropOld(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
+func (l *Executor) dropOld(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
 	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
 	if errors.Is(err, kube.ErrNotFound) || (err == nil && has.Former == nil) {
 		return nil
@@ -164,7 +164,7 @@ func (l *Live) dropOld(ctx context.Context, s ops.State, name string, a engine.A
 }
 
 // proveAuth tries it as the applications would.
-func (l *Live) proveAuth(ctx context.Context, s ops.State, a engine.Authenticator) error {
+func (l *Executor) proveAuth(ctx context.Context, s ops.State, a engine.Authenticator) error {
 	config, err := pki.ApplicationTLS(ctx, l.Client, s.Cluster)
 	if err != nil {
 		return fmt.Errorf("read the applications' certificate: %w", err)
@@ -175,7 +175,7 @@ func (l *Live) proveAuth(ctx context.Context, s ops.State, a engine.Authenticato
 }
 
 // passwords reads secrets, each time anew; those that don't exist are passed over.
-func (l *Live) passwords(c *v1alpha1.DatabaseCluster, secrets ...string) func(context.Context) ([]engine.Credentials, error) {
+func (l *Executor) passwords(c *v1alpha1.DatabaseCluster, secrets ...string) func(context.Context) ([]engine.Credentials, error) {
 	return func(ctx context.Context) ([]engine.Credentials, error) {
 		var out []engine.Credentials
 		var missing error

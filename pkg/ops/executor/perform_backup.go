@@ -18,7 +18,7 @@ import (
 // backup streams one member into the repository. Until the manifest is
 // written the backup does not exist; the same operation overwrites its own
 // remains. After a crash between that and the fact, what is there counts.
-func (l *Live) backup(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result, error) {
+func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result, error) {
 	op := s.Operation
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *boundedWriter) Write(p []byte) (int, error) {
 
 // streamTo makes the operation's backup of one member; m says whose it is, and
 // what is returned also what it holds.
-func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, most int64, m repository.Manifest, report func(int64, int64)) (repository.Manifest, error) {
+func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, most int64, m repository.Manifest, report func(int64, int64)) (repository.Manifest, error) {
 	w, err := repo.Writer(ctx, op.Spec.Backup, op.Name)
 	if err != nil {
 		return m, err
@@ -93,7 +93,7 @@ func (l *Live) streamTo(ctx context.Context, repo repository.Repository, op *v1a
 }
 
 // backedUp notes the newest backup on the cluster, for status.
-func (l *Live) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[string]string) (ops.Result, error) {
+func (l *Executor) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[string]string) (ops.Result, error) {
 	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup, Time: metav1.NewTime(l.Client.Now())}
 	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
 		return ops.Result{}, fmt.Errorf("note the backup on the cluster: %w", err)
@@ -109,7 +109,7 @@ func measured(m repository.Manifest) map[string]string {
 }
 
 // repositories opens this cluster's repositories.
-func (l *Live) repositories(c *v1alpha1.DatabaseCluster) *Repositories {
+func (l *Executor) repositories(c *v1alpha1.DatabaseCluster) *Repositories {
 	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted, NoDirectories: l.NoDirectories}
 }
 

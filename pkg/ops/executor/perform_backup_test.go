@@ -148,8 +148,8 @@ func TestBackupThatFailsIsNone(t *testing.T) {
 	}
 }
 
-// TestBackupLeavesNoRemains: what broke off is dropped, and the next try succeeds.
-func TestBackupLeavesNoRemains(t *testing.T) {
+// TestBackupLeavesNoLeftovers: what broke off is dropped, and the next try succeeds.
+func TestBackupLeavesNoLeftovers(t *testing.T) {
 	b, _ := backingUp(t)
 	b.Database.Model.Err = opstest.ErrStub
 	if _, err := perform(b, backupStep()); err == nil {

@@ -17,25 +17,25 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 )
 
-// LookAtCertificates has a world look at every certificate from now on: at
+// ReadCertificates has a world look at every certificate from now on: at
 // the secrets, and at what each member shows. Most operations don't need to.
-func LookAtCertificates(w ops.World) {
-	if l, ok := w.(interface{ LookAtCertificates() }); ok {
-		l.LookAtCertificates()
+func ReadCertificates(w ops.Cluster) {
+	if l, ok := w.(interface{ ReadCertificates() }); ok {
+		l.ReadCertificates()
 	}
 }
 
 // Attend has the world look at what an operation of that verb is about; for
 // one in flight also at certificates, should any that members or the tool show
 // have run out.
-func Attend(w ops.World, verb v1alpha1.Verb, inFlight bool) {
+func Attend(w ops.Cluster, verb v1alpha1.Verb, inFlight bool) {
 	if verb == v1alpha1.VerbRotateCertificates || verb == v1alpha1.VerbRepair {
-		LookAtCertificates(w)
+		ReadCertificates(w)
 	}
-	if l, ok := w.(interface{ LookAtSchedule() }); ok && verb == v1alpha1.VerbSchedule {
-		l.LookAtSchedule()
+	if l, ok := w.(interface{ ReadSchedule() }); ok && verb == v1alpha1.VerbSchedule {
+		l.ReadSchedule()
 	}
-	if l, ok := w.(*Live); ok && inFlight {
+	if l, ok := w.(*Executor); ok && inFlight {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.heedExpiry = true
@@ -43,7 +43,7 @@ func Attend(w ops.World, verb v1alpha1.Verb, inFlight bool) {
 }
 
 // heed looks at the certificates from now on if one that was met ran out.
-func (l *Live) heed(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
+func (l *Executor) heed(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
 	over := slices.ContainsFunc(health.Expiries(*s), func(e health.Expiry) bool { return e.Over && !e.Authority })
 	l.mu.Lock()
 	begin := over && l.heedExpiry && !l.certificates
@@ -55,8 +55,8 @@ func (l *Live) heed(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseClust
 	return l.certificateFacts(ctx, s, c)
 }
 
-// LookAtCertificates, see the function of that name.
-func (l *Live) LookAtCertificates() {
+// ReadCertificates, see the function of that name.
+func (l *Executor) ReadCertificates() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.certificates = true
@@ -65,11 +65,11 @@ func (l *Live) LookAtCertificates() {
 // certificateFacts reads the secrets, and lets go of a session whose own
 // certificate or trust was renewed. A person's authority is looked at before
 // anything is founded on it.
-func (l *Live) certificateFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
+func (l *Executor) certificateFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
 	l.mu.Lock()
 	wanted := l.certificates
 	l.mu.Unlock()
-	founding := c.Status.Formation == nil || c.Status.Formation.ClusterID == ""
+	founding := c.Status.Bootstrap == nil || c.Status.Bootstrap.ClusterID == ""
 	wanted = wanted || c.Spec.TLS.CASecret != "" && founding
 	secrets, err := l.readSecrets(ctx, s, c, wanted)
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *Live) certificateFacts(ctx context.Context, s *ops.State, c *v1alpha1.D
 }
 
 // present asks members what they show at a handshake of this very moment.
-func (l *Live) present(ctx context.Context, session engine.Session, v *engine.View) {
+func (l *Executor) present(ctx context.Context, session engine.Session, v *engine.View) {
 	l.mu.Lock()
 	wanted := l.certificates
 	l.mu.Unlock()
@@ -114,7 +114,7 @@ func (l *Live) present(ctx context.Context, session engine.Session, v *engine.Vi
 }
 
 // renewLeaf issues a certificate and, where a member serves it, sees it served.
-func (l *Live) renewLeaf(ctx context.Context, s ops.State, step ops.Step) error {
+func (l *Executor) renewLeaf(ctx context.Context, s ops.State, step ops.Step) error {
 	order := pki.LeafOrder{Secret: step.Secret, Use: pki.UseMember, Member: step.Member(), Next: step.NextCA, Old: s.Operation.Spec.Certificates[step.Secret]}
 	switch step.Secret {
 	case v1alpha1.AdminSecret(s.Cluster.Name):
@@ -138,7 +138,7 @@ func (l *Live) renewLeaf(ctx context.Context, s ops.State, step ops.Step) error 
 
 // served asks for patience until a member shows the certificate. Without a
 // quorum a member may not serve at all before the others have theirs.
-func (l *Live) served(ctx context.Context, s ops.State, member, fingerprint string) error {
+func (l *Executor) served(ctx context.Context, s ops.State, member, fingerprint string) error {
 	if !s.View.Quorum {
 		return nil
 	}
@@ -170,7 +170,7 @@ func issuing(c *v1alpha1.DatabaseCluster, err error) error {
 }
 
 // authority changes which authorities there are, or hands their bundle out.
-func (l *Live) authority(ctx context.Context, s ops.State, action ops.Action) error {
+func (l *Executor) authority(ctx context.Context, s ops.State, action ops.Action) error {
 	switch action {
 	case ops.ActionAddCA:
 		return issuing(s.Cluster, pki.AddAuthority(ctx, l.Client, s.Cluster, s.Operation.Spec.Authority))

@@ -44,7 +44,7 @@ func deeds() map[string]deed {
 			b.Must(pki.EnsureCertificates(b.T.Context(), b.Client(), b.Founded(2, "")))
 		}, ops.Step{Action: ops.ActionStart, Members: []string{"db-1", "db-2"}},
 			[]string{"Secret/db-1-tls", "Secret/db-2-tls", "PersistentVolumeClaim/db-1", "PersistentVolumeClaim/db-2", "StatefulSet/db-1", "StatefulSet/db-2"}, nil, 6},
-		"seal": {founding, ops.Step{Action: ops.ActionSeal, Members: []string{"db-1", "db-2"}}, nil, nil, 2},
+		"seal": {founding, ops.Step{Action: ops.ActionDisableBootstrap, Members: []string{"db-1", "db-2"}}, nil, nil, 2},
 		"record formation": {func(b *opstest.Bench) {
 			founding(b)
 		}, ops.Step{Action: ops.ActionRecordFormed}, nil, nil, 3},
@@ -64,7 +64,7 @@ func deeds() map[string]deed {
 			formed(b)
 			b.Op = opstest.Operation(v1alpha1.VerbRestore)
 			b.Op.Spec.Source = &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b1"}
-		}, ops.Step{Action: ops.ActionNewEpoch}, nil, nil, 1},
+		}, ops.Step{Action: ops.ActionNewIncarnation}, nil, nil, 1},
 		"upgrade": {func(b *opstest.Bench) {
 			formed(b)
 			c := b.Cluster()

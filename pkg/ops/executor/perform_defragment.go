@@ -22,7 +22,7 @@ const measuredFor = time.Minute
 
 // defragment lets the engine give space back, if the volume has the room that
 // this takes: an engine that fills its volume leaves it fuller than it was.
-func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.Result, error) {
+func (l *Executor) defragment(ctx context.Context, s ops.State, member string) (ops.Result, error) {
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
 		return ops.Result{}, err
@@ -33,11 +33,11 @@ func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.
 	}
 	var fill helper.Fill
 	if w, ok := l.Engine.(engine.Rewriter); ok {
-		if fill, err = l.measure(ctx, s, member, w.RewriteRemains()); err != nil {
+		if fill, err = l.measure(ctx, s, member, w.RewriteLeftovers()); err != nil {
 			return ops.Result{}, err
 		}
-		if fill.Remains > 0 && s.Fact(etcd.FactRemains(member)) == "" {
-			return ops.Result{Facts: map[string]string{etcd.FactRemains(member): s.Kube.Member(member).Pod.UID}}, nil
+		if fill.Leftovers > 0 && s.Fact(etcd.FactLeftovers(member)) == "" {
+			return ops.Result{Facts: map[string]string{etcd.FactLeftovers(member): s.Kube.Member(member).Pod.UID}}, nil
 		}
 		if need := w.RewriteRoom(s.View.Member(member)); fill.Free < need {
 			return ops.Result{}, volumeTooFull(s, member, fill, need)
@@ -54,7 +54,7 @@ func (l *Live) defragment(ctx context.Context, s ops.State, member string) (ops.
 
 // measure has a pod of this tool on the member's node say how full its volume
 // is. A report that is not fresh is not used.
-func (l *Live) measure(ctx context.Context, s ops.State, member, remains string) (helper.Fill, error) {
+func (l *Executor) measure(ctx context.Context, s ops.State, member, leftovers string) (helper.Fill, error) {
 	name := member + "-measure"
 	h, err := l.helper(ctx, s, name, func() error {
 		c := s.Cluster
@@ -67,7 +67,7 @@ func (l *Live) measure(ctx context.Context, s ops.State, member, remains string)
 			return fmt.Errorf("render the pod of %s: %w", member, err)
 		}
 		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeMeasure, Image: l.helperImage(c),
-			Args:  []string{"helper", "measure", "--dir", pod.DataDir, "--remains", remains, "--report", corev1.TerminationMessagePathDefault},
+			Args:  []string{"helper", "measure", "--dir", pod.DataDir, "--remains", leftovers, "--report", corev1.TerminationMessagePathDefault},
 			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true, Node: s.Kube.Member(member).Pod.Node})
 	})
 	if err != nil {

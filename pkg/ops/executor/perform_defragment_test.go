@@ -19,7 +19,7 @@ type rewriting struct{ *opstest.Database }
 
 func (rewriting) RewriteRoom(engine.Member) int64 { return 300 << 20 }
 
-func (rewriting) RewriteRemains() string { return "copy.*" }
+func (rewriting) RewriteLeftovers() string { return "copy.*" }
 
 // TestDefragmentMeasuresFirst: the database is asked only where its volume has
 // room for the copy, by what a pod on the member's node says.
@@ -27,7 +27,7 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 	const gib = 1 << 30
 	for name, c := range map[string]struct {
 		free, total int64
-		remains     int
+		leftovers   int
 		// known is the fact about what failed tries left.
 		known string
 		fails error
@@ -39,8 +39,8 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 		"room":                               {free: 400 << 20, total: gib, calls: []string{"defragment db-1"}, facts: map[string]string{etcd.FactDefragmented("db-1"): "done"}},
 		"no room":                            {free: 100 << 20, total: gib, refused: "100 MiB of 1024 MiB are free, and it needs 300 MiB", hint: "kubectl dbop resize db --storage 2Gi, then repeat"},
 		"the disk is not the volume's alone": {free: 100 << 20, total: 50 * gib, refused: "100 MiB of 51200 MiB are free", hint: "make room there"},
-		"something is left of failed tries":  {free: 400 << 20, total: gib, remains: 2, facts: map[string]string{etcd.FactRemains("db-1"): "uid-of-db-1"}},
-		"something stays after a restart": {free: 400 << 20, total: gib, remains: 2, known: "before", calls: []string{"defragment db-1"},
+		"something is left of failed tries":  {free: 400 << 20, total: gib, leftovers: 2, facts: map[string]string{etcd.FactLeftovers("db-1"): "uid-of-db-1"}},
+		"something stays after a restart": {free: 400 << 20, total: gib, leftovers: 2, known: "before", calls: []string{"defragment db-1"},
 			facts: map[string]string{etcd.FactDefragmented("db-1"): "done"}},
 		"the database finds it full": {free: 400 << 20, total: gib, fails: fmt.Errorf("write: %w", engine.ErrNoSpace), calls: []string{"defragment db-1"}, refused: "too full", hint: "resize db"},
 	} {
@@ -48,7 +48,7 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 			b := plain(t)
 			b.Op = opstest.Operation(v1alpha1.VerbDefrag)
 			if c.known != "" {
-				b.Op.Status.Facts = map[string]string{etcd.FactRemains("db-1"): c.known}
+				b.Op.Status.Facts = map[string]string{etcd.FactLeftovers("db-1"): c.known}
 			}
 			b.Database.Model.Err = c.fails
 			l := liveOf(b)
@@ -68,7 +68,7 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 			if got := p.Spec.Containers[0]; !slices.Contains(got.Args, "copy.*") || p.Spec.NodeName != "n" || !mounted(got, "/var/lib/stub").ReadOnly {
 				t.Errorf("the pod runs %q on %q", got.Args, p.Spec.NodeName)
 			}
-			b.Becomes(p.Name, opstest.Ended(p, 0, fmt.Sprintf(`{"free":%d,"total":%d,"remains":%d}`, c.free, c.total, c.remains)))
+			b.Becomes(p.Name, opstest.Ended(p, 0, fmt.Sprintf(`{"free":%d,"total":%d,"remains":%d}`, c.free, c.total, c.leftovers)))
 			r, err := perform()
 			if calls := b.Database.Last().Calls; !slices.Equal(calls, c.calls) {
 				t.Errorf("calls %q, want %q", calls, c.calls)

@@ -11,7 +11,7 @@ import (
 // descent lets the engine announce a downgrade, or take the announcement back.
 // Members are ready for the older version no longer then: it may be announced
 // again when resume follows on cancel.
-func (l *Live) descent(ctx context.Context, s ops.State, action ops.Action) (ops.Result, error) {
+func (l *Executor) descent(ctx context.Context, s ops.State, action ops.Action) (ops.Result, error) {
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
 		return ops.Result{}, err

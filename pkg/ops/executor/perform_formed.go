@@ -11,8 +11,8 @@ import (
 
 // recordFormed fixes the identity. A restored founder must first serve what
 // the backup held.
-func (l *Live) recordFormed(ctx context.Context, s ops.State) error {
-	if f := s.Formation(); s.Cluster.Spec.RestoreFrom != nil && f.ExpectedProof != "" {
+func (l *Executor) recordFormed(ctx context.Context, s ops.State) error {
+	if f := s.Bootstrap(); s.Cluster.Spec.RestoreFrom != nil && f.ExpectedProof != "" {
 		session, err := l.connect(ctx, s.Cluster)
 		if err != nil {
 			return err
@@ -21,15 +21,15 @@ func (l *Live) recordFormed(ctx context.Context, s ops.State) error {
 			return err
 		}
 	}
-	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.ClusterID = s.View.ClusterIDs[0] })
+	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = s.View.ClusterIDs[0] })
 }
 
 // servesBackup asks the founder. Its word for the very data that was seen to be
 // the backup's is enough; where it can't give it, all its keys are read.
-func (l *Live) servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Formation) error {
+func (l *Executor) servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Bootstrap) error {
 	founder := f.Members[0]
-	if a, ok := session.(engine.Attester); ok && f.ExpectedMark != "" {
-		if yes, err := a.Attest(ctx, founder, f.ExpectedMark); err == nil && yes {
+	if a, ok := session.(engine.HashVerifier); ok && f.ExpectedMark != "" {
+		if yes, err := a.VerifyHash(ctx, founder, f.ExpectedMark); err == nil && yes {
 			return nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // compact lets the engine drop history.
-func (l *Live) compact(ctx context.Context, s ops.State, members []string) (ops.Result, error) {
+func (l *Executor) compact(ctx context.Context, s ops.State, members []string) (ops.Result, error) {
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
 		return ops.Result{}, err

@@ -23,7 +23,7 @@ const stagingDir = ".dbop-load"
 // load puts a backup into the founder's volume. The loader pod runs the
 // target version's own restore tool and marks the volume when it is whole, so
 // a crash anywhere is mended by doing it again.
-func (l *Live) load(ctx context.Context, s ops.State, member string, report func(int64, int64)) error {
+func (l *Executor) load(ctx context.Context, s ops.State, member string, report func(int64, int64)) error {
 	c, from := s.Cluster, s.Cluster.Spec.RestoreFrom
 	repo, err := l.repositories(c).Open(ctx, l.Namespace, from.Repository)
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *Live) load(ctx context.Context, s ops.State, member string, report func
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return l.Dialer.DialLoopback(ctx, l.Namespace, h.Name, loadPort)
 	}
-	var loaded engine.Imprint
+	var loaded engine.DataHash
 	if !h.Done {
 		if loaded, err = l.stream(ctx, repo, m, dial, report); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (l *Live) load(ctx context.Context, s ops.State, member string, report func
 		return fmt.Errorf("remove loader pod %s: %w", name, err)
 	}
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
-		f := c.Status.Formation
+		f := c.Status.Bootstrap
 		f.Loaded, f.ExpectedProof, f.ExpectedMark = true, string(m.Facts.Proof), ""
 		// If the answer was lost, or speaks of other data, all data is compared.
 		if l.Engine.CompareProofs(m.Facts.Proof, loaded.Proof) == engine.MatchSame {
@@ -65,7 +65,7 @@ func (l *Live) load(ctx context.Context, s ops.State, member string, report func
 }
 
 // loadable refuses a backup that this engine and version can't take.
-func (l *Live) loadable(m repository.Manifest, version string) error {
+func (l *Executor) loadable(m repository.Manifest, version string) error {
 	if m.Engine != l.Engine.Name() {
 		return &ops.Error{Kind: ops.Refused, Check: "wrong-engine", Message: fmt.Sprintf("backup %s is of %s, not of %s", m.ID, m.Engine, l.Engine.Name()),
 			Hint: "kubectl dbop backup list shows what there is"}
@@ -77,7 +77,7 @@ func (l *Live) loadable(m repository.Manifest, version string) error {
 }
 
 // helper returns the named helper pod, made first if it is not there; ErrNotReady while it starts.
-func (l *Live) helper(ctx context.Context, s ops.State, name string, create func() error) (observe.Helper, error) {
+func (l *Executor) helper(ctx context.Context, s ops.State, name string, create func() error) (observe.Helper, error) {
 	for _, h := range s.Kube.Helpers {
 		switch {
 		case h.Name != name:
@@ -86,7 +86,7 @@ func (l *Live) helper(ctx context.Context, s ops.State, name string, create func
 				return h, fmt.Errorf("remove failed helper pod %s: %w", name, err)
 			}
 			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name, cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
-		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > rules.Patience:
+		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > rules.Limit:
 			return h, helperStuck(l.Namespace, h)
 		default:
 			return h, nil
@@ -99,24 +99,24 @@ func (l *Live) helper(ctx context.Context, s ops.State, name string, create func
 }
 
 // stream sends the backup's bytes to a loader.
-func (l *Live) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.Imprint, error) {
+func (l *Executor) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.DataHash, error) {
 	if helper.Ready(ctx, dial) != nil {
-		return engine.Imprint{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
+		return engine.DataHash{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
 	}
 	r, _, err := repo.Reader(ctx, m.ID)
 	if err != nil {
-		return engine.Imprint{}, err // it names the backup and what is wrong with it
+		return engine.DataHash{}, err // it names the backup and what is wrong with it
 	}
 	defer closing(r)
 	loaded, err := helper.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) })
 	if err != nil {
-		return engine.Imprint{}, fmt.Errorf("load backup %s: %w", m.ID, err)
+		return engine.DataHash{}, fmt.Errorf("load backup %s: %w", m.ID, err)
 	}
 	return loaded, nil
 }
 
 // createLoader makes volume and loader pod of a restored founder.
-func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string) error {
+func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string) error {
 	if err := workload.ApplyVolume(ctx, l.Client, c, member); err != nil {
 		return err
 	}
@@ -128,19 +128,19 @@ func (l *Live) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, me
 	if err != nil {
 		return err
 	}
-	var imprint []string
-	if _, ok := l.Engine.(engine.Imprinter); ok {
-		imprint = []string{"--imprint", l.Engine.Name()}
+	var dataHash []string
+	if _, ok := l.Engine.(engine.DataHasher); ok {
+		dataHash = []string{"--imprint", l.Engine.Name()}
 	}
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeLoad,
 		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, imprint...)...)})
+		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
 }
 
 // loadArgs are the arguments of the helper that loads into DataDir, after which
 // it does what further flags ask for.
-func (l *Live) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision bool, further ...string) []string {
-	token := c.Status.Formation.Token
+func (l *Executor) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision bool, further ...string) []string {
+	token := c.Status.Bootstrap.Token
 	args := []string{"helper", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token}
 	args = append(append(args, further...), "--")
 	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: helper.FileToken, DataDir: helper.OutToken, KeepRevision: keepRevision})...)

@@ -57,7 +57,7 @@ func waits(b *opstest.Bench, step ops.Step, why string) {
 	}
 }
 
-func TestLoadFillsTheFoundersVolume(t *testing.T) {
+func TestLoadFillsTheInitialMembersVolume(t *testing.T) {
 	b := restoring(t, nil)
 	waits(b, loadStep(), "helper pod db-1-load is starting")
 	p := b.Helper("db-1-load")
@@ -68,7 +68,7 @@ func TestLoadFillsTheFoundersVolume(t *testing.T) {
 		t.Errorf("the loader is %+v", p.Spec)
 	}
 	waits(b, loadStep(), "helper pod is starting")
-	if b.Cluster().Status.Formation.Loaded {
+	if b.Cluster().Status.Bootstrap.Loaded {
 		t.Fatal("nothing was loaded yet")
 	}
 	b.Becomes(p.Name, opstest.Started(p, opstest.RunsFor()))
@@ -88,8 +88,8 @@ func TestLoadFillsTheFoundersVolume(t *testing.T) {
 	if b.Helper("db-1-load") != nil {
 		t.Error("the loader stays")
 	}
-	f := b.Cluster().Status.Formation
-	if diff := cmp.Diff(&v1alpha1.Formation{Token: "t", Members: []string{"db-1"}, Loaded: true, ExpectedProof: "15 keys, hash", ExpectedMark: "mark"}, f); diff != "" {
+	f := b.Cluster().Status.Bootstrap
+	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1"}, Loaded: true, ExpectedProof: "15 keys, hash", ExpectedMark: "mark"}, f); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
 	}
 }
@@ -115,7 +115,7 @@ func TestLoadSurvivesACrashAtEveryWrite(t *testing.T) {
 					t.Fatalf("write %d, before %v: %v", n, before, err)
 				}
 			}
-			f := b.Cluster().Status.Formation
+			f := b.Cluster().Status.Bootstrap
 			if crashes != 1 || !ended || !f.Loaded || f.ExpectedProof != "15 keys, hash" || b.Helper("db-1-load") != nil {
 				t.Errorf("write %d, before %v: %d crashes, ended %v, formation %+v", n, before, crashes, ended, f)
 			}

@@ -19,7 +19,7 @@ import (
 
 // start creates certificate, volume and workload of the members, side by
 // side: founders must meet each other, and joiners come one at a time anyway.
-func (l *Live) start(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) start(ctx context.Context, s ops.State, members []string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, m := range members {
 		g.Go(func() error {
@@ -37,7 +37,7 @@ func (l *Live) start(ctx context.Context, s ops.State, members []string) error {
 }
 
 // applyWorkload renders a member's workload as the cluster wants it now.
-func (l *Live) applyWorkload(ctx context.Context, s ops.State, member string) (workload.Applied, error) {
+func (l *Executor) applyWorkload(ctx context.Context, s ops.State, member string) (workload.Applied, error) {
 	in, err := l.workload(s.Cluster, member, s.Peers(member), !s.Formed() && s.Cluster.Spec.RestoreFrom == nil)
 	if err != nil {
 		return workload.Applied{}, err
@@ -50,13 +50,13 @@ func (l *Live) applyWorkload(ctx context.Context, s ops.State, member string) (w
 }
 
 // workload is what a member's workload is built from.
-func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (workload.Input, error) {
+func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (workload.Input, error) {
 	image, err := l.image(c, c.Spec.Version)
 	if err != nil {
 		return workload.Input{}, err
 	}
 	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: peers, Bootstrap: bootstrap,
-		Witness: c.Status.Formation != nil && slices.Contains(c.Status.Formation.Witnesses, member)})
+		Witness: c.Status.Bootstrap != nil && slices.Contains(c.Status.Bootstrap.Witnesses, member)})
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
@@ -69,9 +69,9 @@ func (l *Live) workload(c *v1alpha1.DatabaseCluster, member string, peers []stri
 }
 
 // seal takes the founding words out of the members' templates.
-func (l *Live) seal(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) seal(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
-		if err := workload.DisableBootstrap(ctx, l.Client, s.Cluster.Namespace, m, l.Engine.Seal); err != nil {
+		if err := workload.DisableBootstrap(ctx, l.Client, s.Cluster.Namespace, m, l.Engine.DisableBootstrap); err != nil {
 			return fmt.Errorf("seal the workload of %s: %w", m, err)
 		}
 	}
@@ -79,7 +79,7 @@ func (l *Live) seal(ctx context.Context, s ops.State, members []string) error {
 }
 
 // prepare lets the engine make its members ready for the wanted version.
-func (l *Live) prepare(ctx context.Context, s ops.State, members []string) (ops.Result, error) {
+func (l *Executor) prepare(ctx context.Context, s ops.State, members []string) (ops.Result, error) {
 	session, err := l.connect(ctx, s.Cluster)
 	if err != nil {
 		return ops.Result{}, err
@@ -96,7 +96,7 @@ func (l *Live) prepare(ctx context.Context, s ops.State, members []string) (ops.
 // restart deletes the pod that the record names, or else the one that was
 // seen. Who asks for a restart also gets the template of this program, and
 // nobody restarts with a template that somebody changed.
-func (l *Live) restart(ctx context.Context, s ops.State, member string) error {
+func (l *Executor) restart(ctx context.Context, s ops.State, member string) error {
 	uid, verb := s.Kube.Member(member).Pod.UID, s.Verb()
 	if verb == v1alpha1.VerbRestart || verb == v1alpha1.VerbRepair && s.Operation.Spec.Authority == "" {
 		uid = s.Operation.Spec.Pods[member]
@@ -111,7 +111,7 @@ func (l *Live) restart(ctx context.Context, s ops.State, member string) error {
 
 // renderAnew applies a template that the workload's controller must have seen
 // before a pod is deleted: one made from the old template would restart twice.
-func (l *Live) renderAnew(ctx context.Context, s ops.State, member string) error {
+func (l *Executor) renderAnew(ctx context.Context, s ops.State, member string) error {
 	applied, err := l.applyWorkload(ctx, s, member)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (l *Live) renderAnew(ctx context.Context, s ops.State, member string) error
 }
 
 // renewPod deletes exactly that pod; its workload makes another.
-func (l *Live) renewPod(ctx context.Context, s ops.State, member, uid string) error {
+func (l *Executor) renewPod(ctx context.Context, s ops.State, member, uid string) error {
 	if err := workload.DeletePod(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(member), uid); err != nil {
 		return fmt.Errorf("restart %s: %w", member, err)
 	}
@@ -132,7 +132,7 @@ func (l *Live) renewPod(ctx context.Context, s ops.State, member, uid string) er
 
 // renew gives a member its new template, then restarts its pod. done says of a
 // pod that it was made from the new one.
-func (l *Live) renew(ctx context.Context, s ops.State, member string, done func(observe.Pod) bool) error {
+func (l *Executor) renew(ctx context.Context, s ops.State, member string, done func(observe.Pod) bool) error {
 	if err := l.renderAnew(ctx, s, member); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (l *Live) renew(ctx context.Context, s ops.State, member string, done func(
 }
 
 // stop deletes workloads and sees their pods gone; volumes stay.
-func (l *Live) stop(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) stop(ctx context.Context, s ops.State, members []string) error {
 	going := ""
 	for _, m := range members {
 		k := s.Kube.Member(m)
@@ -169,7 +169,7 @@ func (l *Live) stop(ctx context.Context, s ops.State, members []string) error {
 }
 
 // retire stops a member that the database does not list any more, then drops its volume.
-func (l *Live) retire(ctx context.Context, s ops.State, member string) error {
+func (l *Executor) retire(ctx context.Context, s ops.State, member string) error {
 	if err := l.stop(ctx, s, []string{member}); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (l *Live) retire(ctx context.Context, s ops.State, member string) error {
 }
 
 // deleteVolumes drops volumes and sees them gone.
-func (l *Live) deleteVolumes(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) deleteVolumes(ctx context.Context, s ops.State, members []string) error {
 	going := ""
 	for _, m := range members {
 		v := s.Kube.Member(m).Volume

@@ -56,7 +56,7 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 			b.Must(workload.ApplyVolume(t.Context(), b.Client(), cluster, "db-1"))
 			l := liveOf(b)
 			s := observation(b, l)
-			s.Cluster, s.View.Roster = cluster, c.roster
+			s.Cluster, s.View.MemberList = cluster, c.roster
 			if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionStart, Members: []string{c.member}}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 	}
 }
 
-func TestSealTakesTheFoundingWordsAway(t *testing.T) {
+func TestDisableBootstrapTakesTheWordsAway(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(2, "id")
 	running(b, "db-1", "db-2")
@@ -77,7 +77,7 @@ func TestSealTakesTheFoundingWordsAway(t *testing.T) {
 			w.Spec.Template.Spec.Containers[0].Args = append(w.Spec.Template.Spec.Containers[0].Args, "--found")
 		})
 	}
-	_, err := perform(b, ops.Step{Action: ops.ActionSeal, Members: []string{"db-1", "db-2"}})
+	_, err := perform(b, ops.Step{Action: ops.ActionDisableBootstrap, Members: []string{"db-1", "db-2"}})
 	b.Must(err)
 	s := observation(b, liveOf(b))
 	for _, m := range []string{"db-1", "db-2"} {
@@ -85,7 +85,7 @@ func TestSealTakesTheFoundingWordsAway(t *testing.T) {
 			t.Errorf("%s may found still: %v", m, args(b, m))
 		}
 	}
-	if _, err := perform(b, ops.Step{Action: ops.ActionSeal, Members: []string{"db-9"}}); !errors.Is(err, kube.ErrNotFound) || !strings.Contains(err.Error(), "db-9") {
+	if _, err := perform(b, ops.Step{Action: ops.ActionDisableBootstrap, Members: []string{"db-9"}}); !errors.Is(err, kube.ErrNotFound) || !strings.Contains(err.Error(), "db-9") {
 		t.Errorf("no such workload: %v", err)
 	}
 }

@@ -27,15 +27,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// salvageSource is where the volume to salvage appears, read-only.
-const salvageSource = "/source"
+// recoverySource is where the volume to salvage appears, read-only.
+const recoverySource = "/source"
 
 // logRoom is what a copy needs beyond the data file: the log is kept in
 // segments of 64 MiB, of which a few wait to be dropped.
 const logRoom = 512 << 20
 
 // forgetPods removes pods that no kubelet will ever confirm gone.
-func (l *Live) forgetPods(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) forgetPods(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
 		k := s.Kube.Member(m)
 		if !health.OnLostNode(s, k) {
@@ -50,7 +50,7 @@ func (l *Live) forgetPods(ctx context.Context, s ops.State, members []string) er
 
 // fence stops members, and lets go of the pods of those whose node a person
 // called dead, once no workload would make them anew.
-func (l *Live) fence(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) fence(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
 		if k := s.Kube.Member(m); !k.Workload.Exists && health.OnLostNode(s, k) {
 			if err := l.forgetPods(ctx, s, []string{m}); err != nil {
@@ -62,10 +62,10 @@ func (l *Live) fence(ctx context.Context, s ops.State, members []string) error {
 }
 
 // examine has a pod of this tool read a member's volume, and takes its report.
-func (l *Live) examine(ctx context.Context, s ops.State, member string) (ops.Result, error) {
+func (l *Executor) examine(ctx context.Context, s ops.State, member string) (ops.Result, error) {
 	name := member + "-examine"
 	h, err := l.helper(ctx, s, name, func() error {
-		pod, err := l.salvagePod(s, member)
+		pod, err := l.recoveryPod(s, member)
 		if err != nil {
 			return err
 		}
@@ -99,25 +99,25 @@ func outOfReach(err error, member string) error {
 	return err
 }
 
-// salvage copies the most advanced data into a throw-away pod, has the copy
+// recoverData copies the most advanced data into a throw-away pod, has the copy
 // served there by itself, and backs that up. What runs there is reached by
 // port-forward alone, and its volume is only ever read.
-func (l *Live) salvage(ctx context.Context, s ops.State, member string, report func(int64, int64)) (ops.Result, error) {
-	op, t := s.Operation, l.salvaged(s)
+func (l *Executor) recoverData(ctx context.Context, s ops.State, member string, report func(int64, int64)) (ops.Result, error) {
+	op, t := s.Operation, l.recovered(s)
 	pod := v1alpha1.PodName(t.Name)
 	for _, h := range s.Kube.Helpers {
 		if h.Name == pod && h.Failed {
-			return ops.Result{}, l.notSalvaged(ctx, h, member)
+			return ops.Result{}, l.notRecovered(ctx, h, member)
 		}
 	}
-	h, err := l.helper(ctx, s, pod, func() error { return l.createSalvager(ctx, s, t, member) })
+	h, err := l.helper(ctx, s, pod, func() error { return l.createRecoveryPod(ctx, s, t, member) })
 	if err != nil {
 		return ops.Result{}, outOfReach(err, member)
 	}
 	if !h.Running {
 		return ops.Result{}, fmt.Errorf("the copy of %s is being made and started: %w", member, engine.ErrNotReady)
 	}
-	if err := l.backUpSalvaged(ctx, s, t, member, report); err != nil {
+	if err := l.backUpRecovered(ctx, s, t, member, report); err != nil {
 		return ops.Result{}, err
 	}
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
@@ -126,9 +126,9 @@ func (l *Live) salvage(ctx context.Context, s ops.State, member string, report f
 	return l.backedUp(ctx, op, nil)
 }
 
-// notSalvaged is the end of a pod that could not serve the copy. The next try
+// notRecovered is the end of a pod that could not serve the copy. The next try
 // begins anew.
-func (l *Live) notSalvaged(ctx context.Context, h observe.Helper, member string) error {
+func (l *Executor) notRecovered(ctx context.Context, h observe.Helper, member string) error {
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
 		return fmt.Errorf("remove failed helper pod %s: %w", h.Name, err)
 	}
@@ -136,49 +136,49 @@ func (l *Live) notSalvaged(ctx context.Context, h observe.Helper, member string)
 		Hint: fmt.Sprintf("the same command tries again; to leave this data out of account: --without %s; to use a backup: --method backup", member)}
 }
 
-// salvaged is the cluster of one member that serves the copy.
-func (l *Live) salvaged(s ops.State) *v1alpha1.DatabaseCluster {
+// recovered is the cluster of one member that serves the copy.
+func (l *Executor) recovered(s ops.State) *v1alpha1.DatabaseCluster {
 	sum := sha256.Sum256([]byte(s.Operation.Name))
 	t := &v1alpha1.DatabaseCluster{}
 	t.Name, t.Namespace = "salvage-"+hex.EncodeToString(sum[:4]), l.Namespace
 	like := s.Cluster.Spec
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: like.Engine, Version: like.Version, Image: like.Image, Members: 1, Registry: like.Registry, HelperImage: like.HelperImage,
 		Storage: like.Storage, TLS: v1alpha1.TLS{Disabled: true}}
-	t.Status.Formation = &v1alpha1.Formation{Token: t.Name, Members: []string{t.Name}}
+	t.Status.Bootstrap = &v1alpha1.Bootstrap{Token: t.Name, Members: []string{t.Name}}
 	return t
 }
 
-// salvagePod renders the pod that serves a copy.
-func (l *Live) salvagePod(s ops.State, member string) (engine.Pod, error) {
-	salvager, ok := l.Engine.(engine.Salvager)
+// recoveryPod renders the pod that serves a copy.
+func (l *Executor) recoveryPod(s ops.State, member string) (engine.Pod, error) {
+	recoverer, ok := l.Engine.(engine.DataRecoverer)
 	if !ok {
 		return engine.Pod{}, fmt.Errorf("recover the data of %s: engine %s can't", member, l.Engine.Name())
 	}
-	t := l.salvaged(s)
+	t := l.recovered(s)
 	image, err := l.image(t, t.Spec.Version)
 	if err != nil {
 		return engine.Pod{}, err
 	}
-	return salvager.SalvagePod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version, Peers: []string{t.Name}})
+	return recoverer.RecoveryPod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version, Peers: []string{t.Name}})
 }
 
-func (l *Live) createSalvager(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string) error {
-	pod, err := l.salvagePod(s, member)
+func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string) error {
+	pod, err := l.recoveryPod(s, member)
 	if err != nil {
 		return err
 	}
 	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	room := resource.NewQuantity(data.Bytes+logRoom, resource.BinarySI)
-	from := path.Join(salvageSource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
-	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeSalvage,
-		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, SourceClaim: v1alpha1.VolumeName(member), SourcePath: salvageSource,
+	from := path.Join(recoverySource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeRecover,
+		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, SourceClaim: v1alpha1.VolumeName(member), SourcePath: recoverySource,
 		Command:   []string{helperpod.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}}, Then: &pod.Container})
 }
 
-// backUpSalvaged streams what the copy serves into the repository. A backup
+// backUpRecovered streams what the copy serves into the repository. A backup
 // of this operation that is whole already is the one.
-func (l *Live) backUpSalvaged(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string, report func(int64, int64)) error {
+func (l *Executor) backUpRecovered(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string, report func(int64, int64)) error {
 	access := engine.Access{Cluster: t, Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
 		return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
 	}}
@@ -206,6 +206,6 @@ func (l *Live) backUpSalvaged(ctx context.Context, s ops.State, t *v1alpha1.Data
 	}
 	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	_, err = l.streamTo(ctx, repo, op, session, source, longest(s, member), repository.Manifest{
-		ClusterID: s.Formation().ClusterID, Member: member, Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
+		ClusterID: s.Bootstrap().ClusterID, Member: member, Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
 	return err
 }

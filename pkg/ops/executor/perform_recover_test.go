@@ -22,7 +22,9 @@ const report = `{"intact":true,"clusterID":"id","position":"3/20","bytes":104857
 
 func examineStep() ops.Step { return ops.Step{Action: ops.ActionExamine, Members: []string{"db-1"}} }
 
-func salvageStep() ops.Step { return ops.Step{Action: ops.ActionSalvage, Members: []string{"db-1"}} }
+func recoveryStep() ops.Step {
+	return ops.Step{Action: ops.ActionRecoverData, Members: []string{"db-1"}}
+}
 
 // fallen is a cluster in recovery, of which one volume is left.
 func fallen(t *testing.T) (*opstest.Bench, *repository.Directory) {
@@ -88,9 +90,9 @@ func mounted(c corev1.Container, at string) *corev1.VolumeMount {
 	return nil
 }
 
-func TestSalvageBacksUpACopy(t *testing.T) {
+func TestRecoverDataBacksUpACopy(t *testing.T) {
 	b, repo := fallen(t)
-	waits(b, salvageStep(), "is starting")
+	waits(b, recoveryStep(), "is starting")
 	p := b.Only()
 	copier, server := p.Spec.InitContainers[1], p.Spec.Containers[0]
 	if want := []string{"/dbop/kubectl-dbop", "helper", "copy", "--from", "/source/data", "--to", "/var/lib/stub/data"}; !slices.Equal(copier.Command, want) {
@@ -105,12 +107,12 @@ func TestSalvageBacksUpACopy(t *testing.T) {
 	if got := copier.Resources.Requests.StorageEphemeral().Value(); got < 1<<20+64<<20 {
 		t.Errorf("room for %d bytes", got)
 	}
-	waits(b, salvageStep(), "is being made and started")
+	waits(b, recoveryStep(), "is being made and started")
 	b.Becomes(p.Name, opstest.Started(p, opstest.RunsFor()))
 	b.Database.Model.Silent = true
-	waits(b, salvageStep(), "does not serve yet")
+	waits(b, recoveryStep(), "does not serve yet")
 	b.Database.Model.Silent = false
-	r, err := perform(b, salvageStep())
+	r, err := perform(b, recoveryStep())
 	b.Must(err)
 	if r.Facts[v1alpha1.FactBackup] != backupID || b.Helper(p.Name) != nil {
 		t.Errorf("facts %v, the helper is there: %v", r.Facts, b.Helper(p.Name) != nil)
@@ -124,27 +126,27 @@ func TestSalvageBacksUpACopy(t *testing.T) {
 		t.Errorf("noted %+v", last)
 	}
 	// Died before the fact was written down: the backup that is there counts.
-	waits(b, salvageStep(), "is starting")
+	waits(b, recoveryStep(), "is starting")
 	b.Becomes(p.Name, opstest.Started(b.Only(), opstest.RunsFor()))
 	b.Database.Model.Content = "other"
-	if _, err := perform(b, salvageStep()); err != nil {
+	if _, err := perform(b, recoveryStep()); err != nil {
 		t.Errorf("a repeat: %v", err)
 	}
 }
 
-func TestSalvageThatDoesNotServe(t *testing.T) {
+func TestRecoverDataThatDoesNotServe(t *testing.T) {
 	b, repo := fallen(t)
-	waits(b, salvageStep(), "is starting")
+	waits(b, recoveryStep(), "is starting")
 	p := b.Only()
 	b.Becomes(p.Name, opstest.Ended(p, 2, "panic: removed"))
-	_, err := perform(b, salvageStep())
+	_, err := perform(b, recoveryStep())
 	if ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(err.Error(), "panic: removed") || !strings.Contains(opstest.HintOf(err), "--without db-1") || b.Helper(p.Name) != nil {
 		t.Errorf("error %v, hint %q, helper %v", err, opstest.HintOf(err), b.Helper(p.Name))
 	}
 	if _, err := repo.Get(t.Context(), backupID); err == nil {
 		t.Error("there is a backup")
 	}
-	waits(b, salvageStep(), "is starting") // the next try begins anew
+	waits(b, recoveryStep(), "is starting") // the next try begins anew
 }
 
 // TestFenceForgetsOnlyTheDead: a pod is let go of once nothing makes it anew.

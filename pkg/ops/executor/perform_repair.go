@@ -22,7 +22,7 @@ import (
 // made is what the objects of a cluster are compared with. A template is
 // compared whole if it was rendered from the same things as now; which peers it
 // names depends on when that was, so these are read from it.
-func (l *Live) made(c *v1alpha1.DatabaseCluster) observe.Rendered {
+func (l *Executor) made(c *v1alpha1.DatabaseCluster) observe.Rendered {
 	digest := l.rendering(c)
 	return observe.Rendered{Ports: l.Engine.Ports(c), Workload: func(member string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
 		peers := []string{member}
@@ -41,7 +41,7 @@ func (l *Live) made(c *v1alpha1.DatabaseCluster) observe.Rendered {
 }
 
 // repair writes one object as this tool makes it.
-func (l *Live) repair(ctx context.Context, s ops.State, object, member string) error {
+func (l *Executor) repair(ctx context.Context, s ops.State, object, member string) error {
 	kind, name, _ := strings.Cut(object, "/")
 	var err error
 	switch kind {
@@ -69,7 +69,7 @@ func (l *Live) repair(ctx context.Context, s ops.State, object, member string) e
 // repairSecret puts labels and owners of a secret right, and issues a
 // certificate that is missing or can't be used. What the authority's own
 // secret holds is never written here.
-func (l *Live) repairSecret(ctx context.Context, s ops.State, name, member string) error {
+func (l *Executor) repairSecret(ctx context.Context, s ops.State, name, member string) error {
 	if err := pki.RepairSecret(ctx, l.Client, s.Cluster, name, member); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // schedule makes or changes what takes backups.
-func (l *Live) schedule(ctx context.Context, s ops.State) error {
+func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 	c := s.Cluster
 	at, err := repository.ParseLocation(c.Spec.Backup.Repository)
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *Live) schedule(ctx context.Context, s ops.State) error {
 
 // prune deletes what the schedule's retention lets go. Each deletion is whole
 // or not at all, and a repeat looks at what is left.
-func (l *Live) prune(ctx context.Context, s ops.State) (ops.Result, error) {
+func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 	op := s.Operation
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
@@ -80,7 +80,7 @@ func (l *Live) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 func Needed(clusters []v1alpha1.DatabaseCluster, operations []v1alpha1.Operation) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range clusters {
-		if f := c.Status.Formation; c.Spec.RestoreFrom != nil && (f == nil || f.ClusterID == "") {
+		if f := c.Status.Bootstrap; c.Spec.RestoreFrom != nil && (f == nil || f.ClusterID == "") {
 			out[c.Spec.RestoreFrom.Backup] = true
 		}
 	}
@@ -92,17 +92,17 @@ func Needed(clusters []v1alpha1.DatabaseCluster, operations []v1alpha1.Operation
 	return out
 }
 
-// LookAtSchedule has the world look at all that takes backups from now on.
-func (l *Live) LookAtSchedule() {
+// ReadSchedule has the world look at all that takes backups from now on.
+func (l *Executor) ReadSchedule() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.schedules = true
 }
 
-// LookAtAll has a world look at all that takes scheduled backups, too, as far as
+// ReadAll has a world look at all that takes scheduled backups, too, as far as
 // that may be read.
-func LookAtAll(w ops.World) {
-	if l, ok := w.(*Live); ok {
+func ReadAll(w ops.Cluster) {
+	if l, ok := w.(*Executor); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.whole = true
@@ -111,7 +111,7 @@ func LookAtAll(w ops.World) {
 
 // scheduleFacts looks at the schedule where one is wanted, or where it is what
 // an operation is about.
-func (l *Live) scheduleFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
+func (l *Executor) scheduleFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
 	l.mu.Lock()
 	asked := l.schedules
 	parts := asked || (l.certificates || l.whole) && c.Spec.Backup.Schedule != ""
@@ -120,7 +120,7 @@ func (l *Live) scheduleFacts(ctx context.Context, s *ops.State, c *v1alpha1.Data
 		return nil
 	}
 	in := workload.ScheduleInput{Cluster: c}
-	if at, err := repository.ParseLocation(c.Spec.Backup.Repository); err == nil && c.Status.Formation != nil && c.Status.Formation.ClusterID != "" {
+	if at, err := repository.ParseLocation(c.Spec.Backup.Repository); err == nil && c.Status.Bootstrap != nil && c.Status.Bootstrap.ClusterID != "" {
 		in.Policy, in.Claim, in.SubPath = c.Spec.Backup, at.Claim, at.Path
 	}
 	have, differences, err := workload.ReadSchedule(ctx, l.Client, in, parts)

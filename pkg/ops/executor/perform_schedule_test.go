@@ -98,9 +98,9 @@ func TestNeeded(t *testing.T) {
 		return v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Source: &v1alpha1.BackupSource{Backup: id}}, Status: v1alpha1.OperationStatus{Phase: phase, StartedAt: metav1.NewTime(time.Now())}}
 	}
 	made := v1alpha1.DatabaseCluster{}
-	made.Spec.RestoreFrom, made.Status.Formation = &v1alpha1.RestoreSource{Backup: "loaded"}, &v1alpha1.Formation{ClusterID: "id"}
+	made.Spec.RestoreFrom, made.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loaded"}, &v1alpha1.Bootstrap{ClusterID: "id"}
 	begun := v1alpha1.DatabaseCluster{}
-	begun.Spec.RestoreFrom, begun.Status.Formation = &v1alpha1.RestoreSource{Backup: "loading"}, &v1alpha1.Formation{}
+	begun.Spec.RestoreFrom, begun.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loading"}, &v1alpha1.Bootstrap{}
 	got := Needed([]v1alpha1.DatabaseCluster{made, begun}, []v1alpha1.Operation{source(v1alpha1.PhasePaused, "paused"), source(v1alpha1.PhaseSucceeded, "done")})
 	if diff := cmp.Diff(map[string]bool{"loading": true, "paused": true}, got); diff != "" {
 		t.Error(diff)

@@ -100,7 +100,7 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 			if c.restored {
 				cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b1"}
 			}
-			f := cluster.Status.Formation
+			f := cluster.Status.Bootstrap
 			f.ExpectedProof, f.ExpectedMark = c.proof, c.mark
 			b.Must(b.Store().UpdateCluster(t.Context(), cluster))
 			b.Database.Model.Print, b.Database.Model.Err = c.got, c.err
@@ -112,7 +112,7 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 			if (err != nil) != (c.kind != "") || (err != nil && ops.KindOf(err) != c.kind) {
 				t.Fatalf("error %v, want kind %q", err, c.kind)
 			}
-			if id := b.Cluster().Status.Formation.ClusterID; (id == "cid") != (c.kind == "") {
+			if id := b.Cluster().Status.Bootstrap.ClusterID; (id == "cid") != (c.kind == "") {
 				t.Errorf("recorded %q", id)
 			}
 			asked := ""
@@ -129,19 +129,19 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 	}
 }
 
-func TestBeginEpochFoundsUnderAFreshName(t *testing.T) {
+func TestBeginIncarnationUnderAFreshName(t *testing.T) {
 	b := plain(t)
 	b.Op = opstest.Operation(v1alpha1.VerbRestore)
 	b.Op.Spec.Source, b.Op.Spec.KeepRevision = &v1alpha1.BackupSource{Repository: "dir:/old", Backup: "b7"}, true
 	for range 2 {
-		done, err := perform(b, ops.Step{Action: ops.ActionNewEpoch})
+		done, err := perform(b, ops.Step{Action: ops.ActionNewIncarnation})
 		b.Must(err)
 		if kept := done.Facts[v1alpha1.FactKept]; kept != "db-1" {
 			t.Errorf("the record names %q as kept volumes", kept)
 		}
 	}
 	c := b.Cluster()
-	if diff := cmp.Diff(&v1alpha1.Formation{Token: ops.EpochToken(b.Op), Members: []string{"db-2"}, Epoch: 1}, c.Status.Formation); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: ops.IncarnationToken(b.Op), Members: []string{"db-2"}, Incarnation: 1}, c.Status.Bootstrap); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&v1alpha1.RestoreSource{Repository: "dir:/old", Backup: "b7", KeepRevision: true}, c.Spec.RestoreFrom); diff != "" {
@@ -162,8 +162,8 @@ func TestChangesKeepWhatOthersWrote(t *testing.T) {
 	if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionRecordFormed}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if c := b.Cluster(); !c.Spec.Paused || c.Status.Formation.ClusterID != "cid" {
-		t.Errorf("cluster %+v %+v", c.Spec, c.Status.Formation)
+	if c := b.Cluster(); !c.Spec.Paused || c.Status.Bootstrap.ClusterID != "cid" {
+		t.Errorf("cluster %+v %+v", c.Spec, c.Status.Bootstrap)
 	}
 	if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionForget}, nil); !errors.Is(err, kube.ErrConflict) {
 		t.Errorf("a cluster that changed was forgotten: %v", err)

@@ -19,7 +19,7 @@ import (
 
 // verify restores the operation's backup into a throw-away member, compares
 // key by key through the fingerprint, and stamps the backup.
-func (l *Live) verify(ctx context.Context, s ops.State, _ ops.Step, report func(int64, int64)) (ops.Result, error) {
+func (l *Executor) verify(ctx context.Context, s ops.State, _ ops.Step, report func(int64, int64)) (ops.Result, error) {
 	op := s.Operation
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *Live) verify(ctx context.Context, s ops.State, _ ops.Step, report func(
 // another after a new observation. The throw-away member holds a copy of real
 // data: it serves on its own loopback only and is removed at the end, and by
 // its deadline if nobody comes back.
-func (l *Live) VerifyBackup(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
+func (l *Executor) VerifyBackup(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
 	err := l.verifyTurn(ctx, s, repo, id, report)
 	if err == nil || errors.Is(err, engine.ErrNotReady) {
 		return err
@@ -53,7 +53,7 @@ func (l *Live) VerifyBackup(ctx context.Context, s ops.State, repo repository.Re
 
 // EndVerification deletes the throw-away member of a verification that is not
 // continued; without one it does nothing.
-func (l *Live) EndVerification(ctx context.Context, like *v1alpha1.DatabaseCluster, id string) error {
+func (l *Executor) EndVerification(ctx context.Context, like *v1alpha1.DatabaseCluster, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 	defer cancel()
 	pod := v1alpha1.PodName(throwAwayName(like, id))
@@ -63,7 +63,7 @@ func (l *Live) EndVerification(ctx context.Context, like *v1alpha1.DatabaseClust
 	return nil
 }
 
-func (l *Live) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
+func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
 	m, err := repo.Get(ctx, id)
 	if err != nil {
 		return fmt.Errorf("find backup %s: %w", id, err)
@@ -104,7 +104,7 @@ func (l *Live) verifyTurn(ctx context.Context, s ops.State, repo repository.Repo
 
 // throwAway is the cluster of one member that serves the restored copy. Every
 // cluster has one of its own: two may verify the same backup at once.
-func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) *v1alpha1.DatabaseCluster {
+func (l *Executor) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) *v1alpha1.DatabaseCluster {
 	t := &v1alpha1.DatabaseCluster{}
 	t.Name, t.Namespace = throwAwayName(like, m.ID), l.Namespace
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1, TLS: v1alpha1.TLS{Disabled: true}}
@@ -117,7 +117,7 @@ func (l *Live) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) 
 			t.Spec.Image, t.Spec.Version = like.Spec.Image, m.Version
 		}
 	}
-	t.Status.Formation = &v1alpha1.Formation{Token: "verify-" + m.ID, Members: []string{t.Name}}
+	t.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "verify-" + m.ID, Members: []string{t.Name}}
 	return t
 }
 
@@ -132,7 +132,7 @@ func throwAwayName(like *v1alpha1.DatabaseCluster, id string) string {
 // createThrowAway makes the throw-away member. If its data demands credentials
 // the copy is unlocked: nobody else can reach it, and the password of the time
 // of the backup may be gone.
-func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, locked bool) error {
+func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, locked bool) error {
 	image, err := l.image(t, t.Spec.Version)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (l *Live) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseC
 }
 
 // compare asks the restored member for its fingerprint.
-func (l *Live) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m repository.Manifest) error {
+func (l *Executor) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m repository.Manifest) error {
 	session, err := l.Engine.Connect(engine.Access{Cluster: t, Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
 		return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
 	}})

@@ -12,7 +12,7 @@ import (
 
 // applyVolume makes a member's volume, or grows it. One that is larger than
 // wanted, of a growth that was stepped back, stays as it is.
-func (l *Live) applyVolume(ctx context.Context, s ops.State, member string) error {
+func (l *Executor) applyVolume(ctx context.Context, s ops.State, member string) error {
 	c := s.Cluster
 	if has := s.Kube.Member(member).Volume.Size; has.Cmp(c.Spec.Storage.Size) > 0 {
 		c = c.DeepCopy()
@@ -22,7 +22,7 @@ func (l *Live) applyVolume(ctx context.Context, s ops.State, member string) erro
 }
 
 // grow asks for larger volumes; the storage makes them so in its own time.
-func (l *Live) grow(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) grow(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
 		if err := l.applyVolume(ctx, s, m); err != nil {
 			if reason, denied := kube.Denied(err); denied {
@@ -37,7 +37,7 @@ func (l *Live) grow(ctx context.Context, s ops.State, members []string) error {
 // rehearseGrowth has the API server judge the growth of every volume, by class
 // and quota, before the first one grows. No right to read storage classes is
 // needed for it.
-func (l *Live) rehearseGrowth(ctx context.Context, s ops.State, step ops.Step) error {
+func (l *Executor) rehearseGrowth(ctx context.Context, s ops.State, step ops.Step) error {
 	for _, m := range step.Members {
 		err := workload.RehearseVolume(ctx, l.Client, s.Cluster, m)
 		if reason, denied := kube.Denied(err); denied {

@@ -15,8 +15,8 @@ import (
 // TryPasswords has a world log in with the passwords that secrets hold,
 // whenever it observes. Each login costs the database a slow hash: it is for a
 // person who asks what is wrong, not for a loop.
-func TryPasswords(w ops.World) {
-	if l, ok := w.(*Live); ok {
+func TryPasswords(w ops.Cluster) {
+	if l, ok := w.(*Executor); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.logins = true
@@ -25,7 +25,7 @@ func TryPasswords(w ops.World) {
 
 // refusedPasswords adds the secrets whose password the database does not
 // accept. What can't be read or asked is told by others.
-func (l *Live) refusedPasswords(ctx context.Context, s *ops.State) {
+func (l *Executor) refusedPasswords(ctx context.Context, s *ops.State) {
 	l.mu.Lock()
 	wanted, session := l.logins, l.session
 	l.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 // Rehearse implements Rehearser. Whatever else goes wrong here is told by the
 // step itself.
-func (l *Live) Rehearse(ctx context.Context, s ops.State, step ops.Step) error {
+func (l *Executor) Rehearse(ctx context.Context, s ops.State, step ops.Step) error {
 	switch step.Action {
 	case ops.ActionServices:
 		return l.rehearseFounding(ctx, s)
@@ -25,7 +25,7 @@ func (l *Live) Rehearse(ctx context.Context, s ops.State, step ops.Step) error {
 		return l.rehearseGrowth(ctx, s, step)
 	case ops.ActionBackup:
 		return l.rehearseBackup(ctx, s, s.View.Member(step.Member()).DataBytes)
-	case ops.ActionSalvage:
+	case ops.ActionRecoverData:
 		return l.rehearseBackup(ctx, s, 0)
 	case ops.ActionStart:
 		return l.findClass(ctx, s, step.Members)
@@ -43,7 +43,7 @@ func (l *Live) Rehearse(ctx context.Context, s ops.State, step ops.Step) error {
 
 // rehearseFounding proves that a new cluster has a namespace, and a place for
 // the backups that it is to have by default.
-func (l *Live) rehearseFounding(ctx context.Context, s ops.State) error {
+func (l *Executor) rehearseFounding(ctx context.Context, s ops.State) error {
 	if err := preflight.FindNamespace(ctx, l.Client, l.Namespace); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (l *Live) rehearseFounding(ctx context.Context, s ops.State) error {
 }
 
 // rehearseBackup proves that a backup of that many bytes can be written.
-func (l *Live) rehearseBackup(ctx context.Context, s ops.State, bytes int64) error {
+func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64) error {
 	url := s.Operation.Spec.Repository
 	return l.rehearse(ctx, s, url, func(r repository.Repository) error {
 		hint := "name a repository that can be written to"
@@ -77,8 +77,8 @@ func (l *Live) rehearseBackup(ctx context.Context, s ops.State, bytes int64) err
 
 // rehearseLoad proves that the backup to restore is there and can be loaded.
 // The backup that the operation itself is about to make is not there yet.
-func (l *Live) rehearseLoad(ctx context.Context, s ops.State) error {
-	source := ops.EpochSource(s.Operation)
+func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
+	source := ops.IncarnationSource(s.Operation)
 	if source.Repository == "" || source.Backup == s.Operation.Spec.Backup {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (l *Live) rehearseLoad(ctx context.Context, s ops.State) error {
 
 // rehearse opens a repository for a check. A dry run makes no helper pod: it
 // looks only for the claim.
-func (l *Live) rehearse(ctx context.Context, s ops.State, url string, check func(repository.Repository) error) error {
+func (l *Executor) rehearse(ctx context.Context, s ops.State, url string, check func(repository.Repository) error) error {
 	at, err := l.findRepository(ctx, url)
 	if err != nil || l.ReadOnly && at.Kind != repository.KindDirectory && l.Mounted[at.String()] == "" {
 		return err
@@ -110,7 +110,7 @@ func (l *Live) rehearse(ctx context.Context, s ops.State, url string, check func
 // findRepository refuses a URL that no repository can have, and a claim or a
 // named repository that does not exist, before a pod waits for it. A claim that
 // waits for its first consumer exists. Without the right to read claims only the URL is judged.
-func (l *Live) findRepository(ctx context.Context, url string) (repository.Location, error) {
+func (l *Executor) findRepository(ctx context.Context, url string) (repository.Location, error) {
 	at, err := ops.ParseRepository(url)
 	if err != nil || at.Kind == repository.KindDirectory || l.Mounted[at.String()] != "" {
 		return at, err
@@ -129,7 +129,7 @@ func (l *Live) findRepository(ctx context.Context, url string) (repository.Locat
 // findClass refuses a storage class that does not exist, where a volume is to
 // be made of it: no dry run of the API server looks at that, and the members
 // would wait for their volumes.
-func (l *Live) findClass(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) findClass(ctx context.Context, s ops.State, members []string) error {
 	name := s.Cluster.Spec.Storage.ClassName
 	made := func(m string) bool { return !s.Kube.Member(m).Volume.Exists }
 	if name == nil || *name == "" || !slices.ContainsFunc(members, made) {

@@ -43,7 +43,7 @@ func TestRehearseFindsTheClaim(t *testing.T) {
 		"it is mounted here":                  {v1alpha1.VerbBackup, "", "pvc:backups", ops.ActionBackup, false},
 		"there is none, before an upgrade":    {v1alpha1.VerbUpgrade, "", "", ops.ActionBackup, true},
 		"there is none, before a deletion":    {v1alpha1.VerbDelete, "", "", ops.ActionBackup, true},
-		"there is none, before a recovery":    {v1alpha1.VerbRecover, "", "", ops.ActionSalvage, true},
+		"there is none, before a recovery":    {v1alpha1.VerbRecover, "", "", ops.ActionRecoverData, true},
 		"there is none for a new cluster":     {v1alpha1.VerbCreate, "", "", ops.ActionServices, true},
 		"there is one for a new cluster":      {v1alpha1.VerbCreate, "backups", "", ops.ActionServices, false},
 		"there is none, and services are":     {v1alpha1.VerbRepair, "", "", ops.ActionServices, false},

@@ -18,14 +18,14 @@ func TestRemovalIsWrittenDownFirst(t *testing.T) {
 		t.Helper()
 		c, err := b.Store().GetCluster(t.Context(), "shop", "db")
 		b.Must(err)
-		if diff := cmp.Diff(want, c.Status.Formation.Removing); diff != "" {
+		if diff := cmp.Diff(want, c.Status.Bootstrap.Removing); diff != "" {
 			t.Errorf("being removed (-want +got):\n%s", diff)
 		}
 	}
 	act := func(action ops.Action) error {
 		l := liveOf(b)
 		s := observation(b, l)
-		s.View.Roster = []engine.Registered{{ID: "2", Name: "db-2", Voter: true, Started: true}}
+		s.View.MemberList = []engine.Registered{{ID: "2", Name: "db-2", Voter: true, Started: true}}
 		_, err := l.Perform(t.Context(), s, ops.Step{Action: action, Members: []string{"db-2"}}, func(int64, int64) {})
 		return err
 	}

@@ -146,7 +146,7 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 		switch {
 		case err != nil:
 			return err
-		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > rules.Patience:
+		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > rules.Limit:
 			return helperStuck(namespace, h)
 		case h.Failed || h.Done:
 			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),

@@ -84,7 +84,7 @@ func TestOpenClaimSaysWhyItNeverWill(t *testing.T) {
 		text   string
 		within time.Duration
 	}{
-		"no image":          {opstest.Unpullable, false, ops.NeedsHuman, "no such image", rules.Patience + time.Second},
+		"no image":          {opstest.Unpullable, false, ops.NeedsHuman, "no such image", rules.Limit + time.Second},
 		"it ended":          {func(p *corev1.Pod) corev1.PodStatus { return opstest.Ended(p, 1, "permission denied") }, false, ops.NeedsHuman, "permission denied", time.Second},
 		"it never starts":   {func(*corev1.Pod) corev1.PodStatus { return corev1.PodStatus{} }, false, ops.NeedsHuman, "did not start within 2m0s", helperDeadline + time.Second},
 		"the caller leaves": {func(*corev1.Pod) corev1.PodStatus { return corev1.PodStatus{} }, true, ops.Failed, context.Canceled.Error(), 2 * time.Second},

@@ -8,11 +8,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// LookAsAllowed has a world observe what may be read, also where members may
+// ReadAsAllowed has a world observe what may be read, also where members may
 // not be asked: State.Unasked says why then.
-func LookAsAllowed(w ops.World) {
-	LookAtAll(w)
-	if l, ok := w.(*Live); ok {
+func ReadAsAllowed(w ops.Cluster) {
+	ReadAll(w)
+	if l, ok := w.(*Executor); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.allowed = true
@@ -21,7 +21,7 @@ func LookAsAllowed(w ops.World) {
 
 // withoutRight notes why members were not asked, where that is for want of a
 // right and the world observes without it.
-func (l *Live) withoutRight(s *ops.State, err error) error {
+func (l *Executor) withoutRight(s *ops.State, err error) error {
 	f, _ := errors.AsType[*kube.ForbiddenError](err)
 	if err == nil {
 		f = l.denied.Load()

@@ -17,9 +17,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
-// TestLookAsAllowed: whoever may read no secret is shown what Kubernetes says,
+// TestReadAsAllowed: whoever may read no secret is shown what Kubernetes says,
 // and what could not be read; who acts is refused.
-func TestLookAsAllowed(t *testing.T) {
+func TestReadAsAllowed(t *testing.T) {
 	t.Parallel()
 	b := opstest.NewBench(t)
 	b.Founded(2, "id")
@@ -46,7 +46,7 @@ func TestLookAsAllowed(t *testing.T) {
 		t.Error("who acts looks without asking the members")
 	}
 	l := liveOf(b)
-	LookAsAllowed(l)
+	ReadAsAllowed(l)
 	s := observation(b, l)
 	v := health.Assess(opstest.Stub{}, s)
 	if v.Level != health.Unknown || v.Headline != "1 of 2 pods are ready, and nobody asked the members" {
@@ -59,13 +59,13 @@ func TestLookAsAllowed(t *testing.T) {
 	}
 }
 
-// TestLookAsAllowedToDial: the right to forward ports is one of those that may be missing.
-func TestLookAsAllowedToDial(t *testing.T) {
+// TestReadAsAllowedToDial: the right to forward ports is one of those that may be missing.
+func TestReadAsAllowedToDial(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{true, false} {
-		l := NewLive(LiveConfig{Client: opstest.NewBench(t).Client()})
+		l := New(Config{Client: opstest.NewBench(t).Client()})
 		if allowed {
-			LookAsAllowed(l)
+			ReadAsAllowed(l)
 		}
 		s := opstest.Well(3)
 		l.denied.Store(&kube.ForbiddenError{Verb: "create", Resource: "pods/portforward", Namespace: "shop", User: "ada"})

@@ -114,7 +114,7 @@ func TestImportOfAChangedFile(t *testing.T) {
 
 // rehearsing notes which steps are judged.
 type rehearsing struct {
-	ops.World
+	ops.Cluster
 	judged []ops.Action
 }
 

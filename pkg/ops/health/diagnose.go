@@ -52,7 +52,7 @@ func Diagnose(e engine.Engine, s ops.State) Diagnosis {
 	}
 	d.Serves = d.serves()
 	d.identity()
-	d.formation()
+	d.bootstrap()
 	d.certificates()
 	d.quorum()
 	d.leader()
@@ -99,7 +99,7 @@ func (d *Examination) members() []string {
 			names = append(names, name)
 		}
 	}
-	for _, r := range d.S.View.Roster {
+	for _, r := range d.S.View.MemberList {
 		if v1alpha1.MemberNumber(d.S.Cluster.Name, r.Name) > 0 {
 			note(r.Name)
 		}
@@ -110,7 +110,7 @@ func (d *Examination) members() []string {
 		}
 	}
 	if len(names) == 0 {
-		return d.S.Formation().Members
+		return d.S.Bootstrap().Members
 	}
 	return names
 }

@@ -14,7 +14,7 @@ import (
 // identity looks for members of different clusters, and for a cluster that is
 // not the recorded one.
 func (d *Examination) identity() {
-	ids, recorded := d.S.View.ClusterIDs, d.S.Formation().ClusterID
+	ids, recorded := d.S.View.ClusterIDs, d.S.Bootstrap().ClusterID
 	f := ops.Finding{Severity: ops.OK, Subject: "identity"}
 	for _, m := range d.S.View.Members {
 		if m.ClusterID != "" {
@@ -63,12 +63,12 @@ func (d *Examination) recordedPart(recorded string) string {
 	return ": the recorded ID is that of " + strings.Join(names, ", ")
 }
 
-// formation tells a cluster that never was from one that fell.
-func (d *Examination) formation() {
+// bootstrap tells a cluster that never was from one that fell.
+func (d *Examination) bootstrap() {
 	if d.S.Formed() {
 		return
 	}
-	f := ops.Finding{Severity: ops.Fail, Subject: "formation", What: "the cluster has not formed yet", Remedy: []string{"repeat the command that created it: kubectl dbop history " + d.name + " shows it"}}
+	f := ops.Finding{Severity: ops.Fail, Subject: "bootstrap", What: "the cluster has not formed yet", Remedy: []string{"repeat the command that created it: kubectl dbop history " + d.name + " shows it"}}
 	if d.S.Operation != nil {
 		f.Remedy = []string{"kubectl dbop resume " + d.name}
 	}

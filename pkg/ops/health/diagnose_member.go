@@ -18,7 +18,7 @@ func (d *Examination) roster() {
 		return
 	}
 	before := len(d.Findings)
-	for _, r := range d.S.View.Roster {
+	for _, r := range d.S.View.MemberList {
 		subject := "member " + r.Name
 		switch {
 		case v1alpha1.MemberNumber(d.name, r.Name) == 0:
@@ -36,7 +36,7 @@ func (d *Examination) roster() {
 			continue
 		}
 		f := ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name, What: "objects of it are left, but the database does not count it as a member",
-			Evidence: []string{remains(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))}
+			Evidence: []string{leftovers(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))}
 		if !d.S.Removes(m.Name) {
 			f.Evidence = append(f.Evidence, "nobody asked this tool to remove it, so its volume is kept")
 			f.Remedy = []string{d.S.Afterwards(v1alpha1.VerbRemoveMember, "if nobody needs its volume: kubectl dbop member remove "+d.name+" "+m.Name)}
@@ -44,7 +44,7 @@ func (d *Examination) roster() {
 		d.add(f)
 	}
 	if len(d.Findings) == before {
-		d.add(ops.Finding{Severity: ops.OK, Subject: "member list", What: fmt.Sprintf("%d entries, all with a vote and started", len(d.S.View.Roster))})
+		d.add(ops.Finding{Severity: ops.OK, Subject: "member list", What: fmt.Sprintf("%d entries, all with a vote and started", len(d.S.View.MemberList))})
 	}
 }
 
@@ -64,7 +64,7 @@ func unfinished(r engine.Registered) string {
 }
 
 // remains lists what exists of a member.
-func remains(m observe.Member) string {
+func leftovers(m observe.Member) string {
 	var out []string
 	if m.Volume.Exists {
 		out = append(out, "persistentvolumeclaim/"+v1alpha1.VolumeName(m.Name))
@@ -145,7 +145,7 @@ func evidence(text string) []string {
 func (d *Examination) hasVolume(name string) bool {
 	v := d.S.Kube.Member(name).Volume
 	lost := v.Problem != nil && !v.Bound // a claim whose volume is gone, or never was
-	return v.Exists && !v.Terminating && !lost && v.Token == d.S.Formation().Token
+	return v.Exists && !v.Terminating && !lost && v.Token == d.S.Bootstrap().Token
 }
 
 func (d *Examination) volumeGone(name string) ops.Finding {

@@ -60,7 +60,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "logins at some", change: func(s *ops.State) { opstest.WantsAuth(s); s.SetAuth(engine.AuthOn); opstest.OneDiffers(s) }, severity: ops.Warn, subject: "authentication", says: []string{"db-2 says it is off", "member replace db"}},
 		{name: "stopped", change: func(s *ops.State) { s.Cluster.Spec.Stopped = true }, down: true, severity: ops.Warn, subject: "cluster", says: []string{"kubectl dbop start db"}},
 		{name: "stopped, a volume is gone", change: func(s *ops.State) { s.Cluster.Spec.Stopped = true; opstest.Vanish(s, "db-2") }, down: true, severity: ops.Fail, subject: "member db-2", says: []string{"its volume is gone"}},
-		{name: "not formed", change: func(s *ops.State) { s.Cluster.Status.Formation.ClusterID = "" }, down: true, severity: ops.Fail, subject: "formation", says: []string{"kubectl dbop history db"}},
+		{name: "not formed", change: func(s *ops.State) { s.Cluster.Status.Bootstrap.ClusterID = "" }, down: true, severity: ops.Fail, subject: "bootstrap", says: []string{"kubectl dbop history db"}},
 		{name: "split", change: func(s *ops.State) { s.View.ClusterIDs = []string{"id", "other"}; s.View.Members[2].ClusterID = "other" }, down: true,
 			severity: ops.Fail, subject: "identity", says: []string{"split", "db-3 says cluster ID other", "that of db-1, db-2", "delete no volume"}},
 		{name: "another identity", change: func(s *ops.State) { s.View.ClusterIDs = []string{"other"} }, down: true, severity: ops.Fail, subject: "identity", says: []string{"another cluster than the recorded"}},
@@ -123,8 +123,8 @@ func TestDiagnose(t *testing.T) {
 			opstest.Join(s, "db-4", false)
 			s.Operation = opstest.Operation(v1alpha1.VerbScale)
 		}, severity: ops.Warn, subject: "member db-4", says: []string{"kubectl dbop resume db"}},
-		{name: "unstarted voter", change: func(s *ops.State) { s.View.Roster[2].Started = false }, severity: ops.Fail, subject: "member db-3", says: []string{"never started", "kubectl dbop member remove db db-3"}},
-		{name: "left over", change: func(s *ops.State) { opstest.Join(s, "db-4", true); s.View.Roster = s.View.Roster[:3] }, severity: ops.Warn, subject: "member db-4", says: []string{"does not count it", "statefulset/db-4", "kubectl dbop member remove db db-4"}},
+		{name: "unstarted voter", change: func(s *ops.State) { s.View.MemberList[2].Started = false }, severity: ops.Fail, subject: "member db-3", says: []string{"never started", "kubectl dbop member remove db db-3"}},
+		{name: "left over", change: func(s *ops.State) { opstest.Join(s, "db-4", true); s.View.MemberList = s.View.MemberList[:3] }, severity: ops.Warn, subject: "member db-4", says: []string{"does not count it", "statefulset/db-4", "kubectl dbop member remove db db-4"}},
 		{name: "silent", change: func(s *ops.State) { s.View.Members[2] = engine.Member{Name: "db-3", Problem: "connection refused"} }, severity: ops.Fail, subject: "member db-3", says: []string{"does not answer", "connection refused", "kubectl dbop logs db"}},
 		{name: "unhealthy", change: func(s *ops.State) { s.View.Members[2].Serving = false }, severity: ops.Fail, subject: "member db-3", says: []string{"does not serve"}},
 		{name: "volume gone", change: func(s *ops.State) { opstest.Vanish(s, "db-2") }, severity: ops.Fail, subject: "member db-2", says: []string{"its volume is gone", "kubectl dbop member replace db db-2"}},
@@ -211,7 +211,7 @@ func TestTheEngineExplainsItsAlarms(t *testing.T) {
 func TestDiagnoseAndAssessAgree(t *testing.T) {
 	for name, change := range map[string]func(*ops.State){
 		"well": func(*ops.State) {}, "one down": func(s *ops.State) { opstest.Podless(s, "db-2") }, "no quorum": func(s *ops.State) { opstest.NoQuorum(s) },
-		"split": func(s *ops.State) { s.View.ClusterIDs = []string{"id", "x"} }, "not formed": func(s *ops.State) { s.Cluster.Status.Formation.ClusterID = "" },
+		"split": func(s *ops.State) { s.View.ClusterIDs = []string{"id", "x"} }, "not formed": func(s *ops.State) { s.Cluster.Status.Bootstrap.ClusterID = "" },
 		"stopped": func(s *ops.State) { s.Cluster.Spec.Stopped = true },
 	} {
 		s := soundState()

@@ -79,7 +79,7 @@ func (d *Examination) witness(name string) string {
 		volume = "volume gone"
 	case v.Terminating:
 		volume = "volume being deleted"
-	case v.Token != d.S.Formation().Token:
+	case v.Token != d.S.Bootstrap().Token:
 		volume = "volume of an earlier life"
 	case !d.hasVolume(name):
 		volume = "volume can't be had: " + v.Problem.Message

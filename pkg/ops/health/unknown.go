@@ -12,7 +12,7 @@ import (
 // this cluster: somebody else added them, and no pod of ours is behind them.
 func UnknownMembers(s ops.State) []engine.Registered {
 	var out []engine.Registered
-	for _, r := range s.View.Roster {
+	for _, r := range s.View.MemberList {
 		if v1alpha1.MemberNumber(s.Cluster.Name, r.Name) == 0 {
 			out = append(out, r)
 		}

@@ -113,7 +113,7 @@ func (a *assessment) problem(format string, args ...any) {
 
 // identity looks for members of different clusters.
 func (a *assessment) identity() {
-	recorded := a.s.Formation().ClusterID
+	recorded := a.s.Bootstrap().ClusterID
 	switch ids := a.s.View.ClusterIDs; {
 	case len(ids) > 1:
 		a.split = true
@@ -161,7 +161,7 @@ func (a *assessment) members() {
 // names are the registered members, else the founding ones.
 func (a *assessment) names() []string {
 	var names []string
-	for _, r := range a.s.View.Roster {
+	for _, r := range a.s.View.MemberList {
 		if v1alpha1.MemberNumber(a.s.Cluster.Name, r.Name) > 0 {
 			names = append(names, r.Name)
 		}
@@ -175,7 +175,7 @@ func (a *assessment) names() []string {
 		}
 	}
 	if len(names) == 0 {
-		names = slices.Clone(a.s.Formation().Members)
+		names = slices.Clone(a.s.Bootstrap().Members)
 	}
 	return names
 }

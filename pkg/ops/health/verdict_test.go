@@ -45,7 +45,7 @@ func wellState() ops.State {
 	c := &v1alpha1.DatabaseCluster{}
 	c.Name, c.Namespace = "db", "shop"
 	c.Spec.Members = 3
-	c.Status.Formation = &v1alpha1.Formation{Token: "t", ClusterID: "c1"}
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", ClusterID: "c1"}
 	c.Status.LastBackup = &v1alpha1.BackupReference{ID: "db-x", Time: metav1.NewTime(time.Unix(0, 0))}
 	c.Status.LastVerifiedBackup = c.Status.LastBackup
 	s := ops.State{Cluster: c}
@@ -57,7 +57,7 @@ func wellState() ops.State {
 			role = engine.RoleLeader
 		}
 		s.View.Members = append(s.View.Members, engine.Member{Name: name, Reachable: true, Role: role, DataBytes: 1 << 20})
-		s.View.Roster = append(s.View.Roster, engine.Registered{Name: name, Voter: true, Started: true})
+		s.View.MemberList = append(s.View.MemberList, engine.Registered{Name: name, Voter: true, Started: true})
 		s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name, Workload: observe.Workload{Exists: true, Token: "t"},
 			Volume: observe.Volume{Exists: true, Token: "t", Capacity: resource.MustParse("1Gi")}})
 	}
@@ -85,16 +85,16 @@ func TestAssess(t *testing.T) {
 			s.Kube.Members[2].Pod = observe.Pod{Node: "n3", Problem: &observe.Problem{Kind: observe.ProblemNode, Message: "n3 is not ready"}}
 		}, level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated", problem: "n3 is not ready", next: "kubectl dbop logs db"},
 		{name: "no quorum", change: func(s *ops.State) {
-			s.View.Quorum, s.View.Roster = false, nil
+			s.View.Quorum, s.View.MemberList = false, nil
 			s.View.Members[1].Reachable, s.View.Members[2].Reachable = false, false
 		}, level: Down, headline: "does not serve: 1 of 3", next: "kubectl dbop logs db"},
-		{name: "not formed", change: func(s *ops.State) { s.Cluster.Status.Formation.ClusterID = "" }, level: Down, headline: "has not formed yet", next: "kubectl dbop diagnose db"},
+		{name: "not formed", change: func(s *ops.State) { s.Cluster.Status.Bootstrap.ClusterID = "" }, level: Down, headline: "has not formed yet", next: "kubectl dbop diagnose db"},
 		{name: "not formed, creation in flight", change: func(s *ops.State) {
-			s.Cluster.Status.Formation.ClusterID = ""
+			s.Cluster.Status.Bootstrap.ClusterID = ""
 			s.Operation = &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}}
 		}, level: Down, headline: "has not formed yet", next: "kubectl dbop resume db"},
 		{name: "nothing exists yet", change: func(s *ops.State) {
-			s.Cluster.Status.Formation = &v1alpha1.Formation{Token: "t", Members: []string{"db-1", "db-2", "db-3"}}
+			s.Cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1", "db-2", "db-3"}}
 			s.Kube, s.View = observe.Facts{}, engine.View{}
 		}, level: Down, headline: "0 of 3 members are up"},
 		{name: "split", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c1", "c2"} }, level: Down, headline: "do not form one cluster", problem: "c1, c2"},

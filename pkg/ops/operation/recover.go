@@ -35,7 +35,7 @@ func (Recover) Undo(u *rules.Undoing) error { return replacedData(u) }
 // names. It only ever begins while there is no quorum, and leaves off as soon
 // as there is one: the database has the last word. It deletes no volume.
 func recovery(p rules.Situation) *ops.Decision {
-	if epochBegun(p) || p.S.Cluster.Spec.Stopped {
+	if incarnationStarted(p) || p.S.Cluster.Spec.Stopped {
 		return nil
 	}
 	switch {
@@ -70,11 +70,11 @@ func recovery(p rules.Situation) *ops.Decision {
 		return d
 	}
 	if p.S.Operation.Spec.Method == v1alpha1.RecoverData {
-		if d := salvage(p, evidence); d != nil {
+		if d := recoverData(p, evidence); d != nil {
 			return d
 		}
 	}
-	return beginEpoch(p)
+	return beginIncarnation(p)
 }
 
 // bringBack gives every member with a volume a workload that wants a pod, and
@@ -183,11 +183,11 @@ func pinRecovery(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error 
 		o.Method = evidence.Proposed
 	}
 	o.Evidence = append(slices.Clone(evidence.Members), evidence.Verdict)
-	_, salvages := e.(engine.Salvager)
+	_, recoversData := e.(engine.DataRecoverer)
 	switch {
 	case o.Method == v1alpha1.RecoverBackup && o.Source == nil:
 		return &engine.Refusal{Check: "backup", Reason: "there is no verified backup to recover " + o.Cluster + " from", Hint: "name one with --from; kubectl dbop backup list " + o.Cluster}
-	case o.Method == v1alpha1.RecoverData && !salvages:
+	case o.Method == v1alpha1.RecoverData && !recoversData:
 		return &engine.Refusal{Check: "method", Reason: e.Name() + " can't begin anew from the data of one member", Hint: "recover from a backup: --method backup"}
 	case o.Method == v1alpha1.RecoverData && len(evidence.Kept) == 0:
 		return &engine.Refusal{Check: "no-data", Reason: "no volume of " + o.Cluster + " is left", Hint: "recover from a backup: --method backup"}

@@ -16,12 +16,12 @@ import (
 // legacy is what the volume of one member says.
 type legacy struct {
 	member string
-	engine.Remains
+	engine.DataDirInfo
 }
 
-// salvage examines every volume that is left, then makes a backup of a copy of
+// recoverData examines every volume that is left, then makes a backup of a copy of
 // the most advanced data. Everything that it decides by is in the record.
-func salvage(p rules.Situation, evidence health.Evidence) *ops.Decision {
+func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
 	for _, name := range evidence.Kept {
 		if p.S.Fact(v1alpha1.FactExamined(name)) == "" {
 			return rules.Do(ops.Step{ID: "examine-volume/" + name, Action: ops.ActionExamine, Members: []string{name}, Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
@@ -43,7 +43,7 @@ func salvage(p rules.Situation, evidence health.Evidence) *ops.Decision {
 	if best.Summary != "" {
 		reason = best.member + ": " + best.Summary
 	}
-	return rules.Do(ops.Step{ID: ops.StepSalvage, Action: ops.ActionSalvage, Members: []string{best.member}, Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
+	return rules.Do(ops.Step{ID: ops.StepRecoverData, Action: ops.ActionRecoverData, Members: []string{best.member}, Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
 		Title: "Serve a copy of the most advanced data by itself, and back that up to " + p.S.Operation.Spec.Repository, Reason: reason,
 		Touches: []string{"backup/" + p.S.Operation.Spec.Backup}})
 }
@@ -53,10 +53,10 @@ func salvage(p rules.Situation, evidence health.Evidence) *ops.Decision {
 func VolumesExamined(p rules.Situation, names []string) []legacy {
 	out := make([]legacy, len(names))
 	for i, name := range names {
-		out[i] = legacy{member: name, Remains: engine.Remains{Intact: true}}
-		var r engine.Remains
+		out[i] = legacy{member: name, DataDirInfo: engine.DataDirInfo{Intact: true}}
+		var r engine.DataDirInfo
 		if json.Unmarshal([]byte(p.S.Fact(v1alpha1.FactExamined(name))), &r) == nil {
-			out[i].Remains = r
+			out[i].DataDirInfo = r
 		}
 	}
 	return out
@@ -69,14 +69,14 @@ func oneHistory(p rules.Situation, all []legacy) *ops.Decision {
 	for _, r := range all {
 		if r.ClusterID != "" {
 			says = append(says, r.member+" is of "+r.ClusterID)
-			split = split || r.ClusterID != p.S.Formation().ClusterID
+			split = split || r.ClusterID != p.S.Bootstrap().ClusterID
 		}
 	}
 	if !split {
 		return nil
 	}
 	return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "split",
-		Message: fmt.Sprintf("not all data is of cluster %s: %s", p.S.Formation().ClusterID, strings.Join(says, ", ")),
+		Message: fmt.Sprintf("not all data is of cluster %s: %s", p.S.Bootstrap().ClusterID, strings.Join(says, ", ")),
 		Hint:    fmt.Sprintf("leave out what is not the database's: kubectl dbop recover %s --method data --without MEMBER; or let them run again: kubectl dbop cancel %s", p.S.Cluster.Name, p.S.Cluster.Name)})
 }
 
@@ -124,11 +124,11 @@ func furthest(p rules.Situation, all []legacy) legacy {
 }
 
 func ahead(p rules.Situation, a, b legacy) bool {
-	s, ok := p.E.(engine.Salvager)
+	s, ok := p.E.(engine.DataRecoverer)
 	if !ok {
 		return false
 	}
-	order, ok := s.CompareRemains(a.Position, b.Position)
+	order, ok := s.CompareDataDirs(a.Position, b.Position)
 	return ok && order > 0
 }
 
@@ -154,8 +154,8 @@ func Examined(e engine.Engine, op *v1alpha1.Operation) []string {
 		case r.member == best.member:
 			line += " (chosen)"
 		default:
-			if salvager, ok := e.(engine.Salvager); ok {
-				line += " (" + salvager.RemainsLag(engine.Gap{Leader: best.Position, Member: r.Position}) + ")"
+			if recoverer, ok := e.(engine.DataRecoverer); ok {
+				line += " (" + recoverer.DataDirLag(engine.Gap{Leader: best.Position, Member: r.Position}) + ")"
 			}
 		}
 		out = append(out, line)

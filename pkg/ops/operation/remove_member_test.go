@@ -13,9 +13,9 @@ import (
 func TestRemoveMemberResolve(t *testing.T) {
 	t.Parallel()
 	unlist := func(s *ops.State, name string) {
-		for i, r := range s.View.Roster {
+		for i, r := range s.View.MemberList {
 			if r.Name == name {
-				s.View.Roster = append(s.View.Roster[:i:i], s.View.Roster[i+1:]...)
+				s.View.MemberList = append(s.View.MemberList[:i:i], s.View.MemberList[i+1:]...)
 				return
 			}
 		}

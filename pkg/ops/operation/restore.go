@@ -21,7 +21,7 @@ func (Restore) Traits() rules.Traits {
 // Default implements rules.Operation.
 func (Restore) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	if o.InPlace {
-		o.FromEpoch = ops.EpochOf(c)
+		o.FromIncarnation = ops.IncarnationOf(c)
 	}
 }
 
@@ -68,7 +68,7 @@ func replacedData(u *rules.Undoing) error {
 func KeptVolumes(s ops.State) map[string]string {
 	var names []string
 	for _, m := range s.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token != ops.EpochToken(s.Operation) {
+		if m.Volume.Exists && m.Volume.Token != ops.IncarnationToken(s.Operation) {
 			names = append(names, v1alpha1.VolumeName(m.Name))
 		}
 	}
@@ -86,9 +86,9 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 		return nil
 	}
 	if p.S.Cancelling() {
-		return returnToEpoch(p)
+		return returnToIncarnation(p)
 	}
-	if epochBegun(p) {
+	if incarnationStarted(p) {
 		return nil
 	}
 	if !p.S.Waives("backup") {
@@ -104,17 +104,17 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 			Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Reason: "the restored cluster must be out of their reach",
 			Touches: ops.StatefulSets(names)})
 	}
-	return beginEpoch(p)
+	return beginIncarnation(p)
 }
 
-// beginEpoch ends the present epoch, of which nothing runs any more.
-func beginEpoch(p rules.Situation) *ops.Decision {
-	return rules.Do(ops.Step{ID: "begin-epoch", Action: ops.ActionNewEpoch, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-		Title: "Begin anew from backup " + ops.EpochSource(p.S.Operation).Backup, Reason: "the old volumes stay, under their old names"})
+// beginIncarnation ends the present epoch, of which nothing runs any more.
+func beginIncarnation(p rules.Situation) *ops.Decision {
+	return rules.Do(ops.Step{ID: "begin-incarnation", Action: ops.ActionNewIncarnation, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
+		Title: "Begin anew from backup " + ops.IncarnationSource(p.S.Operation).Backup, Reason: "the old volumes stay, under their old names"})
 }
 
-// epochBegun reports whether the founding in force is the one that the
+// incarnationStarted reports whether the founding in force is the one that the
 // operation in flight wrote.
-func epochBegun(p rules.Situation) bool {
-	return p.S.Operation != nil && p.S.Formation().Token == ops.EpochToken(p.S.Operation)
+func incarnationStarted(p rules.Situation) bool {
+	return p.S.Operation != nil && p.S.Bootstrap().Token == ops.IncarnationToken(p.S.Operation)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// returnToEpoch goes back from an in-place restore: the members of the new
+// returnToIncarnation goes back from an in-place restore: the members of the new
 // epoch stop, the former founding is in force again, and the former members
 // start on their volumes, which nobody touched meanwhile. Wherever it is
 // interrupted, the founding in force says what is left to do.
-func returnToEpoch(p rules.Situation) *ops.Decision {
-	if epochBegun(p) {
+func returnToIncarnation(p rules.Situation) *ops.Decision {
+	if incarnationStarted(p) {
 		if d := volumesLeft(p); d != nil {
 			return d
 		}
@@ -24,7 +24,7 @@ func returnToEpoch(p rules.Situation) *ops.Decision {
 			return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
 				Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"})
 		}
-		return rules.Do(ops.Step{ID: string(ops.ActionOldEpoch), Action: ops.ActionOldEpoch, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
+		return rules.Do(ops.Step{ID: string(ops.ActionOldIncarnation), Action: ops.ActionOldIncarnation, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
 			Title: "Go back to the former volumes", Reason: "they are as they were before the restore"})
 	}
 	if names := neverServed(p); len(names) > 0 {
@@ -52,7 +52,7 @@ func returnToEpoch(p rules.Situation) *ops.Decision {
 func volumesLeft(p rules.Situation) *ops.Decision {
 	left, from := 0, p.S.Operation.Spec
 	for _, m := range p.S.Kube.Members {
-		if m.Volume.Exists && !m.Volume.Terminating && m.Volume.Token == from.FromEpoch.Formation.Token {
+		if m.Volume.Exists && !m.Volume.Terminating && m.Volume.Token == from.FromIncarnation.Bootstrap.Token {
 			left++
 		}
 	}
@@ -68,7 +68,7 @@ func volumesLeft(p rules.Situation) *ops.Decision {
 func neverServed(p rules.Situation) []string {
 	var out []string
 	for _, m := range p.S.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token == ops.EpochToken(p.S.Operation) && !m.Workload.Exists && !m.Pod.Exists && !p.Began(ops.ActionStart) {
+		if m.Volume.Exists && m.Volume.Token == ops.IncarnationToken(p.S.Operation) && !m.Workload.Exists && !m.Pod.Exists && !p.Began(ops.ActionStart) {
 			out = append(out, m.Name)
 		}
 	}

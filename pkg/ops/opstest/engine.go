@@ -85,7 +85,7 @@ func (Engine) InPod(_ *v1alpha1.DatabaseCluster, args []string) []string {
 	return append([]string{"fakectl"}, args...)
 }
 
-func (Engine) OnMachine(args []string, at engine.Doorway) engine.Program {
+func (Engine) OnMachine(args []string, at engine.ClientEndpoint) engine.Program {
 	p := engine.Program{Args: append([]string{"fakectl"}, args...), Env: []string{"FAKECTL_AT=" + at.Address, "FAKECTL_CA=" + at.CAFile, "FAKECTL_PASSWORD="}}
 	if at.Credentials != nil {
 		p.Env[2] += at.Credentials.Password
@@ -132,7 +132,7 @@ func (Engine) Advise(_ *v1alpha1.DatabaseCluster, _, alarm string) (engine.Advic
 }
 
 // Horizon, for an engine that is always at revision 1000.
-func (Engine) Horizon(_ engine.View, revision, keep int64) (int64, error) {
+func (Engine) CompactRevision(_ engine.View, revision, keep int64) (int64, error) {
 	if revision > 1000 {
 		return 0, &engine.Refusal{Check: "revision", Reason: "still to come", Hint: "choose another"}
 	}
@@ -141,7 +141,7 @@ func (Engine) Horizon(_ engine.View, revision, keep int64) (int64, error) {
 	}
 	return 1000 - keep, nil
 }
-func (Engine) Forgotten(int64) string { return "who reads older ones is turned away" }
+func (Engine) CompactImpact(int64) string { return "who reads older ones is turned away" }
 
 // whole takes any bytes for a whole snapshot.
 type whole struct{}
@@ -198,7 +198,7 @@ func (Engine) Successor(v engine.View, except ...string) string {
 	return ""
 }
 
-func (Engine) Victim(v engine.View) string {
+func (Engine) RemovalCandidate(v engine.View) string {
 	voters := v.Voters()
 	return voters[len(voters)-1].Name
 }
@@ -214,5 +214,7 @@ func (Engine) Compare(a, b engine.Position) (int, bool) {
 	return strings.Compare(string(a), string(b)), true
 }
 
-func (Engine) Recognize(corev1.PodSpec) (engine.Trace, bool)      { return engine.Trace{}, false }
-func (Engine) Appraise([]engine.Trace, engine.View) []engine.Risk { return nil }
+func (Engine) Recognize(corev1.PodSpec) (engine.MemberConfig, bool) {
+	return engine.MemberConfig{}, false
+}
+func (Engine) AssessRisks([]engine.MemberConfig, engine.View) []engine.Risk { return nil }

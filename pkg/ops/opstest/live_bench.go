@@ -49,7 +49,7 @@ func (b *Bench) Founded(members int, id string) *v1alpha1.DatabaseCluster {
 	b.T.Helper()
 	c := Wanted(members).Cluster
 	c.Spec.HelperImage = "example.com/tool:v1"
-	c.Status.Formation.ClusterID = id
+	c.Status.Bootstrap.ClusterID = id
 	b.Must(b.Store().CreateCluster(b.T.Context(), c))
 	m := &corev1.ConfigMap{}
 	b.Must(b.Server.Raw.Get(b.T.Context(), client.ObjectKey{Namespace: "shop", Name: v1alpha1.Record("db")}, m))

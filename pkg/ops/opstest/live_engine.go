@@ -51,7 +51,7 @@ func (*Database) Pod(in engine.PodInput) (engine.Pod, error) {
 	return engine.Pod{Container: corev1.Container{Name: "stub", Image: in.Image, Args: args}, DataPath: "/var/lib/stub", DataDir: "/var/lib/stub/data", GraceSeconds: 5}, nil
 }
 
-func (*Database) Seal(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+func (*Database) DisableBootstrap(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	p = *p.DeepCopy()
 	p.Spec.Containers[0].Args = slices.DeleteFunc(p.Spec.Containers[0].Args, func(a string) bool { return a == "--found" })
 	return p
@@ -107,10 +107,10 @@ func (d *Database) Last() *session {
 	return d.Sessions[len(d.Sessions)-1]
 }
 
-// Imprint reads what LoadCommand made.
-func (d *Database) Imprint(dir string) (engine.Imprint, error) {
+// DataHash reads what LoadCommand made.
+func (d *Database) DataHash(dir string) (engine.DataHash, error) {
 	facts, err := d.Opened(filepath.Join(dir, "db"))
-	return engine.Imprint{Fingerprint: facts.Fingerprint, Mark: "mark"}, err
+	return engine.DataHash{Fingerprint: facts.Fingerprint, Mark: "mark"}, err
 }
 
 // Fingerprint is that of so many keys with that hash, at revision 7.
@@ -199,7 +199,7 @@ func (s *session) CompareCopies(_ context.Context, members []string) ([]engine.C
 	return s.Copies, s.did("compare %s", strings.Join(members, ","))
 }
 
-func (s *session) Disarm(_ context.Context, alarms []engine.Alarm) error {
+func (s *session) ClearAlarms(_ context.Context, alarms []engine.Alarm) error {
 	return s.did("disarm %v", alarms)
 }
 
@@ -220,7 +220,7 @@ func (s *session) Fingerprint(_ context.Context, m string) (engine.Fingerprint, 
 	return s.Print, s.did("fingerprint %s", m)
 }
 
-func (s *session) Attest(_ context.Context, m, mark string) (bool, error) {
+func (s *session) VerifyHash(_ context.Context, m, mark string) (bool, error) {
 	return s.Mark == mark, s.did("attest %s", m)
 }
 

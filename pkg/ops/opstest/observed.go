@@ -53,9 +53,9 @@ func Wanted(members int) ops.State {
 	c := &v1alpha1.DatabaseCluster{}
 	c.Name, c.Namespace = "db", "shop"
 	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: "stub", Version: "1.1.0", Members: int32(members)}
-	c.Status.Formation = &v1alpha1.Formation{Token: "t"}
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t"}
 	for n := 1; n <= members; n++ {
-		c.Status.Formation.Members = append(c.Status.Formation.Members, v1alpha1.MemberName("db", n))
+		c.Status.Bootstrap.Members = append(c.Status.Bootstrap.Members, v1alpha1.MemberName("db", n))
 	}
 	return ops.State{Now: Now(), Cluster: c, Operation: Operation(v1alpha1.VerbCreate)}
 }
@@ -73,7 +73,7 @@ func Operation(verb v1alpha1.Verb) *v1alpha1.Operation {
 func Well(members int) ops.State {
 	s := Wanted(members)
 	s.Operation = nil
-	s.Cluster.Status.Formation.ClusterID = "id"
+	s.Cluster.Status.Bootstrap.ClusterID = "id"
 	s.Kube.Certificates, s.Kube.Services = true, true
 	if members > 1 {
 		b := int32(members/2 + 1)
@@ -96,7 +96,7 @@ func Join(s *ops.State, name string, voter bool) {
 	if !voter {
 		role = engine.RoleLearner
 	}
-	s.View.Roster = append(s.View.Roster, engine.Registered{ID: "id-" + name, Name: name, Voter: voter, Started: true})
+	s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "id-" + name, Name: name, Voter: voter, Started: true})
 	s.View.Members = append(s.View.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: voter, Role: role, ClusterID: "id",
 		Version: s.Cluster.Spec.Version, Protocol: Versions(2).Series(s.Cluster.Spec.Version)})
 }
@@ -117,7 +117,7 @@ func Down(s *ops.State, name string, kind observe.ProblemKind, ago time.Duration
 
 // NoQuorum takes away the majority's word.
 func NoQuorum(s *ops.State) {
-	s.View.Quorum, s.View.Roster = false, nil
+	s.View.Quorum, s.View.MemberList = false, nil
 	for i := range s.View.Members {
 		s.View.Members[i].Serving = false
 		s.View.Members[i].Role = engine.RoleFollower

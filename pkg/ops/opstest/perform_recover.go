@@ -5,15 +5,15 @@ import (
 )
 
 // The pods of database serve a copy when they are told so.
-func (d *Database) SalvagePod(in engine.PodInput) (engine.Pod, error) {
+func (d *Database) RecoveryPod(in engine.PodInput) (engine.Pod, error) {
 	in.Loopback = true
 	pod, err := d.Pod(in)
 	pod.Container.Args = append(pod.Container.Args, "--alone")
 	return pod, err
 }
 
-func (*Database) Examine(string) engine.Remains { return engine.Remains{} }
+func (*Database) InspectDataDir(string) engine.DataDirInfo { return engine.DataDirInfo{} }
 
-func (*Database) CompareRemains(engine.Position, engine.Position) (int, bool) { return 0, true }
+func (*Database) CompareDataDirs(engine.Position, engine.Position) (int, bool) { return 0, true }
 
-func (*Database) RemainsLag(engine.Gap) string { return "" }
+func (*Database) DataDirLag(engine.Gap) string { return "" }

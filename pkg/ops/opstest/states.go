@@ -83,7 +83,7 @@ func Roads() []Road {
 		{Name: "create-from-backup", State: func() ops.State {
 			s := Wanted(3)
 			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "dir:/backups", Backup: "b0"}
-			s.Cluster.Status.Formation.Members = []string{"db-1"}
+			s.Cluster.Status.Bootstrap.Members = []string{"db-1"}
 			return s
 		}},
 		{Name: "grow", State: one(v1alpha1.VerbScale, 3, func(s *ops.State) { s.Cluster.Spec.Members = 5 })},

@@ -169,7 +169,7 @@ func (s Stub) Successor(v engine.View, except ...string) string {
 	return ""
 }
 
-func (s Stub) Victim(v engine.View) string {
+func (s Stub) RemovalCandidate(v engine.View) string {
 	victim := ""
 	for _, r := range v.Data() {
 		if s.Health(v, r.Name) != nil {

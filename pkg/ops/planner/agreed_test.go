@@ -44,8 +44,8 @@ func TestDecideAgreed(t *testing.T) {
 	}
 	witness := func(name string) func(*ops.State) {
 		return func(s *ops.State) {
-			for i := range s.View.Roster {
-				r := &s.View.Roster[i]
+			for i := range s.View.MemberList {
+				r := &s.View.MemberList[i]
 				r.Witness = r.Name == name
 			}
 			b := ops.BudgetOf(agreed{}, *s)
@@ -55,11 +55,11 @@ func TestDecideAgreed(t *testing.T) {
 	ask(t, agreed{}, []question{
 		{"registers whoever joins", sized(v1alpha1.VerbScale, 4, func(*ops.State) {}), "register-member/db-4"},
 		{"waits for it", sized(v1alpha1.VerbScale, 4, func(s *ops.State) {
-			s.View.Roster = append(s.View.Roster, engine.Registered{ID: "4", Name: "db-4", Started: true})
+			s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "4", Name: "db-4", Started: true})
 			s.View.Members = append(s.View.Members, engine.Member{Name: "db-4", ID: "4", Reachable: true})
 			AddMember(s, "db-4", false)
 		}), "wait/joined"},
-		{"a spare one is whole", sized(v1alpha1.VerbScale, 3, func(s *ops.State) { s.View.Roster[2].Voter, s.View.Roster[2].Spare = false, true }), "done"},
+		{"a spare one is whole", sized(v1alpha1.VerbScale, 3, func(s *ops.State) { s.View.MemberList[2].Voter, s.View.MemberList[2].Spare = false, true }), "done"},
 		{"a pair and its witness", sized(v1alpha1.VerbScale, 2, witness("db-3")), "done"},
 		{"a pair gets a witness before a third member leaves", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {}), "register-member/db-4"},
 		{"then the third leaves", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {

@@ -20,7 +20,7 @@ import (
 
 // alarmed is a stub engine whose members raise alarms, and are not healthy then.
 type alarmed struct {
-	historian
+	compactor
 	opstest.Advised
 }
 
@@ -134,7 +134,7 @@ func TestClearAlarms(t *testing.T) {
 		"damage of one that is no more": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }},
 			want: []string{"compare-members", "disarm-alarms/CORRUPT", "prove-write"}},
 		"damage before space":        {change: []func(*ops.State){full, damaged}, want: append([]string{"compare-members", "disarm-alarms/CORRUPT"}, all...)},
-		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashPatience*2) }}, block: "db-3 does not answer"},
+		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashLimit*2) }}, block: "db-3 does not answer"},
 		"no majority":                {change: []func(*ops.State){full, func(s *ops.State) { opstest.NoQuorum(s) }}, block: "no quorum"},
 		"an alarm that nobody knows": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "NEW", engine.CauseUnknown, "db-1") }}, block: "what NEW"},
 	} {

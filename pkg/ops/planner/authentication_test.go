@@ -111,8 +111,8 @@ func TestCreateWithAuth(t *testing.T) {
 	s := opstest.Wanted(3)
 	s.Operation = opstest.Operation(v1alpha1.VerbCreate)
 	opstest.WantsAuth(&s)
-	expectPlan(t, s, []string{"create-certificates", "create-credentials", "create-services", "start-members/db-1,db-2,db-3", "wait/formed", "record-formation",
-		"seal-members", "ensure-user/root", "ensure-user/client", "enable-auth", "prove-auth", "set-budget"}, "")
+	expectPlan(t, s, []string{"create-certificates", "create-credentials", "create-services", "start-members/db-1,db-2,db-3", "wait/formed", "record-bootstrap",
+		"disable-bootstrap", "ensure-user/root", "ensure-user/client", "enable-auth", "prove-auth", "set-budget"}, "")
 	plainText(&s)
 	s.SetFact(v1alpha1.FactCredentials)
 	if d := Decide(opstest.Stub{}, s); decision(d) != "create-services" {
@@ -136,15 +136,15 @@ func expectPlan(t *testing.T, s ops.State, want []string, block string) {
 	}
 }
 
-// TestEpochKeepsOut: a restore in place lets nobody in without a password who was not before.
-func TestEpochKeepsOut(t *testing.T) {
+// TestIncarnationKeepsOut: a restore in place lets nobody in without a password who was not before.
+func TestIncarnationKeepsOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ had, brings, want bool }{{false, false, false}, {true, false, true}, {false, true, true}} {
 		s := opstest.Well(1)
 		s.Cluster.Spec.Auth.Enabled = c.had
 		op := opstest.Operation(v1alpha1.VerbRestore)
 		op.Spec.Source = &v1alpha1.BackupSource{Repository: "dir:/b", Backup: "b1", Auth: c.brings, RootSecret: "old-root"}
-		ops.BeginEpoch(s.Cluster, op, "db-2")
+		ops.BeginIncarnation(s.Cluster, op, "db-2")
 		if got := s.Cluster.Spec.Auth.Enabled; got != c.want || s.Cluster.Spec.RestoreFrom.RootSecret != "old-root" {
 			t.Errorf("%+v: %v, from %+v", c, got, s.Cluster.Spec.RestoreFrom)
 		}

@@ -14,17 +14,17 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// historian is a stub engine that keeps history, and is at revision 100.
-type historian struct{ filed }
+// compactor is a stub engine that keeps history, and is at revision 100.
+type compactor struct{ filed }
 
-func (historian) Horizon(_ engine.View, revision, keep int64) (int64, error) {
+func (compactor) CompactRevision(_ engine.View, revision, keep int64) (int64, error) {
 	if revision > 100 {
 		return 0, &engine.Refusal{Check: "revision", Reason: "still to come"}
 	}
 	return max(revision, 100-keep, 0), nil
 }
 
-func (historian) Forgotten(int64) string { return "the past" }
+func (compactor) CompactImpact(int64) string { return "the past" }
 
 func compacting(before int64) *v1alpha1.Operation {
 	op := opstest.Operation(v1alpha1.VerbCompact)
@@ -44,7 +44,7 @@ func TestCompact(t *testing.T) {
 		"nothing to drop":           {},
 		"done already":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Facts = map[string]string{v1alpha1.FactCompacted: "42"} }},
 		"stepped back":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }},
-		"a member that is down":     {before: 42, change: func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashPatience*2) }, want: []string{"compact-history"}},
+		"a member that is down":     {before: 42, change: func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashLimit*2) }, want: []string{"compact-history"}},
 		"nobody to ask":             {before: 42, change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 		"nobody to ask for nothing": {change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 	} {
@@ -55,7 +55,7 @@ func TestCompact(t *testing.T) {
 			if c.change != nil {
 				c.change(&s)
 			}
-			plan := MakePlan(historian{}, s)
+			plan := MakePlan(compactor{}, s)
 			var got []string
 			for _, step := range plan.Steps {
 				got = append(got, step.ID)
@@ -78,12 +78,12 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestHorizonIsPinned: a repeat means the revision of the first time.
-func TestHorizonIsPinned(t *testing.T) {
+// TestCompactRevisionIsPinned: a repeat means the revision of the first time.
+func TestCompactRevisionIsPinned(t *testing.T) {
 	t.Parallel()
 	o := v1alpha1.OperationSpec{Verb: v1alpha1.VerbCompact, Compaction: &v1alpha1.Compaction{Keep: 30}}
 	asked := o
-	if err := Resolve(historian{}, &o, opstest.Well(3)); err != nil || o.Compaction.Before != 70 {
+	if err := Resolve(compactor{}, &o, opstest.Well(3)); err != nil || o.Compaction.Before != 70 {
 		t.Fatalf("pinned %+v, %v", o.Compaction, err)
 	}
 	if asked.Compaction.Before != 0 {
@@ -101,7 +101,7 @@ func TestHorizonIsPinned(t *testing.T) {
 		}
 	}
 	asked.Compaction = &v1alpha1.Compaction{Revision: 101}
-	if err := Resolve(historian{}, &asked, opstest.Well(3)); err == nil {
+	if err := Resolve(compactor{}, &asked, opstest.Well(3)); err == nil {
 		t.Error("a revision that is still to come")
 	}
 }
@@ -113,7 +113,7 @@ func TestCompactIsRefusedWhereThereIsNoHistory(t *testing.T) {
 	if err := Check(opstest.Stub{}, r, c); err == nil || !strings.Contains(err.Error(), "stub keeps no history") {
 		t.Errorf("got %v", err)
 	}
-	if err := Check(historian{}, r, c); err != nil {
+	if err := Check(compactor{}, r, c); err != nil {
 		t.Error(err)
 	}
 }

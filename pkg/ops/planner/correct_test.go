@@ -42,7 +42,7 @@ func TestCorrection(t *testing.T) {
 		}), "correct-member/db-1"},
 		{"nothing can be rendered", stalled(func(s *ops.State) { s.Rendering = "" }), "wait/formed"},
 		{"a restore in place", stalled(func(s *ops.State) {
-			s.Cluster.Status.Formation.Epoch, s.Kube.Members[1].Workload.Rendering = 1, "former"
+			s.Cluster.Status.Bootstrap.Incarnation, s.Kube.Members[1].Workload.Rendering = 1, "former"
 		}), "wait/formed"},
 		{"a cluster that formed", func() ops.State {
 			s := opstest.Well(3)

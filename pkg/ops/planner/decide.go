@@ -13,7 +13,7 @@ func Decide(e engine.Engine, s ops.State) ops.Decision {
 	if s.Cluster == nil {
 		return ops.Decision{Done: true}
 	}
-	p, steps := For(e, s).BesidesAlarms(), OperationOf(s.Verb()).Steps()
+	p, steps := For(e, s).WithoutAlarms(), OperationOf(s.Verb()).Steps()
 	for _, next := range []func(rules.Situation) *ops.Decision{
 		rules.Situation.Paused,
 		rules.Situation.Identity,
@@ -22,7 +22,7 @@ func Decide(e engine.Engine, s ops.State) ops.Decision {
 		rules.Situation.Renewal,
 		steps.First,
 		rules.Situation.Founding,
-		rules.Situation.Sealing,
+		rules.Situation.DisablingBootstrap,
 		rules.Situation.Templates,
 		steps.Stopped,
 		rules.Situation.Stopping,

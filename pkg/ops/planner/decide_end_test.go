@@ -86,16 +86,16 @@ func TestDecideRestoreInPlace(t *testing.T) {
 	begun := func(s *ops.State) {
 		made(s)
 		stoppedState(s)
-		newEpoch(s)
+		newIncarnation(s)
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"a safety backup", restore(func(*ops.State) {}), "backup/b1"},
 		{"stops all", restore(made), "stop-members"},
-		{"begins the epoch", restore(func(s *ops.State) { made(s); stoppedState(s) }), "begin-epoch"},
+		{"begins the epoch", restore(func(s *ops.State) { made(s); stoppedState(s) }), "begin-incarnation"},
 		{"loads under a new name", restore(begun), "load-backup/db-4"},
 		{"starts what is loaded", restore(func(s *ops.State) {
 			begun(s)
-			s.Cluster.Status.Formation.Loaded = true
+			s.Cluster.Status.Bootstrap.Loaded = true
 			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "epoch-db.op"}})
 		}), "start-members/db-4"},
 	})

@@ -26,7 +26,7 @@ func sized(verb v1alpha1.Verb, to int32, change func(*ops.State)) func() ops.Sta
 func TestDecideJoining(t *testing.T) {
 	t.Parallel()
 	learner := func(s *ops.State) {
-		s.View.Roster = append(s.View.Roster, engine.Registered{ID: "n", Name: "db-4"})
+		s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "n", Name: "db-4"})
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"registers a learner", sized(v1alpha1.VerbScale, 5, func(*ops.State) {}), "register-member/db-4"},
@@ -46,7 +46,7 @@ func TestDecideJoining(t *testing.T) {
 		}), "blocked NeedsHuman Unschedulable"},
 		{"waits until it announced itself", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 			opstest.Join(s, "db-4", false)
-			s.View.Roster[3].Started = false
+			s.View.MemberList[3].Started = false
 		}), "wait/joined"},
 		{"promotes it", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { opstest.Join(s, "db-4", false) }), "promote-member/db-4"},
 		{"promotes it although its pod is not ready", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
@@ -73,7 +73,7 @@ func TestDecideLeaving(t *testing.T) {
 	gone := func(name string) func(*ops.State) {
 		return func(s *ops.State) {
 			dropRegistered(s, name)
-			s.Cluster.Status.Formation.Remove(name, true)
+			s.Cluster.Status.Bootstrap.Remove(name, true)
 		}
 	}
 	remove := func(name string, change func(*ops.State)) func() ops.State {
@@ -107,10 +107,10 @@ func TestDecideLeaving(t *testing.T) {
 			opstest.Down(s, "db-2", "", 0)
 		}), "blocked Refused evidence"},
 		{"writes down that one stays whose removal was given up", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
-			s.Cluster.Status.Formation.Removing = []string{"db-9", "db-3"}
+			s.Cluster.Status.Bootstrap.Removing = []string{"db-9", "db-3"}
 		}), "keep-member/db-3"},
 		{"not while it is still to go", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {
-			s.Cluster.Status.Formation.Removing = []string{"db-3"}
+			s.Cluster.Status.Bootstrap.Removing = []string{"db-3"}
 		}), "deregister-member/db-3"},
 		{"never a healthy one if too few would stay", remove("db-2", func(s *ops.State) {
 			s.Operation.Status.Journal = nil

@@ -159,24 +159,24 @@ func TestDecideFounding(t *testing.T) {
 		}), "wait/formed"},
 		{"two of three serve", half(func(s *ops.State) { started(s); opstest.Down(s, "db-3", "", 0) }), "wait/formed"},
 		{"an image that can't be pulled", half(func(s *ops.State) { started(s); opstest.Down(s, "db-3", observe.ProblemImage, time.Minute) }), "blocked NeedsHuman ImagePull"},
-		{"all serve", half(started), "record-formation"},
-		{"recorded, not sealed", half(func(s *ops.State) { started(s); s.Cluster.Status.Formation.ClusterID = "id" }), "seal-members"},
-		{"secrets of an earlier cluster", half(func(s *ops.State) { s.Kube.Remains = []string{"secret/db-ca"} }), "delete-remains"},
-		{"members of a cluster whose record is lost", half(func(s *ops.State) { s.Kube.Remains = []string{"secret/db-ca", "statefulset/db-1"} }),
+		{"all serve", half(started), "record-bootstrap"},
+		{"recorded, not sealed", half(func(s *ops.State) { started(s); s.Cluster.Status.Bootstrap.ClusterID = "id" }), "disable-bootstrap"},
+		{"secrets of an earlier cluster", half(func(s *ops.State) { s.Kube.Leftovers = []string{"secret/db-ca"} }), "delete-leftovers"},
+		{"members of a cluster whose record is lost", half(func(s *ops.State) { s.Kube.Leftovers = []string{"secret/db-ca", "statefulset/db-1"} }),
 			"blocked Refused record-missing"},
 		{"secrets of a stopped cluster whose record is lost", half(func(s *ops.State) {
-			s.Kube.Remains = []string{"secret/db-ca"}
+			s.Kube.Leftovers = []string{"secret/db-ca"}
 			AddMember(s, "db-2", true)
 			s.Kube.Members[0].Volume.Token, s.Kube.Members[0].Workload = "old", observe.Workload{}
 		}), "blocked Refused stale-volume"},
 		{"a volume of an earlier life", half(func(s *ops.State) { AddMember(s, "db-2", true); s.Kube.Members[0].Volume.Token = "old" }), "blocked Refused stale-volume"},
 		{"restore: load first", half(func(s *ops.State) {
 			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b0"}
-			s.Cluster.Status.Formation.Members = []string{"db-1"}
+			s.Cluster.Status.Bootstrap.Members = []string{"db-1"}
 		}), "load-backup/db-1"},
 		{"restore: loaded", half(func(s *ops.State) {
 			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b0"}
-			s.Cluster.Status.Formation.Members, s.Cluster.Status.Formation.Loaded = []string{"db-1"}, true
+			s.Cluster.Status.Bootstrap.Members, s.Cluster.Status.Bootstrap.Loaded = []string{"db-1"}, true
 			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "t"}}}
 		}), "start-members/db-1"},
 	})
@@ -191,15 +191,15 @@ func TestDecideIdentity(t *testing.T) {
 			s.Kube.Foreign = []string{"service/db"}
 			return s
 		}, "blocked Refused foreign-objects"},
-		{"nobody knows how it was founded", func() ops.State { s := opstest.Well(3); s.Cluster.Status.Formation = nil; return s }, "blocked NeedsHuman record"},
+		{"nobody knows how it was founded", func() ops.State { s := opstest.Well(3); s.Cluster.Status.Bootstrap = nil; return s }, "blocked NeedsHuman record"},
 		{"nobody knows how it was founded, and it goes", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbDelete), false)
-			s.Cluster.Status.Formation, s.Operation.Spec.Waive = nil, []string{"backup"}
+			s.Cluster.Status.Bootstrap, s.Operation.Spec.Waive = nil, []string{"backup"}
 			return s
 		}, "stop-members"},
 		{"nobody knows how it was founded, and it is to be restored in place", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbRestore), false)
-			s.Cluster.Status.Formation, s.Operation.Spec.InPlace = nil, true
+			s.Cluster.Status.Bootstrap, s.Operation.Spec.InPlace = nil, true
 			return s
 		}, "blocked NeedsHuman record"},
 		{"a split", func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"id", "other"}; return s }, "blocked NeedsHuman split"},

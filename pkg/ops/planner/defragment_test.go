@@ -58,12 +58,12 @@ func TestDefragment(t *testing.T) {
 		"something is left of a failed try": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "seen"
-				s.Operation.Status.Facts = map[string]string{etcd.FactRemains("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"restart-member/db-2", "defragment-member/db-2"}},
 		"what was left went with a restart": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "later"
-				s.Operation.Status.Facts = map[string]string{etcd.FactRemains("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"defragment-member/db-2"}},
 		"done once already": {
 			state: wasteful(func(s *ops.State) {

@@ -27,12 +27,12 @@ func TestDecideLingering(t *testing.T) {
 	}
 	left := func(s *ops.State) {
 		dropRegistered(s, "db-3")
-		s.Cluster.Status.Formation.Remove("db-3", true)
+		s.Cluster.Status.Bootstrap.Remove("db-3", true)
 	}
 	alone := func(s *ops.State) {
 		s.Operation.Spec.Waive = []string{"backup"}
 		s.Kube.Members = s.Kube.Members[2:]
-		s.View.Members, s.View.Quorum, s.View.Roster = nil, false, nil
+		s.View.Members, s.View.Quorum, s.View.MemberList = nil, false, nil
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"its node is silent", told(v1alpha1.VerbScale, 2, left), "blocked NeedsHuman silent-node"},

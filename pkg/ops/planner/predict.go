@@ -35,7 +35,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 			n.Kube.Budget = &step.Budget
 		}
 	case ops.ActionLoad:
-		n.Cluster.Status.Formation.Loaded = true
+		n.Cluster.Status.Bootstrap.Loaded = true
 		AddMember(&n, step.Member(), false)
 		n.Kube.Members[n.MemberIndex(step.Member())].Workload = observe.Workload{}
 	case ops.ActionStart:
@@ -46,22 +46,22 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionCorrect:
 		corrected(&n, step.Member(), rules.Settings(n, e))
 	case ops.ActionRecordFormed:
-		n.Cluster.Status.Formation.ClusterID = n.View.ClusterIDs[0]
-	case ops.ActionSeal:
+		n.Cluster.Status.Bootstrap.ClusterID = n.View.ClusterIDs[0]
+	case ops.ActionDisableBootstrap:
 		for i := range n.Kube.Members {
 			n.Kube.Members[i].Workload.Bootstrap = false
 		}
 	case ops.ActionRegister:
-		n.View.Roster = append(n.View.Roster, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member(), Witness: step.Witness})
-		n.Cluster.Status.Formation.Remove(step.Member(), false)
-		n.Cluster.Status.Formation.SetWitness(step.Member(), step.Witness)
+		n.View.MemberList = append(n.View.MemberList, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member(), Witness: step.Witness})
+		n.Cluster.Status.Bootstrap.Remove(step.Member(), false)
+		n.Cluster.Status.Bootstrap.SetWitness(step.Member(), step.Witness)
 	case ops.ActionPromote:
 		setVoter(e, &n, step.Member())
 	case ops.ActionDeregister:
-		n.Cluster.Status.Formation.Remove(step.Member(), true)
+		n.Cluster.Status.Bootstrap.Remove(step.Member(), true)
 		dropRegistered(&n, step.Member())
 	case ops.ActionKeep:
-		n.Cluster.Status.Formation.Remove(step.Member(), false)
+		n.Cluster.Status.Bootstrap.Remove(step.Member(), false)
 	case ops.ActionHandOver:
 		n.Lead(step.To)
 	case ops.ActionRetire, ops.ActionDeleteVolume:
@@ -100,8 +100,8 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		forgot(&n)
 	case ops.ActionCompare:
 		n.SetFact(v1alpha1.FactCompared)
-	case ops.ActionDisarm:
-		disarmed(&n, step.Alarm)
+	case ops.ActionClearAlarms:
+		cleared(&n, step.Alarm)
 	case ops.ActionProveWrite:
 		n.SetFact(v1alpha1.FactWritten)
 	case ops.ActionPrepare:
@@ -136,12 +136,12 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		}
 	case ops.ActionExamine:
 		n.SetFact(v1alpha1.FactExamined(step.Member()))
-	case ops.ActionSalvage:
+	case ops.ActionRecoverData:
 		n.SetFact(v1alpha1.FactBackup)
-	case ops.ActionNewEpoch:
-		newEpoch(&n)
-	case ops.ActionOldEpoch:
-		ops.ReturnToEpoch(n.Cluster, n.Operation)
+	case ops.ActionNewIncarnation:
+		newIncarnation(&n)
+	case ops.ActionOldIncarnation:
+		ops.ReturnToIncarnation(n.Cluster, n.Operation)
 	case ops.ActionDeleteAll:
 		n.Kube.Services, n.Kube.Certificates, n.Kube.Budget = false, false, nil
 		n.SetFact(v1alpha1.FactObjectsDeleted)
@@ -149,8 +149,8 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		n.Cluster.ResourceVersion = "predicted"
 	case ops.ActionRestoreCA:
 		restoredAuthority(&n)
-	case ops.ActionDeleteRemains:
-		n.Kube.Remains = nil
+	case ops.ActionDeleteLeftovers:
+		n.Kube.Leftovers = nil
 	case ops.ActionForget:
 		n.Cluster = nil
 	case ops.ActionWait:
@@ -180,14 +180,14 @@ func Clone(s ops.State) ops.State {
 	s.Kube.Leaves = slices.Clone(s.Kube.Leaves)
 	s.Kube.Schedule = s.Kube.Schedule.Clone()
 	s.View.Members = slices.Clone(s.View.Members)
-	s.View.Roster = slices.Clone(s.View.Roster)
+	s.View.MemberList = slices.Clone(s.View.MemberList)
 	s.View.ClusterIDs = slices.Clone(s.View.ClusterIDs)
 	return s
 }
 
 // AddMember predicts the objects of a member that was started.
 func AddMember(s *ops.State, name string, bootstrap bool) {
-	token, version := s.Formation().Token, s.Cluster.Spec.Version
+	token, version := s.Bootstrap().Token, s.Cluster.Spec.Version
 	m := &s.Kube.Members[s.MemberIndex(name)]
 	m.Volume = observe.Volume{Exists: true, Bound: true, Token: token}
 	m.Workload = observe.Workload{Exists: true, Bootstrap: bootstrap, Version: version, Token: token}
@@ -201,9 +201,9 @@ func DropMember(s *ops.State, name string) {
 }
 
 func setVoter(e engine.Engine, s *ops.State, name string) {
-	for i := range s.View.Roster {
-		if s.View.Roster[i].Name == name {
-			s.View.Roster[i].Voter = true
+	for i := range s.View.MemberList {
+		if s.View.MemberList[i].Name == name {
+			s.View.MemberList[i].Voter = true
 		}
 	}
 	settle(e, s)
@@ -211,15 +211,15 @@ func setVoter(e engine.Engine, s *ops.State, name string) {
 
 // becomeWhole predicts that whoever joins without being promoted has joined.
 func becomeWhole(s *ops.State) {
-	for i := range s.View.Roster {
-		if r := &s.View.Roster[i]; s.Kube.Member(r.Name).Workload.Exists && !r.Spare {
+	for i := range s.View.MemberList {
+		if r := &s.View.MemberList[i]; s.Kube.Member(r.Name).Workload.Exists && !r.Spare {
 			r.Voter = true
 		}
 	}
 }
 
 func dropRegistered(s *ops.State, name string) {
-	s.View.Roster = slices.DeleteFunc(s.View.Roster, func(r engine.Registered) bool { return r.Name == name })
+	s.View.MemberList = slices.DeleteFunc(s.View.MemberList, func(r engine.Registered) bool { return r.Name == name })
 	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
 }
 
@@ -251,6 +251,6 @@ func stopped(s *ops.State, names []string) {
 
 func unsetFact(s *ops.State, name string) { delete(s.Operation.Status.Facts, name) }
 
-func newEpoch(s *ops.State) {
-	ops.BeginEpoch(s.Cluster, s.Operation, s.FreeName())
+func newIncarnation(s *ops.State) {
+	ops.BeginIncarnation(s.Cluster, s.Operation, s.FreeName())
 }

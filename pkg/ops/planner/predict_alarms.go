@@ -25,8 +25,8 @@ func freed(s *ops.State, member string) {
 	}
 }
 
-// disarmed takes alarms of a name back.
-func disarmed(s *ops.State, alarm string) {
+// cleared takes alarms of a name back.
+func cleared(s *ops.State, alarm string) {
 	s.View.Alarms = slices.DeleteFunc(slices.Clone(s.View.Alarms), func(a engine.Alarm) bool { return a.Name == alarm })
 	for i := range s.View.Members {
 		m := &s.View.Members[i]

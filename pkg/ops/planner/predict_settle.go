@@ -10,20 +10,20 @@ import (
 
 // settle makes every member what its workload promises: up, joined, healthy.
 func settle(e engine.Engine, s *ops.State) {
-	settleRoster(s)
+	settleMemberList(s)
 	s.View.Quorum = true
 	like, ok := s.View.Leader()
 	if _, registered := s.View.Registered(like.Name); !ok || !registered {
-		for _, r := range s.View.Roster {
+		for _, r := range s.View.MemberList {
 			if r.Voter && !r.Witness {
 				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: e.Series(s.Cluster.Spec.Version), Auth: bornWith(*s)}
 				break
 			}
 		}
 	}
-	members := make([]engine.Member, 0, len(s.View.Roster))
-	for i := range s.View.Roster {
-		r := &s.View.Roster[i]
+	members := make([]engine.Member, 0, len(s.View.MemberList))
+	for i := range s.View.MemberList {
+		r := &s.View.MemberList[i]
 		r.Started = true
 		version := s.Kube.Member(r.Name).Workload.Version
 		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter || r.Spare, Role: engine.RoleFollower, ClusterID: like.ClusterID,
@@ -52,30 +52,30 @@ func settle(e engine.Engine, s *ops.State) {
 	}
 }
 
-// settleRoster makes a member list where none could be read: of the founders
+// settleMemberList makes a member list where none could be read: of the founders
 // before the cluster formed, of the members that have a workload afterwards.
-func settleRoster(s *ops.State) {
+func settleMemberList(s *ops.State) {
 	if s.Formed() {
-		s.View.ClusterIDs = []string{s.Formation().ClusterID}
-		if len(s.View.Roster) > 0 {
+		s.View.ClusterIDs = []string{s.Bootstrap().ClusterID}
+		if len(s.View.MemberList) > 0 {
 			return
 		}
 	} else {
 		s.View.ClusterIDs = []string{"predicted"}
-		s.View.Roster = nil
+		s.View.MemberList = nil
 	}
-	names := s.Formation().Members
+	names := s.Bootstrap().Members
 	if s.Formed() {
 		names = nil
 		for _, m := range s.Kube.Members {
-			if m.Workload.Exists && m.Workload.Token == s.Formation().Token {
+			if m.Workload.Exists && m.Workload.Token == s.Bootstrap().Token {
 				names = append(names, m.Name)
 			}
 		}
 	}
 	for _, n := range names {
-		s.View.Roster = append(s.View.Roster, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true,
-			Witness: slices.Contains(s.Formation().Witnesses, n)})
+		s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true,
+			Witness: slices.Contains(s.Bootstrap().Witnesses, n)})
 	}
 }
 

@@ -36,7 +36,7 @@ func twoLost(s *ops.State) {
 
 // anew is how a cluster of three is founded again from a backup, of members under free names.
 func anew(first, second, third string) []string {
-	return []string{"begin-epoch", "load-backup/" + first, "start-members/" + first, "wait/formed", "record-formation",
+	return []string{"begin-incarnation", "load-backup/" + first, "start-members/" + first, "wait/formed", "record-bootstrap",
 		"register-member/" + second, "start-members/" + second, "wait/joined", "promote-member/" + second,
 		"register-member/" + third, "start-members/" + third, "wait/joined", "promote-member/" + third}
 }
@@ -58,7 +58,7 @@ func TestRecover(t *testing.T) {
 	}
 	noPods := all(func(m *observe.Member) { m.Workload, m.Pod = observe.Workload{}, observe.Pod{} })
 	idle := all(func(m *observe.Member) { m.Workload.Idle, m.Pod = true, observe.Pod{} })
-	salvaged := append([]string{"fence-members", "examine-volume/db-3", "salvage-data"}, anew("db-1", "db-2", "db-4")...)
+	recovered := append([]string{"fence-members", "examine-volume/db-3", "recover-data"}, anew("db-1", "db-2", "db-4")...)
 	for name, c := range map[string]struct {
 		state ops.State
 		want  []string
@@ -75,12 +75,12 @@ func TestRecover(t *testing.T) {
 			opstest.Down(s, "db-2", observe.ProblemNode, time.Hour)
 			s.Operation = nil
 		}), "db-1", "db-2"), want: []string{"forget-pods/db-1,db-2", "wait/quorum"}},
-		"data: two volumes are lost":             {state: recovering(v1alpha1.RecoverData, twoLost), want: salvaged},
+		"data: two volumes are lost":             {state: recovering(v1alpha1.RecoverData, twoLost), want: recovered},
 		"data: they may come back":               {state: recovering(v1alpha1.RecoverData, noPods), block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
-		"data: they may come back, insisted":     {state: waiving(recovering(v1alpha1.RecoverData, noPods), "transient"), want: append([]string{"examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "salvage-data"}, anew("db-4", "db-5", "db-6")...)},
-		"data: two crash, which may be the data": {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members", "examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "salvage-data"}, anew("db-4", "db-5", "db-6")...)},
+		"data: they may come back, insisted":     {state: waiving(recovering(v1alpha1.RecoverData, noPods), "transient"), want: append([]string{"examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "recover-data"}, anew("db-4", "db-5", "db-6")...)},
+		"data: two crash, which may be the data": {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members", "examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "recover-data"}, anew("db-4", "db-5", "db-6")...)},
 		"data: one can't be seen gone":           {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), block: "db-3 may still run: as the cluster says"},
-		"data: its node is dead":                 {state: dead(recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), "db-3"), want: salvaged},
+		"data: its node is dead":                 {state: dead(recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), "db-3"), want: recovered},
 		"backup: nothing is left":                {state: recovering(v1alpha1.RecoverBackup, func(s *ops.State) { s.Kube.Members, s.View.Members = nil, nil }), want: anew("db-1", "db-2", "db-3")},
 		"backup: one is left":                    {state: recovering(v1alpha1.RecoverBackup, twoLost), want: append([]string{"fence-members"}, anew("db-1", "db-2", "db-4")...)},
 		"backup: all may come back":              {state: recovering(v1alpha1.RecoverBackup, noPods), block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
@@ -115,15 +115,15 @@ func waiving(s ops.State, check string) ops.State {
 // salvor is a stub that can begin anew from data; positions are "term/index".
 type salvor struct{ opstest.Stub }
 
-func (salvor) Examine(string) engine.Remains { return engine.Remains{} }
+func (salvor) InspectDataDir(string) engine.DataDirInfo { return engine.DataDirInfo{} }
 
-func (salvor) SalvagePod(engine.PodInput) (engine.Pod, error) { return engine.Pod{}, nil }
+func (salvor) RecoveryPod(engine.PodInput) (engine.Pod, error) { return engine.Pod{}, nil }
 
-func (salvor) RemainsLag(gap engine.Gap) string {
+func (salvor) DataDirLag(gap engine.Gap) string {
 	return fmt.Sprintf("%s, not %s", gap.Member, gap.Leader)
 }
 
-func (salvor) CompareRemains(a, b engine.Position) (int, bool) {
+func (salvor) CompareDataDirs(a, b engine.Position) (int, bool) {
 	return strings.Compare(string(a), string(b)), true
 }
 
@@ -166,7 +166,7 @@ func TestMostAdvancedData(t *testing.T) {
 				if d.Blocked == nil || d.Blocked.Message != c.block || d.Blocked.Kind != ops.NeedsHuman || d.Blocked.Hint == "" {
 					t.Errorf("%+v, want %q", d.Blocked, c.block)
 				}
-			case d.Step == nil || d.Step.Action != ops.ActionSalvage || d.Step.Member() != c.want:
+			case d.Step == nil || d.Step.Action != ops.ActionRecoverData || d.Step.Member() != c.want:
 				t.Errorf("%+v %+v, want %s", d.Step, d.Blocked, c.want)
 			}
 		})
@@ -195,8 +195,8 @@ func TestRecoverTurnsBack(t *testing.T) {
 	s.Operation.Status.Phase = v1alpha1.PhaseCancelling
 	judge(t, salvor{}, s, []string{"start-members/db-1,db-2,db-3"}, "")
 	s.Operation.Status.Phase = v1alpha1.PhaseRunning
-	judge(t, salvor{}, waiving(s, "transient"), append([]string{"salvage-data"}, anew("db-4", "db-5", "db-6")...), "")
-	s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: ops.StepEpoch})
+	judge(t, salvor{}, waiving(s, "transient"), append([]string{"recover-data"}, anew("db-4", "db-5", "db-6")...), "")
+	s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: ops.StepIncarnation})
 	if ops.Cancellable(s.Operation) == nil {
 		t.Error("it can be stepped back from a new epoch")
 	}

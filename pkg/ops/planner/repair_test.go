@@ -154,7 +154,7 @@ func TestUnknownMember(t *testing.T) {
 	const id = "295fde8afa08b41e"
 	with := func(verb v1alpha1.Verb, voter bool) ops.State {
 		s := opstest.Well(3)
-		s.View.Roster = append(s.View.Roster, engine.Registered{ID: id, Name: id, Voter: voter})
+		s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: id, Name: id, Voter: voter})
 		if verb != "" {
 			s.Operation = opstest.Operation(verb)
 		}

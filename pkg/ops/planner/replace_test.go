@@ -61,7 +61,7 @@ func TestReplace(t *testing.T) {
 		"its successor is a learner already": {state: asked(func(s *ops.State) {
 			dropRegistered(s, "db-3")
 			DropMember(s, "db-3")
-			s.View.Roster = append(s.View.Roster, engine.Registered{ID: "new", Name: "db-3"})
+			s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "new", Name: "db-3"})
 		}), want: whole[3:]},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 func silent(runs time.Duration, change func(*ops.State, *observe.Pod)) func() ops.State {
 	return sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 		opstest.Join(s, "db-4", false)
-		s.View.Roster[3].Started = false
+		s.View.MemberList[3].Started = false
 		opstest.Down(s, "db-4", "", 0)
 		pod := &s.Kube.Members[3].Pod
 		pod.Running, pod.Started, pod.Created = true, s.Now.Add(-runs), s.Now.Add(-runs-time.Second)

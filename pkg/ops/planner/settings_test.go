@@ -41,7 +41,7 @@ func TestSettingsDigest(t *testing.T) {
 		"resources written in another unit": {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources = memory("1024Mi") }, false},
 		"an empty list of requests":         {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources.Requests = corev1.ResourceList{} }, false},
 		"size":                              {func(c *v1alpha1.DatabaseCluster) { c.Spec.Members = 5 }, false},
-		"founding":                          {func(c *v1alpha1.DatabaseCluster) { c.Status.Formation.Token = "u" }, false},
+		"founding":                          {func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Token = "u" }, false},
 		"a stop":                            {func(c *v1alpha1.DatabaseCluster) { c.Spec.Stopped = true }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ func TestSpecAdvice(t *testing.T) {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbCreate), false)
 			s.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
 			if !formed {
-				s.Cluster.Status.Formation.ClusterID = ""
+				s.Cluster.Status.Bootstrap.ClusterID = ""
 			}
 			opstest.Down(&s, "db-3", kind, time.Hour)
 			hint := For(opstest.Stub{}, s).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint
@@ -35,7 +35,7 @@ func TestSpecAdvice(t *testing.T) {
 		}
 	}
 	s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbCreate), false)
-	s.Cluster.Status.Formation.ClusterID = ""
+	s.Cluster.Status.Bootstrap.ClusterID = ""
 	opstest.Down(&s, "db-3", observe.ProblemImage, time.Hour)
 	if hint := For(opstest.Stub{}, s).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint; !strings.Contains(hint, "--registry") {
 		t.Errorf("without a custom resource: %q", hint)

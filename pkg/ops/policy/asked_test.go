@@ -26,7 +26,7 @@ func TestAsked(t *testing.T) {
 		g.Custom.Spec.Backup.Schedule, g.Record.Spec.Backup.Schedule = "@daily", "@daily"
 		g.Backups = asking()
 		g.Backups[0].Spec.Repository, g.Backups[0].Spec.Verify = row.here, row.verify
-		m, err := Govern(g)
+		m, err := Next(g)
 		if err != nil || m.Request == nil || m.Asked != "uid-of-first" {
 			t.Fatalf("%+v: %+v, %v", row, m, err)
 		}

@@ -24,11 +24,11 @@ func Found(e engine.Engine, c *v1alpha1.DatabaseCluster, random io.Reader) error
 	if c.Spec.RestoreFrom != nil {
 		founders = 1
 	}
-	f := &v1alpha1.Formation{Token: hex.EncodeToString(token[:])}
+	f := &v1alpha1.Bootstrap{Token: hex.EncodeToString(token[:])}
 	for n := 1; n <= founders; n++ {
 		f.Members = append(f.Members, v1alpha1.MemberName(c.Name, n))
 		f.SetWitness(v1alpha1.MemberName(c.Name, n), n > int(c.Spec.Members))
 	}
-	c.Status.ID, c.Status.Formation = hex.EncodeToString(id[:]), f
+	c.Status.ID, c.Status.Bootstrap = hex.EncodeToString(id[:]), f
 	return nil
 }

@@ -20,13 +20,13 @@ func TestFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		engine  engine.Engine
 		restore *v1alpha1.RestoreSource
-		want    v1alpha1.Formation
+		want    v1alpha1.Bootstrap
 	}{
-		"all members found together": {opstest.Stub{}, nil, v1alpha1.Formation{Members: []string{"my-db-1", "my-db-2", "my-db-3"}}},
+		"all members found together": {opstest.Stub{}, nil, v1alpha1.Bootstrap{Members: []string{"my-db-1", "my-db-2", "my-db-3"}}},
 		"a restored cluster begins with one": {witnessed{}, &v1alpha1.RestoreSource{Backup: "b"},
-			v1alpha1.Formation{Members: []string{"my-db-1"}}},
+			v1alpha1.Bootstrap{Members: []string{"my-db-1"}}},
 		"a witness among them": {witnessed{}, nil,
-			v1alpha1.Formation{Members: []string{"my-db-1", "my-db-2", "my-db-3", "my-db-4"}, Witnesses: []string{"my-db-4"}}},
+			v1alpha1.Bootstrap{Members: []string{"my-db-1", "my-db-2", "my-db-3", "my-db-4"}, Witnesses: []string{"my-db-4"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Members: 3, RestoreFrom: c.restore}}
@@ -34,7 +34,7 @@ func TestFound(t *testing.T) {
 			if err := Found(c.engine, cluster, strings.NewReader("12345678abcdefgh")); err != nil {
 				t.Fatal(err)
 			}
-			want := v1alpha1.DatabaseClusterStatus{ID: "6162636465666768", Formation: &c.want}
+			want := v1alpha1.DatabaseClusterStatus{ID: "6162636465666768", Bootstrap: &c.want}
 			c.want.Token = "3132333435363738"
 			if diff := cmp.Diff(want, cluster.Status); diff != "" {
 				t.Error(diff)

@@ -43,7 +43,7 @@ func TestOperatorLeavesDirectoriesAlone(t *testing.T) {
 			g.Active.Spec.Repository = "dir:/home/ada/backups"
 			g.Active.Spec.Version = g.Custom.Spec.Version
 			row.change(g.Active)
-			if got := told(Govern(g)); got != row.want {
+			if got := told(Next(g)); got != row.want {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})
@@ -54,17 +54,17 @@ func TestOperatorLeavesDirectoriesAlone(t *testing.T) {
 func TestCheckRepositories(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"s3://x", "dir:/backups", "/backups", "pvc:", "backups"} {
-		for name, change := range map[string]func(*Charge){
-			"edited": func(g *Charge) { g.Custom.Spec.Backup.Repository = url },
-			"new":    func(g *Charge) { g.Record, g.Custom.Spec.Backup.Repository = nil, url },
-			"restored": func(g *Charge) {
+		for name, change := range map[string]func(*Input){
+			"edited": func(g *Input) { g.Custom.Spec.Backup.Repository = url },
+			"new":    func(g *Input) { g.Record, g.Custom.Spec.Backup.Repository = nil, url },
+			"restored": func(g *Input) {
 				g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: url, Backup: "b"}
 			},
 		} {
 			g := charged()
 			change(&g)
-			m, err := Govern(g)
-			if m.Inherit || m.Request != nil || err == nil || ops.Refusal(err).Check != "repository" {
+			m, err := Next(g)
+			if m.SyncSettings || m.Request != nil || err == nil || ops.Refusal(err).Check != "repository" {
 				t.Errorf("%s, %s: %+v, %v", url, name, m, err)
 			}
 			var e *ops.Error
@@ -75,7 +75,7 @@ func TestCheckRepositories(t *testing.T) {
 	}
 	g := charged()
 	g.Custom.Spec.Backup.Repository = "pvc:backups/db"
-	if m, err := Govern(g); err != nil || !m.Inherit {
+	if m, err := Next(g); err != nil || !m.SyncSettings {
 		t.Errorf("%+v, %v", m, err)
 	}
 }

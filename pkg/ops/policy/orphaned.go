@@ -42,7 +42,7 @@ func Unlink(record *v1alpha1.DatabaseCluster) {
 // ConfirmDeletion writes into the record that its custom resource was deleted,
 // and what the object said last about what becomes of the data.
 func ConfirmDeletion(record, deleted *v1alpha1.DatabaseCluster, now time.Time) {
-	planner.Inherit(deleted.Spec, record)
+	planner.SyncSettings(deleted.Spec, record)
 	record.Status.Deletion = &v1alpha1.Deletion{Object: deleted.UID, Record: record.UID, At: metav1.NewTime(now)}
 }
 
@@ -57,26 +57,26 @@ func confirmedIn(record *v1alpha1.DatabaseCluster) bool {
 // ends nothing: the definition of its kind may have been deleted, or made again,
 // or a backup of the namespace may be on its way back. The database is ended if
 // this process saw that very object being deleted, on purpose, and wrote it down.
-func orphaned(g Charge) (Move, error) {
+func orphaned(g Input) (NextAction, error) {
 	c := g.Record
 	deleting := g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete
 	switch {
 	case deleting && g.Active.Spec.RequestedBy != planner.DesiredBy:
-		return Move{Rest: true}, nil // a command does that, and a repeat of it goes on
+		return NextAction{Rest: true}, nil // a command does that, and a repeat of it goes on
 	case deleting && confirmedIn(c):
-		return Move{Continue: true}, nil
+		return NextAction{Continue: true}, nil
 	case confirmedIn(c) && string(c.Status.Deletion.Object) == c.Annotations[v1alpha1.AnnotationCustom]:
 		return requestEnd(c)
 	}
 	if why := doubtful(g); why != "" {
-		return Move{Rest: true}, notConfirmed(c, why)
+		return NextAction{Rest: true}, notConfirmed(c, why)
 	}
-	return Move{Confirm: true}, nil
+	return NextAction{Confirm: true}, nil
 }
 
 // doubtful says why the custom resource's absence is not a person's request to
 // end the database; "" if it is one.
-func doubtful(g Charge) string {
+func doubtful(g Input) string {
 	linked, d := g.Record.Annotations[v1alpha1.AnnotationDefinition], g.Deleted
 	switch {
 	case d == nil:
@@ -106,9 +106,9 @@ func notConfirmed(c *v1alpha1.DatabaseCluster, why string) error {
 }
 
 // requestEnd asks for the end of a database, in the way that its object asked for.
-func requestEnd(c *v1alpha1.DatabaseCluster) (Move, error) {
+func requestEnd(c *v1alpha1.DatabaseCluster) (NextAction, error) {
 	if c.Spec.Paused {
-		return Move{Rest: true}, nil
+		return NextAction{Rest: true}, nil
 	}
 	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbDelete, RequestedBy: planner.DesiredBy, Purge: c.Spec.DeletionPolicy == v1alpha1.DeletionPurge}
 	policy := c.Spec.DeletionPolicy
@@ -117,13 +117,13 @@ func requestEnd(c *v1alpha1.DatabaseCluster) (Move, error) {
 	}
 	if policy == v1alpha1.DeletionKeep || policy == v1alpha1.DeletionPurge {
 		o.Waive = []string{"backup"}
-		return Move{Request: &planner.Request{Operation: o}}, nil
+		return NextAction{Request: &planner.Request{Operation: o}}, nil
 	}
 	if err := rules.Keep(&o, c.Spec); err != nil {
 		if r, ok := errors.AsType[*engine.Refusal](err); ok {
 			r.Hint = fmt.Sprintf("end it by hand: kubectl dbop delete %s", c.Name)
 		}
-		return Move{Rest: true}, err
+		return NextAction{Rest: true}, err
 	}
-	return Move{Request: &planner.Request{Operation: o}}, nil
+	return NextAction{Request: &planner.Request{Operation: o}}, nil
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // deletedNow is a custom resource that this process saw being deleted.
-func deletedNow(g *Charge) { g.Deleted, g.Custom = g.Custom, nil }
+func deletedNow(g *Input) { g.Deleted, g.Custom = g.Custom, nil }
 
 // deletedAndConfirmed is one of which that was written down, and forgotten by the process.
-func deletedAndConfirmed(g *Charge) {
+func deletedAndConfirmed(g *Input) {
 	ConfirmDeletion(g.Record, g.Custom, opstest.Now())
 	g.Custom = nil
 }
@@ -30,8 +30,8 @@ func TestOrphaned(t *testing.T) {
 		op.Spec.RequestedBy, op.Spec.Repository = by, "pvc:backups"
 		return op
 	}
-	managed := func(label, value string) func(*Charge) {
-		return func(g *Charge) {
+	managed := func(label, value string) func(*Input) {
+		return func(g *Input) {
 			g.Custom.Labels = map[string]string{label: value}
 			deletedNow(g)
 		}
@@ -39,78 +39,78 @@ func TestOrphaned(t *testing.T) {
 	const refused = "rest refused by custom-resource-missing"
 	for _, row := range []struct {
 		name   string
-		change func(*Charge)
+		change func(*Input)
 		want   string
 	}{
-		{"missing", func(g *Charge) { g.Custom = nil }, refused},
-		{"missing, with an operation in flight", func(g *Charge) { g.Custom, g.Active = nil, opstest.Operation(v1alpha1.VerbRestart) }, refused},
-		{"missing, and paused", func(g *Charge) { g.Custom, g.Record.Spec.Paused = nil, true }, refused},
-		{"missing, and restored with a deletion in flight", func(g *Charge) { g.Custom, g.Active = nil, deleting(planner.DesiredBy) }, refused},
-		{"missing, and a person deletes", func(g *Charge) { g.Custom, g.Active = nil, deleting("ada") }, "rest "},
+		{"missing", func(g *Input) { g.Custom = nil }, refused},
+		{"missing, with an operation in flight", func(g *Input) { g.Custom, g.Active = nil, opstest.Operation(v1alpha1.VerbRestart) }, refused},
+		{"missing, and paused", func(g *Input) { g.Custom, g.Record.Spec.Paused = nil, true }, refused},
+		{"missing, and restored with a deletion in flight", func(g *Input) { g.Custom, g.Active = nil, deleting(planner.DesiredBy) }, refused},
+		{"missing, and a person deletes", func(g *Input) { g.Custom, g.Active = nil, deleting("ada") }, "rest "},
 		{"seen being deleted", deletedNow, "confirm "},
-		{"seen, while something else went on", func(g *Charge) { deletedNow(g); g.Active = opstest.Operation(v1alpha1.VerbScale) }, "confirm "},
-		{"seen, and a person deletes", func(g *Charge) { deletedNow(g); g.Active = deleting("ada") }, "rest "},
-		{"seen, while the definition goes", func(g *Charge) { deletedNow(g); g.Definition = "" }, refused},
-		{"seen, and the definition is another one", func(g *Charge) { deletedNow(g); g.Definition = "other" }, refused},
-		{"seen, and the definition was never known", func(g *Charge) {
+		{"seen, while something else went on", func(g *Input) { deletedNow(g); g.Active = opstest.Operation(v1alpha1.VerbScale) }, "confirm "},
+		{"seen, and a person deletes", func(g *Input) { deletedNow(g); g.Active = deleting("ada") }, "rest "},
+		{"seen, while the definition goes", func(g *Input) { deletedNow(g); g.Definition = "" }, refused},
+		{"seen, and the definition is another one", func(g *Input) { deletedNow(g); g.Definition = "other" }, refused},
+		{"seen, and the definition was never known", func(g *Input) {
 			deletedNow(g)
 			g.Definition = ""
 			delete(g.Record.Annotations, v1alpha1.AnnotationDefinition)
 		}, refused},
-		{"seen, but paused", func(g *Charge) { g.Custom.Spec.Paused = true; deletedNow(g) }, refused},
-		{"seen, but the record is paused", func(g *Charge) { g.Record.Spec.Paused = true; deletedNow(g) }, refused},
+		{"seen, but paused", func(g *Input) { g.Custom.Spec.Paused = true; deletedNow(g) }, refused},
+		{"seen, but the record is paused", func(g *Input) { g.Record.Spec.Paused = true; deletedNow(g) }, refused},
 		{"seen, and Argo CD manages it", managed("argocd.argoproj.io/instance", "shop"), refused},
 		{"seen, and Argo CD manages it by its old label", managed("app.kubernetes.io/instance", "shop"), refused},
 		{"seen, and Flux manages it", managed("kustomize.toolkit.fluxcd.io/name", "shop"), refused},
 		{"seen, and Flux installed its chart", managed("helm.toolkit.fluxcd.io/name", "shop"), refused},
 		{"seen, and Helm manages it", managed("app.kubernetes.io/managed-by", "Helm"), refused},
-		{"seen, and Helm manages it by an annotation", func(g *Charge) {
+		{"seen, and Helm manages it by an annotation", func(g *Input) {
 			g.Custom.Annotations = map[string]string{"meta.helm.sh/release-name": "shop"}
 			deletedNow(g)
 		}, refused},
-		{"seen, and another object owns it", func(g *Charge) {
+		{"seen, and another object owns it", func(g *Input) {
 			g.Custom.OwnerReferences = []metav1.OwnerReference{{Kind: "Shop", Name: "shop"}}
 			deletedNow(g)
 		}, refused},
 		{"seen, with labels of a person", managed("team", "shop"), "confirm "},
-		{"seen, managed, and confirmed", func(g *Charge) {
+		{"seen, managed, and confirmed", func(g *Input) {
 			g.Custom.Annotations = map[string]string{v1alpha1.AnnotationConfirmDeletion: "db"}
 			managed("argocd.argoproj.io/instance", "shop")(g)
 		}, "confirm "},
-		{"seen, managed, and confirmed for another name", func(g *Charge) {
+		{"seen, managed, and confirmed for another name", func(g *Input) {
 			g.Custom.Annotations = map[string]string{v1alpha1.AnnotationConfirmDeletion: "other"}
 			managed("argocd.argoproj.io/instance", "shop")(g)
 		}, refused},
 		{"written down", deletedAndConfirmed, "delete "},
-		{"written down, and it goes already", func(g *Charge) { deletedAndConfirmed(g); g.Active = deleting(planner.DesiredBy) }, "continue "},
-		{"written down, and the definition goes since", func(g *Charge) { deletedAndConfirmed(g); g.Definition = "" }, "delete "},
-		{"written down, and paused since", func(g *Charge) { deletedAndConfirmed(g); g.Record.Spec.Paused = true }, "rest "},
-		{"written down in a record that was copied", func(g *Charge) { deletedAndConfirmed(g); g.Record.UID = "copy" }, refused},
-		{"written down in a record that was copied with its deletion", func(g *Charge) {
+		{"written down, and it goes already", func(g *Input) { deletedAndConfirmed(g); g.Active = deleting(planner.DesiredBy) }, "continue "},
+		{"written down, and the definition goes since", func(g *Input) { deletedAndConfirmed(g); g.Definition = "" }, "delete "},
+		{"written down, and paused since", func(g *Input) { deletedAndConfirmed(g); g.Record.Spec.Paused = true }, "rest "},
+		{"written down in a record that was copied", func(g *Input) { deletedAndConfirmed(g); g.Record.UID = "copy" }, refused},
+		{"written down in a record that was copied with its deletion", func(g *Input) {
 			deletedAndConfirmed(g)
 			g.Record.UID, g.Active = "copy", deleting(planner.DesiredBy)
 		}, refused},
-		{"written down of an earlier object", func(g *Charge) {
+		{"written down of an earlier object", func(g *Input) {
 			ConfirmDeletion(g.Record, g.Custom, opstest.Now())
 			g.Custom.UID = "second"
 			Link(g.Record, g.Custom, "definition")
 			g.Custom = nil
 		}, refused},
-		{"written down, with a last backup to nowhere", func(g *Charge) {
+		{"written down, with a last backup to nowhere", func(g *Input) {
 			g.Custom.Spec.DeletionPolicy = v1alpha1.DeletionBackup
 			deletedAndConfirmed(g)
 		}, "rest refused by repository"},
-		{"applied again while it goes", func(g *Charge) {
+		{"applied again while it goes", func(g *Input) {
 			ConfirmDeletion(g.Record, g.Custom, opstest.Now())
 			g.Active = deleting(planner.DesiredBy)
 		}, "continue "},
-		{"a copied record whose object is there, with its deletion in flight", func(g *Charge) { g.Active = deleting(planner.DesiredBy) }, refused},
+		{"a copied record whose object is there, with its deletion in flight", func(g *Input) { g.Active = deleting(planner.DesiredBy) }, refused},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			g := charged()
 			row.change(&g)
-			m, err := Govern(g)
+			m, err := Next(g)
 			if got := told(m, err); got != row.want {
 				t.Errorf("%q, want %q (%v)", got, row.want, err)
 			}
@@ -123,7 +123,7 @@ func TestOrphanedSaysWhatToType(t *testing.T) {
 	t.Parallel()
 	g := charged()
 	g.Custom = nil
-	_, err := Govern(g)
+	_, err := Next(g)
 	e, ok := errors.AsType[*ops.Error](err)
 	if !ok || ops.KindOf(err) != ops.NeedsHuman {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestConfirmDeletionKeepsTheLastWord(t *testing.T) {
 	g := charged()
 	g.Record.Spec.DeletionPolicy, g.Custom.Spec.DeletionPolicy = v1alpha1.DeletionPurge, v1alpha1.DeletionKeep
 	deletedAndConfirmed(&g)
-	m, err := Govern(g)
+	m, err := Next(g)
 	if err != nil || m.Request == nil || m.Request.Operation.Purge {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -165,7 +165,7 @@ func TestRequestEnd(t *testing.T) {
 		g := charged()
 		g.Custom.Spec.DeletionPolicy, g.Custom.Spec.Backup.Repository = row.policy, row.repository
 		deletedAndConfirmed(&g)
-		m, err := Govern(g)
+		m, err := Next(g)
 		if err != nil || m.Request == nil {
 			t.Fatalf("%+v: %v", row, err)
 		}

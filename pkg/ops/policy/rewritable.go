@@ -8,10 +8,10 @@ import (
 // being asked for: it is clear what it said, and that its cluster was of this very
 // object. While an operation is in flight that changes which data is the
 // cluster's, or ends it, the copies may be older than the record was.
-func (g Charge) rewritable() bool {
+func (g Input) rewritable() bool {
 	c := g.Kept.Record
 	if g.Custom == nil || g.Custom.DeletionTimestamp != nil || g.Custom.Spec.Paused || g.Record != nil || !g.Kept.Clear ||
-		c.Annotations[v1alpha1.AnnotationCustom] != string(g.Custom.UID) || c.Status.Formation.ClusterID == "" || !g.Kept.Lost() && !c.Spec.Stopped {
+		c.Annotations[v1alpha1.AnnotationCustom] != string(g.Custom.UID) || c.Status.Bootstrap.ClusterID == "" || !g.Kept.Lost() && !c.Spec.Stopped {
 		return false
 	}
 	if g.Active == nil {

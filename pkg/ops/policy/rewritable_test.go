@@ -17,26 +17,26 @@ import (
 func TestRewritable(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		change func(*Charge)
+		change func(*Input)
 		want   string
 	}{
-		"lost":                          {func(*Charge) {}, "repair "},
-		"damaged":                       {func(g *Charge) { g.Damaged = store.ErrDamaged }, "repair "},
-		"of a stopped cluster":          {func(g *Charge) { g.Kept.Workloads, g.Kept.Record.Spec.Stopped = nil, true }, "repair "},
-		"a scale is in flight":          {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbScale) }, "repair "},
-		"not clear":                     {func(g *Charge) { g.Kept.Clear = false }, "rest refused by record-missing"},
-		"not clear, and damaged":        {func(g *Charge) { g.Kept.Clear, g.Damaged = false, store.ErrDamaged }, "rest refused by record-damaged"},
-		"of another object":             {func(g *Charge) { g.Custom.UID = "other" }, "rest refused by record-missing"},
-		"of the command line":           {func(g *Charge) { g.Kept.Record.Annotations = nil }, "rest refused by record-missing"},
-		"it has not formed":             {func(g *Charge) { g.Kept.Record.Status.Formation.ClusterID = "" }, "rest refused by record-missing"},
-		"only volumes are left":         {func(g *Charge) { g.Kept.Workloads = nil }, "create "},
-		"a restore is in flight":        {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbRestore) }, "rest refused by record-missing"},
-		"a recovery is in flight":       {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbRecover) }, "rest refused by record-missing"},
-		"a deletion is in flight":       {func(g *Charge) { g.Active = opstest.Operation(v1alpha1.VerbDelete) }, "continue "},
-		"the object is paused":          {func(g *Charge) { g.Custom.Spec.Paused = true }, "rest refused by record-missing"},
-		"the object is being deleted":   {func(g *Charge) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} }, "rest "},
-		"the object was deleted":        {func(g *Charge) { g.Custom = nil }, "rest "},
-		"the record is there after all": {func(g *Charge) { g.Record = g.Kept.Record }, "look "},
+		"lost":                          {func(*Input) {}, "repair "},
+		"damaged":                       {func(g *Input) { g.Damaged = store.ErrDamaged }, "repair "},
+		"of a stopped cluster":          {func(g *Input) { g.Kept.Workloads, g.Kept.Record.Spec.Stopped = nil, true }, "repair "},
+		"a scale is in flight":          {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbScale) }, "repair "},
+		"not clear":                     {func(g *Input) { g.Kept.Clear = false }, "rest refused by record-missing"},
+		"not clear, and damaged":        {func(g *Input) { g.Kept.Clear, g.Damaged = false, store.ErrDamaged }, "rest refused by record-damaged"},
+		"of another object":             {func(g *Input) { g.Custom.UID = "other" }, "rest refused by record-missing"},
+		"of the command line":           {func(g *Input) { g.Kept.Record.Annotations = nil }, "rest refused by record-missing"},
+		"it has not formed":             {func(g *Input) { g.Kept.Record.Status.Bootstrap.ClusterID = "" }, "rest refused by record-missing"},
+		"only volumes are left":         {func(g *Input) { g.Kept.Workloads = nil }, "create "},
+		"a restore is in flight":        {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbRestore) }, "rest refused by record-missing"},
+		"a recovery is in flight":       {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbRecover) }, "rest refused by record-missing"},
+		"a deletion is in flight":       {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbDelete) }, "continue "},
+		"the object is paused":          {func(g *Input) { g.Custom.Spec.Paused = true }, "rest refused by record-missing"},
+		"the object is being deleted":   {func(g *Input) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} }, "rest "},
+		"the object was deleted":        {func(g *Input) { g.Custom = nil }, "rest "},
+		"the record is there after all": {func(g *Input) { g.Record = g.Kept.Record }, "look "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +44,7 @@ func TestRewritable(t *testing.T) {
 			g.Kept = store.Kept{Record: g.Record, Clear: true, Workloads: []string{"db-1"}, Volumes: []string{"db-1"}}
 			g.Record = nil
 			row.change(&g)
-			m, err := Govern(g)
+			m, err := Next(g)
 			if got := told(m, err); got != row.want {
 				t.Fatalf("%q, want %q", got, row.want)
 			}

@@ -8,23 +8,23 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
-// BesidesAlarms is the situation as the planner judges it. For want of space a
+// WithoutAlarms is the situation as the planner judges it. For want of space a
 // member neither votes nor serves any worse. So nobody begins to change size or
 // version under that alarm; whatever else is asked for goes on, and so does
 // what is in flight already, for nothing can clear the alarm before it ends. Of
 // damage the engine may accuse the wrong member, so it bars nobody's
 // replacement; whatever else restarts members leaves them alone under it.
-func (p Situation) BesidesAlarms() Situation {
+func (p Situation) WithoutAlarms() Situation {
 	switch {
 	case p.S.Operation == nil:
 		return p
 	case p.Traits.DespiteDamage:
-		p.S.View = p.S.View.Besides(engine.CauseSpace, engine.CauseDamage)
+		p.S.View = p.S.View.WithoutAlarms(engine.CauseSpace, engine.CauseDamage)
 		return p
 	case p.Traits.NeedsSpace && p.Fresh() && !p.writtenDown():
 		return p
 	}
-	p.S.View = p.S.View.Besides(engine.CauseSpace)
+	p.S.View = p.S.View.WithoutAlarms(engine.CauseSpace)
 	return p
 }
 

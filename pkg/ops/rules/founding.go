@@ -26,16 +26,16 @@ func (p Situation) Founding() *ops.Decision {
 	if p.S.Formed() {
 		return nil
 	}
-	f := p.S.Formation()
-	if slices.ContainsFunc(p.S.Kube.Remains, func(o string) bool { return strings.HasPrefix(o, "statefulset/") }) {
+	f := p.S.Bootstrap()
+	if slices.ContainsFunc(p.S.Kube.Leftovers, func(o string) bool { return strings.HasPrefix(o, "statefulset/") }) {
 		return Block(RecordMissing(p.S.Cluster.Name)) // that cluster lives, and only its record is lost
 	}
 	// Volumes first: with them, secrets that are left are those of data that somebody may want back.
 	if d := p.staleVolumes(f); d != nil {
 		return d
 	}
-	if left := p.S.Kube.Remains; len(left) > 0 {
-		return Do(ops.Step{ID: "delete-remains", Action: ops.ActionDeleteRemains, Risk: ops.RiskNone, Deadline: StepDeadline, Touches: left,
+	if left := p.S.Kube.Leftovers; len(left) > 0 {
+		return Do(ops.Step{ID: "delete-leftovers", Action: ops.ActionDeleteLeftovers, Risk: ops.RiskNone, Deadline: StepDeadline, Touches: left,
 			Title: "Delete what an earlier cluster named " + p.S.Cluster.Name + " left"})
 	}
 	if !p.S.Kube.Certificates && !p.S.Cluster.Spec.TLS.Disabled {
@@ -75,7 +75,7 @@ func (p Situation) Founding() *ops.Decision {
 	if len(p.S.View.Joined()) != len(f.Members) {
 		return p.Await("formed", fmt.Sprintf("%d of %d members vote", len(p.S.View.Joined()), len(f.Members)), f.Members...)
 	}
-	return Do(ops.Step{ID: "record-formation", Action: ops.ActionRecordFormed, Risk: ops.RiskNone, Deadline: StepDeadline,
+	return Do(ops.Step{ID: "record-bootstrap", Action: ops.ActionRecordFormed, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})
 }
 
@@ -88,10 +88,10 @@ func (p Situation) Services() *ops.Decision {
 // staleVolumes refuses to start a cluster beside data of an earlier one, unless
 // the request drops that data. After a restore in place the earlier volumes
 // are kept on purpose, and only a founder's own must be new.
-func (p Situation) staleVolumes(f v1alpha1.Formation) *ops.Decision {
+func (p Situation) staleVolumes(f v1alpha1.Bootstrap) *ops.Decision {
 	var stale []string
 	for _, m := range p.S.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token != f.Token && (f.Epoch == 0 || slices.Contains(f.Members, m.Name)) {
+		if m.Volume.Exists && m.Volume.Token != f.Token && (f.Incarnation == 0 || slices.Contains(f.Members, m.Name)) {
 			stale = append(stale, m.Name)
 		}
 	}
@@ -135,9 +135,9 @@ func (p Situation) Start(names []string, reason string) *ops.Decision {
 		Title: "Start " + strings.Join(names, ", "), Reason: reason, Touches: touches})
 }
 
-// Sealing takes from every workload the ability to found a cluster. It
+// DisablingBootstrap takes from every workload the ability to found a cluster. It
 // restarts nothing: templates are only read when a pod is made anew.
-func (p Situation) Sealing() *ops.Decision {
+func (p Situation) DisablingBootstrap() *ops.Decision {
 	var open []string
 	for _, m := range p.S.Kube.Members {
 		if m.Workload.Exists && m.Workload.Bootstrap && p.S.Ours(m) {
@@ -151,6 +151,6 @@ func (p Situation) Sealing() *ops.Decision {
 	for i, n := range open {
 		touches[i] = "statefulset/" + n
 	}
-	return Do(ops.Step{ID: "seal-members", Action: ops.ActionSeal, Members: open, Risk: ops.RiskNone, Deadline: StepDeadline, Touches: touches,
+	return Do(ops.Step{ID: "disable-bootstrap", Action: ops.ActionDisableBootstrap, Members: open, Risk: ops.RiskNone, Deadline: StepDeadline, Touches: touches,
 		Title: "Remove the bootstrap flag from the StatefulSets", Reason: "a member that lost its volume must never form a second cluster"})
 }

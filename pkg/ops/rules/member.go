@@ -97,7 +97,7 @@ func (p Situation) Leaving() *ops.Decision {
 // cancelled, undone, or refused by the database until nobody wanted it any more.
 // Else its volume would go as soon as somebody else took it from the list.
 func (p Situation) Staying() *ops.Decision {
-	for _, name := range p.S.Formation().Removing {
+	for _, name := range p.S.Bootstrap().Removing {
 		if _, registered := p.S.View.Registered(name); !registered {
 			continue
 		}
@@ -187,7 +187,7 @@ func (p Situation) victim() string {
 	if p.Traits.Removes {
 		return p.S.Operation.Spec.Member
 	}
-	return p.E.Victim(p.S.View)
+	return p.E.RemovalCandidate(p.S.View)
 }
 
 func (p Situation) shrink(victim string) *ops.Decision {

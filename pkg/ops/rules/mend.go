@@ -49,7 +49,7 @@ func (p Situation) MendSettings() *ops.Decision {
 // that another image, other options or more memory may mend.
 func (p Situation) cantStart(m observe.Member) bool {
 	problem := m.Pod.Problem
-	if !p.S.Ours(m) || !m.Workload.Exists || m.Pod.Running || problem == nil || p.S.Now.Sub(problem.Since) <= Patience {
+	if !p.S.Ours(m) || !m.Workload.Exists || m.Pod.Running || problem == nil || p.S.Now.Sub(problem.Since) <= Limit {
 		return false
 	}
 	switch problem.Kind {

@@ -28,7 +28,7 @@ func (p Situation) Identity() *ops.Decision {
 	if p.Traits.Ends {
 		return nil
 	}
-	if p.S.Cluster.Status.Formation == nil {
+	if p.S.Cluster.Status.Bootstrap == nil {
 		return Block(NoFounding(p.S.Cluster))
 	}
 	if len(p.S.View.ClusterIDs) > 1 {
@@ -39,7 +39,7 @@ func (p Situation) Identity() *ops.Decision {
 	if names := p.S.View.Rivals(); len(names) > 0 && p.S.Operation != nil {
 		return p.rivals(names)
 	}
-	if want := p.S.Formation().ClusterID; want != "" {
+	if want := p.S.Bootstrap().ClusterID; want != "" {
 		for _, id := range p.S.View.ClusterIDs {
 			if id != want {
 				return Block(&ops.Error{Kind: ops.NeedsHuman, Check: "cluster-id",

@@ -18,7 +18,7 @@ func Unused(s ops.State) []string {
 		if !m.Unused {
 			return nil
 		}
-		if m.Volume.Exists && m.Volume.Token == s.Formation().Token {
+		if m.Volume.Exists && m.Volume.Token == s.Bootstrap().Token {
 			out = append(out, m.Name)
 		}
 	}

@@ -16,12 +16,12 @@ import (
 
 // How long a problem may last before a person is told. Below it, provisioning
 // and first scheduling look like failures; 15 s is what a user is promised.
-const Patience = 8 * time.Second
+const Limit = 8 * time.Second
 
 // How long a member may crash before a person is told: a joiner that is not
 // let in at once exits, and the kubelet's second and third try come 10 and
 // 20 s apart.
-const CrashPatience = 45 * time.Second
+const CrashLimit = 45 * time.Second
 
 // How long an operation that has begun waits for a node: most that are cut off
 // come back, and what was begun then comes to its end by itself.
@@ -39,9 +39,9 @@ func (p Situation) patience(k observe.ProblemKind) time.Duration {
 func patienceFor(k observe.ProblemKind) time.Duration {
 	switch k {
 	case observe.ProblemCrashing, observe.ProblemDisk:
-		return CrashPatience
+		return CrashLimit
 	}
-	return Patience
+	return Limit
 }
 
 // The default bounds of a step and of a wait.

@@ -14,8 +14,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
-// Customs is where custom resources are.
-type Customs interface {
+// CustomResources is where custom resources are.
+type CustomResources interface {
 	GetCustom(ctx context.Context, namespace, name string) (*v1alpha1.DatabaseCluster, error)
 	CreateCustom(ctx context.Context, c *v1alpha1.DatabaseCluster) error
 	DeleteCustom(ctx context.Context, c *v1alpha1.DatabaseCluster) error
@@ -26,9 +26,9 @@ type Customs interface {
 // Adopt puts a cluster of the command line under a custom resource. Nothing of
 // the database is touched: the object says what the record says already, and
 // the record says whose it is. Interrupted, a repeat goes on.
-func (r *Runner) Adopt(ctx context.Context, customs Customs, namespace, name string) error {
+func (r *Runner) Adopt(ctx context.Context, customResources CustomResources, namespace, name string) error {
 	return r.exclusively(ctx, namespace, name, func(record *v1alpha1.DatabaseCluster) error {
-		custom, err := customs.GetCustom(ctx, namespace, name)
+		custom, err := customResources.GetCustom(ctx, namespace, name)
 		switch {
 		case errors.Is(err, kube.ErrNotFound):
 			custom = &v1alpha1.DatabaseCluster{Spec: *record.Spec.DeepCopy()}
@@ -39,7 +39,7 @@ func (r *Runner) Adopt(ctx context.Context, customs Customs, namespace, name str
 			if policy.CheckRepositories(custom.Spec) != nil {
 				custom.Spec.Backup.Repository = ""
 			}
-			if err := customs.CreateCustom(ctx, custom); errors.Is(err, kube.ErrNotFound) {
+			if err := customResources.CreateCustom(ctx, custom); errors.Is(err, kube.ErrNotFound) {
 				return &ops.Error{Kind: ops.Refused, Check: "definition", Message: "custom resources of kind DatabaseCluster can't be made: their definition is not installed",
 					Hint: "install an operator with it: kubectl dbop operator install", Err: err}
 			} else if err != nil {
@@ -52,7 +52,7 @@ func (r *Runner) Adopt(ctx context.Context, customs Customs, namespace, name str
 		}
 		// An object that a person wrote must want what there is: what would
 		// follow from a difference is theirs to see first.
-		if o, err := planner.Desire(custom.Spec, record); err != nil {
+		if o, err := planner.Diff(custom.Spec, record); err != nil {
 			return ops.Refusal(err)
 		} else if o != nil {
 			return &ops.Error{Kind: ops.Refused, Check: "differs", Message: fmt.Sprintf("databasecluster %s exists and wants something else than cluster %s is: %s would follow", name, name, o.Verb),
@@ -66,7 +66,7 @@ func (r *Runner) Adopt(ctx context.Context, customs Customs, namespace, name str
 // Release takes a cluster from under its custom resource; the command line
 // alone has a say then. The record forgets the object before the object goes,
 // so that nobody takes that for a deletion.
-func (r *Runner) Release(ctx context.Context, customs Customs, namespace, name string) error {
+func (r *Runner) Release(ctx context.Context, customResources CustomResources, namespace, name string) error {
 	return r.exclusively(ctx, namespace, name, func(record *v1alpha1.DatabaseCluster) error {
 		linked := record.Annotations[v1alpha1.AnnotationCustom] != ""
 		if linked {
@@ -75,7 +75,7 @@ func (r *Runner) Release(ctx context.Context, customs Customs, namespace, name s
 				return err
 			}
 		}
-		custom, err := customs.GetCustom(ctx, namespace, name)
+		custom, err := customResources.GetCustom(ctx, namespace, name)
 		switch {
 		case errors.Is(err, kube.ErrNotFound) && !linked:
 			return &ops.Error{Kind: ops.Unchanged, Message: name + " is under no custom resource"}
@@ -84,7 +84,7 @@ func (r *Runner) Release(ctx context.Context, customs Customs, namespace, name s
 		case err != nil:
 			return err
 		}
-		return customs.DeleteCustom(ctx, custom)
+		return customResources.DeleteCustom(ctx, custom)
 	})
 }
 

@@ -20,7 +20,7 @@ const (
 // consider observes, and plans the request for what it sees. A cluster between
 // two leaders is fit for nothing, so a request that it is refused for is
 // considered again a little later.
-func (r *Runner) consider(ctx context.Context, world ops.World, p *planner.Prepared, cluster *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) error {
+func (r *Runner) consider(ctx context.Context, world ops.Cluster, p *planner.Prepared, cluster *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) error {
 	for look := 1; ; look++ {
 		s, err := world.Observe(ctx)
 		if err != nil {

@@ -11,14 +11,14 @@ import (
 
 // dizzy is a world that sees no majority for a few looks.
 type dizzy struct {
-	ops.ClosableWorld
+	ops.ClosableCluster
 	looks, left int
 	// silent members do not answer at all.
 	silent int
 }
 
 func (d *dizzy) Observe(ctx context.Context) (ops.State, error) {
-	s, err := d.ClosableWorld.Observe(ctx)
+	s, err := d.ClosableCluster.Observe(ctx)
 	d.looks++
 	if d.left--; d.left >= 0 {
 		s = planner.Clone(s)
@@ -45,8 +45,8 @@ func TestPrepareLooksAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onShelf(t, func(_ *shelf, r *Runner) {
-				d := &dizzy{ClosableWorld: r.World("shop", "db"), left: c.without, silent: c.silent}
-				r.World = func(string, string) ops.ClosableWorld { return d }
+				d := &dizzy{ClosableCluster: r.Cluster("shop", "db"), left: c.without, silent: c.silent}
+				r.Cluster = func(string, string) ops.ClosableCluster { return d }
 				_, err := r.Prepare(context.Background(), "shop", scale(5))
 				if (ops.KindOf(err) == ops.Refused && err != nil) != c.refused || d.looks != c.looks {
 					t.Errorf("%v after %d looks", err, d.looks)

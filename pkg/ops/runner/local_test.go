@@ -12,9 +12,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// TestBesideActsOnItsOwnDirectory: what is written to a directory of the
+// TestDelegatingRunnerActsOnItsOwnDirectory: what is written to a directory of the
 // caller's machine is carried out there, also while an operator is alive.
-func TestBesideActsOnItsOwnDirectory(t *testing.T) {
+func TestDelegatingRunnerActsOnItsOwnDirectory(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"dir:/home/ada/backups", "pvc:backups/db"} {
 		onShelf(t, func(sh *shelf, r *Runner) {

@@ -15,7 +15,7 @@ import (
 // Loop observes, plans and acts until nothing is left to do.
 type Loop struct {
 	Engine   engine.Engine
-	World    ops.World
+	Cluster  ops.Cluster
 	Reporter ops.Reporter
 	// Guard is asked before every step; an error stops the loop.
 	Guard func(context.Context) error
@@ -54,7 +54,7 @@ func (l *Loop) poll(waited time.Duration) time.Duration {
 // time. On success the record says Succeeded (or Cancelled); otherwise it
 // stays, with the reason, for whoever continues.
 func (l *Loop) Run(ctx context.Context, op *v1alpha1.Operation) error {
-	t := &turns{loop: l, op: op, efforts: map[string]*effort{}}
+	t := &attempts{loop: l, op: op, attempts: map[string]*attempt{}}
 	for {
 		done, err := t.next(ctx)
 		if err != nil {

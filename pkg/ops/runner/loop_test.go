@@ -33,8 +33,8 @@ func growth() []string {
 	return []string{"set-budget", "register-member/db-4", "start-members/db-4", "promote-member/db-4"}
 }
 
-func newLoop(w ops.World) *Loop {
-	return &Loop{Engine: opstest.Stub{}, World: w, Reporter: ops.Silent{}, Poll: time.Second}
+func newLoop(w ops.Cluster) *Loop {
+	return &Loop{Engine: opstest.Stub{}, Cluster: w, Reporter: ops.Silent{}, Poll: time.Second}
 }
 
 // run runs a loop in virtual time over an ideal world that prepare spoils.

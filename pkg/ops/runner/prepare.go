@@ -50,7 +50,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 		op = p.Record(namespace)
 		op.Name = "preview"
 	}
-	world := r.World(namespace, o.Cluster)
+	world := r.Cluster(namespace, o.Cluster)
 	defer closeQuietly(world)
 	executor.Attend(world, o.Verb, p.Continues != nil)
 	if err := r.consider(ctx, world, p, cluster, op); err != nil {
@@ -91,14 +91,14 @@ func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, c
 		return p, err
 	}
 	c.Spec.Paused = false
-	world := r.World(namespace, cluster)
+	world := r.Cluster(namespace, cluster)
 	defer closeQuietly(world)
 	executor.Attend(world, op.Spec.Verb, true)
 	return p, r.consider(ctx, world, p, c, op)
 }
 
 // Rehearse has the steps of a new request judged, where the world can.
-func Rehearse(ctx context.Context, p *planner.Prepared, world ops.World) error {
+func Rehearse(ctx context.Context, p *planner.Prepared, world ops.Cluster) error {
 	r, ok := world.(ops.Rehearser)
 	if !ok || p.Continues != nil {
 		return nil

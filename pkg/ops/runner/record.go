@@ -39,7 +39,7 @@ func end(op *v1alpha1.Operation, step ops.Step, now time.Time, err error) {
 // save persists the record, and rides out an API server that does not take it.
 func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
 	// A conflict says that another wrote, which no repeat mends.
-	return ops.Ride(ctx, func() error { return l.World.Save(ctx, op) }, kube.ErrConflict)
+	return ops.Retry(ctx, func() error { return l.Cluster.Save(ctx, op) }, kube.ErrConflict)
 }
 
 // finish closes the record of a done operation.
@@ -68,7 +68,7 @@ func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 	defer cancel()
-	if err := l.World.Save(ctx, op); err != nil {
+	if err := l.Cluster.Save(ctx, op); err != nil {
 		return errors.Join(cause, err)
 	}
 	return cause

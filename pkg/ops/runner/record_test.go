@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-func TestRide(t *testing.T) {
+func TestRetry(t *testing.T) {
 	t.Parallel()
 	outage := &kube.RequestError{Verb: "update", Resource: "configmaps", Kind: kube.ErrTimeout}
 	for name, c := range map[string]struct {
@@ -34,7 +34,7 @@ func TestRide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tries, began := 0, time.Now()
-				err := ops.Ride(t.Context(), func() error {
+				err := ops.Retry(t.Context(), func() error {
 					tries++
 					return c.answers[min(tries, len(c.answers))-1]
 				}, c.final...)

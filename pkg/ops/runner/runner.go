@@ -22,8 +22,8 @@ import (
 type Runner struct {
 	Engine engine.Engine
 	Store  store.Store
-	// World makes the world of one cluster; Close of the returned one is the caller's.
-	World func(namespace, cluster string) ops.ClosableWorld
+	// Cluster makes the world of one cluster; Close of the returned one is the caller's.
+	Cluster func(namespace, cluster string) ops.ClosableCluster
 	// Lock takes the cluster's lease.
 	Lock      func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (lease.Lease, error)
 	Reporter  ops.Reporter
@@ -140,7 +140,7 @@ func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operat
 		if !errors.Is(lost, lease.ErrLost) || ctx.Err() != nil {
 			return r.giveUp(ctx, op, *held, lost)
 		}
-		if ops.Ride(ctx, func() error { return r.regain(ctx, op, held) }, lease.ErrLost) != nil {
+		if ops.Retry(ctx, func() error { return r.regain(ctx, op, held) }, lease.ErrLost) != nil {
 			return lost
 		}
 		r.Reporter.Note("the lease was lost for want of an answer; nobody took it, going on")
@@ -173,11 +173,11 @@ func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Opera
 		case <-ctx.Done():
 		}
 	}()
-	world := r.World(namespace, op.Spec.Cluster)
+	world := r.Cluster(namespace, op.Spec.Cluster)
 	defer closeQuietly(world)
 	executor.Attend(world, op.Spec.Verb, true)
 	executor.Holding(world, held)
-	l := &Loop{Engine: r.Engine, World: world, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint, Decide: r.decider()}
+	l := &Loop{Engine: r.Engine, Cluster: world, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint, Decide: r.decider()}
 	return l.Run(ctx, op)
 }
 
@@ -189,4 +189,4 @@ func busy(err error) error {
 	return err
 }
 
-func closeQuietly(w ops.ClosableWorld) { _ = w.Close() }
+func closeQuietly(w ops.ClosableCluster) { _ = w.Close() }

@@ -169,7 +169,7 @@ func (free) Regain(context.Context) (lease.Lease, error) { return nil, lease.Err
 
 func newRunner(sh *shelf, w *ideal) *Runner {
 	return &Runner{Engine: opstest.Stub{}, Store: sh, Reporter: ops.Silent{}, Poll: time.Second,
-		World: func(string, string) ops.ClosableWorld { return shelved{w, sh} },
+		Cluster: func(string, string) ops.ClosableCluster { return shelved{w, sh} },
 		Lock: func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 			return free{}, nil
 		}}
@@ -228,11 +228,11 @@ func TestRunnerRefuses(t *testing.T) {
 		{"too many", scale(9), nil, ops.Refused, "size"},
 		{"unknown member", remove("db-9"), nil, ops.Refused, "unknown-member"},
 		{"last member", remove("db-1"), func(sh *shelf, _ *Runner) { sh.cluster.Spec.Members = 1 }, ops.Refused, "last-member"},
-		{"not formed", scale(5), func(sh *shelf, _ *Runner) { sh.cluster.Status.Formation.ClusterID = "" }, ops.Refused, "not-formed"},
+		{"not formed", scale(5), func(sh *shelf, _ *Runner) { sh.cluster.Status.Bootstrap.ClusterID = "" }, ops.Refused, "not-formed"},
 		{"too far, after something that could be done", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "9.9.9"}}, func(_ *shelf, r *Runner) {
 			s := opstest.Well(3)
 			s.Kube.Members[0].Workload.Bootstrap = true
-			r.World = func(string, string) ops.ClosableWorld { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
+			r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
 		}, ops.Refused, "may-upgrade"},
 		{"not there", scale(5), func(sh *shelf, _ *Runner) { sh.cluster = nil }, ops.Failed, "not-found"},
 		{"somebody else's operation", scale(5), func(sh *shelf, _ *Runner) { sh.operations = append(sh.operations, underWay(v1alpha1.VerbUpgrade)) }, ops.Busy, "operation"},

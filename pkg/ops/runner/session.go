@@ -17,12 +17,12 @@ import (
 // from Open to Close. It is what Run does, cut at every turn: the same
 // decisions, journal, deadlines and guards.
 type Session struct {
-	runner *Runner
-	lease  lease.Lease
-	op     *v1alpha1.Operation
-	world  ops.ClosableWorld
-	turns  *turns
-	rest   time.Duration
+	runner   *Runner
+	lease    lease.Lease
+	op       *v1alpha1.Operation
+	world    ops.ClosableCluster
+	attempts *attempts
+	rest     time.Duration
 }
 
 // Open takes the lease and writes the request down, or, for nil, takes up the
@@ -44,12 +44,12 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *plann
 		giveBack(ctx, lease)
 		return nil, err
 	}
-	s := &Session{runner: r, lease: lease, op: op, world: r.World(namespace, cluster)}
+	s := &Session{runner: r, lease: lease, op: op, world: r.Cluster(namespace, cluster)}
 	executor.Attend(s.world, op.Spec.Verb, true)
 	executor.Holding(s.world, lease)
-	loop := &Loop{Engine: r.Engine, World: s.world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint,
+	loop := &Loop{Engine: r.Engine, Cluster: s.world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint,
 		Decide: r.decider(), Rest: func(d time.Duration) { s.rest = d }}
-	s.turns = &turns{loop: loop, op: op, efforts: map[string]*effort{}}
+	s.attempts = &attempts{loop: loop, op: op, attempts: map[string]*attempt{}}
 	return s, nil
 }
 
@@ -67,7 +67,7 @@ func (r *Runner) begin(ctx context.Context, namespace string, req planner.Reques
 	if err == nil || ops.KindOf(err) != ops.Unchanged || p.Request.Cluster != nil {
 		return op, err
 	}
-	agreed := ops.Ride(ctx, func() error {
+	agreed := ops.Retry(ctx, func() error {
 		c, err := r.Store.GetCluster(ctx, namespace, req.Operation.Cluster)
 		if err != nil || !planner.ApplyTo(c, p.Record(namespace)) {
 			return err
@@ -118,12 +118,12 @@ func (s *Session) Next(ctx context.Context) (done bool, again time.Duration, err
 		}
 	}()
 	s.rest = 0
-	done, err = s.turns.next(ctx)
+	done, err = s.attempts.next(ctx)
 	switch {
 	case err != nil:
-		return false, 0, s.runner.giveUp(ctx, s.op, s.lease, s.turns.loop.pause(ctx, s.op, err))
+		return false, 0, s.runner.giveUp(ctx, s.op, s.lease, s.attempts.loop.pause(ctx, s.op, err))
 	case done:
-		return true, 0, s.turns.loop.finish(ctx, s.op)
+		return true, 0, s.attempts.loop.finish(ctx, s.op)
 	}
 	return false, s.rest, nil
 }
@@ -132,17 +132,17 @@ func (s *Session) Next(ctx context.Context) (done bool, again time.Duration, err
 func (s *Session) Operation() *v1alpha1.Operation { return s.op }
 
 // Seen is the state that the last turn decided upon.
-func (s *Session) Seen() ops.State { return s.turns.seen }
+func (s *Session) Seen() ops.State { return s.attempts.seen }
 
 // Why says what is waited for; "" if nothing is.
 func (s *Session) Why() string {
-	if s.turns.last == "" {
+	if s.attempts.last == "" {
 		return ""
 	}
-	if s.turns.why == "" {
-		return s.turns.title
+	if s.attempts.why == "" {
+		return s.attempts.title
 	}
-	return s.turns.title + ": " + s.turns.why
+	return s.attempts.title + ": " + s.attempts.why
 }
 
 // Close ends connections and gives the lease back. The record stays as it is.

@@ -114,7 +114,7 @@ func TestSessionAgrees(t *testing.T) {
 	onShelf(t, func(sh *shelf, r *Runner) {
 		request := scale(3)
 		sh.cluster.Spec.Members = 5
-		r.World = func(string, string) ops.ClosableWorld { return shelved{newIdeal(opstest.Well(3)), sh} }
+		r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(opstest.Well(3)), sh} }
 		_, err := r.Open(context.Background(), "shop", "db", &request, nil)
 		if ops.KindOf(err) != ops.Unchanged || sh.cluster.Spec.Members != 3 || len(sh.operations) != 0 {
 			t.Errorf("%v, %d members wanted, %d records", err, sh.cluster.Spec.Members, len(sh.operations))
@@ -173,7 +173,7 @@ func TestSessionEndsWithItsLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		session.lease = sunk{}
-		session.turns.loop.Guard = sunk{}.Check
+		session.attempts.loop.Guard = sunk{}.Check
 		if _, _, err := session.Next(t.Context()); !errors.Is(err, lease.ErrLost) || len(w.performed) != 0 {
 			t.Errorf("%v, performed %v", err, w.performed)
 		}

@@ -45,7 +45,7 @@ func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease lease
 
 // revertRecord writes into the cluster's record what was wanted before the operation.
 func (r *Runner) revertRecord(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease) error {
-	return ops.Ride(ctx, func() error {
+	return ops.Retry(ctx, func() error {
 		c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
 		if errors.Is(err, kube.ErrNotFound) {
 			return nil

@@ -98,7 +98,7 @@ func TestNothingDoneBlocksNothing(t *testing.T) {
 						}
 						return nil
 					}
-					r.World = func(string, string) ops.ClosableWorld { return shelved{w, sh} }
+					r.Cluster = func(string, string) ops.ClosableCluster { return shelved{w, sh} }
 					req := upgradeWithBackup()
 					req.Operation.RequestedBy = c.by
 					err := run(r, req)
@@ -183,7 +183,7 @@ func TestRefusedRehearsalLeavesNoRecord(t *testing.T) {
 			onShelf(t, func(sh *shelf, r *Runner) {
 				w := newIdeal(opstest.Well(3))
 				w.state.Kube.Schedule = &workload.Schedule{Missing: []string{"CronJob"}}
-				r.World = func(string, string) ops.ClosableWorld {
+				r.Cluster = func(string, string) ops.ClosableCluster {
 					return rehearsed{shelved{w, sh}, &ops.Error{Kind: ops.Refused, Check: "claim"}}
 				}
 				before := sh.cluster.Spec.Backup

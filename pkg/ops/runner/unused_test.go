@@ -23,9 +23,9 @@ func TestDeleteDropsUnusedVolumes(t *testing.T) {
 	}{
 		"none ever ran":     {func(*ops.State) {}, []string{"db-1", "db-2", "db-3"}},
 		"one ran":           {func(s *ops.State) { s.Kube.Members[1].Unused = false }, nil},
-		"it formed":         {func(s *ops.State) { s.Cluster.Status.Formation.ClusterID = "id" }, nil},
+		"it formed":         {func(s *ops.State) { s.Cluster.Status.Bootstrap.ClusterID = "id" }, nil},
 		"a member answered": {func(s *ops.State) { s.View.ClusterIDs = []string{"id"} }, nil},
-		"it holds a backup": {func(s *ops.State) { s.Cluster.Status.Formation.Loaded = true }, nil},
+		"it holds a backup": {func(s *ops.State) { s.Cluster.Status.Bootstrap.Loaded = true }, nil},
 		"another's volume":  {func(s *ops.State) { s.Kube.Members[0].Volume.Token = "former" }, []string{"db-2", "db-3"}},
 	} {
 		s := opstest.Wanted(3)
@@ -38,7 +38,7 @@ func TestDeleteDropsUnusedVolumes(t *testing.T) {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			sh.cluster = s.Cluster.DeepCopy()
 			w := newIdeal(s)
-			r.World = func(string, string) ops.ClosableWorld { return shelved{w, sh} }
+			r.Cluster = func(string, string) ops.ClosableCluster { return shelved{w, sh} }
 			op, err := r.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

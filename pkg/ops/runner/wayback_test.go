@@ -29,8 +29,8 @@ func cameToHalt(verb v1alpha1.Verb, formed, custom bool, problem observe.Problem
 	s.Operation.ResourceVersion, s.Operation.Status.Phase = "1", v1alpha1.PhasePaused
 	s.Operation.Status.StartedAt = ops.Stamp(s.Now.Add(-time.Hour))
 	if !formed {
-		s.Cluster.Status.Formation.ClusterID = ""
-		s.View.ClusterIDs, s.View.Roster, s.View.Quorum = nil, nil, false
+		s.Cluster.Status.Bootstrap.ClusterID = ""
+		s.View.ClusterIDs, s.View.MemberList, s.View.Quorum = nil, nil, false
 	}
 	if custom {
 		s.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
@@ -60,7 +60,7 @@ func TestNoAdviceIsRefused(t *testing.T) {
 				s := cameToHalt(c.verb, c.formed, custom, problem)
 				onShelf(t, func(sh *shelf, r *Runner) {
 					sh.cluster = s.Cluster.DeepCopy()
-					r.World = func(string, string) ops.ClosableWorld { return shelved{newIdeal(planner.Clone(s)), sh} }
+					r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(planner.Clone(s)), sh} }
 					for from, text := range suggested(r, sh, s) {
 						follow(t, name+", "+from, text, r, sh, s)
 					}

@@ -26,7 +26,7 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Pre
 	}
 	if c := p.Request.Cluster; c != nil {
 		c.Namespace = namespace
-		if err := ops.Ride(ctx, func() error { return r.Store.CreateCluster(ctx, c) }); err != nil && !errors.Is(err, kube.ErrExists) {
+		if err := ops.Retry(ctx, func() error { return r.Store.CreateCluster(ctx, c) }); err != nil && !errors.Is(err, kube.ErrExists) {
 			return nil, fmt.Errorf("write down cluster %s: %w", c.Name, err)
 		}
 	}
@@ -67,7 +67,7 @@ func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lea
 	if err := r.save(ctx, op); err != nil {
 		return fmt.Errorf("write down that operation %s goes on: %w", op.Name, err)
 	}
-	return ops.Ride(ctx, func() error {
+	return ops.Retry(ctx, func() error {
 		c, err := r.Store.GetCluster(ctx, op.Namespace, op.Spec.Cluster)
 		if errors.Is(err, kube.ErrNotFound) && op.Spec.Verb == v1alpha1.VerbDelete {
 			return nil
@@ -94,7 +94,7 @@ func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lea
 // its lease.
 func (r *Runner) createRecord(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease) error {
 	tried := false
-	return ops.Ride(ctx, func() error {
+	return ops.Retry(ctx, func() error {
 		if err := lease.Check(ctx); err != nil {
 			return fmt.Errorf("check the lease before the operation is written down: %w", err)
 		}
@@ -113,5 +113,5 @@ func (r *Runner) createRecord(ctx context.Context, op *v1alpha1.Operation, lease
 }
 
 func (r *Runner) save(ctx context.Context, op *v1alpha1.Operation) error {
-	return ops.Ride(ctx, func() error { return ops.SaveRecord(ctx, r.Store, op) }, kube.ErrConflict)
+	return ops.Retry(ctx, func() error { return ops.SaveRecord(ctx, r.Store, op) }, kube.ErrConflict)
 }

@@ -108,7 +108,7 @@ func (s *scene) dialAs(name, user string) *harness.Etcd {
 	db, err := s.site.DialEtcdAs(s.ctx, s.ns, name, user)
 	s.ok(err)
 	s.Cleanup(func() { _ = db.Close() })
-	db.Patience = loginPatience
+	db.Limit = loginPatience
 	return db
 }
 

@@ -285,7 +285,7 @@ func boundaries(steps []string) []string {
 			continue
 		}
 		out = append(out, "before:"+point)
-		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "downgrade-member", "restart-member", "roll-member", "renew-certificate", "fence-members", "examine-volume", "salvage-data"}, action) {
+		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "downgrade-member", "restart-member", "roll-member", "renew-certificate", "fence-members", "examine-volume", "recover-data"}, action) {
 			out = append(out, "within:"+point)
 		}
 		out = append(out, "after:"+point)

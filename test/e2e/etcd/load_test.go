@@ -12,8 +12,8 @@ import (
 const (
 	// loadRate of the writer, beside the clients whose history is judged.
 	loadRate = 200
-	// historians read and write shared keys.
-	historians = 4
+	// compactors read and write shared keys.
+	compactors = 4
 	// judgedWithin bounds the check of one history.
 	judgedWithin = time.Minute
 )
@@ -37,7 +37,7 @@ func (s *scene) loaded(name string, seed uint64, rate int) *load {
 	s.Helper()
 	db := s.dial(name)
 	return &load{s: s, db: db, writer: harness.StartWriter(s.ctx, db, "load/", rate),
-		history: harness.StartHistory(s.ctx, db, "register/", historians, seed)}
+		history: harness.StartHistory(s.ctx, db, "register/", compactors, seed)}
 }
 
 // do runs a command under load and says how long clients had to wait.

@@ -17,12 +17,12 @@ func TestCancelRestoreInPlace(t *testing.T) {
 	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
 	id := s.someBackup()
 	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "later/", 100, 64))
-	for _, point := range []string{"after:begin-epoch", "within:load-backup", "after:record-formation"} {
+	for _, point := range []string{"after:begin-incarnation", "within:load-backup", "after:record-bootstrap"} {
 		r := s.with(s.mortal(point), "restore", "my-db", "--in-place", "--from", id, "--skip-backup", "--yes")
 		if diedAt(r) != point {
 			t.Fatalf("it did not die at %s:\n%s", point, r)
 		}
-		for _, back := range []string{"before:return-to-epoch", "after:return-to-epoch", "after:start-members"} {
+		for _, back := range []string{"before:return-to-incarnation", "after:return-to-incarnation", "after:start-members"} {
 			if r := s.with(s.mortal(back), "cancel", "my-db"); diedAt(r) != back {
 				t.Fatalf("killed at %s, the way back does not come to %s:\n%s", point, back, r)
 			}

@@ -38,7 +38,7 @@ func (e Engine) CheckAdd(v engine.View) error {
 	if joining := v.Joining(); len(joining) > 0 {
 		return refuse("joining", "member %s is still joining", joining[0].Name)
 	}
-	for _, r := range v.Roster {
+	for _, r := range v.MemberList {
 		if err := e.Health(v, r.Name); err != nil {
 			return refuse("members-healthy", "%v; bring it back or remove it before another member joins", err)
 		}

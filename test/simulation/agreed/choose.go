@@ -39,9 +39,9 @@ func (e Engine) furthest(v engine.View, fit func(engine.Member) bool) string {
 	return best
 }
 
-// Victim implements engine.Rules: of the members with data an unhealthy one,
+// RemovalCandidate implements engine.Rules: of the members with data an unhealthy one,
 // then a replica, then the last by name.
-func (e Engine) Victim(v engine.View) string {
+func (e Engine) RemovalCandidate(v engine.View) string {
 	data := v.Data()
 	if len(data) == 0 {
 		return ""

@@ -14,16 +14,16 @@ import (
 func contract(e engine.Engine) contracttest.Case {
 	cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: e.Name(), Version: "17.5", Members: 3}}
 	cluster.Name, cluster.Namespace = "db", "shop"
-	cluster.Status.Formation = &v1alpha1.Formation{Token: "t", Members: []string{"db-1", "db-2", "db-3"}, ClusterID: "c1"}
+	cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1", "db-2", "db-3"}, ClusterID: "c1"}
 	v := engine.View{Quorum: true, ClusterIDs: []string{"c1"}}
-	for i, name := range cluster.Status.Formation.Members {
+	for i, name := range cluster.Status.Bootstrap.Members {
 		role := engine.RoleReplica
 		if i == 0 {
 			role = engine.RolePrimary
 		}
 		v.Members = append(v.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: true, Role: role, ClusterID: "c1",
 			Leader: "id-db-1", Version: "17.5", Position: Position("c1", 3, 100)})
-		v.Roster = append(v.Roster, engine.Registered{ID: "id-" + name, Name: name, Voter: true, Started: true})
+		v.MemberList = append(v.MemberList, engine.Registered{ID: "id-" + name, Name: name, Voter: true, Started: true})
 	}
 	return contracttest.Case{
 		Engine: e, Cluster: cluster, View: v,
@@ -126,8 +126,8 @@ func (c *counting) Pod(in engine.PodInput) (engine.Pod, error) {
 	return p, err
 }
 
-// Seal seals everybody, and again what is sealed.
-func (sealing) Seal(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+// DisableBootstrap seals everybody, and again what is sealed.
+func (sealing) DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	for i := range template.Spec.Containers {
 		template.Spec.Containers[i].Args = append(template.Spec.Containers[i].Args, "--join")
 	}
@@ -153,7 +153,7 @@ func (anybody) Successor(v engine.View, _ ...string) string { return v.Members[l
 
 func (firstListed) Source(v engine.View, _ bool) string { return v.Members[0].Name }
 
-func (leaderLeaves) Victim(v engine.View) string { return v.Members[0].Name }
+func (leaderLeaves) RemovalCandidate(v engine.View) string { return v.Members[0].Name }
 
 func (carefree) Tolerates(engine.View) int { return 1 }
 

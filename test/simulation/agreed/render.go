@@ -18,10 +18,10 @@ const bootstrapFlag = "--bootstrap"
 
 // Pod implements engine.Renderer: the agent, with the server below it unless it is a witness.
 func (e Engine) Pod(in engine.PodInput) (engine.Pod, error) {
-	if in.Cluster.Status.Formation == nil {
+	if in.Cluster.Status.Bootstrap == nil {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: the cluster has no token yet", in.Member)
 	}
-	args := []string{"--token=" + in.Cluster.Status.Formation.Token, "--peers=" + strings.Join(in.Peers, ",")}
+	args := []string{"--token=" + in.Cluster.Status.Bootstrap.Token, "--peers=" + strings.Join(in.Peers, ",")}
 	if in.Bootstrap {
 		args = append(args, bootstrapFlag)
 	}
@@ -35,8 +35,8 @@ func (e Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 		Container: corev1.Container{Name: "database", Image: in.Image, Args: args, Resources: *in.Cluster.Spec.Resources.DeepCopy()}}, nil
 }
 
-// Seal implements engine.Renderer.
-func (Engine) Seal(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+// DisableBootstrap implements engine.Renderer.
+func (Engine) DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	sealed := *template.DeepCopy()
 	for i := range sealed.Spec.Containers {
 		c := &sealed.Spec.Containers[i]

@@ -26,7 +26,7 @@ func (ClearAlarms) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alph
 
 // Resolve implements rules.Operation.
 func (ClearAlarms) Resolve(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
-	return pinHorizon(e, o, s.View)
+	return pinCompactRevision(e, o, s.View)
 }
 
 // Steps implements rules.Operation.
@@ -76,13 +76,13 @@ func disarm(alarms []engine.Alarm, why string) *ops.Decision {
 			members = append(members, health.Whose(a))
 		}
 	}
-	return rules.Do(ops.Step{ID: string(ops.ActionDisarm) + "/" + name, Action: ops.ActionDisarm, Alarm: name, Members: members, Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
+	return rules.Do(ops.Step{ID: string(ops.ActionClearAlarms) + "/" + name, Action: ops.ActionClearAlarms, Alarm: name, Members: members, Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
 		Title: fmt.Sprintf("Take %s of %s back", name, strings.Join(members, ", ")), Reason: why})
 }
 
 // proof has every member take a write after an alarm was taken back.
 func proof(p rules.Situation) *ops.Decision {
-	if !p.Began(ops.ActionDisarm) || p.S.Fact(v1alpha1.FactWritten) != "" {
+	if !p.Began(ops.ActionClearAlarms) || p.S.Fact(v1alpha1.FactWritten) != "" {
 		return nil
 	}
 	return rules.Do(ops.Step{ID: string(ops.ActionProveWrite), Action: ops.ActionProveWrite, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.WaitDeadline,

@@ -22,7 +22,7 @@ func (Compact) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alpha1.D
 
 // Resolve implements rules.Operation.
 func (Compact) Resolve(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
-	return pinHorizon(e, o, s.View)
+	return pinCompactRevision(e, o, s.View)
 }
 
 // Steps implements rules.Operation.
@@ -40,7 +40,7 @@ func compact(p rules.Situation) *ops.Decision {
 // compaction drops the history before the revision that the record names, so
 // that a repeat drops no more; nil once that is done, or if nothing is to drop.
 func compaction(p rules.Situation) *ops.Decision {
-	h, ok := p.E.(engine.Historian)
+	h, ok := p.E.(engine.CompactionRules)
 	c := p.S.Operation.Spec.Compaction
 	if !ok || c == nil || c.Before == 0 || p.S.Fact(v1alpha1.FactCompacted) != "" {
 		return nil
@@ -55,27 +55,27 @@ func compaction(p rules.Situation) *ops.Decision {
 		}
 	}
 	return rules.Do(ops.Step{ID: string(ops.ActionCompact), Action: ops.ActionCompact, Members: members, Risk: ops.RiskIrreversible, Deadline: rules.StreamDeadline,
-		Title: fmt.Sprintf("Drop the history before revision %d", c.Before), Reason: h.Forgotten(c.Before)})
+		Title: fmt.Sprintf("Drop the history before revision %d", c.Before), Reason: h.CompactImpact(c.Before)})
 }
 
 // checkHistory refuses to drop what an engine does not keep.
 func checkHistory(e engine.Engine) error {
-	if _, ok := e.(engine.Historian); !ok {
+	if _, ok := e.(engine.CompactionRules); !ok {
 		return &engine.Refusal{Check: "history", Reason: e.Name() + " keeps no history of its data that could be dropped", Hint: "kubectl dbop engines shows what each engine can do"}
 	}
 	return nil
 }
 
-// pinHorizon writes down up to where history goes. The present revision moves
+// pinCompactRevision writes down up to where history goes. The present revision moves
 // on with every write, and a repeat must mean the same.
-func pinHorizon(e engine.Engine, o *v1alpha1.OperationSpec, v engine.View) error {
-	h, ok := e.(engine.Historian)
+func pinCompactRevision(e engine.Engine, o *v1alpha1.OperationSpec, v engine.View) error {
+	h, ok := e.(engine.CompactionRules)
 	if !ok || o.Compaction == nil {
 		return nil
 	}
 	pinned := *o.Compaction
 	var err error
-	pinned.Before, err = h.Horizon(v, pinned.Revision, pinned.Keep)
+	pinned.Before, err = h.CompactRevision(v, pinned.Revision, pinned.Keep)
 	o.Compaction = &pinned
 	return err
 }

@@ -52,7 +52,7 @@ func defragmentNext(p rules.Situation, wasteful []string) *ops.Decision {
 	if p.RestartStops() {
 		risk = ops.RiskDowntime
 	}
-	if pod := p.S.Kube.Member(next).Pod; pod.UID != "" && p.S.Fact(FactRemains(next)) == pod.UID {
+	if pod := p.S.Kube.Member(next).Pod; pod.UID != "" && p.S.Fact(FactLeftovers(next)) == pod.UID {
 		if risk == ops.RiskNone {
 			risk = ops.RiskRestart
 		}
@@ -86,9 +86,9 @@ func wasteful(p rules.Situation) []string {
 	return out
 }
 
-// FactRemains holds the UID of the pod of a member whose volume has files that
+// FactLeftovers holds the UID of the pod of a member whose volume has files that
 // failed defragmentations left. Its successor has deleted them.
-func FactRemains(member string) string { return "remains/" + member }
+func FactLeftovers(member string) string { return "remains/" + member }
 
 // FactDefragmented is noted of each member, so that one where less was gained
 // than promised is not done for ever.

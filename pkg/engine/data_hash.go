@@ -1,0 +1,26 @@
+package engine
+
+import "context"
+
+// DataHash describes a data directory that stands still.
+type DataHash struct {
+	Fingerprint `json:",inline"`
+	// Mark is what a member that begins with this data can be asked about, in
+	// the engine's own words; "" if it could not say.
+	Mark string `json:"mark,omitempty"`
+}
+
+// DataHasher is an engine whose members can say what they hold without sending
+// all of it; its sessions are Attesters.
+type DataHasher interface {
+	// DataHash reads the directory that LoadCommand made.
+	DataHash(dataDir string) (DataHash, error)
+}
+
+// HashVerifier is what the sessions of an DataHasher also are.
+type HashVerifier interface {
+	// VerifyHash has a member hash what it serves, and reports whether it is what the
+	// mark was taken of, whatever was written since. A no is no proof of the
+	// contrary: servers of different versions may hash in different ways.
+	VerifyHash(ctx context.Context, member, mark string) (bool, error)
+}

@@ -1,0 +1,37 @@
+package ops
+
+import (
+	"context"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// Cluster is what a loop observes and acts upon: a live cluster, or a simulated one.
+type Cluster interface {
+	// Observe reads everything; it writes nothing.
+	Observe(ctx context.Context) (State, error)
+	// Perform does one step that is no wait. It is idempotent, and may be cut
+	// off at any line by a crash. engine.ErrNotReady asks for another try.
+	Perform(ctx context.Context, s State, step Step, report func(bytes, total int64)) (Result, error)
+	// Save persists the operation's status.
+	Save(ctx context.Context, op *v1alpha1.Operation) error
+	// Changed receives when something may have changed; it may never do so.
+	Changed() <-chan struct{}
+}
+
+// Result is what a step leaves that can't be observed.
+type Result struct {
+	Facts map[string]string
+}
+
+// Rehearser is what a World also is if it can have a step judged before the
+// first one is taken.
+type Rehearser interface {
+	Rehearse(ctx context.Context, s State, step Step) error
+}
+
+// ClosableCluster is a World that holds connections.
+type ClosableCluster interface {
+	Cluster
+	Close() error
+}

@@ -1,0 +1,98 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// NeedsLocalProxy reports whether a client program in a member's pod would be
+// turned away: it can't be given what it must log in with, neither by its
+// environment, which is the pod's, nor by its arguments, which everybody sees.
+func NeedsLocalProxy(c *v1alpha1.DatabaseCluster) bool { return c.Spec.Auth.Enabled }
+
+// LocalProxy is a way into a member for a program of this machine.
+type LocalProxy struct {
+	at   engine.ClientEndpoint
+	door *dial.LocalProxy
+	live *Executor
+}
+
+// At is what the program is told.
+func (d *LocalProxy) At() engine.ClientEndpoint { return d.at }
+
+// Err is why the member could last not be reached.
+func (d *LocalProxy) Err() error { return d.door.Err() }
+
+// Close ends it, and removes its files.
+func (d *LocalProxy) Close() error { return errors.Join(d.door.Close(), d.live.Close()) }
+
+// OpenLocalProxy opens a way into one member for a program of this machine, which is
+// the administrator there: by certificate where there is one, else by password.
+func OpenLocalProxy(ctx context.Context, config Config, c *v1alpha1.DatabaseCluster, member string) (*LocalProxy, error) {
+	l := New(config)
+	port, err := clientPort(l.Engine, c)
+	if err != nil {
+		return nil, err
+	}
+	secure, _, err := pki.ClientTLS(ctx, l.Client, c)
+	if err != nil {
+		return nil, fmt.Errorf("read the client certificate of %s: %w", c.Name, err)
+	}
+	access := l.access(c, secure)
+	out := &LocalProxy{live: l}
+	if secure == nil {
+		logins, err := access.Credentials(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read the administrator's password of %s: %w", c.Name, err)
+		}
+		out.at.Credentials = &logins[0]
+	} else {
+		secure.ServerName = v1alpha1.MemberHost(c.Name, c.Namespace, member)
+	}
+	out.door, err = dial.OpenLocalProxy(secure, func(ctx context.Context) (net.Conn, error) {
+		return access.Dial(ctx, v1alpha1.PodName(member), port)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.at.Address = out.door.Address
+	if dir := out.door.Directory; dir != "" {
+		out.at.CAFile, out.at.CertFile, out.at.KeyFile = filepath.Join(dir, "ca.crt"), filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	}
+	return out, nil
+}
+
+// EndpointByHand is what a person builds with kubectl and the cluster's secrets
+// instead: files by the names that they have there, the password by a variable.
+func EndpointByHand(e engine.Engine, c *v1alpha1.DatabaseCluster) (engine.ClientEndpoint, error) {
+	port, err := clientPort(e, c)
+	if err != nil {
+		return engine.ClientEndpoint{}, err
+	}
+	out := engine.ClientEndpoint{Address: fmt.Sprintf("localhost:%d", port)}
+	if c.Spec.TLS.Disabled {
+		out.Credentials = &engine.Credentials{User: v1alpha1.AdminUser, Password: `"$PASSWORD"`}
+		return out, nil
+	}
+	out.CAFile, out.CertFile, out.KeyFile = "ca.crt", "tls.crt", "tls.key"
+	return out, nil
+}
+
+// clientPort is where members take clients.
+func clientPort(e engine.Engine, c *v1alpha1.DatabaseCluster) (int, error) {
+	for _, p := range e.Ports(c) {
+		if p.Name == "client" {
+			return int(p.Port), nil
+		}
+	}
+	return 0, &ops.Error{Kind: ops.Refused, Check: "connect", Message: "members of " + e.Name() + " have no port for clients"}
+}

@@ -1,0 +1,51 @@
+package ops
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// IncarnationOf is what a cluster is before another epoch begins.
+func IncarnationOf(c *v1alpha1.DatabaseCluster) *v1alpha1.Incarnation {
+	if c.Status.Bootstrap == nil {
+		return nil
+	}
+	return &v1alpha1.Incarnation{Bootstrap: *c.Status.Bootstrap.DeepCopy(), RestoreFrom: c.Spec.RestoreFrom.DeepCopy(), Auth: c.Spec.Auth.Enabled, Stopped: c.Spec.Stopped}
+}
+
+// ReturnToIncarnation makes the cluster what it was before the operation began
+// another epoch. A repeat changes nothing.
+func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
+	from := op.Spec.FromIncarnation.DeepCopy()
+	c.Spec.RestoreFrom, c.Spec.Auth.Enabled, c.Spec.Stopped = from.RestoreFrom, from.Auth, from.Stopped
+	c.Status.Bootstrap = &from.Bootstrap
+}
+
+// BeginIncarnation writes the founding of an in-place restore or a recovery into the
+// cluster: one founder, under a name that no kept volume bears.
+func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder string) {
+	from := IncarnationSource(op)
+	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup, KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret}
+	// Nobody is let in without a password who was not before.
+	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || from.Auth
+	c.Spec.Stopped = false
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op), Members: []string{founder}, Incarnation: c.Status.Bootstrap.Incarnation + 1}
+}
+
+// The steps whose name tells how far a recovery came.
+const (
+	StepFence       = "fence-members"
+	StepRecoverData = "recover-data"
+	StepIncarnation = "begin-incarnation"
+)
+
+// IncarnationSource is what a new epoch begins from.
+func IncarnationSource(op *v1alpha1.Operation) v1alpha1.BackupSource {
+	if op.Spec.Source != nil {
+		return *op.Spec.Source
+	}
+	return v1alpha1.BackupSource{Repository: op.Spec.Repository, Backup: op.Spec.Backup}
+}
+
+// IncarnationToken is the formation token of the epoch that an in-place restore
+// begins: derived from the record, so that a repeat writes the same.
+func IncarnationToken(op *v1alpha1.Operation) string { return "epoch-" + op.Name }
