@@ -99,7 +99,7 @@ func TestClearAlarms(t *testing.T) {
 		}
 	}
 	all := []string{"compact-history", "defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1",
-		"disarm-alarms/NOSPACE", "prove-write"}
+		"clear-alarms/NOSPACE", "prove-write"}
 	for name, c := range map[string]struct {
 		change []func(*ops.State)
 		want   []string
@@ -108,9 +108,9 @@ func TestClearAlarms(t *testing.T) {
 		"none stands, and a member is down": {change: []func(*ops.State){func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, 0) }}},
 		"none stands":                       {},
 		"full of history: the leader last, disarmed after that, proved at last": {change: []func(*ops.State){full}, want: all},
-		"there is room already": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 800, 800) }}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
+		"there is room already": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 800, 800) }}, want: []string{"clear-alarms/NOSPACE", "prove-write"}},
 		"one is full": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 500, 500); s.View.Members[2].DataBytes = 900 }},
-			want: []string{"compact-history", "defragment-member/db-3", "disarm-alarms/NOSPACE", "prove-write"}},
+			want: []string{"compact-history", "defragment-member/db-3", "clear-alarms/NOSPACE", "prove-write"}},
 		"of which nobody knows the quota": {change: []func(*ops.State){full, func(s *ops.State) {
 			for i := range s.View.Members {
 				s.View.Members[i].QuotaBytes = 0
@@ -121,19 +121,19 @@ func TestClearAlarms(t *testing.T) {
 		"the first one shows that it is not enough": {change: []func(*ops.State){full, did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-2"))},
 			block: "the data of db-2 still has 1000 of the 1000 bytes"},
 		"enough, though not much": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 940, 940) },
-			did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-1"), etcd.FactDefragmented("db-2"), etcd.FactDefragmented("db-3"))}, want: []string{"disarm-alarms/NOSPACE", "prove-write"}},
+			did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-1"), etcd.FactDefragmented("db-2"), etcd.FactDefragmented("db-3"))}, want: []string{"clear-alarms/NOSPACE", "prove-write"}},
 		"killed before the proof": {change: []func(*ops.State){func(s *ops.State) {
-			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "disarm-alarms/NOSPACE"}}
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "clear-alarms/NOSPACE"}}
 		}},
 			want: []string{"prove-write"}},
 		"proved": {change: []func(*ops.State){did(v1alpha1.FactWritten), func(s *ops.State) {
-			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "disarm-alarms/NOSPACE"}}
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "clear-alarms/NOSPACE"}}
 		}}},
 		"stepped back":                       {change: []func(*ops.State){full, func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }}},
-		"damage is compared before anything": {change: []func(*ops.State){damaged}, want: []string{"compare-members", "disarm-alarms/CORRUPT", "prove-write"}},
+		"damage is compared before anything": {change: []func(*ops.State){damaged}, want: []string{"compare-members", "clear-alarms/CORRUPT", "prove-write"}},
 		"damage of one that is no more": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }},
-			want: []string{"compare-members", "disarm-alarms/CORRUPT", "prove-write"}},
-		"damage before space":        {change: []func(*ops.State){full, damaged}, want: append([]string{"compare-members", "disarm-alarms/CORRUPT"}, all...)},
+			want: []string{"compare-members", "clear-alarms/CORRUPT", "prove-write"}},
+		"damage before space":        {change: []func(*ops.State){full, damaged}, want: append([]string{"compare-members", "clear-alarms/CORRUPT"}, all...)},
 		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashLimit*2) }}, block: "db-3 does not answer"},
 		"no majority":                {change: []func(*ops.State){full, func(s *ops.State) { opstest.NoQuorum(s) }}, block: "no quorum"},
 		"an alarm that nobody knows": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "NEW", engine.CauseUnknown, "db-1") }}, block: "what NEW"},

@@ -68,7 +68,7 @@ func TestQuotaUsedUp(t *testing.T) {
 	}
 	s.judge(r, 4, "would come back", "configure my-db --set quota-backend-bytes=")
 	s.must("configure", "my-db", "--set", "quota-backend-bytes=33554432")
-	if steps := s.plan("alarms", "clear", "my-db"); strings.Join(steps, " ") != "disarm-alarms/NOSPACE prove-write" {
+	if steps := s.plan("alarms", "clear", "my-db"); strings.Join(steps, " ") != "clear-alarms/NOSPACE prove-write" {
 		t.Errorf("there is room, and it does %v", steps)
 	}
 	s.must("alarms", "clear", "my-db")
@@ -118,7 +118,7 @@ func TestDamageFoundWhileRunning(t *testing.T) {
 	if r := s.try("alarms", "list", "my-db"); r.Code != 10 || !strings.Contains(r.Stderr, "no member any more") {
 		t.Errorf("the alarm went with the member:\n%s", r)
 	}
-	if steps := s.plan("alarms", "clear", "my-db"); strings.Join(steps, " ") != "compare-members disarm-alarms/CORRUPT prove-write" {
+	if steps := s.plan("alarms", "clear", "my-db"); strings.Join(steps, " ") != "compare-members clear-alarms/CORRUPT prove-write" {
 		t.Errorf("it does %v", steps)
 	}
 	s.must("alarms", "clear", "my-db")
