@@ -53,7 +53,7 @@ func TestOperatorLeavesDirectoriesAlone(t *testing.T) {
 // TestCheckRepositories: what can't be is told before anything of it is accepted.
 func TestCheckRepositories(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"s3://x", "dir:/backups", "/backups", "pvc:", "backups"} {
+	for _, url := range []string{"s3://x", "dir:/backups", "/backups", "pvc:", "./backups"} {
 		for name, change := range map[string]func(*Input){
 			"edited": func(g *Input) { g.Custom.Spec.Backup.Repository = url },
 			"new":    func(g *Input) { g.Record, g.Custom.Spec.Backup.Repository = nil, url },
