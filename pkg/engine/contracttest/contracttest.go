@@ -275,7 +275,7 @@ func capabilities(t testing.TB, c Case) {
 	is("announced downgrades", caps.Announce, announces)
 	_, defragments := session.(engine.Defragmenter)
 	is("defragmentation", caps.DefragmentGain > 0, defragments)
-	_, compactor := c.Engine.(engine.Compactor)
+	_, compactor := c.Engine.(engine.CompactionRules)
 	_, compacts := session.(engine.Compactor)
 	is("history", compactor, compacts)
 	_, dataHashes := c.Engine.(engine.DataHasher)

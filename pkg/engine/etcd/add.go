@@ -1,6 +1,9 @@
 package etcd
 
-import "github.com/dbop-dev/kubectl-dbop/pkg/engine"
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/refusal"
+)
 
 // CheckAdd implements engine.Rules. etcd counts the new member as down: it
 // wants as many connected voters as the enlarged cluster's quorum
@@ -20,7 +23,7 @@ func (*Engine) CheckAdd(v engine.View) error {
 	}
 	voters := v.Voters()
 	if len(voters) >= maxMembers {
-		return refuse("members", command("status", v), "the cluster has %d voters already, the most that make sense", len(voters))
+		return refusal.New("members", refusal.Command("status", v), "the cluster has %d voters already, the most that make sense", len(voters))
 	}
 	healthy := len(healthyVoters(v))
 	for _, voter := range voters {
@@ -30,11 +33,11 @@ func (*Engine) CheckAdd(v engine.View) error {
 		}
 		need := quorum(len(voters) + 1)
 		if healthy < need && len(voters) > 1 {
-			return refuse("members-healthy", command("status", v),
+			return refusal.New("members-healthy", refusal.Command("status", v),
 				"%v; etcd refuses to add a member now: %d of %d voters are connected and a cluster of %d needs %d",
 				err, healthy, len(voters), len(voters)+1, need)
 		}
-		return refuse("members-healthy", command("status", v),
+		return refusal.New("members-healthy", refusal.Command("status", v),
 			"%v; bring it back or remove it before another member joins", err)
 	}
 	return nil
@@ -43,11 +46,11 @@ func (*Engine) CheckAdd(v engine.View) error {
 // whole refuses a cluster that is split or that no majority stands behind.
 func whole(v engine.View) error {
 	if len(v.ClusterIDs) > 1 {
-		return refuse("split", command("status", v),
+		return refusal.New("split", refusal.Command("status", v),
 			"the members belong to %d different clusters: %v", len(v.ClusterIDs), v.ClusterIDs)
 	}
 	if !v.Quorum {
-		return refuse("quorum", command("status", v), "the cluster has no quorum, so its member list cannot change")
+		return refusal.New("quorum", refusal.Command("status", v), "the cluster has no quorum, so its member list cannot change")
 	}
 	return nil
 }
@@ -58,12 +61,12 @@ func whole(v engine.View) error {
 func settled(v engine.View) error {
 	for _, r := range v.MemberList {
 		if !r.Started {
-			return refuse("unstarted-member", command("member remove", v)+" "+r.Name,
+			return refusal.New("unstarted-member", refusal.Command("member remove", v)+" "+r.Name,
 				"member %s is registered and has not started yet", r.Name)
 		}
 	}
 	for _, r := range v.Joining() {
-		return refuse("learner-open", command("member remove", v)+" "+r.Name,
+		return refusal.New("learner-open", refusal.Command("member remove", v)+" "+r.Name,
 			"member %s is still a learner; etcd takes one at a time", r.Name)
 	}
 	return nil

@@ -3,7 +3,6 @@ package etcd
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"runtime"
@@ -16,12 +15,13 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 // raw is a codec for messages that are bytes already.
@@ -42,7 +42,7 @@ func message(t *testing.T, m proto.Message) (b []byte) {
 }
 
 // hostile is a session with one member, which answers each method as it likes.
-func hostile(t *testing.T, serve func(net.Listener)) *session {
+func hostile(t *testing.T, serve func(net.Listener)) *client.Session {
 	t.Helper()
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,7 +54,7 @@ func hostile(t *testing.T, serve func(net.Listener)) *session {
 	access := engine.Access{Cluster: f.cluster, Dial: func(ctx context.Context, _ string, _ int) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", at.Addr().String())
 	}}
-	s := newSession(access, f.session.at)
+	s := client.New(access, f.session.At)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -75,7 +75,7 @@ func answering(t *testing.T, answers map[string][]byte) func(net.Listener) {
 
 // TestHostileMembersAreBounded asks members that answer with more than etcd ever does.
 func TestHostileMembersAreBounded(t *testing.T) {
-	long := bytes.Repeat([]byte{0}, 64*mebibyte)
+	long := bytes.Repeat([]byte{0}, 64*flags.Mebibyte)
 	status := message(t, &pb.StatusResponse{Header: &pb.ResponseHeader{MemberId: 1, ClusterId: 2}, Version: "3.6.0", Leader: 1})
 	entries := append(message(t, &pb.MemberListResponse{Header: &pb.ResponseHeader{}}), bytes.Repeat([]byte{0x12, 0}, 100_000)...)
 	for name, serve := range map[string]func(net.Listener){
@@ -85,7 +85,7 @@ func TestHostileMembersAreBounded(t *testing.T) {
 		"HTTP without an end": func(at net.Listener) {
 			_ = http.Serve(at, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				for {
-					if _, err := w.Write(long[:mebibyte]); err != nil {
+					if _, err := w.Write(long[:flags.Mebibyte]); err != nil {
 						return
 					}
 				}
@@ -99,7 +99,7 @@ func TestHostileMembersAreBounded(t *testing.T) {
 				}
 				go func() {
 					for err == nil {
-						_, err = c.Write(long[:mebibyte])
+						_, err = c.Write(long[:flags.Mebibyte])
 					}
 				}()
 			}
@@ -111,7 +111,7 @@ func TestHostileMembersAreBounded(t *testing.T) {
 			if v.Quorum || len(v.MemberList) > 0 {
 				t.Errorf("believed: %+v", v)
 			}
-			if took := time.Since(began); took > observeTimeout+2*time.Second {
+			if took := time.Since(began); took > client.ObserveTimeout+2*time.Second {
 				t.Errorf("took %s", took)
 			}
 			if m := v.Members[0]; m.Reachable && m.Serving {
@@ -128,9 +128,9 @@ func TestHostileMembersAreBounded(t *testing.T) {
 
 // TestSnapshotMessagesAreBounded streams messages that are longer than any of etcd's.
 func TestSnapshotMessagesAreBounded(t *testing.T) {
-	s := hostile(t, answering(t, map[string][]byte{"Snapshot": bytes.Repeat([]byte{0}, 64*mebibyte)}))
+	s := hostile(t, answering(t, map[string][]byte{"Snapshot": bytes.Repeat([]byte{0}, 64*flags.Mebibyte)}))
 	err := s.Snapshot(t.Context(), "my-db-1", new(bytes.Buffer), nil)
-	if !tooLong(err) {
+	if !client.TooLong(err) {
 		t.Error(err)
 	}
 }
@@ -139,10 +139,10 @@ func TestSnapshotMessagesAreBounded(t *testing.T) {
 // answer as much as is taken, and looks how much memory that takes.
 func TestAnswersFitIntoMemory(t *testing.T) {
 	header := &pb.ResponseHeader{MemberId: 1, ClusterId: 2}
-	member := &pb.Member{Name: "my-db-1", PeerURLs: make([]string, mostFields-10)}
-	pair := &mvccpb.KeyValue{Key: []byte("a"), Value: make([]byte, mostPage-100)}
+	member := &pb.Member{Name: "my-db-1", PeerURLs: make([]string, client.MostFields-10)}
+	pair := &mvccpb.KeyValue{Key: []byte("a"), Value: make([]byte, client.MostPage-100)}
 	serve := answering(t, map[string][]byte{
-		"Status":     message(t, &pb.StatusResponse{Header: header, Version: "3.6.0", Leader: 1, Errors: make([]string, mostFields-10)}),
+		"Status":     message(t, &pb.StatusResponse{Header: header, Version: "3.6.0", Leader: 1, Errors: make([]string, client.MostFields-10)}),
 		"MemberList": message(t, &pb.MemberListResponse{Header: header, Members: []*pb.Member{member}}),
 		"Range":      message(t, &pb.RangeResponse{Header: header, Kvs: []*mvccpb.KeyValue{pair}}),
 	})
@@ -200,30 +200,11 @@ func peak(do func()) uint64 {
 	return most - min(most, before)
 }
 
-func TestFieldsAreCounted(t *testing.T) {
-	for fields, want := range map[int]error{0: nil, 7: nil, mostFields: nil, mostFields + 1: errFields} {
-		var list pb.MemberListResponse
-		err := newCounting().Unmarshal(mem.BufferSlice{mem.SliceBuffer(bytes.Repeat([]byte{0x12, 0}, fields))}, &list)
-		if !errors.Is(err, want) || err == nil && len(list.Members) != fields {
-			t.Errorf("%d fields: %v, %d members", fields, err, len(list.Members))
-		}
-	}
-	var list pb.MemberListResponse
-	nested := message(t, &pb.MemberListResponse{Members: []*pb.Member{{PeerURLs: make([]string, mostFields)}}})
-	if err := newCounting().Unmarshal(mem.BufferSlice{mem.SliceBuffer(nested)}, &list); !errors.Is(err, errFields) {
-		t.Errorf("fields of fields: %v", err)
-	}
-	var _ encoding.CodecV2 = newCounting()
-	if err := newCounting().Unmarshal(mem.BufferSlice{mem.SliceBuffer{0xff}}, &pb.MemberListResponse{}); err == nil {
-		t.Error("what is no message was decoded")
-	}
-}
-
 // TestLargeValuesAreRead reads a page whose keys are longer together than an answer may be.
 func TestLargeValuesAreRead(t *testing.T) {
 	f := newFleet(t, "my-db", 1)
 	f.form(series36, "my-db-1")
-	value := strings.Repeat("x", mebibyte)
+	value := strings.Repeat("x", flags.Mebibyte)
 	for i := range 12 {
 		if err := f.put("my-db-1", string(rune('a'+i)), value, ""); err != nil {
 			t.Fatal(err)

@@ -4,23 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-)
-
-const (
-	featureGates    = "feature-gates"
-	modeOption      = "auto-compaction-mode"
-	retentionOption = "auto-compaction-retention"
-)
-
-// ourMode and ourRetention keep an hour of history.
-const (
-	ourMode      = "periodic"
-	ourRetention = "1h"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
 // What --initial-cluster-state says; see Seal.
@@ -30,17 +20,13 @@ const (
 	stateExisting = "existing"
 )
 
-// ourGates are the feature gates that every cluster runs with from 3.6 on;
-// etcd leaves them closed.
-func ourGates() []string { return []string{"CompactHashCheck", "InitialCorruptCheck"} }
-
 // arguments renders etcd's command line: what is managed, then defaults and
 // a person's options in the order of the alphabet.
-func arguments(in engine.PodInput, v version) ([]string, error) {
-	if err := lint(in.Cluster.Spec.Config, v); err != nil {
+func arguments(in engine.PodInput, v versions.Version) ([]string, error) {
+	if err := flags.Lint(in.Cluster.Spec.Config, v); err != nil {
 		return nil, err
 	}
-	free, err := effective(in.Cluster.Spec, v)
+	free, err := flags.Effective(in.Cluster.Spec, v)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +48,7 @@ func identity(in engine.PodInput) []string {
 	c := in.Cluster
 	peers := make([]string, len(in.Peers))
 	for i, member := range in.Peers {
-		peers[i] = member + "=" + peerURL(c, member)
+		peers[i] = member + "=" + addresses.PeerURL(c, member)
 	}
 	state := stateExisting
 	if in.Bootstrap {
@@ -75,12 +61,12 @@ func identity(in engine.PodInput) []string {
 	return []string{
 		"--name=" + in.Member,
 		"--data-dir=" + dataDir,
-		fmt.Sprintf("--listen-peer-urls=%s://%s:%d", scheme(c), address, peerPort),
-		fmt.Sprintf("--listen-client-urls=%s://%s:%d", scheme(c), address, clientPort),
+		fmt.Sprintf("--listen-peer-urls=%s://%s:%d", addresses.Scheme(c), address, addresses.PeerPort),
+		fmt.Sprintf("--listen-client-urls=%s://%s:%d", addresses.Scheme(c), address, addresses.ClientPort),
 		// Plain text, so that probes need no client certificate.
-		fmt.Sprintf("--listen-metrics-urls=http://%s:%d", address, metricsPort),
-		"--initial-advertise-peer-urls=" + peerURL(c, in.Member),
-		"--advertise-client-urls=" + clientURL(c, in.Member),
+		fmt.Sprintf("--listen-metrics-urls=http://%s:%d", address, addresses.MetricsPort),
+		"--initial-advertise-peer-urls=" + addresses.PeerURL(c, in.Member),
+		"--advertise-client-urls=" + addresses.ClientURL(c, in.Member),
 		"--initial-cluster=" + strings.Join(peers, ","),
 		stateFlag + state,
 		"--initial-cluster-token=" + c.Status.Bootstrap.Token,
@@ -93,7 +79,7 @@ func identity(in engine.PodInput) []string {
 // up the names in it and compare addresses, and turn away a joiner that DNS
 // does not know yet, or a member that it knows by an old address
 // (https://etcd.io/docs/v3.6/op-guide/security/, notes for TLS authentication).
-func certificates(c *v1alpha1.DatabaseCluster, v version) []string {
+func certificates(c *v1alpha1.DatabaseCluster, v versions.Version) []string {
 	var args []string
 	for _, side := range []string{"", "peer-"} {
 		args = append(args,
@@ -104,7 +90,7 @@ func certificates(c *v1alpha1.DatabaseCluster, v version) []string {
 		)
 	}
 	skip := "--peer-skip-client-san-verification=true"
-	if v.line().less(schemaLine) {
+	if v.Line().Less(versions.SchemaLine) {
 		skip = "--experimental-peer-skip-client-san-verification=true"
 	}
 	return append(args, "--peer-cert-allowed-hostname="+v1alpha1.ClientHost(c.Name, c.Namespace), skip)
@@ -112,54 +98,9 @@ func certificates(c *v1alpha1.DatabaseCluster, v version) []string {
 
 // Options implements engine.Renderer.
 func (*Engine) Options(c *v1alpha1.DatabaseCluster, target string) (map[string]string, error) {
-	v, err := supported(target)
+	v, err := versions.Supported(target)
 	if err != nil {
 		return nil, err
 	}
-	return effective(c.Spec, v)
-}
-
-// effective are the options of a member's process: our defaults, and a
-// person's own on top. An option that is given etcd's own default is left out,
-// as the process does the same with and without it: no member restarts for it.
-func effective(spec v1alpha1.DatabaseClusterSpec, v version) (map[string]string, error) {
-	out, err := defaults(spec, v)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range spec.Config {
-		if _, ours := out[name]; !ours && value == options[name].usual(v) {
-			continue
-		}
-		if name == featureGates {
-			value = out[featureGates] + "," + value
-		}
-		out[name] = value
-	}
-	return out, nil
-}
-
-// defaults are ours where etcd's own don't suit: without compaction the
-// history fills any quota, and the corruption checks are off.
-func defaults(spec v1alpha1.DatabaseClusterSpec, v version) (map[string]string, error) {
-	q, err := quota(spec)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{
-		modeOption:      ourMode,
-		retentionOption: ourRetention,
-		quotaOption:     strconv.FormatInt(q, 10),
-	}
-	if v.line().less(schemaLine) {
-		out["experimental-compact-hash-check-enabled"] = "true"
-		out["experimental-initial-corrupt-check"] = "true"
-		return out, nil
-	}
-	gates := ourGates()
-	for i, gate := range gates {
-		gates[i] = gate + "=true"
-	}
-	out[featureGates] = strings.Join(gates, ",")
-	return out, nil
+	return flags.Effective(c.Spec, v)
 }

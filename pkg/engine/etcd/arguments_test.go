@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 // TestOptionsAreWhatIsRendered: what is not among the options is who the
@@ -34,7 +35,7 @@ func TestOptionsAreWhatIsRendered(t *testing.T) {
 		for _, arg := range pod.Container.Args {
 			name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 			_, option := options[name]
-			if _, reserved := managedBecause(name); !option && !reserved {
+			if _, reserved := flags.ManagedBecause(name); !option && !reserved {
 				t.Errorf("%s: %s is rendered, and neither an option nor managed", v, name)
 			}
 		}
@@ -52,9 +53,9 @@ func TestDefaultGivenExplicitlyRestartsNobody(t *testing.T) {
 		{"3.6.16", "snapshot-count", "10000", true},
 		{"3.5.35", "snapshot-count", "10000", false},
 		{"3.5.35", "snapshot-count", "100000", true},
-		{"3.6.16", modeOption, ourMode, true},
-		{"3.6.16", retentionOption, ourRetention, true},
-		{"3.6.16", retentionOption, "0", false},
+		{"3.6.16", flags.ModeOption, flags.OurMode, true},
+		{"3.6.16", flags.RetentionOption, flags.OurRetention, true},
+		{"3.6.16", flags.RetentionOption, "0", false},
 		{"3.6.16", "log-level", "debug", false},
 	} {
 		plain, given := cluster(), cluster()
@@ -78,8 +79,8 @@ func TestOptionsFollowTheVolume(t *testing.T) {
 	c := cluster()
 	c.Spec.Storage.Size = resource.MustParse("2Gi")
 	options, err := New().Options(c, "3.6.16")
-	if err != nil || options[quotaOption] != "1073741824" {
-		t.Errorf("a volume of 2Gi: quota %s, %v", options[quotaOption], err)
+	if err != nil || options[flags.QuotaOption] != "1073741824" {
+		t.Errorf("a volume of 2Gi: quota %s, %v", options[flags.QuotaOption], err)
 	}
 	c.Spec.Config = map[string]string{"no-such-option": "1"}
 	if _, err := New().Options(c, "3.9.0"); err == nil {

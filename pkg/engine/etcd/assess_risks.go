@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
 // nearlyFull is the share of the quota from which on a data file is a risk.
@@ -46,7 +48,7 @@ func (a *assessment) pods(fits func(engine.MemberConfig) bool) []string {
 
 func (a *assessment) flags() {
 	for _, name := range []string{"unsafe-no-fsync", "force-new-cluster"} {
-		reason, _ := managedBecause(name)
+		reason, _ := flags.ManagedBecause(name)
 		if pods := a.pods(func(t engine.MemberConfig) bool { return slices.Contains(t.Dangerous, name) }); len(pods) > 0 {
 			a.add(engine.Risk{Subject: "flags", What: "it runs with " + name + ": " + reason, Severe: true,
 				Evidence: []string{"set on " + strings.Join(pods, ", ")}, Remedy: []string{"take the flag away, back up first"}})
@@ -62,40 +64,40 @@ func (a *assessment) versions() {
 			running[m.Version] = append(running[m.Version], m.Name)
 		}
 	}
-	versions := slices.Sorted(maps.Keys(running))
-	if len(versions) > 1 {
-		a.add(engine.Risk{Subject: "version", What: "the members run different versions: " + strings.Join(versions, ", "),
+	releases := slices.Sorted(maps.Keys(running))
+	if len(releases) > 1 {
+		a.add(engine.Risk{Subject: "version", What: "the members run different versions: " + strings.Join(releases, ", "),
 			Remedy: []string{"finish the upgrade, or bring all to one version"}})
 	}
-	for _, has := range versions {
-		v, err := parseVersion(has)
+	for _, has := range releases {
+		v, err := versions.Parse(has)
 		if err != nil {
 			continue
 		}
 		seen := []string{has + " runs on " + strings.Join(running[has], ", ")}
-		if v.line().less(oldestLine) || newestLine.less(v.line()) {
-			a.add(engine.Risk{Subject: "version", What: fmt.Sprintf("etcd %s is none of those that this tool knows (%s to %s)", v.line(), oldestLine, newestLine),
+		if v.Line().Less(versions.OldestLine) || versions.NewestLine.Less(v.Line()) {
+			a.add(engine.Risk{Subject: "version", What: fmt.Sprintf("etcd %s is none of those that this tool knows (%s to %s)", v.Line(), versions.OldestLine, versions.NewestLine),
 				Evidence: seen, Remedy: []string{"its backup can be restored by the same minor or the next one only"}})
 			continue
 		}
-		if v.less(createFloor.at) {
-			a.add(belowFloor("it is known to be bad", v, createFloor, seen, true))
+		if v.Less(versions.CreateFloor.At) {
+			a.add(belowFloor("it is known to be bad", v, versions.CreateFloor, seen, true))
 			continue
 		}
-		for _, s := range steps {
-			if s.from.next() == v.line() && v.less(s.target.at) {
-				a.add(belowFloor("it is known to be bad", v, s.target, seen, true))
+		for _, s := range versions.Steps {
+			if s.From.Next() == v.Line() && v.Less(s.Target.At) {
+				a.add(belowFloor("it is known to be bad", v, s.Target, seen, true))
 			}
-			if s.from == v.line() && v.less(s.source.at) {
-				a.add(belowFloor("it must not go to "+s.from.next().String()+" yet", v, s.source, seen, false))
+			if s.From == v.Line() && v.Less(s.Source.At) {
+				a.add(belowFloor("it must not go to "+s.From.Next().String()+" yet", v, s.Source, seen, false))
 			}
 		}
 	}
 }
 
-func belowFloor(what string, v version, f floor, seen []string, severe bool) engine.Risk {
-	return engine.Risk{Subject: "version", What: fmt.Sprintf("%s is older than %s, and %s: %s", v, f.at, what, f.reason),
-		Severe: severe, Evidence: append(seen, f.link), Remedy: []string{"go to the newest patch of " + v.line().String()}}
+func belowFloor(what string, v versions.Version, f versions.Floor, seen []string, severe bool) engine.Risk {
+	return engine.Risk{Subject: "version", What: fmt.Sprintf("%s is older than %s, and %s: %s", v, f.At, what, f.Reason),
+		Severe: severe, Evidence: append(seen, f.Link), Remedy: []string{"go to the newest patch of " + v.Line().String()}}
 }
 
 func (a *assessment) security() {
@@ -140,32 +142,32 @@ func (a *assessment) space() {
 
 func (a *assessment) quotaSet() int64 {
 	for _, t := range a.traces {
-		if q, err := parseQuota(t.Options[quotaOption]); err == nil {
+		if q, err := flags.ParseQuota(t.Options[flags.QuotaOption]); err == nil {
 			return q
 		}
 	}
-	return defaultQuota
+	return flags.DefaultQuota
 }
 
 // nextMinor lints the flags against the version that an upgrade would go to.
 func (a *assessment) nextMinor() {
 	said := map[string]bool{}
 	for _, t := range a.traces {
-		v, err := parseVersion(a.view.Member(t.Member).Version)
-		if err != nil || newestLine.less(v.line().next()) {
+		v, err := versions.Parse(a.view.Member(t.Member).Version)
+		if err != nil || versions.NewestLine.Less(v.Line().Next()) {
 			continue
 		}
-		next := v.line().next()
+		next := v.Line().Next()
 		for _, name := range slices.Sorted(maps.Keys(t.Options)) {
-			o, known := options[name]
-			gone := known && o.until < next.minor || !known && newestLine == next && experimentalFlag(name)
+			o, known := flags.Find(name)
+			gone := known && o.Until < next.Minor || !known && versions.NewestLine == next && experimentalFlag(name)
 			if !gone || said[name] {
 				continue
 			}
 			said[name] = true
 			r := engine.Risk{Subject: "flags", What: fmt.Sprintf("etcd %s does not start with --%s", next, name), Remedy: []string{"take it away before that upgrade"}}
-			if o.instead != "" {
-				r.Remedy = []string{"before that upgrade use " + o.instead}
+			if o.Instead != "" {
+				r.Remedy = []string{"before that upgrade use " + o.Instead}
 			}
 			a.add(r)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 func TestAssessRisks(t *testing.T) {
@@ -48,10 +49,10 @@ func TestAssessRisks(t *testing.T) {
 		}), running("3.5.35"), "flags", "etcd 3.6 does not start with --enable-v2", false},
 		"open to all":      {with(func(t *engine.MemberConfig) { t.ClientCertificates = false }), engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff}, "access", "whoever reaches", true},
 		"certificates all": {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff}, "access", "each client certificate", false},
-		"default quota":    {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn, DataBytes: 1900 * mebibyte}, "member a", "at 92% of its quota", true},
+		"default quota":    {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn, DataBytes: 1900 * flags.Mebibyte}, "member a", "at 92% of its quota", true},
 		"own quota": {with(func(t *engine.MemberConfig) {
-			t.Options = map[string]string{"auto-compaction-retention": "1h", quotaOption: "8000000000"}
-		}), engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn, DataBytes: 1900 * mebibyte}, "", "", false},
+			t.Options = map[string]string{"auto-compaction-retention": "1h", flags.QuotaOption: "8000000000"}
+		}), engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn, DataBytes: 1900 * flags.Mebibyte}, "", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

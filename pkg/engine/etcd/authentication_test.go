@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 )
 
 var (
@@ -201,11 +202,11 @@ func TestPasswordChange(t *testing.T) {
 	access.Credentials = func(context.Context) ([]engine.Credentials, error) {
 		return []engine.Credentials{{User: "client", Password: now}}, nil
 	}
-	client := newSession(access, f.session.at)
-	defer func() { _ = client.Close() }()
+	as := client.New(access, f.session.At)
+	defer func() { _ = as.Close() }()
 	read := func() error {
 		var failed error
-		err := client.with(f.name(1), func(c *connection) bool { _, failed = c.client.Get(t.Context(), "k"); return true })
+		err := as.With(f.name(1), func(c *client.Connection) bool { _, failed = c.Client.Get(t.Context(), "k"); return true })
 		return errors.Join(err, failed)
 	}
 	if err := read(); err != nil {
@@ -214,7 +215,7 @@ func TestPasswordChange(t *testing.T) {
 	if err := f.session.EnsureUser(t.Context(), application, "another"); err != nil {
 		t.Fatal(err)
 	}
-	if err := read(); err == nil || !strings.Contains(err.Error(), loginDemanded) || strings.Contains(err.Error(), "client password") {
+	if err := read(); err == nil || !strings.Contains(err.Error(), client.LoginDemanded) || strings.Contains(err.Error(), "client password") {
 		t.Errorf("with the old password, logged in before: %v", err)
 	}
 	now = "another"
@@ -232,7 +233,7 @@ func TestLockedOut(t *testing.T) {
 	f.enableAuth(f.names()...)
 	access := f.access()
 	access.Credentials = nil
-	stranger := newSession(access, f.session.at)
+	stranger := client.New(access, f.session.At)
 	defer func() { _ = stranger.Close() }()
 	for _, m := range stranger.Observe(t.Context(), f.names()).Members {
 		if !m.Reachable || m.Auth != engine.AuthOn || m.Version == "" || !strings.Contains(m.Problem, "user name is empty") {
@@ -240,11 +241,11 @@ func TestLockedOut(t *testing.T) {
 		}
 	}
 	f.kill(f.name(2))
-	late := newSession(f.access(), f.session.at)
+	late := client.New(f.access(), f.session.At)
 	defer func() { _ = late.Close() }()
 	f.eventually("seen without quorum", func() error {
 		m := late.Observe(t.Context(), f.names()).Member(f.name(1))
-		if !m.Reachable || m.Auth != engine.AuthOn || !strings.Contains(m.Problem, loginDemanded) {
+		if !m.Reachable || m.Auth != engine.AuthOn || !strings.Contains(m.Problem, client.LoginDemanded) {
 			return fmt.Errorf("%+v", m)
 		}
 		return nil

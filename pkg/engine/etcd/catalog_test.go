@@ -3,6 +3,8 @@ package etcd
 import (
 	"slices"
 	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
 func TestCatalog(t *testing.T) {
@@ -17,15 +19,15 @@ func TestCatalog(t *testing.T) {
 	if _, err := catalog.Resolve(catalog.Default); err != nil {
 		t.Errorf("default: %v", err)
 	}
-	var versions []version
+	var known []versions.Version
 	for _, r := range catalog.Releases {
-		v, err := supported(r.Version)
-		if err != nil || v.less(createFloor.at) {
+		v, err := versions.Supported(r.Version)
+		if err != nil || v.Less(versions.CreateFloor.At) {
 			t.Errorf("release %s: %v", r.Version, err)
 		}
-		versions = append(versions, v)
+		known = append(known, v)
 	}
-	if !slices.IsSortedFunc(versions, version.compare) {
-		t.Errorf("releases are not in order: %v", versions)
+	if !slices.IsSortedFunc(known, versions.Version.Compare) {
+		t.Errorf("releases are not in order: %v", known)
 	}
 }

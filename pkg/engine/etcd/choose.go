@@ -3,9 +3,10 @@ package etcd
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/positions"
 )
 
 // Successor implements engine.Rules: the healthy voter that has applied most,
@@ -37,9 +38,9 @@ func furthest(v engine.View, fit func(engine.Member) bool) string {
 	}
 	return slices.MinFunc(candidates, func(a, b engine.Member) int {
 		return cmp.Or(
-			cmp.Compare(applied(b), applied(a)),
+			cmp.Compare(positions.Applied(b), positions.Applied(a)),
 			rank(a.Role.Leads(), b.Role.Leads()),
-			cmp.Compare(number(a.Name), number(b.Name)),
+			cmp.Compare(addresses.Number(a.Name), addresses.Number(b.Name)),
 			cmp.Compare(a.Name, b.Name),
 		)
 	}).Name
@@ -57,7 +58,7 @@ func (*Engine) RemovalCandidate(v engine.View) string {
 		return cmp.Or(
 			rank(health(v, a.Name) == nil, health(v, b.Name) == nil),
 			rank(v.Member(a.Name).Role.Leads(), v.Member(b.Name).Role.Leads()),
-			cmp.Compare(number(b.Name), number(a.Name)),
+			cmp.Compare(addresses.Number(b.Name), addresses.Number(a.Name)),
 			cmp.Compare(b.Name, a.Name),
 		)
 	}).Name
@@ -73,17 +74,4 @@ func rank(a, b bool) int {
 	default:
 		return 1
 	}
-}
-
-// number is the n of "<cluster>-<n>", 0 if there is none.
-func number(member string) int {
-	cluster := clusterOf(member)
-	if cluster == "" {
-		return 0
-	}
-	n, err := strconv.Atoi(member[len(cluster)+1:])
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/contracttest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: Name, Version: defaultVersion, Members: 3,
+	cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: Name, Version: versions.Default, Members: 3,
 		TLS: v1alpha1.TLS{Disabled: true}}}
 	cluster.Name, cluster.Namespace = "db", "shop"
 	cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1", "db-2", "db-3"}, ClusterID: "c1"}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 func TestCheckCreate(t *testing.T) {
@@ -16,7 +17,7 @@ func TestCheckCreate(t *testing.T) {
 			Storage: v1alpha1.Storage{Size: resource.MustParse(size)},
 		}
 	}
-	quota := func(bytes string) map[string]string { return map[string]string{quotaOption: bytes} }
+	quota := func(bytes string) map[string]string { return map[string]string{flags.QuotaOption: bytes} }
 	for _, c := range []struct {
 		name          string
 		spec          v1alpha1.DatabaseClusterSpec
@@ -51,9 +52,9 @@ func TestCheckCreate(t *testing.T) {
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[string]int64{
-		"0": defaultQuota, "1Gi": 512 * mebibyte, "8Gi": 4096 * mebibyte, "16Gi": maxQuota, "1Ti": maxQuota,
+		"0": flags.DefaultQuota, "1Gi": 512 * flags.Mebibyte, "8Gi": 4096 * flags.Mebibyte, "16Gi": flags.MaxQuota, "1Ti": flags.MaxQuota,
 	} {
-		got, err := quota(v1alpha1.DatabaseClusterSpec{Storage: v1alpha1.Storage{Size: resource.MustParse(size)}})
+		got, err := flags.Quota(v1alpha1.DatabaseClusterSpec{Storage: v1alpha1.Storage{Size: resource.MustParse(size)}})
 		if err != nil || got != want {
 			t.Errorf("quota on %s is %d (%v), want %d", size, got, err, want)
 		}

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/datafile"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/positions"
 )
 
 var _ engine.DataRecoverer = (*Engine)(nil)
@@ -16,27 +19,27 @@ var _ engine.DataRecoverer = (*Engine)(nil)
 // if a part is damaged: a log that can be read says how much would be lost.
 func (*Engine) InspectDataDir(dir string) engine.DataDirInfo {
 	r := engine.DataDirInfo{}
-	end, err := readLog(filepath.Join(dir, "member", "wal"))
+	end, err := datafile.ReadLog(filepath.Join(dir, "member", "wal"))
 	if err == nil {
-		r.MemberID, r.ClusterID = hexID(end.member), hexID(end.cluster)
-		r.Position = position{cluster: r.ClusterID, term: end.term, applied: end.index}.encode()
-		r.Summary = fmt.Sprintf("log ends at term %d, index %d; known to be decided: %d", end.term, end.index, end.commit)
+		r.MemberID, r.ClusterID = client.HexID(end.Member), client.HexID(end.Cluster)
+		r.Position = positions.Position{Cluster: r.ClusterID, Term: end.Term, Applied: end.Index}.Encode()
+		r.Summary = fmt.Sprintf("log ends at term %d, index %d; known to be decided: %d", end.Term, end.Index, end.Commit)
 	}
 	file := filepath.Join(dir, "member", "snap", "db")
-	found := newContents()
-	failed := found.read(file)
+	found := datafile.NewContents()
+	failed := found.Read(file)
 	if failed == nil {
-		facts, applied := found.facts, found.applied
+		facts, applied := found.Facts, found.Applied
 		r.Readings = facts.Readings
 		if info, err := os.Stat(file); err == nil {
 			r.Bytes = info.Size()
 		}
 		if err == nil {
-			r.Position = position{cluster: r.ClusterID, term: end.term, applied: end.index, revision: found.latest}.encode()
-			r.Summary += fmt.Sprintf("; applied: %d, revision %d, %d keys", applied, found.latest, found.sum.keys)
+			r.Position = positions.Position{Cluster: r.ClusterID, Term: end.Term, Applied: end.Index, Revision: found.Latest}.Encode()
+			r.Summary += fmt.Sprintf("; applied: %d, revision %d, %d keys", applied, found.Latest, found.Sum.Keys)
 		}
-		if err == nil && applied > end.index {
-			failed = fmt.Errorf("its database has applied %d entries, its log ends at %d", applied, end.index)
+		if err == nil && applied > end.Index {
+			failed = fmt.Errorf("its database has applied %d entries, its log ends at %d", applied, end.Index)
 		}
 	}
 	if err = errors.Join(err, failed); err != nil {
@@ -50,25 +53,25 @@ func (*Engine) InspectDataDir(dir string) engine.DataDirInfo {
 // first, then the longer log, as raft elects (section 5.4.1). A revision says
 // nothing: it may count entries that a majority never had.
 func (*Engine) CompareDataDirs(a, b engine.Position) (int, bool) {
-	pa, okA := parsePosition(a)
-	pb, okB := parsePosition(b)
-	if !okA || !okB || pa.cluster != pb.cluster {
+	pa, okA := positions.Parse(a)
+	pb, okB := positions.Parse(b)
+	if !okA || !okB || pa.Cluster != pb.Cluster {
 		return 0, false
 	}
-	return cmp.Or(cmp.Compare(pa.term, pb.term), cmp.Compare(pa.applied, pb.applied)), true
+	return cmp.Or(cmp.Compare(pa.Term, pb.Term), cmp.Compare(pa.Applied, pb.Applied)), true
 }
 
 // DataDirLag implements engine.DataRecoverer.
 func (*Engine) DataDirLag(gap engine.Gap) string {
-	first, okF := parsePosition(gap.Leader)
-	other, okO := parsePosition(gap.Member)
+	first, okF := positions.Parse(gap.Leader)
+	other, okO := positions.Parse(gap.Member)
 	switch {
-	case !okF || !okO || first.cluster != other.cluster:
+	case !okF || !okO || first.Cluster != other.Cluster:
 		return "how far they are apart is not known"
-	case first.term == other.term && first.applied >= other.applied:
-		return fmt.Sprintf("%d log entries behind", first.applied-other.applied)
+	case first.Term == other.Term && first.Applied >= other.Applied:
+		return fmt.Sprintf("%d log entries behind", first.Applied-other.Applied)
 	}
-	return fmt.Sprintf("last entry of term %d rather than %d, index %d rather than %d", other.term, first.term, other.applied, first.applied)
+	return fmt.Sprintf("last entry of term %d rather than %d, index %d rather than %d", other.Term, first.Term, other.Applied, first.Applied)
 }
 
 // RecoveryPod implements engine.DataRecoverer. The flag drops every other member

@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/datafile"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/positions"
 )
 
 // TestCompareDataDirs: who goes first is raft's rule, whatever the revision says.
@@ -87,9 +90,9 @@ func TestInspectAndRecoverData(t *testing.T) {
 			if best.MemberID != v.Member(f.name(1)).ID || counted(engine.Fingerprint{Readings: best.Readings}, "revision") < counted(engine.Fingerprint{Readings: lagging.Readings}, "revision") {
 				t.Errorf("%+v, %+v", best, lagging)
 			}
-			end, _ := parsePosition(best.Position)
-			if seen := applied(v.Member(f.name(1))); end.applied < seen {
-				t.Errorf("the log ends at %d, the member had applied %d", end.applied, seen)
+			end, _ := positions.Parse(best.Position)
+			if seen := positions.Applied(v.Member(f.name(1))); end.Applied < seen {
+				t.Errorf("the log ends at %d, the member had applied %d", end.Applied, seen)
 			}
 			recoverData(t, series, f.members[f.name(1)].data, want)
 		})
@@ -116,8 +119,8 @@ func recoverData(t *testing.T, series, data string, want engine.Fingerprint) {
 		t.Errorf("reachable from outside: %s", args)
 	}
 	p := s.members[m]
-	args = strings.NewReplacer(fmt.Sprintf("127.0.0.1:%d", peerPort), fmt.Sprintf("127.0.0.1:%d", p.peer), fmt.Sprintf("127.0.0.1:%d", clientPort), fmt.Sprintf("127.0.0.1:%d", p.client),
-		fmt.Sprintf("127.0.0.1:%d", metricsPort), fmt.Sprintf("127.0.0.1:%d", p.metrics)).Replace(args)
+	args = strings.NewReplacer(fmt.Sprintf("127.0.0.1:%d", addresses.PeerPort), fmt.Sprintf("127.0.0.1:%d", p.peer), fmt.Sprintf("127.0.0.1:%d", addresses.ClientPort), fmt.Sprintf("127.0.0.1:%d", p.client),
+		fmt.Sprintf("127.0.0.1:%d", addresses.MetricsPort), fmt.Sprintf("127.0.0.1:%d", p.metrics)).Replace(args)
 	s.run(series, m, s.local(m, strings.Fields(args))...)
 	s.healthy(m)
 	got, err := s.session.Fingerprint(t.Context(), m)
@@ -234,7 +237,7 @@ func tear(t *testing.T, path string) {
 	}
 	end := int64(0)
 	for {
-		_, next, err := readRecord(f, end, info.Size())
+		_, next, err := datafile.ReadRecord(f, end, info.Size())
 		if err != nil {
 			break
 		}

@@ -1,32 +1,17 @@
 package etcd
 
 import (
-	"bytes"
 	"context"
-	"hash/crc32"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
 	clientv3 "go.etcd.io/etcd/client/v3"
-)
 
-// TestHistoryHash: hashed from its end it is the hash of the whole.
-func TestHistoryHash(t *testing.T) {
-	t.Parallel()
-	pieces := [][]byte{[]byte("one"), nil, {0, 0, 0}, bytes.Repeat([]byte("long "), 5000), []byte("last")}
-	h := &historyHash{}
-	for _, p := range slices.Backward(pieces) {
-		h.prepend(p[:len(p)/2], p[len(p)/2:])
-	}
-	whole := append([]byte("key"), bytes.Join(pieces, nil)...)
-	if got, want := h.sum(), crc32.Checksum(whole, crc32.MakeTable(crc32.Castagnoli)); got != want || h.sum() != want {
-		t.Errorf("%08x, want %08x", got, want)
-	}
-}
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
+)
 
 // TestDataHash: what a compaction drops makes no difference, what is newer does.
 func TestDataHash(t *testing.T) {
@@ -102,7 +87,7 @@ func TestVerifyHash(t *testing.T) {
 			f.attests(m, i.Mark)
 		})
 	}
-	if _, err := (&session{}).VerifyHash(t.Context(), "m", "no mark"); err == nil {
+	if _, err := (&client.Session{}).VerifyHash(t.Context(), "m", "no mark"); err == nil {
 		t.Error("that is no mark")
 	}
 }

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/datafile"
 )
 
 func digestOf(pairs ...[2]string) engine.Fingerprint {
-	d := newDigest()
+	d := datafile.NewDigest()
 	for _, p := range pairs {
-		d.add([]byte(p[0]), []byte(p[1]))
+		d.Add([]byte(p[0]), []byte(p[1]))
 	}
-	return d.fingerprint(7)
+	return d.Fingerprint(7)
 }
 
 // counted is a reading that is a number, -1 if there is none.

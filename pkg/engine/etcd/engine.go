@@ -1,6 +1,6 @@
 // Package etcd is the engine of etcd 3.5, 3.6 and 3.7. Pure knowledge (rules,
 // rendering, the catalog) and the protocol (sessions, snapshots) live side by
-// side, one concept a file; what etcd itself demands is cited where it is
+// side, a room for each; what etcd itself demands is cited where it is
 // encoded.
 package etcd
 
@@ -9,17 +9,12 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 )
 
 // Name is the word in spec.engine.
 const Name = "etcd"
-
-// Ports that every member listens on.
-const (
-	peerPort    = 2380
-	clientPort  = 2379
-	metricsPort = 2381
-)
 
 // maxMembers: more voters make writes slower and hardly anything safer,
 // https://etcd.io/docs/v3.6/faq/#what-is-maximum-cluster-size.
@@ -60,5 +55,5 @@ func (*Engine) Connect(access engine.Access) (engine.Session, error) {
 	if access.TLS == nil && !access.Cluster.Spec.TLS.Disabled {
 		return nil, fmt.Errorf("connect to etcd cluster %s: it speaks TLS and no client certificate was given", access.Cluster.Name)
 	}
-	return newSession(access, addressesOf(access.Cluster)), nil
+	return client.New(access, addresses.Of(access.Cluster)), nil
 }

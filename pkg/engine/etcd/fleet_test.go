@@ -20,6 +20,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 )
 
 // Series of etcd that the tests run real members of.
@@ -73,7 +75,7 @@ type fleet struct {
 	// passwords, if set, are what the session logs in with.
 	passwords func(context.Context) ([]engine.Credentials, error)
 	members   map[string]*process
-	session   *session
+	session   *client.Session
 }
 
 // process is one member: its ports stay when it restarts.
@@ -95,7 +97,7 @@ func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fle
 	var hosts []string
 	for n := 1; n <= size; n++ {
 		member := v1alpha1.MemberName(name, n)
-		hosts = append(hosts, host(f.cluster, member))
+		hosts = append(hosts, addresses.Host(f.cluster, member))
 		f.members[member] = &process{
 			peer: freePort(t), client: freePort(t), metrics: freePort(t), data: filepath.Join(f.dir, member),
 		}
@@ -107,12 +109,12 @@ func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fle
 	for _, change := range changes {
 		change(f)
 	}
-	f.session = newSession(f.access(), addresses{
-		host: func(member string) string { return host(f.cluster, member) },
-		peerURL: func(member string) string {
-			return fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), f.members[member].peer)
+	f.session = client.New(f.access(), addresses.Addresses{
+		Host: func(member string) string { return addresses.Host(f.cluster, member) },
+		PeerURL: func(member string) string {
+			return fmt.Sprintf("%s://127.0.0.1:%d", addresses.Scheme(f.cluster), f.members[member].peer)
 		},
-		member: f.memberAt,
+		Member: f.memberAt,
 	})
 	t.Cleanup(func() {
 		if err := f.session.Close(); err != nil {
@@ -133,7 +135,7 @@ func (f *fleet) access() engine.Access {
 		Cluster: f.cluster, TLS: f.tls, Credentials: f.passwords,
 		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
 			p, ok := f.members[strings.TrimSuffix(pod, "-0")]
-			if !ok || port != clientPort {
+			if !ok || port != addresses.ClientPort {
 				return nil, fmt.Errorf("no pod %s with port %d", pod, port)
 			}
 			return new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.client)))
@@ -176,14 +178,14 @@ func (f *fleet) start(series, member string, bootstrap bool, peers ...string) {
 func (f *fleet) local(member string, args []string) []string {
 	p := f.members[member]
 	pairs := []string{
-		fmt.Sprintf("0.0.0.0:%d", peerPort), fmt.Sprintf("127.0.0.1:%d", p.peer),
-		fmt.Sprintf("0.0.0.0:%d", clientPort), fmt.Sprintf("127.0.0.1:%d", p.client),
-		fmt.Sprintf("0.0.0.0:%d", metricsPort), fmt.Sprintf("127.0.0.1:%d", p.metrics),
+		fmt.Sprintf("0.0.0.0:%d", addresses.PeerPort), fmt.Sprintf("127.0.0.1:%d", p.peer),
+		fmt.Sprintf("0.0.0.0:%d", addresses.ClientPort), fmt.Sprintf("127.0.0.1:%d", p.client),
+		fmt.Sprintf("0.0.0.0:%d", addresses.MetricsPort), fmt.Sprintf("127.0.0.1:%d", p.metrics),
 		dataDir, p.data, tlsPath, f.dir,
 	}
 	for name, other := range f.members {
-		pairs = append(pairs, peerURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), other.peer),
-			clientURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", scheme(f.cluster), other.client))
+		pairs = append(pairs, addresses.PeerURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", addresses.Scheme(f.cluster), other.peer),
+			addresses.ClientURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", addresses.Scheme(f.cluster), other.client))
 	}
 	replacer := strings.NewReplacer(pairs...)
 	out := make([]string, len(args))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/positions"
 )
 
 // maxLag is how many log entries a healthy member may be behind the leader.
@@ -81,7 +82,7 @@ func following(v engine.View, m engine.Member) error {
 	if m.Leader != l.ID {
 		return fmt.Errorf("member %s follows leader %s, but %s (%s) leads", m.Name, m.Leader, l.Name, l.ID)
 	}
-	ahead, behind := applied(l), applied(m)
+	ahead, behind := positions.Applied(l), positions.Applied(m)
 	if m.Position != "" && ahead > behind && ahead-behind > maxLag {
 		return fmt.Errorf("member %s is %d log entries behind the leader", m.Name, ahead-behind)
 	}

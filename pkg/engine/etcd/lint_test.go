@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
 func TestLint(t *testing.T) {
@@ -30,7 +33,7 @@ func TestLint(t *testing.T) {
 		{name: "out of range", option: "bcrypt-cost", value: "99", version: "3.6.16", reason: "does not start with"},
 		{name: "none of the choice", option: "metrics", value: "all", version: "3.6.16", reason: "does not start with"},
 		{name: "no boolean", option: "pre-vote", value: "perhaps", version: "3.6.16", reason: "does not start with"},
-		{name: "no bytes", option: quotaOption, value: "2Gi", version: "3.6.16", reason: "no positive number"},
+		{name: "no bytes", option: flags.QuotaOption, value: "2Gi", version: "3.6.16", reason: "no positive number"},
 		{name: "hours", option: "auto-compaction-retention", value: "8", version: "3.6.16"},
 		{name: "a mode that our retention does not fit", option: "auto-compaction-mode", value: "revision", version: "3.6.16", reason: "needs a number"},
 		{name: "an election before the fifth heartbeat", option: "election-timeout", value: "400", version: "3.6.16", reason: "five times"},
@@ -74,20 +77,20 @@ func TestOptionsAreTheServers(t *testing.T) {
 		t.Run(series, func(t *testing.T) {
 			t.Parallel()
 			server := program(t, series, "etcd")
-			for name, o := range options {
+			for name, o := range flags.All() {
 				// The second flag makes it stop before it does anything.
 				out, err := exec.CommandContext(t.Context(), server, "--"+name+"=1", "--no-such-flag=1").CombinedOutput()
 				if err == nil {
 					t.Fatalf("etcd started with --%s and an unknown flag", name)
 				}
 				unknown := strings.Contains(string(out), "not defined: -"+name+"\n")
-				if known := o.since <= minor && minor <= o.until; known == unknown {
+				if known := o.Since <= minor && minor <= o.Until; known == unknown {
 					t.Errorf("table says that etcd %s knows %s: %v; etcd says unknown: %v", series, name, known, unknown)
 				}
 			}
-			for _, group := range managed {
-				for _, name := range group.names {
-					if _, both := options[name]; both {
+			for _, group := range flags.Managed() {
+				for _, name := range group.Names {
+					if _, both := flags.Find(name); both {
 						t.Errorf("%s is both managed and free", name)
 					}
 				}
@@ -102,37 +105,37 @@ func TestDefaultsAreTheServers(t *testing.T) {
 	t.Parallel()
 	usual := regexp.MustCompile(`(?m)^\s+--([a-z0-9-]+)[ =]'?([^'\s]+)'?$`)
 	for _, release := range []string{"3.5.35", "3.6.16", "3.7.3"} {
-		v, err := supported(release)
+		v, err := versions.Supported(release)
 		if err != nil {
 			t.Fatal(err)
 		}
-		help, err := exec.CommandContext(t.Context(), program(t, v.line().String(), "etcd"), "--help").CombinedOutput()
+		help, err := exec.CommandContext(t.Context(), program(t, v.Line().String(), "etcd"), "--help").CombinedOutput()
 		if err != nil {
 			t.Fatal(err)
 		}
 		compared := 0
 		for _, m := range usual.FindAllStringSubmatch(string(help), -1) {
-			o, known := options[m[1]]
+			o, known := flags.Find(m[1])
 			said := m[2]
-			if !known || said == "math.MaxUint32" || m[1] == quotaOption || m[1] == "backend-batch-limit" {
+			if !known || said == "math.MaxUint32" || m[1] == flags.QuotaOption || m[1] == "backend-batch-limit" {
 				continue
 			}
 			compared++
-			if o.usual(v) != said {
-				t.Errorf("etcd %s says that %s is %q by default, the table %q", v.line(), m[1], said, o.usual(v))
+			if o.Usual(v) != said {
+				t.Errorf("etcd %s says that %s is %q by default, the table %q", v.Line(), m[1], said, o.Usual(v))
 			}
 		}
 		if compared < 25 {
-			t.Errorf("only %d defaults of etcd %s were compared", compared, v.line())
+			t.Errorf("only %d defaults of etcd %s were compared", compared, v.Line())
 		}
 	}
 }
 
 func TestDefaultsFitTheirKind(t *testing.T) {
 	t.Parallel()
-	for name, o := range options {
-		if o.kind.fits == nil || !o.kind.fits(o.fallback) || (o.later != "" && !o.kind.fits(o.later)) {
-			t.Errorf("the default of %s, %q, is none of: %s", name, o.fallback, o.kind.allowed)
+	for name, o := range flags.All() {
+		if o.Kind.Fits == nil || !o.Kind.Fits(o.Fallback) || (o.Later != "" && !o.Kind.Fits(o.Later)) {
+			t.Errorf("the default of %s, %q, is none of: %s", name, o.Fallback, o.Kind.Allowed)
 		}
 	}
 }

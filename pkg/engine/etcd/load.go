@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
 )
 
 // revisionBump lifts the revision of restored data above any that a client
@@ -12,7 +13,7 @@ const revisionBump = "1000000000"
 // LoadCommand implements engine.Snapshotter. etcdutl refuses a data directory
 // that is not empty, and one of the two revision flags without the other.
 func (*Engine) LoadCommand(in engine.LoadInput) []string {
-	u := peerURL(in.Cluster, in.Member)
+	u := addresses.PeerURL(in.Cluster, in.Member)
 	argv := []string{
 		binaries + "etcdutl", "snapshot", "restore", in.File,
 		"--name", in.Member,

@@ -8,30 +8,9 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
-
-// TestDowngradeIsTheLeadersWord: without one, or if it doesn't tell, nothing is known.
-func TestDowngradeIsTheLeadersWord(t *testing.T) {
-	t.Parallel()
-	follower := report{member: engine.Member{Name: "db-2", Reachable: true, Serving: true, Role: engine.RoleFollower}}
-	leads := func(to string, told bool) report {
-		return report{member: engine.Member{Name: "db-1", Reachable: true, Serving: true, Role: engine.RoleLeader}, downgrade: to, told: told}
-	}
-	for name, c := range map[string]struct {
-		said    []report
-		want    string
-		unknown bool
-	}{
-		"none is under way": {said: []report{leads("", true), follower}},
-		"one is":            {said: []report{follower, leads("3.5.0", true)}, want: "3.5.0"},
-		"it keeps silent":   {said: []report{leads("", false), follower}, unknown: true},
-		"nobody leads":      {said: []report{follower}, unknown: true},
-	} {
-		if v := viewFrom(c.said); v.Downgrade != c.want || v.DowngradeUnknown != c.unknown {
-			t.Errorf("%s: %q, unknown %v", name, v.Downgrade, v.DowngradeUnknown)
-		}
-	}
-}
 
 func TestObserveThroughFailures(t *testing.T) {
 	t.Parallel()
@@ -44,7 +23,7 @@ func TestObserveThroughFailures(t *testing.T) {
 		t.Fatalf("healthy view: quorum %v, roster %v, clusters %v, tolerates %d", v.Quorum, v.MemberList, v.ClusterIDs, New().Tolerates(v))
 	}
 	for _, m := range v.Members {
-		if m.Version != versionOf(t, series36) || m.Protocol != "3.6.0" || m.QuotaBytes != defaultQuota || m.DataBytes == 0 {
+		if m.Version != versionOf(t, series36) || m.Protocol != "3.6.0" || m.QuotaBytes != flags.DefaultQuota || m.DataBytes == 0 {
 			t.Errorf("member %+v", m)
 		}
 	}
@@ -67,7 +46,7 @@ func TestObserveThroughFailures(t *testing.T) {
 	f.eventually("quorum lost", func() error {
 		begun := time.Now()
 		v = f.session.Observe(t.Context(), members)
-		if spent := time.Since(begun); spent > 2*observeTimeout {
+		if spent := time.Since(begun); spent > 2*client.ObserveTimeout {
 			t.Errorf("observing without quorum took %v", spent)
 		}
 		if v.Quorum {
@@ -93,7 +72,7 @@ func TestObserveAlarms(t *testing.T) {
 		t.Run(series, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, "full", 1)
-			f.cluster.Spec.Config = map[string]string{quotaOption: "1048576"}
+			f.cluster.Spec.Config = map[string]string{flags.QuotaOption: "1048576"}
 			f.form(series, f.name(1))
 			f.eventually("full", func() error {
 				return f.put(f.name(1), "key", strings.Repeat("x", 300_000), "database space exceeded")
@@ -113,15 +92,5 @@ func TestObserveAlarms(t *testing.T) {
 				t.Errorf("upgrade with an alarm: %v", err)
 			}
 		})
-	}
-}
-
-func TestComplaints(t *testing.T) {
-	t.Parallel()
-	alarms, problem := complaints([]string{
-		noLeader, "memberID:7 alarm:NOSPACE ", "memberID:7  alarm:CORRUPT", "memberID:8 alarm:NOSPACE", "disk on fire",
-	}, "7")
-	if !slices.Equal(alarms, []string{"NOSPACE", "CORRUPT"}) || problem != "disk on fire" {
-		t.Errorf("alarms %q, problem %q", alarms, problem)
 	}
 }

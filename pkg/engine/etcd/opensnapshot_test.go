@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/datafile"
 )
 
 // change is one entry of the history in a made-up snapshot.
@@ -87,19 +88,19 @@ func put(bucket, key string, value []byte) func(*bolt.Tx) error {
 
 func TestOpenSnapshot(t *testing.T) {
 	t.Parallel()
-	kept := func() *digest {
-		d := newDigest()
-		d.add([]byte("a"), []byte("2"))
-		d.add([]byte("b"), nil)
+	kept := func() *datafile.Digest {
+		d := datafile.NewDigest()
+		d.Add([]byte("a"), []byte("2"))
+		d.Add([]byte("b"), nil)
 		return d
-	}().fingerprint(9)
+	}().Fingerprint(9)
 	for _, c := range []struct {
 		name    string
 		history []change
 		also    func(*bolt.Tx) error
 		want    engine.SnapshotFacts
 	}{
-		{name: "empty", want: engine.SnapshotFacts{Fingerprint: newDigest().fingerprint(0)}},
+		{name: "empty", want: engine.SnapshotFacts{Fingerprint: datafile.NewDigest().Fingerprint(0)}},
 		{name: "history", want: engine.SnapshotFacts{Fingerprint: kept}, history: []change{
 			{main: 2, key: "b"},
 			{main: 3, key: "a", value: "1"},
@@ -124,7 +125,7 @@ func TestOpenSnapshot(t *testing.T) {
 					put("members", "4", []byte(`{"name":"db-1"}`))(tx))
 			},
 			want: engine.SnapshotFacts{
-				Fingerprint: newDigest().fingerprint(0), Auth: true, Schema: "3.6.0", Members: []string{"db-1", "db-2"},
+				Fingerprint: datafile.NewDigest().Fingerprint(0), Auth: true, Schema: "3.6.0", Members: []string{"db-1", "db-2"},
 			},
 		},
 	} {

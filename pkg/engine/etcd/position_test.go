@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/positions"
 )
 
 func TestCompare(t *testing.T) {
@@ -30,29 +31,15 @@ func FuzzPosition(f *testing.F) {
 	f.Add("c1/2/100/50")
 	f.Add("///")
 	f.Fuzz(func(t *testing.T, s string) {
-		p, ok := parsePosition(engine.Position(s))
+		p, ok := positions.Parse(engine.Position(s))
 		if !ok {
 			return
 		}
-		if again, ok := parsePosition(p.encode()); !ok || again != p {
-			t.Errorf("%q reads as %+v, written again as %q", s, p, p.encode())
+		if again, ok := positions.Parse(p.Encode()); !ok || again != p {
+			t.Errorf("%q reads as %+v, written again as %q", s, p, p.Encode())
 		}
-		if order, ok := New().Compare(engine.Position(s), p.encode()); !ok || order != 0 {
+		if order, ok := New().Compare(engine.Position(s), p.Encode()); !ok || order != 0 {
 			t.Errorf("%q differs from itself", s)
-		}
-	})
-}
-
-func FuzzVersion(f *testing.F) {
-	f.Add("v3.6.16-rc.0+x")
-	f.Add("3.6")
-	f.Fuzz(func(t *testing.T, s string) {
-		v, err := parseVersion(s)
-		if err != nil {
-			return
-		}
-		if again, err := parseVersion(v.String()); err != nil || again != v {
-			t.Errorf("%q reads as %v, again as %v (%v)", s, v, again, err)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 )
 
 // shown shakes hands until the member shows what is wanted.
@@ -70,7 +71,7 @@ func TestMembersReturnFromExpiry(t *testing.T) {
 			// The open streams of peers live on; what dials anew is turned away.
 			time.Sleep(1100 * time.Millisecond)
 			f.tls.Certificates = []tls.Certificate{short}
-			stale := newSession(f.access(), f.session.at)
+			stale := client.New(f.access(), f.session.At)
 			t.Cleanup(func() { _ = stale.Close() })
 			v := stale.Observe(t.Context(), []string{"db-1"})
 			if m := v.Member("db-1"); m.Reachable || m.Certificate == nil || time.Until(m.Certificate.NotAfter) > 0 {
@@ -88,7 +89,7 @@ func TestMembersReturnFromExpiry(t *testing.T) {
 			})
 			leaf := f.issuer.members(f.dir, f.hosts, time.Hour)
 			f.tls.Certificates = []tls.Certificate{leaf}
-			fresh := newSession(f.access(), f.session.at)
+			fresh := client.New(f.access(), f.session.At)
 			t.Cleanup(func() { _ = fresh.Close() })
 			began := time.Now()
 			f.eventually("all are healthy again", func() error {

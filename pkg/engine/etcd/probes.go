@@ -3,6 +3,9 @@ package etcd
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
 // startBudget is how many seconds a member may take to start: opening,
@@ -12,10 +15,10 @@ const startBudget = 1800
 
 // probe adds the probes. Liveness never asks for quorum: restarting members
 // because others are down makes an outage worse.
-func probe(c *corev1.Container, v version) {
+func probe(c *corev1.Container, v versions.Version) {
 	alive, ready := get("/livez"), get("/readyz")
-	if v.less(livezFloor) {
-		alive = corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(metricsPort)}}
+	if v.Less(versions.LivezFloor) {
+		alive = corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(addresses.MetricsPort)}}
 		ready = get("/health")
 	}
 	c.StartupProbe = &corev1.Probe{ProbeHandler: alive, PeriodSeconds: 1, TimeoutSeconds: 1, FailureThreshold: startBudget}
@@ -25,6 +28,6 @@ func probe(c *corev1.Container, v version) {
 
 func get(path string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-		Path: path, Port: intstr.FromInt32(metricsPort), Scheme: corev1.URISchemeHTTP,
+		Path: path, Port: intstr.FromInt32(addresses.MetricsPort), Scheme: corev1.URISchemeHTTP,
 	}}
 }

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 var _ engine.Recognizer = (*Engine)(nil)
@@ -91,17 +93,17 @@ func flagsOf(c *corev1.Container) map[string]string {
 	return out
 }
 
-func memberConfigFrom(c *corev1.Container, flags map[string]string) engine.MemberConfig {
+func memberConfigFrom(c *corev1.Container, set map[string]string) engine.MemberConfig {
 	t := engine.MemberConfig{Container: c.Name, Image: c.Image,
-		Certificate: flags["cert-file"], Key: flags["key-file"], Authority: flags["trusted-ca-file"],
+		Certificate: set["cert-file"], Key: set["key-file"], Authority: set["trusted-ca-file"],
 		// etcd demands certificates as soon as it is told whom to trust
 		// (transport.TLSInfo); the flag of that name only makes users of them.
-		ClientCertificates: flags["client-cert-auth"] == "true" || flags["trusted-ca-file"] != ""}
-	t.Port, t.TLS = clientsOf(c, flags)
-	t.TLS = t.TLS || t.Certificate != "" || flags["auto-tls"] == "true"
-	t.PeerTLS = strings.Contains(flags["listen-peer-urls"]+flags["initial-advertise-peer-urls"], "https://") || flags["peer-cert-file"] != "" || flags["peer-auto-tls"] == "true"
-	for name, value := range flags {
-		if _, ours := options[name]; ours || experimentalFlag(name) {
+		ClientCertificates: set["client-cert-auth"] == "true" || set["trusted-ca-file"] != ""}
+	t.Port, t.TLS = clientsOf(c, set)
+	t.TLS = t.TLS || t.Certificate != "" || set["auto-tls"] == "true"
+	t.PeerTLS = strings.Contains(set["listen-peer-urls"]+set["initial-advertise-peer-urls"], "https://") || set["peer-cert-file"] != "" || set["peer-auto-tls"] == "true"
+	for name, value := range set {
+		if _, ours := flags.Find(name); ours || experimentalFlag(name) {
 			if t.Options == nil {
 				t.Options = map[string]string{}
 			}
@@ -109,11 +111,11 @@ func memberConfigFrom(c *corev1.Container, flags map[string]string) engine.Membe
 		}
 	}
 	for _, name := range []string{"unsafe-no-fsync", "force-new-cluster"} {
-		if flags[name] == "true" {
+		if set[name] == "true" {
 			t.Dangerous = append(t.Dangerous, name)
 		}
 	}
-	if file := flags["config-file"]; file != "" {
+	if file := set["config-file"]; file != "" {
 		t.Hidden = "the file " + file
 	}
 	return t
@@ -145,11 +147,11 @@ func clientsOf(c *corev1.Container, flags map[string]string) (port int, secure b
 		}
 	}
 	for _, p := range c.Ports {
-		if strings.Contains(p.Name, "client") || p.ContainerPort == clientPort {
+		if strings.Contains(p.Name, "client") || p.ContainerPort == addresses.ClientPort {
 			return int(p.ContainerPort), false
 		}
 	}
-	return clientPort, false
+	return addresses.ClientPort, false
 }
 
 func loopback(u string) bool {

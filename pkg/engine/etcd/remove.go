@@ -1,6 +1,9 @@
 package etcd
 
-import "github.com/dbop-dev/kubectl-dbop/pkg/engine"
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/refusal"
+)
 
 // CheckRemove implements engine.Rules. What stays must have a quorum of
 // healthy voters (etcd: IsReadyToRemoveVotingMember, and for a member that is
@@ -16,7 +19,7 @@ func (*Engine) CheckRemove(v engine.View, member string) error {
 	}
 	voters := v.Voters()
 	if len(voters) == 1 {
-		return refuse("last-member", command("delete", v), "member %s is the last voter; removing it is deleting the cluster", member)
+		return refusal.New("last-member", refusal.Command("delete", v), "member %s is the last voter; removing it is deleting the cluster", member)
 	}
 	rest := 0
 	for _, name := range healthyVoters(v) {
@@ -25,7 +28,7 @@ func (*Engine) CheckRemove(v engine.View, member string) error {
 		}
 	}
 	if need := quorum(len(voters) - 1); rest < need {
-		return refuse("quorum", command("status", v),
+		return refusal.New("quorum", refusal.Command("status", v),
 			"without member %s there are %d healthy voters of %d and etcd needs %d", member, rest, len(voters)-1, need)
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
 // Where things are inside the container. The data directory is below the
@@ -34,7 +36,7 @@ const containerName = "etcd"
 // Pod implements engine.Renderer. The image has no shell, so arguments are an
 // array, and the kubelet expands nothing but the namespace.
 func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
-	v, err := supported(in.Version)
+	v, err := versions.Supported(in.Version)
 	if err != nil {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
 	}
@@ -57,9 +59,9 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}},
 		Resources: *in.Cluster.Spec.Resources.DeepCopy(),
 		Ports: []corev1.ContainerPort{
-			{Name: "client", ContainerPort: clientPort, Protocol: corev1.ProtocolTCP},
-			{Name: "peer", ContainerPort: peerPort, Protocol: corev1.ProtocolTCP},
-			{Name: "metrics", ContainerPort: metricsPort, Protocol: corev1.ProtocolTCP},
+			{Name: "client", ContainerPort: addresses.ClientPort, Protocol: corev1.ProtocolTCP},
+			{Name: "peer", ContainerPort: addresses.PeerPort, Protocol: corev1.ProtocolTCP},
+			{Name: "metrics", ContainerPort: addresses.MetricsPort, Protocol: corev1.ProtocolTCP},
 		},
 	}
 	if !in.Loopback {
@@ -73,5 +75,5 @@ func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
 	port := func(name string, n int32) corev1.ServicePort {
 		return corev1.ServicePort{Name: name, Port: n, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
 	}
-	return []corev1.ServicePort{port("client", clientPort), port("peer", peerPort), port("metrics", metricsPort)}
+	return []corev1.ServicePort{port("client", addresses.ClientPort), port("peer", addresses.PeerPort), port("metrics", addresses.MetricsPort)}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -65,7 +66,7 @@ func TestPod(t *testing.T) {
 		{"3.6-options", func(in *engine.PodInput) {
 			in.Version = "3.6.16"
 			in.Cluster.Spec.Config = map[string]string{
-				"auto-compaction-retention": "10m", "snapshot-count": "5000", quotaOption: "1073741824", featureGates: "LeaseCheckpoint=true",
+				"auto-compaction-retention": "10m", "snapshot-count": "5000", flags.QuotaOption: "1073741824", flags.FeatureGates: "LeaseCheckpoint=true",
 			}
 		}},
 		{"3.7-plain-text", func(in *engine.PodInput) { in.Version, in.Cluster.Spec.TLS.Disabled = "3.7.3", true }},

@@ -6,11 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 func TestCheckSettings(t *testing.T) {
 	t.Parallel()
-	full := engine.View{Members: []engine.Member{{Name: "db-1", Reachable: true, DataBytes: 600 * mebibyte}, {Name: "db-2"}}}
+	full := engine.View{Members: []engine.Member{{Name: "db-1", Reachable: true, DataBytes: 600 * flags.Mebibyte}, {Name: "db-2"}}}
 	for name, c := range map[string]struct {
 		size, quota   string
 		view          engine.View
@@ -29,7 +30,7 @@ func TestCheckSettings(t *testing.T) {
 			spec := cluster().Spec
 			spec.Version, spec.Storage.Size = "3.6.16", resource.MustParse(c.size)
 			if c.quota != "" {
-				spec.Config = map[string]string{quotaOption: c.quota}
+				spec.Config = map[string]string{flags.QuotaOption: c.quota}
 			}
 			expect(t, New().CheckSettings(c.view, spec, false), c.check, c.reason)
 		})

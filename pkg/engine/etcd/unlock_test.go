@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 )
 
 // TestUnlock restores a backup that demands credentials on every series, and
@@ -31,7 +32,7 @@ func TestUnlock(t *testing.T) {
 			}
 			f.kill(seed)
 			f.passwords = nil
-			stranger := newSession(f.access(), f.session.at)
+			stranger := client.New(f.access(), f.session.At)
 			defer func() { _ = stranger.Close() }()
 			for _, unlocked := range []bool{false, true} {
 				if err := os.RemoveAll(f.members[seed].data); err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 )
 
 // put writes a key to a member. With until set it is an error that the write
@@ -33,8 +35,8 @@ func (f *fleet) client(member string, do func(context.Context, *clientv3.Client)
 	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 	defer cancel()
 	var failed error
-	err := f.session.with(member, func(c *connection) bool {
-		failed = do(ctx, c.client)
+	err := f.session.With(member, func(c *client.Connection) bool {
+		failed = do(ctx, c.Client)
 		return true
 	})
 	return errors.Join(err, failed)
