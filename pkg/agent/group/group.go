@@ -69,6 +69,9 @@ type Group struct {
 	// last is the index of the last entry when the group was opened.
 	last uint64
 
+	// moved says that the position changed.
+	moved chan struct{}
+
 	mu        sync.Mutex
 	mailboxes map[protocol.MemberID]*mailbox
 	contact   map[protocol.MemberID]time.Time
@@ -87,7 +90,8 @@ const (
 // Open starts the part of one member. It counts a start, on disk, before it speaks to anybody.
 func Open(c Config) (*Group, error) {
 	g := &Group{
-		calls: make(chan func(), 64), done: make(chan struct{}), machine: &machine{deliver: c.Deliver},
+		calls: make(chan func(), 64), moved: make(chan struct{}, 1), done: make(chan struct{}),
+		machine:   &machine{deliver: c.Deliver},
 		mailboxes: map[protocol.MemberID]*mailbox{}, contact: map[protocol.MemberID]time.Time{},
 	}
 	c.Report = seldom(c.Report)
@@ -281,11 +285,30 @@ func (g *Group) TakeVote(id protocol.MemberID) {
 // StepDown has another voter lead.
 func (g *Group) StepDown() { g.queue(func() { g.raft.LeadershipTransfer() }) }
 
-// Tell sets the position that this agent tells the others.
+// Tell sets the position that this agent tells the others: at once if it changed.
 func (g *Group) Tell(p protocol.Position) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.position != p {
+		select {
+		case g.moved <- struct{}{}:
+		default:
+		}
+	}
 	g.position = p
+}
+
+// Leader returns who leads the group, or "".
+func (g *Group) Leader() protocol.MemberID {
+	_, id := g.raft.LeaderWithID()
+	return protocol.MemberID(id)
+}
+
+// Heard returns when each member was last heard of.
+func (g *Group) Heard() map[protocol.MemberID]time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.contact)
 }
 
 func (g *Group) configuration() (uint64, raft.Configuration, bool) {

@@ -90,6 +90,7 @@ func (g *Group) tell() {
 		select {
 		case <-g.done:
 			return
+		case <-g.moved:
 		case <-ticker.C:
 		}
 		g.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -197,7 +198,7 @@ func descendants(of int) []int {
 		}
 		// The name of the program, in brackets, may hold anything.
 		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-		if len(fields) > 1 {
+		if len(fields) > 1 && fields[0] != "Z" { // one that is dead and waits to be reaped does nothing
 			if parent, err := strconv.Atoi(fields[1]); err == nil {
 				children[parent] = append(children[parent], pid)
 			}
@@ -214,16 +215,39 @@ func descendants(of int) []int {
 
 // Client is the agent's side.
 type Client struct {
-	mu    sync.Mutex
+	pid   int
 	guard io.ReadWriter
-	lines *bufio.Reader
+
+	mu sync.Mutex
+	// answers come one for each deadline; gone is closed when the guard is.
+	answers chan string
+	gone    chan struct{}
 }
 
 // Dial returns the connection to the guard that started this process.
-func Dial() *Client { return newClient(os.NewFile(3, "guard")) }
+func Dial() *Client { return newClient(os.Getppid(), os.NewFile(3, "guard")) }
 
-func newClient(guard io.ReadWriter) *Client {
-	return &Client{guard: guard, lines: bufio.NewReader(guard)}
+func newClient(pid int, guard io.ReadWriter) *Client {
+	c := &Client{pid: pid, guard: guard, answers: make(chan string, 1), gone: make(chan struct{})}
+	go func() {
+		defer close(c.gone)
+		for lines := bufio.NewScanner(guard); lines.Scan(); {
+			c.answers <- lines.Text()
+		}
+	}()
+	return c
+}
+
+// Gone is closed when the guard is gone: nobody keeps a deadline then.
+func (c *Client) Gone() <-chan struct{} { return c.gone }
+
+// Others returns the processes below the guard, besides this one: the server's, and tools'. Without a guard it returns
+// those below this one.
+func (c *Client) Others() []int {
+	if os.Getppid() != c.pid {
+		return descendants(os.Getpid())
+	}
+	return slices.DeleteFunc(descendants(c.pid), func(pid int) bool { return pid == os.Getpid() })
 }
 
 // Set returns once the guard keeps the deadline.
@@ -234,12 +258,13 @@ func (c *Client) Set(d protocol.SetDeadline) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := io.WriteString(c.guard, word+"\n")
-	if err == nil {
-		_, err = c.lines.ReadString('\n')
-	}
-	if err != nil {
+	if _, err := io.WriteString(c.guard, word+"\n"); err != nil {
 		return fmt.Errorf("tell the guard the deadline: %w", err)
 	}
-	return nil
+	select {
+	case <-c.answers:
+		return nil
+	case <-c.gone:
+		return errors.New("tell the guard the deadline: the guard is gone")
+	}
 }

@@ -104,12 +104,16 @@ func (s *Server) writeFiles(settings protocol.Settings) error {
 	kept := s.keptSettings()
 	var conf bytes.Buffer
 	conf.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\nwal_keep_size = '1GB'\n")
-	for _, name := range slices.Sorted(maps.Keys(settings.Values)) {
+	values, err := s.atLeast(settings.Values)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(kept, name) {
 			s.Report(fmt.Sprintf("the setting %s belongs to the agent: its value is not used", name))
 			continue
 		}
-		fmt.Fprintf(&conf, "%s = %s\n", name, quote(settings.Values[name]))
+		fmt.Fprintf(&conf, "%s = %s\n", name, quote(values[name]))
 	}
 	fmt.Fprintf(&conf, "%s = %s\n", synchronous, quote(names))
 	for name, content := range map[string]string{

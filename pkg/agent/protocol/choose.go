@@ -110,3 +110,28 @@ func FitTarget(d *Document, target MemberID) error {
 	}
 	return nil
 }
+
+// Force returns the appointment of a member that the rules don't take, for a person who was told what is lost.
+func Force(d *Document, id MemberID) (*Appoint, error) {
+	if _, reported := d.Reports[id]; !reported || d.Phase != Sealed {
+		return nil, refuse("%s did not report its position, or there is a primary", id)
+	}
+	return &Appoint{
+		Member: id, Generation: d.Generation, Timeline: d.nextTimeline(), Set: FirstSet(d, id), Forced: true,
+	}, nil
+}
+
+// Loss is what an appointment gives up.
+type Loss struct {
+	// Bytes of what the last primary published are missing; what it wrote after that is not known.
+	Bytes uint64 `json:"bytes"`
+	// Missing says whose copy may hold more that was acknowledged, or is "".
+	Missing string `json:"missing,omitempty"`
+}
+
+// LossOf returns what an appointment of a member that reported gives up.
+func LossOf(d *Document, id MemberID) Loss { return Loss{Bytes: lag(d, id), Missing: incomplete(d)} }
+
+func (d *Document) nextTimeline() uint64 {
+	return max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1
+}

@@ -248,6 +248,19 @@ func (d *Document) standby(m MemberID) Standby {
 	return Standby{Member: m, Volume: d.Members[m].Volume}
 }
 
+// Try returns why an entry would have no effect, or nil.
+func (d *Document) Try(e Entry) error {
+	raw, err := d.MarshalSnapshot()
+	var copied Document
+	if err == nil {
+		err = copied.UnmarshalSnapshot(raw)
+	}
+	if err == nil {
+		err = copied.Apply(d.Index+1, e)
+	}
+	return err
+}
+
 // MarshalSnapshot writes the document for a snapshot of the group's log. UnmarshalSnapshot reads it.
 func (d *Document) MarshalSnapshot() ([]byte, error) { return json.Marshal(d) }
 

@@ -116,6 +116,9 @@ type (
 	}
 	// Switchover is a request for another primary.
 	Switchover struct{ Intent Intent }
+	// Retire says that this agent is about to end: a primary stops in order and releases its lease, and this start
+	// becomes none again.
+	Retire struct{}
 )
 
 func (Tick) event()       {}
@@ -128,6 +131,7 @@ func (Observed) event()   {}
 func (Done) event()       {}
 func (Received) event()   {}
 func (Switchover) event() {}
+func (Retire) event()     {}
 
 // Effect is something that the agent shall do, in the order given.
 type Effect interface{ effect() }

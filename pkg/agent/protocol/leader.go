@@ -99,7 +99,7 @@ func (n *Node) appoint() {
 	}
 	n.blocked = ""
 	n.propose(fmt.Sprintf("appoint %d", d.Generation), &Appoint{
-		Member: best, Generation: d.Generation, Timeline: max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1,
+		Member: best, Generation: d.Generation, Timeline: d.nextTimeline(),
 		Set: FirstSet(d, best),
 	})
 }

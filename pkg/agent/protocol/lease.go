@@ -33,7 +33,7 @@ func (n *Node) renew() {
 	if !n.primary() || l.released == d.Generation || (d.Phase == Serving && d.Process != n.start) || n.now < l.next {
 		return
 	}
-	if l.promoted == d.Generation && !n.flushes() {
+	if l.promoted == d.Generation && !n.flushes() || n.retiring && l.promoted != d.Generation {
 		return
 	}
 	if r := d.Reports[n.id]; d.Phase == Appointed && (n.server.Volume != r.Volume || n.server.Position.Compare(r.Position) < 0) {

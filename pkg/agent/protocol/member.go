@@ -20,6 +20,7 @@ func (n *Node) act() {
 		n.serve()
 	case n.server.Role == Primary:
 		n.do(Job{Kind: StopNow})
+	case n.retiring:
 	case d.Phase == Sealed:
 		n.report()
 	case d.Phase == Serving:

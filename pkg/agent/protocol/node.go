@@ -38,7 +38,11 @@ type Node struct {
 	request  *Intent
 	// checkpointed says that the checkpoint for the request was begun.
 	checkpointed bool
-	stoppedAt    Instant
+	retiring     bool
+	// refusals counts what plan refused, refused says why the last time.
+	refusals  int
+	refused   string
+	stoppedAt Instant
 
 	proposed map[string]Instant
 	out      []Effect
@@ -86,6 +90,20 @@ func (n *Node) Serves(now Instant) bool {
 	return n.primary() && n.server.Role == Primary && n.server.Generation == n.doc.Generation && n.Leased(n.doc.Generation, now)
 }
 
+// Retired says that nothing is left to do before this agent ends in order.
+func (n *Node) Retired() bool {
+	return n.retiring && !n.primary() && n.job.Kind == "" && n.server.Role != Primary
+}
+
+// Refusal returns how many requests for a switchover this member refused as the primary, and why the last one.
+func (n *Node) Refusal() (int, string) { return n.refusals, n.refused }
+
+// Server returns what this member observed last of its server.
+func (n *Node) Server() Server { return n.server }
+
+// Received returns the position that another member told last.
+func (n *Node) Received(id MemberID) Position { return n.received[id] }
+
 // Leased says whether this member may accept writes in a generation at a time, as far as its lease goes.
 func (n *Node) Leased(g Generation, now Instant) bool {
 	return n.doc.Generation == g && n.lease.valid(g, now)
@@ -125,6 +143,8 @@ func (n *Node) Step(now Instant, e Event) []Effect {
 		}
 	case Received:
 		n.received[e.Member] = e.Position
+	case Retire:
+		n.retiring = true
 	case Switchover:
 		n.request, n.checkpointed = &e.Intent, false
 	}

@@ -11,13 +11,13 @@ func (n *Node) serve() {
 	promoted := s.Role == Primary && s.Generation == d.Generation
 	switch {
 	case l.released == d.Generation || d.Phase == Serving && d.Process != n.start,
-		l.promoted == d.Generation && !promoted && n.job.Kind == "":
+		l.promoted == d.Generation && !promoted && n.job.Kind == "", n.retiring && !promoted:
 		n.giveUp()
 	case s.Role == Primary && !promoted:
 		n.do(Job{Kind: StopNow})
 	case promoted && (!l.valid(d.Generation, n.now) || n.job.Kind == "" && !n.flushes()):
 		n.do(Job{Kind: StopNow})
-	case promoted && d.Intent != nil:
+	case promoted && (d.Intent != nil || n.retiring):
 		n.stoppedAt = n.now
 		n.do(Job{Kind: StopFast})
 	case promoted:
@@ -64,6 +64,7 @@ func (n *Node) plan() {
 		err = refuse("%s does not stream, or lacks more than maxLag (%d bytes)", target, n.doc.Settings.MaxLag)
 	}
 	if err != nil {
+		n.refusals, n.refused = n.refusals+1, err.Error()
 		n.emit(Refuse{Why: err.Error()})
 		n.request = nil
 		return

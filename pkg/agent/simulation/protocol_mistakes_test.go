@@ -26,6 +26,7 @@ func changes() []change {
 			"a member reports while it streams", "member.go",
 			"case n.server.Floor < d.Generation || n.server.Upstream != \"\" || n.server.Unread:", "case n.server.Floor > d.Generation:",
 		},
+		{"a member reports before it has read its log", "member.go", " || n.server.Unread:", ":"},
 		{"missing reports are ignored", "choose.go", "if missing := incomplete(d); missing != \"\" {", "if missing := incomplete(d); false {"},
 		{"the least is chosen", "choose.go", "return c > 0", "return c < 0"},
 		{"one report fewer suffices", "choose.go", "r+set.Need <= len(set.Standbys)", "r+set.Need < len(set.Standbys)"},
@@ -40,7 +41,7 @@ func changes() []change {
 		{"a vote is given before the guard has a deadline", "leader.go", "case d.Phase != Serving || d.Bounded:", "default:"},
 		{"every primary is taken for a sole voter", "document.go", "return len(d.Voters) == 1 && d.Voters[0] == d.Primary && d.OfferedVote == \"\"", "return true"},
 		{"a primary acts before its lease is agreed", "primary.go", "l.promoted != d.Generation && l.valid(d.Generation, n.now) && n.job", "l.promoted != d.Generation && n.job"},
-		{"timelines are counted from the reports alone", "leader.go", "max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1", "highest(d.Reports) + 1"},
+		{"timelines are counted from the reports alone", "choose.go", "max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1", "highest(d.Reports) + 1"},
 		{"a fast stop does not wait for the target", "primary.go", "n.received[d.Intent.Target].Compare(n.server.Position) < 0", "false"},
 		{"votes stay even", "votes.go", "case voters%2 == 0 || voters > target:", "case voters > target:"},
 	}

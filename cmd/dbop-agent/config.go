@@ -1,0 +1,165 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// config is the file that an agent is started with. It holds no secret, but names files that do.
+type config struct {
+	Member protocol.MemberID `json:"member"`
+	// Token identifies the incarnation.
+	Token string `json:"token"`
+	// Directory is the volume, Sockets a short path on the machine's own disk.
+	Directory string `json:"directory"`
+	Sockets   string `json:"sockets"`
+	// Listen is where other agents connect to, Address where they are: "{member}" stands for the name. Peers are
+	// exceptions.
+	Listen  string                       `json:"listen"`
+	Address string                       `json:"address,omitempty"`
+	Peers   map[protocol.MemberID]string `json:"peers,omitempty"`
+	// Identity proves this member to other agents.
+	Identity identity `json:"identity"`
+	// API is where the tool connects to. Its authority signed the tool's certificates.
+	API struct {
+		Listen string `json:"listen"`
+		identity
+	} `json:"api"`
+	// InitialMembers are set at the first members, alike at all of them, as are Settings.
+	InitialMembers []protocol.InitialMember `json:"initialMembers,omitempty"`
+	Settings       protocol.Settings        `json:"settings"`
+	// Ballast is how many bytes are kept free for the group on a full disk; 64 MB by default.
+	Ballast int64 `json:"ballast,omitempty"`
+	// Postgres says which server runs beside the agent. A witness has none.
+	Postgres *postgresConfig `json:"postgres,omitempty"`
+}
+
+// identity names files: a certificate, its key, and the authority that signed those of the other side.
+type identity struct {
+	Certificate string `json:"certificate"`
+	Key         string `json:"key"`
+	Authority   string `json:"authority"`
+}
+
+type postgresConfig struct {
+	// Bin holds the programs, Listen the addresses for clients.
+	Bin    string `json:"bin"`
+	Listen string `json:"listen"`
+	Port   int    `json:"port"`
+	// Clients speak TLS if a certificate is named.
+	identity
+}
+
+func readConfig(path string) (config, error) {
+	var c config
+	raw, err := os.ReadFile(path) //nolint:gosec // the caller names it
+	if err != nil {
+		return c, fmt.Errorf("read the configuration: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return c, fmt.Errorf("read the configuration in %s: %w", path, err)
+	}
+	if c.Ballast == 0 {
+		c.Ballast = 64 << 20
+	}
+	if err := c.check(); err != nil {
+		return c, fmt.Errorf("read the configuration in %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func (c config) check() error {
+	for _, f := range []struct{ name, value string }{
+		{"member", string(c.Member)},
+		{"token", c.Token},
+		{"directory", c.Directory},
+		{"sockets", c.Sockets},
+		{"listen", c.Listen},
+		{"api.listen", c.API.Listen},
+	} {
+		if f.value == "" {
+			return fmt.Errorf("%s is missing", f.name)
+		}
+	}
+	if len(c.Member) > 52 || strings.ContainsAny(string(c.Member), "/\\ '\"") {
+		return fmt.Errorf("%q is no name of a member", c.Member)
+	}
+	i := slices.IndexFunc(c.InitialMembers, func(m protocol.InitialMember) bool { return m.ID == c.Member })
+	if len(c.InitialMembers) > 0 {
+		if i < 0 {
+			return fmt.Errorf("%s is not among the initial members", c.Member)
+		}
+		if err := c.Settings.Check(); err != nil {
+			return err
+		}
+	}
+	if witness := i >= 0 && c.InitialMembers[i].Witness; witness == (c.Postgres != nil) && i >= 0 {
+		return errors.New("a witness has no server, and every other member has one")
+	}
+	return nil
+}
+
+// found returns the entry that the first members propose, or nil.
+func (c config) found() *protocol.Found {
+	if len(c.InitialMembers) == 0 {
+		return nil
+	}
+	return &protocol.Found{Token: c.Token, InitialMembers: c.InitialMembers, Settings: c.Settings}
+}
+
+// voters are the first voters: of an even number of members the last has none.
+func (c config) voters() (ids []protocol.MemberID) {
+	data, witnesses := 0, 0
+	for _, m := range c.InitialMembers {
+		if m.Witness {
+			witnesses++
+		} else {
+			data++
+		}
+	}
+	for _, witness := range []bool{false, true} {
+		for _, m := range c.InitialMembers {
+			if m.Witness == witness && len(ids) < protocol.TargetVoters(data, witnesses) {
+				ids = append(ids, m.ID)
+			}
+		}
+	}
+	return ids
+}
+
+func (c config) address(id protocol.MemberID) string {
+	if a, ok := c.Peers[id]; ok {
+		return a
+	}
+	return strings.ReplaceAll(c.Address, "{member}", string(id))
+}
+
+// load reads the files of an identity.
+func (i identity) load() (tls.Certificate, *x509.CertPool, error) {
+	own, err := tls.LoadX509KeyPair(i.Certificate, i.Key)
+	if err != nil {
+		return own, nil, fmt.Errorf("read the certificate of the agent: %w", err)
+	}
+	raw, err := os.ReadFile(i.Authority)
+	if err != nil {
+		return own, nil, fmt.Errorf("read the authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(raw) {
+		return own, nil, fmt.Errorf("read the authority: %s holds no certificate", i.Authority)
+	}
+	return own, pool, nil
+}

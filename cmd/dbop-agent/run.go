@@ -1,0 +1,200 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/group"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/guard"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/member"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// Purposes of connections between agents, besides those of the group.
+const (
+	forLog group.Purpose = "log"
+	forAPI group.Purpose = "api"
+)
+
+// retireTime bounds an orderly end.
+const retireTime = 20 * time.Second
+
+// agent joins the parts of one member.
+type agent struct {
+	config  config
+	member  *member.Member
+	group   *group.Group
+	service *api.Service
+	server  *postgres.Server
+	guard   *guard.Client
+	agents  *api.Listener
+}
+
+// run runs an agent until the context is done. Then a primary hands over as well as it can.
+func run(ctx context.Context, c config) (err error) {
+	if err := os.MkdirAll(c.Directory, 0o700); err != nil {
+		return fmt.Errorf("open the volume: %w", err)
+	}
+	claim, err := disk.Lock(filepath.Join(c.Directory, "lock"))
+	if err != nil {
+		return err
+	}
+	defer claim.Close() //nolint:errcheck // the kernel does it
+	a := &agent{config: c, member: &member.Member{}, guard: guard.Dial(), agents: api.NewListener()}
+	a.service = &api.Service{Member: c.Member, Agent: a.member, Now: guard.Now}
+	if err := a.open(); err != nil {
+		return err
+	}
+	clients, err := net.Listen("tcp", c.API.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for the tool: %w", err)
+	}
+	own, authority, err := c.API.load()
+	if err != nil {
+		return err
+	}
+	serving := make(chan error, 1)
+	go func() {
+		serving <- a.service.Serve(clients, &tls.Config{
+			Certificates: []tls.Certificate{own}, ClientCAs: authority, MinVersion: tls.VersionTLS13,
+		}, a.agents)
+	}()
+	// The loop goes on while the agent retires.
+	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- a.member.Run(loop, a.node()) }()
+	select {
+	case err := <-ended:
+		return err
+	case err := <-serving:
+		return err
+	case <-a.guard.Gone():
+		// As the first process of a container it takes all others along; elsewhere this does.
+		return errors.Join(errors.New("the guard is gone"), a.close())
+	case <-ctx.Done():
+		a.retire()
+	}
+	stop()
+	return errors.Join(<-ended, clients.Close(), a.agents.Close())
+}
+
+// open opens the group and the server. No process of a server runs: the guard saw to that.
+func (a *agent) open() error {
+	c := a.config
+	own, authority, err := c.Identity.load()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for other agents: %w", err)
+	}
+	if c.Postgres != nil {
+		if err := a.openServer(); err != nil {
+			return err
+		}
+	}
+	timing := c.Settings.Timing
+	if timing.Election == 0 {
+		timing = protocol.DefaultTiming()
+	}
+	a.group, err = group.Open(group.Config{
+		ID: c.Member, Token: c.Token, Directory: filepath.Join(c.Directory, "group"), Listener: listener,
+		Certificate: own, Authority: authority, Address: c.address, Bootstrap: c.voters(), Election: timing.Election,
+		Ballast: c.Ballast, Deliver: a.member.Deliver, Report: a.report, Log: os.Stderr,
+		Handlers: map[group.Purpose]func(protocol.MemberID, net.Conn){
+			forAPI: a.agents.Handle,
+			forLog: func(from protocol.MemberID, conn net.Conn) {
+				if a.server != nil {
+					a.server.Downstream.Handle(from, conn)
+				}
+			},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	a.service.Group = a.group
+	a.service.Start, _, _ = a.group.Start()
+	a.service.Dial = func(id protocol.MemberID) (net.Conn, error) { return a.group.Dial(id, forAPI) }
+	a.member.Group, a.member.Guard, a.member.Now, a.member.Report = a.group, a.guard, guard.Now, a.report
+	if a.server != nil {
+		a.member.Server = a.server
+	} else {
+		a.member.Server = member.Witness{}
+	}
+	return nil
+}
+
+func (a *agent) openServer() (err error) {
+	c := a.config
+	a.server, err = postgres.Open(postgres.Config{
+		ID: c.Member, Directory: c.Directory, Sockets: c.Sockets, Bin: c.Postgres.Bin, Listen: c.Postgres.Listen,
+		Port: c.Postgres.Port, Certificate: c.Postgres.Certificate, Key: c.Postgres.Key, Authority: c.Postgres.Authority,
+		Dial:   func(id protocol.MemberID) (net.Conn, error) { return a.group.Dial(id, forLog) },
+		Serves: a.serves, Others: a.guard.Others, Now: guard.Now, Report: a.report, Log: os.Stdout,
+	})
+	return err
+}
+
+// serves says whether the log of this member's server may go to another member.
+func (a *agent) serves(g protocol.Generation, to protocol.MemberID) (yes bool) {
+	a.member.View(func(n *protocol.Node) {
+		m, known := n.Document().Members[to]
+		yes = known && !m.Leaving && n.Document().Generation == g && n.Serves(guard.Now())
+	})
+	return yes
+}
+
+func (a *agent) node() *protocol.Node {
+	number, nonce, last := a.group.Start()
+	return protocol.New(protocol.Config{
+		ID: a.config.Member, Found: a.config.found(), Start: number, Nonce: nonce, LastIndex: last, Now: guard.Now(),
+	})
+}
+
+// retire has the server stop in order, and the lease released.
+func (a *agent) retire() {
+	a.report("the agent is asked to end")
+	a.member.Deliver(protocol.Retire{})
+	a.group.StepDown()
+	for began := time.Now(); time.Since(began) < retireTime; time.Sleep(20 * time.Millisecond) {
+		retired := false
+		a.member.View(func(n *protocol.Node) { retired = n.Retired() })
+		if retired {
+			break
+		}
+	}
+	if a.server != nil {
+		ctx, stop := context.WithTimeout(context.Background(), retireTime/4)
+		defer stop()
+		if err := a.server.Do(ctx, protocol.Job{Kind: protocol.StopFast}, nil); err != nil {
+			a.report(err.Error())
+		}
+	}
+}
+
+// close kills the server.
+func (a *agent) close() error {
+	if a.server == nil {
+		return nil
+	}
+	return a.server.StopNow()
+}
+
+func (a *agent) report(what string) {
+	fmt.Fprintf(os.Stderr, "%s agent %s: %s\n", time.Now().UTC().Format("2006-01-02 15:04:05.000"), a.config.Member, what)
+	a.service.Note(what)
+}

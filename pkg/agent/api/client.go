@@ -1,0 +1,115 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// Client speaks with the agent of one member.
+type Client struct {
+	name protocol.MemberID
+	http *http.Client
+}
+
+// NewClient returns a client. The connections come from dial: a port-forward, for example. The agent must prove that it
+// is the member of that name; config holds the certificate of the client and the authority of the agents.
+func NewClient(member protocol.MemberID, dial func(context.Context) (net.Conn, error), config *tls.Config) *Client {
+	config = config.Clone()
+	config.ServerName = string(member)
+	transport := &http.Transport{
+		TLSClientConfig: config, MaxIdleConns: 1,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+	}
+	return &Client{name: member, http: &http.Client{Transport: transport}}
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Status asks one member, of itself and of the cluster.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	return s, c.do(ctx, http.MethodGet, "/v1/status", nil, &s)
+}
+
+// Switchover makes another member the primary, and returns when that serves. A Refused error changed nothing; after
+// ErrUnknown ask for the status.
+func (c *Client) Switchover(ctx context.Context, s Switchover) error {
+	return c.do(ctx, http.MethodPost, "/v1/switchover", s, nil)
+}
+
+// Failover appoints a member although acknowledged writes may be lost.
+func (c *Client) Failover(ctx context.Context, f Failover) error {
+	return c.do(ctx, http.MethodPost, "/v1/failover", f, nil)
+}
+
+// AddMember adds a member; again has no effect.
+func (c *Client) AddMember(ctx context.Context, m NewMember) error {
+	return c.do(ctx, http.MethodPost, "/v1/members", m, nil)
+}
+
+// RemoveMember takes a member out of the group, and returns once the group has forgotten it; again has no effect.
+func (c *Client) RemoveMember(ctx context.Context, id protocol.MemberID) error {
+	return c.do(ctx, http.MethodDelete, "/v1/members/"+string(id), nil, nil)
+}
+
+// Configure replaces the settings whose version is one lower.
+func (c *Client) Configure(ctx context.Context, s protocol.Settings) error {
+	return c.do(ctx, http.MethodPut, "/v1/settings", s, nil)
+}
+
+// StartHold begins a hold, EndHold ends one; again has no effect. A pause is a hold without an end.
+func (c *Client) StartHold(ctx context.Context, h Hold) error {
+	return c.do(ctx, http.MethodPost, "/v1/holds", h, nil)
+}
+
+// EndHold ends a hold.
+func (c *Client) EndHold(ctx context.Context, id string) error {
+	return c.do(ctx, http.MethodDelete, "/v1/holds/"+id, nil, nil)
+}
+
+func (c *Client) do(ctx context.Context, method, path string, body, into any) error {
+	var sent io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("ask the agent of %s: %w", c.name, err)
+		}
+		sent = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "https://"+string(c.name)+path, sent)
+	if err != nil {
+		return fmt.Errorf("ask the agent of %s: %w", c.name, err)
+	}
+	got, err := c.http.Do(r)
+	if err != nil {
+		return fmt.Errorf("ask the agent of %s: %w", c.name, err)
+	}
+	defer got.Body.Close() //nolint:errcheck // it was read
+	raw, err := io.ReadAll(io.LimitReader(got.Body, mostBody))
+	if err != nil {
+		return fmt.Errorf("ask the agent of %s: %w", c.name, err)
+	}
+	if got.StatusCode != http.StatusOK {
+		var p problem
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return fmt.Errorf("ask the agent of %s: it answers %s", c.name, got.Status)
+		}
+		return fmt.Errorf("ask the agent of %s: %w", c.name, p.err())
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read the answer of the agent of %s: %w", c.name, err)
+	}
+	return nil
+}

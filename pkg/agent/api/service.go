@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// Agent is what the service needs of the agent.
+type Agent interface {
+	// View calls a function with the node, while nothing happens to it.
+	View(look func(*protocol.Node))
+	// Ask takes a request for another primary.
+	Ask(protocol.Intent)
+}
+
+// Group is what it needs of the group.
+type Group interface {
+	Propose(protocol.Entry)
+	Leader() protocol.MemberID
+	Heard() map[protocol.MemberID]time.Time
+}
+
+// Service answers requests.
+type Service struct {
+	Member protocol.MemberID
+	Start  uint64
+	Agent  Agent
+	Group  Group
+	Now    func() protocol.Instant
+	// Dial connects to the service of another member's agent.
+	Dial func(protocol.MemberID) (net.Conn, error)
+
+	mu      sync.Mutex
+	notices []Notice
+}
+
+const (
+	// patience bounds a request.
+	patience   = 30 * time.Second
+	poll       = 50 * time.Millisecond
+	mostNotice = 50
+	mostBody   = 1 << 20
+)
+
+// Note keeps what a person should know.
+func (s *Service) Note(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notices = append(s.notices, Notice{At: time.Now().UTC().Truncate(time.Millisecond), Text: text})
+	if n := len(s.notices); n > mostNotice {
+		s.notices = slices.Clone(s.notices[n-mostNotice:])
+	}
+}
+
+// Handler serves the requests. Who may connect was decided before.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, s.Status()) })
+	mux.HandleFunc("POST /v1/switchover", s.switchover)
+	handle(mux, "POST /v1/failover", s.failover)
+	handle(mux, "POST /v1/members", s.add)
+	mux.HandleFunc("DELETE /v1/members/{id}", func(w http.ResponseWriter, r *http.Request) {
+		finish(w, s.remove(r.Context(), protocol.MemberID(r.PathValue("id"))))
+	})
+	handle(mux, "PUT /v1/settings", s.configure)
+	handle(mux, "POST /v1/holds", s.hold)
+	mux.HandleFunc("DELETE /v1/holds/{id}", func(w http.ResponseWriter, r *http.Request) {
+		finish(w, s.release(r.Context(), r.PathValue("id")))
+	})
+	return http.MaxBytesHandler(mux, mostBody)
+}
+
+// handle reads the body of a request, strictly, and does it.
+func handle[T any](mux *http.ServeMux, pattern string, do func(context.Context, T) error) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		var body T
+		d := json.NewDecoder(r.Body)
+		d.DisallowUnknownFields()
+		if err := d.Decode(&body); err != nil {
+			finish(w, Refused{Why: "the request can't be read: " + err.Error()})
+			return
+		}
+		finish(w, do(r.Context(), body))
+	})
+}
+
+func finish(w http.ResponseWriter, err error) {
+	var refused Refused
+	switch {
+	case err == nil:
+		answer(w, http.StatusOK, struct{}{})
+	case errors.As(err, &refused):
+		answer(w, http.StatusConflict, problem{Refused: refused.Why})
+	default:
+		answer(w, http.StatusGatewayTimeout, problem{Unknown: err.Error()})
+	}
+}
+
+func answer(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body) // who asked may be gone
+}
+
+// agree proposes an entry until its effect is seen. Entries that come twice have no effect the second time.
+func (s *Service) agree(ctx context.Context, entry func(*protocol.Document) (protocol.Entry, error),
+	done func(*protocol.Document) bool,
+) error {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	var asked time.Time
+	for first := true; ; first = false {
+		var next protocol.Entry
+		var refused error
+		finished := false
+		s.Agent.View(func(n *protocol.Node) {
+			d := n.Document()
+			if finished = done(d); finished {
+				return
+			}
+			if next, refused = entry(d); refused == nil && next != nil {
+				refused = d.Try(next)
+			}
+		})
+		switch {
+		case finished:
+			return nil
+		case refused != nil && first:
+			return Refused{Why: refused.Error()}
+		case refused == nil && next != nil && time.Since(asked) > time.Second:
+			s.Group.Propose(next)
+			asked = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			if s.Group.Leader() == "" {
+				return errors.New("the group has no leader: a majority of its voters can't be reached")
+			}
+			return errors.New("the group did not agree in time")
+		case <-time.After(poll):
+		}
+	}
+}
+
+// forward has the agent of another member answer.
+func (s *Service) forward(w http.ResponseWriter, r *http.Request, to protocol.MemberID) {
+	dial := func(context.Context, string, string) (net.Conn, error) { return s.Dial(to) }
+	transport := &http.Transport{DialContext: dial}
+	defer transport.CloseIdleConnections()
+	proxy := httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL.Scheme, p.Out.URL.Host = "http", string(to)
+			p.Out.Header.Set(forwarded, string(s.Member))
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			finish(w, fmt.Errorf("ask the agent of %s: %w", to, err))
+		},
+	}
+	proxy.ServeHTTP(w, r)
+}
+
+// forwarded names the agent that passed a request on; it is not passed on again.
+const forwarded = "Dbop-Forwarded-By"
