@@ -63,6 +63,11 @@ test: ## Set everything up and pass every test, end to end included
 unit: etcd-binaries ## Tests that need no cluster
 	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./hack/release/... ./hack/picture/... ./hack/words/... ./hack/words/...
 
+.PHONY: agents
+agents: ## Agents with real PostgreSQL servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
+	hack/postgres.sh
+	go test -timeout 30m ./test/agent $(if $(AREA),-run "$(AREA)")
+
 # Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.
 STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-stores
 
@@ -78,6 +83,7 @@ e2e: failpoint cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REG
 
 .PHONY: torture
 torture: failpoint stores cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
+	$(if $(filter postgres,$(ENGINE)),hack/postgres.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent)
 	$(if $(AREA),,go test -timeout 30m ./pkg/repository/...)
 	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)

@@ -111,6 +111,7 @@ if phase build make build failpoint "$root/bin/cluster"; then
 		beside $unit $issuer || true
 		phase lint make lint || true
 	fi
+	phase agents make agents GOFLAGS='-buildvcs=false -v' || failures=1
 	phase harness go test -v ./test/harness/... || failures=1
 	phase hack cluster_tests || failures=1
 	phase generate hack/generated.sh || failures=1

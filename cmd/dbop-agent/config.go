@@ -24,7 +24,7 @@ type config struct {
 	// Directory is the volume, Sockets a short path on the machine's own disk.
 	Directory string `json:"directory"`
 	Sockets   string `json:"sockets"`
-	// Listen is where other agents connect to, Address where they are: "{member}" stands for the name. Peers are
+	// Listen is where other agents connect to, Address where they are: "{member}" is replaced by the name. Peers are
 	// exceptions.
 	Listen  string                       `json:"listen"`
 	Address string                       `json:"address,omitempty"`

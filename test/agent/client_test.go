@@ -67,8 +67,8 @@ func (m *member) dial(ctx context.Context, role string) (*pgconn.PgConn, error) 
 }
 
 // ask runs statements on one member and returns the rows of the last one.
-func (m *member) ask(role string, patience time.Duration, statements string) ([][]string, error) {
-	ctx, stop := context.WithTimeout(context.Background(), patience)
+func (m *member) ask(role string, bound time.Duration, statements string) ([][]string, error) {
+	ctx, stop := context.WithTimeout(context.Background(), bound)
 	defer stop()
 	c, err := m.dial(ctx, role)
 	if err != nil {
@@ -256,8 +256,8 @@ func (c *clients) check(t *testing.T) {
 	}
 }
 
-// order checks that no two members acknowledged at the same time: once a row of a timeline was acknowledged, no row of an
-// earlier timeline is, if it was written later.
+// order checks that no two members acknowledged at the same time: once a row of a timeline was acknowledged, no row of
+// an earlier timeline is, if it was written later.
 func (c *clients) order(t *testing.T) {
 	t.Helper()
 	c.mu.Lock()
@@ -275,8 +275,8 @@ func (c *clients) order(t *testing.T) {
 			}
 		}
 		if r.timeline < newest.timeline {
-			t.Errorf("%s acknowledged row %d on timeline %d, written %s after %s had acknowledged on timeline %d", r.member, r.id,
-				r.timeline, r.began-newest.end, newest.member, newest.timeline)
+			t.Errorf("%s acknowledged row %d on timeline %d, written %s after %s had acknowledged on timeline %d", r.member,
+				r.id, r.timeline, r.began-newest.end, newest.member, newest.timeline)
 			return
 		}
 	}

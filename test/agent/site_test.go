@@ -1,5 +1,5 @@
-// Package agent runs clusters of agents and PostgreSQL servers as plain processes, makes trouble for them, and checks what
-// clients saw.
+// Package agent runs clusters of agents and PostgreSQL servers as plain processes, makes trouble for them, and checks
+// what clients saw.
 package agent
 
 import (
@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // nothing else can be done
 	built = dir
-	out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "dbop-agent"), "../../cmd/dbop-agent").CombinedOutput()
+	program := filepath.Join(dir, "dbop-agent")
+	out, err := exec.Command("go", "build", "-o", program, "../../cmd/dbop-agent").CombinedOutput()
 	if err != nil {
 		panic(string(out))
 	}
@@ -410,10 +411,8 @@ func (s *site) describe() string {
 			fmt.Fprintf(&b, "%s does not answer\n", m.id)
 			continue
 		}
-		fmt.Fprintf(&b, "%s: generation %d %s of %s, leader %s, blocked %q; server %s generation %d upstream %s at %s unread %t "+
-			"unfit %q serving %t standbys %v set %v changing %t reports %v\n", m.id, st.Generation, st.Phase, st.Primary, st.Leader,
-			st.Blocked, st.Server.Role, st.Server.Generation, st.Server.Upstream, st.Server.Position, st.Server.Unread,
-			st.Server.Unfit, st.Server.Serving, st.Server.Standbys, st.Set, st.Changing, st.Reports)
+		fmt.Fprintf(&b, "%s: generation %d %s of %s, leader %s, blocked %q, set %v changing %t, reports %v; server %+v\n",
+			m.id, st.Generation, st.Phase, st.Primary, st.Leader, st.Blocked, st.Set, st.Changing, st.Reports, st.Server)
 	}
 	return b.String()
 }

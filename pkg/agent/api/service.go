@@ -45,8 +45,8 @@ type Service struct {
 }
 
 const (
-	// patience bounds a request.
-	patience   = 30 * time.Second
+	// requestTimeout bounds a request.
+	requestTimeout   = 30 * time.Second
 	poll       = 50 * time.Millisecond
 	mostNotice = 50
 	mostBody   = 1 << 20
@@ -116,7 +116,7 @@ func answer(w http.ResponseWriter, code int, body any) {
 func (s *Service) agree(ctx context.Context, entry func(*protocol.Document) (protocol.Entry, error),
 	done func(*protocol.Document) bool,
 ) error {
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	var asked time.Time
 	for first := true; ; first = false {

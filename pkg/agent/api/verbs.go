@@ -39,7 +39,7 @@ func (s *Service) switchover(w http.ResponseWriter, r *http.Request) {
 
 // hand gives the part of the primary to the target, and waits until that serves.
 func (s *Service) hand(ctx context.Context, body Switchover) error {
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	var from protocol.Generation
 	var refused error

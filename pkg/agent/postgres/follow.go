@@ -131,11 +131,19 @@ func (s *Server) rewind(ctx context.Context, past lineage) error {
 	if err := s.awaitCheckpoint(ctx, past.Timeline); err != nil {
 		return err
 	}
-	if err := s.setIdentity(func(id *identity) { id.Rewinding = true }); err != nil {
-		return err
-	}
 	if err := os.Remove(filepath.Join(s.pgdata(), "standby.signal")); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("rewind the data: %w", err)
+	}
+	if !s.isRewinding() {
+		// Up to version 15 pg_rewind takes the timeline of the last checkpoint for that of the data. A replica that was
+		// stopped may have none on its own timeline; this run ends with one.
+		if err := s.run(ctx, "postgres", "--single", "-D", s.pgdata(), "-c", "config_file="+
+			filepath.Join(s.conf(), "postgresql.conf"), "template1"); err != nil {
+			return fmt.Errorf("end the log of the data before its rewind: %w", err)
+		}
+	}
+	if err := s.setIdentity(func(id *identity) { id.Rewinding = true }); err != nil {
+		return err
 	}
 	err := s.run(ctx, "pg_rewind", "--target-pgdata", s.pgdata(), "--source-server",
 		s.conninfo(toolPort, "dbname=postgres"))

@@ -89,6 +89,9 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		return o
 	}
 	s.learn(a)
+	if s.promoted > 0 && a.recovering {
+		o.Role, o.Generation, o.Flushed = protocol.Replica, 0, 0 // not yet
+	}
 	o.Position, o.Standbys, o.Unread = s.position, s.standbys, s.promoted == 0 && !s.read || s.identity.Rewinding
 	if s.promoted > 0 && a.synchronous != s.names {
 		o.Set = 0 // somebody changed it: it is loaded again

@@ -158,3 +158,24 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestRewindTwice promotes a member twice without a checkpoint in between, and then rewinds it.
+func TestRewindTwice(t *testing.T) {
+	t.Parallel()
+	_, m1, m2 := pair(t)
+	m2.do(protocol.Job{Kind: protocol.Cut, Generation: 2})
+	for g := range protocol.Generation(2) {
+		m1.sql("INSERT INTO rows VALUES (1)")
+		m1.do(protocol.Job{Kind: protocol.StopNow})
+		m1.do(protocol.Job{Kind: protocol.Cut, Generation: g + 2})
+		m1.serve(g+2, uint64(g)+3, protocol.SyncSet{Version: 2})
+	}
+	m1.sql("INSERT INTO rows VALUES (1)")
+	m1.do(protocol.Job{Kind: protocol.StopNow})
+	m1.serving = 0
+	m2.serve(4, 5, protocol.SyncSet{Version: 4})
+	m2.sql("INSERT INTO rows VALUES (2)")
+	m1.do(protocol.Job{Kind: protocol.Follow, Generation: 4, Member: "m2"})
+	m2.wait("m1 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
+	m1.wait("the rows", func(protocol.Server) bool { return m1.sql("SELECT DISTINCT id FROM rows") == "2" })
+}

@@ -62,8 +62,14 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.setIdentity(func(id *identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
 		return err
 	}
+	if err := s.mark(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.ready = true
+	s.mu.Unlock()
 	go s.probe(p)
-	return s.mark(ctx)
+	return nil
 }
 
 // reserve has the server take a timeline: the one after the last that it knows of. Timelines in between were given to

@@ -31,6 +31,8 @@ type Server struct {
 	floor    protocol.Generation
 	// promoted is the generation for which this run of the server was, or is being, made a primary.
 	promoted protocol.Generation
+	// ready says that the promotion is complete: before that its timeline is still that of its predecessor.
+	ready bool
 	// set is the version of the synchronous set that is loaded, names its text, setAt the log's place after that.
 	set   uint64
 	names string
@@ -66,7 +68,7 @@ func Open(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.floor = f.Floor
-	s.Downstream = &stream.Downstream{Socket: c.socket(c.Port), Serves: c.Serves}
+	s.Downstream = &stream.Downstream{Socket: c.socket(c.Port), Serves: s.serves}
 	if s.upstream, err = stream.Listen(c.socket(upstreamPort), c.socket(toolPort), c.Dial); err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 		return err
 	}
 	s.proc, s.promoted, s.set, s.setAt, s.read, s.unfit = p, 0, 0, 0, false, ""
-	s.flushed, s.standbys, s.stale = 0, nil, 0
+	s.flushed, s.standbys, s.stale, s.ready = 0, nil, 0, false
 	return nil
 }
 
@@ -128,9 +130,17 @@ func (s *Server) ended(p *process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc == p {
-		s.proc, s.promoted, s.set, s.standbys = nil, 0, 0, nil
+		s.proc, s.promoted, s.ready, s.set, s.standbys = nil, 0, false, 0, nil
 		s.upstream.Cut()
 	}
+}
+
+// serves says whether a member may have the log of a generation.
+func (s *Server) serves(g protocol.Generation, to protocol.MemberID) bool {
+	s.mu.Lock()
+	ready := s.ready && s.promoted == g
+	s.mu.Unlock()
+	return ready && s.Serves(g, to)
 }
 
 // running returns the present run of the server, or nil.
