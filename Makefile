@@ -66,7 +66,7 @@ unit: etcd-binaries ## Tests that need no cluster
 .PHONY: agents
 agents: ## Agents with real PostgreSQL servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
 	hack/postgres.sh
-	go test -timeout 30m ./test/agent $(if $(AREA),-run "$(AREA)")
+	go test -parallel 3 -timeout 30m ./test/agent $(if $(AREA),-run "$(AREA)")
 
 # Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.
 STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-stores

@@ -346,7 +346,7 @@ func (s *site) end() {
 		}
 		m.client.Close()
 	}
-	if s.t.Failed() {
+	if s.t.Failed() || os.Getenv("DBOP_AGENT_LOGS") != "" {
 		for _, m := range s.members {
 			s.t.Logf("log of %s:\n%s", m.id, m.lastWords())
 		}

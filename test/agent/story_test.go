@@ -33,6 +33,7 @@ func begin(t *testing.T, o options, seed uint64) *story {
 func (s *story) make(tr trouble) {
 	s.t.Helper()
 	began := time.Now()
+	s.since = time.Since(s.clients.began)
 	s.t.Logf("%s, of %s", tr.name, s.primary().id)
 	tr.do(s)
 	s.wait("whole after: "+tr.name, s.whole)

@@ -25,6 +25,8 @@ type story struct {
 	*site
 	clients *clients
 	random  *rand.Rand
+	// since is when the present trouble began, on the clock of the clients.
+	since time.Duration
 }
 
 // replicas are the members besides the primary, in a random order.
@@ -37,21 +39,32 @@ func (s *story) replicas(p *member) []*member {
 // leaving waits for a primary other than one, and logs how long no write was acknowledged.
 func (s *story) leaving(p *member) {
 	s.t.Helper()
-	since := time.Since(s.clients.began)
 	s.wait("another primary than "+string(p.id), func() bool {
 		now := s.primary()
 		return now != nil && now != p
 	})
-	s.clients.flows()
-	s.t.Logf("  no write for %s", s.clients.gap(since).Truncate(10*time.Millisecond))
+	s.again()
+}
+
+// ended waits for a generation after one.
+func (s *story) ended(g protocol.Generation) {
+	s.t.Helper()
+	s.wait("another generation", func() bool {
+		for _, m := range s.members {
+			if st := m.status(); st != nil && st.Generation > g && st.Server.Serving {
+				return true
+			}
+		}
+		return false
+	})
+	s.again()
 }
 
 // again waits until writes are acknowledged, wherever.
 func (s *story) again() {
 	s.t.Helper()
-	since := time.Since(s.clients.began)
 	s.clients.flows()
-	s.t.Logf("  no write for %s", s.clients.gap(since).Truncate(10*time.Millisecond))
+	s.t.Logf("  no write for %s", s.clients.gap(s.since).Truncate(10*time.Millisecond))
 }
 
 // cut cuts or mends links between members, both ways.
@@ -75,14 +88,16 @@ func troubles() []trouble {
 	return []trouble{
 		{"the server of the primary is killed", func(s *story) {
 			p := s.primary()
+			g := p.status().Generation
 			_ = syscall.Kill(p.postmaster(), syscall.SIGKILL)
-			s.again()
+			s.ended(g)
 		}},
 		{"the agent of the primary is killed", func(s *story) {
 			p := s.primary()
 			_, agent, _ := p.processes()
+			g := p.status().Generation
 			_ = syscall.Kill(agent, syscall.SIGKILL)
-			s.again()
+			s.ended(g)
 		}},
 		{"the guard of the primary is killed", func(s *story) {
 			p := s.primary()
@@ -103,26 +118,28 @@ func troubles() []trouble {
 			s.leaving(p)
 			p.start()
 		}},
-		{"every process of the primary stands still, and goes on", func(s *story) {
+		{"every process of the primary freezes, and goes on", func(s *story) {
 			p := s.primary()
 			p.signal(syscall.SIGSTOP)
 			s.leaving(p)
 			time.Sleep(time.Duration(s.random.IntN(2000)) * time.Millisecond)
 			p.signal(syscall.SIGCONT)
 		}},
-		{"the agent of the primary stands still", func(s *story) {
+		{"the agent of the primary freezes", func(s *story) {
 			p := s.primary()
 			_, agent, _ := p.processes()
+			g := p.status().Generation
 			_ = syscall.Kill(agent, syscall.SIGSTOP)
-			s.again()
+			s.ended(g)
 		}},
-		{"the server of the primary stands still", func(s *story) {
+		{"the server of the primary freezes", func(s *story) {
 			p := s.primary()
 			_, _, server := p.processes()
+			g := p.status().Generation
 			for _, pid := range server {
 				_ = syscall.Kill(pid, syscall.SIGSTOP)
 			}
-			s.again()
+			s.ended(g)
 		}},
 		{"the primary is cut off", func(s *story) {
 			p := s.primary()
@@ -156,7 +173,6 @@ func troubles() []trouble {
 			p := s.primary()
 			target := s.replicas(p)[0]
 			through := s.members[s.random.IntN(len(s.members))]
-			since := time.Since(s.clients.began)
 			if err := s.ask(through, func(ctx context.Context, c *api.Client) error {
 				return c.Switchover(ctx, api.Switchover{Target: target.id, Why: "test"})
 			}); err != nil {
@@ -166,7 +182,7 @@ func troubles() []trouble {
 			if now := s.primary(); now != nil && now != target {
 				s.t.Errorf("%s is the primary, not %s", now.id, target.id)
 			}
-			s.t.Logf("  no write for %s", s.clients.gap(since).Truncate(10*time.Millisecond))
+			s.again()
 		}},
 		{"a replica crashes", func(s *story) {
 			m := s.replicas(s.primary())[0]
