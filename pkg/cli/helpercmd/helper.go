@@ -20,7 +20,7 @@ func NewHelper(f *command.Factory) *cobra.Command {
 		RunE:   command.ParentOnly,
 	}
 	cmd.AddCommand(newHelperServe(f), newHelperLoad(f), newHelperInstall(), newHelperExamine(f), newHelperCopy(),
-		newHelperMeasure())
+		newHelperMeasure(), newHelperBackup(f))
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package helperpod
 import (
 	"maps"
 	"path"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ const (
 	PurposeExamine    = "examine"
 	PurposeRecover    = "salvage"
 	PurposeMeasure    = "measure"
+	PurposeBackup     = "backup"
 )
 
 // InstalledBinary is where a helper with InstallFrom finds this tool.
@@ -50,6 +52,10 @@ type Spec struct {
 	// SourceClaim appears read-only at SourcePath, for Command alone: Then
 	// can't reach it. "" for none.
 	SourceClaim, SourcePath string
+	// Files are volumes that appear read-only to Command alone, such as secrets.
+	Files []Files
+	// Env of Command. It holds no secret.
+	Env map[string]string
 	// Then is the container that runs, on the same data, once Command has
 	// succeeded. The helper counts as running when this one does.
 	Then      *corev1.Container
@@ -60,6 +66,13 @@ type Spec struct {
 	Deadline time.Duration
 	// GraceSeconds until a stopping pod is killed.
 	GraceSeconds int64
+}
+
+// Files is a volume and where it appears.
+type Files struct {
+	Volume   corev1.Volume
+	Path     string
+	Writable bool
 }
 
 // Build is a pod that runs once. It is never a member: it lacks the
@@ -91,6 +104,14 @@ func Build(in Spec) *corev1.Pod {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, workload.ClaimVolume("source", in.SourceClaim))
 		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "source", MountPath: in.SourcePath,
 			ReadOnly: true})
+	}
+	for _, f := range in.Files {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, f.Volume)
+		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: f.Volume.Name, MountPath: f.Path,
+			ReadOnly: !f.Writable})
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		first.Env = append(first.Env, corev1.EnvVar{Name: name, Value: in.Env[name]})
 	}
 	first.Command, first.Args, first.Resources = in.Command, in.Args, in.Resources
 	if in.InstallFrom != "" {

@@ -106,6 +106,12 @@ func tlsOf(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluste
 	return clientTLS(cluster, s)
 }
 
+// TLSFromSecret is the configuration that a user's secret holds, such as one that is mounted.
+func TLSFromSecret(cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (*tls.Config, error) {
+	config, _, err := clientTLS(cluster, s)
+	return config, err
+}
+
 // clientTLS reads a user's secret.
 func clientTLS(cluster *v1alpha1.DatabaseCluster, s *corev1.Secret) (*tls.Config, *Certificate, error) {
 	pair, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])

@@ -25,6 +25,9 @@ func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, repor
 		return ops.Result{}, err
 	}
 	defer closing(repo)
+	if name, ok := l.remote(op.Spec.Repository); ok {
+		return l.backUpInJob(ctx, s, step, repo, name)
+	}
 	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
 		return l.backedUp(ctx, op, measured(have))
 	}

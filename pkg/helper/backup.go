@@ -1,0 +1,124 @@
+package helper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// EnvBackup holds a BackupRequest as JSON, in the pod that carries it out. It holds no secret.
+const EnvBackup = "DBOP_BACKUP"
+
+// Where a pod that takes a backup finds what it needs.
+const (
+	BackupRepository = "/dbop/repository"
+	BackupTLS        = "/dbop/tls"
+	BackupLogin      = "/dbop/login"
+	BackupStaging    = "/dbop/staging"
+)
+
+// ErrTooLong: what a member streams is longer than its volume can hold.
+var ErrTooLong = errors.New("the snapshot is longer than the member's volume can hold")
+
+// BackupRequest says what to back up. Cluster is a copy of the record.
+type BackupRequest struct {
+	Cluster *v1alpha1.DatabaseCluster `json:"cluster"`
+	// Member that streams its data, and Version that it runs.
+	Member  string `json:"member"`
+	Version string `json:"version"`
+	// ClusterID is the database's own.
+	ClusterID string `json:"clusterID,omitempty"`
+	Backup    string `json:"backup"`
+	Operation string `json:"operation"`
+	Scheduled bool   `json:"scheduled,omitempty"`
+	// Most is how many bytes the snapshot may have; 0 for any number.
+	Most int64 `json:"most,omitempty"`
+}
+
+// BackupOptions are what the command "helper backup" is told.
+type BackupOptions struct {
+	Request    BackupRequest
+	Repository repository.Repository
+	Engine     engine.Engine
+	Session    engine.Session
+	Tool       string
+	Now        func() time.Time
+	// Report is the file for the result, the pod's termination log; "" for none.
+	Report string
+}
+
+// BackupReport is what a backup leaves for who asked for it.
+type BackupReport struct {
+	Backup string `json:"backup"`
+	Bytes  int64  `json:"bytes"`
+	Stored int64  `json:"stored,omitempty"`
+	Holds  string `json:"holds"`
+}
+
+// Run takes one backup. If the operation took it before, that one is reported. A process that is killed leaves no
+// backup, and a repeat begins again.
+func (o BackupOptions) Run(ctx context.Context) error {
+	m, err := o.take(ctx)
+	if err != nil {
+		return fmt.Errorf("back up %s: %w", o.Request.Member, err)
+	}
+	if o.Report == "" {
+		return nil
+	}
+	report, err := json.Marshal(BackupReport{Backup: m.ID, Bytes: m.Bytes, Stored: m.Stored, Holds: m.Facts.Summary()})
+	if err == nil {
+		err = os.WriteFile(o.Report, report, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("report backup %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+func (o BackupOptions) take(ctx context.Context) (m repository.Manifest, err error) {
+	r := o.Request
+	have, err := o.Repository.Get(ctx, r.Backup)
+	if err == nil && have.Operation == r.Operation {
+		return have, nil
+	}
+	if err != nil && !errors.Is(err, repository.ErrNotFound) {
+		return m, err
+	}
+	w, err := o.Repository.Writer(ctx, r.Backup, r.Operation)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, w.Abort()) }()
+	m = repository.Manifest{Engine: o.Engine.Name(), Cluster: r.Cluster.Name, Namespace: r.Cluster.Namespace,
+		Version: r.Version, ClusterID: r.ClusterID, Member: r.Member, Operation: r.Operation, ID: r.Backup, Tool: o.Tool,
+		Scheduled: r.Scheduled, StartedAt: o.Now()}
+	if err := o.Session.Snapshot(ctx, r.Member, &bounded{Writer: w, left: r.Most, any: r.Most == 0}, nil); err != nil {
+		return m, err
+	}
+	m.FinishedAt = o.Now()
+	// Snapshot checked the stream.
+	return w.Commit(ctx, m, func(path string) (engine.SnapshotFacts, error) { return o.Engine.OpenSnapshot(path, true) })
+}
+
+// bounded takes so many bytes and no more: what runs there may be no database, and its stream may have no end.
+type bounded struct {
+	io.Writer
+
+	left int64
+	any  bool
+}
+
+func (w *bounded) Write(p []byte) (int, error) {
+	if w.left -= int64(len(p)); w.left < 0 && !w.any {
+		return 0, ErrTooLong
+	}
+	return w.Writer.Write(p)
+}

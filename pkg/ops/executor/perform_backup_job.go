@@ -1,0 +1,146 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// remote returns the name of an object store that a pod reaches by itself; false for directories, for claims, and
+// where this process is such a pod.
+func (l *Live) remote(url string) (string, bool) {
+	at, err := ops.ParseRepository(url)
+	return at.Name, err == nil && at.Kind == repository.KindNamed && l.Mounted[at.Name] == ""
+}
+
+// backUpInJob has a Job of this tool's image take the backup: no byte passes the API server, and nothing stops when
+// this process does. The store says whether it is done; the Job goes afterwards.
+func (l *Live) backUpInJob(ctx context.Context, s ops.State, step ops.Step, repo repository.Repository,
+	name string) (ops.Result, error) {
+	op := s.Operation
+	job := strings.ToLower(op.Spec.Backup)
+	have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job)
+	switch {
+	case errors.Is(err, kube.ErrNotFound):
+		if m, err := repo.Get(ctx, op.Spec.Backup); err == nil && m.Operation == op.Name {
+			return l.backedUp(ctx, op, measured(m))
+		}
+		spec, err := l.backupJob(ctx, s, step, name, job)
+		if err != nil {
+			return ops.Result{}, err
+		}
+		if err := helperpod.CreateJob(ctx, l.Client, spec); err != nil {
+			return ops.Result{}, fmt.Errorf("start job %s: %w", job, err)
+		}
+		return ops.Result{}, fmt.Errorf("job %s is starting: %w", job, engine.ErrNotReady)
+	case err != nil:
+		return ops.Result{}, err
+	case have.Failed:
+		why := have.Why
+		if have.Pod != nil {
+			why = cmp.Or(have.Pod.Message, why)
+		}
+		if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
+			return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)
+		}
+		return ops.Result{}, &ops.Error{Kind: ops.NeedsHuman, Check: "backup-job",
+			Message: fmt.Sprintf("job %s failed: %s", job, cmp.Or(strings.TrimSpace(why), "it left no message")),
+			Hint:    "kubectl dbop repository check " + name + "; then repeat the command"}
+	case !have.Done:
+		return ops.Result{}, l.jobRuns(s, job, have)
+	}
+	m, err := repo.Get(ctx, op.Spec.Backup)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("find what job %s wrote: %w", job, err)
+	}
+	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
+		return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)
+	}
+	return l.backedUp(ctx, op, measured(m))
+}
+
+// jobRuns says what a Job waits for.
+func (l *Live) jobRuns(s ops.State, name string, j helperpod.Job) error {
+	switch p := j.Pod; {
+	case p == nil:
+		return fmt.Errorf("job %s is starting: %w", name, engine.ErrNotReady)
+	case p.Problem != nil && s.Now.Sub(p.Problem.Since) > rules.Patience:
+		return helperStuck(l.Namespace, *p)
+	case p.Failed:
+		return fmt.Errorf("pod %s failed (%s) and is made again: %w", p.Name, cmp.Or(p.Message, "it left no message"),
+			engine.ErrNotReady)
+	case p.Running:
+		return fmt.Errorf("pod %s is taking the backup: %w", p.Name, engine.ErrNotReady)
+	default:
+		return fmt.Errorf("pod %s is starting: %w", p.Name, engine.ErrNotReady)
+	}
+}
+
+// backupJob is a pod without a right to the API: what it needs is mounted.
+func (l *Live) backupJob(ctx context.Context, s ops.State, step ops.Step, name, job string) (helperpod.Spec, error) {
+	c, op := s.Cluster, s.Operation
+	d, err := l.repositories(c).describe(ctx, l.Namespace, name)
+	if err != nil {
+		return helperpod.Spec{}, err
+	}
+	source := s.View.Member(step.Member())
+	record := &v1alpha1.DatabaseCluster{Spec: *c.Spec.DeepCopy(), Status: v1alpha1.DatabaseClusterStatus{ID: c.Status.ID,
+		Formation: c.Status.Formation.DeepCopy()}}
+	record.Name, record.Namespace = c.Name, c.Namespace
+	request, err := json.Marshal(helper.BackupRequest{Cluster: record, Member: source.Name, Version: source.Version,
+		ClusterID: source.ClusterID, Backup: op.Spec.Backup, Operation: op.Name, Scheduled: op.Spec.Scheduled,
+		Most: longest(s, source.Name)})
+	if err != nil {
+		return helperpod.Spec{}, fmt.Errorf("write down what job %s is to do: %w", job, err)
+	}
+	files := []helperpod.Files{
+		{Volume: repositories.Volume("repository", d, false), Path: helper.BackupRepository},
+		{Volume: stagingClaim(c, longest(s, source.Name)), Path: helper.BackupStaging, Writable: true},
+		{Volume: secretFiles("login", v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser)), Path: helper.BackupLogin},
+	}
+	if !c.Spec.TLS.Disabled {
+		files = append(files, helperpod.Files{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)), Path: helper.BackupTLS})
+	}
+	return helperpod.Spec{Name: job, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeBackup,
+		Image: l.helperImage(c), Args: []string{"helper", "backup", "--report", corev1.TerminationMessagePathDefault},
+		Env: map[string]string{helper.EnvBackup: string(request)}, Files: files, Resources: workload.ScheduleResources(),
+		Deadline: rules.StreamDeadline}, nil
+}
+
+// stagingClaim is a claim that lives as long as its pod, as large as the longest snapshot and of the cluster's own
+// storage class: the engine reads a file.
+func stagingClaim(c *v1alpha1.DatabaseCluster, bytes int64) corev1.Volume {
+	size := *resource.NewQuantity(bytes, resource.BinarySI)
+	claim := &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		StorageClassName: c.Spec.Storage.ClassName,
+		Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+	}, ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{kube.LabelManagedBy: v1alpha1.FieldManager}}}
+	return corev1.Volume{Name: "staging", VolumeSource: corev1.VolumeSource{
+		Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: claim}}}
+}
+
+// secretFiles is a Secret as files; where it is not there the directory is empty.
+func secretFiles(volume, name string) corev1.Volume {
+	mode := int32(0o440)
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: name, DefaultMode: &mode, Optional: new(true)}}}
+}
