@@ -17,12 +17,12 @@ import (
 // EnvBackup holds a BackupRequest as JSON, in the pod that carries it out. It holds no secret.
 const EnvBackup = "DBOP_BACKUP"
 
-// Where a pod that takes a backup finds what it needs.
+// Where a pod that takes or loads a backup finds what it needs.
 const (
-	BackupRepository = "/dbop/repository"
-	BackupTLS        = "/dbop/tls"
-	BackupLogin      = "/dbop/login"
-	BackupStaging    = "/dbop/staging"
+	MountedRepository = "/etc/dbop/repository"
+	BackupTLS         = "/etc/dbop/tls"
+	BackupLogin       = "/etc/dbop/login"
+	BackupStaging     = "/staging"
 )
 
 // ErrTooLong: what a member streams is longer than its volume can hold.

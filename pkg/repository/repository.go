@@ -98,6 +98,14 @@ type Repository interface {
 	Close() error
 }
 
+// Presence is a Repository whose backups others read by themselves: it says
+// whether all of one is there, without reading it.
+type Presence interface {
+	// Present compares what is stored with a manifest that is signed: ErrDamaged
+	// if anything is missing or of another size.
+	Present(ctx context.Context, id string) error
+}
+
 // Writer takes one backup's bytes. A crash before Commit leaves a file ending
 // in .part, which the next Writer of the same identifier replaces.
 type Writer interface {

@@ -1,12 +1,16 @@
 package helpercmd
 
 import (
+	"context"
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // NewHelper is the tool's side inside pods. It is no interface for people.
@@ -53,7 +57,7 @@ func newHelperServe(f *command.Factory) *cobra.Command {
 
 func newHelperLoad(f *command.Factory) *cobra.Command {
 	o := helper.LoadOptions{Output: f.Verbatim}
-	var unlock, dataHash string
+	var unlock, dataHash, from, id, report string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
 		Short: "Receive a backup and make a data directory of it",
@@ -62,8 +66,8 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
   kubectl dbop helper load --listen 127.0.0.1:8601 --into /new --staging /tmp --operation op1 -- restore {file} {out}`,
 		Args: command.Arguments(1, 256, "the COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Listen == "" || o.Into == "" || o.Staging == "" || o.Operation == "" {
-				return exit.Misuse("--listen, --into, --staging and --operation are required")
+			if (o.Listen == "") == (from == "") || o.Into == "" || o.Staging == "" || o.Operation == "" {
+				return exit.Misuse("--listen or --from-repository, --into, --staging and --operation are required")
 			}
 			o.Command = args
 			if unlock != "" {
@@ -88,10 +92,16 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 				}
 				o.DataHash = i.DataHash
 			}
+			if from != "" {
+				return fetchBackup(cmd.Context(), o, from, id, report)
+			}
 			return o.Run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "Loopback address with port.")
+	cmd.Flags().StringVar(&from, "from-repository", "", "Directory where a repository's description and keys are mounted.")
+	cmd.Flags().StringVar(&id, "backup", "", "With --from-repository, the backup to load.")
+	cmd.Flags().StringVar(&report, "report", "", "With --from-repository, the file that takes the report.")
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
 	cmd.Flags().StringVar(&unlock, "unlock", "",
@@ -99,6 +109,20 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&dataHash, "imprint", "", "Engine that describes the finished data, for the answer.")
 	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
 	return cmd
+}
+
+// fetchBackup loads a backup out of an object store.
+func fetchBackup(ctx context.Context, o helper.LoadOptions, dir, id, report string) (err error) {
+	d, secrets, err := bucket.ReadDirectory(dir)
+	if err != nil {
+		return err
+	}
+	repo, err := bucket.Open(d, secrets, "", "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, repo.Close()) }()
+	return o.Fetch(ctx, repo, id, report)
 }
 
 func newHelperInstall() *cobra.Command {

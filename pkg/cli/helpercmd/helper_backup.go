@@ -46,7 +46,7 @@ func newHelperBackup(f *command.Factory) *cobra.Command {
 
 func takeBackup(ctx context.Context, f *command.Factory, o helper.BackupOptions) (err error) {
 	c := o.Request.Cluster
-	d, secrets, err := bucket.ReadDirectory(helper.BackupRepository)
+	d, secrets, err := bucket.ReadDirectory(helper.MountedRepository)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -43,9 +44,19 @@ func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 		}
 	}
 	if f.Failed && f.Message == "" {
-		f.Message = p.Status.Message
+		f.Message = cmp.Or(initMessage(p), p.Status.Message)
 	}
 	return f
+}
+
+// initMessage is what the init container left that kept the others from starting; "" if none did.
+func initMessage(p *corev1.Pod) string {
+	for _, s := range p.Status.InitContainerStatuses {
+		if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
+			return t.Message
+		}
+	}
+	return ""
 }
 
 func workloadFacts(w *appsv1.StatefulSet) Workload {

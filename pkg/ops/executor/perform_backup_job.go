@@ -26,14 +26,14 @@ import (
 
 // remote returns the name of an object store that a pod reaches by itself; false for directories, for claims, and
 // where this process is such a pod.
-func (l *Live) remote(url string) (string, bool) {
+func (l *Executor) remote(url string) (string, bool) {
 	at, err := ops.ParseRepository(url)
 	return at.Name, err == nil && at.Kind == repository.KindNamed && l.Mounted[at.Name] == ""
 }
 
 // backUpInJob has a Job of this tool's image take the backup: no byte passes the API server, and nothing stops when
 // this process does. The store says whether it is done; the Job goes afterwards.
-func (l *Live) backUpInJob(ctx context.Context, s ops.State, step ops.Step, repo repository.Repository,
+func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, repo repository.Repository,
 	name string) (ops.Result, error) {
 	op := s.Operation
 	job := strings.ToLower(op.Spec.Backup)
@@ -78,11 +78,11 @@ func (l *Live) backUpInJob(ctx context.Context, s ops.State, step ops.Step, repo
 }
 
 // jobRuns says what a Job waits for.
-func (l *Live) jobRuns(s ops.State, name string, j helperpod.Job) error {
+func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job) error {
 	switch p := j.Pod; {
 	case p == nil:
 		return fmt.Errorf("job %s is starting: %w", name, engine.ErrNotReady)
-	case p.Problem != nil && s.Now.Sub(p.Problem.Since) > rules.Patience:
+	case p.Problem != nil && s.Now.Sub(p.Problem.Since) > rules.Limit:
 		return helperStuck(l.Namespace, *p)
 	case p.Failed:
 		return fmt.Errorf("pod %s failed (%s) and is made again: %w", p.Name, cmp.Or(p.Message, "it left no message"),
@@ -95,7 +95,7 @@ func (l *Live) jobRuns(s ops.State, name string, j helperpod.Job) error {
 }
 
 // backupJob is a pod without a right to the API: what it needs is mounted.
-func (l *Live) backupJob(ctx context.Context, s ops.State, step ops.Step, name, job string) (helperpod.Spec, error) {
+func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, name, job string) (helperpod.Spec, error) {
 	c, op := s.Cluster, s.Operation
 	d, err := l.repositories(c).describe(ctx, l.Namespace, name)
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *Live) backupJob(ctx context.Context, s ops.State, step ops.Step, name, 
 	}
 	source := s.View.Member(step.Member())
 	record := &v1alpha1.DatabaseCluster{Spec: *c.Spec.DeepCopy(), Status: v1alpha1.DatabaseClusterStatus{ID: c.Status.ID,
-		Formation: c.Status.Formation.DeepCopy()}}
+		Bootstrap: c.Status.Bootstrap.DeepCopy()}}
 	record.Name, record.Namespace = c.Name, c.Namespace
 	request, err := json.Marshal(helper.BackupRequest{Cluster: record, Member: source.Name, Version: source.Version,
 		ClusterID: source.ClusterID, Backup: op.Spec.Backup, Operation: op.Name, Scheduled: op.Spec.Scheduled,
@@ -112,7 +112,7 @@ func (l *Live) backupJob(ctx context.Context, s ops.State, step ops.Step, name, 
 		return helperpod.Spec{}, fmt.Errorf("write down what job %s is to do: %w", job, err)
 	}
 	files := []helperpod.Files{
-		{Volume: repositories.Volume("repository", d, false), Path: helper.BackupRepository},
+		{Volume: repositories.Volume("repository", d, false), Path: helper.MountedRepository},
 		{Volume: stagingClaim(c, longest(s, source.Name)), Path: helper.BackupStaging, Writable: true},
 		{Volume: secretFiles("login", v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser)), Path: helper.BackupLogin},
 	}

@@ -37,8 +37,22 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 	if err := l.loadable(m, c.Spec.Version); err != nil {
 		return err
 	}
+	source, err := l.sourceOf(ctx, from.Repository, m)
+	if err != nil {
+		return err
+	}
 	name := member + "-load"
-	h, err := l.helper(ctx, s, name, func() error { return l.createLoader(ctx, c, member, name) })
+	if source.itself {
+		if err := l.gaveUp(ctx, s, name, m.ID); err != nil {
+			return err
+		}
+	}
+	h, err := l.helper(ctx, s, name, func() error {
+		if err := hold(ctx, repo, m.ID); err != nil {
+			return err
+		}
+		return l.createLoader(ctx, c, member, name, source)
+	})
 	if err != nil {
 		return err
 	}
@@ -46,7 +60,12 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 		return l.Dialer.DialLoopback(ctx, l.Namespace, h.Name, loadPort)
 	}
 	var loaded engine.DataHash
-	if !h.Done {
+	switch {
+	case h.Done && source.itself:
+		loaded = helper.ReadDataHash(h.Message)
+	case source.itself:
+		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
+	case !h.Done:
 		if loaded, err = l.stream(ctx, repo, m, dial, report); err != nil {
 			return err
 		}
@@ -116,7 +135,7 @@ func (l *Executor) stream(ctx context.Context, repo repository.Repository, m rep
 }
 
 // createLoader makes volume and loader pod of a restored founder.
-func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string) error {
+func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string, from loadSource) error {
 	if err := workload.ApplyVolume(ctx, l.Client, c, member); err != nil {
 		return err
 	}
@@ -133,15 +152,16 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 		dataHash = []string{"--imprint", l.Engine.Name()}
 	}
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeLoad,
-		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(c, member, pod, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
+		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, Files: from.files,
+		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
 }
 
 // loadArgs are the arguments of the helper that loads into DataDir, after which
 // it does what further flags ask for.
-func (l *Executor) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, keepRevision bool, further ...string) []string {
+func (l *Executor) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, from loadSource, keepRevision bool, further ...string) []string {
 	token := c.Status.Bootstrap.Token
-	args := []string{"helper", "load", "--listen", loadAddress, "--into", pod.DataDir, "--staging", pod.DataPath + "/" + stagingDir, "--operation", token}
+	args := append([]string{"helper", "load"}, from.args...)
+	args = append(args, "--into", pod.DataDir, "--staging", pod.DataPath+"/"+stagingDir, "--operation", token)
 	args = append(append(args, further...), "--")
 	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: helper.FileToken, DataDir: helper.OutToken, KeepRevision: keepRevision})...)
 }

@@ -73,7 +73,21 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 		return err
 	}
 	pod := v1alpha1.PodName(t.Name)
-	helper, err := l.helper(ctx, s, pod, func() error { return l.createThrowAway(ctx, s.Cluster, t, m.Facts.Auth) })
+	source, err := l.sourceOf(ctx, repo.URL(), m)
+	if err != nil {
+		return err
+	}
+	if source.itself {
+		if err := l.gaveUp(ctx, s, pod, id); err != nil {
+			return err
+		}
+	}
+	helper, err := l.helper(ctx, s, pod, func() error {
+		if err := hold(ctx, repo, id); err != nil {
+			return err
+		}
+		return l.createThrowAway(ctx, s.Cluster, t, source, m.Facts.Auth)
+	})
 	if err != nil {
 		return err
 	}
@@ -83,6 +97,9 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 			return fmt.Errorf("remove helper pod %s: %w", pod, err)
 		}
 		return fmt.Errorf("the restored member stopped and is made again: %w", engine.ErrNotReady)
+	}
+	if source.itself && !helper.Running {
+		return fmt.Errorf("pod %s is loading %s from %s: %w", pod, id, repo.URL(), engine.ErrNotReady)
 	}
 	if !helper.Running {
 		dial := func(ctx context.Context) (net.Conn, error) {
@@ -132,7 +149,7 @@ func throwAwayName(like *v1alpha1.DatabaseCluster, id string) string {
 // createThrowAway makes the throw-away member. If its data demands credentials
 // the copy is unlocked: nobody else can reach it, and the password of the time
 // of the backup may be gone.
-func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, locked bool) error {
+func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, from loadSource, locked bool) error {
 	image, err := l.image(t, t.Spec.Version)
 	if err != nil {
 		return err
@@ -146,8 +163,8 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 		unlock = []string{"--unlock", l.Engine.Name()}
 	}
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: helperpod.PurposeVerify,
-		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, Then: &pod.Container,
-		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, true, unlock...)...)})
+		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, Then: &pod.Container, Files: from.files,
+		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }
 
 // compare asks the restored member for its fingerprint.

@@ -88,7 +88,14 @@ func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 			return &ops.Error{Kind: ops.Refused, Check: "backup", Message: fmt.Sprintf("backup %s can't be restored from %s; nothing was changed", source.Backup, source.Repository),
 				Hint: "kubectl dbop backup list --repository " + source.Repository, Err: err}
 		}
-		return l.loadable(m, s.Cluster.Spec.Version)
+		if err := l.loadable(m, s.Cluster.Spec.Version); err != nil {
+			return err
+		}
+		from, err := l.sourceOf(ctx, source.Repository, m)
+		if err != nil || !from.itself {
+			return err
+		}
+		return l.roomFor(s.Cluster, m)
 	})
 }
 

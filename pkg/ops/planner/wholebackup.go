@@ -11,8 +11,24 @@ import (
 )
 
 // WholeBackup reads a backup to its end before anything is touched for its
-// sake: a restore must not stop a database for data that can't replace it.
+// sake: a restore must not stop a database for data that can't replace it. What
+// a pod reads by itself, out of an object store, is only counted: the pod
+// compares every byte before the data takes its place.
 func WholeBackup(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
+	var err error
+	if p, ok := r.(repository.Presence); ok {
+		err = p.Present(ctx, m.ID)
+	} else {
+		err = readWhole(ctx, r, m, e)
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return &ops.Error{Kind: ops.Refused, Check: "backup", Message: "backup " + m.ID + " can't be restored, nothing was touched",
+		Hint: "choose another one: " + "kubectl dbop backup list --repository " + r.URL(), Err: err}
+}
+
+func readWhole(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
 	data, _, err := r.Reader(ctx, m.ID)
 	if err == nil {
 		check := e.CheckStream()
@@ -22,9 +38,5 @@ func WholeBackup(ctx context.Context, r repository.Repository, m repository.Mani
 			err = closed
 		}
 	}
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	return &ops.Error{Kind: ops.Refused, Check: "backup", Message: "backup " + m.ID + " can't be restored, nothing was touched",
-		Hint: "choose another one: " + "kubectl dbop backup list --repository " + r.URL(), Err: err}
+	return err
 }

@@ -22,6 +22,8 @@ var (
 	ErrExists = errors.New("backup exists already")
 	// ErrDamaged: what is stored is not what was written.
 	ErrDamaged = volume.ErrDamaged
+	// ErrKey: none of the secret keys here opens it.
+	ErrKey = volume.ErrKey
 	// ErrSignature: no trusted key signed an object.
 	ErrSignature = errors.New("not signed by a trusted key")
 	// ErrFormat: a newer version of the tool wrote it.

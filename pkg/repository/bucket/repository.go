@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
@@ -22,7 +23,10 @@ type Repository struct {
 	archive     *archive.Archive
 }
 
-var _ repository.Repository = (*Repository)(nil)
+var (
+	_ repository.Repository = (*Repository)(nil)
+	_ repository.Presence   = (*Repository)(nil)
+)
 
 // Open opens a repository for backups of clusters of one namespace, and to read those of all. What is backed up is
 // kept in a file in staging until the engine has read it; "" is the directory for temporary files. Nothing is
@@ -153,6 +157,29 @@ func (r *Repository) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	return r.explain(r.archive.Remove(ctx, e))
+}
+
+// Present verifies the signature of a manifest, and compares the sizes of all objects with it.
+func (r *Repository) Present(ctx context.Context, id string) error {
+	e, err := r.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	m, err := r.archive.Manifest(ctx, e)
+	if err == nil {
+		err = r.archive.Verify(ctx, m, archive.LevelPresent)
+	}
+	return r.explain(err)
+}
+
+// Hold keeps every prune, wherever it runs, from a backup until that time is over: ErrNotFound if one was faster.
+func (r *Repository) Hold(ctx context.Context, id string, d time.Duration, reason string) error {
+	e, err := r.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, _, err = r.archive.Hold(ctx, e, d, reason)
+	return r.explain(err)
 }
 
 // find returns a backup among all clusters: an identifier is unique in its repository.

@@ -25,11 +25,30 @@ func TestBackupAndRestore(t *testing.T) {
 	s.says(s.must("backup", "my-db", "--repository", "offsite"), "created")
 	id := s.newest()
 	s.says(s.must("backup", "describe", id, "--repository", "offsite"), "my-db in namespace "+s.ns, "Keys")
+	s.refused(s.try("backup", "verify", id, "--repository", "offsite"), 4, "no key that reads it", "--identity-file")
+	s.succeeded(s.add("main", "--identity-file", s.file("key.txt")), "repository add --identity-file")
+	s.must("backup", "verify", id, "--repository", "offsite")
+	s.says(s.must("backup", "describe", id, "--repository", "offsite"), "served by etcd")
 	keys, err := s.store.Keys(s.ctx, bucket)
 	s.ok(err)
 	if !strings.Contains(strings.Join(keys, " "), "main/manifests/"+s.ns+"/my-db/") {
 		s.Errorf("the store holds %q", keys)
 	}
+	s.must("delete", "my-db", "--yes", "--purge", "--skip-backup")
+	s.must("restore", "my-copy", "--from", id, "--repository", "offsite", "--storage", "512Mi")
+	copied, err := s.site.DialEtcd(s.ctx, s.ns, "my-copy")
+	s.ok(err)
+	have, err := harness.ReadAll(s.ctx, copied, "life/")
+	s.ok(err)
+	if len(have) != 1000 {
+		t.Errorf("the restored cluster has %d keys", len(have))
+	}
+	s.ok(harness.FillKeys(s.ctx, copied, "later/", 10, 64))
+	s.must("restore", "my-copy", "--in-place", "--from", id, "--repository", "offsite", "--yes")
+	if have, err = harness.ReadAll(s.ctx, copied, "later/"); err != nil || len(have) > 0 {
+		t.Errorf("after the restore in place there are %d later keys, %v", len(have), err)
+	}
+	s.ok(copied.Close())
 }
 
 // newest is the newest backup of the repository.

@@ -1,0 +1,88 @@
+package helper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+)
+
+// A fetch that was cut off is begun again, for a store may be out of reach for a while.
+const (
+	fetchTries = 4
+	fetchPause = 5 * time.Second
+)
+
+// Fetch reads a backup out of a repository by itself and makes the data directory of it, as Receive does with one
+// that is sent. It returns at once if the directory was made before; then nothing describes it. report is the file
+// for the result, the pod's termination log; "" for none.
+func (o LoadOptions) Fetch(ctx context.Context, repo repository.Repository, id, report string) error {
+	loaded, err := o.begin()
+	if loaded || err != nil {
+		return err
+	}
+	r := newReceiver(o)
+	for try := 1; ; try++ {
+		err = r.fetch(ctx, repo, id)
+		if err == nil || final(err) || try == fetchTries || ctx.Err() != nil {
+			break
+		}
+		_, _ = fmt.Fprintln(r.output, "try", try, "failed:", err)
+		select {
+		case <-time.After(fetchPause):
+		case <-ctx.Done():
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("load backup %s into %s: %w", id, r.target.into, err)
+	}
+	if i := r.status.now().DataHash; i != nil && report != "" {
+		content, err := json.Marshal(i)
+		if err == nil {
+			err = os.WriteFile(report, content, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("report what was loaded into %s: %w", r.target.into, err)
+		}
+	}
+	return nil
+}
+
+// final reports whether a repeat would end in the same way.
+func final(err error) bool {
+	for _, e := range []error{repository.ErrDamaged, repository.ErrNotFound, repository.ErrFormat, archive.ErrKey,
+		ErrVolumeFull, ErrCommand, ErrOccupied} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *receiver) fetch(ctx context.Context, repo repository.Repository, id string) error {
+	in, m, err := repo.Reader(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	return r.load(ctx, checked{in}, m.Bytes, "")
+}
+
+// checked is a source that compares what it passes on by itself.
+type checked struct{ io.Reader }
+
+func (checked) done() error { return nil }
+
+// ReadDataHash is the other side of Fetch; an empty message is one that proves nothing.
+func ReadDataHash(message string) engine.DataHash {
+	var i engine.DataHash
+	_ = json.Unmarshal([]byte(message), &i)
+	return i
+}

@@ -1,0 +1,92 @@
+package helper
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+const fetched = "my-db-20261123T101500Z-0a1b"
+
+// holding is a repository with one backup.
+func holding(t *testing.T, data []byte) (repo *repository.Directory, file string) {
+	t.Helper()
+	root := t.TempDir()
+	repo, err := repository.NewDirectory(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := repo.Writer(t.Context(), fetched, "op")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit(t.Context(), repository.Manifest{Engine: "fake"}, func(string) (engine.SnapshotFacts, error) {
+		return engine.SnapshotFacts{}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return repo, filepath.Join(root, fetched+".snapshot")
+}
+
+func TestFetch(t *testing.T) {
+	data := bytes.Repeat([]byte("snapshot"), 1<<18)
+	repo, _ := holding(t, data)
+	o := options(t, "copy")
+	imprint := engine.DataHash{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
+	o.DataHash = func(string) (engine.DataHash, error) { return imprint, nil }
+	report := filepath.Join(t.TempDir(), "report")
+	for range 2 { // the second time nothing is left to do
+		if err := o.Fetch(t.Context(), repo, fetched, report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(o.Into, "db")); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("loaded %d bytes, %v", len(got), err)
+	}
+	message, err := os.ReadFile(report)
+	want, _ := json.Marshal(imprint)
+	if err != nil || string(message) != string(want) || ReadDataHash(string(message)).Mark != "m" {
+		t.Errorf("reported %s, %v", message, err)
+	}
+	if ReadDataHash("").Proof != "" || ReadDataHash("no JSON").Proof != "" {
+		t.Error("a message that says nothing proves something")
+	}
+}
+
+// TestFetchGivesUp: damage is found before anything takes its place, and is not tried again.
+func TestFetchGivesUp(t *testing.T) {
+	data := []byte("snapshot")
+	for name, damage := range map[string]func(file string) error{
+		"a flipped byte": func(f string) error { return os.WriteFile(f, []byte("snapshit"), 0o600) },
+		"cut short":      func(f string) error { return os.WriteFile(f, data[:4], 0o600) },
+		"gone":           os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo, file := holding(t, data)
+			if err := damage(file); err != nil {
+				t.Fatal(err)
+			}
+			o := options(t, "copy")
+			if err := o.Fetch(t.Context(), repo, fetched, ""); !errors.Is(err, repository.ErrDamaged) {
+				t.Errorf("%v", err)
+			}
+			if left := volume(t, o); len(left) > 0 {
+				t.Errorf("it left %q", left)
+			}
+		})
+	}
+	repo, _ := holding(t, data)
+	if err := options(t, "copy").Fetch(t.Context(), repo, "my-db-20261123T101500Z-ffff", ""); !errors.Is(err,
+		repository.ErrNotFound) {
+		t.Errorf("no such backup: %v", err)
+	}
+}

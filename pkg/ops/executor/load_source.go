@@ -1,0 +1,87 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
+)
+
+// heldFor is as long as a loader may live: no prune deletes what it reads, and nobody need release it.
+const heldFor = 3 * time.Hour
+
+// loadSource is where a loader gets a backup from: by itself out of an object store, or sent by this process.
+type loadSource struct {
+	itself bool
+	args   []string
+	files  []helperpod.Files
+}
+
+// sourceOf says how a backup gets into a volume. It refuses one that the loader could not read.
+func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manifest) (loadSource, error) {
+	name, ok := l.remote(url)
+	if !ok {
+		return loadSource{args: []string{"--listen", loadAddress}}, nil
+	}
+	d, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, name)
+	if err != nil {
+		return loadSource{}, err
+	}
+	if m.Encrypted && !d.Identity {
+		return loadSource{}, &ops.Error{Kind: ops.Refused, Check: "key",
+			Message: fmt.Sprintf("backup %s is encrypted, and namespace %s has no key that reads it; nothing was changed", m.ID, l.Namespace),
+			Hint:    fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE gives it one", d.Name, d.URL)}
+	}
+	return loadSource{itself: true,
+		args: []string{"--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
+			corev1.TerminationMessagePathDefault},
+		files: []helperpod.Files{{Volume: repositories.Volume("repository", d, true), Path: helper.MountedRepository}}}, nil
+}
+
+// hold keeps every prune, wherever it runs, from a backup that is about to be read.
+func hold(ctx context.Context, repo repository.Repository, id string) error {
+	b, ok := repo.(*bucket.Repository)
+	if !ok {
+		return nil
+	}
+	return b.Hold(ctx, id, heldFor, "a pod is loading it")
+}
+
+// roomFor refuses a backup that can't be made into a data directory on the volumes of the cluster.
+func (l *Executor) roomFor(c *v1alpha1.DatabaseCluster, m repository.Manifest) error {
+	if need := helper.Room(m.Bytes); c.Spec.Storage.Size.Value() < need {
+		return &ops.Error{Kind: ops.Refused, Check: "volume-size",
+			Message: fmt.Sprintf("loading backup %s takes %d bytes on a volume, and those of %s have %d; nothing was changed",
+				m.ID, need, c.Name, c.Spec.Storage.Size.Value()),
+			Hint: "give it larger volumes with --storage"}
+	}
+	return nil
+}
+
+// gaveUp ends a loader that could not do it by itself; it has tried more than once.
+func (l *Executor) gaveUp(ctx context.Context, s ops.State, pod, id string) error {
+	for _, h := range s.Kube.Helpers {
+		if h.Name != pod || !h.Failed {
+			continue
+		}
+		if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
+			return fmt.Errorf("remove failed helper pod %s: %w", pod, err)
+		}
+		return &ops.Error{Kind: ops.NeedsHuman, Check: "load",
+			Message: fmt.Sprintf("pod %s could not load backup %s: %s", pod, id,
+				cmp.Or(strings.TrimSpace(h.Message), "it left no message")),
+			Hint: "mend what it says, or take another backup; the same command tries again, kubectl dbop cancel goes back"}
+	}
+	return nil
+}
