@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -81,9 +82,13 @@ type site struct {
 	initial   []protocol.InitialMember
 	settings  protocol.Settings
 	members   []*member
-	links     map[[2]protocol.MemberID]*link
-	owner     *syscall.Credential
-	uid, gid  int
+	// spare are members that may be added later: the others know where they would be.
+	spare []*member
+	// gone are members that were removed.
+	gone     []*member
+	links    map[[2]protocol.MemberID]*link
+	owner    *syscall.Credential
+	uid, gid int
 }
 
 // member is a guard, and what is below it.
@@ -133,7 +138,10 @@ func newSite(t *testing.T, o options) *site {
 	for i := range o.members {
 		id := protocol.MemberID("m" + strconv.Itoa(i+1))
 		s.initial = append(s.initial, protocol.InitialMember{ID: id})
-		s.add(id, true)
+		s.members = append(s.members, s.add(id, true))
+	}
+	for i := range 2 {
+		s.spare = append(s.spare, s.add(protocol.MemberID("m"+strconv.Itoa(o.members+i+1)), false))
 	}
 	t.Cleanup(s.end)
 	for _, m := range s.members {
@@ -163,8 +171,7 @@ func (s *site) add(id protocol.MemberID, initial bool) *member {
 		port: ports[2], relays: map[protocol.MemberID]*relay{}, initial: initial,
 		directory: filepath.Join(s.dir, string(id)),
 	}
-	s.members = append(s.members, m)
-	for _, o := range s.members[:len(s.members)-1] {
+	for _, o := range slices.Concat(s.members, s.spare) {
 		there, back := newLink(), newLink()
 		s.links[[2]protocol.MemberID{m.id, o.id}], s.links[[2]protocol.MemberID{o.id, m.id}] = there, back
 		var err1, err2 error
@@ -339,7 +346,7 @@ func (m *member) stop() {
 }
 
 func (s *site) end() {
-	for _, m := range s.members {
+	for _, m := range slices.Concat(s.members, s.spare, s.gone) {
 		m.kill()
 		for _, r := range m.relays {
 			r.close()

@@ -40,8 +40,8 @@ func (s *story) make(tr trouble) {
 	s.t.Logf("  whole after %s", time.Since(began).Truncate(10*time.Millisecond))
 }
 
-// TestStory makes one trouble after the other, in a random order. Of three clusters with different durability, each gets
-// a third of the troubles, or all of them where DBOP_TORTURE is all.
+// TestStory makes one trouble after the other, in a random order. Of three clusters with different durability, each
+// gets a third of the troubles, or all of them where DBOP_TORTURE is all.
 func TestStory(t *testing.T) {
 	stories := *storiesFlag
 	if torture() {

@@ -13,8 +13,7 @@ import (
 
 type id = protocol.MemberID
 
-// trouble is something that happens to a cluster which is whole. After it, with what it says of itself, the cluster must
-// become whole again.
+// trouble is something that happens to a cluster which is whole. After it the cluster must become whole by itself.
 type trouble struct {
 	name string
 	do   func(*story)

@@ -46,10 +46,10 @@ type Service struct {
 
 const (
 	// requestTimeout bounds a request.
-	requestTimeout   = 30 * time.Second
-	poll       = 50 * time.Millisecond
-	mostNotice = 50
-	mostBody   = 1 << 20
+	requestTimeout = 30 * time.Second
+	poll           = 50 * time.Millisecond
+	mostNotice     = 50
+	mostBody       = 1 << 20
 )
 
 // Note keeps what a person should know.

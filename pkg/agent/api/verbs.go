@@ -62,10 +62,15 @@ func (s *Service) hand(ctx context.Context, body Switchover) error {
 			d := n.Document()
 			now, primary, phase = d.Generation, d.Primary, d.Phase
 			count, why = n.Refusal()
+			if refused = nil; now == from && phase == protocol.Serving && d.Intent == nil {
+				refused = protocol.FitTarget(d, body.Target)
+			}
 		})
 		switch {
 		case count > refusals:
 			return Refused{Why: why}
+		case refused != nil:
+			return Refused{Why: refused.Error()}
 		case now > from && phase == protocol.Serving && primary == body.Target:
 			return nil
 		case now > from && phase == protocol.Serving:

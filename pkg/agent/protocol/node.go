@@ -171,7 +171,7 @@ func (n *Node) applied(e Applied) {
 	if n.halted != "" || e.Index <= n.doc.Index {
 		return
 	}
-	lease, phase := n.doc.LeaseNumber, n.doc.Phase
+	lease, phase, generation := n.doc.LeaseNumber, n.doc.Phase, n.doc.Generation
 	if r, ok := e.Entry.(*Renew); ok && r.At == n.doc.Index && r.Chain != n.doc.Chain {
 		n.halted = "the primary agreed on other entries than this member holds: its group state was changed by hand or " +
 			"rolled back; remove the member and add it again"
@@ -180,6 +180,9 @@ func (n *Node) applied(e Applied) {
 	err := n.doc.Apply(e.Index, e.Entry)
 	if n.doc.LeaseNumber != lease {
 		n.leaseSeen, n.witnessed = n.now, e.Index > n.lastIndex
+	}
+	if n.doc.Generation != generation || n.doc.Intent != nil {
+		n.request = nil // it was agreed, or is out of date
 	}
 	if n.doc.Phase == Sealed && phase != Sealed {
 		n.sealSeen = n.now

@@ -75,7 +75,6 @@ func (n *Node) plan() {
 		return
 	}
 	n.propose(fmt.Sprintf("switchover %d", n.doc.Generation), &PlanSwitchover{Generation: n.doc.Generation, Intent: *n.request})
-	n.request = nil
 }
 
 // changeSet keeps the synchronous set in step with the standbys that stream. A change is agreed before the server loads
