@@ -48,26 +48,14 @@ func (a *agent) Heard() map[protocol.MemberID]time.Time { return nil }
 
 // newAgent is m1, of a cluster in which it serves.
 func newAgent() *agent {
-	a := &agent{node: protocol.New(protocol.Config{ID: "m1", Start: 1})}
 	settings := protocol.Settings{
 		Version: 1, Timing: protocol.DefaultTiming(), Durability: protocol.Async, MaxLag: 100,
 	}
-	at := protocol.Position{Timeline: 1, Offset: 50}
-	for _, e := range []protocol.Entry{
-		&protocol.Configured{Voters: []protocol.MemberID{"m1", "m2", "m3"}},
-		&protocol.Found{Token: "t", Settings: settings, InitialMembers: []protocol.InitialMember{
-			{ID: "m1"}, {ID: "m2"}, {ID: "m3"},
-		}},
-		&protocol.Joined{Member: "m1", Start: 1, Level: 1}, &protocol.Joined{Member: "m2", Start: 1, Level: 1},
-		&protocol.Joined{Member: "m3", Start: 1, Level: 1}, &protocol.GrantInit{Member: "m1", Number: 1},
-		&protocol.Initialised{Member: "m1", Number: 1, System: "s", Volume: "v1"}, &protocol.Seal{Generation: 1},
-		&protocol.Reported{Member: "m1", Generation: 1, Report: protocol.Report{Volume: "v1", Position: at}},
-		&protocol.Appoint{Member: "m1", Generation: 1, Timeline: 2, Set: protocol.SyncSet{Version: 1}},
-		&protocol.Renew{Member: "m1", Generation: 1, Process: 1, Attempt: 1, Lease: time.Second},
-	} {
-		a.Propose(e)
-	}
-	return a
+	return &agent{index: 1, node: protocol.New(protocol.Config{ID: "m1", Start: 1, Document: protocol.Document{
+		Index: 1, Token: "t", System: "s", Generation: 1, Phase: protocol.Serving, Primary: "m1", Process: 1,
+		Voters: []protocol.MemberID{"m1", "m2", "m3"}, Settings: settings,
+		Members: map[protocol.MemberID]protocol.Member{"m1": {Start: 1, Level: 1, Volume: "v1"}, "m2": {}, "m3": {}},
+	}})}
 }
 
 func (a *agent) service() *Service {
