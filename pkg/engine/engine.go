@@ -183,9 +183,17 @@ type PodInput struct {
 // Pod is the engine's part of a pod; packages kube adds identity, volumes,
 // certificates, placement and the security context.
 type Pod struct {
-	// Container is the database container. Its volume mounts for DataPath and
-	// TLSPath are added by the caller.
+	// Container is the database container. Its volume mounts for DataPath, TLSPath
+	// and /tmp are added by the caller.
 	Container corev1.Container
+	// Init containers run before it, in this order, with the same mounts added.
+	Init []corev1.Container
+	// Volumes that the containers mount besides: empty directories, Secrets and
+	// ConfigMaps of the namespace. Names "data", "tls" and "tmp" are taken.
+	Volumes []corev1.Volume
+	// User is the ID of the user and the group that owns the data, as which all
+	// containers run; 0 is the tool's own.
+	User int64
 	// DataPath is where the member's volume is mounted, TLSPath where
 	// tls.crt, tls.key and ca.crt are.
 	DataPath, TLSPath string

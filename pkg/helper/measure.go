@@ -15,8 +15,8 @@ type Fill struct {
 	Free  int64 `json:"free"`
 	Total int64 `json:"total"`
 	// Remains is the number of files that fit the pattern, LeftoverBytes their size.
-	Leftovers     int   `json:"remains,omitempty"`
-	LeftoverBytes int64 `json:"remainsBytes,omitempty"`
+	Leftovers     int   `json:"leftovers,omitempty"`
+	LeftoverBytes int64 `json:"leftoverBytes,omitempty"`
 }
 
 // MeasureOptions are what the command "helper measure" is told.

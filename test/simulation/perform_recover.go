@@ -54,7 +54,7 @@ func (s *site) recoverData(ctx context.Context, st ops.State, member string) (op
 	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(20*time.Second)))); err != nil {
 		return ops.Result{}, err
 	}
-	err := s.do(ctx, "salvage "+member, func() error {
+	err := s.do(ctx, "recover data of "+member, func() error {
 		if b, ok := w.backups[op.Spec.Backup]; ok && b.operation == op.Name {
 			return nil
 		}

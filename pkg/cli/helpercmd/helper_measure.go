@@ -15,7 +15,7 @@ func newHelperMeasure() *cobra.Command {
 		Short: "Say how full a volume is",
 		Long:  "Say how full a volume is, and what failed defragmentations left on it. It only reads.",
 		Example: `  # Measure a mounted volume
-  kubectl dbop helper measure --dir /var/lib/etcd/data --remains 'member/snap/db.tmp.*' --report /dev/termination-log`,
+  kubectl dbop helper measure --dir /var/lib/etcd/data --leftovers 'member/snap/db.tmp.*' --report /dev/termination-log`,
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if o.Dir == "" || o.Report == "" {
@@ -25,7 +25,7 @@ func newHelperMeasure() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "Directory on the volume.")
-	cmd.Flags().StringVar(&o.Leftovers, "remains", "", "Pattern of files to count, below the directory.")
+	cmd.Flags().StringVar(&o.Leftovers, "leftovers", "", "Pattern of files to count, below the directory.")
 	cmd.Flags().StringVar(&o.Report, "report", "", "File that takes the report.")
 	return cmd
 }

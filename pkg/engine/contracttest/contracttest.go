@@ -93,6 +93,7 @@ func checks() map[string]func(testing.TB, Case) {
 		"the margin is counted":                     margins,
 		"questions change nothing":                  purity,
 		"a witness holds no data":                   witnesses,
+		"a pod is restricted":                       restricted,
 	}
 }
 

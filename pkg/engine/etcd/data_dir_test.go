@@ -102,7 +102,7 @@ func TestInspectAndRecoverData(t *testing.T) {
 // recoverData starts a copy of the data as the throw-away pod does.
 func recoverData(t *testing.T, series, data string, want engine.Fingerprint) {
 	t.Helper()
-	s := newFleet(t, "salvage", 1)
+	s := newFleet(t, "recover", 1)
 	m := s.name(1)
 	if err := os.CopyFS(s.members[m].data, os.DirFS(data)); err != nil {
 		t.Fatal(err)
@@ -128,11 +128,11 @@ func recoverData(t *testing.T, series, data string, want engine.Fingerprint) {
 		t.Fatal(err)
 	}
 	if New().CompareProofs(want.Proof, got.Proof) != engine.MatchSame {
-		t.Errorf("salvaged %+v, want %+v", got, want)
+		t.Errorf("recovered %+v, want %+v", got, want)
 	}
 	facts, err := New().OpenSnapshot(s.snapshot(m), false)
 	if err != nil || len(facts.Members) != 1 {
-		t.Errorf("snapshot of the salvaged data: %+v, %v", facts, err)
+		t.Errorf("snapshot of the recovered data: %+v, %v", facts, err)
 	}
 }
 

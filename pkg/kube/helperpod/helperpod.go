@@ -20,7 +20,7 @@ const (
 	PurposeVerify     = "verify"
 	PurposeRepository = "repository"
 	PurposeExamine    = "examine"
-	PurposeRecover    = "salvage"
+	PurposeRecover    = "recover"
 	PurposeMeasure    = "measure"
 	PurposeBackup     = "backup"
 )
@@ -47,6 +47,8 @@ type Spec struct {
 	// an empty directory that goes with the pod; "" for nothing.
 	MountPath, Claim, SubPath string
 	ReadOnly                  bool
+	// User is the ID that owns the data, as in engine.Pod; 0 is the tool's own.
+	User int64
 	// Node is where the pod runs, for a claim that a pod there has mounted; "" for any.
 	Node string
 	// SourceClaim appears read-only at SourcePath, for Command alone: Then
@@ -91,7 +93,7 @@ func Build(in Spec) *corev1.Pod {
 		Spec: corev1.PodSpec{
 			NodeName: in.Node, RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline,
 			TerminationGracePeriodSeconds: &grace,
-			AutomountServiceAccountToken:  &no, EnableServiceLinks: &no, SecurityContext: workload.PodSecurity(),
+			AutomountServiceAccountToken:  &no, EnableServiceLinks: &no, SecurityContext: workload.PodSecurity(in.User),
 		},
 	}
 	if in.Cluster != nil && in.Cluster.Status.ID != "" {

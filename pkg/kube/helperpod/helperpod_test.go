@@ -37,8 +37,8 @@ func TestBuildHelper(t *testing.T) {
 			Image: "example.com/dbop:v1",
 			Args:  []string{"helper", "examine"}, Claim: "db-1", MountPath: "/var/lib/etcd", ReadOnly: true,
 		},
-		"helper-salvage": {
-			Name: "salvage-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeRecover,
+		"helper-recover": {
+			Name: "recover-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeRecover,
 			Image:       "example.com/etcd:v3.6.16",
 			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "copy"}, MountPath: "/var/lib/etcd",
 			SourceClaim: "db-1", SourcePath: "/source",

@@ -47,7 +47,7 @@ type Facts struct {
 	Foreign []string `json:"foreign,omitempty"`
 	// Remains lists objects, as kind/name, that an earlier cluster of the same
 	// name left. It is asked for until the cluster has formed.
-	Leftovers []string `json:"remains,omitempty"`
+	Leftovers []string `json:"leftovers,omitempty"`
 }
 
 // Member is what exists for one member.

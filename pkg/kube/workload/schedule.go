@@ -154,7 +154,7 @@ func schedulePod(in ScheduleInput) corev1.PodSpec {
 	main.Resources = ScheduleResources()
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: v1alpha1.Schedule(in.Cluster.Name),
-		AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false), SecurityContext: PodSecurity(),
+		AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false), SecurityContext: PodSecurity(0),
 		Volumes: []corev1.Volume{ClaimVolume("repository", in.Claim), tmp}, Containers: []corev1.Container{main},
 	}
 }

@@ -1,15 +1,20 @@
 package workload
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // nonRoot is the user that distroless images call nonroot.
 const nonRoot int64 = 65532
 
-// PodSecurity satisfies the restricted Pod Security Standard. The volume's
-// group changes only where its root differs: walking a large volume at each
-// start would cost minutes.
-func PodSecurity() *corev1.PodSecurityContext {
-	id, yes, policy := nonRoot, true, corev1.FSGroupChangeOnRootMismatch
+// PodSecurity satisfies the restricted Pod Security Standard for a user and a
+// group of that ID; 0 is the user that distroless images call nonroot. The
+// volume's group changes only where its root differs: walking a large volume at
+// each start would cost minutes.
+func PodSecurity(user int64) *corev1.PodSecurityContext {
+	id, yes, policy := cmp.Or(user, nonRoot), true, corev1.FSGroupChangeOnRootMismatch
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot: &yes, RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, FSGroupChangePolicy: &policy,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},

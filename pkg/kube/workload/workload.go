@@ -73,30 +73,42 @@ func Build(in Input) *appsv1.StatefulSet {
 
 func memberPod(in Input) corev1.PodSpec {
 	no, grace := false, in.Pod.GraceSeconds
-	container := *in.Pod.Container.DeepCopy()
-	container.SecurityContext = ContainerSecurity()
-	container.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
-	if len(container.Resources.Requests) == 0 && len(container.Resources.Limits) == 0 {
-		container.Resources = *in.Cluster.Spec.Resources.DeepCopy()
-	}
 	tmp, tmpMount := ScratchVolume()
 	volumes := []corev1.Volume{
 		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
 			ClaimName: v1alpha1.VolumeName(in.Member)}}},
 		tmp,
 	}
-	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: in.Pod.DataPath},
-		tmpMount)
+	mounts := []corev1.VolumeMount{{Name: "data", MountPath: in.Pod.DataPath}, tmpMount}
 	if !in.Cluster.Spec.TLS.Disabled && in.Pod.TLSPath != "" {
 		volumes = append(volumes, secretVolume("tls", v1alpha1.MemberSecret(in.Member)))
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: in.Pod.TLSPath,
-			ReadOnly: true})
+		mounts = append(mounts, corev1.VolumeMount{Name: "tls", MountPath: in.Pod.TLSPath, ReadOnly: true})
+	}
+	volumes = append(volumes, in.Pod.Volumes...)
+	var inits []corev1.Container
+	for _, c := range in.Pod.Init {
+		inits = append(inits, memberContainer(in, c, mounts))
 	}
 	return corev1.PodSpec{
-		Containers: []corev1.Container{container}, Volumes: volumes, SecurityContext: PodSecurity(),
+		InitContainers: inits, Containers: []corev1.Container{memberContainer(in, in.Pod.Container, mounts)},
+		Volumes: volumes, SecurityContext: PodSecurity(in.Pod.User),
 		Affinity:                      spread(in.Cluster),
 		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 	}
+}
+
+// memberContainer is a container of the engine with the mounts of its pod. It is
+// restricted whatever the engine says, and has the cluster's resources if the
+// engine names none: a quota of the namespace counts each container.
+func memberContainer(in Input, c corev1.Container, mounts []corev1.VolumeMount) corev1.Container {
+	container := *c.DeepCopy()
+	container.SecurityContext = ContainerSecurity()
+	container.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	if len(container.Resources.Requests) == 0 && len(container.Resources.Limits) == 0 {
+		container.Resources = *in.Cluster.Spec.Resources.DeepCopy()
+	}
+	container.VolumeMounts = append(container.VolumeMounts, mounts...)
+	return container
 }
 
 // secretVolume is readable by the pod's group only.

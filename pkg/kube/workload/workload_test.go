@@ -3,6 +3,7 @@ package workload
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -44,5 +45,38 @@ func TestBuildWorkloadVariants(t *testing.T) {
 	}
 	if len(in.Pod.Container.VolumeMounts) != 0 {
 		t.Error("the input was changed")
+	}
+}
+
+// TestBuildWorkloadOfAnEngineWithAnAgent: what the engine brings besides its
+// container is part of the pod, and as restricted as the rest.
+func TestBuildWorkloadOfAnEngineWithAnAgent(t *testing.T) {
+	in := testWorkloadInput()
+	in.Pod.User = 999
+	in.Pod.Volumes = []corev1.Volume{EmptyDir("agent")}
+	agent := corev1.VolumeMount{Name: "agent", MountPath: "/agent"}
+	in.Pod.Init = []corev1.Container{{Name: "install", Image: "example.com/tool:v1", VolumeMounts: []corev1.VolumeMount{agent}}}
+	in.Pod.Container.VolumeMounts = []corev1.VolumeMount{agent}
+	spec := Build(in).Spec.Template.Spec
+	if id := spec.SecurityContext; *id.RunAsUser != 999 || *id.RunAsGroup != 999 || *id.FSGroup != 999 {
+		t.Errorf("it runs as %d:%d, and its volume is of group %d", *id.RunAsUser, *id.RunAsGroup, *id.FSGroup)
+	}
+	for _, c := range append(spec.InitContainers, spec.Containers...) {
+		var mounted []string
+		for _, m := range c.VolumeMounts {
+			mounted = append(mounted, m.Name)
+		}
+		if diff := cmp.Diff([]string{"agent", "data", "tmp", "tls"}, mounted); diff != "" {
+			t.Errorf("container %s mounts (-want +got):\n%s", c.Name, diff)
+		}
+		if c.SecurityContext == nil || *c.SecurityContext.AllowPrivilegeEscalation {
+			t.Errorf("container %s is not restricted", c.Name)
+		}
+		if len(c.Resources.Requests) == 0 {
+			t.Errorf("container %s has no requests: a quota would refuse the pod", c.Name)
+		}
+	}
+	if len(spec.InitContainers) != 1 || len(spec.Volumes) != 4 {
+		t.Errorf("%d init containers, %d volumes", len(spec.InitContainers), len(spec.Volumes))
 	}
 }

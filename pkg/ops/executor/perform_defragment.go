@@ -67,8 +67,8 @@ func (l *Executor) measure(ctx context.Context, s ops.State, member, leftovers s
 			return fmt.Errorf("render the pod of %s: %w", member, err)
 		}
 		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeMeasure, Image: l.helperImage(c),
-			Args:  []string{"helper", "measure", "--dir", pod.DataDir, "--remains", leftovers, "--report", corev1.TerminationMessagePathDefault},
-			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true, Node: s.Kube.Member(member).Pod.Node})
+			Args:  []string{"helper", "measure", "--dir", pod.DataDir, "--leftovers", leftovers, "--report", corev1.TerminationMessagePathDefault},
+			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true, Node: s.Kube.Member(member).Pod.Node})
 	})
 	if err != nil {
 		return helper.Fill{}, err

@@ -149,10 +149,10 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	}
 	var dataHash []string
 	if _, ok := l.Engine.(engine.DataHasher); ok {
-		dataHash = []string{"--imprint", l.Engine.Name()}
+		dataHash = []string{"--data-hash", l.Engine.Name()}
 	}
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeLoad,
-		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, Files: from.files,
+		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, Files: from.files,
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
 }
 

@@ -27,7 +27,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// recoverySource is where the volume to salvage appears, read-only.
+// recoverySource is where the volume to recover appears, read-only.
 const recoverySource = "/source"
 
 // logRoom is what a copy needs beyond the data file: the log is kept in
@@ -71,7 +71,7 @@ func (l *Executor) examine(ctx context.Context, s ops.State, member string) (ops
 		}
 		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeExamine, Image: l.helperImage(s.Cluster),
 			Args:  []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report", corev1.TerminationMessagePathDefault},
-			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, ReadOnly: true})
+			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true})
 	})
 	if err != nil {
 		return ops.Result{}, outOfReach(err, member)
@@ -132,7 +132,7 @@ func (l *Executor) notRecovered(ctx context.Context, h observe.Helper, member st
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
 		return fmt.Errorf("remove failed helper pod %s: %w", h.Name, err)
 	}
-	return &ops.Error{Kind: ops.NeedsHuman, Check: "salvage", Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member, cmp.Or(h.Message, "it left no message")),
+	return &ops.Error{Kind: ops.NeedsHuman, Check: "recover", Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member, cmp.Or(h.Message, "it left no message")),
 		Hint: fmt.Sprintf("the same command tries again; to leave this data out of account: --without %s; to use a backup: --method backup", member)}
 }
 
@@ -140,7 +140,7 @@ func (l *Executor) notRecovered(ctx context.Context, h observe.Helper, member st
 func (l *Executor) recovered(s ops.State) *v1alpha1.DatabaseCluster {
 	sum := sha256.Sum256([]byte(s.Operation.Name))
 	t := &v1alpha1.DatabaseCluster{}
-	t.Name, t.Namespace = "salvage-"+hex.EncodeToString(sum[:4]), l.Namespace
+	t.Name, t.Namespace = "recover-"+hex.EncodeToString(sum[:4]), l.Namespace
 	like := s.Cluster.Spec
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: like.Engine, Version: like.Version, Image: like.Image, Members: 1, Registry: like.Registry, HelperImage: like.HelperImage,
 		Storage: like.Storage, TLS: v1alpha1.TLS{Disabled: true}}
@@ -171,7 +171,7 @@ func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alph
 	room := resource.NewQuantity(data.Bytes+logRoom, resource.BinarySI)
 	from := path.Join(recoverySource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeRecover,
-		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, SourceClaim: v1alpha1.VolumeName(member), SourcePath: recoverySource,
+		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, SourceClaim: v1alpha1.VolumeName(member), SourcePath: recoverySource,
 		Command:   []string{helperpod.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}}, Then: &pod.Container})
 }

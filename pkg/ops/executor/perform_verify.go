@@ -163,7 +163,7 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 		unlock = []string{"--unlock", l.Engine.Name()}
 	}
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: helperpod.PurposeVerify,
-		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, Then: &pod.Container, Files: from.files,
+		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container, Files: from.files,
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }
 

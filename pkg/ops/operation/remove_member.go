@@ -36,7 +36,8 @@ func (RemoveMember) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.St
 	}
 	if r, listed := s.View.Registered(o.Member); listed && r.Witness {
 		return &engine.Refusal{Check: "witness", Reason: o.Member + " is the witness of " + o.Cluster + ": it votes, and holds no data",
-			Hint: fmt.Sprintf("kubectl dbop scale %s --members N: it leaves by itself once the number of members needs none", o.Cluster)}
+			Hint: fmt.Sprintf("it leaves by itself once the number of members needs none: kubectl dbop scale %s --members %d",
+				o.Cluster, o.FromMembers+1)}
 	}
 	if unlisted(s, o.Member) {
 		// The list is short of it already: one less is wanted only where more are wanted than are there.

@@ -105,7 +105,7 @@ func (b *Bench) Load(pod string, argv []string, volume string) <-chan error {
 	}
 	return b.listen(pod, 8601, func(ctx context.Context, l net.Listener) error {
 		o := helper.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"], Command: rest[1:], Margin: 1}
-		if flags["--imprint"] == "stub" {
+		if flags["--data-hash"] == "stub" {
 			o.DataHash = b.Database.DataHash
 		}
 		return helper.Receive(ctx, l, o)

@@ -88,7 +88,7 @@ func wasteful(p rules.Situation) []string {
 
 // FactLeftovers holds the UID of the pod of a member whose volume has files that
 // failed defragmentations left. Its successor has deleted them.
-func FactLeftovers(member string) string { return "remains/" + member }
+func FactLeftovers(member string) string { return "leftovers/" + member }
 
 // FactDefragmented is noted of each member, so that one where less was gained
 // than promised is not done for ever.
