@@ -181,11 +181,15 @@ func (l *backupList) show(f *command.Factory, out *printer.Output) error {
 func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Table {
 	columns := []string{"NAME", "CLUSTER", "ENGINE", "VERSION", "SIZE", "VERIFIED"}
 	several := len(l.repositories) > 1
+	var readings printer.Readings
 	if several {
 		columns = append(columns, "REPOSITORY")
 	}
 	if out.Wide() {
-		columns = append(columns, "NAMESPACE", "REVISION", "KEYS", "MEMBER", "SHA256")
+		for _, b := range l.Items {
+			readings.Add(b.Facts.Readings)
+		}
+		columns = slices.Concat(columns, []string{"NAMESPACE"}, readings.Columns(), []string{"MEMBER", "SHA256"})
 	}
 	t := out.NewTable(append(columns, "AGE")...)
 	for _, b := range l.Items {
@@ -198,7 +202,7 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 			row = append(row, b.Repository)
 		}
 		if out.Wide() {
-			row = append(row, b.Namespace, b.Facts.Reading("revision"), b.Facts.Reading("keys"), b.Member, b.SHA256)
+			row = slices.Concat(row, []string{b.Namespace}, readings.Row(b.Facts.Readings), []string{b.Member, b.SHA256})
 		}
 		t.Row(append(row, f.Age(b.FinishedAt))...)
 	}

@@ -76,7 +76,7 @@ again.`,
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
 	cmd.Flags().BoolVar(&flags.inPlace, "in-place", false, "Restore over the existing cluster of that name.")
 	cmd.Flags().BoolVar(&flags.keepRevision, "keep-revision", false,
-		"Keep the revision of the backup instead of bumping it.")
+		"For etcd: keep the revision of the backup. Without it the revision rises, so that clients notice the restore.")
 	cmd.Flags().BoolVar(&flags.skipBackup, "skip-backup", false, "With --in-place: don't take a safety backup first.")
 	cmd.Flags().StringVar(&flags.rootSecret, "root-password-secret", "",
 		"Secret with the administrator's password of the time of the backup, for backups that demand one and clusters "+

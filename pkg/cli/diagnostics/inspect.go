@@ -3,6 +3,7 @@ package diagnostics
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,26 +103,27 @@ func showInspection(f *command.Factory, out *printer.Output, in external.Inspect
 }
 
 func inspectionTable(in external.Inspection, out *printer.Output) *printer.Table {
-	columns := []string{"NAME", "ROLE", "VERSION", "REVISION", "DB-SIZE", "IN-USE", "ALARMS", "NODE"}
+	var readings printer.Readings
+	for _, m := range in.Members {
+		readings.Add(m.Progress)
+	}
+	// The first reading is what people compare members by; the others are details.
+	first := min(1, len(readings))
+	columns := slices.Concat([]string{"NAME", "ROLE", "VERSION"}, readings.Columns()[:first],
+		[]string{"DB-SIZE", "IN-USE", "ALARMS", "NODE"})
 	if out.Wide() {
-		columns = append(columns, "ID", "POD", "TERM", "INDEX", "PROTOCOL", "CLUSTER-ID")
+		columns = slices.Concat(columns, []string{"ID", "POD"}, readings.Columns()[first:], []string{"PROTOCOL", "CLUSTER-ID"})
 	}
 	t := out.NewTable(columns...)
 	for _, m := range in.Members {
-		reading := func(name string) string {
-			for _, r := range m.Progress {
-				if r.Name == name {
-					return r.Value
-				}
-			}
-			return ""
-		}
-		row := []string{m.Name, string(m.Role), m.Version, reading("revision"), "", "", strings.Join(m.Alarms, ","), m.Node}
+		size, used, progress := "", "", readings.Row(m.Progress)
 		if m.Reachable {
-			row[4], row[5] = printer.Size(m.DataBytes), printer.Size(m.UsedBytes)
+			size, used = printer.Size(m.DataBytes), printer.Size(m.UsedBytes)
 		}
+		row := slices.Concat([]string{m.Name, string(m.Role), m.Version}, progress[:first],
+			[]string{size, used, strings.Join(m.Alarms, ","), m.Node})
 		if out.Wide() {
-			row = append(row, m.ID, m.Pod, reading("term"), reading("index"), m.Protocol, m.ClusterID)
+			row = slices.Concat(row, []string{m.ID, m.Pod}, progress[first:], []string{m.Protocol, m.ClusterID})
 		}
 		t.Row(row...)
 	}

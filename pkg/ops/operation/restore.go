@@ -27,6 +27,10 @@ func (Restore) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 
 // Check implements rules.Operation.
 func (Restore) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error {
+	if _, counts := e.(engine.CompactionRules); o.KeepRevision && !counts {
+		return &engine.Refusal{Check: "history", Reason: "a database of " + e.Name() + " has no revision to keep",
+			Hint: "leave --keep-revision out"}
+	}
 	return checkNew(e, o, c, wanted)
 }
 

@@ -1,0 +1,44 @@
+package printer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Readings are the columns that engines bring to a table, by name: "revision" of
+// etcd, "timeline" of PostgreSQL. They come in the order in which the rows first
+// name them; a table without rows has none.
+type Readings []string
+
+// Add takes the names of a row's readings.
+func (r *Readings) Add(row []engine.Reading) {
+	for _, one := range row {
+		if !slices.Contains(*r, one.Name) {
+			*r = append(*r, one.Name)
+		}
+	}
+}
+
+// Columns are the headings.
+func (r Readings) Columns() []string {
+	out := make([]string, len(r))
+	for i, name := range r {
+		out[i] = strings.ReplaceAll(strings.ToUpper(name), " ", "-")
+	}
+	return out
+}
+
+// Row returns one value for each column, "" for those that the row lacks.
+func (r Readings) Row(row []engine.Reading) []string {
+	out := make([]string, len(r))
+	for i, name := range r {
+		for _, one := range row {
+			if one.Name == name {
+				out[i] = one.Value
+			}
+		}
+	}
+	return out
+}
