@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -163,4 +165,13 @@ func (o *ObjectStore) Read(ctx context.Context, bucket, key string) ([]byte, err
 	}
 	body, err := readAll(object)
 	return body, errors.Join(err, object.Close())
+}
+
+// StoreProgram is a program that "make stores" built.
+func StoreProgram(name string) string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return name
+	}
+	return filepath.Join(cache, "dbop-stores", name)
 }

@@ -44,7 +44,7 @@ type DatabaseBackupSpec struct {
 	Cluster string `json:"cluster"`
 	// Repository is where it goes, "pvc:CLAIM" or "pvc:CLAIM/PATH"; that of the
 	// cluster by default.
-	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?)?$`
+	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?|[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.

@@ -203,12 +203,12 @@ type DatabaseUser struct {
 // BackupPolicy is where backups go unless a command says otherwise, and when
 // they are taken unasked.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && self.repository.startsWith('pvc:')",message="scheduled backups go to a claim: repository must be \"pvc:CLAIM\" or \"pvc:CLAIM/PATH\"",fieldPath=".repository",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && self.repository != ”",message="scheduled backups go to a claim or an object store: repository must be \"pvc:CLAIM\", \"pvc:CLAIM/PATH\" or the name of a repository",fieldPath=".repository",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !has(self.timeZone) && !has(self.keep)",message="timeZone and keep are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
 type BackupPolicy struct {
-	// Repository is "pvc:CLAIM" or "pvc:CLAIM/PATH"; a custom resource names no
+	// Repository is "pvc:CLAIM", "pvc:CLAIM/PATH" or the name of a repository; a custom resource names no
 	// directory of a machine ("dir:/path"), which only the command line has.
-	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?)?$`
+	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?|[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
 	// Schedule is when backups are taken, as cron writes it: "0 2 * * *". A
@@ -233,7 +233,7 @@ type BackupPolicy struct {
 // RestoreSource is the backup that a cluster begins from.
 type RestoreSource struct {
 	// Repository is a repository URL, see BackupPolicy.
-	// +kubebuilder:validation:Pattern=`^pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?$`
+	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?|[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)$`
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository"`
 	// Backup is the identifier inside the repository.

@@ -45,6 +45,9 @@ type ScheduleInput struct {
 	Policy  v1alpha1.BackupPolicy
 	// Claim and SubPath are what the policy's repository names.
 	Claim, SubPath string
+	// Named is set in their place for a repository that has a name: the volume
+	// with its description and keys. Backups are staged on a claim of the pod.
+	Named *NamedRepository
 	// Image of this tool.
 	Image string
 	// Suspended begins no run.
@@ -52,6 +55,12 @@ type ScheduleInput struct {
 	// Since is when this policy was asked for.
 	Since time.Time
 }
+
+// NamedRepository is what a pod needs to write to an object store.
+type NamedRepository struct{ Files, Staging corev1.Volume }
+
+// stagedAt is where a scheduled backup for an object store is kept until the engine has read it.
+const stagedAt = "/staging"
 
 // scheduleParts is how many objects a schedule consists of.
 const scheduleParts = 4
@@ -152,10 +161,17 @@ func schedulePod(in ScheduleInput) corev1.PodSpec {
 	main.Env = []corev1.EnvVar{{Name: EnvMounted, Value: in.Policy.Repository + "=" + MountedAt},
 		{Name: "HOME", Value: "/tmp"}}
 	main.Resources = ScheduleResources()
+	volumes := []corev1.Volume{ClaimVolume("repository", in.Claim), tmp}
+	if in.Named != nil {
+		main.VolumeMounts[0] = corev1.VolumeMount{Name: in.Named.Files.Name, MountPath: MountedAt, ReadOnly: true}
+		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: in.Named.Staging.Name, MountPath: stagedAt})
+		main.Env = append(main.Env, corev1.EnvVar{Name: "TMPDIR", Value: stagedAt})
+		volumes = []corev1.Volume{in.Named.Files, tmp, in.Named.Staging}
+	}
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: v1alpha1.Schedule(in.Cluster.Name),
 		AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false), SecurityContext: PodSecurity(0),
-		Volumes: []corev1.Volume{ClaimVolume("repository", in.Claim), tmp}, Containers: []corev1.Container{main},
+		Volumes: volumes, Containers: []corev1.Container{main},
 	}
 }
 

@@ -8,10 +8,13 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // schedule makes or changes what takes backups.
@@ -21,7 +24,11 @@ func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 	if err != nil {
 		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Hint: `name one as "pvc:CLAIM"`, Err: err}
 	}
-	in := workload.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Suspended: c.Spec.Stopped,
+	named, err := l.namedRepository(ctx, c, at)
+	if err != nil {
+		return err
+	}
+	in := workload.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Named: named, Suspended: c.Spec.Stopped,
 		Image: planner.For(l.Engine, s).ScheduleImage(), Since: s.Now}
 	if have := s.Kube.Schedule; have.Exists() && s.Verb() != v1alpha1.VerbSchedule && in.Image == "" {
 		in.Image = have.Image
@@ -38,6 +45,19 @@ func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 	return workload.ApplySchedule(ctx, l.Client, in, planner.For(l.Engine, s).CronJobAlone())
 }
 
+// namedRepository is what a pod needs to write to an object store; nil for a claim.
+func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseCluster, at repository.Location) (*workload.NamedRepository, error) {
+	if at.Kind != repository.KindNamed {
+		return nil, nil
+	}
+	d, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, at.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &workload.NamedRepository{Files: repositories.Volume("repository", d, false),
+		Staging: stagingClaim(c, looseStorage*c.Spec.Storage.Size.Value())}, nil
+}
+
 // prune deletes what the schedule's retention lets go. Each deletion is whole
 // or not at all, and a repeat looks at what is left.
 func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
@@ -47,19 +67,18 @@ func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	defer closing(repo)
+	if b, ok := repo.(*bucket.Repository); ok {
+		return l.pruneBucket(ctx, op, b)
+	}
 	all, err := repo.List(ctx, l.Name)
 	if _, err := repository.SplitDamaged(err); err != nil {
 		return ops.Result{}, err // damaged backups count for nothing and stay
 	}
-	clusters, err := l.Store.ListClusters(ctx, l.Namespace, "")
+	needed, err := l.needed(ctx)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	operations, err := l.Store.ListOperations(ctx, l.Namespace, "")
-	if err != nil {
-		return ops.Result{}, err
-	}
-	needed, n := Needed(clusters, operations), 0
+	n := 0
 	for _, m := range repository.Surplus(all, l.Name, l.Namespace, int(op.Spec.Keep)) {
 		if needed[m.ID] {
 			continue
@@ -73,6 +92,29 @@ func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 		}
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactPruned: strconv.Itoa(n)}}, nil
+}
+
+// pruneBucket has the store's own retention decide: it goes by the store's clock, by signatures and by holds.
+func (l *Executor) pruneBucket(ctx context.Context, op *v1alpha1.Operation, b *bucket.Repository) (ops.Result, error) {
+	needed, err := l.needed(ctx)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	r, err := b.Prune(ctx, l.Name, archive.Retention{Last: int(op.Spec.Keep)}, needed)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactPruned: strconv.Itoa(len(r.Deleted))}}, nil
+}
+
+// needed names the backups that somebody in this namespace is about to load.
+func (l *Executor) needed(ctx context.Context) (map[string]bool, error) {
+	clusters, err := l.Store.ListClusters(ctx, l.Namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	operations, err := l.Store.ListOperations(ctx, l.Namespace, "")
+	return Needed(clusters, operations), err
 }
 
 // Needed names the backups that somebody is about to load: these stay until
@@ -120,7 +162,12 @@ func (l *Executor) scheduleFacts(ctx context.Context, s *ops.State, c *v1alpha1.
 		return nil
 	}
 	in := workload.ScheduleInput{Cluster: c}
-	if at, err := repository.ParseLocation(c.Spec.Backup.Repository); err == nil && c.Status.Bootstrap != nil && c.Status.Bootstrap.ClusterID != "" {
+	at, err := repository.ParseLocation(c.Spec.Backup.Repository)
+	if err == nil {
+		// Without the repository there is nothing to compare with; the next backup tells.
+		in.Named, err = l.namedRepository(ctx, c, at)
+	}
+	if err == nil && c.Status.Bootstrap != nil && c.Status.Bootstrap.ClusterID != "" {
 		in.Policy, in.Claim, in.SubPath = c.Spec.Backup, at.Claim, at.Path
 	}
 	have, differences, err := workload.ReadSchedule(ctx, l.Client, in, parts)

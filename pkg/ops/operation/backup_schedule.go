@@ -71,8 +71,8 @@ func checkPolicy(p v1alpha1.BackupPolicy) error {
 		return &engine.Refusal{Check: "schedule", Reason: fmt.Sprintf(format, args...), Hint: hint}
 	}
 	at, err := repository.ParseLocation(p.Repository)
-	if err != nil || at.Kind != repository.KindClaim {
-		return refuse(`name a claim of the cluster's namespace: "pvc:CLAIM" or "pvc:CLAIM/PATH"`,
+	if err != nil || at.Kind == repository.KindDirectory {
+		return refuse(`name a claim of the cluster's namespace, "pvc:CLAIM" or "pvc:CLAIM/PATH", or a repository by its name`,
 			"scheduled backups are taken inside the cluster, and %q is no place there", p.Repository)
 	}
 	if p.Keep < 0 {
