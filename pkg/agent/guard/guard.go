@@ -26,8 +26,11 @@ import (
 )
 
 const (
-	// clockInterval is how often the guard reads the clock.
-	clockInterval = 20 * time.Millisecond
+	// clockInterval is how often the guard reads the clock at least, while it has a deadline: a timer does not go on while
+	// the machine sleeps.
+	clockInterval = 100 * time.Millisecond
+	// killInterval is how often it kills until nothing is left.
+	killInterval = 5 * time.Millisecond
 	// restartPause is how long the guard waits before it starts the agent again.
 	restartPause = 200 * time.Millisecond
 	// stopTime is how long the agent may take to stop its server after a signal.
@@ -49,6 +52,9 @@ type Guard struct {
 	Command []string
 	Log     io.Writer
 
+	// changed says that the guard got a deadline, or lost it.
+	changed chan struct{}
+
 	mu       sync.Mutex
 	armed    bool
 	deadline protocol.Instant
@@ -60,6 +66,7 @@ func (g *Guard) Run(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of processes that lose theirs: %w", err)
 	}
+	g.changed = make(chan struct{}, 1)
 	for ctx.Err() == nil {
 		if err := g.once(ctx); err != nil {
 			fmt.Fprintln(g.Log, "guard:", err)
@@ -98,7 +105,7 @@ func (g *Guard) once(ctx context.Context) error {
 		defer close(ended)
 		reap(agent.Process.Pid)
 	}()
-	tick := time.NewTicker(clockInterval)
+	tick := time.NewTimer(clockInterval)
 	defer tick.Stop()
 	stopping := ctx.Done()
 	var late <-chan time.Time
@@ -111,11 +118,13 @@ func (g *Guard) once(ctx context.Context) error {
 			_ = agent.Process.Signal(syscall.SIGTERM)
 		case <-late:
 			return errors.New("the agent did not stop in time: every process is killed")
+		case <-g.changed:
 		case <-tick.C:
-			if g.over(Now()) {
-				return errors.New("the lease is over: every process is killed, and the agent starts again")
-			}
 		}
+		if g.over(Now()) {
+			return errors.New("the lease is over: every process is killed, and the agent starts again")
+		}
+		tick.Reset(g.nextCheck(Now()))
 	}
 }
 
@@ -141,8 +150,26 @@ func (g *Guard) listen(agent io.ReadWriter) {
 
 func (g *Guard) set(d protocol.SetDeadline) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	armed := g.armed
 	g.armed, g.deadline = !d.Unlimited, d.At
+	g.mu.Unlock()
+	if armed == !d.Unlimited {
+		return // it reads the clock in time
+	}
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// nextCheck is when to read the clock next.
+func (g *Guard) nextCheck(now protocol.Instant) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.armed {
+		return time.Hour
+	}
+	return max(time.Millisecond, min(clockInterval, g.deadline.Sub(now)))
 }
 
 func (g *Guard) over(now protocol.Instant) bool {
@@ -166,7 +193,7 @@ func (g *Guard) killAll() {
 				break // killed, and not dead yet
 			}
 		}
-		time.Sleep(clockInterval / 4)
+		time.Sleep(killInterval)
 	}
 }
 

@@ -137,6 +137,9 @@ func (n *Node) Step(now Instant, e Event) []Effect {
 	case Done:
 		if n.job.Kind == e.Job.Kind && n.job.Generation == e.Job.Generation {
 			n.job = Job{}
+			if e.Job.Kind == Promote && n.lease.promoted == e.Job.Generation {
+				n.lease.promotedAt = now // standbys can connect from now on
+			}
 			if stop := e.Job.Kind == StopNow || e.Job.Kind == StopFast; stop && n.server.Role == Stopped {
 				n.lease.reaped = e.Job.Generation
 			}

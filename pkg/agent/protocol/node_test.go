@@ -229,3 +229,29 @@ func TestSoleVoter(t *testing.T) {
 		t.Error("it does not give the vote once its guard has a deadline")
 	}
 }
+
+// TestStrictSetKeepsWhoIsAwaited holds that a strict set with too few standbys is not narrowed to one that happens to be
+// named first: that one may be gone, and the other one about to stream.
+func TestStrictSetKeepsWhoIsAwaited(t *testing.T) {
+	t.Parallel()
+	b, c := Standby{Member: "m2", Volume: "v2"}, Standby{Member: "m3", Volume: "v3"}
+	n := New(Config{ID: "m1", Start: 1})
+	n.doc = Document{
+		Members:  map[MemberID]Member{"m1": {Volume: "v1"}, "m2": {Volume: "v2"}, "m3": {Volume: "v3"}},
+		Settings: Settings{Timing: DefaultTiming(), Durability: Strict, Acknowledge: 1},
+		InForce:  []SyncSet{{Version: 1, Need: 1, Primary: Standby{Member: "m1", Volume: "v1"}, Standbys: []Standby{b, c}}},
+	}
+	n.now = n.now.Add(time.Minute)
+	if want := n.wantedSet(); !sameSet(want, n.doc.Set()) {
+		t.Errorf("nobody streams, and the set becomes %v", want)
+	}
+	n.server.Standbys = []Streaming{{Standby: c}}
+	if want := n.wantedSet(); !sameSet(want, SyncSet{Need: 1, Primary: want.Primary, Standbys: []Standby{c}}) {
+		t.Errorf("m3 streams, and the set becomes %v", want)
+	}
+	n.server.Standbys = nil
+	n.doc.Members["m2"] = Member{Volume: "v2", Leaving: true}
+	if want := n.wantedSet(); !sameSet(want, SyncSet{Need: 1, Primary: want.Primary, Standbys: []Standby{c}}) {
+		t.Errorf("m2 leaves, and the set becomes %v", want)
+	}
+}

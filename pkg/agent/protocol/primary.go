@@ -126,10 +126,8 @@ func (n *Node) wantedSet() SyncSet {
 	switch d.Settings.Durability {
 	case Strict:
 		want.Need = d.Settings.Acknowledge
-		for _, s := range now.Standbys { // never fewer than must acknowledge
-			if len(want.Standbys) < want.Need && !slices.Contains(want.Standbys, s) {
-				want.Standbys = append(want.Standbys, s)
-			}
+		if len(want.Standbys) < want.Need {
+			want.Standbys = n.keptStandbys(now.Standbys, want)
 		}
 	case Preferred:
 		want.Need = min(d.Settings.Acknowledge, len(want.Standbys))
@@ -137,6 +135,21 @@ func (n *Node) wantedSet() SyncSet {
 		want.Standbys = nil
 	}
 	return want
+}
+
+// keptStandbys adds standbys of the present set to a strict set that too few stream for. Nobody is taken out then: which
+// of them comes back first is not known. Who leaves stays only as long as there would be too few without it.
+func (n *Node) keptStandbys(present []Standby, want SyncSet) []Standby {
+	kept := want.Standbys
+	for _, leaving := range []bool{false, true} {
+		for _, s := range present {
+			gone := n.doc.Members[s.Member].Leaving || n.doc.Members[s.Member].Volume != s.Volume
+			if gone == leaving && !slices.Contains(kept, s) && (!leaving || len(kept) < want.Need) {
+				kept = append(kept, s)
+			}
+		}
+	}
+	return kept
 }
 
 func sameSet(a, b SyncSet) bool {
