@@ -18,6 +18,8 @@ type Server interface {
 	// allows writes; a promotion asks right before each act that a client could notice. After StopNow and StopFast no
 	// process of the server is left, or Observe says so.
 	Do(ctx context.Context, job protocol.Job, valid func() bool) error
+	// Changed has a value when the server should be observed at once: a process of it ended, or its upstream did.
+	Changed() <-chan struct{}
 }
 
 // Group is what a member needs of the group of agents.
@@ -35,8 +37,9 @@ type Guard interface {
 }
 
 const (
-	tick    = 100 * time.Millisecond
-	observe = 250 * time.Millisecond
+	tick = 150 * time.Millisecond
+	// observe is how often the server is observed besides: a primary's standbys come and go without a word.
+	observe = 400 * time.Millisecond
 	// retryPause is the time between two attempts of a job.
 	retryPause = 200 * time.Millisecond
 )
@@ -155,6 +158,7 @@ func (m *Member) watch(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-m.Server.Changed():
 		case <-ticker.C:
 		}
 	}

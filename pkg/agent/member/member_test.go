@@ -66,6 +66,9 @@ func (p *place) Observe(context.Context) protocol.Server {
 	return s
 }
 
+// Changed leaves it to the ticks.
+func (p *place) Changed() <-chan struct{} { return nil }
+
 // Do performs a job; each takes a while.
 func (p *place) Do(ctx context.Context, job protocol.Job, valid func() bool) error {
 	select {

@@ -13,6 +13,9 @@ type Witness struct{}
 // Observe sees nothing.
 func (Witness) Observe(context.Context) protocol.Server { return protocol.Server{} }
 
+// Changed has nothing to tell.
+func (Witness) Changed() <-chan struct{} { return nil }
+
 // Do has nothing to do.
 func (Witness) Do(_ context.Context, job protocol.Job, _ func() bool) error {
 	return fmt.Errorf("a witness can't %s", job.Kind)

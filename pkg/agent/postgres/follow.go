@@ -59,7 +59,7 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 		return err
 	}
 	s.mu.Lock()
-	s.stale, s.linkedAt = stale, s.Now()
+	s.stale = stale
 	copied := s.name()
 	s.mu.Unlock()
 	s.upstream.Link(copied)

@@ -13,7 +13,7 @@ const (
 	observeTimeout = 800 * time.Millisecond
 	// idleLink is how long a replica may be linked without receiving anything before the link is made again: it may have
 	// to be rewound.
-	idleLink = 10 * time.Second
+	idleLink = 6 * time.Second
 )
 
 // question asks a server for its state: of all, and of a primary's standbys.
@@ -80,6 +80,9 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	}
 	o.Role, o.Settings, o.Set, o.SetAt = protocol.Replica, s.settings.Version, s.set, uint64(s.setAt)
 	o.Upstream, o.Generation = s.upstream.Linked()
+	if s.upstream.Idle() > idleLink {
+		o.Upstream = ""
+	}
 	if s.promoted > 0 {
 		o.Role, o.Generation, o.Upstream, o.Flushed = protocol.Primary, s.promoted, "", s.flushed
 	}
@@ -95,12 +98,6 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	o.Position, o.Standbys, o.Unread = s.position, s.standbys, s.promoted == 0 && !s.read || s.identity.Rewinding
 	if s.promoted > 0 && a.synchronous != s.names {
 		o.Set = 0 // somebody changed it: it is loaded again
-	}
-	if o.Upstream != "" && !a.receiving && s.Now().Sub(s.linkedAt) > idleLink {
-		o.Upstream = ""
-	}
-	if a.receiving {
-		s.linkedAt = s.Now()
 	}
 	o.Unfit = s.unfit
 	return o

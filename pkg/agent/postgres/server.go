@@ -24,6 +24,7 @@ type Server struct {
 	// Downstream passes the log of this server to the agents of its replicas.
 	Downstream *stream.Downstream
 	observer   connection
+	changed    chan struct{}
 
 	mu       sync.Mutex
 	proc     *process
@@ -46,13 +47,12 @@ type Server struct {
 	position protocol.Position
 	flushed  protocol.Instant
 	standbys []protocol.Streaming
-	linkedAt protocol.Instant
 	unfit    string
 }
 
 // Open prepares the volume. No process of the server may run.
 func Open(c Config) (*Server, error) {
-	s := &Server{Config: c}
+	s := &Server{Config: c, changed: make(chan struct{}, 1)}
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
@@ -72,8 +72,19 @@ func Open(c Config) (*Server, error) {
 	if s.upstream, err = stream.Listen(c.socket(upstreamPort), c.socket(toolPort), c.Dial); err != nil {
 		return nil, err
 	}
+	s.upstream.Ended = s.change
 	s.observer = connection{conninfo: c.conninfo(c.Port, "dbname=postgres application_name=observer")}
 	return s, nil
+}
+
+// Changed has a value when a process of the server ended, or what it streams from did.
+func (s *Server) Changed() <-chan struct{} { return s.changed }
+
+func (s *Server) change() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
 }
 
 // Close ends the sockets. The server is killed.
@@ -133,6 +144,7 @@ func (s *Server) ended(p *process) {
 		s.proc, s.promoted, s.ready, s.set, s.standbys = nil, 0, false, 0, nil
 		s.upstream.Cut()
 	}
+	s.change()
 }
 
 // serves says whether a member may have the log of a generation.

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -28,6 +29,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	if os.Getuid() == 0 {
+		flag.Parse()
+		if err := flag.Set("test.testlogfile", ""); err != nil { // it is root's
+			panic(err)
+		}
 		u, err := user.Lookup("nobody")
 		if err != nil {
 			panic(err)

@@ -49,7 +49,7 @@ func (d *Downstream) Handle(from protocol.MemberID, remote net.Conn) {
 	}
 	d.conns[local] = r.Copy
 	d.mu.Unlock()
-	join(local, remote)
+	join(local, remote, func() {})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.conns, local)

@@ -10,16 +10,29 @@ import (
 	"fmt"
 )
 
-// join passes bytes both ways until one side ends; then both are closed.
-func join(a, b net.Conn) {
+// join passes bytes both ways until one side ends; then both are closed. Moved is called when bytes come from b.
+func join(a, b net.Conn, moved func()) {
 	var both sync.WaitGroup
-	pass := func(to, from net.Conn) {
+	pass := func(to io.Writer, from io.Reader) {
 		_, _ = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{from}) // either end may break it
 		_, _ = a.Close(), b.Close()
 	}
-	both.Go(func() { pass(a, b) })
+	both.Go(func() { pass(a, observed{b, moved}) })
 	pass(b, a)
 	both.Wait()
+}
+
+// observed tells of each read.
+type observed struct {
+	io.Reader
+	moved func()
+}
+
+// Read reads, and tells of it.
+func (o observed) Read(p []byte) (int, error) {
+	n, err := o.Reader.Read(p)
+	o.moved()
+	return n, err
 }
 
 // line reads one line and nothing after it.

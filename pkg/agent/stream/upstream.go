@@ -31,6 +31,9 @@ const dialPause = 100 * time.Millisecond
 // is linked, the one for tools (a clone, a rewind, questions) as soon as a primary is aimed at. A server that asks
 // before that is kept waiting.
 type Upstream struct {
+	// Ended is called when a stream of the server ended.
+	Ended func()
+
 	dial           Dial
 	servers, tools net.Listener
 	running        sync.WaitGroup
@@ -41,6 +44,8 @@ type Upstream struct {
 	generation protocol.Generation
 	copied     string
 	linked     bool
+	// last is when the server was linked, or last received something.
+	last time.Time
 	// conns are all that are open, waiting those of the server that wait for a primary.
 	conns   map[net.Conn]bool
 	waiting map[net.Conn]bool
@@ -79,7 +84,7 @@ func (u *Upstream) Aim(to protocol.MemberID, g protocol.Generation) {
 func (u *Upstream) Link(copied string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.linked, u.copied = u.to != "", copied
+	u.linked, u.copied, u.last = u.to != "", copied, time.Now()
 	u.changed()
 }
 
@@ -109,6 +114,23 @@ func (u *Upstream) Cut() {
 func (u *Upstream) changed() {
 	close(u.change)
 	u.change = make(chan struct{})
+}
+
+func (u *Upstream) moved() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.last = time.Now()
+}
+
+// Idle is how long the server has been linked without receiving anything. A primary that has nothing to send says so
+// every few seconds.
+func (u *Upstream) Idle() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.linked {
+		return 0
+	}
+	return time.Since(u.last)
 }
 
 // Waiting says that the server asks for more and is kept waiting: it has used up the log that it has on disk.
@@ -153,7 +175,14 @@ func (u *Upstream) pass(local net.Conn, server bool) {
 		return
 	}
 	defer u.forget(remote)
-	join(local, remote)
+	moved := func() {}
+	if server {
+		moved = u.moved
+	}
+	join(local, remote, moved)
+	if server && u.Ended != nil {
+		u.Ended()
+	}
 }
 
 func (u *Upstream) forget(c net.Conn) {
