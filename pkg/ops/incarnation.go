@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strings"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
@@ -28,7 +30,7 @@ func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, found
 	// Nobody is let in without a password who was not before.
 	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || from.Auth
 	c.Spec.Stopped = false
-	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op), Members: []string{founder}, Incarnation: c.Status.Bootstrap.Incarnation + 1}
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op, founder), Members: []string{founder}, Incarnation: c.Status.Bootstrap.Incarnation + 1}
 }
 
 // The steps whose name tells how far a recovery came.
@@ -46,6 +48,18 @@ func IncarnationSource(op *v1alpha1.Operation) v1alpha1.BackupSource {
 	return v1alpha1.BackupSource{Repository: op.Spec.Repository, Backup: op.Spec.Backup}
 }
 
-// IncarnationToken is the formation token of the epoch that an in-place restore
-// begins: derived from the record, so that a repeat writes the same.
-func IncarnationToken(op *v1alpha1.Operation) string { return "epoch-" + op.Name }
+// IncarnationToken is the token of the incarnation that an in-place restore
+// begins with that initial member: derived from the record, so that a repeat writes the
+// same. A restore that was stepped back and then gone on with begins under
+// another name, and its token is another one: the volumes of the first try are
+// not taken for its own.
+func IncarnationToken(op *v1alpha1.Operation, founder string) string {
+	return incarnationPrefix(op) + founder
+}
+
+// IncarnationStartedBy reports whether a token is that of an incarnation which the operation started.
+func IncarnationStartedBy(op *v1alpha1.Operation, token string) bool {
+	return strings.HasPrefix(token, incarnationPrefix(op))
+}
+
+func incarnationPrefix(op *v1alpha1.Operation) string { return "epoch-" + op.Name + "-" }

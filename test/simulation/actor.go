@@ -33,8 +33,9 @@ type actor struct {
 	// looked is set by a look at the world, and cleared by the decision that
 	// follows; more decisions without a look are the rest of a plan.
 	looked bool
-	// quorum is whether there was one when it looked.
+	// quorum is whether there was one when it looked, rivals who led beside each other.
 	quorum bool
+	rivals []string
 	// planned and done are the steps of the plan that was shown, and of those that were begun.
 	planned, done []string
 	stop          chan struct{}

@@ -29,6 +29,8 @@ func (w *world) boot(s *slot) {
 	why, empty := p.template.unfit, v.data == nil
 	switch {
 	case why != "":
+	case v.data == nil && w.hasAgents():
+		why = w.bootAgent(s)
 	case v.data == nil:
 		why = w.bootEmpty(s)
 	default:
@@ -45,7 +47,7 @@ func (w *world) boot(s *slot) {
 	}
 	p.problem = nil
 	p.process = &process{data: v.data, began: w.now, accepts: p.files.leaf.trusts}
-	if empty && v.data.group != nil && w.weather.storm > 0 && w.chance(0.1) {
+	if empty && !p.template.bootstrap && v.data.group != nil && w.weather.storm > 0 && w.chance(0.1) {
 		p.process.hung = true
 		w.tally["joiner hung"]++
 		w.logf("%s hangs", s.name)
@@ -118,6 +120,9 @@ func (w *world) bootData(s *slot) string {
 	}
 	if d.group.entry(d.id) == nil {
 		return "the member has been permanently removed from the cluster"
+	}
+	if d.group.agreement != nil {
+		return ""
 	}
 	return refusedVersion(d.group, version)
 }

@@ -15,6 +15,9 @@ func (w *world) watched(a *actor, cluster string, effect func() error) error {
 	if at := w.shared(cluster).pausedAt; !at.IsZero() && at.Before(a.observed) {
 		w.violate("%s performs %s on %s, which is paused", a.name, a.step.ID, cluster)
 	}
+	if o := w.records.active(cluster); len(a.rivals) > 0 && o != nil && o.Spec.Verb != v1alpha1.VerbDelete {
+		w.violate("%s performs %s although it saw %v lead, both", a.name, a.step.ID, a.rivals)
+	}
 	type margin struct {
 		g  *group
 		ok bool
@@ -40,11 +43,27 @@ func (w *world) watched(a *actor, cluster string, effect func() error) error {
 func (w *world) budgeted(a *actor, cluster string) {
 	c := w.records.clusters[cluster]
 	for _, g := range w.groups {
-		b := w.shared(cluster).budget
-		if c != nil && g.token == c.Status.Bootstrap.Token && g.voters() > 1 && (b == nil || int(*b) < quorum(g.voters())) {
-			w.violate("%s sets a disruption budget below the quorum of %d voters", a.name, g.voters())
+		if c != nil && g.token == c.Status.Bootstrap.Token && w.kept(cluster) < w.engine.MinAvailable(g.joined()) {
+			w.violate("%s sets a disruption budget below what %d members need", a.name, g.joined())
 		}
 	}
+}
+
+// kept is how many members evictions by others leave.
+func (w *world) kept(cluster string) int {
+	if b := w.shared(cluster).budget; b != nil {
+		return int(*b)
+	}
+	return 0
+}
+
+// joined counts the members that have joined: voters, and with agents the spare ones.
+func (g *group) joined() int {
+	if g.agreement == nil {
+		return g.voters()
+	}
+	data, witnesses := g.kinds()
+	return data + witnesses
 }
 
 // excused reports whether quorum may be lost: the operation is to stop the
@@ -102,6 +121,8 @@ func (w *world) dropping(a *actor, s *slot) {
 	}
 	if d.group.entry(d.id) != nil {
 		w.violate("%s drops volume %s of a registered member", a.name, s.name)
+	} else if named := o.Spec.Member == s.name && (o.Spec.Verb == v1alpha1.VerbRemoveMember || o.Spec.Verb == v1alpha1.VerbReplaceMember); !named && !d.group.dismissed[d.id] {
+		w.violate("%s drops volume %s, and nobody asked for that member to be removed", a.name, s.name)
 	}
 	data := s.volume.data
 	s.volume.data = nil
@@ -143,6 +164,12 @@ func (w *world) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 	if g.leader != s.pod.process.data.id || !g.moved.Before(a.observed) || !g.lastLoss.Before(a.observed) {
 		return
 	}
+	if data, _ := g.kinds(); data > 1 && !w.records.active(s.cluster).Waives("successor") && !w.now.Before(a.frozenUntil.Add(2*time.Second)) {
+		switch a.step.Action {
+		case ops.ActionUpgrade, ops.ActionDowngrade, ops.ActionRoll, ops.ActionRestart:
+			w.violate("%s restarts the primary %s, and nobody took over from it", a.name, s.name)
+		}
+	}
 	for _, o := range w.live(g) {
 		if o != s && outdated(o.pod.template) {
 			w.violate("%s restarts the leader %s while %s still runs %s with %s", a.name, s.name, o.name, o.pod.template.version, o.pod.template.settings)
@@ -162,8 +189,12 @@ func (w *world) ended(o *v1alpha1.Operation) {
 	case o.Spec.Verb == v1alpha1.VerbDelete:
 		w.deleted(o, c)
 	case o.Spec.Verb == v1alpha1.VerbBackup:
-		if _, ok := w.backups[o.Spec.Backup]; !ok && o.Status.Phase == v1alpha1.PhaseSucceeded {
+		switch b, ok := w.backups[o.Spec.Backup]; {
+		case o.Status.Phase != v1alpha1.PhaseSucceeded:
+		case !ok:
 			w.violate("%s succeeded without a backup", o.Name)
+		case o.Spec.Verify && b.proof == "":
+			w.violate("%s called a backup verified that proves nothing", o.Name)
 		}
 	case o.Spec.Verb == v1alpha1.VerbSchedule:
 		w.timed(o, c)
@@ -187,7 +218,9 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 		w.violate("%s succeeded and the cluster of token %s is not formed", o.Name, c.Status.Bootstrap.Token)
 		return
 	}
-	if g.voters() != int(c.Spec.Members) || len(g.members) != g.voters() {
+	if g.agreement != nil {
+		w.constitution(o, c, g)
+	} else if g.voters() != int(c.Spec.Members) || len(g.members) != g.voters() {
 		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members), c.Spec.Members)
 	}
 	w.forgotten(o, g)
@@ -196,13 +229,14 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 			w.violate("%s ended (%s), %s is a member, and it is written down that it is being removed", o.Name, o.Status.Phase, name)
 		}
 	}
-	if o.Spec.Verb == v1alpha1.VerbDowngrade && (g.downgrade != 0 || g.minor != minor(c.Spec.Version)) {
+	if o.Spec.Verb == v1alpha1.VerbDowngrade && !w.hasAgents() && (g.downgrade != 0 || g.minor != minor(c.Spec.Version)) {
 		w.violate("%s ended and the cluster speaks 3.%d, announced 3.%d, wanted %s", o.Name, g.minor, g.downgrade, c.Spec.Version)
 	}
 	for _, s := range w.slots {
 		l := s.workload
 		switch {
 		case s.cluster != c.Name || l == nil || l.token != c.Status.Bootstrap.Token:
+		case g.named(s.name) == nil && !w.expelled[s.name].IsZero() && o.Spec.Member != s.name:
 		case g.named(s.name) == nil:
 			w.violate("%s succeeded and %s still runs", o.Name, s.name)
 		case (o.Spec.Verb == v1alpha1.VerbUpgrade || o.Spec.Verb == v1alpha1.VerbDowngrade) && l.version != c.Spec.Version:
@@ -213,10 +247,31 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 			w.violate("%s (%s) ends and %s has settings %s, wanted %s", o.Name, o.Status.Phase, s.name, l.settings, w.settings(c))
 		}
 	}
-	b := w.shared(c.Name).budget
-	if n := g.voters(); n > 1 && (b == nil || int(*b) != quorum(n)) || n <= 1 && b != nil {
-		w.violate("%s succeeded and the disruption budget of %d voters is not their quorum", o.Name, n)
+	if n := g.joined(); w.kept(c.Name) != w.engine.MinAvailable(n) && !w.unsized(o) {
+		w.violate("%s succeeded and the disruption budget of %d members is %d", o.Name, n, w.kept(c.Name))
 	}
+}
+
+// unsized reports whether an operation ends without asking how many members
+// there are: somebody else took a member from the list since the last look, or
+// it stops a cluster that lost one so, or that is half made.
+func (w *world) unsized(o *v1alpha1.Operation) bool {
+	stops := o.Spec.Verb == v1alpha1.VerbStop
+	for _, s := range w.slots {
+		at, expelled := w.expelled[s.name]
+		if s.cluster == o.Spec.Cluster && expelled && (stops || w.now.Sub(at) < time.Minute) {
+			return true
+		}
+	}
+	if !stops {
+		return false
+	}
+	for _, other := range w.records.of(o.Spec.Cluster) {
+		if other.Spec.Verb == v1alpha1.VerbCreate && strings.HasPrefix(other.Status.Message, "superseded") {
+			return true
+		}
+	}
+	return false
 }
 
 // deleted checks that nothing is left of a cluster but what was to be kept.

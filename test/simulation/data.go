@@ -1,6 +1,10 @@
 package simulation
 
-import "time"
+import (
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
 
 // data is a data directory: whose history it holds and how far.
 type data struct {
@@ -13,6 +17,8 @@ type data struct {
 	peers []string
 	// term is that of its log's last entry, index how long the log is.
 	term, index int
+	// stale: the volume went back in time, and has not caught up since.
+	stale bool
 	// broken: it can't be read any more.
 	broken bool
 	// schema is the minor version of what is on disk, 0 before any.
@@ -31,6 +37,7 @@ type backup struct {
 	version   string
 	token     string
 	access    access
+	proof     engine.Proof
 	// Of which cluster, when, whether retention may delete it, and whether it was restored once.
 	cluster             string
 	at                  time.Time
@@ -49,7 +56,7 @@ func (w *world) restored(b backup, token, member string) *data {
 // copies reports whether any volume or backup holds the group's acknowledged writes.
 func (w *world) copies(g *group) bool {
 	for _, s := range w.slots {
-		if s.volume != nil && !s.volume.deleting && s.volume.data != nil && s.volume.data.group == g && s.volume.data.index >= g.acked {
+		if s.volume != nil && !s.volume.deleting && s.volume.data != nil && s.volume.data.group == g && s.volume.data.index >= g.acked && !s.volume.data.stale {
 			return true
 		}
 	}

@@ -18,6 +18,13 @@
 // processes that die at any call, freeze past their lease, race each other,
 // pause a cluster, and come back with the same or another request.
 //
+// Of a primary with replicas (package agreed): agents that agree on who is a
+// member, who votes and who is the primary, and fail over by themselves; a
+// witness for a pair, spare members, timelines that fork and are rewound, a
+// synchronous set, replicas that lag, volumes that come back from earlier or
+// empty, a former primary that goes on to believe in itself and to serve,
+// members that somebody else takes from the list, backups without a proof.
+//
 // Not modelled: the content of logs (an index stands for it, so an uncommitted
 // tail never diverges), alarms but for want of space, connections that outlive
 // their certificates, certificates that run out, disk space, pod placement, clock skew between

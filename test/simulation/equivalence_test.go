@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -27,15 +28,15 @@ const (
 	equivalents = 60
 )
 
-// equivalentWorlds is how many worlds are compared: ten times as many where DBOP_TORTURE is set to all.
-func equivalentWorlds() uint64 {
+// comparisons is how many worlds are compared: ten times as many where DBOP_TORTURE is set to all.
+func comparisons(bounded uint64) uint64 {
 	switch {
 	case *worldsFlag > 0:
 		return uint64(*worldsFlag)
 	case os.Getenv("DBOP_TORTURE") == "all":
-		return 10 * equivalents
+		return 10 * bounded
 	}
-	return equivalents
+	return bounded
 }
 
 // life is how one cluster fared.
@@ -49,11 +50,11 @@ type life struct {
 
 // lead plays one cluster in a world of its own, by one of the two drivers, and
 // in the end has it deleted.
-func lead(t *testing.T, seed uint64, careful bool, drive func(*person, v1alpha1.DatabaseClusterSpec, []wish) (end func())) life {
+func lead(t *testing.T, e engine.Engine, seed uint64, careful bool, drive func(*person, v1alpha1.DatabaseClusterSpec, []wish) (end func())) life {
 	t.Helper()
 	var out life
 	synctest.Test(t, func(*testing.T) {
-		w := newWorld(etcd.New(), seed, Mischief{})
+		w := newWorld(e, seed, Mischief{})
 		p := twin(w, seed, true)
 		spec := p.wished(only)
 		wishes := p.wishes(only, spec, 2+p.rng.IntN(6))
@@ -75,7 +76,7 @@ func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) fun
 		}
 	}
 	must("create", func(ctx context.Context, r *runner.Runner) error {
-		c := p.cluster(only, spec.Version, int(spec.Members), int(spec.Members))
+		c := p.create(only, spec.Version, int(spec.Members), false)().Cluster
 		c.Spec = *spec.DeepCopy()
 		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: only, Verb: v1alpha1.VerbCreate, Members: spec.Members, Version: spec.Version, Waive: []string{"size"}}, Cluster: c})
 		return err
@@ -193,11 +194,14 @@ func (p *person) disturb(g *decided) {
 
 // TestSameSteps: the operator's reconciler takes the very steps that the
 // commands take, and ends in the very state.
-func TestSameSteps(t *testing.T) {
+func TestSameSteps(t *testing.T) { sameSteps(t, etcd.New(), comparisons(equivalents)) }
+
+func sameSteps(t *testing.T, e engine.Engine, worlds uint64) {
+	t.Helper()
 	wishes := map[string]int{}
-	for n := range equivalentWorlds() {
+	for n := range worlds {
 		seed := max(*seedFlag, 1) + n
-		a, b := lead(t, seed, true, byCommands), lead(t, seed, true, byOperator)
+		a, b := lead(t, e, seed, true, byCommands), lead(t, e, seed, true, byOperator)
 		for _, l := range []life{a, b} {
 			if l.broken != "" {
 				t.Fatalf("seed %d: %s\n%s", seed, l.broken, l.trace)
@@ -214,16 +218,19 @@ func TestSameSteps(t *testing.T) {
 			wishes[verb]++
 		}
 	}
-	t.Logf("%d worlds, each by commands and by an operator: %v", equivalentWorlds(), wishes)
+	t.Logf("%d worlds, each by commands and by an operator: %v", worlds, wishes)
 }
 
 // TestSameEnd: an operator that dies, freezes and works in storms ends where
 // undisturbed commands end.
-func TestSameEnd(t *testing.T) {
+func TestSameEnd(t *testing.T) { sameEnd(t, etcd.New(), comparisons(equivalents)) }
+
+func sameEnd(t *testing.T, e engine.Engine, worlds uint64) {
+	t.Helper()
 	fates := map[string]int{}
-	for n := range equivalentWorlds() {
+	for n := range worlds {
 		seed := max(*seedFlag, 1) + n
-		a, b := lead(t, seed, true, byCommands), lead(t, seed, false, byOperator)
+		a, b := lead(t, e, seed, true, byCommands), lead(t, e, seed, false, byOperator)
 		for _, l := range []life{a, b} {
 			if l.broken != "" {
 				t.Fatalf("seed %d: %s\n%s", seed, l.broken, l.trace)
@@ -243,5 +250,5 @@ func TestSameEnd(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%s %d", k, v))
 	}
 	slices.Sort(lines)
-	t.Logf("%d worlds: %v", equivalentWorlds(), lines)
+	t.Logf("%d worlds: %v", worlds, lines)
 }

@@ -40,6 +40,10 @@ type group struct {
 	restored bool
 	// moved is when the leader last changed.
 	moved time.Time
+	// agreement is what agents know; nil for a database with a quorum of its own.
+	agreement *agreement
+	// dismissed are the IDs of the members that the tool wanted to be removed.
+	dismissed map[string]bool
 }
 
 // entry is one line of the member list.
@@ -47,6 +51,11 @@ type entry struct {
 	id, name string
 	voter    bool
 	started  bool
+	// Of a member with an agent: whether it has joined, and holds no data; since
+	// when it does not meet the others, and since when it does not keep up.
+	whole, witness bool
+	leaving        bool
+	gone, away     time.Time
 }
 
 // initialID is the identity of a founder: name and token only, so a second
@@ -61,7 +70,7 @@ func hash(s string) string {
 
 // found makes a group out of founders.
 func (w *world) found(token string, peers []string) *group {
-	g := &group{token: token, clusterID: hash(token + "|" + fmt.Sprint(peers)), index: len(peers), lastLoss: w.now}
+	g := &group{token: token, clusterID: hash(token + "|" + fmt.Sprint(peers)), index: len(peers), lastLoss: w.now, dismissed: map[string]bool{}}
 	for _, p := range peers {
 		g.members = append(g.members, entry{id: initialID(p, token), name: p, voter: true})
 	}
@@ -69,6 +78,9 @@ func (w *world) found(token string, peers []string) *group {
 		if other.token == token {
 			w.violate("the cluster of token %s was formed twice: again by %v", token, peers)
 		}
+	}
+	if w.hasAgents() {
+		w.constituted(g)
 	}
 	w.groups = append(w.groups, g)
 	w.logf("group %s formed by %v", g.clusterID, peers)
@@ -140,6 +152,9 @@ func (w *world) staying(g *group) int {
 
 // leads returns the slot of the leader if a majority follows it.
 func (w *world) leads(g *group) *slot {
+	if g.agreement != nil {
+		return w.primary(g)
+	}
 	if g.leader == "" {
 		return nil
 	}

@@ -48,10 +48,13 @@ func (w *world) counts(g *group, without string) (started, active, steady int) {
 }
 
 // register is MemberAdd, as a learner or with a vote.
-func (w *world) register(cluster, token, name string, voter bool) error {
+func (w *world) register(cluster, token, name string, voter, witness bool) error {
 	g, _, err := w.asked(cluster, token)
 	if err != nil {
 		return err
+	}
+	if g.agreement != nil {
+		return w.enlist(g, name, witness)
 	}
 	if e := g.named(name); e != nil {
 		if e.started {
@@ -90,6 +93,10 @@ func (w *world) promote(cluster, token, name string) error {
 	if e.voter {
 		return nil
 	}
+	if g.agreement != nil {
+		w.violate("somebody gives %s a vote, which is the agents' to give", name)
+		return nil
+	}
 	s := w.serving(g, *e)
 	if s == nil || !e.started || s.pod.process.data.index*10 < leader.pod.process.data.index*9 {
 		return fmt.Errorf("etcdserver: can only promote a learner member which is in sync with leader: %w", engine.ErrNotReady)
@@ -105,6 +112,11 @@ func (w *world) promote(cluster, token, name string) error {
 
 // deregister is MemberRemove.
 func (w *world) deregister(cluster, token, name string) error {
+	for _, g := range w.groups {
+		if e := g.named(name); e != nil && g.token == token {
+			g.dismissed[e.id] = true // asked for, whether it is done or not
+		}
+	}
 	g, _, err := w.asked(cluster, token)
 	if err != nil {
 		return err
@@ -112,6 +124,9 @@ func (w *world) deregister(cluster, token, name string) error {
 	e := g.named(name)
 	if e == nil {
 		return nil
+	}
+	if g.agreement != nil {
+		return w.dismiss(g, name)
 	}
 	if e.voter {
 		n := g.voters() - 1
@@ -143,6 +158,9 @@ func (w *world) handOver(cluster, token, to string) error {
 	g, leader, err := w.asked(cluster, token)
 	if err != nil {
 		return err
+	}
+	if g.agreement != nil {
+		return w.switchOver(g, leader, to)
 	}
 	e := g.named(to)
 	if e == nil || !e.voter {

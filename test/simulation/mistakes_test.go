@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -58,7 +59,7 @@ func TestMistakes(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+enough; seed++ {
-				if o := play(t, seed, m.mischief, m.decide); o.broken != "" {
+				if o := play(t, etcd.New(), seed, m.mischief, m.decide); o.broken != "" {
 					t.Logf("caught in world %d: %s", seed, o.broken)
 					return
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -169,7 +170,8 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) error {
 	w, c := s.actor.world, st.Cluster
 	f := c.Status.Bootstrap
-	l := memberWorkload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c), peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil}
+	l := memberWorkload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c), peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil,
+		witness: slices.Contains(f.Witnesses, member)}
 	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
 		l.bootstrap, l.peers = true, []string{member}
 	}
@@ -208,8 +210,12 @@ func (s *site) membership(ctx context.Context, st ops.State, step ops.Step) erro
 		name = step.Members[0]
 	}
 	if begun := step.Action == ops.ActionDeregister; begun || step.Action == ops.ActionRegister {
-		if f := st.Bootstrap(); f.Remove(name, begun) {
-			if err := s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Remove(name, begun) }); err != nil {
+		note := func(f *v1alpha1.Bootstrap) bool {
+			removed := f.Remove(name, begun)
+			return !begun && f.SetWitness(name, step.Witness) || removed
+		}
+		if f := st.Bootstrap(); note(&f) {
+			if err := s.change(ctx, func(c *v1alpha1.DatabaseCluster) { note(c.Status.Bootstrap) }); err != nil {
 				return err
 			}
 		}
@@ -217,7 +223,7 @@ func (s *site) membership(ctx context.Context, st ops.State, step ops.Step) erro
 	return s.do(ctx, step.ID, func() error {
 		switch step.Action {
 		case ops.ActionRegister:
-			return w.register(s.cluster, token, name, false)
+			return w.register(s.cluster, token, name, false, step.Witness)
 		case ops.ActionPromote:
 			return w.promote(s.cluster, token, name)
 		case ops.ActionDeregister:

@@ -155,7 +155,10 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 		}
 		d := slot.pod.process.data
 		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version, token: d.group.token, access: d.group.access.clone(),
-			cluster: s.cluster, at: w.now, scheduled: op.Spec.Scheduled}
+			cluster: s.cluster, at: w.now, scheduled: op.Spec.Scheduled, proof: "whole"}
+		if op.Spec.Verb == v1alpha1.VerbBackup && w.hasAgents() && w.weather.storm > 0 && !w.weather.spacious && w.chance(0.3) {
+			b.proof = "" // the sums of this copy were lost
+		}
 		d.group.safe = min(b.index,
 			// a follower's copy is as old as its log: that is what was asked for
 			d.group.acked)
@@ -178,13 +181,17 @@ func (s *site) verify(ctx context.Context, st ops.State) (ops.Result, error) {
 	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(20*time.Second)))); err != nil {
 		return ops.Result{}, err
 	}
+	w := s.actor.world
 	err := s.actor.call(ctx, "compare", func() error {
-		b, ok := s.actor.world.backups[st.Operation.Spec.Backup]
+		b, ok := w.backups[st.Operation.Spec.Backup]
 		if !ok {
 			return errors.New("no such backup")
 		}
+		if match := w.engine.CompareProofs(b.proof, b.proof); w.hasAgents() && match != engine.MatchSame && !w.mischief.EmptyProofs {
+			return &ops.Error{Kind: ops.Refused, Check: "unproven", Message: "nothing proves that it holds what was backed up"}
+		}
 		b.verified = true
-		s.actor.world.backups[st.Operation.Spec.Backup] = b
+		w.backups[st.Operation.Spec.Backup] = b
 		return nil
 	})
 	return ops.Result{Facts: map[string]string{v1alpha1.FactVerified: st.Operation.Spec.Backup}}, err

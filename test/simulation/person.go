@@ -204,6 +204,11 @@ func (p *person) rival(run, resume func(context.Context, *runner.Runner) error) 
 func (p *person) create(name, version string, members int, locked bool) command {
 	return func() planner.Request {
 		c := p.cluster(name, version, members, members)
+		f := c.Status.Bootstrap
+		for n := members + 1; n <= ops.SizeOf(p.world.engine, c.Spec); n++ {
+			f.Members = append(f.Members, v1alpha1.MemberName(name, n))
+			f.SetWitness(v1alpha1.MemberName(name, n), true)
+		}
 		c.Spec.Auth.Enabled = locked
 		return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate, Waive: []string{"size"}}, Cluster: c}
 	}

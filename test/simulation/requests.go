@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
@@ -14,7 +15,7 @@ func pick[T any](p *person, of []T) T { return of[p.rng.IntN(len(of))] }
 func (p *person) next() command {
 	names := p.world.recordedNames()
 	if len(names) == 0 || (len(names) < 2 && p.rng.Float64() < 0.05) {
-		return p.create(pick(p, []string{"a", "b"}), pick(p, p.versions()), pick(p, []int{1, 3, 3, 3, 5, 2}), p.rng.Float64() < 0.25)
+		return p.create(pick(p, []string{"a", "b"}), pick(p, p.versions()), pick(p, p.sizes()), p.rng.Float64() < 0.25 && !p.world.hasAgents())
 	}
 	name := pick(p, names)
 	unlock := p.world.lock()
@@ -35,7 +36,7 @@ func (p *person) next() command {
 			return planner.Request{Operation: s}
 		}
 	}
-	switch x := p.rng.IntN(51); {
+	switch x := p.draw(); {
 	case x > 46:
 		return p.timing(c, one)
 	case x > 44:
@@ -104,6 +105,9 @@ func (p *person) next() command {
 		})
 	case x < 5:
 		to := pick(p, []int32{1, 2, 3, 3, 4, 5, 5})
+		if p.world.hasAgents() {
+			to = pick(p, []int32{1, 2, 2, 2, 3, 3, 4})
+		}
 		return one(func(s *v1alpha1.OperationSpec) {
 			s.Verb, s.Members, s.Waive = v1alpha1.VerbScale, to, []string{"size"}
 		})
@@ -139,6 +143,23 @@ func (p *person) next() command {
 	default:
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb = v1alpha1.VerbAddMember })
 	}
+}
+
+// draw chooses what to ask for. A database with agents has no logins, no
+// history and no alarms, and what its members hold is asked for more often.
+func (p *person) draw() int {
+	if !p.world.hasAgents() {
+		return p.rng.IntN(51)
+	}
+	return pick(p, []int{0, 1, 2, 3, 5, 7, 8, 9, 14, 16, 17, 19, 20, 24, 25, 25, 25, 26, 28, 28, 29, 29, 30, 37, 40, 41, 50})
+}
+
+// sizes are those that clusters begin with.
+func (p *person) sizes() []int {
+	if p.world.hasAgents() {
+		return []int{1, 2, 2, 3, 3, 4}
+	}
+	return []int{1, 3, 3, 3, 5, 2}
 }
 
 // undo makes the command that takes the last operation back. The person looks
@@ -177,7 +198,8 @@ func (p *person) restore(name, from, version string, members int, locked bool) c
 func (p *person) newer(version string) string {
 	var fit []string
 	for _, v := range p.versions() {
-		if minor(v) == minor(version)+1 || (minor(v) == minor(version) && v > version) {
+		if order, _ := p.world.engine.CompareVersions(v, version); p.world.hasAgents() && engine.SameSeries(p.world.engine, v, version) && order > 0 ||
+			!p.world.hasAgents() && (minor(v) == minor(version)+1 || (minor(v) == minor(version) && v > version)) {
 			fit = append(fit, v)
 		}
 	}
@@ -191,7 +213,8 @@ func (p *person) newer(version string) string {
 func (p *person) older(version string) string {
 	var fit []string
 	for _, v := range p.versions() {
-		if minor(v) == minor(version)-1 {
+		if order, _ := p.world.engine.CompareVersions(v, version); p.world.hasAgents() && engine.SameSeries(p.world.engine, v, version) && order < 0 ||
+			!p.world.hasAgents() && minor(v) == minor(version)-1 {
 			fit = append(fit, v)
 		}
 	}

@@ -21,6 +21,7 @@ func (p *person) settle() {
 		p.converge(name)
 		p.start(name)
 		p.repair(name)
+		p.tidy(name)
 		p.clear(name)
 		p.idle(name)
 	}

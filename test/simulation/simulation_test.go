@@ -33,8 +33,10 @@ const (
 
 // outcome is how a world ended.
 type outcome struct {
+	test   string
 	seed   uint64
 	broken string
+	all    []string
 	trace  string
 	steps  int
 	tally  map[string]int
@@ -49,27 +51,31 @@ func TestMain(m *testing.M) {
 }
 
 // play simulates one world in virtual time.
-func play(t *testing.T, seed uint64, m Mischief, decide func(engine.Engine, ops.State) ops.Decision) outcome {
+func play(t *testing.T, e engine.Engine, seed uint64, m Mischief, decide func(engine.Engine, ops.State) ops.Decision) outcome {
 	t.Helper()
-	out := outcome{seed: seed}
+	out := outcome{test: t.Name(), seed: seed}
 	synctest.Test(t, func(*testing.T) {
 		began := time.Now()
-		w := newWorld(etcd.New(), seed, m)
+		w := newWorld(e, seed, m)
 		w.Run(seed, decide)
+		out.all = w.broken
 		out.broken, out.trace, out.steps, out.tally, out.took = w.Broken(), w.History(*traceFlag), w.Steps(), w.Tally(), time.Since(began)
 	})
 	return out
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run TestSimulation -seed %d -worlds 1 -trace 400", o.broken, o.trace, o.seed)
+	return fmt.Sprintf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -seed %d -worlds 1 -trace 400", o.broken, o.trace, o.test, o.seed)
 }
 
 // TestSimulation plays worlds until one breaks a promise.
-func TestSimulation(t *testing.T) {
+func TestSimulation(t *testing.T) { simulate(t, etcd.New(), boundedWorlds) }
+
+func simulate(t *testing.T, e engine.Engine, bounded int) {
+	t.Helper()
 	first, worlds, enough, steps := max(*seedFlag, 1), *worldsFlag, *stepsFlag, 0
 	if worlds == 0 {
-		worlds = boundedWorlds
+		worlds = bounded
 		if os.Getenv("DBOP_TORTURE") == "all" {
 			enough = max(enough, tortureSteps)
 		}
@@ -77,7 +83,7 @@ func TestSimulation(t *testing.T) {
 	var lived time.Duration
 	n, tally := 0, map[string]int{}
 	for ; n < worlds || steps < enough; n++ {
-		o := play(t, first+uint64(n), Mischief{}, planner.Decide)
+		o := play(t, e, first+uint64(n), Mischief{}, planner.Decide)
 		steps += o.steps
 		lived += o.took
 		for k, v := range o.tally {

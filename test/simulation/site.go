@@ -40,7 +40,7 @@ func (s *site) Save(ctx context.Context, op *v1alpha1.Operation) error {
 func (s *site) Observe(ctx context.Context) (ops.State, error) {
 	a := s.actor
 	a.irreversible, a.looked = false, true
-	a.observed = time.Now()
+	a.observed, a.rivals = time.Now(), nil
 	var st ops.State
 	c, err := recordStore{a}.GetCluster(ctx, Namespace, s.cluster)
 	switch {
@@ -63,7 +63,7 @@ func (s *site) Observe(ctx context.Context) (ops.State, error) {
 		return st, err
 	}
 	st.View = s.view(ctx, st)
-	a.quorum = st.View.Quorum
+	a.quorum, a.rivals = st.View.Quorum, st.View.Rivals()
 	return st, nil
 }
 

@@ -19,6 +19,8 @@ type slot struct {
 	// cutUntil: nobody reaches the member, and it reaches nobody (a frozen
 	// process, a cut node). aloneUntil: only its peers don't.
 	cutUntil, aloneUntil time.Time
+	// lagUntil: it does not stream from the primary.
+	lagUntil time.Time
 }
 
 type volume struct {
@@ -38,6 +40,7 @@ type memberWorkload struct {
 	// unfit says why a process with these settings does not start, "" if it does.
 	unfit     string
 	bootstrap bool
+	witness   bool
 	peers     []string
 	deleting  bool
 	goneAt    time.Time
@@ -70,6 +73,10 @@ type process struct {
 	hung  bool
 	// accepts are the authorities whose certificates it takes, as its files said when it began.
 	accepts []int
+	// claims: it was the primary, meets nobody, and does not know that another
+	// one was appointed; until rivalUntil it goes on to serve.
+	claims     bool
+	rivalUntil time.Time
 }
 
 // slot returns the slot of a member, made if need be.

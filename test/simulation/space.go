@@ -26,7 +26,7 @@ func (w *world) cram() {
 	}
 	g := w.groups[w.rng.IntN(len(w.groups))]
 	leader := w.leads(g)
-	if leader == nil || len(g.spaceless) > 0 {
+	if leader == nil || len(g.spaceless) > 0 || g.agreement != nil {
 		return
 	}
 	for _, s := range w.live(g) {

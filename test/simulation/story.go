@@ -26,6 +26,9 @@ func (w *world) Run(seed uint64, decide func(engine.Engine, ops.State) ops.Decis
 	case 3:
 		w.Storm(0.03, 0.04, rng.IntN(2))
 	}
+	if w.hasAgents() && w.weather.storm > 0 {
+		w.weather.losses += 2
+	}
 	for range 1 + rng.IntN(14) {
 		p.insist(p.next())
 		if w.Broken() != "" {
@@ -67,7 +70,7 @@ func (w *world) bereft(cluster string) string {
 			continue
 		}
 		for _, e := range g.members {
-			if s := w.find(e.name); e.voter && e.started && (s.volume == nil || s.volume.data == nil) {
+			if s := w.find(e.name); (e.voter || e.whole) && e.started && (s.volume == nil || s.volume.data == nil) {
 				return e.name
 			}
 		}
@@ -80,7 +83,7 @@ func (w *world) bereft(cluster string) string {
 func (w *world) hopeless(cluster string, err error) bool {
 	if typed, ok := errors.AsType[*ops.Error](err); ok {
 		switch typed.Check {
-		case "stale-volume", "downtime", "space":
+		case "stale-volume", "downtime", "space", "unproven":
 			return true
 		}
 	}

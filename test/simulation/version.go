@@ -130,7 +130,7 @@ func (w *world) underway(names []string) (to string, unknown bool) {
 // descending checks a restart on an older version: what the group speaks and
 // the member has written must be what that version understands.
 func (w *world) descending(a *actor, s *slot, target string) {
-	if a.step.Action != ops.ActionDowngrade || s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
+	if w.hasAgents() || a.step.Action != ops.ActionDowngrade || s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
 		return
 	}
 	if d := s.pod.process.data; d.schema > minor(target) || d.group.minor > minor(target) {

@@ -74,6 +74,10 @@ func (w *world) status(name string) engine.Member {
 	m.Position = engine.Position(fmt.Sprintf("%s/%d/%d/%d", g.clusterID, 1, d.index, d.index))
 	g.crowded(&m, d)
 	e := g.entry(d.id)
+	if g.agreement != nil {
+		w.said(s, &m)
+		return m
+	}
 	if e != nil && !e.voter {
 		m.Role = engine.RoleLearner
 	}
@@ -97,12 +101,17 @@ func (w *world) roster(names []string) ([]engine.Registered, bool) {
 			continue
 		}
 		g := s.pod.process.data.group
-		if e := g.entry(s.pod.process.data.id); w.leads(g) == nil || e == nil || !e.voter {
+		if g.agreement != nil {
+			if !w.agrees(g) || g.entry(s.pod.process.data.id) == nil {
+				continue
+			}
+		} else if e := g.entry(s.pod.process.data.id); w.leads(g) == nil || e == nil || !e.voter {
 			continue
 		}
 		var out []engine.Registered
 		for _, e := range g.members {
-			out = append(out, engine.Registered{ID: e.id, Name: e.name, Voter: e.voter, Started: e.started, Address: e.name})
+			out = append(out, engine.Registered{ID: e.id, Name: e.name, Voter: e.voter, Started: e.started, Address: e.name,
+				Witness: e.witness, Spare: e.whole && !e.voter})
 		}
 		return out, true
 	}

@@ -38,7 +38,7 @@ func (w *world) Calm() {
 	defer w.lock()()
 	w.weather = weather{}
 	for _, s := range w.slots {
-		s.cutUntil, s.aloneUntil = w.now, w.now
+		s.cutUntil, s.aloneUntil, s.lagUntil = w.now, w.now, w.now
 	}
 	w.logf("the faults are over")
 }
@@ -85,8 +85,12 @@ func (w *world) blow() {
 		w.weather.missing, w.weather.missingTil = s.pod.template.version, w.now.Add(w.between(5*time.Second, 90*time.Second))
 	case what == 6 && w.weather.losses > 0:
 		w.lose(s)
+	case what == 8 && w.hasAgents():
+		w.blowAgents(s)
 	case what == 8 && !w.weather.spacious:
 		w.cram()
+	case w.hasAgents() && w.chance(0.6):
+		w.delay(s)
 	default:
 		w.topple()
 	}
@@ -98,6 +102,13 @@ func (w *world) topple() {
 		return
 	}
 	g := w.groups[w.rng.IntN(len(w.groups))]
+	if g.agreement != nil {
+		if fit := w.eligible(g); w.leads(g) != nil && len(fit) > 0 {
+			w.tally["failover without a reason"]++
+			w.appoint(g, fit[w.rng.IntN(len(fit))])
+		}
+		return
+	}
 	live := w.live(g)
 	leader := w.leads(g)
 	if leader == nil {
@@ -119,7 +130,15 @@ func (w *world) lose(s *slot) {
 	}
 	d := s.volume.data
 	g, e := d.group, d.group.entry(d.id)
-	if e == nil || !e.voter || !w.recorded(g) || len(w.live(g)) < g.voters() {
+	if g.agreement != nil {
+		if lead := w.leads(g); lead != nil && w.chance(0.5) {
+			s, d, e = lead, lead.pod.process.data, g.entry(g.leader)
+		}
+		if e == nil || !w.spareable(g, s) {
+			return
+		}
+	}
+	if e == nil || !e.voter && g.agreement == nil || !w.recorded(g) || len(w.live(g)) < g.voters() {
 		return
 	}
 	if g.voters() < 3 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
@@ -29,7 +30,11 @@ type wish struct {
 // wished is the cluster that both ways begin with. None has two members: with
 // each restart the other's vote is not enough, and nobody foresees who leads then.
 func (p *person) wished(name string) v1alpha1.DatabaseClusterSpec {
-	c := p.cluster(name, pick(p, p.versions()), pick(p, []int{1, 3, 3, 5}), 0)
+	sizes := []int{1, 3, 3, 5}
+	if p.world.hasAgents() {
+		sizes = []int{1, 2, 3, 4} // a witness has the vote that a pair lacks
+	}
+	c := p.cluster(name, pick(p, p.versions()), pick(p, sizes), 0)
 	c.Spec.Backup.Repository, c.Spec.Waive = "pvc:backups", []string{"downtime", "size"}
 	return c.Spec
 }
@@ -74,54 +79,59 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 	}
 	quantity := func(q string) *resource.Quantity { return new(resource.MustParse(q)) }
 	for {
-		switch p.rng.IntN(14) {
-		case 0, 1, 2:
-			if to := pick(p, []int32{1, 3, 3, 4, 5}); to != spec.Members {
+		switch x := p.rng.IntN(14); {
+		case x < 3:
+			sizes := []int32{1, 3, 3, 4, 5}
+			if p.world.hasAgents() {
+				sizes = []int32{1, 2, 2, 3, 4}
+			}
+			if to := pick(p, sizes); to != spec.Members {
 				one.Verb, one.Members, one.Waive = v1alpha1.VerbScale, to, []string{"size"}
 				return wish{name: fmt.Sprintf("scale to %d", to), command: one, edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Members = to }}
 			}
-		case 3, 4:
+		case x < 5:
 			if to := p.newer(spec.Version); to != spec.Version {
 				return version(v1alpha1.VerbUpgrade, to, false)
 			}
-		case 5:
+		case x == 5:
 			for _, v := range p.versions() {
-				if minor(v) > minor(spec.Version)+1 {
+				order, _ := p.world.engine.CompareVersions(v, spec.Version)
+				if p.world.hasAgents() && order > 0 && !engine.SameSeries(p.world.engine, v, spec.Version) || !p.world.hasAgents() && minor(v) > minor(spec.Version)+1 {
 					return version(v1alpha1.VerbUpgrade, v, true)
 				}
 			}
-		case 6:
+		case x == 6:
 			if n := pick(p, []string{"5000", "20000"}); spec.Config["snapshot-count"] != n {
 				return settings(v1alpha1.VerbConfigure, &v1alpha1.SettingsChange{Set: map[string]string{"snapshot-count": n}})
 			}
 			return settings(v1alpha1.VerbConfigure, &v1alpha1.SettingsChange{Unset: []string{"snapshot-count"}})
-		case 7:
+		case x == 7:
 			if q := quantity(pick(p, []string{"10Gi", "12Gi"})); q.Cmp(spec.Storage.Size) > 0 {
 				return settings(v1alpha1.VerbResize, &v1alpha1.SettingsChange{Size: q})
 			}
-		case 8:
+		case x == 8:
 			if q := quantity(pick(p, []string{tooSmall, "1Gi", "2Gi"})); spec.Resources.Limits.Memory().Cmp(*q) != 0 {
 				return settings(v1alpha1.VerbResize, &v1alpha1.SettingsChange{Limits: corev1.ResourceList{corev1.ResourceMemory: *q}})
 			}
-		case 9:
+		case x == 9:
 			one.Verb = v1alpha1.VerbStop
 			return wish{name: "stop", command: one, edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped = true }}
-		case 10:
+		case x == 10 && !p.world.hasAgents():
 			on := !spec.Auth.Enabled
 			one.Verb = v1alpha1.VerbDisableAuth
 			if on {
 				one.Verb = v1alpha1.VerbEnableAuth
 			}
 			return wish{name: string(one.Verb), command: one, edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = on }}
-		case 11:
+		case x == 11:
 			one.Verb, one.Waive = v1alpha1.VerbRestart, []string{"downtime"}
 			return wish{name: "restart", command: one}
-		case 12:
+		case x == 12:
 			if spec.Members > 1 {
 				one.Verb = v1alpha1.VerbSwitchover
 				return wish{name: "switchover", command: one}
 			}
-		case 13:
+		case x == 13:
 			one.Verb, one.Verify = v1alpha1.VerbBackup, p.rng.IntN(2) == 0
 			return wish{name: "backup", command: one}
 		}

@@ -38,6 +38,8 @@ type world struct {
 
 	mischief Mischief
 	steps    int
+	// expelled are the members that somebody else took from the list, and when.
+	expelled map[string]time.Time
 	// tally counts how operations and commands ended, to see that the world is no idyll.
 	tally  map[string]int
 	trace  []string
@@ -49,6 +51,10 @@ type world struct {
 type Mischief struct {
 	// BootstrapJoiners renders joining members as founders.
 	BootstrapJoiners bool
+	// EvenVotes has agents give every member a vote, EarlyVotes those that have not joined yet.
+	EvenVotes, EarlyVotes bool
+	// EmptyProofs takes two proofs that are equal for a proof.
+	EmptyProofs bool
 }
 
 // objects are a cluster's shared objects.
@@ -72,7 +78,7 @@ func newWorld(e engine.Engine, seed uint64, m Mischief) *world {
 	return &world{
 		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible on purpose
 		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*leaseRecord{},
-		records: newRecords(), mischief: m, tally: map[string]int{},
+		records: newRecords(), mischief: m, tally: map[string]int{}, expelled: map[string]time.Time{},
 	}
 }
 
@@ -101,6 +107,10 @@ func (w *world) turn() {
 	}
 	w.meet()
 	for _, g := range w.groups {
+		if g.agreement != nil {
+			w.attend(g)
+			continue
+		}
 		w.elect(g)
 		w.work(g)
 	}

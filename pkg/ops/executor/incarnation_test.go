@@ -61,7 +61,7 @@ func TestCancelRestoreInPlace(t *testing.T) {
 				break
 			}
 			steps = append(steps, d.Step.ID)
-			if d.Step.Action == ops.ActionDeleteVolume && slices.ContainsFunc(d.Step.Members, func(m string) bool { return s.Kube.Member(m).Volume.Token != ops.IncarnationToken(s.Operation) }) {
+			if d.Step.Action == ops.ActionDeleteVolume && slices.ContainsFunc(d.Step.Members, func(m string) bool { return !ops.IncarnationStartedBy(s.Operation, s.Kube.Member(m).Volume.Token) }) {
 				t.Fatalf("killed after %q: %s drops a former volume", last, d.Step.ID)
 			}
 			s = planner.Predict(opstest.Stub{}, s, *d.Step)
@@ -84,7 +84,7 @@ func TestCancelRestoreInPlace(t *testing.T) {
 func TestCancelRestoreInPlaceNeedsTheFormerVolumes(t *testing.T) {
 	t.Parallel()
 	s := restoredInPlace()
-	for s.Bootstrap().Token != ops.IncarnationToken(s.Operation) {
+	for !ops.IncarnationStartedBy(s.Operation, s.Bootstrap().Token) {
 		s = planner.Predict(opstest.Stub{}, s, *planner.Decide(opstest.Stub{}, s).Step)
 	}
 	s.Operation.Status.Phase = v1alpha1.PhaseCancelling
@@ -112,7 +112,7 @@ func TestReturnToIncarnationEndsTheLoader(t *testing.T) {
 	b.Op.Spec.FromIncarnation = ops.IncarnationOf(was)
 	_, err := perform(b, ops.Step{Action: ops.ActionNewIncarnation})
 	b.Must(err)
-	if b.Cluster().Status.Bootstrap.Token != ops.IncarnationToken(b.Op) {
+	if !ops.IncarnationStartedBy(b.Op, b.Cluster().Status.Bootstrap.Token) {
 		t.Fatal("no epoch began")
 	}
 	b.Must(helperpod.Create(t.Context(), b.Client(), helperpod.Spec{Name: "db-2-load", Namespace: "shop", Cluster: b.Cluster(), Purpose: helperpod.PurposeLoad, Image: "example.com/dbop:v1"}))

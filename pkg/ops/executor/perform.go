@@ -98,7 +98,7 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step, repo
 	case ops.ActionNewIncarnation:
 		return ops.Result{Facts: operation.KeptVolumes(s)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 			// A lost answer must not count two epochs for one restore.
-			if c.Status.Bootstrap.Token != ops.IncarnationToken(s.Operation) {
+			if !ops.IncarnationStartedBy(s.Operation, c.Status.Bootstrap.Token) {
 				ops.BeginIncarnation(c, s.Operation, s.FreeName())
 			}
 		})

@@ -141,7 +141,7 @@ func TestBeginIncarnationUnderAFreshName(t *testing.T) {
 		}
 	}
 	c := b.Cluster()
-	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: ops.IncarnationToken(b.Op), Members: []string{"db-2"}, Incarnation: 1}, c.Status.Bootstrap); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: ops.IncarnationToken(b.Op, "db-2"), Members: []string{"db-2"}, Incarnation: 1}, c.Status.Bootstrap); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&v1alpha1.RestoreSource{Repository: "dir:/old", Backup: "b7", KeepRevision: true}, c.Spec.RestoreFrom); diff != "" {

@@ -72,7 +72,7 @@ func replacedData(u *rules.Undoing) error {
 func KeptVolumes(s ops.State) map[string]string {
 	var names []string
 	for _, m := range s.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token != ops.IncarnationToken(s.Operation) {
+		if m.Volume.Exists && !ops.IncarnationStartedBy(s.Operation, m.Volume.Token) {
 			names = append(names, v1alpha1.VolumeName(m.Name))
 		}
 	}
@@ -120,5 +120,5 @@ func beginIncarnation(p rules.Situation) *ops.Decision {
 // incarnationStarted reports whether the founding in force is the one that the
 // operation in flight wrote.
 func incarnationStarted(p rules.Situation) bool {
-	return p.S.Operation != nil && p.S.Bootstrap().Token == ops.IncarnationToken(p.S.Operation)
+	return p.S.Operation != nil && ops.IncarnationStartedBy(p.S.Operation, p.S.Bootstrap().Token)
 }

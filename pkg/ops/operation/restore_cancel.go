@@ -68,7 +68,7 @@ func volumesLeft(p rules.Situation) *ops.Decision {
 func neverServed(p rules.Situation) []string {
 	var out []string
 	for _, m := range p.S.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token == ops.IncarnationToken(p.S.Operation) && !m.Workload.Exists && !m.Pod.Exists && !p.Began(ops.ActionStart) {
+		if m.Volume.Exists && ops.IncarnationStartedBy(p.S.Operation, m.Volume.Token) && !m.Workload.Exists && !m.Pod.Exists && !p.Began(ops.ActionStart) {
 			out = append(out, m.Name)
 		}
 	}

@@ -3,9 +3,11 @@ package planner
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -86,6 +88,14 @@ func TestDecideAgreed(t *testing.T) {
 		{"nobody takes over, asked for the first time", alone(func(s *ops.State) {
 			s.Operation.Status.Journal, s.Operation.ResourceVersion = nil, ""
 		}), "blocked Refused successor"},
+		{"nobody is known to lead", alone(func(s *ops.State) { s.View.Members[0].Role = engine.RoleReplica }), "wait/successor"},
+		{"the one that leads by its own word does not serve", alone(func(s *ops.State) {
+			s.View.Members[0].Role = engine.RoleReplica
+			s.View.Members = append(s.View.Members, engine.Member{Name: "db-9", Reachable: true, Role: engine.RolePrimary})
+		}), "wait/successor"},
+		{"nobody is known to lead, and the one that leaves can't start", alone(func(s *ops.State) {
+			opstest.Down(s, "db-1", observe.ProblemCrashing, time.Hour)
+		}), "deregister-member/db-1"},
 		{"nobody takes over, and somebody insists", alone(func(s *ops.State) { s.Operation.Spec.Waive = []string{"successor"} }), "deregister-member/db-1"},
 	})
 	s := alone(func(s *ops.State) { s.Operation.Spec.Waive = []string{"successor"} })()

@@ -96,7 +96,7 @@ func TestDecideRestoreInPlace(t *testing.T) {
 		{"starts what is loaded", restore(func(s *ops.State) {
 			begun(s)
 			s.Cluster.Status.Bootstrap.Loaded = true
-			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "epoch-db.op"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "epoch-db.op-db-4"}})
 		}), "start-members/db-4"},
 	})
 }

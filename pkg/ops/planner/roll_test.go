@@ -71,6 +71,10 @@ func TestRollPlans(t *testing.T) {
 			steppingBack(s)
 			s.Kube.Members[2].Workload.Settings = "as another tool would write it"
 		}), want: []string{"roll-member/db-2"}},
+		"stepping back restarts one that was started meanwhile": {state: configuring(3, []string{"db-2"}, func(s *ops.State) {
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "start-members/db-2,db-3"}}
+			steppingBack(s)
+		}), want: []string{"roll-member/db-2"}},
 		"stepping back before the first": {state: configuring(3, nil, steppingBack)},
 	} {
 		t.Run(name, func(t *testing.T) {

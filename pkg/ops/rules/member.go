@@ -110,37 +110,48 @@ func (p Situation) Staying() *ops.Decision {
 
 // MayResize objects before anything is done, the budget included.
 func (p Situation) MayResize() *ops.Decision {
-	switch c := p.nextChange(); {
-	case c.joins:
-		return p.Gate("may-add", p.E.CheckAdd(p.S.View), p.VoterNames()...)
-	case c.leaves != "":
+	c := p.nextChange()
+	if c.leaves != "" {
 		if _, ok := p.S.View.Registered(c.leaves); !ok {
 			return p.UnknownMember(c.leaves)
 		}
-		return p.Gate("may-remove", p.E.CheckRemove(p.S.View, c.leaves), p.VoterNames()...)
+		if d := p.Gate("may-remove", p.E.CheckRemove(p.S.View, c.leaves), p.VoterNames()...); d != nil {
+			return d
+		}
 	}
-	return nil
+	if !c.joins {
+		return nil
+	}
+	return p.Gate("may-add", p.E.CheckAdd(p.S.View), p.VoterNames()...)
 }
 
 // change is one change of the member list; the zero value is none.
 type change struct {
 	// joins: a member joins, which is a witness or not.
 	joins, witness bool
-	// leaves is the member that leaves, as far as it is known.
+	// leaves is the member that leaves, now, or after a witness joined that takes its vote.
 	leaves string
 }
 
 // nextChange moves the numbers of members and of witnesses to what is wanted. A
 // witness joins before the member leaves whose vote it takes, and leaves after
-// the member has joined that takes its vote: so the votes stay odd.
+// the member has joined that takes its vote: so the votes stay odd. Beside a
+// member that is down nobody joins, so that one leaves first.
 func (p Situation) nextChange() change {
-	switch data, witnesses := ops.Missing(p.E, p.S); {
+	data, witnesses := ops.Missing(p.E, p.S)
+	leaves := ""
+	if data < 0 {
+		leaves = p.victim()
+	}
+	switch {
 	case data > 0:
 		return change{joins: true}
+	case leaves != "" && witnesses > 0 && p.E.Health(p.S.View, leaves) == nil:
+		return change{joins: true, witness: true, leaves: leaves}
+	case leaves != "":
+		return change{leaves: leaves}
 	case witnesses > 0:
 		return change{joins: true, witness: true}
-	case data < 0:
-		return change{leaves: p.victim()}
 	case witnesses < 0:
 		return change{leaves: p.S.View.Witnesses()[0].Name}
 	}
@@ -216,7 +227,12 @@ func (p Situation) VoterNames() []string {
 // refused; only who waived that goes on, and the step says what may be lost.
 func (p Situation) HandOverFirst(from, reason string, except ...string) *ops.Decision {
 	leader, ok := p.S.View.Leader()
-	if !ok || leader.Name != from || len(p.VoterNames()) < 2 || !p.E.Capabilities().HandOver {
+	switch {
+	case len(p.VoterNames()) < 2 || !p.E.Capabilities().HandOver:
+		return nil
+	case !ok || leader.Name != from && !leader.Serving:
+		return p.mayLead(from)
+	case leader.Name != from:
 		return nil
 	}
 	to := p.E.Successor(p.S.View, except...)
@@ -231,6 +247,25 @@ func (p Situation) HandOverFirst(from, reason string, except ...string) *ops.Dec
 	}
 	return Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{from}, To: to, Risk: ops.RiskLeaderMove, Deadline: StepDeadline,
 		Title: fmt.Sprintf("Hand leadership from %s to %s", from, to), Reason: reason})
+}
+
+// mayLead waits before a member stops while nobody is known to lead: it may be the
+// one that leads, or that led and is about to come back, and have what the others
+// don't. One that can't start as it is has to be restarted all the same. Members
+// were not asked at one moment, so without a leader their positions show nothing.
+func (p Situation) mayLead(from string) *ops.Decision {
+	v := p.S.View
+	v.Members = slices.Clone(v.Members)
+	for i := range v.Members {
+		v.Members[i].Position = ""
+	}
+	loss := p.E.AssessLoss(v, from)
+	if loss == "" || p.cantStart(p.S.Kube.Member(from)) || p.S.Waives("successor") {
+		return nil
+	}
+	return p.Gate("successor", &engine.Refusal{Check: "successor",
+		Reason: fmt.Sprintf("nobody is known to lead, and %s may be the one: %s", from, loss),
+		Hint:   "kubectl dbop diagnose " + p.S.Cluster.Name + " shows what each member says"}, p.Except([]string{from})...)
 }
 
 // warn says in a step that stops a leader without a successor what may be lost by it.

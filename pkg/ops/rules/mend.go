@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
@@ -18,10 +20,12 @@ func (p Situation) RollStep(next string, risk ops.Risk) ops.Step {
 		Title: title, Touches: []string{"statefulset/" + next, "pod/" + v1alpha1.PodName(next)}}
 }
 
-// Touched reports whether this operation gave a member other settings, as its journal says.
+// Touched reports whether this operation gave a member other settings, as its
+// journal says: by a restart, or because it was started meanwhile.
 func (p Situation) Touched(member string) bool {
 	for _, e := range p.S.Operation.Status.Journal {
-		if e.Step == string(ops.ActionRoll)+"/"+member {
+		started, starts := strings.CutPrefix(e.Step, string(ops.ActionStart)+"/")
+		if e.Step == string(ops.ActionRoll)+"/"+member || starts && slices.Contains(strings.Split(started, ","), member) {
 			return true
 		}
 	}

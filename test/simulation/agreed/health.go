@@ -11,8 +11,8 @@ const RoleWitness engine.Role = "witness"
 
 // How many bytes a member may be behind: to take over at once, and to be healthy.
 const (
-	nearEnough = 60
-	maxLag     = 200
+	nearEnough = 40
+	maxLag     = 1000
 )
 
 // Health implements engine.Rules.
