@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// turns is the memory of one run: what is being waited for or tried, since
+// attempts is the memory of one run: what is being waited for or tried, since
 // when, and how often.
 type attempts struct {
 	loop     *Loop
@@ -42,14 +42,15 @@ type attempt struct {
 	tries int
 }
 
-// next is one turn: observe, decide, act or wait.
-func (t *attempts) next(ctx context.Context) (bool, error) {
+// next observes, decides, and acts or says how long to wait.
+func (t *attempts) next(ctx context.Context) (done bool, rest time.Duration, err error) {
 	if stop := t.loop.stopped(ctx); stop != nil {
-		return false, t.meanwhile(stop)
+		return false, 0, t.meanwhile(stop)
 	}
 	s, err := t.loop.Cluster.Observe(ctx)
 	if err != nil {
-		return false, t.unobserved(ctx, err)
+		rest, err = t.unobserved(ctx, err)
+		return false, rest, err
 	}
 	t.outage = time.Time{}
 	s.Operation = t.op
@@ -61,32 +62,33 @@ func (t *attempts) next(ctx context.Context) (bool, error) {
 	}
 	switch {
 	case d.Blocked != nil:
-		return false, d.Blocked
+		return false, 0, d.Blocked
 	case d.Step == nil:
-		return true, nil
+		return true, 0, nil
 	case d.Step.Action == ops.ActionWait:
-		return false, t.wait(ctx, *d.Step, d.Why)
+		rest, err = t.wait(*d.Step, d.Why)
 	default:
-		return false, t.perform(ctx, s, *d.Step)
+		rest, err = t.perform(ctx, s, *d.Step)
 	}
+	return false, rest, err
 }
 
 // unobserved rides out an API server that restarts, throttles or fails.
-func (t *attempts) unobserved(ctx context.Context, err error) error {
+func (t *attempts) unobserved(ctx context.Context, err error) (time.Duration, error) {
 	if stop := t.loop.stopped(ctx); stop != nil {
-		return t.meanwhile(stop)
+		return 0, t.meanwhile(stop)
 	}
 	if !ops.Transient(err) {
-		return err
+		return 0, err
 	}
 	if t.outage.IsZero() {
 		t.outage, t.backoff = time.Now(), ops.FirstBackoff
 	}
 	if time.Since(t.outage) > ops.OutageDeadline {
-		return &ops.Error{Kind: ops.Failed, Message: "the cluster could not be observed for " + ops.OutageDeadline.String(), Hint: "check the API server, then repeat the command", Err: err}
+		return 0, &ops.Error{Kind: ops.Failed, Message: "the cluster could not be observed for " + ops.OutageDeadline.String(), Hint: "check the API server, then repeat the command", Err: err}
 	}
 	t.loop.Reporter.Waiting(ops.Step{ID: "wait/observe", Action: ops.ActionWait, Title: "Wait for the API server"}, err.Error())
-	return t.pauseFor(ctx, t.grow())
+	return t.grow(), nil
 }
 
 // meanwhile adds to the end of the time allowed what took it so long.
@@ -124,27 +126,27 @@ func (t *attempts) waiting(step ops.Step, why string) {
 	}
 }
 
-func (t *attempts) wait(ctx context.Context, step ops.Step, why string) error {
+func (t *attempts) wait(step ops.Step, why string) (time.Duration, error) {
 	e := t.attempt(step)
 	t.waiting(step, why)
 	if time.Since(e.since) > step.Deadline {
-		return &ops.Error{Kind: ops.NeedsHuman, Check: "deadline",
+		return 0, &ops.Error{Kind: ops.NeedsHuman, Check: "deadline",
 			Message: fmt.Sprintf("waited %s for: %s; still: %s", step.Deadline, step.Title, why),
 			Hint:    "kubectl dbop status shows what each member says; the same command continues"}
 	}
-	return t.pauseFor(ctx, t.loop.poll(time.Since(e.since)))
+	return t.loop.poll(time.Since(e.since)), nil
 }
 
 // perform journals the step and does it.
-func (t *attempts) perform(ctx context.Context, s ops.State, step ops.Step) error {
+func (t *attempts) perform(ctx context.Context, s ops.State, step ops.Step) (time.Duration, error) {
 	e := t.attempt(step)
 	if t.performed {
-		return t.unseen(ctx, step, e)
+		return t.unseen(step, e)
 	}
 	if t.open == nil {
 		begin(t.op, step, s.Now)
 		if err := t.loop.save(ctx, t.op); err != nil {
-			return fmt.Errorf("write down step %s before it begins: %w", step.ID, err)
+			return 0, fmt.Errorf("write down step %s before it begins: %w", step.ID, err)
 		}
 		t.open = &step
 		t.loop.Reporter.Started(step)
@@ -152,7 +154,7 @@ func (t *attempts) perform(ctx context.Context, s ops.State, step ops.Step) erro
 	if t.loop.Guard != nil {
 		// A process can stand still for longer than its lease, at any line.
 		if err := t.loop.Guard(ctx); errors.Is(err, lease.ErrLost) {
-			return leaseLost(err)
+			return 0, leaseLost(err)
 		} else if err != nil {
 			return t.failed(ctx, s.Now, step, fmt.Errorf("check the lease before %q: %w", step.Title, err))
 		}
@@ -170,10 +172,10 @@ func (t *attempts) perform(ctx context.Context, s ops.State, step ops.Step) erro
 	}
 	if len(result.Facts) > 0 {
 		if err := t.loop.save(ctx, t.op); err != nil {
-			return fmt.Errorf("write down the result of step %s: %w", step.ID, err)
+			return 0, fmt.Errorf("write down the result of step %s: %w", step.ID, err)
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // over reports whether the step in the works is done: it was carried out, or
@@ -205,13 +207,13 @@ func (t *attempts) close(now time.Time, err error) {
 
 // unseen waits for the effect of a step that was carried out, and has it
 // carried out once more now and then: the effect may have been undone.
-func (t *attempts) unseen(ctx context.Context, step ops.Step, e *attempt) error {
+func (t *attempts) unseen(step ops.Step, e *attempt) (time.Duration, error) {
 	if time.Since(e.since) > step.Deadline {
-		return &ops.Error{Kind: ops.NeedsHuman, Check: "deadline", Message: fmt.Sprintf("%s: done, but nothing came of it for %s", step.Title, step.Deadline),
+		return 0, &ops.Error{Kind: ops.NeedsHuman, Check: "deadline", Message: fmt.Sprintf("%s: done, but nothing came of it for %s", step.Title, step.Deadline),
 			Hint: "kubectl dbop status shows what each member says; the same command continues"}
 	}
 	t.performed = t.backoff < time.Second
-	return t.pauseFor(ctx, t.grow())
+	return t.grow(), nil
 }
 
 // act bounds the step by its deadline; a stream also ends when the person asks to stop.
@@ -231,9 +233,9 @@ func (t *attempts) act(ctx context.Context, s ops.State, step ops.Step) (ops.Res
 }
 
 // failed decides whether a failed step is tried again.
-func (t *attempts) failed(ctx context.Context, now time.Time, step ops.Step, err error) error {
+func (t *attempts) failed(ctx context.Context, now time.Time, step ops.Step, err error) (time.Duration, error) {
 	if stop := t.loop.stopped(ctx); stop != nil {
-		return t.meanwhile(stop)
+		return 0, t.meanwhile(stop)
 	}
 	e := t.attempt(step)
 	again := errors.Is(err, engine.ErrNotReady)
@@ -243,13 +245,13 @@ func (t *attempts) failed(ctx context.Context, now time.Time, step ops.Step, err
 	}
 	if again && time.Since(e.since) < step.Deadline {
 		t.waiting(step, strings.TrimSuffix(err.Error(), ": "+engine.ErrNotReady.Error()))
-		return t.pauseFor(ctx, t.grow())
+		return t.grow(), nil
 	}
 	t.close(now, err)
 	if again {
-		return t.overdue(step, err)
+		return 0, t.overdue(step, err)
 	}
-	return fmt.Errorf("%s: %w", step.Title, err)
+	return 0, fmt.Errorf("%s: %w", step.Title, err)
 }
 
 // overdue is the end of a step that was tried for as long as it may take.
@@ -267,21 +269,4 @@ func (t *attempts) grow() time.Duration {
 	d := max(t.backoff, ops.FirstBackoff)
 	t.backoff = min(2*d, time.Second)
 	return d
-}
-
-// pauseFor ends early when something changed or the person asks to stop.
-func (t *attempts) pauseFor(ctx context.Context, d time.Duration) error {
-	if t.loop.Rest != nil {
-		t.loop.Rest(d)
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-t.loop.Cluster.Changed():
-	case <-t.loop.Stop:
-	case <-ctx.Done():
-	}
-	return nil
 }

@@ -28,12 +28,13 @@ type Loop struct {
 	FailPoint func(when string, step ops.Step)
 	// Decide makes the decisions; nil for the planner's own. Tests wrap it.
 	Decide func(engine.Engine, ops.State) ops.Decision
-	// Rest, if set, is told how long to pause instead of pausing: a driver that
-	// takes one turn at a time comes back by itself.
-	Rest func(time.Duration)
+	// Many is set by a driver of many clusters, which observes less often.
+	Many bool
+
+	attempts *attempts
 }
 
-// A driver of many clusters looks at what is waited for after every quarter of
+// A driver of many clusters observes what is waited for after every quarter of
 // the time that it took so far, but after maxPoll at the latest: what
 // Kubernetes knows wakes it anyway, and the longer members keep to themselves
 // what only they know, the less does a moment more count.
@@ -44,29 +45,57 @@ const (
 
 // poll is how long to pause in a wait that has gone on for so long.
 func (l *Loop) poll(waited time.Duration) time.Duration {
-	if l.Rest == nil {
+	if !l.Many {
 		return l.Poll
 	}
 	return max(l.Poll, min(waited/patientPart, maxPoll))
 }
 
-// Run repeats turns until the operation is done, blocked, stopped or out of
-// time. On success the record says Succeeded (or Cancelled); otherwise it
-// stays, with the reason, for whoever continues.
+// Next observes once, and makes one attempt at what is left to do. After the last
+// one done is true, and the record says Succeeded (or Cancelled). Otherwise rest
+// is how long to pause. On an error the record stays, with the reason, for who
+// continues: it was blocked, stopped, or is out of time.
+func (l *Loop) Next(ctx context.Context, op *v1alpha1.Operation) (done bool, rest time.Duration, err error) {
+	if l.attempts == nil {
+		l.attempts = &attempts{loop: l, op: op, attempts: map[string]*attempt{}}
+	}
+	done, rest, err = l.attempts.next(ctx)
+	switch {
+	case err != nil:
+		return false, 0, l.pause(ctx, op, err)
+	case done:
+		return true, 0, l.finish(ctx, op)
+	}
+	return false, rest, nil
+}
+
+// Run repeats Next until the operation is done or an error ends it.
 func (l *Loop) Run(ctx context.Context, op *v1alpha1.Operation) error {
-	t := &attempts{loop: l, op: op, attempts: map[string]*attempt{}}
 	for {
-		done, err := t.next(ctx)
-		if err != nil {
-			return l.pause(ctx, op, err)
+		done, rest, err := l.Next(ctx, op)
+		if done || err != nil {
+			return err
 		}
-		if done {
-			return l.finish(ctx, op)
-		}
+		l.sleep(ctx, rest)
 	}
 }
 
-// stopped says why the loop may not begin another turn.
+// sleep ends early when something changed or the person asks to stop.
+func (l *Loop) sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.Cluster.Changed():
+	case <-l.Stop:
+	case <-ctx.Done():
+	}
+}
+
+// stopped says why the loop may not make another attempt.
 func (l *Loop) stopped(ctx context.Context) error {
 	select {
 	case <-l.Stop:

@@ -348,7 +348,7 @@ func TestLoopStepsBack(t *testing.T) {
 func TestPollGrows(t *testing.T) {
 	t.Parallel()
 	one := &Loop{Poll: 250 * time.Millisecond}
-	many := &Loop{Poll: 250 * time.Millisecond, Rest: func(time.Duration) {}}
+	many := &Loop{Poll: 250 * time.Millisecond, Many: true}
 	for waited, want := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, 4 * time.Second: time.Second, time.Hour: maxPoll} {
 		if got := one.poll(waited); got != 250*time.Millisecond {
 			t.Errorf("one cluster, after %s: %s", waited, got)

@@ -12,7 +12,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
@@ -62,7 +61,7 @@ func (r *Runner) Run(ctx context.Context, namespace string, req planner.Request)
 	if err != nil {
 		return nil, err
 	}
-	return op, r.loop(ctx, namespace, op, &lease)
+	return op, r.loop(ctx, op, &lease)
 }
 
 // accept writes a request down that was prepared under the lease.
@@ -111,7 +110,7 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 	if err := r.continueRecord(ctx, op, lease); err != nil {
 		return nil, err
 	}
-	return op, r.loop(ctx, namespace, op, &lease)
+	return op, r.loop(ctx, op, &lease)
 }
 
 func nothingInFlight(cluster string) error {
@@ -131,9 +130,9 @@ func (r *Runner) redirect(ctx context.Context, op *v1alpha1.Operation, cancel bo
 // loop carries out a record under a lease. One that was lost while nobody else
 // could have it, because the API server was away or this machine asleep, is
 // taken back, and the record goes on from what is observed.
-func (r *Runner) loop(ctx context.Context, namespace string, op *v1alpha1.Operation, held *lease.Lease) error {
+func (r *Runner) loop(ctx context.Context, op *v1alpha1.Operation, held *lease.Lease) error {
 	for {
-		lost := r.under(ctx, namespace, op, *held)
+		lost := r.under(ctx, op, *held)
 		if lost == nil {
 			return nil
 		}
@@ -163,22 +162,12 @@ func (r *Runner) regain(ctx context.Context, op *v1alpha1.Operation, lease *leas
 }
 
 // under carries out a record while the lease is ours.
-func (r *Runner) under(ctx context.Context, namespace string, op *v1alpha1.Operation, held lease.Lease) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-held.Lost():
-			cancel(lease.ErrLost)
-		case <-ctx.Done():
-		}
-	}()
-	world := r.Cluster(namespace, op.Spec.Cluster)
-	defer closeQuietly(world)
-	executor.Attend(world, op.Spec.Verb, true)
-	executor.Holding(world, held)
-	l := &Loop{Engine: r.Engine, Cluster: world, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint, Decide: r.decider()}
-	return l.Run(ctx, op)
+func (r *Runner) under(ctx context.Context, op *v1alpha1.Operation, held lease.Lease) error {
+	s := r.session(op, held, false)
+	defer closeQuietly(s.cluster)
+	ctx, cancel := s.holding(ctx)
+	defer cancel()
+	return s.loop.Run(ctx, op)
 }
 
 // busy names the holder of a lease that is alive.

@@ -17,12 +17,11 @@ import (
 // from Open to Close. It is what Run does, cut at every turn: the same
 // decisions, journal, deadlines and guards.
 type Session struct {
-	runner   *Runner
-	lease    lease.Lease
-	op       *v1alpha1.Operation
-	world    ops.ClosableCluster
-	attempts *attempts
-	rest     time.Duration
+	runner  *Runner
+	lease   lease.Lease
+	op      *v1alpha1.Operation
+	cluster ops.ClosableCluster
+	loop    *Loop
 }
 
 // Open takes the lease and writes the request down, or, for nil, takes up the
@@ -44,13 +43,18 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *plann
 		giveBack(ctx, lease)
 		return nil, err
 	}
-	s := &Session{runner: r, lease: lease, op: op, world: r.Cluster(namespace, cluster)}
-	executor.Attend(s.world, op.Spec.Verb, true)
-	executor.Holding(s.world, lease)
-	loop := &Loop{Engine: r.Engine, Cluster: s.world, Reporter: r.Reporter, Guard: lease.Check, Stop: r.Stop, Poll: r.Poll, FailPoint: r.FailPoint,
-		Decide: r.decider(), Rest: func(d time.Duration) { s.rest = d }}
-	s.attempts = &attempts{loop: loop, op: op, attempts: map[string]*attempt{}}
-	return s, nil
+	return r.session(op, lease, true), nil
+}
+
+// session is the driver of a record under a lease, for the command line, which
+// stays until the end, and for a driver of many clusters.
+func (r *Runner) session(op *v1alpha1.Operation, held lease.Lease, many bool) *Session {
+	s := &Session{runner: r, lease: held, op: op, cluster: r.Cluster(op.Namespace, op.Spec.Cluster)}
+	executor.Attend(s.cluster, op.Spec.Verb, true)
+	executor.Holding(s.cluster, held)
+	s.loop = &Loop{Engine: r.Engine, Cluster: s.cluster, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop, Poll: r.Poll,
+		FailPoint: r.FailPoint, Decide: r.decider(), Many: many}
+	return s
 }
 
 // begin writes a request down. One that asks for nothing the members lack, an
@@ -84,32 +88,37 @@ func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back fun
 		return nil, err
 	}
 	if op == nil {
-		return nil, &ops.Error{Kind: ops.Unchanged, Message: "no operation of " + cluster + " is in flight"}
+		return nil, nothingInFlight(cluster)
 	}
-	turned := false
+	cancel := false
 	if back != nil {
-		if turned, err = back(op); err != nil {
+		if cancel, err = back(op); err != nil {
 			return nil, err
 		}
 	}
-	switch {
-	case turned:
-		if err := r.mayCancel(ctx, op); err != nil {
+	if cancel || op.Status.Phase != v1alpha1.PhaseCancelling {
+		if err := r.redirect(ctx, op, cancel); err != nil {
 			return nil, err
 		}
-		op.Status.Phase = v1alpha1.PhaseCancelling
-	case op.Status.Phase != v1alpha1.PhaseCancelling:
-		op.Status.Phase = v1alpha1.PhaseRunning
 	}
 	return op, r.continueRecord(ctx, op, lease)
 }
 
-// Next takes one turn. After the last one done is true and the record closed;
+// Next makes one attempt. After the last one done is true and the record closed;
 // otherwise it says when to come back. An error ends the session: its reason
 // is in the record.
 func (s *Session) Next(ctx context.Context) (done bool, again time.Duration, err error) {
+	ctx, cancel := s.holding(ctx)
+	defer cancel()
+	if done, again, err = s.loop.Next(ctx, s.op); err != nil {
+		err = s.runner.giveUp(ctx, s.op, s.lease, err)
+	}
+	return done, again, err
+}
+
+// holding is a context that ends when the lease is lost.
+func (s *Session) holding(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	go func() {
 		select {
 		case <-s.lease.Lost():
@@ -117,39 +126,37 @@ func (s *Session) Next(ctx context.Context) (done bool, again time.Duration, err
 		case <-ctx.Done():
 		}
 	}()
-	s.rest = 0
-	done, err = s.attempts.next(ctx)
-	switch {
-	case err != nil:
-		return false, 0, s.runner.giveUp(ctx, s.op, s.lease, s.attempts.loop.pause(ctx, s.op, err))
-	case done:
-		return true, 0, s.attempts.loop.finish(ctx, s.op)
-	}
-	return false, s.rest, nil
+	return ctx, func() { cancel(nil) }
 }
 
 // Operation is the record that is carried out, and Seen what was observed last.
 func (s *Session) Operation() *v1alpha1.Operation { return s.op }
 
-// Seen is the state that the last turn decided upon.
-func (s *Session) Seen() ops.State { return s.attempts.seen }
+// Seen is the state that the last attempt decided upon.
+func (s *Session) Seen() ops.State {
+	if s.loop.attempts == nil {
+		return ops.State{}
+	}
+	return s.loop.attempts.seen
+}
 
 // Why says what is waited for; "" if nothing is.
 func (s *Session) Why() string {
-	if s.attempts.last == "" {
+	t := s.loop.attempts
+	if t == nil || t.last == "" {
 		return ""
 	}
-	if s.attempts.why == "" {
-		return s.attempts.title
+	if t.why == "" {
+		return t.title
 	}
-	return s.attempts.title + ": " + s.attempts.why
+	return t.title + ": " + t.why
 }
 
 // Close ends connections and gives the lease back. The record stays as it is.
 func (s *Session) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 	defer cancel()
-	return errors.Join(s.world.Close(), s.lease.Release(ctx))
+	return errors.Join(s.cluster.Close(), s.lease.Release(ctx))
 }
 
 func giveBack(ctx context.Context, lease lease.Lease) {

@@ -173,7 +173,7 @@ func TestSessionEndsWithItsLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		session.lease = sunk{}
-		session.attempts.loop.Guard = sunk{}.Check
+		session.loop.Guard = sunk{}.Check
 		if _, _, err := session.Next(t.Context()); !errors.Is(err, lease.ErrLost) || len(w.performed) != 0 {
 			t.Errorf("%v, performed %v", err, w.performed)
 		}
