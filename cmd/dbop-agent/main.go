@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,8 +19,7 @@ import (
 var version = "v0.1.0-dev"
 
 const usage = `usage: dbop-agent guard --config FILE    run an agent, and kill its server when the lease is over
-       dbop-agent version                print the version
-`
+       dbop-agent version                print the version`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -35,7 +33,7 @@ func main() {
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("no command\n" + usage)
+		return fmt.Errorf("no command\n%s", usage)
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(out)

@@ -33,12 +33,6 @@ func (l *link) set(cut bool) {
 	}
 }
 
-func (l *link) isCut() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.cut
-}
-
 // wait returns once bytes pass, or false when the relay ends.
 func (l *link) wait(done <-chan struct{}) bool {
 	l.mu.Lock()
@@ -90,7 +84,7 @@ func (r *relay) serve() {
 
 // pass connects once both directions work: a handshake needs both.
 func (r *relay) pass(from net.Conn) {
-	defer from.Close() //nolint:errcheck // both ends are gone
+	defer from.Close()
 	if !r.there.wait(r.done) || !r.back.wait(r.done) {
 		return
 	}
@@ -98,7 +92,7 @@ func (r *relay) pass(from net.Conn) {
 	if err != nil {
 		return
 	}
-	defer to.Close() //nolint:errcheck // both ends are gone
+	defer to.Close()
 	var both sync.WaitGroup
 	both.Go(func() { r.copy(to, from, r.there) })
 	both.Go(func() { r.copy(from, to, r.back) })

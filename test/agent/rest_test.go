@@ -50,8 +50,12 @@ func use(t *testing.T, pid int) (memory int64, processor time.Duration) {
 	return memory, processor
 }
 
-// TestRest measures memory after writes, and processor time without any.
+// TestRest measures memory after writes, and processor time without any. It runs where DBOP_TORTURE is all, or -rest is
+// set: it takes a minute in which nothing else may run.
 func TestRest(t *testing.T) {
+	if !torture() && !*restFlag {
+		t.Skip("-rest is not set")
+	}
 	s := begin(t, options{durability: protocol.Preferred, members: 3, slow: true}, 1)
 	time.Sleep(3 * time.Second)
 	s.clients.check(t)

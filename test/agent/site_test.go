@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // nothing else can be done
+	defer os.RemoveAll(dir)
 	built = dir
 	program := filepath.Join(dir, "dbop-agent")
 	out, err := exec.Command("go", "build", "-o", program, "../../cmd/dbop-agent").CombinedOutput()
@@ -110,7 +110,7 @@ type member struct {
 
 func newSite(t *testing.T, o options) *site {
 	t.Helper()
-	dir, err := os.MkdirTemp(built, "c")
+	dir, err := os.MkdirTemp(built, "c") //nolint:usetesting // that one's name is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() //nolint:errcheck // nothing was sent
+		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports
@@ -186,16 +186,6 @@ func (s *site) add(id protocol.MemberID, initial bool) *member {
 		return d.DialContext(ctx, "tcp", m.api)
 	}, s.authority.config(s.t, "tool"))
 	return m
-}
-
-func (s *site) member(id protocol.MemberID) *member {
-	for _, m := range s.members {
-		if m.id == id {
-			return m
-		}
-	}
-	s.t.Fatalf("no member %s", id)
-	return nil
 }
 
 // own gives files to the user of the servers.

@@ -14,6 +14,7 @@ import (
 var (
 	seedFlag    = flag.Uint64("seed", 1, "tell the story of this seed")
 	storiesFlag = flag.Int("stories", 1, "how many stories of random troubles are told")
+	restFlag    = flag.Bool("rest", false, "measure agents at rest")
 	troubleFlag = flag.String("trouble", "", "make this trouble alone")
 )
 

@@ -56,7 +56,7 @@ func (s *story) replace(m *member) {
 	s.wait("whole with "+string(next.id), s.whole)
 	s.wait("three votes", func() bool {
 		st := p.status()
-		return st != nil && 3 == len(slices.DeleteFunc(st.Members, func(m api.Member) bool { return !m.Voter }))
+		return st != nil && len(slices.DeleteFunc(st.Members, func(m api.Member) bool { return !m.Voter })) == 3
 	})
 	s.t.Logf("%s replaced %s after %s", next.id, m.id, time.Since(began).Truncate(10*time.Millisecond))
 }

@@ -96,7 +96,8 @@ func segment(pgdata string, timeline uint64, at lsn, size uint64) string {
 // segmentSize is in the first page of each segment; 16 MB is the default, others are tried by their file names.
 func segmentSize(pgdata string, c control) (uint64, error) {
 	for size := uint64(1 << 20); size <= 1<<30; size <<= 1 {
-		if info, err := os.Stat(segment(pgdata, c.Timeline, c.Checkpoint, size)); err == nil && uint64(info.Size()) == size {
+		info, err := os.Stat(segment(pgdata, c.Timeline, c.Checkpoint, size))
+		if err == nil && info.Size() == int64(size) { //nolint:gosec // it is 1 GB at most
 			return size, nil
 		}
 	}

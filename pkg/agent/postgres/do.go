@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -134,7 +135,7 @@ func (s *Server) settle(ctx context.Context, settings protocol.Settings) error {
 	}
 	p := s.running()
 	if p == nil {
-		return fmt.Errorf("read the end of the log: the server ended")
+		return errors.New("read the end of the log: the server ended")
 	}
 	return s.until(ctx, p, "read the end of the log", func(a answer) bool {
 		return a.recovering && !a.receiving && s.upstream.Waiting()

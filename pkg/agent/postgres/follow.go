@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,7 +83,7 @@ func (s *Server) isRewinding() bool {
 func (s *Server) arrive(ctx context.Context) error {
 	p := s.running()
 	if p == nil {
-		return fmt.Errorf("complete a rewind: the server ended")
+		return errors.New("complete a rewind: the server ended")
 	}
 	if err := s.until(ctx, p, "complete a rewind", func(answer) bool { return true }); err != nil {
 		return err

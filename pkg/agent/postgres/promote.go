@@ -39,7 +39,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	}
 	p := s.running()
 	if p == nil {
-		return fmt.Errorf("promote the server: it ended")
+		return errors.New("promote the server: it ended")
 	}
 	s.mu.Lock()
 	s.promoted, s.flushed = job.Generation, s.Now()
@@ -50,7 +50,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.until(ctx, p, "promote the server", func(a answer) bool { return !a.recovering }); err != nil {
 		return err
 	}
-	raw, err := os.ReadFile(filepath.Join(s.pgdata(), "pg_wal", historyName(job.Timeline))) //nolint:gosec // ours
+	raw, err := os.ReadFile(filepath.Join(s.pgdata(), "pg_wal", historyName(job.Timeline)))
 	if err != nil {
 		return errors.Join(fmt.Errorf("promote the server to timeline %d: it took another one: %w", job.Timeline, err),
 			s.StopNow())
@@ -68,7 +68,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	s.mu.Lock()
 	s.ready = true
 	s.mu.Unlock()
-	go s.probe(p)
+	go s.probe(p) //nolint:gosec // it lives as long as the server, not as the job
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 	}
 	p := s.running()
 	if p == nil {
-		return fmt.Errorf("reload the settings: the server does not run")
+		return errors.New("reload the settings: the server does not run")
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		return fmt.Errorf("reload the settings: %w", err)

@@ -80,7 +80,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pg") // a test's own directory has too long a name for a socket
+	dir, err := os.MkdirTemp("", "pg") //nolint:usetesting // that one's name is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func freePort(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // nothing was sent
+	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
 

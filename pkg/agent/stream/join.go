@@ -2,12 +2,11 @@ package stream
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
-
-	"fmt"
 )
 
 // join passes bytes both ways until one side ends; then both are closed. Moved is called when bytes come from b.

@@ -23,7 +23,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "stream") // a test's own directory has too long a name for a socket
+	dir, err := os.MkdirTemp("", "stream") //nolint:usetesting // that one's name is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
