@@ -48,7 +48,7 @@ expected-time:
 	else echo "The first time this takes about 17 minutes on 2 cores: most of it compiles Kubernetes and etcd, once."; fi
 
 .PHONY: demo
-demo: expected-time build cluster-up ## Set everything up and run the main job on a real Kubernetes with real etcd
+demo: expected-time build stores cluster-up ## Set everything up and run the main job on a real Kubernetes with real etcd
 	hack/demo.sh
 
 .PHONY: demo-operator
@@ -78,7 +78,7 @@ stores: ## Build the object stores that tests of backups run: one that is true, 
 	cd hack/stores && go build -o $(STORES)/rclone .
 
 .PHONY: e2e
-e2e: failpoint cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REGEXP choose a part
+e2e: failpoint stores cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REGEXP choose a part
 	ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 
 .PHONY: torture

@@ -90,7 +90,8 @@ failed() {
 failures=0
 if phase build make build failpoint "$root/bin/cluster"; then
 	# Starting a cluster is mostly waiting; what needs none fills the time.
-	phase cluster make cluster-up &
+	# The store of the tests is loaded into the cluster as an image.
+	phase cluster make stores cluster-up &
 	cluster=$!
 	phase unit make unit GOFLAGS='-buildvcs=false -v' &
 	unit=$!

@@ -22,8 +22,10 @@ type stage struct {
 	namespace string
 	home      string
 	backups   string
-	db        *harness.Etcd
-	writer    *harness.Writer
+	// repository is where backups go, and storage the namespace of an object store that has it; "" for a directory.
+	repository, storage string
+	db                  *harness.Etcd
+	writer              *harness.Writer
 	// writing is true while the writer writes.
 	writing bool
 	scenes  []scene
@@ -118,6 +120,11 @@ func (s *stage) clear() {
 	}
 	if err := s.site.DeleteNamespace(ctx, s.namespace, time.Minute); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
+	}
+	if s.storage != "" {
+		if err := s.site.DeleteNamespace(ctx, s.storage, time.Minute); err != nil {
+			fmt.Fprintln(os.Stderr, "demo:", err)
+		}
 	}
 	if err := os.RemoveAll(s.home); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
@@ -19,8 +18,11 @@ const (
 
 // story is the main job, in the order of a cluster's life.
 func story(ctx context.Context, s *stage) error {
+	if err := s.addRepository(ctx); err != nil {
+		return err
+	}
 	if err := s.do(ctx, "create 3 members, etcd 3.5, TLS", "create", name, "--engine", "etcd", "--version", "3.5",
-		"--members", "3", "--storage", "512Mi", "--repository", "dir:"+s.backups); err != nil {
+		"--members", "3", "--storage", "512Mi", "--repository", s.repository); err != nil {
 		return err
 	}
 	if err := s.spread(ctx); err != nil {
@@ -58,13 +60,11 @@ func story(ctx context.Context, s *stage) error {
 
 // finale restores, compares and deletes.
 func finale(ctx context.Context, s *stage) error {
-	backups, err := harness.Backups(s.backups)
-	if err != nil || len(backups) == 0 {
-		return errors.Join(errors.New("the backup is missing"), err)
+	first, err := s.firstBackup(ctx)
+	if err != nil {
+		return err
 	}
-	first := backups[0]
-	if err := s.do(ctx, "restore into a second cluster", "restore", second, "--from", first.ID, "--repository",
-		"dir:"+s.backups,
+	if err := s.do(ctx, "restore into a second cluster", "restore", second, "--from", first, "--repository", s.repository,
 		"--members", "3", "--storage", "512Mi"); err != nil {
 		return err
 	}
@@ -89,6 +89,9 @@ func finale(ctx context.Context, s *stage) error {
 		if err := s.do(ctx, step.title, step.args...); err != nil {
 			return err
 		}
+	}
+	if err := s.forget(ctx); err != nil {
+		return err
 	}
 	return s.nothingLeft(ctx)
 }

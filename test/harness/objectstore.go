@@ -31,6 +31,9 @@ type ObjectStore struct {
 	Key, Secret string
 }
 
+// HasObjectStore reports whether the nodes have the image of a store: make stores and make cluster-up see to it.
+func (s *Site) HasObjectStore() bool { return s.Env["DBOP_STORE_IMAGE"] != "" }
+
 // StartObjectStore runs a store until its namespace goes. What it holds goes with its pod.
 func (s *Site) StartObjectStore(ctx context.Context, namespace string) (*ObjectStore, error) {
 	nodes, err := s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})

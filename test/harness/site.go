@@ -52,6 +52,9 @@ func NewSite() (*Site, error) {
 		s.defaults(map[string]string{"DBOP_REGISTRY": "dbop.test",
 			"DBOP_HELPER_IMAGE": "dbop.test/dbop-dev/kubectl-dbop:dev",
 			"DBOP_STORE_IMAGE":  "dbop.test/dbop-dev/versitygw:dev"})
+		if _, err := os.Stat(StoreProgram("versitygw")); err != nil {
+			s.Env["DBOP_STORE_IMAGE"] = "" // make stores was not run, so no node has it
+		}
 	}
 	if _, err := os.Stat(s.Bin); err != nil {
 		return nil, fmt.Errorf("the binary under test is missing, run make build: %w", err)

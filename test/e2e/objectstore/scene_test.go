@@ -34,11 +34,15 @@ type scene struct {
 
 func newScene(t *testing.T, prefix string) *scene {
 	t.Helper()
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), testWithin)
 	t.Cleanup(cancel)
 	site, err := harness.NewSite()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !site.HasObjectStore() {
+		t.Skip("no image of an object store: run make stores cluster-up, or set DBOP_STORE_IMAGE")
 	}
 	s := &scene{T: t, ctx: ctx, site: site, home: t.TempDir()}
 	if s.ns, err = site.CreateNamespace(ctx, "e2e-"+prefix); err != nil {
