@@ -99,7 +99,8 @@ A database that something else made is backed up by --from-statefulset, --select
 	cmd.Flags().StringVar(&outside.Name, "from-statefulset", "", "StatefulSet of a database that something else made.")
 	outside.AddTo(f, cmd)
 	cmd.AddCommand(newBackupSchedule(f))
-	cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f))
+	cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f),
+		newBackupPrune(f))
 	return cmd
 }
 

@@ -35,6 +35,10 @@ func TestSchedule(t *testing.T) {
 	if n := strings.Count(s.must("backup", "list", "--repository", "offsite", "-o", "name").Stdout, "backup/"); n != 1 {
 		t.Errorf("%d backups are left, and one is to be kept", n)
 	}
+	s.must("backup", "my-db", "--repository", "offsite", "--scheduled")
+	prune := []string{"backup", "prune", "my-db", "--repository", "offsite", "--keep-last", "1"}
+	s.says(s.must(append(prune, "--dry-run")...), "no rule keeps it", "1 of 2 backups would be deleted")
+	s.says(s.must(append(prune, "--yes")...), "1 backups deleted")
 	s.says(s.must("backup", "schedule", "my-db"), "offsite", "the newest 1")
 	s.says(s.must("status", "my-db"), "my-db")
 }

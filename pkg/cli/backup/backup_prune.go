@@ -1,0 +1,159 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+)
+
+// pruner is a repository in an object store.
+type pruner interface {
+	Plan(ctx context.Context, cluster string, by archive.Retention, keep map[string]bool) (*archive.Plan, error)
+	Prune(ctx context.Context, cluster string, by archive.Retention, keep map[string]bool) (*archive.Result, error)
+}
+
+func newBackupPrune(f *command.Factory) *cobra.Command {
+	c := command.NewAction(f)
+	var repo, zone string
+	var by archive.Retention
+	cmd := &cobra.Command{
+		Use:   "prune NAME",
+		Short: "Delete scheduled backups of an object store that no rule keeps",
+		Long: `Delete scheduled backups of one cluster that no rule keeps, in a repository that has a name. Those that no
+schedule took stay, and so do the newest one, the newest that was restored and compared, what somebody is about to
+load, and what no trusted key signed. Ages count by the store's clock. Abandoned uploads are collected too.
+
+With --dry-run it only says what stays, and why.`,
+		Example: `  # See what would stay of a week, and of a month in weeks
+  kubectl dbop backup prune my-db --repository offsite --keep-daily 7 --keep-weekly 4 --dry-run`,
+		Args:              command.Arguments(1, 1, "the NAME of the cluster"),
+		ValidArgsFunction: command.CompleteClusters(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if by.Last < 0 || by.Daily < 0 || by.Weekly < 0 || by.Monthly < 0 || by.Yearly < 0 || by.Within < 0 {
+				return exit.Misuse("a rule can't keep less than nothing")
+			}
+			if zone != "" {
+				var err error
+				if by.Location, err = time.LoadLocation(zone); err != nil {
+					return exit.Misuse("there is no time zone %q", zone)
+				}
+			}
+			return runBackupPrune(cmd.Context(), f, c, repo, args[0], by)
+		},
+	}
+	c.AddTo(cmd, command.ShortTimeout, true)
+	command.AddRepositoryFlag(cmd, &repo, "the backups")
+	flags := cmd.Flags()
+	flags.IntVar(&by.Last, "keep-last", 0, "Keep so many newest ones.")
+	flags.DurationVar(&by.Within, "keep-within", 0, "Keep those that are younger, such as 168h.")
+	flags.IntVar(&by.Daily, "keep-daily", 0, "Keep the newest of each of so many days.")
+	flags.IntVar(&by.Weekly, "keep-weekly", 0, "Keep the newest of each of so many weeks.")
+	flags.IntVar(&by.Monthly, "keep-monthly", 0, "Keep the newest of each of so many months.")
+	flags.IntVar(&by.Yearly, "keep-yearly", 0, "Keep the newest of each of so many years.")
+	flags.StringVar(&zone, "time-zone", "", "Time zone in which days begin, such as Europe/Berlin; UTC if not set.")
+	return cmd
+}
+
+// neededHere are the backups that somebody in the namespace is about to load.
+func neededHere(ctx context.Context, f *command.Factory) (map[string]bool, error) {
+	namespace, store, err := f.Here()
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := store.ListClusters(ctx, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	operations, err := store.ListOperations(ctx, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	return executor.Needed(clusters, operations), nil
+}
+
+func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, repo, cluster string,
+	by archive.Retention) error {
+	r, err := f.OpenRepository(ctx, repo, cluster, "")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	p, ok := r.(pruner)
+	if !ok {
+		return notAnObjectStore(r)
+	}
+	keep, err := neededHere(ctx, f)
+	if err != nil {
+		return err
+	}
+	plan, err := p.Plan(ctx, cluster, by, keep)
+	if err != nil {
+		return err
+	}
+	gone, err := showPrune(f, c.Out, plan)
+	if err != nil {
+		return err
+	}
+	if c.DryRun != command.DryRunNone {
+		f.Note("%d of %d backups would be deleted (dry run)", len(gone), len(plan.Decisions))
+		return nil
+	}
+	if len(gone) > 0 && !c.Yes {
+		namespace, err := f.Namespace()
+		if err != nil {
+			return err
+		}
+		q := command.Question{What: fmt.Sprintf("Delete %d backups of %s from %s", len(gone), cluster, r.URL()), Lost: gone}
+		if err := f.Confirm(ctx, command.Intent{Namespace: namespace, Subject: "repository/" + r.URL()}, q); err != nil {
+			return err
+		}
+	}
+	done, err := p.Prune(ctx, cluster, by, keep)
+	if err != nil {
+		return err
+	}
+	f.Note("%d backups deleted, %d are retained by the store, %d leftovers of unfinished backups collected",
+		len(done.Deleted), len(done.Retained), done.Collected)
+	return nil
+}
+
+func notAnObjectStore(r repository.Repository) error {
+	return &ops.Error{Kind: ops.Refused, Check: "repository", Message: r.URL() + " is no object store",
+		Hint: "delete single backups: " + command.DisplayName + " backup delete; the retention of a schedule is its --keep"}
+}
+
+// pruneSheet is what prune says, for machines.
+type pruneSheet struct {
+	Decisions []archive.Decision `json:"decisions"`
+	Unsigned  []archive.Entry    `json:"unsigned,omitempty"`
+}
+
+// showPrune prints the plan and names what goes.
+func showPrune(f *command.Factory, out *printer.Output, plan *archive.Plan) ([]string, error) {
+	var gone []string
+	t := out.NewTable("NAME", "KEPT", "REASON", "AGE")
+	for _, d := range plan.Decisions {
+		kept := "yes"
+		if !d.Keep {
+			kept, gone = "no", append(gone, d.ID)
+		}
+		t.Row(d.ID, kept, d.Reason, f.Age(d.Stored))
+	}
+	for _, e := range plan.Unsigned {
+		f.Note("%s is signed by nobody who is trusted here: it stays, and is no reason to delete another", e.ID)
+	}
+	if !out.Human() {
+		return gone, out.Print(f.Results(), "BackupPrune", pruneSheet{plan.Decisions, plan.Unsigned})
+	}
+	return gone, t.Print(f.Results(), "")
+}
