@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
@@ -156,4 +158,60 @@ func sameSource(a, b *v1alpha1.RestoreSource) bool {
 		return a == b
 	}
 	return *a == *b
+}
+
+// considerations is how often a request is considered before it is refused for what may
+// be over in a second, and considerPause the pause between two.
+const (
+	considerations = 4
+	considerPause  = 500 * time.Millisecond
+)
+
+// consider observes, and plans the request for what it sees. A cluster between
+// two leaders is fit for nothing, so a request that it is refused for is
+// considered again a little later.
+func (r *Runner) consider(ctx context.Context, world ops.Cluster, p *planner.Prepared, cluster *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) error {
+	for try := 1; ; try++ {
+		s, err := world.Observe(ctx)
+		if err != nil {
+			return err
+		}
+		s.Cluster = cluster.DeepCopy()
+		if p.Continues == nil {
+			o := &p.Request.Operation
+			if err := planner.Resolve(r.Engine, o, s); err != nil {
+				return ops.Refusal(err)
+			}
+			op.Spec = *o
+		}
+		s.Operation = op.DeepCopy()
+		planner.ApplyTo(s.Cluster, op)
+		p.State = s
+		p.Plan = planner.PlanWith(r.decider(), r.Engine, s)
+		if b := p.Plan.Blocked; b == nil || b.Kind != ops.Refused || p.Continues != nil || try == considerations || !betweenLeaders(s) {
+			return nil
+		}
+		timer := time.NewTimer(considerPause)
+		select {
+		case <-timer.C:
+		case <-r.Stop:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// betweenLeaders reports whether a majority answers and one of them does so
+// without the consent of a majority, as all do for a second or two between two
+// leaders. Where fewer answer, a second does not mend it.
+func betweenLeaders(s ops.State) bool {
+	reached, waits := 0, false
+	for _, m := range s.View.Members {
+		if m.Reachable {
+			reached++
+			waits = waits || !m.Serving && m.Role != engine.RoleLearner && m.Problem == ""
+		}
+	}
+	return waits && reached >= ops.Majority(len(s.View.Members))
 }

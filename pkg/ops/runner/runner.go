@@ -64,24 +64,6 @@ func (r *Runner) Run(ctx context.Context, namespace string, req planner.Request)
 	return op, r.loop(ctx, op, &lease)
 }
 
-// accept writes a request down that was prepared under the lease.
-func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared, lease lease.Lease) (*v1alpha1.Operation, error) {
-	if p.Plan.Unchanged() && p.Continues == nil {
-		if old := p.Supersedes; old != nil && ops.Untouched(old) {
-			if err := r.supersede(ctx, p, lease); err != nil {
-				return nil, err
-			}
-		}
-		return nil, &ops.Error{Kind: ops.Unchanged, Message: p.Request.Operation.Cluster + " is as requested already"}
-	}
-	op, err := r.writeDown(ctx, namespace, p, lease)
-	if err != nil {
-		return nil, err
-	}
-	r.Reporter.Planned(p.Plan)
-	return op, nil
-}
-
 // Resume continues the record in flight, or steps it back, and lifts a pause.
 // The record is nil if there was only a pause.
 func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error) {

@@ -57,30 +57,6 @@ func (r *Runner) session(op *v1alpha1.Operation, held lease.Lease, many bool) *S
 	return s
 }
 
-// begin writes a request down. One that asks for nothing the members lack, an
-// option given its own default for example, is what the cluster wants from then on.
-func (r *Runner) begin(ctx context.Context, namespace string, req planner.Request, lease lease.Lease) (*v1alpha1.Operation, error) {
-	if err := r.writeLost(ctx, namespace, req); err != nil {
-		return nil, err
-	}
-	p, err := r.Prepare(ctx, namespace, req)
-	if err != nil {
-		return nil, err
-	}
-	op, err := r.accept(ctx, namespace, p, lease)
-	if err == nil || ops.KindOf(err) != ops.Unchanged || p.Request.Cluster != nil {
-		return op, err
-	}
-	agreed := ops.Retry(ctx, func() error {
-		c, err := r.Store.GetCluster(ctx, namespace, req.Operation.Cluster)
-		if err != nil || !planner.ApplyTo(c, p.Record(namespace)) {
-			return err
-		}
-		return r.Store.UpdateCluster(ctx, c)
-	})
-	return nil, errors.Join(err, agreed)
-}
-
 // takeUp continues the record in flight. One that steps back goes on doing so.
 func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back func(*v1alpha1.Operation) (bool, error), lease lease.Lease) (*v1alpha1.Operation, error) {
 	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)

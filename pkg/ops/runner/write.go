@@ -15,6 +15,48 @@ import (
 // supersededBy is how the message of a record begins that another request ended.
 const supersededBy = "superseded by "
 
+// begin writes a request down. One that asks for nothing the members lack, an
+// option given its own default for example, is what the cluster wants from then on.
+func (r *Runner) begin(ctx context.Context, namespace string, req planner.Request, lease lease.Lease) (*v1alpha1.Operation, error) {
+	if err := r.writeLost(ctx, namespace, req); err != nil {
+		return nil, err
+	}
+	p, err := r.Prepare(ctx, namespace, req)
+	if err != nil {
+		return nil, err
+	}
+	op, err := r.accept(ctx, namespace, p, lease)
+	if err == nil || ops.KindOf(err) != ops.Unchanged || p.Request.Cluster != nil {
+		return op, err
+	}
+	agreed := ops.Retry(ctx, func() error {
+		c, err := r.Store.GetCluster(ctx, namespace, req.Operation.Cluster)
+		if err != nil || !planner.ApplyTo(c, p.Record(namespace)) {
+			return err
+		}
+		return r.Store.UpdateCluster(ctx, c)
+	})
+	return nil, errors.Join(err, agreed)
+}
+
+// accept writes a request down that was prepared under the lease.
+func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared, lease lease.Lease) (*v1alpha1.Operation, error) {
+	if p.Plan.Unchanged() && p.Continues == nil {
+		if old := p.Supersedes; old != nil && ops.Untouched(old) {
+			if err := r.supersede(ctx, p, lease); err != nil {
+				return nil, err
+			}
+		}
+		return nil, &ops.Error{Kind: ops.Unchanged, Message: p.Request.Operation.Cluster + " is as requested already"}
+	}
+	op, err := r.writeDown(ctx, namespace, p, lease)
+	if err != nil {
+		return nil, err
+	}
+	r.Reporter.Planned(p.Plan)
+	return op, nil
+}
+
 // writeDown persists a request before its first effect. The order matters:
 // the cluster of a create comes first, because a record without a cluster
 // could not be continued; for the rest the record comes first, because wanted

@@ -40,7 +40,7 @@ func TestPrepareLooksAgain(t *testing.T) {
 	}{
 		"a majority at once":         {0, 1, 0, false},
 		"a majority a little later":  {2, 3, 1, false},
-		"no majority":                {100, looks, 0, true},
+		"no majority":                {100, considerations, 0, true},
 		"a majority does not answer": {100, 1, 2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
