@@ -16,7 +16,8 @@ import (
 // sound returns a configuration that is read without an error.
 func sound() map[string]any {
 	return map[string]any{
-		"member": "m1", "token": "t", "directory": "/d", "sockets": "/s", "listen": ":1", "api": map[string]any{"listen": ":2"},
+		"member": "m1", "token": "t", "directory": "/d", "sockets": "/s", "listen": ":1",
+		"api":     map[string]any{"listen": ":2"},
 		"address": "{member}.db:7", "peers": map[string]string{"m2": "other:9"},
 		"initialMembers": []protocol.InitialMember{{ID: "m1"}, {ID: "m2"}, {ID: "w", Witness: true}},
 		"settings":       protocol.Settings{Timing: protocol.DefaultTiming(), Durability: protocol.Strict, Acknowledge: 1},
@@ -68,8 +69,9 @@ func TestConfig(t *testing.T) {
 			if got.address("m2") != "other:9" || got.address("m3") != "m3.db:7" || got.Ballast == 0 {
 				t.Errorf("m2 is at %s, m3 at %s; the ballast is %d", got.address("m2"), got.address("m3"), got.Ballast)
 			}
-			if voters := got.voters(); len(got.InitialMembers) > 0 && !slices.Equal(voters, []protocol.MemberID{"m1", "m2", "w"}) {
-				t.Errorf("the first voters are %v", voters)
+			want := []protocol.MemberID{"m1", "m2", "w"}
+			if voters := got.voters(); len(got.InitialMembers) > 0 && !slices.Equal(voters, want) {
+				t.Errorf("the first voters are %v, want %v", voters, want)
 			}
 		})
 	}

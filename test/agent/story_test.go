@@ -14,6 +14,7 @@ import (
 var (
 	seedFlag    = flag.Uint64("seed", 1, "tell the story of this seed")
 	storiesFlag = flag.Int("stories", 1, "how many stories of random troubles are told")
+	slowFlag    = flag.Bool("slow", false, "use the default times")
 	restFlag    = flag.Bool("rest", false, "measure agents at rest")
 	troubleFlag = flag.String("trouble", "", "make this trouble alone")
 )
@@ -53,7 +54,7 @@ func TestStory(t *testing.T) {
 		for i, d := range []protocol.Durability{protocol.Strict, protocol.Preferred, protocol.Async} {
 			t.Run(fmt.Sprintf("%s-%d", d, seed), func(t *testing.T) {
 				t.Parallel()
-				s := begin(t, options{durability: d, members: 3}, seed)
+				s := begin(t, options{durability: d, members: 3, slow: *slowFlag}, seed)
 				all := troubles()
 				rand.New(rand.NewPCG(seed, 2)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 				for j, tr := range all {

@@ -14,6 +14,8 @@ import (
 // machine applies agreed entries to its own document, for snapshots, and hands them to the protocol in order.
 type machine struct {
 	deliver func(protocol.Event)
+	// hurry is called when the members should learn at once that an entry was agreed on.
+	hurry func()
 
 	mu       sync.Mutex
 	document protocol.Document
@@ -39,6 +41,10 @@ func (m *machine) Apply(l *raft.Log) any {
 }
 
 func (m *machine) apply(index uint64, e protocol.Entry) error {
+	_, renewal := e.(*protocol.Renew)
+	if urgent := !renewal || m.document.Phase == protocol.Appointed; urgent && m.hurry != nil {
+		m.hurry()
+	}
 	err := m.document.Apply(index, e)
 	m.deliver(protocol.Applied{Index: index, Entry: e})
 	return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -77,6 +78,7 @@ type Group struct {
 	contact   map[protocol.MemberID]time.Time
 	position  protocol.Position
 	leading   bool
+	leads     atomic.Bool
 }
 
 const (
@@ -171,6 +173,7 @@ func (g *Group) open(inner durable) error {
 	config.CommitTimeout = c.Election / 2
 	config.ShutdownOnRemove, config.NoLegacyTelemetry, config.Logger = false, true, log
 	config.SnapshotThreshold, config.TrailingLogs = 4096, 1024
+	g.machine.hurry = g.hurry
 	if err := g.bootstrap(config, snapshots, transport); err != nil {
 		return errors.Join(err, transport.Close())
 	}
@@ -280,6 +283,14 @@ func (g *Group) TakeVote(id protocol.MemberID) {
 			g.raft.DemoteVoter(raft.ServerID(id), index, callTimeout)
 		}
 	})
+}
+
+// hurry has the followers learn at once what was agreed on: they would with the next entry, or after CommitTimeout. Plain
+// renewals can wait for that.
+func (g *Group) hurry() {
+	if g.leads.Load() {
+		g.queue(func() { g.raft.Barrier(callTimeout) })
+	}
 }
 
 // StepDown has another voter lead.

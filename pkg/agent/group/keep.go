@@ -33,6 +33,7 @@ func (g *Group) lead() {
 	leading := g.raft.State() == raft.Leader && !g.network.isLeft()
 	if leading != g.leading {
 		g.leading = leading
+		g.leads.Store(leading)
 		g.config.Deliver(protocol.Led{Leading: leading})
 	}
 	if !leading {
