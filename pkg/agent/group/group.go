@@ -285,8 +285,8 @@ func (g *Group) TakeVote(id protocol.MemberID) {
 	})
 }
 
-// hurry has the followers learn at once what was agreed on: they would with the next entry, or after CommitTimeout. Plain
-// renewals can wait for that.
+// hurry has the followers learn at once what was agreed on: they would with the next entry, or after CommitTimeout.
+// Plain renewals can wait for that.
 func (g *Group) hurry() {
 	if g.leads.Load() {
 		g.queue(func() { g.raft.Barrier(callTimeout) })
