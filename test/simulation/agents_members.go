@@ -123,7 +123,7 @@ func (w *world) constituted(g *group) {
 	data, witnesses := g.kinds()
 	left := agreed.Votes(data, witnesses)
 	for i := range g.members {
-		if e := &g.members[i]; left > 0 && !(e.witness && data%2 == 1) {
+		if e := &g.members[i]; left > 0 && (!e.witness || data%2 == 0) {
 			e.voter = true
 			left--
 		}

@@ -85,7 +85,8 @@ func (w *world) spare(g *group, noWitness bool) *entry {
 	var found *entry
 	for i := range g.members {
 		e := &g.members[i]
-		if e.whole && !e.voter && !e.leaving && w.serving(g, *e) != nil && !(e.witness && noWitness) && (found == nil || found.witness && !e.witness) {
+		fit := e.whole && !e.voter && !e.leaving && w.serving(g, *e) != nil && (!e.witness || !noWitness)
+		if fit && (found == nil || found.witness && !e.witness) {
 			found = e
 		}
 	}
@@ -95,7 +96,7 @@ func (w *world) spare(g *group, noWitness bool) *entry {
 func (w *world) spares(g *group, noWitness bool) int {
 	n := 0
 	for _, e := range g.members {
-		if e.whole && !e.voter && !e.leaving && w.serving(g, e) != nil && !(e.witness && noWitness) {
+		if e.whole && !e.voter && !e.leaving && w.serving(g, e) != nil && (!e.witness || !noWitness) {
 			n++
 		}
 	}

@@ -34,8 +34,9 @@ func (p *person) settle() {
 // live with what it asks for: that way must always be open.
 func (p *person) converge(name string) {
 	var err error
-	for range 8 { // a container that crashed often is started again only minutes later
-		back := p.world.unbearable(name)
+	for try := range 8 { // a container that crashed often is started again only minutes later
+		// Where somebody else took the only other member with data from the list, nobody can take over.
+		back := p.world.unbearable(name) || try > 3 && len(p.world.leftovers(name)) > 0
 		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
 			_, err := r.Resume(ctx, Namespace, name, back)
 			return err
@@ -97,6 +98,9 @@ func (p *person) repair(name string) {
 	replace := func(ctx context.Context, r *runner.Runner) error {
 		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbReplaceMember, Member: member}})
 		return err
+	}
+	if p.world.hasAgents() {
+		time.Sleep(10 * time.Second) // replicas need a moment before they follow a new primary
 	}
 	err := p.attempt(replace)
 	if ops.KindOf(err) == ops.Busy {

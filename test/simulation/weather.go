@@ -132,7 +132,7 @@ func (w *world) lose(s *slot) {
 	g, e := d.group, d.group.entry(d.id)
 	if g.agreement != nil {
 		if lead := w.leads(g); lead != nil && w.chance(0.5) {
-			s, d, e = lead, lead.pod.process.data, g.entry(g.leader)
+			s, e = lead, g.entry(g.leader)
 		}
 		if e == nil || !w.spareable(g, s) {
 			return

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -107,6 +108,12 @@ func TestDecideRoll(t *testing.T) {
 			steppingBack(s)
 			opstest.Down(s, "db-2", "", 0)
 			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
+		}), "wait/healthy"},
+		{"on the way back those that come up are waited for before one that is gone", configuring(5, []string{"db-3", "db-4"}, func(s *ops.State) {
+			steppingBack(s)
+			opstest.Vanish(s, "db-1")
+			s.View.Members[1].Role = engine.RoleLeader
+			opstest.Down(s, "db-5", "", 0)
 		}), "wait/healthy"},
 		{"forward nobody follows one that crashes for it", configuring(5, []string{"db-2"}, func(s *ops.State) {
 			opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute)

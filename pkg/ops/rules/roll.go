@@ -15,7 +15,7 @@ import (
 func (p Situation) InTurn(outdated []string, why string, step func(next string, risk ops.Risk) ops.Step) *ops.Decision {
 	next := p.NextOutdated(outdated)
 	down := func(name string) bool { return slices.Contains(outdated, name) && p.cantStart(p.S.Kube.Member(name)) }
-	for _, name := range p.VoterNames() {
+	for _, name := range p.goneLast() {
 		if name == next || down(next) && down(name) || p.spares(name, next) {
 			continue
 		}
@@ -33,6 +33,25 @@ func (p Situation) InTurn(outdated []string, why string, step func(next string, 
 	s := step(next, risk)
 	p.warn(&s, next, outdated...)
 	return Do(s)
+}
+
+// goneLast is every voter; on the way back those that are gone come last. What
+// others lack is waited for, and only with all of them it shows whether one more
+// may restart beside a member that is gone.
+func (p Situation) goneLast() []string {
+	names := p.VoterNames()
+	if !p.S.Cancelling() {
+		return names
+	}
+	var there, gone []string
+	for _, name := range names {
+		if p.Gone(name) {
+			gone = append(gone, name)
+		} else {
+			there = append(there, name)
+		}
+	}
+	return append(there, gone...)
 }
 
 // NextOutdated picks a member that can't start, else one that doesn't take

@@ -84,8 +84,9 @@ func (Engine) CheckSettings(engine.View, v1alpha1.DatabaseClusterSpec, bool) err
 // sameSeries refuses where the data would have to be rewritten.
 func (e Engine) sameSeries(from, to string) error {
 	if !engine.SameSeries(e, from, to) {
-		return &engine.Refusal{Check: "series", Reason: fmt.Sprintf("data of %s can't be read by %s, and is not rewritten yet", from, to),
-			Hint: "stay within series " + e.Series(from)}
+		return &engine.Refusal{Check: "series",
+			Reason: fmt.Sprintf("data of %s can't be read by %s, and is not rewritten yet", from, to),
+			Hint:   "stay within series " + e.Series(from)}
 	}
 	return nil
 }
@@ -104,8 +105,9 @@ func (e Engine) step(v engine.View, target string, direction int) error {
 			return err
 		}
 		if order, ok := e.CompareVersions(target, have); !ok || order*direction < 0 {
-			return &engine.Refusal{Check: "direction", Reason: fmt.Sprintf("%s runs %s, and %s is on the other side of it", r.Name, have, target),
-				Hint: "choose another version"}
+			return &engine.Refusal{Check: "direction",
+				Reason: fmt.Sprintf("%s runs %s, and %s is on the other side of it", r.Name, have, target),
+				Hint:   "choose another version"}
 		}
 	}
 	return nil

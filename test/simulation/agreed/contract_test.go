@@ -21,8 +21,8 @@ func contract(e engine.Engine) contracttest.Case {
 		if i == 0 {
 			role = engine.RolePrimary
 		}
-		v.Members = append(v.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: true, Role: role, ClusterID: "c1",
-			Leader: "id-db-1", Version: "17.5", Position: Position("c1", 3, 100)})
+		v.Members = append(v.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: true, Role: role,
+			ClusterID: "c1", Leader: "id-db-1", Version: "17.5", Position: Position("c1", 3, 100)})
 		v.MemberList = append(v.MemberList, engine.Registered{ID: "id-" + name, Name: name, Voter: true, Started: true})
 	}
 	return contracttest.Case{

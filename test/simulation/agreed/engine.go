@@ -35,7 +35,8 @@ func (Engine) Capabilities() engine.Capabilities {
 func (Engine) Catalog() engine.Catalog {
 	c := engine.Catalog{Default: "17.5"}
 	for _, v := range []string{"16.9", "17.4", "17.5", "17.10", "18.0"} {
-		c.Releases = append(c.Releases, engine.Release{Version: v, Series: Engine{}.Series(v), Image: "example.org/agreed:" + v})
+		r := engine.Release{Version: v, Series: Engine{}.Series(v), Image: "example.org/agreed:" + v}
+		c.Releases = append(c.Releases, r)
 	}
 	return c
 }

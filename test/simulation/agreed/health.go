@@ -52,7 +52,8 @@ func (e Engine) Health(v engine.View, name string) error {
 func (e Engine) keepsUp(leader, m engine.Member) error {
 	switch lag, ok := e.Lag(engine.Gap{Leader: leader.Position, Member: m.Position}); {
 	case !ok:
-		return fmt.Errorf("member %s is at %s, which can't be compared with the primary's %s", m.Name, m.Position, leader.Position)
+		return fmt.Errorf("member %s is at %s, which can't be compared with the primary's %s",
+			m.Name, m.Position, leader.Position)
 	case lag.Amount > maxLag:
 		return fmt.Errorf("member %s is %s behind the primary", m.Name, lag)
 	}

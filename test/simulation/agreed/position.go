@@ -58,7 +58,10 @@ func (Engine) Readings(p engine.Position) []engine.Reading {
 	if !ok {
 		return nil
 	}
-	return []engine.Reading{{Name: "timeline", Value: strconv.FormatInt(at.timeline, 10)}, {Name: "bytes", Value: strconv.FormatInt(at.bytes, 10)}}
+	return []engine.Reading{
+		{Name: "timeline", Value: strconv.FormatInt(at.timeline, 10)},
+		{Name: "bytes", Value: strconv.FormatInt(at.bytes, 10)},
+	}
 }
 
 // CompareProofs implements engine.Rules.

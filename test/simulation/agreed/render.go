@@ -31,8 +31,8 @@ func (e Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 	for _, name := range slices.Sorted(maps.Keys(in.Cluster.Spec.Config)) {
 		args = append(args, "--set="+name+"="+in.Cluster.Spec.Config[name])
 	}
-	return engine.Pod{DataPath: "/data", DataDir: "/data/pg", TLSPath: "/tls", GraceSeconds: 60,
-		Container: corev1.Container{Name: "database", Image: in.Image, Args: args, Resources: *in.Cluster.Spec.Resources.DeepCopy()}}, nil
+	container := corev1.Container{Name: "database", Image: in.Image, Args: args, Resources: *in.Cluster.Spec.Resources.DeepCopy()}
+	return engine.Pod{Container: container, DataPath: "/data", DataDir: "/data/pg", TLSPath: "/tls", GraceSeconds: 60}, nil
 }
 
 // DisableBootstrap implements engine.Renderer.
