@@ -256,7 +256,8 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 // there are: somebody else took a member from the list since the last look, or
 // it stops a cluster that lost one so, or that is half made.
 func (w *world) unsized(o *v1alpha1.Operation) bool {
-	stops := o.Spec.Verb == v1alpha1.VerbStop
+	c := w.records.clusters[o.Spec.Cluster]
+	stops := o.Spec.Verb == v1alpha1.VerbStop || c != nil && c.Spec.Stopped
 	for _, s := range w.slots {
 		at, expelled := w.expelled[s.name]
 		if s.cluster == o.Spec.Cluster && expelled && (stops || w.now.Sub(at) < time.Minute) {
