@@ -13,10 +13,17 @@ import (
 )
 
 // spareable reports whether a member's data may be lost: the rest is a majority,
-// and one of it has all that was acknowledged.
+// and one of it has all that was acknowledged. No cluster loses data and has a
+// member taken from its list, too: a start that then wants another member, and
+// can't have it beside the lost one, has no end yet but a deletion.
 func (w *world) spareable(g *group, s *slot) bool {
 	if w.leads(g) == nil || len(w.live(g)) < g.voters() || g.voters() < 3 {
 		return false
+	}
+	for _, o := range w.slots {
+		if !w.expelled[o.name].IsZero() && o.cluster == s.cluster {
+			return false
+		}
 	}
 	for _, e := range g.members {
 		if o := w.find(e.name); o == nil || o.volume == nil || o.volume.data == nil || o.volume.data.stale {
@@ -48,7 +55,7 @@ func (w *world) blowAgents(s *slot) {
 		if w.spareable(g, s) {
 			w.rollBack(g, s)
 		}
-	case !w.weather.spacious && len(w.expelled) < 2 && e.id != g.leader && e.whole && w.spareable(g, s) && len(g.members) > 2:
+	case !w.weather.spacious && !g.damaged && len(w.expelled) < 2 && e.id != g.leader && e.whole && w.spareable(g, s) && len(g.members) > 2:
 		w.struck(s)
 		id := e.id
 		_ = w.dismiss(g, s.name)
