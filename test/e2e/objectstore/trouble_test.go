@@ -17,6 +17,9 @@ import (
 // in a whole backup or in a refusal.
 func TestTrouble(t *testing.T) {
 	s := newScene(t, "trouble")
+	// The stock role edit suffices for all of it.
+	s.ok(s.site.User(s.ctx, s.ns, "editor", "edit", s.file("editor.kubeconfig")))
+	s.cli.Env["KUBECONFIG"] = s.file("editor.kubeconfig")
 	s.succeeded(s.add("trouble", "--new-key-file", s.file("key.txt")), "repository add")
 	s.succeeded(s.add("trouble", "--identity-file", s.file("key.txt")), "repository add --identity-file")
 	s.must("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", "512Mi")
