@@ -114,7 +114,7 @@ func mountedSecret(dir string) (*corev1.Secret, error) {
 		if e.Name()[0] == '.' { // how the kubelet replaces files at once
 			continue
 		}
-		if s.Data[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+		if s.Data[e.Name()], err = os.ReadFile(filepath.Clean(filepath.Join(dir, e.Name()))); err != nil {
 			return nil, fmt.Errorf("read the secret at %s: %w", dir, err)
 		}
 	}

@@ -148,7 +148,8 @@ func (a *addFlags) run(ctx context.Context, f *command.Factory, out *printer.Out
 	if d.URL != a.url {
 		return &ops.Error{Kind: ops.Refused, Check: "repository",
 			Message: fmt.Sprintf("repository %s in namespace %s is %s already; nothing was changed", name, namespace, d.URL),
-			Hint:    "choose another name, or " + command.DisplayName + " repository remove " + name + ", which deletes no backup"}
+			Hint: "choose another name, or " + command.DisplayName + " repository remove " + name +
+				", which deletes no backup"}
 	}
 	secrets, err := a.secrets(ctx, f, named, namespace, &d, is == "added")
 	if err == nil {
@@ -301,8 +302,8 @@ func (a *addFlags) keep() error {
 func (a *addFlags) advise(f *command.Factory, d bucket.Description) {
 	switch {
 	case a.made != "":
-		f.Note("The secret key is in %s, and nowhere else: print it, and keep it elsewhere. Without it no backup can be read.",
-			a.newKey)
+		f.Note("The secret key is in %s, and nowhere else: print it, and keep it elsewhere. "+
+			"Without it no backup can be read.", a.newKey)
 	case d.Plain:
 		f.Note("Backups are NOT encrypted: who can read the bucket can read the data.")
 	}

@@ -70,8 +70,9 @@ func probe(ctx context.Context, f *command.Factory, out *printer.Output, named c
 		return shown
 	}
 	if err != nil {
-		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: "repository " + d.Name + " can't be used", Err: err,
-			Hint: "use another store or bucket, or correct what " + command.DisplayName + " repository add was given"}
+		return &ops.Error{Kind: ops.Refused, Check: "repository", Err: err,
+			Message: "repository " + d.Name + " can't be used",
+			Hint:    "use another store or bucket, or correct what " + command.DisplayName + " repository add was given"}
 	}
 	return nil
 }

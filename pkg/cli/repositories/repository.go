@@ -40,7 +40,8 @@ keys. What it holds is in the store alone: any cluster that adds it again finds 
 // nameArgument judges the NAME of a repository.
 func nameArgument(args []string) (string, error) {
 	if !repository.ValidName(args[0]) {
-		return "", exit.Misuse("%q can't be the name of a repository: up to 40 small letters, digits and \"-\" inside", args[0])
+		return "", exit.Misuse("%q can't be the name of a repository: up to 40 small letters, digits and \"-\" inside",
+			args[0])
 	}
 	return args[0], nil
 }

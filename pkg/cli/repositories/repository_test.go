@@ -59,7 +59,8 @@ func TestAddAndRemove(t *testing.T) {
 	if r := b.Run("repository", "remove", "offsite", "--yes"); r.Code != exit.Done || len(b.Repositories.Descriptions) != 0 {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if r := b.Run("repository", "remove", "offsite", "--yes"); r.Code == exit.Done || !strings.Contains(r.Err, "repository list") {
+	if r := b.Run("repository", "remove", "offsite", "--yes"); r.Code == exit.Done ||
+		!strings.Contains(r.Err, "repository list") {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }
@@ -76,10 +77,12 @@ func TestAddRefuses(t *testing.T) {
 		"no choice about encryption": {[]string{"--from-env"}, false, exit.Usage, "--no-encryption"},
 		"no credentials":             {[]string{"--no-encryption"}, false, exit.Usage, "--from-env"},
 		"two kinds of them":          {[]string{"--from-env", "--secret", "x"}, false, exit.Usage, "exclude each other"},
-		"encrypted and not":          {[]string{"--from-env", "--no-encryption", "--recipient", "age1"}, false, exit.Usage, "goes without"},
-		"no bucket":                  {[]string{"--from-env", "--no-encryption", "--url", "ftp://x"}, false, exit.Failed, "s3://BUCKET"},
-		"a store that lies":          {[]string{"--from-env", "--new-key-file", "KEY"}, true, exit.Refused, "not do what a repository needs"},
-		"only a trial":               {[]string{"--from-env", "--new-key-file", "KEY", "--dry-run"}, false, exit.Done, "dry run"},
+		"encrypted and not": {[]string{"--from-env", "--no-encryption", "--recipient", "age1"}, false, exit.Usage,
+			"goes without"},
+		"no bucket": {[]string{"--from-env", "--no-encryption", "--url", "ftp://x"}, false, exit.Failed, "s3://BUCKET"},
+		"a store that lies": {[]string{"--from-env", "--new-key-file", "KEY"}, true, exit.Refused,
+			"not do what a repository needs"},
+		"only a trial": {[]string{"--from-env", "--new-key-file", "KEY", "--dry-run"}, false, exit.Done, "dry run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := bench(t)

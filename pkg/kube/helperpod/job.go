@@ -20,9 +20,9 @@ const (
 	jobStays   int32 = 3600
 )
 
-// finalCodes are the exit codes of this tool after which a repeat does not help: wrong usage, a refusal, and where a
-// person is needed.
-func finalCodes() []int32 { return []int32{2, 4, 9} }
+// finalCodes are the exit codes of this tool after which a repeat does not help: a refusal, and where a person is
+// needed. 2 is not among them: the Go runtime ends so, too, when its process is told to end at its very beginning.
+func finalCodes() []int32 { return []int32{4, 9} }
 
 // Job is what is known of one.
 type Job struct {
@@ -44,6 +44,12 @@ func BuildJob(in Spec) *batchv1.Job {
 		Spec: batchv1.JobSpec{
 			BackoffLimit: &retries, ActiveDeadlineSeconds: deadline, TTLSecondsAfterFinished: &stays,
 			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+				// A drain of its node is no failure of the work.
+				Action: batchv1.PodFailurePolicyActionIgnore,
+				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{
+					Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+				}},
+			}, {
 				Action: batchv1.PodFailurePolicyActionFailJob,
 				OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
 					Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: finalCodes(),

@@ -2,6 +2,7 @@ package helperpod
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,6 +22,20 @@ func jobSpec() Spec {
 			{Volume: corev1.Volume{Name: "staging"}, Path: "/staging", Writable: true}}}
 }
 
+// TestKilledPodBeginsAgain: neither a signal nor a drain ends a Job for good; 2 is how the Go runtime ends by one.
+func TestKilledPodBeginsAgain(t *testing.T) {
+	t.Parallel()
+	rules := BuildJob(jobSpec()).Spec.PodFailurePolicy.Rules
+	if rules[0].Action != batchv1.PodFailurePolicyActionIgnore || rules[0].OnPodConditions[0].Type != corev1.DisruptionTarget {
+		t.Errorf("%+v", rules[0])
+	}
+	for _, code := range []int32{0, 1, 2, 137, 143} {
+		if slices.Contains(rules[1].OnExitCodes.Values, code) {
+			t.Errorf("exit code %d ends it", code)
+		}
+	}
+}
+
 // TestBuildJob: its pod can ask nothing of the API, and what it is given it can't change.
 func TestBuildJob(t *testing.T) {
 	t.Parallel()
@@ -29,7 +44,8 @@ func TestBuildJob(t *testing.T) {
 	if token := pod.AutomountServiceAccountToken; token == nil || *token || pod.ServiceAccountName != "" {
 		t.Error("its pod has a token")
 	}
-	if pod.RestartPolicy != corev1.RestartPolicyNever || pod.ActiveDeadlineSeconds != nil || j.Spec.ActiveDeadlineSeconds == nil {
+	if pod.RestartPolicy != corev1.RestartPolicyNever || pod.ActiveDeadlineSeconds != nil ||
+		j.Spec.ActiveDeadlineSeconds == nil {
 		t.Errorf("%+v", j.Spec)
 	}
 	writable := map[string]bool{}
@@ -56,8 +72,8 @@ func TestGetJob(t *testing.T) {
 	if got, err := GetJob(t.Context(), c, in.Namespace, in.Name); err != nil || got.Done || got.Failed || got.Pod != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: in.Name + "-x", Labels: map[string]string{
-		batchv1.JobNameLabel: in.Name}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "backup"}}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: in.Name + "-x",
+		Labels: map[string]string{batchv1.JobNameLabel: in.Name}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "backup"}}}}
 	pod.Status.Phase = corev1.PodFailed
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "backup",
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: "the disk is full"}}}}
@@ -68,7 +84,8 @@ func TestGetJob(t *testing.T) {
 	if err := api.Get(t.Context(), client.ObjectKey{Namespace: in.Namespace, Name: in.Name}, j); err != nil {
 		t.Fatal(err)
 	}
-	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "too often"}}
+	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue,
+		Message: "too often"}}
 	if err := api.Status().Update(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}

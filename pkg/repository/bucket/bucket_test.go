@@ -32,7 +32,8 @@ func described(t *testing.T) (Description, Secrets) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Description{Name: "offsite", URL: "s3://backups/team", Recipients: []string{recipient}, Trusted: []string{public}},
+	return Description{Name: "offsite", URL: "s3://backups/team", Recipients: []string{recipient},
+			Trusted: []string{public}},
 		Secrets{FileSigningKey: []byte(secret), FileIdentity: []byte(identity)}
 }
 
@@ -193,7 +194,8 @@ func TestKeys(t *testing.T) {
 	}
 	others, otherSecrets := described(t)
 	stranger := inDirectory(t, dir, others, otherSecrets)
-	if _, err := stranger.Get(t.Context(), id); !errors.Is(err, repository.ErrDamaged) || !errors.Is(err, archive.ErrSignature) {
+	if _, err := stranger.Get(t.Context(), id); !errors.Is(err, repository.ErrDamaged) ||
+		!errors.Is(err, archive.ErrSignature) {
 		t.Errorf("signed by nobody who is trusted: %v", err)
 	}
 	mistaken := inDirectory(t, dir, d, Secrets{FileIdentity: otherSecrets[FileIdentity]})

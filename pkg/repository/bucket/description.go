@@ -142,7 +142,7 @@ func (d Description) keys(s Secrets) (archive.Keys, error) {
 
 // ReadDirectory reads a description and its secrets where they are mounted into a pod.
 func ReadDirectory(dir string) (Description, Secrets, error) {
-	content, err := os.ReadFile(filepath.Join(dir, FileDescription))
+	content, err := os.ReadFile(filepath.Clean(filepath.Join(dir, FileDescription)))
 	if err != nil {
 		return Description{}, nil, fmt.Errorf("read the description of the repository: %w", err)
 	}
@@ -152,7 +152,7 @@ func ReadDirectory(dir string) (Description, Secrets, error) {
 	}
 	secrets := Secrets{}
 	for _, name := range append(CredentialNames(), FileSigningKey, FileIdentity) {
-		content, err := os.ReadFile(filepath.Join(dir, name))
+		content, err := os.ReadFile(filepath.Clean(filepath.Join(dir, name)))
 		switch {
 		case err == nil:
 			secrets[name] = content

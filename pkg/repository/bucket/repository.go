@@ -51,7 +51,8 @@ func over(d Description, secrets Secrets, s store.Store, namespace, staging stri
 	if staging == "" {
 		staging = os.TempDir()
 	}
-	return &Repository{description: d, namespace: namespace, staging: staging, store: s, archive: archive.Open(s, keys)}, nil
+	return &Repository{description: d, namespace: namespace, staging: staging, store: s,
+		archive: archive.Open(s, keys)}, nil
 }
 
 // URL is the name of the repository.
