@@ -112,6 +112,9 @@ func (w *world) dropping(a *actor, s *slot) {
 		w.violate("%s drops volume %s of a cluster that is not recorded", a.name, s.name)
 		return
 	}
+	if o.Status.Phase == v1alpha1.PhaseCancelling && ops.IncarnationStartedBy(o, s.volume.token) && s.workload == nil && s.pod == nil {
+		return // a backup was loaded into it, and no member ran on it
+	}
 	if s.volume.token != c.Status.Bootstrap.Token {
 		w.violate("%s drops volume %s of another epoch", a.name, s.name)
 	}
