@@ -61,7 +61,7 @@ test: ## Set everything up and pass every test, end to end included
 
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./hack/release/... ./hack/picture/... ./hack/words/... ./hack/words/...
+	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
 .PHONY: agents
 agents: ## Agents with real PostgreSQL servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
