@@ -12,7 +12,8 @@ func TestWithoutAlarms(t *testing.T) {
 	t.Parallel()
 	full := engine.Alarm{Name: "FULL", Cause: engine.CauseSpace, MemberID: "1", Member: "db-1"}
 	torn := engine.Alarm{Name: "TORN", Cause: engine.CauseDamage, MemberID: "1", Member: "db-1"}
-	v := engine.View{Alarms: []engine.Alarm{full, torn}, Members: []engine.Member{{Name: "db-1", Alarms: []string{"FULL", "TORN"}}, {Name: "db-2"}}}
+	v := engine.View{Alarms: []engine.Alarm{full, torn}, Members: []engine.Member{{Name: "db-1",
+		Alarms: []string{"FULL", "TORN"}}, {Name: "db-2"}}}
 	for name, c := range map[string]struct {
 		causes []engine.Cause
 		want   []string

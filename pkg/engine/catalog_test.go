@@ -10,7 +10,8 @@ import (
 
 // known has versions of two and of three numbers.
 func known() engine.Catalog {
-	return engine.Catalog{Releases: []engine.Release{{Version: "3.5.9", Series: "3.5"}, {Version: "3.5.10", Series: "3.5"}, {Version: "3.6.1", Series: "3.6"}, {Version: "18.1", Series: "18"}}}
+	return engine.Catalog{Releases: []engine.Release{{Version: "3.5.9", Series: "3.5"}, {Version: "3.5.10", Series: "3.5"},
+		{Version: "3.6.1", Series: "3.6"}, {Version: "18.1", Series: "18"}}}
 }
 
 // dotted is an engine whose series is all but the last number.
@@ -62,7 +63,8 @@ func TestMirrored(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	for asked, want := range map[string]string{"18.0": "18.1", "3.5.9": "3.5.9", "3.5.4": "3.5.10", "v3.6.99": "3.6.1", "3.6": "3.6.1", "3.4.1": "", "latest": "", "3.7": ""} {
+	for asked, want := range map[string]string{"18.0": "18.1", "3.5.9": "3.5.9", "3.5.4": "3.5.10", "v3.6.99": "3.6.1",
+		"3.6": "3.6.1", "3.4.1": "", "latest": "", "3.7": ""} {
 		if r, err := engine.Nearest(dotted{}, asked); r.Version != want || (err == nil) != (want != "") {
 			t.Errorf("nearest to %s is %q (%v), want %q", asked, r.Version, err, want)
 		}

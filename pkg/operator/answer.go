@@ -49,13 +49,14 @@ func (a *answer) refused(err error) {
 	a.is(summaryStalled, "Unknown NotTaken", "False Refused", "True "+reasonOf(err), told(a.namespace, err))
 }
 
-// lost is the end where the operation was begun and its record is gone: what
-// became of it nobody knows, and it is not begun again.
+// lost is the end where the operation was started and its record is gone: what
+// became of it nobody knows, and it is not started again.
 func (a *answer) lost(now time.Time) {
 	at := metav1.NewTime(now).Rfc3339Copy()
 	a.status.EndedAt = &at
 	a.is(summaryCancelled, "False NotTaken", "False Settled", "True RecordGone",
-		"the record of its operation is gone; 'kubectl dbop backup list' shows what there is; make another object for another backup")
+		"the record of its operation is gone; 'kubectl dbop backup list' shows what there is; make another object for "+
+			"another backup")
 }
 
 // tell reads the record of an operation.
@@ -88,9 +89,11 @@ func (a *answer) tell(op *v1alpha1.Operation) {
 		if reason := cmp.Or(op.Status.Message, lastError(op)); reason != "" {
 			why += ": " + reason
 		}
-		a.is(summaryCancelled, "False"+missing, "False Settled", "True Cancelled", why+"; make another object for another backup")
+		a.is(summaryCancelled, "False"+missing, "False Settled", "True Cancelled", why+
+			"; make another object for another backup")
 	case phase == v1alpha1.PhasePaused:
-		a.is(summaryStalled, "Unknown"+missing, "False Settled", "True Operation", "operation "+op.Name+" came to a halt: "+op.Status.Message+"; it is tried again for a while; to give it up delete this object")
+		a.is(summaryStalled, "Unknown"+missing, "False Settled", "True Operation", "operation "+op.Name+" came to a halt: "+
+			op.Status.Message+"; it is tried again for a while; to give it up delete this object")
 	default:
 		a.is(summaryRunning, "Unknown"+missing, "True Operation", "False NotStalled", "operation "+op.Name)
 	}
@@ -128,9 +131,11 @@ func whenDone(op *v1alpha1.Operation, step string) *metav1.Time {
 // the one that is true.
 func (a *answer) is(summary, ready, reconciling, stalled, message string) {
 	a.status.Summary = summary
-	for _, row := range [][2]string{{conditionReady, ready}, {conditionReconciling, reconciling}, {conditionStalled, stalled}} {
+	for _, row := range [][2]string{{conditionReady, ready}, {conditionReconciling, reconciling},
+		{conditionStalled, stalled}} {
 		status, reason, _ := strings.Cut(row[1], " ")
-		c := metav1.Condition{Type: row[0], Status: metav1.ConditionStatus(status), Reason: reason, ObservedGeneration: a.generation}
+		c := metav1.Condition{Type: row[0], Status: metav1.ConditionStatus(status), Reason: reason,
+			ObservedGeneration: a.generation}
 		if c.Status == metav1.ConditionTrue {
 			c.Message = said(a.namespace, message)
 		}

@@ -36,7 +36,8 @@ func TestAnswer(t *testing.T) {
 		return out
 	}
 	op := func(phase v1alpha1.Phase, verify bool, facts ...string) *v1alpha1.Operation {
-		o := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b", Backup: "db-1", Verify: verify},
+		o := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
+			Backup: "db-1", Verify: verify},
 			Status: v1alpha1.OperationStatus{Phase: phase, StartedAt: *at(0), Facts: map[string]string{}}}
 		o.Name = "db.dbop-op-1"
 		for _, f := range facts {
@@ -66,27 +67,42 @@ func TestAnswer(t *testing.T) {
 		ended int
 		whole bool
 	}{
-		{"nothing was begun", func(a *answer) { a.pending("its turn") }, "pending, Unknown NotTaken, True Pending, False NotStalled", "waits its turn", -1, false},
-		{"turned down", func(a *answer) { a.refused(&engine.Refusal{Check: "no-claim", Reason: "no claim", Hint: "make one"}) },
+		{"nothing was begun", func(a *answer) { a.pending("its turn") },
+			"pending, Unknown NotTaken, True Pending, False NotStalled", "waits its turn", -1, false},
+		{"turned down", func(a *answer) {
+			a.refused(&engine.Refusal{Check: "no-claim", Reason: "no claim",
+				Hint: "make one"})
+		},
 			"stalled, Unknown NotTaken, False Refused, True NoClaim", "no claim; make one", -1, false},
-		{"turned down for no known reason", func(a *answer) { a.refused(errors.New("what now")) }, "stalled, Unknown NotTaken, False Refused, True Failed", "what now", -1, false},
-		{"the record is gone", func(a *answer) { a.lost(at(9).Time) }, "cancelled, False NotTaken, False Settled, True RecordGone", "backup list", 9, false},
-		{"under way", told(op(v1alpha1.PhaseRunning, true)), "running, Unknown NotTaken, True Operation, False NotStalled", "operation db.dbop-op-1", -1, false},
-		{"taken, and being verified", told(op(v1alpha1.PhaseRunning, true, b)), "running, Unknown NotVerified, True Operation, False NotStalled", "operation db.dbop-op-1", -1, true},
-		{"taken, and being closed", told(op(v1alpha1.PhaseRunning, false, b)), "running, Unknown NotEnded, True Operation, False NotStalled", "operation db.dbop-op-1", -1, true},
-		{"being given up", told(op(v1alpha1.PhaseCancelling, false)), "running, Unknown NotTaken, True Operation, False NotStalled", "", -1, false},
+		{"turned down for no known reason", func(a *answer) { a.refused(errors.New("what now")) },
+			"stalled, Unknown NotTaken, False Refused, True Failed", "what now", -1, false},
+		{"the record is gone", func(a *answer) { a.lost(at(9).Time) },
+			"cancelled, False NotTaken, False Settled, True RecordGone", "backup list", 9, false},
+		{"under way", told(op(v1alpha1.PhaseRunning, true)), "running, Unknown NotTaken, True Operation, False NotStalled",
+			"operation db.dbop-op-1", -1, false},
+		{"taken, and being verified", told(op(v1alpha1.PhaseRunning, true, b)),
+			"running, Unknown NotVerified, True Operation, False NotStalled", "operation db.dbop-op-1", -1, true},
+		{"taken, and being closed", told(op(v1alpha1.PhaseRunning, false, b)),
+			"running, Unknown NotEnded, True Operation, False NotStalled", "operation db.dbop-op-1", -1, true},
+		{"being given up", told(op(v1alpha1.PhaseCancelling, false)),
+			"running, Unknown NotTaken, True Operation, False NotStalled", "", -1, false},
 		{"taken", told(op(v1alpha1.PhaseSucceeded, false, b), func(o *v1alpha1.Operation) { o.Status.FinishedAt = at(5) }),
 			"taken, True Taken, False Settled, False NotStalled", "backup db-1 is in pvc:b", 5, true},
-		{"verified", told(op(v1alpha1.PhaseSucceeded, true, b, v), func(o *v1alpha1.Operation) { o.Status.FinishedAt = at(5) }),
+		{"verified", told(op(v1alpha1.PhaseSucceeded, true, b, v),
+			func(o *v1alpha1.Operation) { o.Status.FinishedAt = at(5) }),
 			"verified, True Verified, False Settled, False NotStalled", "backup db-1 is in pvc:b", 5, true},
-		{"came to a halt", told(op(v1alpha1.PhasePaused, false), func(o *v1alpha1.Operation) { o.Status.Message = "the disk is full" }),
+		{"came to a halt", told(op(v1alpha1.PhasePaused, false),
+			func(o *v1alpha1.Operation) { o.Status.Message = "the disk is full" }),
 			"stalled, Unknown NotTaken, False Settled, True Operation", "the disk is full", -1, false},
 		{"given up", told(op(v1alpha1.PhaseCancelled, false), func(o *v1alpha1.Operation) { o.Status.FinishedAt = at(5) }),
 			"cancelled, False NotTaken, False Settled, True Cancelled", "make another object", 5, false},
-		{"superseded", told(op(v1alpha1.PhaseCancelled, false), func(o *v1alpha1.Operation) { o.Status.Message = "superseded by delete" }),
+		{"superseded", told(op(v1alpha1.PhaseCancelled, false),
+			func(o *v1alpha1.Operation) { o.Status.Message = "superseded by delete" }),
 			"cancelled, False NotTaken, False Settled, True Cancelled", "superseded by delete; make", 0, false},
-		{"given up before it was verified", told(op(v1alpha1.PhaseCancelled, true, b)), "cancelled, False NotVerified, False Settled, True Cancelled", "", 0, true},
-		{"given up once it was whole", told(op(v1alpha1.PhaseCancelled, false, b)), "taken, True Taken, False Settled, False NotStalled", "", 0, true},
+		{"given up before it was verified", told(op(v1alpha1.PhaseCancelled, true, b)),
+			"cancelled, False NotVerified, False Settled, True Cancelled", "", 0, true},
+		{"given up once it was whole", told(op(v1alpha1.PhaseCancelled, false, b)),
+			"taken, True Taken, False Settled, False NotStalled", "", 0, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +123,8 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("ended %v", end)
 			}
 			st := a.status
-			if row.whole != (st.Backup == "db-1" && st.Repository == "pvc:b" && st.Bytes == 4096 && st.Contents == "revision 77" && st.TakenAt.Equal(at(1))) {
+			if row.whole != (st.Backup == "db-1" && st.Repository == "pvc:b" && st.Bytes == 4096 &&
+				st.Contents == "revision 77" && st.TakenAt.Equal(at(1))) {
 				t.Errorf("%+v", st)
 			}
 			// What is told again changes nothing.
@@ -125,7 +142,8 @@ func TestAnswer(t *testing.T) {
 func TestWhenDone(t *testing.T) {
 	t.Parallel()
 	o := &v1alpha1.Operation{Status: v1alpha1.OperationStatus{Journal: []v1alpha1.JournalEntry{
-		{Step: "backup/db-1", FinishedAt: at(1)}, {Step: "backup/db-1", FinishedAt: at(2), Error: "no"}, {Step: "backup/db-1"}}}}
+		{Step: "backup/db-1", FinishedAt: at(1)}, {Step: "backup/db-1", FinishedAt: at(2), Error: "no"},
+		{Step: "backup/db-1"}}}}
 	if got := whenDone(o, "backup/"); !got.Equal(at(1)) {
 		t.Errorf("%v", got)
 	}

@@ -21,7 +21,7 @@ type asked struct {
 }
 
 // askedFor gathers who asks for backups of this cluster. What a cache says is
-// there, or is gone, is asked anew where something is to be begun or given up
+// there, or is gone, is asked again where something is to be started or given up
 // for it.
 func (v *reconciliation) askedFor(ctx context.Context, fresh bool) error {
 	v.asked, v.charge.Backups, v.charge.Orphan = nil, nil, false
@@ -72,8 +72,8 @@ func (v *reconciliation) gather(ctx context.Context, from client.Reader) error {
 	return v.begun(ctx)
 }
 
-// begun finds the operations of those that have one, and has the rest wait for
-// theirs. Whether an operation was begun its record says: a status may be lost
+// started finds the operations of those that have one, and has the rest wait for
+// theirs. Whether an operation was started its record says: a status may be lost
 // with the process that was about to write it. That there is none is found out
 // once, as nobody else begins any.
 func (v *reconciliation) begun(ctx context.Context) error {

@@ -38,7 +38,8 @@ func backedUp(t *testing.T) *bench {
 func (b *bench) ask(name string, change func(*v1alpha1.DatabaseBackup)) {
 	b.t.Helper()
 	o := &v1alpha1.DatabaseBackup{Spec: v1alpha1.DatabaseBackupSpec{Cluster: b.key.Name}}
-	o.Namespace, o.Name, o.UID, o.Generation, o.CreationTimestamp = b.key.Namespace, name, types.UID("uid-of-"+name), 1, metav1.Now()
+	o.Namespace, o.Name, o.UID, o.Generation, o.CreationTimestamp = b.key.Namespace, name, types.UID("uid-of-"+name), 1,
+		metav1.Now()
 	if change != nil {
 		change(o)
 	}
@@ -88,7 +89,8 @@ func TestAsked(t *testing.T) {
 			b.settle(idleEvery)
 			b.answers("one", "verified, True Verified, False Settled, False NotStalled", "is in pvc:backups")
 			st := b.asked("one").Status
-			if st.Backup == "" || st.Repository != "pvc:backups" || st.TakenAt == nil || st.VerifiedAt == nil || st.EndedAt == nil || st.ObservedGeneration != 1 {
+			if st.Backup == "" || st.Repository != "pvc:backups" || st.TakenAt == nil || st.VerifiedAt == nil ||
+				st.EndedAt == nil || st.ObservedGeneration != 1 {
 				t.Errorf("%+v", st)
 			}
 			b.writes = nil
@@ -216,7 +218,8 @@ func TestAsked(t *testing.T) {
 			b.ask("one", nil)
 			there := &v1alpha1.DatabaseBackupList{Items: []v1alpha1.DatabaseBackup{*b.asked("one")}}
 			believes := func(l *v1alpha1.DatabaseBackupList) {
-				b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, o client.ObjectList, _ ...client.ListOption) error {
+				b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch,
+					o client.ObjectList, _ ...client.ListOption) error {
 					l.DeepCopyInto(o.(*v1alpha1.DatabaseBackupList))
 					return nil
 				}})
@@ -245,7 +248,8 @@ func TestAsked(t *testing.T) {
 			b := backedUp(t)
 			b.ask("one", nil)
 			there := &v1alpha1.DatabaseBackupList{Items: []v1alpha1.DatabaseBackup{*b.asked("one")}}
-			b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, o client.ObjectList, _ ...client.ListOption) error {
+			b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch,
+				o client.ObjectList, _ ...client.ListOption) error {
 				there.DeepCopyInto(o.(*v1alpha1.DatabaseBackupList))
 				return nil
 			}})

@@ -16,7 +16,7 @@ type asker struct {
 	until   time.Time
 }
 
-// refusedFor is how long a request that was turned down is left alone, for
+// refusedFor is how long a request that was refused is left alone, for
 // each that is: however many there are, one of them is tried in that time.
 const refusedFor = 30 * time.Second
 
@@ -42,7 +42,7 @@ func (m *tracker) turnDown(uid types.UID, why error, now time.Time) {
 	m.ask(uid, func(a *asker) { a.until = now.Add(time.Duration(many) * refusedFor) })
 }
 
-// hope has all be tried again that were turned down: one could be begun.
+// hope has all be tried again that were refused: one could be started.
 func (m *tracker) hope() {
 	for uid := range m.askers {
 		m.ask(uid, func(a *asker) { a.until = time.Time{} })

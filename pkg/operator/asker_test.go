@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestAskersTakeTurns: however many are turned down, one of them is tried in
-// that time; all of them once one of them could be begun.
+// TestAskersTakeTurns: however many are refused, one of them is tried in
+// that time; all of them once one of them could be started.
 func TestAskersTakeTurns(t *testing.T) {
 	t.Parallel()
 	m, now := &tracker{}, time.Now()

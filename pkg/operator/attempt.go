@@ -17,7 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
-// open takes the lease, and the first turn. Whether what is in flight is to be
+// open takes the lease, and the first attempt. Whether what is in flight is to be
 // stepped back counts as it is then: who just asked for it has the lease until
 // the custom resource says so too.
 func (v *reconciliation) open(ctx context.Context, req *planner.Request) (time.Duration, error) {
@@ -32,13 +32,14 @@ func (v *reconciliation) open(ctx context.Context, req *planner.Request) (time.D
 			return 0, err
 		}
 	}
-	s, err := v.Runner(e, wanted, v.eventRecorder()).Open(ctx, v.key.Namespace, v.key.Name, req, func(op *v1alpha1.Operation) (bool, error) {
-		if err := v.read(ctx, true); err != nil || v.custom == nil {
-			return false, err
-		}
-		v.charge.Active = op
-		return v.charge.Back(), nil
-	})
+	s, err := v.Runner(e, wanted, v.eventRecorder()).Open(ctx, v.key.Namespace, v.key.Name, req,
+		func(op *v1alpha1.Operation) (bool, error) {
+			if err := v.read(ctx, true); err != nil || v.custom == nil {
+				return false, err
+			}
+			v.charge.Active = op
+			return v.charge.Back(), nil
+		})
 	switch ops.KindOf(err) {
 	case ops.Busy:
 		v.report.busy(err)
@@ -87,7 +88,7 @@ func (v *reconciliation) attempt(ctx context.Context) (time.Duration, error) {
 	return max(again, time.Millisecond), nil
 }
 
-// look sees how a cluster is that nobody works on, and has mended what can be;
+// observe sees how a cluster is that nobody works on, and has mended what can be;
 // not too often, unless it has to be now.
 func (v *reconciliation) look(ctx context.Context, now bool) (time.Duration, error) {
 	c := v.charge.Record
@@ -126,14 +127,14 @@ func (v *reconciliation) look(ctx context.Context, now bool) (time.Duration, err
 	return v.open(ctx, &planner.Request{Operation: *o})
 }
 
-// idle is after how long a cluster that is well is looked at again, for an
+// idle is after how long a cluster that is well is observed again, for an
 // operator of so many: what it spends on looking does not grow with them.
 func idle(clusters int) time.Duration {
 	return min(max(idleEvery, time.Duration(clusters)*idlePace), idleMost)
 }
 
 // spread is a duration up to a quarter longer, of each cluster its own: those
-// that an operator looked at together when it began are not due together for ever.
+// that an operator observed together when it began are not due together for ever.
 func spread(key types.NamespacedName, about time.Duration) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key.String())) // never fails

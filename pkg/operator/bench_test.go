@@ -66,10 +66,13 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, key: types.NamespacedName{Namespace: "shop", Name: "db"}, events: events.NewFakeRecorder(1000), definition: "first"}
+	b := &bench{t: t, key: types.NamespacedName{Namespace: "shop", Name: "db"}, events: events.NewFakeRecorder(1000),
+		definition: "first"}
 	claim := &corev1.PersistentVolumeClaim{}
 	claim.Namespace, claim.Name = b.key.Namespace, "backups"
-	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim).WithStatusSubresource(&v1alpha1.DatabaseCluster{}, &v1alpha1.DatabaseBackup{}).Build(), interceptor.Funcs{
+	b.api = interceptor.NewClient(fake.NewClientBuilder().WithScheme(
+		scheme).WithObjects(claim).WithStatusSubresource(&v1alpha1.DatabaseCluster{},
+		&v1alpha1.DatabaseBackup{}).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return b.write("create "+o.GetName(), func() error { return c.Create(ctx, o, opts...) })
 		},
@@ -80,7 +83,8 @@ func newBench(t *testing.T) *bench {
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			return b.write("update "+o.GetName(), func() error { return c.Update(ctx, o, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return b.write(sub+" "+o.GetName(), func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	})
@@ -93,7 +97,8 @@ func newBench(t *testing.T) *bench {
 // begin starts an operator that remembers nothing.
 func (b *bench) begin() {
 	b.r = &Reconciler{
-		Custom: b.api, Fresh: b.api, Store: b.store, Events: b.events, Engines: []engine.Engine{opstest.Engine{}}, gauges: newGauges(),
+		Custom: b.api, Fresh: b.api, Store: b.store, Events: b.events, Engines: []engine.Engine{opstest.Engine{}},
+		gauges: newGauges(),
 		Kept: func(ctx context.Context, namespace string, name string) (store.Kept, error) {
 			return store.FindKept(ctx, kube.Wrap(b.api, kube.Options{}), namespace, name)
 		},
@@ -304,7 +309,8 @@ func (w *world) pull(n *ops.State) {
 		if m.Workload.Rendering != "bad" {
 			continue
 		}
-		m.Pod = observe.Pod{Exists: true, Rendering: "bad", Problem: &observe.Problem{Kind: observe.ProblemImage, Message: "can't pull bad", Since: n.Now.Add(-time.Hour)}}
+		m.Pod = observe.Pod{Exists: true, Rendering: "bad", Problem: &observe.Problem{Kind: observe.ProblemImage,
+			Message: "can't pull bad", Since: n.Now.Add(-time.Hour)}}
 		n.View = engine.View{}
 	}
 }

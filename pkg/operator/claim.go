@@ -22,11 +22,14 @@ func (v *reconciliation) missingClaim(ctx context.Context) error {
 	}
 	at, err := repository.ParseLocation(url)
 	if err == nil && at.Kind == repository.KindClaim { // whatever else it is was judged already
-		err = v.Fresh.Get(ctx, types.NamespacedName{Namespace: v.key.Namespace, Name: at.Claim}, &corev1.PersistentVolumeClaim{})
+		err = v.Fresh.Get(ctx, types.NamespacedName{Namespace: v.key.Namespace, Name: at.Claim},
+			&corev1.PersistentVolumeClaim{})
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil
 	}
-	return &engine.Refusal{Check: "claim", Reason: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which spec.backup.repository names", at.Claim, v.key.Namespace),
+	return &engine.Refusal{Check: "claim", Reason: fmt.Sprintf(
+		"there is no persistentvolumeclaim %s in namespace %s, which spec.backup.repository names", at.Claim,
+		v.key.Namespace),
 		Hint: "create that claim, or correct spec.backup.repository"}
 }

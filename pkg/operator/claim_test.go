@@ -19,7 +19,8 @@ func TestMissingClaim(t *testing.T) {
 		b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Backup.Repository = "pvc:nope" })
 		b.settle(lastDelay)
 		b.is("Unknown NotAsWanted", "False Settled", "True Claim")
-		if m := b.message(conditionStalled); !strings.Contains(m, "no persistentvolumeclaim nope") || b.record().Spec.Backup.Repository != "" {
+		if m := b.message(conditionStalled); !strings.Contains(m, "no persistentvolumeclaim nope") ||
+			b.record().Spec.Backup.Repository != "" {
 			t.Errorf("it says %q, and the record names %q", m, b.record().Spec.Backup.Repository)
 		}
 		claim := &corev1.PersistentVolumeClaim{}

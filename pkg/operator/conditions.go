@@ -30,7 +30,8 @@ const (
 // conditions sets all three, each with a reason.
 func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
-		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: said(c.Namespace, message), ObservedGeneration: c.Generation})
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason,
+			Message: said(c.Namespace, message), ObservedGeneration: c.Generation})
 	}
 	reconciling, stalled := false, s.stalled != nil
 	switch o := s.operation(); {
@@ -60,7 +61,8 @@ func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 		set(conditionReady, metav1.ConditionUnknown, "NotSeen", "it was not looked at yet")
 	case s.state == nil:
 	case s.verdict.Database != health.Healthy:
-		set(conditionReady, metav1.ConditionFalse, strings.ToUpper(string(s.verdict.Database[:1]))+string(s.verdict.Database[1:]), s.sentence())
+		set(conditionReady, metav1.ConditionFalse,
+			strings.ToUpper(string(s.verdict.Database[:1]))+string(s.verdict.Database[1:]), s.sentence())
 	case reconciling || stalled:
 		set(conditionReady, metav1.ConditionUnknown, "NotAsWanted", s.verdict.Headline+"; it is not as wanted yet")
 	default:
@@ -68,7 +70,7 @@ func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 	}
 }
 
-// backups tells how scheduled backups go, where that was looked at.
+// backups tells how scheduled backups go, where that was observed.
 func (s *sheet) backups(c *v1alpha1.DatabaseCluster) {
 	if s.state == nil {
 		return
@@ -80,14 +82,15 @@ func (s *sheet) backups(c *v1alpha1.DatabaseCluster) {
 		}
 		return
 	}
-	condition := metav1.Condition{Type: conditionBackup, Status: metav1.ConditionTrue, Reason: "UpToDate", ObservedGeneration: c.Generation}
+	condition := metav1.Condition{Type: conditionBackup, Status: metav1.ConditionTrue, Reason: "UpToDate",
+		ObservedGeneration: c.Generation}
 	if b.Problem != "" {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, b.Reason, said(c.Namespace, b.Problem)
 	}
 	meta.SetStatusCondition(&c.Status.Conditions, condition)
 }
 
-// drifted tells of members that another version rendered, where that was looked at.
+// drifted tells of members that another version rendered, where that was observed.
 func (s *sheet) drifted(c *v1alpha1.DatabaseCluster) {
 	if s.state == nil || s.operation() != nil {
 		return
@@ -97,11 +100,13 @@ func (s *sheet) drifted(c *v1alpha1.DatabaseCluster) {
 		meta.RemoveStatusCondition(&c.Status.Conditions, conditionDrifted)
 		return
 	}
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: conditionDrifted, Status: metav1.ConditionTrue, Reason: "RenderedOtherwise", ObservedGeneration: c.Generation,
-		Message: said(c.Namespace, strings.Join(names, ", ")+": not as this version renders them; kubectl dbop restart "+c.Name+" changes that")})
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: conditionDrifted, Status: metav1.ConditionTrue,
+		Reason: "RenderedOtherwise", ObservedGeneration: c.Generation,
+		Message: said(c.Namespace, strings.Join(names, ", ")+": not as this version renders them; kubectl dbop restart "+
+			c.Name+" changes that")})
 }
 
-// altered tells of objects that somebody changed or deleted, where that was looked at.
+// altered tells of objects that somebody changed or deleted, where that was observed.
 func (s *sheet) altered(c *v1alpha1.DatabaseCluster) {
 	if s.state == nil || s.operation() != nil {
 		return
@@ -115,7 +120,8 @@ func (s *sheet) altered(c *v1alpha1.DatabaseCluster) {
 	for i, f := range all {
 		texts[i] = f.Subject + ": " + f.What
 	}
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: conditionAltered, Status: metav1.ConditionTrue, Reason: "ObjectsDiffer", ObservedGeneration: c.Generation,
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: conditionAltered, Status: metav1.ConditionTrue,
+		Reason: "ObjectsDiffer", ObservedGeneration: c.Generation,
 		Message: said(c.Namespace, strings.Join(texts, "; ")+"; "+all[0].Remedy[0])})
 }
 

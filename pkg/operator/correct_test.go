@@ -19,7 +19,8 @@ func TestCorrectWhileFounding(t *testing.T) {
 		b.custom(func(c *v1alpha1.DatabaseCluster) { c.Spec.Image = "bad" })
 		b.settle(lastDelay)
 		b.is("False Down", "False Settled", "True ImagePull")
-		if m := b.message(conditionStalled); !strings.Contains(m, "can't pull bad; correct spec.image") || strings.Contains(m, "--") {
+		if m := b.message(conditionStalled); !strings.Contains(m, "can't pull bad; correct spec.image") ||
+			strings.Contains(m, "--") {
 			t.Errorf("it says %q", m)
 		}
 		b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Image = "good" })

@@ -19,7 +19,8 @@ import (
 func newDefinition(api client.Reader) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		d := &metav1.PartialObjectMetadata{}
-		d.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+		d.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+			Kind: "CustomResourceDefinition"})
 		err := api.Get(ctx, client.ObjectKey{Name: v1alpha1.DefinitionName}, d)
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err), err == nil && d.DeletionTimestamp != nil:

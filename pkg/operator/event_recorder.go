@@ -31,7 +31,8 @@ type eventRecorder struct {
 var _ ops.Reporter = (*eventRecorder)(nil)
 
 func (v *reconciliation) eventRecorder() *eventRecorder {
-	n := &eventRecorder{events: v.Events, namespace: v.key.Namespace, log: ctrllog.Log.WithName("cluster").WithValues("namespace", v.key.Namespace, "name", v.key.Name), gauges: v.gauges}
+	n := &eventRecorder{events: v.Events, namespace: v.key.Namespace,
+		log: ctrllog.Log.WithName("cluster").WithValues("namespace", v.key.Namespace, "name", v.key.Name), gauges: v.gauges}
 	if v.custom != nil {
 		n.object = v.custom.DeepCopy()
 	}
@@ -58,7 +59,8 @@ func (n *eventRecorder) Planned(p ops.Plan) {
 // over tells how an operation ended.
 func (n *eventRecorder) over(o *v1alpha1.Operation) {
 	n.log.Info("over", "verb", o.Spec.Verb, "phase", o.Status.Phase, "requestedBy", o.Spec.RequestedBy)
-	n.event(corev1.EventTypeNormal, string(o.Status.Phase), string(o.Spec.Verb), fmt.Sprintf("%s, asked for by %s", o.Spec.Verb, o.Spec.RequestedBy))
+	n.event(corev1.EventTypeNormal, string(o.Status.Phase), string(o.Spec.Verb),
+		fmt.Sprintf("%s, asked for by %s", o.Spec.Verb, o.Spec.RequestedBy))
 }
 
 // Started implements ops.Reporter.

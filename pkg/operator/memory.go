@@ -39,7 +39,7 @@ func fitting(limit int64, wanted int) int {
 	return max(1, int(min(int64(wanted), (limit-ownMemory)/engine.MostAnswers)))
 }
 
-// heed has the garbage collector keep within the limit what can be kept there.
+// watch has the garbage collector keep within the limit what can be kept there.
 func heed(limit int64) {
 	if limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit / 10 * 9)

@@ -9,7 +9,8 @@ import (
 
 func TestMemoryLimit(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
-	for text, want := range map[string]int64{"536870912\n": 512 << 20, "max\n": math.MaxInt64, "9223372036854771712\n": 9223372036854771712, "": math.MaxInt64} {
+	for text, want := range map[string]int64{"536870912\n": 512 << 20, "max\n": math.MaxInt64,
+		"9223372036854771712\n": 9223372036854771712, "": math.MaxInt64} {
 		file := filepath.Join(t.TempDir(), "limit")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,8 @@ type gauges struct {
 
 func newGauges() *gauges {
 	gauge := func(name, help string, more ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "dbop", Name: name, Help: help}, append([]string{"namespace", "cluster"}, more...))
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "dbop", Name: name, Help: help},
+			append([]string{"namespace", "cluster"}, more...))
 	}
 	return &gauges{
 		wanted:    gauge("members_wanted", "Members that a cluster is to have."),
@@ -30,10 +31,13 @@ func newGauges() *gauges {
 		serving:   gauge("cluster_healthy", "1 if a cluster is healthy, 0 if it is degraded or down."),
 		operating: gauge("operation_running", "1 while an operation is in flight."),
 		backup:    gauge("last_backup_timestamp_seconds", "When the newest backup was made."),
-		verified:  gauge("last_verified_backup_timestamp_seconds", "When the newest backup that was restored and compared was made."),
-		missing:   gauge("custom_resource_missing", "1 while a cluster's custom resource is missing and a person must decide."),
-		roles:     gauge("member_role", "1 for each member, with the role that it has.", "member", "role"),
-		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "dbop", Name: "step_seconds", Help: "How long steps took.",
+		verified: gauge("last_verified_backup_timestamp_seconds",
+			"When the newest backup that was restored and compared was made."),
+		missing: gauge("custom_resource_missing",
+			"1 while a cluster's custom resource is missing and a person must decide."),
+		roles: gauge("member_role", "1 for each member, with the role that it has.", "member", "role"),
+		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "dbop", Name: "step_seconds",
+			Help:    "How long steps took.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 3, 10)}, []string{"action", "result"}),
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// offeredEvery is how often an operator looks whether it may read objects that
+// offeredEvery is how often an operator checks whether it may read objects that
 // ask for backups, as long as it may not.
 const offeredEvery = 5 * time.Second
 
-// offered has objects that ask for backups be looked after once there can be
+// offered has objects that ask for backups be managed once there can be
 // any. Until then an operator does without them: its definitions or its rights
 // may be older than itself, and a cache that can't be filled would end it.
 type offered struct {
 	api client.Reader
-	// namespaces are those that are looked after; "" is all of them.
+	// namespaces are those that are managed; "" is all of them.
 	namespaces []string
 	// fill has a cache of them filled, and wake has them wake the reconciler.
 	fill func(context.Context) error
@@ -41,7 +41,8 @@ func (o *offered) Start(ctx context.Context) error {
 		}
 		if err.Error() != told {
 			told = err.Error()
-			ctrllog.Log.Info("DatabaseBackups are not looked after", "why", told, "hint", "kubectl dbop operator upgrade brings definitions and rights of this version")
+			ctrllog.Log.Info("DatabaseBackups are not looked after", "why", told, "hint",
+				"kubectl dbop operator upgrade brings definitions and rights of this version")
 		}
 		timer := time.NewTimer(offeredEvery)
 		select {
@@ -53,11 +54,12 @@ func (o *offered) Start(ctx context.Context) error {
 	}
 }
 
-// look asks for one object in each namespace, and if that may be has all of
+// observe asks for one object in each namespace, and if that may be has all of
 // them watched from then on.
 func (o *offered) look(ctx context.Context) error {
 	for _, namespace := range o.namespaces {
-		if err := o.api.List(ctx, &v1alpha1.DatabaseBackupList{}, client.InNamespace(namespace), client.Limit(1)); err != nil {
+		if err := o.api.List(ctx, &v1alpha1.DatabaseBackupList{}, client.InNamespace(namespace),
+			client.Limit(1)); err != nil {
 			return fmt.Errorf("list databasebackups: %w", err)
 		}
 	}

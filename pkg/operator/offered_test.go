@@ -37,7 +37,8 @@ func (r *reader) List(_ context.Context, _ client.ObjectList, opts ...client.Lis
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		api := &reader{err: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "dbop.dev", Kind: v1alpha1.KindDatabaseBackup}}}
+		api := &reader{err: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "dbop.dev",
+			Kind: v1alpha1.KindDatabaseBackup}}}
 		o := &offered{api: api, namespaces: []string{"shop", "bank"}}
 		filled, woken := 0, 0
 		o.fill = func(context.Context) error { filled++; return nil }
@@ -86,10 +87,12 @@ func TestWhatWakes(t *testing.T) {
 		return o
 	}
 	for name, row := range map[string]struct{ got, want bool }{
-		"it comes":             {p.Create(event.TypedCreateEvent[*v1alpha1.DatabaseBackup]{Object: object(1, false)}), true},
-		"it was there, ended":  {p.Create(event.TypedCreateEvent[*v1alpha1.DatabaseBackup]{Object: object(1, true)}), false},
-		"its status":           {p.Update(event.TypedUpdateEvent[*v1alpha1.DatabaseBackup]{ObjectOld: object(1, false), ObjectNew: object(1, false)}), false},
-		"somebody deletes it":  {p.Update(event.TypedUpdateEvent[*v1alpha1.DatabaseBackup]{ObjectOld: object(1, false), ObjectNew: object(2, false)}), true},
+		"it comes":            {p.Create(event.TypedCreateEvent[*v1alpha1.DatabaseBackup]{Object: object(1, false)}), true},
+		"it was there, ended": {p.Create(event.TypedCreateEvent[*v1alpha1.DatabaseBackup]{Object: object(1, true)}), false},
+		"its status": {p.Update(event.TypedUpdateEvent[*v1alpha1.DatabaseBackup]{ObjectOld: object(1, false),
+			ObjectNew: object(1, false)}), false},
+		"somebody deletes it": {p.Update(event.TypedUpdateEvent[*v1alpha1.DatabaseBackup]{ObjectOld: object(1, false),
+			ObjectNew: object(2, false)}), true},
 		"it goes before time":  {p.Delete(event.TypedDeleteEvent[*v1alpha1.DatabaseBackup]{Object: object(1, false)}), true},
 		"it goes when all was": {p.Delete(event.TypedDeleteEvent[*v1alpha1.DatabaseBackup]{Object: object(1, true)}), false},
 	} {

@@ -19,27 +19,28 @@ import (
 
 // When an operator comes back without being woken.
 const (
-	idleEvery  = 5 * time.Minute         // a cluster that is well: only its members know who leads
-	idlePace   = 1500 * time.Millisecond // between two such, of whichever cluster: with more than 200 it takes longer to come round
-	idleMost   = 30 * time.Minute        // but never longer
-	sickEvery  = 10 * time.Second        // one that is not, and for which nothing can be done
-	busyEvery  = 3 * time.Second         // one that somebody else acts on
-	lookPause  = 2 * time.Second         // at least between two looks, however often pods change
-	goneFor    = 5 * time.Second         // before a missing custom resource is missing: it may be replaced
-	lookWithin = 30 * time.Second        // one look
+	idleEvery = 5 * time.Minute // a cluster that is well: only its members know who leads
+	// between two such, of whichever cluster: with more than 200 it takes longer to come round
+	idlePace   = 1500 * time.Millisecond
+	idleMost   = 30 * time.Minute // but never longer
+	sickEvery  = 10 * time.Second // one that is not, and for which nothing can be done
+	busyEvery  = 3 * time.Second  // one that somebody else acts on
+	lookPause  = 2 * time.Second  // at least between two observations, however often pods change
+	goneFor    = 5 * time.Second  // before a missing custom resource is missing: it may be replaced
+	lookWithin = 30 * time.Second // one observation
 )
 
 // What comes first when many are due. An operation that began goes before one
 // that did not: the fewer are under way at a time, the fewer leases have to be
-// kept and waits looked after. How one ended is told before another begins. A
-// look at a cluster that nobody asked for comes last, as what was there when
+// kept and waits managed. How one ended is told before another begins. A
+// read a cluster that nobody asked for comes last, as what was there when
 // the operator began does.
 const (
 	underWay  = 10
 	unhurried = handler.LowPriority
 )
 
-// Reconciler looks after custom resources: one step at a time, each decided in package ops.
+// Reconciler manages custom resources: one step at a time, each decided in package ops.
 type Reconciler struct {
 	// Custom reads custom resources from a cache and writes their status; Fresh asks the API server.
 	Custom client.Client
@@ -99,5 +100,6 @@ func (r *Reconciler) engine(name string) (engine.Engine, error) {
 			return e, nil
 		}
 	}
-	return nil, &engine.Refusal{Check: "engine", Reason: fmt.Sprintf("this operator does not know engine %q", name), Hint: "is a newer operator needed?"}
+	return nil, &engine.Refusal{Check: "engine", Reason: fmt.Sprintf("this operator does not know engine %q", name),
+		Hint: "is a newer operator needed?"}
 }

@@ -89,7 +89,8 @@ func TestReconcile(t *testing.T) {
 				again := b.once()
 				c := b.get()
 				for _, o := range c.Status.Conditions {
-					if o.Type == conditionReady && o.Status == metav1.ConditionTrue && o.ObservedGeneration == c.Generation && !strings.Contains(b.verbs(), "stop") {
+					if o.Type == conditionReady && o.Status == metav1.ConditionTrue && o.ObservedGeneration == c.Generation &&
+						!strings.Contains(b.verbs(), "stop") {
 						t.Fatalf("ready as generation %d after %s", c.Generation, b.verbs())
 					}
 				}
@@ -127,7 +128,8 @@ func TestReconcile(t *testing.T) {
 		"steps nothing back for what a cache does not know yet": func(t *testing.T) {
 			b := founded(t)
 			before := b.get()
-			asking := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 5, RequestedBy: "ada"}}
+			asking := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 5,
+				RequestedBy: "ada"}}
 			s, err := b.r.Runner(opstest.Engine{}, nil, ops.Silent{}).Open(t.Context(), "shop", "db", &asking, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +138,8 @@ func TestReconcile(t *testing.T) {
 			if err := s.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			b.r.Custom = interceptor.NewClient(b.api, interceptor.Funcs{Get: func(_ context.Context, _ client.WithWatch,
+				_ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 				before.DeepCopyInto(o.(*v1alpha1.DatabaseCluster))
 				return nil
 			}})
@@ -244,7 +247,7 @@ func TestReconcile(t *testing.T) {
 }
 
 // TestWhatBeganComesFirst: a visit to an operation under way goes before those
-// to clusters of which nothing is wanted, and before what was asked for anew;
+// to clusters of which nothing is wanted, and before what was asked for again;
 // so does the one that tells how it ended.
 func TestWhatBeganComesFirst(t *testing.T) {
 	t.Parallel()
@@ -279,7 +282,7 @@ func TestWhatBeganComesFirst(t *testing.T) {
 	})
 }
 
-// TestIdleVisitsSpread: clusters that were looked at together are not due together.
+// TestIdleVisitsSpread: clusters that were observed together are not due together.
 func TestIdleVisitsSpread(t *testing.T) {
 	t.Parallel()
 	due := map[time.Duration]int{}
@@ -301,7 +304,8 @@ func TestIdleVisitsSpread(t *testing.T) {
 // not grow with their number, as far as none is left alone for too long.
 func TestIdleCostIsBounded(t *testing.T) {
 	t.Parallel()
-	for clusters, want := range map[int]time.Duration{1: idleEvery, 200: idleEvery, 1000: 25 * time.Minute, 5000: idleMost} {
+	for clusters, want := range map[int]time.Duration{1: idleEvery, 200: idleEvery, 1000: 25 * time.Minute,
+		5000: idleMost} {
 		if got := idle(clusters); got != want {
 			t.Errorf("%d clusters: again after %s, want %s", clusters, got, want)
 		}
@@ -311,8 +315,10 @@ func TestIdleCostIsBounded(t *testing.T) {
 // TestOnlyWhoseIsKept: what an operator keeps of pods and records is who is to be woken.
 func TestOnlyWhoseIsKept(t *testing.T) {
 	t.Parallel()
-	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-0", UID: "one", ResourceVersion: "7",
-		Labels: map[string]string{v1alpha1.LabelCluster: "db", "other": "x"}, Annotations: map[string]string{"long": "text"}}}
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1-0", UID: "one",
+		ResourceVersion: "7",
+		Labels:          map[string]string{v1alpha1.LabelCluster: "db", "other": "x"},
+		Annotations:     map[string]string{"long": "text"}}}
 	kept, err := onlyWhose(o)
 	if err != nil {
 		t.Fatal(err)

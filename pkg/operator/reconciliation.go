@@ -187,7 +187,7 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 	return v.look(ctx, false)
 }
 
-// nevertheless looks at a cluster of which something is wanted that can't be:
+// nevertheless reads a cluster of which something is wanted that can't be:
 // that does not keep it from being seen, nor from being mended.
 func (v *reconciliation) nevertheless(ctx context.Context, refused error) (time.Duration, error) {
 	again, err := v.look(ctx, true)

@@ -54,7 +54,8 @@ func TestRecordThatCantBeUsed(t *testing.T) {
 				for range 10 {
 					time.Sleep(b.once())
 				}
-				if stalled := b.message(conditionStalled); !strings.Contains(stalled, "kubectl dbop") || !strings.Contains(stalled, "repair db") {
+				if stalled := b.message(conditionStalled); !strings.Contains(stalled, "kubectl dbop") ||
+					!strings.Contains(stalled, "repair db") {
 					t.Errorf("it says %q", stalled)
 				}
 				if len(b.world.steps) != steps || b.verbs() != "create Succeeded" {
@@ -73,8 +74,10 @@ func (b *bench) withObjects() *v1alpha1.DatabaseCluster {
 		name := v1alpha1.MemberName(c.Name, n)
 		w := &appsv1.StatefulSet{}
 		w.Namespace, w.Name = c.Namespace, name
-		w.Labels, w.Annotations = map[string]string{v1alpha1.LabelCluster: c.Name}, map[string]string{kube.AnnotationClusterID: c.Status.ID}
-		err := errors.Join(workload.ApplyVolume(b.t.Context(), kube.Wrap(b.api, kube.Options{}), c, name), b.api.Create(b.t.Context(), w))
+		w.Labels, w.Annotations = map[string]string{v1alpha1.LabelCluster: c.Name},
+			map[string]string{kube.AnnotationClusterID: c.Status.ID}
+		err := errors.Join(workload.ApplyVolume(b.t.Context(), kube.Wrap(b.api, kube.Options{}), c, name),
+			b.api.Create(b.t.Context(), w))
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -125,10 +128,14 @@ func TestLostRecordIsWrittenAgain(t *testing.T) {
 			return lose(b)
 		}, verbs: "create Succeeded, scale Succeeded"},
 		"a volume of another cluster": {spoil: func(b *bench) error {
-			return errors.Join(lose(b), edit(b, func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationClusterID] = "other" }))
+			return errors.Join(lose(b), edit(b,
+				func(v *corev1.PersistentVolumeClaim) { v.Annotations[kube.AnnotationClusterID] = "other" }))
 		}, verbs: "create Succeeded", stays: "RecordMissing"},
 		"a volume without a copy": {spoil: func(b *bench) error {
-			return errors.Join(lose(b), edit(b, func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, kube.AnnotationRecord) }))
+			return errors.Join(lose(b), edit(b, func(v *corev1.PersistentVolumeClaim) {
+				delete(v.Annotations,
+					kube.AnnotationRecord)
+			}))
 		}, verbs: "create Succeeded", stays: "RecordMissing"},
 		"the object is another one": {spoil: func(b *bench) error {
 			err := errors.Join(lose(b), b.api.Delete(b.t.Context(), b.get()))
@@ -159,7 +166,8 @@ func TestLostRecordIsWrittenAgain(t *testing.T) {
 				if got == nil {
 					t.Fatal("there is no record")
 				}
-				if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID || got.Annotations[v1alpha1.AnnotationCustom] != "one" {
+				if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID ||
+					got.Annotations[v1alpha1.AnnotationCustom] != "one" {
 					t.Errorf("the record is another: %+v %s", got, diff)
 				}
 			})
@@ -185,7 +193,8 @@ func TestRewrittenRecordIsTold(t *testing.T) {
 		for len(b.events.Events) > 0 {
 			told = append(told, <-b.events.Events)
 		}
-		for _, want := range []string{"Normal Planned repair: Write the record of the cluster again", "Normal Succeeded repair, asked for by " + policy.SelfHealedBy} {
+		for _, want := range []string{"Normal Planned repair: Write the record of the cluster again",
+			"Normal Succeeded repair, asked for by " + policy.SelfHealedBy} {
 			if !strings.Contains(strings.Join(told, "\n"), want) {
 				t.Errorf("%q is not in %s", want, fmt.Sprint(told))
 			}
@@ -194,12 +203,13 @@ func TestRewrittenRecordIsTold(t *testing.T) {
 }
 
 // TestRecordIsWrittenAgainByWhoComesNext: an operator dies at each write of the
-// repair of a record, before and after it, or gets no answer; whoever goes on
+// repair of a record, before and after it, or gets no answer; who goes on
 // comes to the same end, also where somebody deletes the record once more.
 func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ late, deaf, again bool }{
-		"before": {}, "after": {late: true}, "after, and the record is deleted again": {late: true, again: true}, "it gets no answer": {late: true, deaf: true},
+		"before": {}, "after": {late: true}, "after, and the record is deleted again": {late: true, again: true},
+		"it gets no answer": {late: true, deaf: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,12 +237,14 @@ func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 					if got == nil {
 						t.Fatalf("there is no record after %v", b.writes)
 					}
-					if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID || got.Generation != want.Generation {
+					if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID ||
+						got.Generation != want.Generation {
 						t.Errorf("the record is another after %v: %+v %s", b.writes, got, diff)
 					}
-					// Whoever finds the record written has nothing left to repair.
+					// Who finds the record written has nothing left to repair.
 					v := b.verbs()
-					if v != "create Succeeded" && v != "create Succeeded, repair Succeeded" && (!row.again || v != "create Succeeded, repair Succeeded, repair Succeeded") {
+					if v != "create Succeeded" && v != "create Succeeded, repair Succeeded" &&
+						(!row.again || v != "create Succeeded, repair Succeeded, repair Succeeded") {
 						t.Errorf("operations %s after %v", v, b.writes)
 					}
 				})

@@ -15,7 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// answer writes what became of each request, and says when to look again.
+// answer writes what became of each request, and says when to observe again.
 func (v *reconciliation) answer(ctx context.Context) (again time.Duration) {
 	sooner := func(d time.Duration) {
 		if d = max(d, time.Millisecond); again == 0 || d < again {
@@ -47,7 +47,8 @@ func (v *reconciliation) answer(ctx context.Context) (again time.Duration) {
 			next.pending(v.waitsFor())
 		}
 		if err := v.reply(ctx, a.object, next); err != nil {
-			ctrllog.Log.Error(err, "a status could not be written", "namespace", a.object.Namespace, "databasebackup", a.object.Name)
+			ctrllog.Log.Error(err, "a status could not be written", "namespace", a.object.Namespace, "databasebackup",
+				a.object.Name)
 			sooner(firstDelay)
 		}
 	}
@@ -85,10 +86,14 @@ func (v *reconciliation) announce(b *v1alpha1.DatabaseBackup, before string, a *
 // unserved says why no operator takes backups of this cluster.
 func (v *reconciliation) unserved() error {
 	if v.charge.Record == nil {
-		return &ops.Error{Kind: ops.Refused, Check: "no-cluster", Message: "there is no databasecluster " + v.key.Name + " in this namespace", Hint: "it is taken once there is one"}
+		return &ops.Error{Kind: ops.Refused, Check: "no-cluster", Message: "there is no databasecluster " + v.key.Name +
+			" in this namespace", Hint: "it is taken once there is one"}
 	}
-	return &ops.Error{Kind: ops.Refused, Check: "no-cluster", Message: "cluster " + v.key.Name + " is under no custom resource, so no operator acts on it",
-		Hint: fmt.Sprintf("kubectl dbop backup %s -n %s takes one; or put the cluster under one: kubectl dbop operator adopt %s -n %s", v.key.Name, v.key.Namespace, v.key.Name, v.key.Namespace)}
+	return &ops.Error{Kind: ops.Refused, Check: "no-cluster", Message: "cluster " + v.key.Name +
+		" is under no custom resource, so no operator acts on it",
+		Hint: fmt.Sprintf(
+			"kubectl dbop backup %s -n %s takes one; or put the cluster under one: kubectl dbop operator adopt %s -n %s",
+			v.key.Name, v.key.Namespace, v.key.Name, v.key.Namespace)}
 }
 
 // waitsFor is what comes first.

@@ -26,7 +26,8 @@ func TestReply(t *testing.T) {
 			if tries > 100 {
 				t.Errorf("%d visits in 20 minutes", tries)
 			}
-			b.answers("no-3", "stalled, Unknown NotTaken, False Refused, True Repository", "neither this object nor databasecluster db names a repository; set spec.backup.repository")
+			b.answers("no-3", "stalled, Unknown NotTaken, False Refused, True Repository",
+				"neither this object nor databasecluster db names a repository; set spec.backup.repository")
 			b.is("True Healthy", "False Settled", "False NotStalled")
 			b.writes = nil
 			time.Sleep(b.once())
@@ -89,7 +90,8 @@ func TestReply(t *testing.T) {
 			b.world.before = func(s ops.Step) error { return &ops.Error{Kind: ops.NeedsHuman, Message: "the disk is full"} }
 			b.ask("one", nil)
 			b.settle(lastDelay)
-			b.answers("one", "stalled, Unknown NotTaken, False Settled, True Operation", "the disk is full; it is tried again for a while; to give it up delete this object")
+			b.answers("one", "stalled, Unknown NotTaken, False Settled, True Operation",
+				"the disk is full; it is tried again for a while; to give it up delete this object")
 			if err := b.api.Delete(t.Context(), b.asked("one")); err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +122,8 @@ func TestReply(t *testing.T) {
 			if got := b.verbs(); got != "create Succeeded, backup Cancelled, scale Succeeded" {
 				t.Error(got)
 			}
-			b.answers("one", "cancelled, False NotTaken, False Settled, True Cancelled", "its operation was given up: the disk is full; make another object")
+			b.answers("one", "cancelled, False NotTaken, False Settled, True Cancelled",
+				"its operation was given up: the disk is full; make another object")
 		},
 		"says that somebody gave it up": func(t *testing.T) {
 			b := backedUp(t)
@@ -162,7 +165,8 @@ func TestReply(t *testing.T) {
 			b := newBench(t)
 			b.ask("one", nil)
 			b.settle(idleEvery)
-			b.answers("one", "stalled, Unknown NotTaken, False Refused, True NoCluster", "there is no databasecluster db in this namespace")
+			b.answers("one", "stalled, Unknown NotTaken, False Refused, True NoCluster",
+				"there is no databasecluster db in this namespace")
 			b.writes = nil
 			if again := b.once(); again > 0 || len(b.writes) > 0 {
 				t.Errorf("again after %s, it wrote %v", again, b.writes)
@@ -183,7 +187,8 @@ func TestReply(t *testing.T) {
 			}
 			b.ask("one", nil)
 			b.settle(idleEvery)
-			b.answers("one", "stalled, Unknown NotTaken, False Refused, True NoCluster", "kubectl dbop operator adopt db -n shop")
+			b.answers("one", "stalled, Unknown NotTaken, False Refused, True NoCluster",
+				"kubectl dbop operator adopt db -n shop")
 		},
 		"is of no concern where the kind is not served": func(t *testing.T) {
 			b := backedUp(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // A cache whose kind went away asks for it again at growing intervals, and
-// keeps what it knew: how often the operator looks whether the kind is there,
+// keeps what it knew: how often the operator checks whether the kind is there,
 // and for how long after its return it does not rely on the cache.
 const (
 	servedEvery = 5 * time.Second
@@ -25,7 +25,7 @@ const (
 type returned struct {
 	served func(context.Context) (bool, error)
 	api    client.Reader
-	// namespaces are those that are looked after; "" is all of them.
+	// namespaces are those that are managed; "" is all of them.
 	namespaces []string
 	wake       chan event.GenericEvent
 	// until is when the cache can be relied on again, in nanoseconds.
@@ -49,7 +49,7 @@ func (k *returned) Start(ctx context.Context) error {
 	}
 }
 
-// look asks once, and says whether the kind is gone.
+// observe asks once, and says whether the kind is gone.
 func (k *returned) look(ctx context.Context, now time.Time, gone bool) bool {
 	served, err := k.served(ctx)
 	switch {
@@ -66,7 +66,7 @@ func (k *returned) look(ctx context.Context, now time.Time, gone bool) bool {
 	for _, namespace := range k.namespaces {
 		list := &v1alpha1.DatabaseClusterList{}
 		if err := k.api.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			continue // the next look asks again
+			continue // the next observation asks again
 		}
 		for i := range list.Items {
 			select {

@@ -24,8 +24,10 @@ func TestReturned(t *testing.T) {
 	there.Namespace, there.Name = "shop", "db"
 	var served bool
 	var servedErr error
-	k := &returned{served: func(context.Context) (bool, error) { return served, servedErr }, namespaces: []string{"shop", "bank"},
-		api: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build(), wake: make(chan event.GenericEvent, 10)}
+	k := &returned{served: func(context.Context) (bool, error) { return served, servedErr },
+		namespaces: []string{"shop", "bank"},
+		api:        fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build(),
+		wake:       make(chan event.GenericEvent, 10)}
 	now, gone := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), false
 	for _, row := range []struct {
 		name        string

@@ -47,7 +47,7 @@ import (
 // HeartbeatLease is the lease that says which replica of an operator is alive.
 const HeartbeatLease = "kubectl-dbop-operator"
 
-// The leader's lease and those of clusters are short enough that whoever takes
+// The leader's lease and those of clusters are short enough that who takes
 // over from a killed leader acts within 20 s: one of each has to expire.
 const (
 	leaderDuration  = 8 * time.Second
@@ -64,7 +64,7 @@ type Config struct {
 	// Tool is this tool's version, HelperImage the image of its helper pods.
 	Tool, HelperImage string
 	// Namespace is where the operator itself is; Watched are the namespaces that
-	// it looks after, all for none.
+	// it manages, all for none.
 	Namespace string
 	Watched   []string
 	// Elect lets one of several replicas act.
@@ -103,17 +103,20 @@ func Run(ctx context.Context, c Config) error {
 	config.QPS = -1 // the server has priority and fairness
 	m, err := manager.New(config, manager.Options{
 		Scheme: scheme, Logger: log, Cache: cacheOptions(c.Watched),
-		LeaderElection: c.Elect, LeaderElectionID: HeartbeatLease, LeaderElectionNamespace: c.Namespace, LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: new(leaderDuration), RenewDeadline: new(leaderRenewal), RetryPeriod: new(leaderRetry),
+		LeaderElection: c.Elect, LeaderElectionID: HeartbeatLease, LeaderElectionNamespace: c.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaderDuration), RenewDeadline: new(leaderRenewal), RetryPeriod: new(leaderRetry),
 		Metrics: metricsserver.Options{BindAddress: c.MetricsAddress}, HealthProbeBindAddress: c.HealthAddress,
 	})
 	if err != nil {
 		return fmt.Errorf("start the operator: %w", err)
 	}
-	if err := errors.Join(m.AddHealthzCheck("alive", alive), m.AddReadyzCheck("caches", synced(m.GetCache()))); err != nil {
+	if err := errors.Join(m.AddHealthzCheck("alive", alive),
+		m.AddReadyzCheck("caches", synced(m.GetCache()))); err != nil {
 		return fmt.Errorf("serve health: %w", err)
 	}
-	own, err := kube.New(config, kube.Options{UserAgent: config.UserAgent, Behalf: kube.Behalf{Limited: true, ClusterIssuers: c.ClusterIssuers}})
+	own, err := kube.New(config, kube.Options{UserAgent: config.UserAgent,
+		Behalf: kube.Behalf{Limited: true, ClusterIssuers: c.ClusterIssuers}})
 	if err != nil {
 		return err
 	}
@@ -126,12 +129,15 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	r := &Reconciler{
-		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: store.NewConfigMaps(own), Events: m.GetEventRecorder("kubectl-dbop"),
+		Custom: m.GetClient(), Fresh: m.GetAPIReader(), Store: store.NewConfigMaps(own),
+		Events: m.GetEventRecorder("kubectl-dbop"),
 		Kept: func(ctx context.Context, namespace string, name string) (store.Kept, error) {
 			return store.FindKept(ctx, own, namespace, name)
-		}, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease, gauges: gauges,
+		}, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease,
+		gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
-			live := executor.Config{Client: own, Store: store.NewConfigMaps(own), Dialer: dial.NewDialer(own, portforward.New(own)), Engine: e,
+			live := executor.Config{Client: own, Store: store.NewConfigMaps(own),
+				Dialer: dial.NewDialer(own, portforward.New(own)), Engine: e,
 				Wanted: wanted, Tool: c.Tool, HelperImage: c.HelperImage, NoDirectories: true}
 			return &runner.Runner{Engine: e, Store: live.Store, Reporter: reporter, Poll: pollEvery, FailPoint: c.FailPoint,
 				Cluster: func(namespace, cluster string) ops.ClosableCluster {
@@ -139,8 +145,10 @@ func Run(ctx context.Context, c Config) error {
 					this.Namespace, this.Name = namespace, cluster
 					return executor.New(this)
 				},
-				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (lease.Lease, error) {
-					return lease.Acquire(ctx, own, namespace, cluster, lease.Options{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})
+				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (lease.Lease,
+					error) {
+					return lease.Acquire(ctx, own, namespace, cluster,
+						lease.Options{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})
 				}}
 		},
 	}
@@ -148,7 +156,8 @@ func Run(ctx context.Context, c Config) error {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
-	r.returned = &returned{served: served, api: m.GetAPIReader(), namespaces: namespaces, wake: make(chan event.GenericEvent)}
+	r.returned = &returned{served: served, api: m.GetAPIReader(), namespaces: namespaces,
+		wake: make(chan event.GenericEvent)}
 	r.offered = &offered{api: m.GetAPIReader(), namespaces: namespaces}
 	if err := errors.Join(m.Add(r.returned), r.setup(m, fitting(memory, c.Workers)), m.Add(r.offered)); err != nil {
 		return err
@@ -170,12 +179,13 @@ func newScheme() (*runtime.Scheme, error) {
 	return s, nil
 }
 
-// watchedKinds are the kinds of which a change makes a cluster worth a look.
+// watchedKinds are the kinds of which a change makes a cluster worth an observation.
 // Their metadata alone is kept.
 func watchedKinds() []*metav1.PartialObjectMetadata {
 	var out []*metav1.PartialObjectMetadata
 	for _, gvk := range []schema.GroupVersionKind{
-		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), corev1.SchemeGroupVersion.WithKind("Service"),
+		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+		corev1.SchemeGroupVersion.WithKind("Service"),
 		{Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
 		{Group: "batch", Version: "v1", Kind: "CronJob"},
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"),

@@ -44,7 +44,8 @@ func (r *Reconciler) setup(m manager.Manager, workers int) error {
 		return err
 	}
 	r.offered.wake = func() error {
-		return c.Watch(legible{source.Kind(m.GetCache(), &v1alpha1.DatabaseBackup{}, handler.TypedEnqueueRequestsFromMapFunc(askedOf), unanswered())})
+		return c.Watch(legible{source.Kind(m.GetCache(), &v1alpha1.DatabaseBackup{},
+			handler.TypedEnqueueRequestsFromMapFunc(askedOf), unanswered())})
 	}
 	return nil
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// TestLegible: the source that is watched late stands in the log by its kind.
+// TestLegible: the source that is watched late is in the log by its kind.
 func TestLegible(t *testing.T) {
 	var out bytes.Buffer
 	log := logr.FromSlogHandler(slog.NewJSONHandler(&out, nil))
-	log.Info("Starting EventSource", "source", legible{source.Kind(nil, &v1alpha1.DatabaseBackup{}, handler.TypedEnqueueRequestsFromMapFunc(askedOf), unanswered())})
+	log.Info("Starting EventSource", "source", legible{source.Kind(nil, &v1alpha1.DatabaseBackup{},
+		handler.TypedEnqueueRequestsFromMapFunc(askedOf), unanswered())})
 	if said := out.String(); !strings.Contains(said, `"source":"kind source: *v1alpha1.DatabaseBackup"`) {
 		t.Error(said)
 	}

@@ -57,13 +57,15 @@ func (v *reconciliation) fail(err error) {
 		v.Events.Eventf(v.custom, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", told(v.key.Namespace, err))
 		return
 	}
-	ctrllog.Log.WithName("cluster").Info("nothing is done", "namespace", v.key.Namespace, "name", v.key.Name, "reason", reason, "why", told(v.key.Namespace, err))
+	ctrllog.Log.WithName("cluster").Info("nothing is done", "namespace", v.key.Namespace, "name", v.key.Name, "reason",
+		reason, "why", told(v.key.Namespace, err))
 	if v.charge.Record != nil {
 		if reason == checkReason(policy.CheckOrphaned) {
 			v.gauges.orphaned(v.key)
 		}
 		record := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: v.key.Namespace, Name: v1alpha1.Record(v.key.Name), UID: v.charge.Record.UID}}
+			ObjectMeta: metav1.ObjectMeta{Namespace: v.key.Namespace, Name: v1alpha1.Record(v.key.Name),
+				UID: v.charge.Record.UID}}
 		v.Events.Eventf(record, nil, corev1.EventTypeWarning, reason, "Delete", "%s", told(v.key.Namespace, err))
 	}
 }
@@ -109,7 +111,10 @@ func reasonOf(err error) string {
 // checkReason is the name of a check as conditions spell reasons.
 func checkReason(check string) string {
 	var out strings.Builder
-	for _, word := range strings.FieldsFunc(check, func(c rune) bool { return c == '-' || c == '.' || c == '_' || c == ' ' || c == '/' }) {
+	for _, word := range strings.FieldsFunc(check, func(c rune) bool {
+		return c == '-' || c == '.' || c == '_' ||
+			c == ' ' || c == '/'
+	}) {
 		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return out.String()

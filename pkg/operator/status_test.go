@@ -22,12 +22,13 @@ func custom() *v1alpha1.DatabaseCluster {
 	return c
 }
 
-// seen is a look at two members.
+// seen is an observation of two members.
 func seen(level health.Level) *sheet {
-	return &sheet{verdict: health.Verdict{Level: level, Database: level, Headline: "so it is"}, healthy: 2, state: &ops.State{Cluster: custom(), View: engine.View{
-		MemberList: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
-		Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true, Serving: true},
-			{Name: "db-2", Version: "1.1.0", Role: engine.RoleFollower, Reachable: true, Serving: true}}}}}
+	return &sheet{verdict: health.Verdict{Level: level, Database: level, Headline: "so it is"}, healthy: 2,
+		state: &ops.State{Cluster: custom(), View: engine.View{
+			MemberList: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
+			Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true, Serving: true},
+				{Name: "db-2", Version: "1.1.0", Role: engine.RoleFollower, Reachable: true, Serving: true}}}}}
 }
 
 // TestBackupCondition: backups that are missing turn a condition of their own,
@@ -49,14 +50,15 @@ func TestBackupCondition(t *testing.T) {
 				t.Errorf("%+v", b)
 			}
 		}
-		if got != want || !meta.IsStatusConditionTrue(c.Status.Conditions, conditionReady) || meta.IsStatusConditionTrue(c.Status.Conditions, conditionStalled) {
+		if got != want || !meta.IsStatusConditionTrue(c.Status.Conditions, conditionReady) ||
+			meta.IsStatusConditionTrue(c.Status.Conditions, conditionStalled) {
 			t.Errorf("%q, want %q: %+v", got, want, c.Status.Conditions)
 		}
 	}
 	is("True UpToDate")
 	s.state.Kube.Schedule.Since = now.Add(-72 * time.Hour)
 	is("False Overdue")
-	s.state.Kube.Schedule = nil // nobody could look
+	s.state.Kube.Schedule = nil // nobody could observe
 	is("False Overdue")
 	s.state.Cluster.Spec.Backup = v1alpha1.BackupPolicy{}
 	is("")
@@ -82,7 +84,8 @@ func TestDriftedCondition(t *testing.T) {
 	}
 	is("")
 	s.state.Rendering = "new"
-	is("True RenderedOtherwise: db-1, db-2: not as this version renders them; kubectl dbop -n shop restart db changes that")
+	is("True RenderedOtherwise: db-1, db-2: not as this version renders them; kubectl dbop -n shop restart db changes " +
+		"that")
 	s.state.Kube.Members[0].Workload.Rendering = "new"
 	is("True RenderedOtherwise: db-2: not as this version renders them; kubectl dbop -n shop restart db changes that")
 	s.state.Kube.Members[1].Workload.Rendering = "new"
@@ -91,7 +94,8 @@ func TestDriftedCondition(t *testing.T) {
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	running := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale}, Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning}}
+	running := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale},
+		Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning}}
 	refusal := &engine.Refusal{Check: "skipped-minor", Reason: "too far", Hint: "go step by step"}
 	for _, row := range []struct {
 		name                        string
@@ -99,19 +103,27 @@ func TestConditions(t *testing.T) {
 		summary                     string
 		ready, reconciling, stalled string
 	}{
-		{"well", func() *sheet { return seen(health.Healthy) }, "healthy", "True Healthy", "False Settled", "False NotStalled"},
-		{"degraded", func() *sheet { return seen(health.Degraded) }, "degraded", "False Degraded", "False Settled", "False NotStalled"},
+		{"well", func() *sheet { return seen(health.Healthy) }, "healthy", "True Healthy", "False Settled",
+			"False NotStalled"},
+		{"degraded", func() *sheet { return seen(health.Degraded) }, "degraded", "False Degraded", "False Settled",
+			"False NotStalled"},
 		{"down", func() *sheet { return seen(health.Down) }, "down", "False Down", "False Settled", "False NotStalled"},
-		{"at work", func() *sheet { s := seen(health.Healthy); s.state.Operation = running; return s }, "scale", "Unknown NotAsWanted", "True Operation", "False NotStalled"},
-		{"somebody else at work", func() *sheet { s := seen(health.Healthy); s.busy(errors.New("held by me")); return s }, "busy", "Unknown NotAsWanted", "True Busy", "False NotStalled"},
-		{"well, and can't become as wanted", func() *sheet { s := seen(health.Healthy); s.stalled = refusal; return s }, "stalled", "Unknown NotAsWanted", "False Settled", "True SkippedMinor"},
-		{"never seen, and can't be", func() *sheet { return &sheet{stalled: refusal} }, "stalled", "Unknown NotSeen", "False Settled", "True SkippedMinor"},
-		{"not made, for it is paused", func() *sheet { return &sheet{paused: true} }, "paused", "False Paused", "False Settled", "False NotStalled"},
+		{"at work", func() *sheet { s := seen(health.Healthy); s.state.Operation = running; return s }, "scale",
+			"Unknown NotAsWanted", "True Operation", "False NotStalled"},
+		{"somebody else at work", func() *sheet { s := seen(health.Healthy); s.busy(errors.New("held by me")); return s },
+			"busy", "Unknown NotAsWanted", "True Busy", "False NotStalled"},
+		{"well, and can't become as wanted", func() *sheet { s := seen(health.Healthy); s.stalled = refusal; return s },
+			"stalled", "Unknown NotAsWanted", "False Settled", "True SkippedMinor"},
+		{"never seen, and can't be", func() *sheet { return &sheet{stalled: refusal} }, "stalled", "Unknown NotSeen",
+			"False Settled", "True SkippedMinor"},
+		{"not made, for it is paused", func() *sheet { return &sheet{paused: true} }, "paused", "False Paused",
+			"False Settled", "False NotStalled"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := custom()
 			row.sheet().fill(c)
-			for kind, want := range map[string]string{conditionReady: row.ready, conditionReconciling: row.reconciling, conditionStalled: row.stalled} {
+			for kind, want := range map[string]string{conditionReady: row.ready, conditionReconciling: row.reconciling,
+				conditionStalled: row.stalled} {
 				got := meta.FindStatusCondition(c.Status.Conditions, kind)
 				if got == nil || string(got.Status)+" "+got.Reason != want || got.ObservedGeneration != 7 {
 					t.Errorf("%s is %+v, want %s", kind, got, want)
@@ -124,7 +136,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestStatusIsStable: what did not change is not written, however often it is looked at.
+// TestStatusIsStable: what did not change is not written, however often it is observed.
 func TestStatusIsStable(t *testing.T) {
 	t.Parallel()
 	c := custom()
@@ -150,10 +162,13 @@ func TestTold(t *testing.T) {
 		err          error
 		reason, text string
 	}{
-		{&ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget", Message: "too many", Hint: "look"}, "HealingBudget", "too many; look"},
-		{&engine.Refusal{Check: "storage.className", Reason: "no", Hint: "put it back"}, "StorageClassName", "no; put it back"},
+		{&ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget", Message: "too many", Hint: "look"}, "HealingBudget",
+			"too many; look"},
+		{&engine.Refusal{Check: "storage.className", Reason: "no", Hint: "put it back"}, "StorageClassName",
+			"no; put it back"},
 		{errors.New("plain"), "Failed", "plain"},
-		{&ops.Error{Kind: ops.Refused, Message: "no", Hint: "kubectl dbop status db"}, "Refused", "no; kubectl dbop -n shop status db"},
+		{&ops.Error{Kind: ops.Refused, Message: "no", Hint: "kubectl dbop status db"}, "Refused",
+			"no; kubectl dbop -n shop status db"},
 		{errors.Join(&engine.Refusal{Check: "tls", Reason: "no", Hint: "put it back"}), "Tls", "no; put it back"},
 	} {
 		if r, s := reasonOf(row.err), told("shop", row.err); r != row.reason || s != row.text {

@@ -40,7 +40,7 @@ type tracker struct {
 	deleted atomic.Pointer[v1alpha1.DatabaseCluster]
 	// askers are the objects that ask for a backup, by UID.
 	askers map[types.UID]asker
-	// looked is when the cluster was last looked at without an operation.
+	// observed is when the cluster was last observed without an operation.
 	looked time.Time
 	// touched is set when pods or volumes change: what could not be done may be possible now.
 	touched atomic.Bool

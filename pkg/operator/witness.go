@@ -62,9 +62,10 @@ func (r *Reconciler) Deleted(c *v1alpha1.DatabaseCluster) {
 	}
 }
 
-// deletions has deleted custom resources noticed, before their clusters are looked at.
+// deletions has deleted custom resources noticed, before their clusters are observed.
 func (r *Reconciler) deletions() handler.EventHandler {
-	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent,
+		q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		if c, ok := e.Object.(*v1alpha1.DatabaseCluster); ok && !e.DeleteStateUnknown {
 			r.Deleted(c.DeepCopy())
 		}

@@ -26,7 +26,7 @@ func purging(t *testing.T) *bench {
 	return b
 }
 
-// untouched has the operator look for ten minutes, and wants nothing done.
+// untouched has the operator search for ten minutes, and wants nothing done.
 func (b *bench) untouched() {
 	b.t.Helper()
 	for began := time.Now(); time.Since(began) < 10*time.Minute; {
@@ -41,7 +41,8 @@ func (b *bench) untouched() {
 			told = e
 		}
 	}
-	for _, want := range []string{"-n shop operator release db", "kubectl dbop -n shop delete db", "apply the object again"} {
+	for _, want := range []string{"-n shop operator release db", "kubectl dbop -n shop delete db",
+		"apply the object again"} {
 		if !strings.Contains(told, want) {
 			b.t.Errorf("%q is not in the event %q", want, told)
 		}
@@ -133,7 +134,7 @@ func (b *bench) label(name, value string) {
 	}
 }
 
-// TestDeletionSurvivesTheOperator: once a deletion is written down, whoever comes
+// TestDeletionSurvivesTheOperator: once a deletion is written down, who comes
 // next ends the database, whatever became of the definition.
 func TestDeletionSurvivesTheOperator(t *testing.T) {
 	t.Parallel()

@@ -46,9 +46,11 @@ func CheckAmounts(spec v1alpha1.DatabaseClusterSpec) error {
 func between(flag string, q resource.Quantity, least, most, hint string) error {
 	switch {
 	case q.Cmp(resource.MustParse(least)) < 0:
-		return &engine.Refusal{Check: "amount", Reason: fmt.Sprintf("%s %s is too little for a member to run with: the least is %s", flag, q.String(), least), Hint: hint}
+		return &engine.Refusal{Check: "amount", Reason: fmt.Sprintf(
+			"%s %s is too little for a member to run with: the least is %s", flag, q.String(), least), Hint: hint}
 	case q.Cmp(resource.MustParse(most)) > 0:
-		return &engine.Refusal{Check: "amount", Reason: fmt.Sprintf("%s %s is more than there can be: the most is %s", flag, q.String(), most), Hint: hint}
+		return &engine.Refusal{Check: "amount", Reason: fmt.Sprintf("%s %s is more than there can be: the most is %s", flag,
+			q.String(), most), Hint: hint}
 	}
 	return nil
 }
@@ -58,5 +60,6 @@ func CheckImage(flag, image string) error {
 	if image == "" || imageReference.MatchString(image) {
 		return nil
 	}
-	return &engine.Refusal{Check: "image", Reason: fmt.Sprintf("%s %q is not the name of an image", flag, image), Hint: "write it like registry.example.com/etcd:3.6.16, without blanks and in lower case"}
+	return &engine.Refusal{Check: "image", Reason: fmt.Sprintf("%s %q is not the name of an image", flag, image),
+		Hint: "write it like registry.example.com/etcd:3.6.16, without blanks and in lower case"}
 }

@@ -87,14 +87,16 @@ func CommandWords(text string) []string {
 }
 
 // verbs are those of kubectl that are suggested and work in a namespace.
-var verbs = []string{"annotate", "apply", "attach", "auth", "create", "cp", "debug", "delete", "describe", "edit", "events", "exec", "get", "label",
+var verbs = []string{"annotate", "apply", "attach", "auth", "create", "cp", "debug", "delete", "describe", "edit",
+	"events", "exec", "get", "label",
 	"logs", "patch", "port-forward", "replace", "rollout", "scale", "set", "top", "wait"}
 
 // elsewhere are those of kubectl that are suggested and work in none.
 var elsewhere = []string{"cluster-info", "config", "cordon", "drain", "plugin", "taint", "uncordon", "version"}
 
 // wide are the kinds that belong to no namespace, as kubectl spells them.
-var wide = []string{"clusterissuer", "clusterrole", "clusterrolebinding", "crd", "customresourcedefinition", "namespace", "no", "node", "ns",
+var wide = []string{"clusterissuer", "clusterrole", "clusterrolebinding", "crd", "customresourcedefinition",
+	"namespace", "no", "node", "ns",
 	"persistentvolume", "priorityclass", "pv", "storageclass"}
 
 // real reports whether the words are a command, neither a sentence about one
@@ -136,7 +138,8 @@ func (c Command) scopeless() bool {
 	kind, _, _ := strings.Cut(strings.ToLower(c.Word(1)), "/")
 	kind, _, _ = strings.Cut(kind, ".")
 	singular := strings.TrimSuffix(kind, "s")
-	return slices.Contains(wide, kind) || slices.Contains(wide, singular) || slices.Contains(wide, strings.TrimSuffix(singular, "e"))
+	return slices.Contains(wide, kind) || slices.Contains(wide, singular) ||
+		slices.Contains(wide, strings.TrimSuffix(singular, "e"))
 }
 
 // globals are the flags whose value may stand before the verb.

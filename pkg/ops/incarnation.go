@@ -11,7 +11,8 @@ func IncarnationOf(c *v1alpha1.DatabaseCluster) *v1alpha1.Incarnation {
 	if c.Status.Bootstrap == nil {
 		return nil
 	}
-	return &v1alpha1.Incarnation{Bootstrap: *c.Status.Bootstrap.DeepCopy(), RestoreFrom: c.Spec.RestoreFrom.DeepCopy(), Auth: c.Spec.Auth.Enabled, Stopped: c.Spec.Stopped}
+	return &v1alpha1.Incarnation{Bootstrap: *c.Status.Bootstrap.DeepCopy(), RestoreFrom: c.Spec.RestoreFrom.DeepCopy(),
+		Auth: c.Spec.Auth.Enabled, Stopped: c.Spec.Stopped}
 }
 
 // ReturnToIncarnation makes the cluster what it was before the operation began
@@ -26,11 +27,13 @@ func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 // cluster: one founder, under a name that no kept volume bears.
 func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder string) {
 	from := IncarnationSource(op)
-	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup, KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret}
+	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup,
+		KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret}
 	// Nobody is let in without a password who was not before.
 	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || from.Auth
 	c.Spec.Stopped = false
-	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op, founder), Members: []string{founder}, Incarnation: c.Status.Bootstrap.Incarnation + 1}
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op, founder), Members: []string{founder},
+		Incarnation: c.Status.Bootstrap.Incarnation + 1}
 }
 
 // The steps whose name tells how far a recovery came.

@@ -49,7 +49,8 @@ func Continues(o v1alpha1.OperationSpec, active *v1alpha1.Operation) bool {
 
 // Supersedes reports whether the request may end the operation in flight and take its place.
 func Supersedes(o v1alpha1.OperationSpec, active *v1alpha1.Operation) bool {
-	return o.Verb == v1alpha1.VerbDelete || recoversFrom(o, active) || ReplacesIn(o, active) || SucceedsIn(o, active) || yields(active) || Untouched(active)
+	return o.Verb == v1alpha1.VerbDelete || recoversFrom(o, active) || ReplacesIn(o, active) || SucceedsIn(o, active) ||
+		yields(active) || Untouched(active)
 }
 
 // yields reports whether a record that came to a halt gives way to whatever is

@@ -13,7 +13,8 @@ func ParseRepository(url string) (repository.Location, error) {
 		_, err = repository.NewDirectory(at.Path)
 	}
 	if err != nil {
-		return at, &Error{Kind: Refused, Check: "repository", Message: fmt.Sprintf("%q is no repository", url), Hint: "name one as dir:/path, pvc:claim, or by its name in the namespace", Err: err}
+		return at, &Error{Kind: Refused, Check: "repository", Message: fmt.Sprintf("%q is no repository", url),
+			Hint: "name one as dir:/path, pvc:claim, or by its name in the namespace", Err: err}
 	}
 	return at, nil
 }

@@ -52,7 +52,7 @@ func Silence(m observe.Member) string {
 // BudgetOf is what the disruption budget leaves at least: enough for the larger
 // of the members that there are and those that are wanted.
 func BudgetOf(e engine.Engine, s State) int32 {
-	return int32(e.MinAvailable(max(SizeOf(e, s.Cluster.Spec), len(s.View.Joined())))) // #nosec G115 -- a cluster's size fits
+	return int32(e.MinAvailable(max(SizeOf(e, s.Cluster.Spec), len(s.View.Joined())))) // #nosec G115 -- it fits
 }
 
 // SizeOf is how many members a spec asks for in all, witnesses included.
@@ -69,7 +69,8 @@ func Missing(e engine.Engine, s State) (data, witnesses int) {
 // Removes reports whether what is left of a member may be deleted: the
 // operation in flight names it, or its removal was begun and written down.
 func (s State) Removes(member string) bool {
-	if verb := s.Verb(); (verb == v1alpha1.VerbRemoveMember || verb == v1alpha1.VerbReplaceMember) && s.Operation.Spec.Member == member {
+	if verb := s.Verb(); (verb == v1alpha1.VerbRemoveMember || verb == v1alpha1.VerbReplaceMember) &&
+		s.Operation.Spec.Member == member {
 		return true
 	}
 	return slices.Contains(s.Bootstrap().Removing, member)
@@ -184,7 +185,8 @@ func (s State) Verb() v1alpha1.Verb {
 // Stopped reports whether the operation in flight was left by the process that
 // performed it. An operator takes up what is under it by itself.
 func (s State) Stopped() bool {
-	return s.Operation != nil && s.Operation.Status.Phase != v1alpha1.PhasePaused && s.Holding != nil && s.Holding.Holder == "" &&
+	return s.Operation != nil && s.Operation.Status.Phase != v1alpha1.PhasePaused && s.Holding != nil &&
+		s.Holding.Holder == "" &&
 		s.Cluster != nil && s.Cluster.Annotations[v1alpha1.AnnotationCustom] == ""
 }
 

@@ -148,5 +148,6 @@ func (s Step) Streams() bool {
 // Lets reports whether the step only tells things to go. It is done when they
 // are gone, which the next observation knows better than the step.
 func (s Step) Lets() bool {
-	return s.Action == ActionStop || s.Action == ActionRetire || s.Action == ActionDeleteVolume || s.Action == ActionFence || s.Action == ActionForgetPods
+	return s.Action == ActionStop || s.Action == ActionRetire || s.Action == ActionDeleteVolume ||
+		s.Action == ActionFence || s.Action == ActionForgetPods
 }

@@ -10,11 +10,13 @@ import (
 // Cancellable says which operations can be stepped back.
 func Cancellable(op *v1alpha1.Operation) error {
 	switch op.Spec.Verb {
-	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade, v1alpha1.VerbBackup, v1alpha1.VerbSchedule,
+	case v1alpha1.VerbScale, v1alpha1.VerbAddMember, v1alpha1.VerbUpgrade, v1alpha1.VerbDowngrade, v1alpha1.VerbBackup,
+		v1alpha1.VerbSchedule,
 		v1alpha1.VerbRestart, v1alpha1.VerbSwitchover, v1alpha1.VerbStop, v1alpha1.VerbStart,
 		v1alpha1.VerbDefrag, v1alpha1.VerbCompact, v1alpha1.VerbClearAlarms,
 		v1alpha1.VerbConfigure, v1alpha1.VerbResize, v1alpha1.VerbRepair,
-		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials, v1alpha1.VerbRotateCertificates:
+		v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCredentials,
+		v1alpha1.VerbRotateCertificates:
 		return nil
 	case v1alpha1.VerbRecover:
 		if !incarnationRecorded(op) {
@@ -25,7 +27,8 @@ func Cancellable(op *v1alpha1.Operation) error {
 			return nil
 		}
 	}
-	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began", op.Spec.Verb),
+	return &Error{Kind: Refused, Check: "cancel", Message: fmt.Sprintf("%s can't be stepped back once it began",
+		op.Spec.Verb),
 		Hint: "finish it: kubectl dbop resume " + op.Spec.Cluster}
 }
 
@@ -78,7 +81,8 @@ func (s State) MoreSpace() string {
 	case s.Cluster.Annotations[v1alpha1.AnnotationCustom] != "":
 		return "raise spec.storage.size, delete the object and make it again: kubectl delete dbc " + name
 	}
-	return fmt.Sprintf("start over with more space: kubectl dbop delete %s, then create it again with a larger --storage", name)
+	return fmt.Sprintf("start over with more space: kubectl dbop delete %s, then create it again with a larger --storage",
+		name)
 }
 
 // InFlight is the refusal of a request while another is not finished.

@@ -16,7 +16,7 @@ const (
 	// valueBytes is the size of one value; a transaction of 100 stays below etcd's limit.
 	valueBytes = 12 << 10
 	mebibyte   = 1 << 20
-	// streamEvery is how often the memory of a long command is looked at.
+	// streamEvery is how often the memory of a long command is observed.
 	streamEvery = 20 * time.Millisecond
 )
 
@@ -24,7 +24,8 @@ const (
 // port-forward, on one member.
 func measureBackup(ctx context.Context, b *bench) error {
 	return b.inNamespace(ctx, func(ns string) error {
-		if _, err := b.dbop(ctx, "create", "big", "--engine", "etcd", "--members", "1", "--storage", "4Gi", "-n", ns); err != nil {
+		if _, err := b.dbop(ctx, "create", "big", "--engine", "etcd", "--members", "1", "--storage", "4Gi", "-n",
+			ns); err != nil {
 			return err
 		}
 		if err := b.fill(ctx, ns); err != nil {
@@ -68,9 +69,11 @@ func measureBackup(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		b.rows.judged(fmt.Sprintf("backup of %d MiB to a file ÷ etcdctl snapshot save through a port-forward", b.sizeMiB), ours.median()/theirs.median(), "ratio", 1.1,
+		b.rows.judged(fmt.Sprintf("backup of %d MiB to a file ÷ etcdctl snapshot save through a port-forward", b.sizeMiB),
+			ours.median()/theirs.median(), "ratio", 1.1,
 			"ours: "+ours.spread("s")+"; etcdctl: "+theirs.spread("s"))
-		b.rows.judged(fmt.Sprintf("peak memory of backup of %d MiB above that of list", b.sizeMiB), peaks.median()-idle, "MiB", 64,
+		b.rows.judged(fmt.Sprintf("peak memory of backup of %d MiB above that of list", b.sizeMiB), peaks.median()-idle,
+			"MiB", 64,
 			fmt.Sprintf("backup: %s; list: %.3g MiB", peaks.spread("MiB"), idle))
 		return nil
 	})
@@ -103,7 +106,8 @@ func (b *bench) etcdctl(ctx context.Context, ns string) (harness.Command, func()
 	}
 	c := b.site.Tool("etcdctl", "3.6")
 	c.Env["ETCDCTL_ENDPOINTS"] = "https://" + address
-	for variable, name := range map[string]string{"ETCDCTL_CERT": "tls.crt", "ETCDCTL_KEY": "tls.key", "ETCDCTL_CACERT": "ca.crt"} {
+	for variable, name := range map[string]string{"ETCDCTL_CERT": "tls.crt", "ETCDCTL_KEY": "tls.key",
+		"ETCDCTL_CACERT": "ca.crt"} {
 		c.Env[variable] = filepath.Join(b.home, name)
 	}
 	return c, stop, nil

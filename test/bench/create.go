@@ -12,7 +12,7 @@ import (
 )
 
 // measureCreate holds the creation of three members with TLS against a plain
-// StatefulSet, in turn, each cluster alone on the machine.
+// StatefulSet, one after the other, each cluster alone on the machine.
 func measureCreate(ctx context.Context, b *bench) error {
 	return b.inNamespace(ctx, func(ns string) error {
 		// The image is the tool's own.
@@ -36,7 +36,8 @@ func measureCreate(ctx context.Context, b *bench) error {
 			fmt.Printf("round %d: ours %.2f s (command %.2f s), plain %.2f s\n", i+1, ours[i], returned[i], plain[i])
 		}
 		base := "plain StatefulSet: " + plain.spread("s")
-		b.rows.judged("create 3 members with TLS to healthy voters ÷ plain parallel StatefulSet", ours.median()/plain.median(), "ratio", 2.0,
+		b.rows.judged("create 3 members with TLS to healthy voters ÷ plain parallel StatefulSet",
+			ours.median()/plain.median(), "ratio", 2.0,
 			"ours: "+ours.spread("s")+"; "+base)
 		b.rows.plain("create 3 members with TLS to healthy voters", ours.median(), "s", ours.spread("s"))
 		b.rows.plain("create 3 members with TLS until the command returns", returned.median(), "s", returned.spread("s"))
@@ -58,7 +59,8 @@ func (b *bench) warm(ctx context.Context, ns string) (string, error) {
 
 // imageOf is the image of the members of a cluster that the tool made.
 func (b *bench) imageOf(ctx context.Context, ns, cluster string) (string, error) {
-	pods, err := b.site.Client.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + cluster + ",app.kubernetes.io/component=database"})
+	pods, err := b.site.Client.CoreV1().Pods(ns).List(ctx,
+		metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + cluster + ",app.kubernetes.io/component=database"})
 	if err != nil || len(pods.Items) == 0 {
 		return "", errors.Join(fmt.Errorf("cluster %s has no pods", cluster), err)
 	}

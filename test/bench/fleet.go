@@ -19,7 +19,7 @@ type sizing struct {
 	// created is how long it took until all were ready, with that many requests each.
 	created            time.Duration
 	requests, renewals float64
-	// cold is how long an operator that starts takes to look at each once.
+	// cold is how long an operator that starts takes to read each once.
 	cold, coldCPU  time.Duration
 	coldRequests   float64
 	resident, most float64
@@ -32,7 +32,7 @@ type sizing struct {
 	edits         samples
 }
 
-// measureFleet has the operator look after ever more clusters.
+// measureFleet has the operator manage ever more clusters.
 func measureFleet(ctx context.Context, b *bench) error {
 	var all []*sizing
 	for text := range strings.SplitSeq(b.clusters, ",") {
@@ -126,7 +126,8 @@ func (b *bench) founding(ctx context.Context, s *sizing, plane *fleet.Plane, clu
 			return err
 		}
 		s.grown, s.grownMost, err = o.Resident()
-		fmt.Printf("   created in %.1f s, %.1f s of processor time; %.1f MB resident, %.1f at most; requests: %s\n", s.created.Seconds(), cpu.Seconds(), s.grown, s.grownMost, requests)
+		fmt.Printf("   created in %.1f s, %.1f s of processor time; %.1f MB resident, %.1f at most; requests: %s\n",
+			s.created.Seconds(), cpu.Seconds(), s.grown, s.grownMost, requests)
 		return err
 	}(), o.Stop())
 }
@@ -174,12 +175,13 @@ func (*bench) start(ctx context.Context, s *sizing, o *fleet.Operator, audit *fl
 	}
 	requests, err := audit.Take()
 	s.coldRequests = per(requests.Total(fleet.Any), s.clusters)
-	fmt.Printf("   all looked at %.1f s after the start, %.1f s of processor time; requests: %s\n", s.cold.Seconds(), s.coldCPU.Seconds(), requests)
+	fmt.Printf("   all looked at %.1f s after the start, %.1f s of processor time; requests: %s\n", s.cold.Seconds(),
+		s.coldCPU.Seconds(), requests)
 	return err
 }
 
 // many is from how many clusters on the time in which nothing happens is long
-// enough for a round of looks. With fewer, only writes and memory are told.
+// enough for a round of observations. With fewer, only writes and memory are told.
 const (
 	many  = 1000
 	short = 30 * time.Second
@@ -216,11 +218,12 @@ func (b *bench) idle(ctx context.Context, s *sizing, o *fleet.Operator, audit *f
 	}
 	s.idleWrites, s.idleRequests = requests.Total(fleet.Write), float64(requests.Total(fleet.Any))/s.idle.Minutes()
 	s.resident, s.most, err = o.Resident()
-	fmt.Printf("   idle for %.0f s: %.1f s of processor time, %d writes; %.1f MB resident, %.1f at most; requests: %s\n", s.idle.Seconds(), s.idleCPU.Seconds(), s.idleWrites, s.resident, s.most, requests)
+	fmt.Printf("   idle for %.0f s: %.1f s of processor time, %d writes; %.1f MB resident, %.1f at most; requests: %s\n",
+		s.idle.Seconds(), s.idleCPU.Seconds(), s.idleWrites, s.resident, s.most, requests)
 	return err
 }
 
-// seen waits until the operator has looked at n clusters.
+// seen waits until the operator has observed n clusters.
 func seen(ctx context.Context, o *fleet.Operator, n int) error {
 	for {
 		have, err := o.Seen(ctx)
@@ -229,7 +232,8 @@ func seen(ctx context.Context, o *fleet.Operator, n int) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("wait for the operator to look at %d clusters, it has at %d: %w", n, have, context.Cause(ctx)), err)
+			return errors.Join(fmt.Errorf("wait for the operator to look at %d clusters, it has at %d: %w", n, have,
+				context.Cause(ctx)), err)
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
@@ -254,16 +258,21 @@ func (r *rows) fleet(all []*sizing) {
 		if s.created == 0 {
 			continue
 		}
-		r.plain(name+"created at once until all are ready", s.created.Seconds(), "s", "3 members with TLS each, pods start at once")
-		r.plain(name+"resident memory of the operator that created them at once", s.grown, "MB", fmt.Sprintf("at most %.1f MB until then", s.grownMost))
-		r.plain(name+"requests of the operator until ready, leases aside", s.requests, "requests each", fmt.Sprintf("and %.1f for leases", s.renewals))
+		r.plain(name+"created at once until all are ready", s.created.Seconds(), "s",
+			"3 members with TLS each, pods start at once")
+		r.plain(name+"resident memory of the operator that created them at once", s.grown, "MB",
+			fmt.Sprintf("at most %.1f MB until then", s.grownMost))
+		r.plain(name+"requests of the operator until ready, leases aside", s.requests, "requests each",
+			fmt.Sprintf("and %.1f for leases", s.renewals))
 		if i == 0 {
 			continue
 		}
 		first := all[0]
-		judged(fmt.Sprintf("created at once ÷ %d at once, time", first.clusters), s.created.Seconds()/first.created.Seconds(), "ratio", 12,
+		judged(fmt.Sprintf("created at once ÷ %d at once, time", first.clusters), s.created.Seconds()/first.created.Seconds(),
+			"ratio", 12,
 			fmt.Sprintf("%.1f s ÷ %.1f s", s.created.Seconds(), first.created.Seconds()))
-		r.plain(fmt.Sprintf("%srequests each ÷ those of %d at once", name, first.clusters), s.requests/first.requests, "ratio", fmt.Sprintf("%.1f ÷ %.1f", s.requests, first.requests))
+		r.plain(fmt.Sprintf("%srequests each ÷ those of %d at once", name, first.clusters), s.requests/first.requests,
+			"ratio", fmt.Sprintf("%.1f ÷ %.1f", s.requests, first.requests))
 	}
 }
 
@@ -271,7 +280,8 @@ func (r *rows) fleet(all []*sizing) {
 func (s *sizing) standing(judged func(measure string, value float64, unit string, bar float64, baseline string)) {
 	judged("API writes of an idle operator, leases aside", float64(s.idleWrites)/s.idle.Minutes(), "writes/min", 0,
 		fmt.Sprintf("over %.0f s; %.0f requests/min in all", s.idle.Seconds(), s.idleRequests))
-	judged("resident memory of an idle operator", s.resident, "MB", 100, fmt.Sprintf("at most %.1f MB since its start", s.most))
+	judged("resident memory of an idle operator", s.resident, "MB", 100,
+		fmt.Sprintf("at most %.1f MB since its start", s.most))
 	if s.clusters >= many {
 		judged("processor of an idle operator", 100*s.idleCPU.Seconds()/s.idle.Seconds(), "% of a core", 2,
 			fmt.Sprintf("over %.0f s; %.0f requests/min", s.idle.Seconds(), s.idleRequests))

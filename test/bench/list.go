@@ -40,7 +40,8 @@ func measureList(ctx context.Context, b *bench) error {
 			ours.took(list.Duration)
 			theirs.took(get.Duration)
 		}
-		b.rows.judged("list of 1,000 clusters ÷ kubectl get configmaps of the same", ours.median()/theirs.median(), "ratio", 1.5,
+		b.rows.judged("list of 1,000 clusters ÷ kubectl get configmaps of the same", ours.median()/theirs.median(), "ratio",
+			1.5,
 			"ours: "+ours.spread("s")+"; kubectl: "+theirs.spread("s"))
 		return nil
 	})

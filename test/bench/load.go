@@ -87,7 +87,8 @@ func (l *loads) add(u underLoad) {
 
 // gaps tells what a gap is held against: the same writer without an operation.
 func (l *loads) gaps() string {
-	return fmt.Sprintf("all: %s; %d s without an operation: %s; tries repeated: %d", l.gap.spread("ms"), int(calm.Seconds()), l.idle.spread("ms"), l.unknown)
+	return fmt.Sprintf("all: %s; %d s without an operation: %s; tries repeated: %d", l.gap.spread("ms"),
+		int(calm.Seconds()), l.idle.spread("ms"), l.unknown)
 }
 
 // measureScale grows a cluster from three to five members, several times.
@@ -123,7 +124,8 @@ func measureUpgrade(ctx context.Context, b *bench) error {
 		var all loads
 		for i := range b.repeats {
 			name := fmt.Sprintf("up-%d", i)
-			if _, err := b.dbop(ctx, "create", name, "--engine", "etcd", "--version", "3.5", "--members", "3", "-n", ns); err != nil {
+			if _, err := b.dbop(ctx, "create", name, "--engine", "etcd", "--version", "3.5", "--members", "3", "-n",
+				ns); err != nil {
 				return err
 			}
 			u, err := b.loaded(ctx, ns, name, 3, "upgrade", name, "--version", "3.6")
@@ -135,7 +137,8 @@ func measureUpgrade(ctx context.Context, b *bench) error {
 				return err
 			}
 		}
-		b.rows.judged("longest write gap of an upgrade of 3 members from 3.5 to 3.6, median", all.gap.median(), "ms", 2000, all.gaps())
+		b.rows.judged("longest write gap of an upgrade of 3 members from 3.5 to 3.6, median", all.gap.median(), "ms", 2000,
+			all.gaps())
 		b.rows.judged("writes lost while upgrading", float64(all.lost), "writes", 0, "after client retry")
 		b.rows.plain("upgrade 3 members from 3.5 to 3.6 under 200 writes/s", all.took.median(), "s", all.took.spread("s"))
 		return nil

@@ -1,5 +1,5 @@
 // Command bench measures the built plugin on a real cluster against what a
-// person would use instead, both within one run and in turn, prints a table
+// person would use instead, both within one run and one after the other, prints a table
 // and writes docs/bench.json. docs/benchmarks.md explains each measure.
 package main
 
@@ -41,11 +41,15 @@ func run() int {
 	flag.IntVar(&set.rounds, "rounds", 5, "how often each side of the comparison of create runs")
 	flag.IntVar(&set.repeats, "repeats", 3, "how often everything else on a cluster runs")
 	flag.IntVar(&set.sizeMiB, "size", 256, "MiB of values in the keyspace that is backed up")
-	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+strings.Join(names(), ","))
+	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+
+		strings.Join(names(), ","))
 	flag.StringVar(&set.clusters, "clusters", "100,1000", "how many clusters the operator looks after, smallest first")
 	flag.IntVar(&set.edits, "edits", 100, "how many edits of such clusters are timed")
-	flag.DurationVar(&set.idleFor, "idle", 32*time.Minute, "how long the operator is left alone with 1,000 clusters or more; each of them is due once in 25 to 31 minutes; 0: only create them, and leave them there")
-	flag.StringVar(&set.fleetDir, "fleet", "", "directory of a fleet that an earlier run left behind: its clusters are not created again")
+	flag.DurationVar(&set.idleFor, "idle", 32*time.Minute,
+		"how long the operator is left alone with 1,000 clusters or more; each of them is due once in 25 to 31 minutes; "+
+			"0: only create them, and leave them there")
+	flag.StringVar(&set.fleetDir, "fleet", "",
+		"directory of a fleet that an earlier run left behind: its clusters are not created again")
 	flag.StringVar(&set.out, "out", "docs/bench.json", "file for the results; empty for none")
 	flag.Parse()
 	for n := range strings.SplitSeq(set.only, ",") {

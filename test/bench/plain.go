@@ -28,10 +28,12 @@ type plainEtcd struct {
 }
 
 func (p plainEtcd) create(ctx context.Context, b *bench) error {
-	if _, err := b.site.Client.CoreV1().Services(p.namespace).Create(ctx, p.service(), metav1.CreateOptions{}); err != nil {
+	if _, err := b.site.Client.CoreV1().Services(p.namespace).Create(ctx, p.service(),
+		metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create the plain service: %w", err)
 	}
-	if _, err := b.site.Client.AppsV1().StatefulSets(p.namespace).Create(ctx, p.set(), metav1.CreateOptions{}); err != nil {
+	if _, err := b.site.Client.AppsV1().StatefulSets(p.namespace).Create(ctx, p.set(),
+		metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create the plain StatefulSet: %w", err)
 	}
 	return nil
@@ -65,10 +67,12 @@ func (p plainEtcd) set() *appsv1.StatefulSet {
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{p.container()},
 		}},
-		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		}}},
+		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+					corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			}}},
 	}}
 }
 
@@ -89,7 +93,8 @@ func (p plainEtcd) container() corev1.Container {
 			"--initial-cluster=" + strings.Join(all, ","), "--initial-cluster-state=new", "--initial-cluster-token=" + p.name,
 			"--listen-metrics-urls=http://0.0.0.0:2381",
 		},
-		Env: []corev1.EnvVar{{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
+		Env: []corev1.EnvVar{{Name: "POD",
+			ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
 		SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no,
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 		VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/etcd"}},

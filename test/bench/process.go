@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// watchEvery is the pause between two looks at a process.
+// watchEvery is the pause between two observations of a process.
 const watchEvery = 500 * time.Microsecond
 
 // peakMiB runs a program and returns its largest resident set. It is read from

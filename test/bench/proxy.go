@@ -19,7 +19,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// counter stands between a command and the API server, with the identity of
+// counter is between a command and the API server, with the identity of
 // the cluster's kubeconfig, and notes every request.
 type counter struct {
 	server   *http.Server
@@ -42,12 +42,13 @@ func newCounter(config *rest.Config) (*counter, error) {
 	c := &counter{}
 	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-	c.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.mu.Lock()
-		c.requests = append(c.requests, r.Method+" "+r.URL.RequestURI())
-		c.mu.Unlock()
-		proxy.ServeHTTP(w, r)
-	})}
+	c.server = &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c.mu.Lock()
+			c.requests = append(c.requests, r.Method+" "+r.URL.RequestURI())
+			c.mu.Unlock()
+			proxy.ServeHTTP(w, r)
+		})}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)

@@ -67,10 +67,12 @@ func (b *bench) replace(ctx context.Context, ns, member string) (int, error) {
 // destroy deletes a member's volume and, without grace, its pod.
 func (b *bench) destroy(ctx context.Context, ns, member string) error {
 	core, now := b.site.Client.CoreV1(), int64(0)
-	if err := core.PersistentVolumeClaims(ns).Delete(ctx, v1alpha1.VolumeName(member), metav1.DeleteOptions{}); err != nil {
+	if err := core.PersistentVolumeClaims(ns).Delete(ctx, v1alpha1.VolumeName(member),
+		metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the volume of %s: %w", member, err)
 	}
-	if err := core.Pods(ns).Delete(ctx, v1alpha1.PodName(member), metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+	if err := core.Pods(ns).Delete(ctx, v1alpha1.PodName(member),
+		metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
 		return fmt.Errorf("delete the pod of %s: %w", member, err)
 	}
 	return nil

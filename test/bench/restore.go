@@ -16,7 +16,8 @@ import (
 // pod. That side moves no byte over the network and compares nothing.
 func measureRestore(ctx context.Context, b *bench) error {
 	return b.inNamespace(ctx, func(ns string) error {
-		if _, err := b.dbop(ctx, "create", "big", "--engine", "etcd", "--members", "1", "--storage", "4Gi", "-n", ns); err != nil {
+		if _, err := b.dbop(ctx, "create", "big", "--engine", "etcd", "--members", "1", "--storage", "4Gi", "-n",
+			ns); err != nil {
 			return err
 		}
 		if err := b.fill(ctx, ns); err != nil {
@@ -40,7 +41,8 @@ func measureRestore(ctx context.Context, b *bench) error {
 		var ours, util, start samples
 		for i := range b.repeats {
 			name := fmt.Sprintf("copy-%d", i)
-			r, err := b.dbop(ctx, "restore", name, "--members", "1", "--storage", "4Gi", "--repository", "dir:"+dir, "--from", backup.ID, "-n", ns)
+			r, err := b.dbop(ctx, "restore", name, "--members", "1", "--storage", "4Gi", "--repository", "dir:"+dir, "--from",
+				backup.ID, "-n", ns)
 			if err != nil {
 				return err
 			}
@@ -60,7 +62,8 @@ func measureRestore(ctx context.Context, b *bench) error {
 			start.took(took)
 			fmt.Printf("restore %.2f s, etcdutl %.2f s, start %.2f s\n", ours[i], util[i], start[i])
 		}
-		b.rows.judged(fmt.Sprintf("restore of %d MiB into one member ÷ etcdutl snapshot restore on the node plus pod start", b.sizeMiB),
+		b.rows.judged(fmt.Sprintf("restore of %d MiB into one member ÷ etcdutl snapshot restore on the node plus pod start",
+			b.sizeMiB),
 			ours.median()/(util.median()+start.median()), "ratio", 1.5,
 			"ours: "+ours.spread("s")+"; etcdutl: "+util.spread("s")+"; pod start: "+start.spread("s"))
 		return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// row is one figure, as it stands in docs/bench.json.
+// row is one figure, as it is in docs/bench.json.
 type row struct {
 	Measure string `json:"measure"`
 	// Engine is the engine of the databases that were measured, "none" where there was no database.
@@ -62,7 +62,8 @@ func (r rows) print(out io.Writer) {
 				result = "MISSED"
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\n", one.Measure, one.Engine, number(one.Value), one.Unit, bar, result, one.Baseline)
+		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\n", one.Measure, one.Engine, number(one.Value), one.Unit, bar, result,
+			one.Baseline)
 	}
 	_ = w.Flush()
 }

@@ -27,7 +27,7 @@ const (
 	healthyWithin = time.Minute
 )
 
-// quorum is a set of pods that should be an etcd cluster, whoever made it.
+// quorum is a set of pods that should be an etcd cluster, whatever made it.
 type quorum struct {
 	site      *harness.Site
 	namespace string

@@ -78,7 +78,7 @@ func (m *Machine) process(ctx context.Context, namespace, pod string) (int, erro
 		if err != nil {
 			continue
 		}
-		// A process may end while it is looked at.
+		// A process may end while it is observed.
 		groups, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cgroup"))
 		command, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
 		program, _, _ := strings.Cut(string(command), "\x00")

@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Proxy stands between a command and the API server, with the identity of the
+// Proxy is between a command and the API server, with the identity of the
 // site's kubeconfig, and passes everything on: streams and upgraded
 // connections too. A storm makes it fail, a shift makes it lie about the time.
 type Proxy struct {
@@ -51,7 +51,7 @@ func newProxy(config *rest.Config) (*Proxy, error) {
 	p.pass = &httputil.ReverseProxy{Transport: transport, FlushInterval: -1,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ModifyResponse: p.date,
-		// An API server that is away looks through the proxy as it does without.
+		// An API server that is away appears through the proxy as it does without.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { reset(w) },
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// pollEvery is the pause between two looks at a condition.
+// pollEvery is the pause between two observations of a condition.
 const pollEvery = 100 * time.Millisecond
 
-// Until looks at a condition until it holds. What the last look found wrong is
+// Until reads a condition until it holds. What the last observation found wrong is
 // the reason in the error.
 func Until(ctx context.Context, within time.Duration, what string, holds func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)

@@ -18,7 +18,7 @@ import (
 // maxProgram is the largest program that a release may hold.
 const maxProgram = 60_000_000
 
-// checkArchive unpacks an archive and looks at everything in it.
+// checkArchive unpacks an archive and reads everything in it.
 func (r *Release) checkArchive(a krew.Archive) error {
 	dir, err := os.MkdirTemp("", "archive")
 	if err != nil {

@@ -95,7 +95,7 @@ func release(t *testing.T, program []byte) *made {
 	return m
 }
 
-// pack packs the files, and makes everything anew that follows from them.
+// pack packs the files, and makes everything again that follows from them.
 func (m *made) pack() {
 	m.t.Helper()
 	var out bytes.Buffer

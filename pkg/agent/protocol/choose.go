@@ -25,8 +25,9 @@ func Choose(d *Document) (MemberID, string) {
 		return "", fmt.Sprintf("a hold allows no other primary than %s", d.Primary)
 	}
 	if lag := lag(d, best); lag > d.Settings.MaxLag && !acknowledged(d) {
-		return "", fmt.Sprintf("%s lacks %d bytes of what the last primary published, more than maxLag (%d): force a failover "+
-			"to give them up", best, lag, d.Settings.MaxLag)
+		return "", fmt.Sprintf(
+			"%s lacks %d bytes of what the last primary published, more than maxLag (%d): force a failover "+
+				"to give them up", best, lag, d.Settings.MaxLag)
 	}
 	return best, "it holds the most"
 }

@@ -136,7 +136,8 @@ func (s Settings) Check() error {
 	case s.Durability != Strict && s.Durability != Preferred && s.Durability != Async:
 		return fmt.Errorf("check the settings: durability is %q: choose strict, preferred or async", s.Durability)
 	case s.Durability != Async && s.Acknowledge < 1:
-		return fmt.Errorf("check the settings: acknowledge is %d; durability %s asks for at least 1", s.Acknowledge, s.Durability)
+		return fmt.Errorf("check the settings: acknowledge is %d; durability %s asks for at least 1", s.Acknowledge,
+			s.Durability)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (e *Initialised) apply(d *Document) error {
 	return nil
 }
 
-// Cloned names a copy of the data that a member has made anew, once it is whole.
+// Cloned names a copy of the data that a member has made again, once it is whole.
 type Cloned struct {
 	Member MemberID `json:"member"`
 	Volume string   `json:"volume"`
@@ -173,7 +173,7 @@ func (d *Document) Recovered(token string, survivor MemberID) Document {
 	slices.Sort(recovered.Removed)
 	recovered.Voters, recovered.OfferedVote = []MemberID{survivor}, ""
 	recovered.Reports, recovered.Intent, recovered.Holds = nil, nil, nil
-	recovered.InForce = nil // whoever asks for a recovery was told what may be lost
+	recovered.InForce = nil // who asks for a recovery was told what may be lost
 	recovered.Phase, recovered.Primary, recovered.Lease = Serving, "", d.Settings.Timing.Lease
 	return recovered
 }

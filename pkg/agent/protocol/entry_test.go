@@ -17,7 +17,8 @@ func founded(t *testing.T, durability Durability) *Document {
 	agree(t, d,
 		&Configured{Voters: []MemberID{"m1", "m2", "m3"}},
 		&Found{Token: "token", InitialMembers: []InitialMember{{ID: "m1"}, {ID: "m2"}, {ID: "m3"}}, Settings: settings},
-		&Joined{Member: "m1", Start: 1, Level: 1}, &Joined{Member: "m2", Start: 1, Level: 1}, &Joined{Member: "m3", Start: 1, Level: 1},
+		&Joined{Member: "m1", Start: 1, Level: 1}, &Joined{Member: "m2", Start: 1, Level: 1},
+		&Joined{Member: "m3", Start: 1, Level: 1},
 		&GrantInit{Member: "m1", Number: 1}, &Initialised{Member: "m1", Number: 1, System: "system", Volume: "v1"},
 		&Cloned{Member: "m2", Volume: "v2"}, &Cloned{Member: "m3", Volume: "v3"},
 		&Seal{Generation: 1}, &Reported{Member: "m1", Generation: 1, Report: Report{Volume: "v1"}},
@@ -30,7 +31,8 @@ func serving(t *testing.T, durability Durability) *Document {
 	t.Helper()
 	d := founded(t, durability)
 	agree(t, d, &Appoint{Member: "m1", Generation: 1, Timeline: 1, Set: FirstSet(d, "m1")},
-		&Renew{Member: "m1", Generation: 1, Process: 1, Attempt: 1, Lease: 7 * time.Second, Position: Position{Timeline: 1, Offset: 1000}})
+		&Renew{Member: "m1", Generation: 1, Process: 1, Attempt: 1, Lease: 7 * time.Second,
+			Position: Position{Timeline: 1, Offset: 1000}})
 	return d
 }
 
@@ -79,7 +81,8 @@ func TestFounding(t *testing.T) {
 	refused(t, d, "before all joined: an absent member may hold a database", &GrantInit{Member: "m1", Number: 1})
 	refused(t, d, "before there is a database", &Seal{Generation: 1}, &Cloned{Member: "m1", Volume: "v"})
 	agree(t, d, &Joined{Member: "m2", Start: 1, Level: 1}, &GrantInit{Member: "m1", Number: 1})
-	refused(t, d, "not granted", &Initialised{Member: "m2", Number: 1, System: "other", Volume: "v"}, &GrantInit{Member: "m2", Number: 2})
+	refused(t, d, "not granted", &Initialised{Member: "m2", Number: 1, System: "other", Volume: "v"},
+		&GrantInit{Member: "m2", Number: 2})
 	agree(t, d, &RevokeInit{Number: 1}, &GrantInit{Member: "m2", Number: 2})
 	refused(t, d, "revoked", &Initialised{Member: "m1", Number: 1, System: "system", Volume: "v"})
 	agree(t, d, &Initialised{Member: "m2", Number: 2, System: "system", Volume: "v2"})
@@ -98,10 +101,12 @@ func TestLeaseEntries(t *testing.T) {
 	refused(t, d, "the former start of the agent", &Release{Member: "m1", Generation: 1, Process: 0})
 	agree(t, d, &renewal, &Seal{Generation: 2, LeaseNumber: d.LeaseNumber + 1})
 	renewal.Attempt++
-	refused(t, d, "sealed", &renewal, &Release{Member: "m1", Generation: 1, Process: 1}, &ChangeSet{Generation: 1, Set: SyncSet{Version: 9}})
+	refused(t, d, "sealed", &renewal, &Release{Member: "m1", Generation: 1, Process: 1},
+		&ChangeSet{Generation: 1, Set: SyncSet{Version: 9}})
 	refused(t, d, "nobody reported", &Appoint{Member: "m2", Generation: 2, Timeline: 2, Set: FirstSet(d, "m2")})
 	refused(t, d, "another copy", &Reported{Member: "m2", Generation: 2, Report: Report{Volume: "v9"}})
-	agree(t, d, &Reported{Member: "m2", Generation: 2, Report: Report{Volume: "v2", Position: Position{Timeline: 1, Offset: 990}}})
+	agree(t, d, &Reported{Member: "m2", Generation: 2, Report: Report{Volume: "v2",
+		Position: Position{Timeline: 1, Offset: 990}}})
 	refused(t, d, "the timeline was used", &Appoint{Member: "m2", Generation: 2, Timeline: 1, Set: FirstSet(d, "m2")})
 	agree(t, d, &Appoint{Member: "m2", Generation: 2, Timeline: 2, Set: FirstSet(d, "m2")})
 	sets := len(d.InForce)

@@ -35,7 +35,7 @@ type Server struct {
 	Set, SetAt uint64
 	// Standbys are those that stream from this primary.
 	Standbys []Streaming
-	// Unfit says why the data directory can't follow the primary; it is made anew on request only.
+	// Unfit says why the data directory can't follow the primary; it is made again on request only.
 	Unfit string
 }
 
@@ -73,7 +73,7 @@ const (
 	StopNow JobKind = "stopNow"
 )
 
-// Job is one task for whoever runs the server. There is one at a time: who starts a job ends the one before it.
+// Job is one task for who runs the server. There is one at a time: who starts a job ends the one before it.
 type Job struct {
 	Kind       JobKind
 	Generation Generation

@@ -51,9 +51,10 @@ func (n *Node) lead() {
 // grant lets the first member by name make the database, once every first member was heard of.
 func (n *Node) grant() {
 	data := n.doc.Data()
-	if n.doc.Grant == "" && len(data) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(n.doc.Members)), func(m Member) bool {
-		return m.Start == 0
-	}) {
+	if n.doc.Grant == "" && len(data) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(n.doc.Members)),
+		func(m Member) bool {
+			return m.Start == 0
+		}) {
 		n.propose("grant", &GrantInit{Member: data[0], Number: n.doc.Granted + 1})
 	}
 }
@@ -88,7 +89,8 @@ func (n *Node) appoint() {
 		return
 	}
 	last, known := d.Members[d.Primary]
-	if _, reported := d.Reports[d.Primary]; !n.witnessed && known && last.Volume != "" && !reported && n.now.Sub(since) < preferTime {
+	if _, reported := d.Reports[d.Primary]; !n.witnessed && known && last.Volume != "" && !reported &&
+		n.now.Sub(since) < preferTime {
 		n.blocked = fmt.Sprintf("all members started anew: waiting for %s, the last primary", d.Primary)
 		return
 	}

@@ -36,7 +36,8 @@ func (n *Node) renew() {
 	if l.promoted == d.Generation && !n.flushes() || n.retiring && l.promoted != d.Generation {
 		return
 	}
-	if r := d.Reports[n.id]; d.Phase == Appointed && (n.server.Volume != r.Volume || n.server.Position.Compare(r.Position) < 0) {
+	if r := d.Reports[n.id]; d.Phase == Appointed && (n.server.Volume != r.Volume ||
+		n.server.Position.Compare(r.Position) < 0) {
 		return // it does not hold any more what it was appointed for
 	}
 	t := d.Settings.Timing

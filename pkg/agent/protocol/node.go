@@ -36,7 +36,7 @@ type Node struct {
 	received map[MemberID]Position
 	streamed map[MemberID]Instant
 	request  *Intent
-	// checkpointed says that the checkpoint for the request was begun.
+	// checkpointed says that the checkpoint for the request was started.
 	checkpointed bool
 	retiring     bool
 	// refusals counts what plan refused, refused says why the last time.
@@ -87,7 +87,8 @@ func (n *Node) Blocked() string {
 
 // Serves says whether this member accepts writes, and may do so at a time.
 func (n *Node) Serves(now Instant) bool {
-	return n.primary() && n.server.Role == Primary && n.server.Generation == n.doc.Generation && n.Leased(n.doc.Generation, now)
+	return n.primary() && n.server.Role == Primary && n.server.Generation == n.doc.Generation &&
+		n.Leased(n.doc.Generation, now)
 }
 
 // Retired says that nothing is left to do before this agent ends in order.
@@ -204,7 +205,8 @@ func (n *Node) join() {
 	switch {
 	case !known:
 	case m.Start > n.start:
-		n.halted = "the group remembers a later start of this member: its volume was rolled back; remove the member and add it again"
+		n.halted = "the group remembers a later start of this member: its volume was rolled back; remove the member and " +
+			"add it again"
 	case m.Start < n.start:
 		n.propose("joined", &Joined{Member: n.id, Start: n.start, Level: highestLevel})
 	}

@@ -59,7 +59,8 @@ func TestDeadline(t *testing.T) {
 	if job, ok := find[Do](effects); !ok || job.Job.Kind != Promote {
 		t.Errorf("no promotion: %+v", effects)
 	}
-	n.Step(103*second, Observed{Server: Server{System: "system", Volume: "v1", Role: Primary, Generation: 1, Flushed: 103 * second}})
+	n.Step(103*second, Observed{Server: Server{System: "system", Volume: "v1", Role: Primary, Generation: 1,
+		Flushed: 103 * second}})
 	if !n.Serves(105*second) || n.Serves(105500*Instant(time.Millisecond)) {
 		t.Error("it serves until its deadline and no longer")
 	}
@@ -230,7 +231,8 @@ func TestSoleVoter(t *testing.T) {
 	}
 }
 
-// TestStrictSetKeepsWhoIsAwaited holds that a strict set with too few standbys is not narrowed to one that happens to be
+// TestStrictSetKeepsWhoIsAwaited holds that a strict set with too few standbys is not narrowed to one that happens to
+// be
 // named first: that one may be gone, and the other one about to stream.
 func TestStrictSetKeepsWhoIsAwaited(t *testing.T) {
 	t.Parallel()

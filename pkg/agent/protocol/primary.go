@@ -74,7 +74,8 @@ func (n *Node) plan() {
 		n.do(Job{Kind: Checkpoint})
 		return
 	}
-	n.propose(fmt.Sprintf("switchover %d", n.doc.Generation), &PlanSwitchover{Generation: n.doc.Generation, Intent: *n.request})
+	n.propose(fmt.Sprintf("switchover %d", n.doc.Generation),
+		&PlanSwitchover{Generation: n.doc.Generation, Intent: *n.request})
 }
 
 // changeSet keeps the synchronous set in step with the standbys that stream. A change is agreed before the server loads
@@ -115,7 +116,8 @@ func (n *Node) wantedSet() SyncSet {
 		seen, ever := n.streamed[s.Member]
 		listed := slices.ContainsFunc(n.server.Standbys, func(t Streaming) bool { return t.Standby == s })
 		grace := 2 * d.Settings.Timing.Renewal
-		return listed || slices.Contains(now.Standbys, s) && (ever && n.now.Sub(seen) < grace || n.now.Sub(n.lease.promotedAt) < grace)
+		return listed || slices.Contains(now.Standbys, s) &&
+			(ever && n.now.Sub(seen) < grace || n.now.Sub(n.lease.promotedAt) < grace)
 	}
 	for _, id := range d.Data() {
 		s := d.standby(id)
@@ -137,7 +139,8 @@ func (n *Node) wantedSet() SyncSet {
 	return want
 }
 
-// keptStandbys adds standbys of the present set to a strict set that too few stream for. Nobody is taken out then: which
+// keptStandbys adds standbys of the present set to a strict set that too few stream for. Nobody is taken out then:
+// which
 // of them comes back first is not known. Who leaves stays only as long as there would be too few without it.
 func (n *Node) keptStandbys(present []Standby, want SyncSet) []Standby {
 	kept := want.Standbys

@@ -77,8 +77,9 @@ func (t Timing) Check() error {
 			"the drift of two clocks over a lease (%s) take %s: raise stop", t.Stop, t.KillAndReap, t.Scheduling, drift, need)
 	}
 	if need := t.Renewal + t.Agreement + t.ElectionBound; t.Lease-t.Stop <= need {
-		return fmt.Errorf("check the timing: lease - stop is %s, but a renewal (%s), its agreement (%s) and an election (%s) "+
-			"take %s: raise lease", t.Lease-t.Stop, t.Renewal, t.Agreement, t.ElectionBound, need)
+		return fmt.Errorf(
+			"check the timing: lease - stop is %s, but a renewal (%s), its agreement (%s) and an election (%s) "+
+				"take %s: raise lease", t.Lease-t.Stop, t.Renewal, t.Agreement, t.ElectionBound, need)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func NextVote(d *Document, gone map[MemberID]time.Duration) VoteChange {
 		spares = slices.DeleteFunc(spares, func(id MemberID) bool { return d.Members[id].Witness })
 	}
 	loser := firstToLose(d, gone, target == data)
-	lost := loser != "" && (d.Members[loser].Leaving || d.Members[loser].Witness && target == data || gone[loser] >= voteTimeout)
+	lost := loser != "" && (d.Members[loser].Leaving || d.Members[loser].Witness && target == data ||
+		gone[loser] >= voteTimeout)
 	switch {
 	case voters%2 == 0 && voters < target && len(spares) > 0:
 		return VoteChange{Give: spares[0]}

@@ -135,7 +135,8 @@ func (m *member) boot() {
 	if raw, err := m.disk.document.MarshalSnapshot(); err != nil || d.UnmarshalSnapshot(raw) != nil {
 		w.fail("%s can't read its snapshot", m.id)
 	}
-	c := protocol.Config{ID: m.id, Start: m.disk.start, Nonce: m.nonce, LastIndex: uint64(len(m.disk.log)), Document: d, Now: m.clock()}
+	c := protocol.Config{ID: m.id, Start: m.disk.start, Nonce: m.nonce, LastIndex: uint64(len(m.disk.log)), Document: d,
+		Now: m.clock()}
 	if m.founder {
 		c.Found = w.founder
 	}

@@ -14,35 +14,52 @@ type change struct{ name, file, from, to string }
 
 func changes() []change {
 	return []change{
-		{"a seal ignores renewals that it did not see", "entry_lease.go", "case e.LeaseNumber != d.LeaseNumber:", "case false:"},
+		{"a seal ignores renewals that it did not see", "entry_lease.go", "case e.LeaseNumber != d.LeaseNumber:",
+			"case false:"},
 		{
 			"the deadline counts from the agreement", "lease.go", "l.deadline = max(l.deadline, deadline)",
 			"l.deadline = n.now.Add(e.Lease - n.doc.Settings.Timing.Stop) + 0*deadline",
 		},
-		{"the deadline leaves no time to stop", "lease.go", "n.now.Add(t.Lease - t.Stop)\n\tn.emit", "n.now.Add(t.Lease + t.Stop)\n\tn.emit"},
-		{"the leader seals after half a lease", "leader.go", "n.now.Sub(n.leaseSeen) >= d.Lease", "n.now.Sub(n.leaseSeen) >= d.Lease/2"},
-		{"a leader counts the lease from before its own start", "node.go", "leaseSeen: c.Now, sealSeen", "leaseSeen: c.Now - 1<<40, sealSeen"},
+		{"the deadline leaves no time to stop", "lease.go", "n.now.Add(t.Lease - t.Stop)\n\tn.emit",
+			"n.now.Add(t.Lease + t.Stop)\n\tn.emit"},
+		{"the leader seals after half a lease", "leader.go", "n.now.Sub(n.leaseSeen) >= d.Lease",
+			"n.now.Sub(n.leaseSeen) >= d.Lease/2"},
+		{"a leader counts the lease from before its own start", "node.go", "leaseSeen: c.Now, sealSeen",
+			"leaseSeen: c.Now - 1<<40, sealSeen"},
 		{
 			"a member reports while it streams", "member.go",
-			"case n.server.Floor < d.Generation || n.server.Upstream != \"\" || n.server.Unread:", "case n.server.Floor > d.Generation:",
+			"case n.server.Floor < d.Generation || n.server.Upstream != \"\" || n.server.Unread:",
+			"case n.server.Floor > d.Generation:",
 		},
 		{"a member reports before it has read its log", "member.go", " || n.server.Unread:", ":"},
-		{"missing reports are ignored", "choose.go", "if missing := incomplete(d); missing != \"\" {", "if missing := incomplete(d); false {"},
+		{"missing reports are ignored", "choose.go", "if missing := incomplete(d); missing != \"\" {",
+			"if missing := incomplete(d); false {"},
 		{"the least is chosen", "choose.go", "return c > 0", "return c < 0"},
 		{"one report fewer suffices", "choose.go", "r+set.Need <= len(set.Standbys)", "r+set.Need < len(set.Standbys)"},
 		{"copies are known by the name of their member", "choose.go", "return ok && r.Volume == s.Volume", "return ok"},
-		{"the offset comes before the timeline", "document.go", "cmp.Or(cmp.Compare(p.Timeline, q.Timeline), cmp.Compare(p.Offset, q.Offset))", "cmp.Compare(p.Offset, q.Offset)"},
-		{"the former set is forgotten at once", "entry_set.go", "d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce), e.Set)", "d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce[:0]), e.Set)"},
+		{"the offset comes before the timeline", "document.go",
+			"cmp.Or(cmp.Compare(p.Timeline, q.Timeline), cmp.Compare(p.Offset, q.Offset))", "cmp.Compare(p.Offset, q.Offset)"},
+		{"the former set is forgotten at once", "entry_set.go",
+			"d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce), e.Set)",
+			"d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce[:0]), e.Set)"},
 		{"a set is settled before its standbys hold anything", "primary.go", "return have >= set.Need", "return have >= 0"},
-		{"the set of the generation before is forgotten", "entry_lease.go", "d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce), e.Set)", "d.Sets, d.InForce = e.Set.Version, []SyncSet{e.Set}"},
-		{"a lease is released while the server runs", "primary.go", "if n.lease.reaped != d.Generation || n.server.Role == Primary {", "if false {"},
+		{"the set of the generation before is forgotten", "entry_lease.go",
+			"d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce), e.Set)",
+			"d.Sets, d.InForce = e.Set.Version, []SyncSet{e.Set}"},
+		{"a lease is released while the server runs", "primary.go",
+			"if n.lease.reaped != d.Generation || n.server.Role == Primary {", "if false {"},
 		{"an agent renews what it released", "lease.go", "|| l.released == d.Generation ||", "||"},
-		{"a start of the agent renews the lease of another", "entry_lease.go", "case d.Phase == Serving && e.Process != d.Process:", "case false:"},
+		{"a start of the agent renews the lease of another", "entry_lease.go",
+			"case d.Phase == Serving && e.Process != d.Process:", "case false:"},
 		{"a vote is given before the guard has a deadline", "leader.go", "case d.Phase != Serving || d.Bounded:", "default:"},
-		{"every primary is taken for a sole voter", "document.go", "return len(d.Voters) == 1 && d.Voters[0] == d.Primary && d.OfferedVote == \"\"", "return true"},
-		{"a primary acts before its lease is agreed", "primary.go", "l.promoted != d.Generation && l.valid(d.Generation, n.now) && n.job", "l.promoted != d.Generation && n.job"},
-		{"timelines are counted from the reports alone", "choose.go", "max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1", "highest(d.Reports) + 1"},
-		{"a fast stop does not wait for the target", "primary.go", "n.received[d.Intent.Target].Compare(n.server.Position) < 0", "false"},
+		{"every primary is taken for a sole voter", "document.go",
+			"return len(d.Voters) == 1 && d.Voters[0] == d.Primary && d.OfferedVote == \"\"", "return true"},
+		{"a primary acts before its lease is agreed", "primary.go",
+			"l.promoted != d.Generation && l.valid(d.Generation, n.now) && n.job", "l.promoted != d.Generation && n.job"},
+		{"timelines are counted from the reports alone", "choose.go",
+			"max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1", "highest(d.Reports) + 1"},
+		{"a fast stop does not wait for the target", "primary.go",
+			"n.received[d.Intent.Target].Compare(n.server.Position) < 0", "false"},
 		{"votes stay even", "votes.go", "case voters%2 == 0 || voters > target:", "case voters > target:"},
 	}
 }
@@ -50,9 +67,12 @@ func changes() []change {
 // harmless are changes that the simulation can't notice, and why.
 func harmless(name string) string {
 	return map[string]string{
-		"timelines are counted from the reports alone":     "the document refuses such an appointment; TestLeaseEntries shows it",
-		"a fast stop does not wait for the target":         "the planned target is not chosen then: it costs a switchover, no write",
-		"a start of the agent renews the lease of another": "the node asks for no such renewal; TestLeaseEntries shows the refusal",
+		"timelines are counted from the reports alone": "the document refuses such an appointment; TestLeaseEntries " +
+			"shows it",
+		"a fast stop does not wait for the target": "the planned target is not chosen then: it costs a " +
+			"switchover, no write",
+		"a start of the agent renews the lease of another": "the node asks for no such renewal; TestLeaseEntries shows " +
+			"the refusal",
 	}[name]
 }
 
@@ -84,7 +104,8 @@ func TestProtocolMistakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, content := range map[string]string{changed: strings.Replace(string(source), c.from, c.to, 1), overlay: string(plan)} {
+			for name, content := range map[string]string{changed: strings.Replace(string(source), c.from, c.to, 1),
+				overlay: string(plan)} {
 				if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}

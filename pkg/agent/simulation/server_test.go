@@ -64,8 +64,9 @@ func (m *member) perform(job protocol.Job) {
 			return
 		}
 		m.server = server{
-			role: protocol.Primary, generation: job.Generation, set: job.Set, standbys: map[*member]confirmed{}, flushed: m.clock(),
-			acked: len(m.disk.rows),
+			role: protocol.Primary, generation: job.Generation, set: job.Set, standbys: map[*member]confirmed{},
+			flushed: m.clock(),
+			acked:   len(m.disk.rows),
 		}
 		m.disk.unread = false
 		m.server.settings = job.Settings.Version
@@ -111,7 +112,8 @@ func (m *member) attach(p *member, g protocol.Generation) {
 	if m.server.role == protocol.Primary || !m.streamsFrom(p, g) {
 		return
 	}
-	common := sort.Search(min(len(m.disk.rows), len(p.disk.rows)), func(i int) bool { return m.disk.rows[i] != p.disk.rows[i] })
+	common := sort.Search(min(len(m.disk.rows), len(p.disk.rows)),
+		func(i int) bool { return m.disk.rows[i] != p.disk.rows[i] })
 	m.disk.rows = m.disk.rows[:common]
 	m.disk.unread = false
 	m.server = server{role: protocol.Replica, generation: g, upstream: p, settings: m.server.settings}

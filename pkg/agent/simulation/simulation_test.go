@@ -77,7 +77,8 @@ func TestWorlds(t *testing.T) {
 			idle++
 		}
 	}
-	t.Logf("%d worlds, %d steps, %d acknowledged writes, %d primaries, %d worlds without a write", worlds, steps, acks, primaries, idle)
+	t.Logf("%d worlds, %d steps, %d acknowledged writes, %d primaries, %d worlds without a write", worlds, steps, acks,
+		primaries, idle)
 	if *seedFlag == 0 && (acks < 500*worlds || primaries < 5*worlds || idle > 0) {
 		t.Errorf("the worlds are too quiet to prove anything")
 	}

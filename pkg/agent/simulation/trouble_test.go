@@ -85,7 +85,8 @@ func (w *world) trouble() {
 			}
 		})
 	case 16:
-		w.person(&protocol.StartHold{ID: "hold", Hold: protocol.Hold{For: w.between(time.Second, 20*time.Second), By: "test"}})
+		w.person(&protocol.StartHold{ID: "hold", Hold: protocol.Hold{For: w.between(time.Second, 20*time.Second),
+			By: "test"}})
 	}
 }
 

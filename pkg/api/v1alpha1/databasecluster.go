@@ -182,7 +182,7 @@ func (i Issuer) String() string { return cmp.Or(i.Kind, "Issuer") + " " + i.Name
 
 // Auth of a cluster's clients.
 type Auth struct {
-	// Enabled turns away clients that don't log in.
+	// Enabled refuses clients that don't log in.
 	Enabled bool `json:"enabled,omitempty"`
 	// Users that were made besides the administrator and the applications' user.
 	// +kubebuilder:validation:MaxItems=1000
@@ -244,7 +244,7 @@ type RestoreSource struct {
 	// bumps it and marks it compacted, so that no watcher sees time go back.
 	KeepRevision bool `json:"keepRevision,omitempty"`
 	// RootSecret names a secret with the administrator's password of the time of
-	// the backup, where the backup demands one and no certificate stands in for it.
+	// the backup, where the backup demands one and no certificate replaces it.
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=253
 	RootSecret string `json:"rootSecret,omitempty"`
@@ -277,7 +277,7 @@ type DatabaseClusterStatus struct {
 	Leader string `json:"leader,omitempty"`
 	// Operation in flight, by the name of its record.
 	Operation string `json:"operation,omitempty"`
-	// Operator that looks after this cluster, as the namespace and name of its heartbeat lease.
+	// Operator that manages this cluster, as the namespace and name of its heartbeat lease.
 	Operator string `json:"operator,omitempty"`
 	// Deletion is set once an operator saw the custom resource being deleted.
 	Deletion *Deletion `json:"deletion,omitempty"`
@@ -325,7 +325,7 @@ type Bootstrap struct {
 	// ExpectedMark is what the founding member may be asked instead of reading
 	// all its keys: it was taken of its data when that was seen to be the backup's.
 	ExpectedMark string `json:"expectedMark,omitempty"`
-	// Removing names the members whose removal was begun. It is written before the
+	// Removing names the members whose removal was started. It is written before the
 	// member list changes: a volume goes only because its member was to be removed,
 	// never because it is not listed.
 	// +listType=set
@@ -338,7 +338,7 @@ type Bootstrap struct {
 	Incarnation int32 `json:"incarnation,omitempty"`
 }
 
-// Remove notes that the removal of a member has begun, or takes that back; false
+// Remove notes that the removal of a member has started, or takes that back; false
 // if that is what it says already.
 func (f *Bootstrap) Remove(member string, begun bool) bool {
 	return set(&f.Removing, member, begun)

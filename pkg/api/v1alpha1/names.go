@@ -34,7 +34,7 @@ const (
 	AnnotationDefinition = "dbop.dev/custom-resource-definition"
 	// AnnotationConfirmDeletion is set by a person on a custom resource that a
 	// tool manages, with the object's own name as its value: its deletion then
-	// ends the database, whoever deletes it.
+	// ends the database, no matter who deletes it.
 	AnnotationConfirmDeletion = "dbop.dev/confirm-deletion"
 	// FieldManager is the one field manager of server-side apply, for CLI and operator.
 	FieldManager = "kubectl-dbop"
@@ -103,7 +103,7 @@ func ClientSecret(cluster string) string { return cluster + "-client-tls" }
 // MemberSecret holds a member's certificate for peers and clients.
 func MemberSecret(member string) string { return member + "-tls" }
 
-// The users that every cluster has once authentication was turned on; the
+// The users that every cluster has once authentication was enabled; the
 // certificates in AdminSecret and ClientSecret name them too.
 const (
 	AdminUser       = "root"

@@ -52,7 +52,7 @@ type Rotation string
 // client reads its secret again; it may take days, and the cluster is free
 // meanwhile.
 const (
-	// RotateLeaves issues every certificate anew by the same authority.
+	// RotateLeaves issues every certificate again by the same authority.
 	RotateLeaves Rotation = "leaves"
 	// RotateBegin puts a new authority beside the old one and has everybody
 	// trust both; clients get certificates of the new one.
@@ -73,9 +73,9 @@ type RecoveryMethod string
 const (
 	// RecoverBringBack gives pods to members whose volumes exist; no data is touched.
 	RecoverBringBack RecoveryMethod = "bring-back"
-	// RecoverData begins anew from the most advanced data that is left.
+	// RecoverData begins again from the most advanced data that is left.
 	RecoverData RecoveryMethod = "data"
-	// RecoverBackup begins anew from a backup.
+	// RecoverBackup begins again from a backup.
 	RecoverBackup RecoveryMethod = "backup"
 )
 
@@ -293,7 +293,7 @@ const (
 	// FactBytes and FactContents are the size of that backup, and what it holds.
 	FactBytes    = "backup-bytes"
 	FactContents = "backup-contents"
-	// FactKept lists the volumes that another epoch left as they were.
+	// FactKept lists the volumes that another incarnation left as they were.
 	FactKept = "kept-volumes"
 	// FactPruned is set to the number of backups that retention deleted.
 	FactPruned = "pruned"

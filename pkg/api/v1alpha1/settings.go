@@ -31,7 +31,8 @@ type SettingsChange struct {
 
 // SettingsOf copies the settings out of a spec.
 func SettingsOf(spec *DatabaseClusterSpec) *Settings {
-	return &Settings{Config: maps.Clone(spec.Config), Resources: *spec.Resources.DeepCopy(), Size: spec.Storage.Size.DeepCopy()}
+	return &Settings{Config: maps.Clone(spec.Config), Resources: *spec.Resources.DeepCopy(),
+		Size: spec.Storage.Size.DeepCopy()}
 }
 
 // Apply writes the settings into a spec.

@@ -23,7 +23,8 @@ func (*Engine) CheckAdd(v engine.View) error {
 	}
 	voters := v.Voters()
 	if len(voters) >= maxMembers {
-		return refusal.New("members", refusal.Command("status", v), "the cluster has %d voters already, the most that make sense", len(voters))
+		return refusal.New("members", refusal.Command("status", v),
+			"the cluster has %d voters already, the most that make sense", len(voters))
 	}
 	healthy := len(healthyVoters(v))
 	for _, voter := range voters {
@@ -43,14 +44,15 @@ func (*Engine) CheckAdd(v engine.View) error {
 	return nil
 }
 
-// whole refuses a cluster that is split or that no majority stands behind.
+// whole refuses a cluster that is split or that no majority is behind.
 func whole(v engine.View) error {
 	if len(v.ClusterIDs) > 1 {
 		return refusal.New("split", refusal.Command("status", v),
 			"the members belong to %d different clusters: %v", len(v.ClusterIDs), v.ClusterIDs)
 	}
 	if !v.Quorum {
-		return refusal.New("quorum", refusal.Command("status", v), "the cluster has no quorum, so its member list cannot change")
+		return refusal.New("quorum", refusal.Command("status", v),
+			"the cluster has no quorum, so its member list cannot change")
 	}
 	return nil
 }

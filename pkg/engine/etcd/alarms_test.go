@@ -28,7 +28,10 @@ func TestSpaceIsMadeBeforeTheAlarmGoes(t *testing.T) {
 			f.cluster.Spec.Config = map[string]string{flags.QuotaOption: "2097152"}
 			one := f.name(1)
 			f.form(series, one)
-			f.eventually("full", func() error { return f.put(one, "key", strings.Repeat("x", 300_000), "database space exceeded") })
+			f.eventually("full", func() error {
+				return f.put(one, "key", strings.Repeat("x", 300_000),
+					"database space exceeded")
+			})
 			ctx := t.Context()
 			if err := f.session.ProveWrite(ctx, f.names()); !errors.Is(err, engine.ErrRefused) {
 				t.Errorf("a write is proved, and there is no space: %v", err)
@@ -146,6 +149,7 @@ func flipAll(file, text string) error {
 
 // raise makes the request by which a member raises an alarm.
 func raise(ctx context.Context, c *clientv3.Client) error {
-	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, Alarm: pb.AlarmType_CORRUPT})
+	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Alarm(ctx,
+		&pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, Alarm: pb.AlarmType_CORRUPT})
 	return err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRollingDowngrade takes three members from 3.7 over 3.6 to 3.5 and back
-// up again, without a pause, and turns back once in the middle of each way down.
+// up again, without a pause, and goes back once in the middle of each way down.
 func TestRollingDowngrade(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "down", 3)
@@ -118,7 +118,7 @@ func (f *fleet) turnBack(from, to string) {
 	for range 2 {
 		f.whenReady("withdraw", func() error { return f.session.WithdrawDowngrade(t.Context()) })
 	}
-	// Whoever moved may restart now as before.
+	// Who moved may restart now as before.
 	f.restart(to, members[0])
 	v := f.healthy(members...)
 	if v.Downgrade != "" {

@@ -61,14 +61,16 @@ func hostile(t *testing.T, serve func(net.Listener)) *client.Session {
 
 // answering serves gRPC with the given answers, by the last word of the method.
 func answering(t *testing.T, answers map[string][]byte) func(net.Listener) {
-	server := grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		method, _ := grpc.MethodFromServerStream(stream)
-		for {
-			if err := stream.SendMsg(answers[method[strings.LastIndex(method, "/")+1:]]); err != nil || !strings.HasSuffix(method, "Snapshot") {
-				return err
+	server := grpc.NewServer(grpc.ForceServerCodecV2(raw{}),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			method, _ := grpc.MethodFromServerStream(stream)
+			for {
+				if err := stream.SendMsg(answers[method[strings.LastIndex(method, "/")+1:]]); err != nil ||
+					!strings.HasSuffix(method, "Snapshot") {
+					return err
+				}
 			}
-		}
-	}))
+		}))
 	t.Cleanup(server.Stop)
 	return func(at net.Listener) { _ = server.Serve(at) }
 }
@@ -76,8 +78,10 @@ func answering(t *testing.T, answers map[string][]byte) func(net.Listener) {
 // TestHostileMembersAreBounded asks members that answer with more than etcd ever does.
 func TestHostileMembersAreBounded(t *testing.T) {
 	long := bytes.Repeat([]byte{0}, 64*flags.Mebibyte)
-	status := message(t, &pb.StatusResponse{Header: &pb.ResponseHeader{MemberId: 1, ClusterId: 2}, Version: "3.6.0", Leader: 1})
-	entries := append(message(t, &pb.MemberListResponse{Header: &pb.ResponseHeader{}}), bytes.Repeat([]byte{0x12, 0}, 100_000)...)
+	status := message(t, &pb.StatusResponse{Header: &pb.ResponseHeader{MemberId: 1, ClusterId: 2}, Version: "3.6.0",
+		Leader: 1})
+	entries := append(message(t, &pb.MemberListResponse{Header: &pb.ResponseHeader{}}),
+		bytes.Repeat([]byte{0x12, 0}, 100_000)...)
 	for name, serve := range map[string]func(net.Listener){
 		"long status":  answering(t, map[string][]byte{"Status": long}),
 		"long list":    answering(t, map[string][]byte{"Status": status, "MemberList": long, "Range": long}),
@@ -136,13 +140,14 @@ func TestSnapshotMessagesAreBounded(t *testing.T) {
 }
 
 // TestAnswersFitIntoMemory asks a cluster of the largest size, whose members
-// answer as much as is taken, and looks how much memory that takes.
+// answer as much as is taken, and observes how much memory that takes.
 func TestAnswersFitIntoMemory(t *testing.T) {
 	header := &pb.ResponseHeader{MemberId: 1, ClusterId: 2}
 	member := &pb.Member{Name: "my-db-1", PeerURLs: make([]string, client.MostFields-10)}
 	pair := &mvccpb.KeyValue{Key: []byte("a"), Value: make([]byte, client.MostPage-100)}
 	serve := answering(t, map[string][]byte{
-		"Status":     message(t, &pb.StatusResponse{Header: header, Version: "3.6.0", Leader: 1, Errors: make([]string, client.MostFields-10)}),
+		"Status": message(t, &pb.StatusResponse{Header: header, Version: "3.6.0", Leader: 1,
+			Errors: make([]string, client.MostFields-10)}),
 		"MemberList": message(t, &pb.MemberListResponse{Header: header, Members: []*pb.Member{member}}),
 		"Range":      message(t, &pb.RangeResponse{Header: header, Kvs: []*mvccpb.KeyValue{pair}}),
 	})

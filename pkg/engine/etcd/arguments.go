@@ -75,8 +75,8 @@ func identity(in engine.PodInput) []string {
 
 // certificates are the same for clients and peers. Who is a peer, its
 // certificate alone says: it holds the name of the cluster's service, which
-// that of a user or of another cluster does not. Left to itself etcd would look
-// up the names in it and compare addresses, and turn away a joiner that DNS
+// that of a user or of another cluster does not. Left to itself etcd would find
+// the names in it and compare addresses, and refuse a joiner that DNS
 // does not know yet, or a member that it knows by an old address
 // (https://etcd.io/docs/v3.6/op-guide/security/, notes for TLS authentication).
 func certificates(c *v1alpha1.DatabaseCluster, v versions.Version) []string {

@@ -14,7 +14,7 @@ import (
 // nearlyFull is the share of the quota from which on a data file is a risk.
 const nearlyFull = 0.8
 
-// AssessRisks implements engine.Recognizer. What it knows stands in the tables
+// AssessRisks implements engine.Recognizer. What it knows is in the tables
 // that rule our own clusters: floors, options, quota.
 func (*Engine) AssessRisks(traces []engine.MemberConfig, v engine.View) []engine.Risk {
 	a := &assessment{traces: traces, view: v}
@@ -76,7 +76,8 @@ func (a *assessment) versions() {
 		}
 		seen := []string{has + " runs on " + strings.Join(running[has], ", ")}
 		if v.Line().Less(versions.OldestLine) || versions.NewestLine.Less(v.Line()) {
-			a.add(engine.Risk{Subject: "version", What: fmt.Sprintf("etcd %s is none of those that this tool knows (%s to %s)", v.Line(), versions.OldestLine, versions.NewestLine),
+			a.add(engine.Risk{Subject: "version", What: fmt.Sprintf("etcd %s is none of those that this tool knows (%s to %s)",
+				v.Line(), versions.OldestLine, versions.NewestLine),
 				Evidence: seen, Remedy: []string{"its backup can be restored by the same minor or the next one only"}})
 			continue
 		}
@@ -102,19 +103,25 @@ func belowFloor(what string, v versions.Version, f versions.Floor, seen []string
 
 func (a *assessment) security() {
 	if pods := a.pods(func(t engine.MemberConfig) bool { return !t.TLS }); len(pods) > 0 {
-		a.add(engine.Risk{Subject: "clients", What: "clients are served in plain text", Evidence: []string{strings.Join(pods, ", ")},
-			Remedy: []string{"a cluster made by this tool has TLS: restore a backup into one"}})
+		a.add(engine.Risk{Subject: "clients", What: "clients are served in plain text",
+			Evidence: []string{strings.Join(pods, ", ")},
+			Remedy:   []string{"a cluster made by this tool has TLS: restore a backup into one"}})
 	}
-	if pods := a.pods(func(t engine.MemberConfig) bool { return !t.PeerTLS && t.Hidden == "" }); len(pods) > 0 && len(a.traces) > 1 {
-		a.add(engine.Risk{Subject: "peers", What: "members speak in plain text with each other", Evidence: []string{strings.Join(pods, ", ")}})
+	if pods := a.pods(func(t engine.MemberConfig) bool { return !t.PeerTLS && t.Hidden == "" }); len(pods) > 0 &&
+		len(a.traces) > 1 {
+		a.add(engine.Risk{Subject: "peers", What: "members speak in plain text with each other",
+			Evidence: []string{strings.Join(pods, ", ")}})
 	}
 	off := a.view.Auth() == engine.AuthOff
 	open := len(a.pods(func(t engine.MemberConfig) bool { return !t.ClientCertificates })) > 0
 	switch {
 	case off && open:
-		a.add(engine.Risk{Subject: "access", What: "whoever reaches the port may read and write everything: no client certificate is demanded and authentication is off", Severe: true})
+		a.add(engine.Risk{Subject: "access",
+			What: "whoever reaches the port may read and write everything: no client certificate is demanded and " +
+				"authentication is off", Severe: true})
 	case off && len(a.traces) > 0:
-		a.add(engine.Risk{Subject: "access", What: "authentication is off: each client certificate may read and write everything"})
+		a.add(engine.Risk{Subject: "access",
+			What: "authentication is off: each client certificate may read and write everything"})
 	}
 }
 
@@ -126,8 +133,10 @@ func (a *assessment) space() {
 			limit = a.quotaSet()
 		}
 		if limit > 0 && float64(m.DataBytes) >= nearlyFull*float64(limit) {
-			a.add(engine.Risk{Subject: "member " + m.Name, What: fmt.Sprintf("its data file is at %d%% of its quota; at 100%% no writes are taken", 100*m.DataBytes/limit), Severe: true,
-				Evidence: []string{fmt.Sprintf("%d bytes, %d of them in use, of %d", m.DataBytes, m.UsedBytes, limit)}, Remedy: []string{"compact, then defragment"}})
+			a.add(engine.Risk{Subject: "member " + m.Name, What: fmt.Sprintf(
+				"its data file is at %d%% of its quota; at 100%% no writes are taken", 100*m.DataBytes/limit), Severe: true,
+				Evidence: []string{fmt.Sprintf("%d bytes, %d of them in use, of %d", m.DataBytes, m.UsedBytes, limit)},
+				Remedy:   []string{"compact, then defragment"}})
 		}
 	}
 	none := a.pods(func(t engine.MemberConfig) bool {
@@ -135,8 +144,11 @@ func (a *assessment) space() {
 		return t.Hidden == "" && (!ok || retention == "0" || retention == "")
 	})
 	if len(none) > 0 {
-		a.add(engine.Risk{Subject: "compaction", What: "no automatic compaction is set: unless a client compacts, as Kubernetes does, the history grows until the quota is reached",
-			Evidence: []string{strings.Join(none, ", ")}, Remedy: []string{"set auto-compaction-retention, or compact by a client"}})
+		a.add(engine.Risk{Subject: "compaction",
+			What: "no automatic compaction is set: unless a client compacts, as Kubernetes does, the history grows until the " +
+				"quota is reached",
+			Evidence: []string{strings.Join(none, ", ")},
+			Remedy:   []string{"set auto-compaction-retention, or compact by a client"}})
 	}
 }
 
@@ -165,7 +177,8 @@ func (a *assessment) nextMinor() {
 				continue
 			}
 			said[name] = true
-			r := engine.Risk{Subject: "flags", What: fmt.Sprintf("etcd %s does not start with --%s", next, name), Remedy: []string{"take it away before that upgrade"}}
+			r := engine.Risk{Subject: "flags", What: fmt.Sprintf("etcd %s does not start with --%s", next, name),
+				Remedy: []string{"take it away before that upgrade"}}
 			if o.Instead != "" {
 				r.Remedy = []string{"before that upgrade use " + o.Instead}
 			}

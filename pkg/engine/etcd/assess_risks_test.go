@@ -10,7 +10,8 @@ import (
 
 func TestAssessRisks(t *testing.T) {
 	t.Parallel()
-	good := engine.MemberConfig{Member: "a", TLS: true, PeerTLS: true, ClientCertificates: true, Options: map[string]string{"auto-compaction-retention": "1h"}}
+	good := engine.MemberConfig{Member: "a", TLS: true, PeerTLS: true, ClientCertificates: true,
+		Options: map[string]string{"auto-compaction-retention": "1h"}}
 	with := func(change func(*engine.MemberConfig)) engine.MemberConfig {
 		trace := good
 		change(&trace)
@@ -35,9 +36,10 @@ func TestAssessRisks(t *testing.T) {
 		"before the next": {good, running("3.5.20"), "version", "it must not go to 3.6 yet", false},
 		"unknown":         {good, running("3.4.30"), "version", "etcd 3.4 is none of those", false},
 		"no TLS":          {with(func(t *engine.MemberConfig) { t.TLS = false }), on, "clients", "plain text", false},
-		"no fsync":        {with(func(t *engine.MemberConfig) { t.Dangerous = []string{"unsafe-no-fsync"} }), on, "flags", "it loses acknowledged writes", true},
-		"no compaction":   {with(func(t *engine.MemberConfig) { t.Options = nil }), on, "compaction", "no automatic", false},
-		"hidden options":  {with(func(t *engine.MemberConfig) { t.Options, t.Hidden = nil, "a file" }), on, "", "", false},
+		"no fsync": {with(func(t *engine.MemberConfig) { t.Dangerous = []string{"unsafe-no-fsync"} }), on, "flags",
+			"it loses acknowledged writes", true},
+		"no compaction":  {with(func(t *engine.MemberConfig) { t.Options = nil }), on, "compaction", "no automatic", false},
+		"hidden options": {with(func(t *engine.MemberConfig) { t.Options, t.Hidden = nil, "a file" }), on, "", "", false},
 		"refused by 3.7": {with(func(t *engine.MemberConfig) {
 			t.Options = map[string]string{"auto-compaction-retention": "1h", "experimental-memory-mlock": "true"}
 		}), on, "flags", "etcd 3.7 does not start with --experimental-memory-mlock", false},
@@ -47,12 +49,17 @@ func TestAssessRisks(t *testing.T) {
 		"v2 server": {with(func(t *engine.MemberConfig) {
 			t.Options = map[string]string{"auto-compaction-retention": "1h", "enable-v2": "true"}
 		}), running("3.5.35"), "flags", "etcd 3.6 does not start with --enable-v2", false},
-		"open to all":      {with(func(t *engine.MemberConfig) { t.ClientCertificates = false }), engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff}, "access", "whoever reaches", true},
-		"certificates all": {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff}, "access", "each client certificate", false},
-		"default quota":    {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn, DataBytes: 1900 * flags.Mebibyte}, "member a", "at 92% of its quota", true},
+		"open to all": {with(func(t *engine.MemberConfig) { t.ClientCertificates = false }),
+			engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff}, "access", "whoever reaches",
+			true},
+		"certificates all": {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff},
+			"access", "each client certificate", false},
+		"default quota": {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn,
+			DataBytes: 1900 * flags.Mebibyte}, "member a", "at 92% of its quota", true},
 		"own quota": {with(func(t *engine.MemberConfig) {
 			t.Options = map[string]string{"auto-compaction-retention": "1h", flags.QuotaOption: "8000000000"}
-		}), engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn, DataBytes: 1900 * flags.Mebibyte}, "", "", false},
+		}), engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOn,
+			DataBytes: 1900 * flags.Mebibyte}, "", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -116,7 +116,11 @@ func (f *fleet) serveAuthenticated(series string) {
 			t.Error(err)
 		}
 	}
-	if err := f.client(f.name(1), func(ctx context.Context, c *clientv3.Client) error { _, err := c.AlarmList(ctx); return err }); err != nil {
+	if err := f.client(f.name(1), func(ctx context.Context, c *clientv3.Client) error {
+		_,
+			err := c.AlarmList(ctx)
+		return err
+	}); err != nil {
 		t.Errorf("list alarms: %v", err)
 	}
 	f.whenReady("remove", func() error { return f.session.Deregister(ctx, joining, f.registered(joining)) })
@@ -140,7 +144,8 @@ func TestUsers(t *testing.T) {
 	f.form(series36, f.name(1))
 	f.enableAuth(f.name(1))
 	ctx := t.Context()
-	app := engine.User{Name: "app", Role: "app", Grants: []engine.Grant{{Prefix: "/app/"}, {Prefix: "/shared/", ReadOnly: true}}}
+	app := engine.User{Name: "app", Role: "app", Grants: []engine.Grant{{Prefix: "/app/"},
+		{Prefix: "/shared/", ReadOnly: true}}}
 	turn := engine.User{Name: "app.2", Role: "app", Grants: app.Grants}
 	check := func(want ...string) {
 		t.Helper()
@@ -183,7 +188,11 @@ func TestUsers(t *testing.T) {
 	}
 	check()
 	// The role went with its last user.
-	err := f.client(f.name(1), func(ctx context.Context, c *clientv3.Client) error { _, err := c.RoleGet(ctx, "app"); return err })
+	err := f.client(f.name(1), func(ctx context.Context, c *clientv3.Client) error {
+		_,
+			err := c.RoleGet(ctx, "app")
+		return err
+	})
 	if !errors.Is(rpctypes.Error(err), rpctypes.ErrRoleNotFound) {
 		t.Errorf("role of nobody: %v", err)
 	}
@@ -191,7 +200,7 @@ func TestUsers(t *testing.T) {
 
 // TestPasswordChange shows what rotation has to reckon with: a new password
 // ends the logins made with the old one at once, and a session that reads its
-// password anew goes on.
+// password again goes on.
 func TestPasswordChange(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "change", 1, plainText)
@@ -215,7 +224,8 @@ func TestPasswordChange(t *testing.T) {
 	if err := f.session.EnsureUser(t.Context(), application, "another"); err != nil {
 		t.Fatal(err)
 	}
-	if err := read(); err == nil || !strings.Contains(err.Error(), client.LoginDemanded) || strings.Contains(err.Error(), "client password") {
+	if err := read(); err == nil || !strings.Contains(err.Error(), client.LoginDemanded) ||
+		strings.Contains(err.Error(), "client password") {
 		t.Errorf("with the old password, logged in before: %v", err)
 	}
 	now = "another"
@@ -224,7 +234,7 @@ func TestPasswordChange(t *testing.T) {
 	}
 }
 
-// TestLockedOut looks at members that let nobody in: without a password, and
+// TestLockedOut reads members that let nobody in: without a password, and
 // without the quorum that a login needs.
 func TestLockedOut(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,10 @@ func TestRemovalCandidate(t *testing.T) {
 		{"not the leader", world(3, lead(3)), "db-2"},
 		{"unhealthy first", world(3, down(2)), "db-2"},
 		{"learner first", world(3, learner(2)), "db-2"},
-		{"list order does not matter", world(3, func(v *engine.View) { v.MemberList[0], v.MemberList[2] = v.MemberList[2], v.MemberList[0] }), "db-3"},
+		{"list order does not matter", world(3, func(v *engine.View) {
+			v.MemberList[0], v.MemberList[2] = v.MemberList[2],
+				v.MemberList[0]
+		}), "db-3"},
 		{"no quorum", world(3, noQuorum), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,7 +18,8 @@ func TestInPod(t *testing.T) {
 		t.Error(got)
 	}
 	c.Spec.TLS.Disabled = true
-	if got := strings.Join(New().InPod(c, nil), " "); got != "etcdctl --endpoints=http://localhost:2379 member list --write-out=table" {
+	if got := strings.Join(New().InPod(c, nil),
+		" "); got != "etcdctl --endpoints=http://localhost:2379 member list --write-out=table" {
 		t.Error(got)
 	}
 }
@@ -29,9 +30,11 @@ func TestOnMachine(t *testing.T) {
 		at   engine.ClientEndpoint
 		want []string
 	}{
-		"by certificate": {engine.ClientEndpoint{Address: "127.0.0.1:42", CAFile: "/a/ca", CertFile: "/a/crt", KeyFile: "/a/key"},
+		"by certificate": {engine.ClientEndpoint{Address: "127.0.0.1:42", CAFile: "/a/ca", CertFile: "/a/crt",
+			KeyFile: "/a/key"},
 			[]string{"ENDPOINTS=https://127.0.0.1:42", "CACERT=/a/ca", "CERT=/a/crt", "KEY=/a/key", "USER=", "PASSWORD="}},
-		"by password": {engine.ClientEndpoint{Address: "127.0.0.1:42", Credentials: &engine.Credentials{User: "root", Password: "s:cret"}},
+		"by password": {engine.ClientEndpoint{Address: "127.0.0.1:42",
+			Credentials: &engine.Credentials{User: "root", Password: "s:cret"}},
 			[]string{"ENDPOINTS=http://127.0.0.1:42", "CACERT=", "CERT=", "KEY=", "USER=root", "PASSWORD=s:cret"}},
 	} {
 		p := New().OnMachine([]string{"get", "k"}, c.at)

@@ -39,5 +39,7 @@ func (*Engine) CompactRevision(v engine.View, revision, keep int64) (int64, erro
 
 // CompactImpact implements engine.CompactionRules.
 func (*Engine) CompactImpact(before int64) string {
-	return fmt.Sprintf("every key keeps its value; who reads, or watches from, a revision before %d is told that it was compacted, and must read anew", before)
+	return fmt.Sprintf(
+		"every key keeps its value; who reads, or watches from, a revision before %d is told that it was compacted, and "+
+			"must read anew", before)
 }

@@ -25,7 +25,8 @@ func (*Engine) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error 
 	}
 	if v.Less(versions.CreateFloor.At) {
 		return refusal.New("version-floor", "choose "+versions.CreateFloor.At.String()+" or newer",
-			"etcd %s is older than %s: %s (%s)", v, versions.CreateFloor.At, versions.CreateFloor.Reason, versions.CreateFloor.Link)
+			"etcd %s is older than %s: %s (%s)", v, versions.CreateFloor.At, versions.CreateFloor.Reason,
+			versions.CreateFloor.Link)
 	}
 	if spec.Members < 1 || spec.Members > maxMembers {
 		return refusal.New("members", "choose 1, 3, 5 or 7 members",
@@ -48,7 +49,8 @@ func checkStorage(spec v1alpha1.DatabaseClusterSpec, force bool) error {
 		return nil
 	}
 	if size < minVolume && !force {
-		return refusal.New("storage-size", "choose --storage "+resource.NewQuantity(minVolume, resource.BinarySI).String()+" or more, or waive the check with --force",
+		return refusal.New("storage-size", "choose --storage "+resource.NewQuantity(minVolume, resource.BinarySI).String()+
+			" or more, or waive the check with --force",
 			"a volume of %s has no room for etcd's log", spec.Storage.Size.String())
 	}
 	q, err := flags.Quota(spec)

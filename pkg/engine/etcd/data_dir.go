@@ -35,7 +35,8 @@ func (*Engine) InspectDataDir(dir string) engine.DataDirInfo {
 			r.Bytes = info.Size()
 		}
 		if err == nil {
-			r.Position = positions.Position{Cluster: r.ClusterID, Term: end.Term, Applied: end.Index, Revision: found.Latest}.Encode()
+			r.Position = positions.Position{Cluster: r.ClusterID, Term: end.Term, Applied: end.Index,
+				Revision: found.Latest}.Encode()
 			r.Summary += fmt.Sprintf("; applied: %d, revision %d, %d keys", applied, found.Latest, found.Sum.Keys)
 		}
 		if err == nil && applied > end.Index {
@@ -71,7 +72,8 @@ func (*Engine) DataDirLag(gap engine.Gap) string {
 	case first.Term == other.Term && first.Applied >= other.Applied:
 		return fmt.Sprintf("%d log entries behind", first.Applied-other.Applied)
 	}
-	return fmt.Sprintf("last entry of term %d rather than %d, index %d rather than %d", other.Term, first.Term, other.Applied, first.Applied)
+	return fmt.Sprintf("last entry of term %d rather than %d, index %d rather than %d", other.Term, first.Term,
+		other.Applied, first.Applied)
 }
 
 // RecoveryPod implements engine.DataRecoverer. The flag drops every other member

@@ -48,7 +48,8 @@ func TestDataDirLag(t *testing.T) {
 		{"c/3/100/90", "c/2/200/190", "last entry of term 2 rather than 3, index 200 rather than 100"},
 		{"c/3/100/90", "d/3/93/80", "not known"},
 	} {
-		if got := New().DataDirLag(engine.Gap{Leader: engine.Position(c.a), Member: engine.Position(c.b)}); !strings.Contains(got, c.want) {
+		if got := New().DataDirLag(engine.Gap{Leader: engine.Position(c.a),
+			Member: engine.Position(c.b)}); !strings.Contains(got, c.want) {
 			t.Errorf("%s and %s: %q, want %q", c.a, c.b, got, c.want)
 		}
 	}
@@ -87,7 +88,8 @@ func TestInspectAndRecoverData(t *testing.T) {
 			if order, ok := e.CompareDataDirs(best.Position, lagging.Position); order != 1 || !ok {
 				t.Errorf("%s is not ahead of %s", best.Position, lagging.Position)
 			}
-			if best.MemberID != v.Member(f.name(1)).ID || counted(engine.Fingerprint{Readings: best.Readings}, "revision") < counted(engine.Fingerprint{Readings: lagging.Readings}, "revision") {
+			if best.MemberID != v.Member(f.name(1)).ID || counted(engine.Fingerprint{Readings: best.Readings},
+				"revision") < counted(engine.Fingerprint{Readings: lagging.Readings}, "revision") {
 				t.Errorf("%+v, %+v", best, lagging)
 			}
 			end, _ := positions.Parse(best.Position)
@@ -110,7 +112,8 @@ func recoverData(t *testing.T, series, data string, want engine.Fingerprint) {
 	if err := os.Chmod(s.members[m].data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	pod, err := New().RecoveryPod(engine.PodInput{Cluster: s.cluster, Member: m, Image: "x", Version: versionOf(t, series), Bootstrap: true, Peers: []string{m}})
+	pod, err := New().RecoveryPod(engine.PodInput{Cluster: s.cluster, Member: m, Image: "x", Version: versionOf(t, series),
+		Bootstrap: true, Peers: []string{m}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +122,8 @@ func recoverData(t *testing.T, series, data string, want engine.Fingerprint) {
 		t.Errorf("reachable from outside: %s", args)
 	}
 	p := s.members[m]
-	args = strings.NewReplacer(fmt.Sprintf("127.0.0.1:%d", addresses.PeerPort), fmt.Sprintf("127.0.0.1:%d", p.peer), fmt.Sprintf("127.0.0.1:%d", addresses.ClientPort), fmt.Sprintf("127.0.0.1:%d", p.client),
+	args = strings.NewReplacer(fmt.Sprintf("127.0.0.1:%d", addresses.PeerPort), fmt.Sprintf("127.0.0.1:%d", p.peer),
+		fmt.Sprintf("127.0.0.1:%d", addresses.ClientPort), fmt.Sprintf("127.0.0.1:%d", p.client),
 		fmt.Sprintf("127.0.0.1:%d", addresses.MetricsPort), fmt.Sprintf("127.0.0.1:%d", p.metrics)).Replace(args)
 	s.run(series, m, s.local(m, strings.Fields(args))...)
 	s.healthy(m)
@@ -151,14 +155,19 @@ func TestExamineDamage(t *testing.T) {
 		intact bool
 		says   string
 	}{
-		"nothing":     {func(*testing.T, string) {}, true, ""},
-		"no database": {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "member/snap/db")) }, false, "no such file"},
-		"no log":      {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, log)) }, false, "no log"},
-		"empty":       {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "member")) }, false, "no log"},
+		"nothing": {func(*testing.T, string) {}, true, ""},
+		"no database": {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "member/snap/db")) }, false,
+			"no such file"},
+		"no log": {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, log)) }, false, "no log"},
+		"empty":  {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "member")) }, false, "no log"},
 		// Page 0 and 1 are the two descriptions of the file; a root page follows.
-		"flipped bit in a page of the database": {func(t *testing.T, dir string) { flipPages(t, filepath.Join(dir, "member/snap/db")) }, false, ""},
+		"flipped bit in a page of the database": {func(t *testing.T,
+			dir string) {
+			flipPages(t, filepath.Join(dir, "member/snap/db"))
+		}, false, ""},
 		// Within a record its checksum tells, in its frame the record can't be read.
-		"flipped bit in the log":      {func(t *testing.T, dir string) { flip(t, filepath.Join(dir, log), 2000) }, false, "0.wal: "},
+		"flipped bit in the log": {func(t *testing.T, dir string) { flip(t, filepath.Join(dir, log), 2000) }, false,
+			"0.wal: "},
 		"log torn in its last record": {func(t *testing.T, dir string) { tear(t, filepath.Join(dir, log)) }, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 // TestDataHash: what a compaction drops makes no difference, what is newer does.
 func TestDataHash(t *testing.T) {
 	t.Parallel()
-	history := []change{{main: 2, key: "a", value: "1"}, {main: 3, key: "b", value: "1"}, {main: 4, key: "a", value: "2"}, {main: 5, key: "c"}, {main: 6, key: "c", deleted: true}}
+	history := []change{{main: 2, key: "a", value: "1"}, {main: 3, key: "b", value: "1"}, {main: 4, key: "a", value: "2"},
+		{main: 5, key: "c"}, {main: 6, key: "c", deleted: true}}
 	compacted := put("meta", "scheduledCompactRev", revisionKey(6, 0, false))
 	marks := map[string]string{}
 	for name, c := range map[string]struct {
@@ -33,7 +34,8 @@ func TestDataHash(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, "member", "snap"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "member", "snap", "db"), snapshotOf(t, c.history, c.also), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "member", "snap", "db"), snapshotOf(t, c.history, c.also),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		i, err := New().DataHash(dir)
@@ -42,7 +44,8 @@ func TestDataHash(t *testing.T) {
 		}
 		marks[name] = i.Mark
 	}
-	if marks["compacted"] != marks["dropped"] || marks["compacted"] == marks["another"] || marks["compacted"] == marks["whole"] || marks["dead"] != "" {
+	if marks["compacted"] != marks["dropped"] || marks["compacted"] == marks["another"] ||
+		marks["compacted"] == marks["whole"] || marks["dead"] != "" {
 		t.Errorf("marks %v", marks)
 	}
 	if !strings.HasPrefix(marks["whole"], "hashkv:6:0:") || !strings.HasPrefix(marks["compacted"], "hashkv:6:6:") {
@@ -54,7 +57,7 @@ func TestDataHash(t *testing.T) {
 }
 
 // TestVerifyHash: a member of every series that has dropped a part of its history
-// stands by what it had when it stopped, also after another write.
+// is by what it had when it stopped, also after another write.
 func TestVerifyHash(t *testing.T) {
 	t.Parallel()
 	for _, series := range allSeries {

@@ -9,7 +9,7 @@ var _ engine.Rewriter = (*Engine)(nil)
 
 // RewriteRoom implements engine.Rewriter: the pages in use, which the copy
 // fills to nine tenths, and two files of the log, of which one is allocated
-// ahead and the other begun while the copy is written.
+// ahead and the other started while the copy is written.
 func (*Engine) RewriteRoom(m engine.Member) int64 {
 	used := m.UsedBytes
 	if used == 0 {
@@ -18,6 +18,6 @@ func (*Engine) RewriteRoom(m engine.Member) int64 {
 	return used/client.PageFill*10 + 2*client.Segment
 }
 
-// RewriteLeftovers implements engine.Rewriter. etcd deletes them when it looks
+// RewriteLeftovers implements engine.Rewriter. etcd deletes them when it searches
 // for snapshots at its start (server/etcdserver/api/snap, cleanupSnapdir).
 func (*Engine) RewriteLeftovers() string { return "member/snap/db.tmp.*" }

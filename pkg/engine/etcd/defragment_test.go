@@ -64,8 +64,9 @@ func TestRewriteRoom(t *testing.T) {
 		member engine.Member
 		want   int64
 	}{
-		"pages in use are filled to nine tenths": {engine.Member{DataBytes: 2 << 30, UsedBytes: 900 << 20}, 1000<<20 + 128<<20},
-		"all counts where it is not known":       {engine.Member{DataBytes: 9 << 20}, 10<<20 + 128<<20},
+		"pages in use are filled to nine tenths": {engine.Member{DataBytes: 2 << 30, UsedBytes: 900 << 20},
+			1000<<20 + 128<<20},
+		"all counts where it is not known": {engine.Member{DataBytes: 9 << 20}, 10<<20 + 128<<20},
 	} {
 		if got := (&Engine{}).RewriteRoom(c.member); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

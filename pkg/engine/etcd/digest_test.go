@@ -58,9 +58,10 @@ func TestCompareProofs(t *testing.T) {
 		want, got engine.Proof
 		match     engine.Match
 	}{
-		"the same":          {base, base, engine.MatchSame},
-		"another value":     {base, other, engine.MatchDifferent},
-		"a key more":        {base, engine.Proof(strings.Replace(string(base), "1 keys", "2 keys", 1)), engine.MatchDifferent},
+		"the same":      {base, base, engine.MatchSame},
+		"another value": {base, other, engine.MatchDifferent},
+		"a key more": {base, engine.Proof(strings.Replace(string(base), "1 keys", "2 keys", 1)),
+			engine.MatchDifferent},
 		"nothing":           {"", "", engine.MatchUnknown},
 		"nothing backed up": {"", base, engine.MatchUnknown},
 		"nothing served":    {base, "", engine.MatchUnknown},

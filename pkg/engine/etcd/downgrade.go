@@ -27,7 +27,8 @@ func (e *Engine) CheckDowngrade(v engine.View, spec v1alpha1.DatabaseClusterSpec
 	}
 	for _, voter := range v.Voters() {
 		if err := health(v, voter.Name); err != nil {
-			return refusal.New("members-healthy", refusal.Command("status", v), "%v; every member must be healthy before one restarts", err)
+			return refusal.New("members-healthy", refusal.Command("status", v),
+				"%v; every member must be healthy before one restarts", err)
 		}
 	}
 	if v.Downgrade != "" && !to.Line().Speaks(v.Downgrade) {
@@ -68,15 +69,18 @@ func checkStepDown(v engine.View, m engine.Member, from, to versions.Version) er
 	}
 	s, ok := versions.StepFrom(to.Line())
 	if !ok {
-		return refusal.New("version", refusal.Command("status", v), "the step from %s to %s is not known", from.Line(), to.Line())
+		return refusal.New("version", refusal.Command("status", v), "the step from %s to %s is not known", from.Line(),
+			to.Line())
 	}
 	if from.Less(s.Target.At) {
 		return refusal.New("version-floor", refusal.Command("upgrade", v)+" --version "+from.Line().String(),
-			"member %s runs %s and must run %s or newer before it changes its series: %s (%s)", m.Name, from, s.Target.At, s.Target.Reason, s.Target.Link)
+			"member %s runs %s and must run %s or newer before it changes its series: %s (%s)", m.Name, from, s.Target.At,
+			s.Target.Reason, s.Target.Link)
 	}
 	if to.Less(s.Source.At) {
 		return refusal.New("version-floor", downTo(to.Line().String()),
-			"%s is older than %s, and without it there is no way up again: %s (%s)", to, s.Source.At, s.Source.Reason, s.Source.Link)
+			"%s is older than %s, and without it there is no way up again: %s (%s)", to, s.Source.At, s.Source.Reason,
+			s.Source.Link)
 	}
 	if v.Downgrade != "" {
 		return nil

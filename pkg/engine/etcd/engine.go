@@ -53,7 +53,8 @@ func (*Engine) Connect(access engine.Access) (engine.Session, error) {
 		return nil, errors.New("connect to etcd: no cluster or no dialer given")
 	}
 	if access.TLS == nil && !access.Cluster.Spec.TLS.Disabled {
-		return nil, fmt.Errorf("connect to etcd cluster %s: it speaks TLS and no client certificate was given", access.Cluster.Name)
+		return nil, fmt.Errorf("connect to etcd cluster %s: it speaks TLS and no client certificate was given",
+			access.Cluster.Name)
 	}
 	return client.New(access, addresses.Of(access.Cluster)), nil
 }

@@ -21,13 +21,16 @@ var lastWords = []struct {
 }{
 	{any: []string{"found data inconsistency with peers", "member has data inconsistency with peers"},
 		meaning: "its data differs from the others': it is damaged", replace: true},
-	{any: []string{"crc mismatch", "invalid database", "checksum error", "file size too small", "unexpected page type", "page already freed"},
+	{any: []string{"crc mismatch", "invalid database", "checksum error", "file size too small", "unexpected page type",
+		"page already freed"},
 		meaning: "its files are damaged", replace: true},
-	{any: []string{"failed to find database snapshot file", "max entry size limit exceeded", "walpb:", "snap: no available snapshot"},
+	{any: []string{"failed to find database snapshot file", "max entry size limit exceeded", "walpb:",
+		"snap: no available snapshot"},
 		meaning: "parts of its data are missing or can't be read", replace: true},
 	{any: []string{"flag provided but not defined", "unknown flag"},
-		meaning: "it does not know an option that it is started with: its image is of another version than its name says, or the option is mistyped",
-		remedy:  "check the image and the options"},
+		meaning: "it does not know an option that it is started with: its image is of another version than its name says, " +
+			"or the option is mistyped",
+		remedy: "check the image and the options"},
 	{any: []string{"permission denied"},
 		meaning: "it may not read its own files", remedy: "check who owns the files on its volume; nothing is lost"},
 }
@@ -40,7 +43,8 @@ func (*Engine) Explain(c *v1alpha1.DatabaseCluster, member, words string) (engin
 				continue
 			}
 			if known.replace {
-				return engine.Advice{Meaning: known.meaning, Remedy: []string{fmt.Sprintf("if a majority is well: kubectl dbop member replace %s %s", c.Name, member)}}, true
+				return engine.Advice{Meaning: known.meaning, Remedy: []string{fmt.Sprintf(
+					"if a majority is well: kubectl dbop member replace %s %s", c.Name, member)}}, true
 			}
 			return engine.Advice{Meaning: known.meaning, Remedy: []string{known.remedy}}, true
 		}

@@ -22,7 +22,8 @@ func TestExplain(t *testing.T) {
 	} {
 		advice, ok := (&Engine{}).Explain(c, "db-2", words)
 		text := advice.Meaning + " " + strings.Join(advice.Remedy, " ")
-		if !ok || !strings.Contains(text, want.meaning) || strings.Contains(text, "kubectl dbop member replace db db-2") != want.replace {
+		if !ok || !strings.Contains(text, want.meaning) || strings.Contains(text,
+			"kubectl dbop member replace db db-2") != want.replace {
 			t.Errorf("%s: %+v, %t", words, advice, ok)
 		}
 	}

@@ -46,7 +46,8 @@ func program(t *testing.T, series, name string) string {
 	}
 	path := filepath.Join(dir, "etcd-"+series, name)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no %s %s to test with: set DBOP_ETCD_BIN to a directory with etcd-%s/%s (%v)", name, series, series, name, err)
+		t.Skipf("no %s %s to test with: set DBOP_ETCD_BIN to a directory with etcd-%s/%s (%v)", name, series, series, name,
+			err)
 	}
 	return path
 }
@@ -184,7 +185,8 @@ func (f *fleet) local(member string, args []string) []string {
 		dataDir, p.data, tlsPath, f.dir,
 	}
 	for name, other := range f.members {
-		pairs = append(pairs, addresses.PeerURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", addresses.Scheme(f.cluster), other.peer),
+		pairs = append(pairs, addresses.PeerURL(f.cluster, name),
+			fmt.Sprintf("%s://127.0.0.1:%d", addresses.Scheme(f.cluster), other.peer),
 			addresses.ClientURL(f.cluster, name), fmt.Sprintf("%s://127.0.0.1:%d", addresses.Scheme(f.cluster), other.client))
 	}
 	replacer := strings.NewReplacer(pairs...)

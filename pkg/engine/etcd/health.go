@@ -49,7 +49,7 @@ func health(v engine.View, name string) error {
 	return following(v, m)
 }
 
-// membership checks the member against the list that a majority stands behind.
+// membership checks the member against the list that a majority is behind.
 func membership(v engine.View, m engine.Member) error {
 	if !v.Quorum {
 		return fmt.Errorf("member %s is in a cluster without quorum", m.Name)

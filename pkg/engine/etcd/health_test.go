@@ -20,7 +20,8 @@ func TestHealth(t *testing.T) {
 		{"alarm", member(2, func(m *engine.Member) { m.Alarms = []string{"NOSPACE"} }), "alarm: NOSPACE"},
 		{"another's alarm", member(3, func(m *engine.Member) { m.Alarms = []string{"NOSPACE"} }), ""},
 		{"no leader", member(2, func(m *engine.Member) { m.Leader = "" }), "sees no leader"},
-		{"other leader", member(2, func(m *engine.Member) { m.Leader = "id-db-3" }), "follows leader id-db-3, but db-1 (id-db-1) leads"},
+		{"other leader", member(2, func(m *engine.Member) { m.Leader = "id-db-3" }),
+			"follows leader id-db-3, but db-1 (id-db-1) leads"},
 		{"leader not reached", down(1), ""},
 		{"leader not reached, disagreement", func(v *engine.View) {
 			down(1)(v)
@@ -36,7 +37,8 @@ func TestHealth(t *testing.T) {
 		{"no quorum", noQuorum, "without quorum"},
 		{"split", split, "split"},
 		{"learner", learner(2), "learner"},
-		{"unregistered", func(v *engine.View) { v.MemberList = append(v.MemberList[:1:1], v.MemberList[2:]...) }, "not in the cluster's member list"},
+		{"unregistered", func(v *engine.View) { v.MemberList = append(v.MemberList[:1:1], v.MemberList[2:]...) },
+			"not in the cluster's member list"},
 		{"not started", entry(2, func(r *engine.Registered) { r.Started = false }), "not started"},
 		{"another life", entry(2, func(r *engine.Registered) { r.ID = "new" }), "registered with ID new"},
 		{"a little behind", applying(1, "c1/2/5100/50"), ""},

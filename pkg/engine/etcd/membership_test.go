@@ -73,7 +73,8 @@ func (f *fleet) register(series string) {
 		}
 		return nil
 	})
-	if m := v.Member(joining); m.Role != engine.RoleLearner || m.Serving || health(v, joining) == nil || health(v, seed) != nil {
+	if m := v.Member(joining); m.Role != engine.RoleLearner || m.Serving || health(v, joining) == nil ||
+		health(v, seed) != nil {
 		t.Errorf("learner: %+v (%v), seed: %v", m, health(v, joining), health(v, seed))
 	}
 	if err := f.session.Register(ctx, joining); !errors.Is(err, engine.ErrRefused) {

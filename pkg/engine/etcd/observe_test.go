@@ -20,10 +20,12 @@ func TestObserveThroughFailures(t *testing.T) {
 
 	v := f.healthy(members...)
 	if !v.Quorum || len(v.MemberList) != 3 || len(v.ClusterIDs) != 1 || New().Tolerates(v) != 1 {
-		t.Fatalf("healthy view: quorum %v, roster %v, clusters %v, tolerates %d", v.Quorum, v.MemberList, v.ClusterIDs, New().Tolerates(v))
+		t.Fatalf("healthy view: quorum %v, roster %v, clusters %v, tolerates %d", v.Quorum, v.MemberList, v.ClusterIDs,
+			New().Tolerates(v))
 	}
 	for _, m := range v.Members {
-		if m.Version != versionOf(t, series36) || m.Protocol != "3.6.0" || m.QuotaBytes != flags.DefaultQuota || m.DataBytes == 0 {
+		if m.Version != versionOf(t, series36) || m.Protocol != "3.6.0" || m.QuotaBytes != flags.DefaultQuota ||
+			m.DataBytes == 0 {
 			t.Errorf("member %+v", m)
 		}
 	}
@@ -38,7 +40,8 @@ func TestObserveThroughFailures(t *testing.T) {
 	if !v.Quorum || New().Tolerates(v) != 0 {
 		t.Errorf("one down: quorum %v, tolerates %d", v.Quorum, New().Tolerates(v))
 	}
-	if err := New().CheckAdd(v); err == nil || !strings.Contains(err.Error(), "2 of 3 voters are connected and a cluster of 4 needs 3") {
+	if err := New().CheckAdd(v); err == nil || !strings.Contains(err.Error(),
+		"2 of 3 voters are connected and a cluster of 4 needs 3") {
 		t.Errorf("add with one down: %v", err)
 	}
 
@@ -82,7 +85,8 @@ func TestObserveAlarms(t *testing.T) {
 			if !slices.Equal(m.Alarms, []string{"NOSPACE"}) || m.Problem != "" || health(v, m.Name) == nil {
 				t.Errorf("alarms %q, problem %q, health %v", m.Alarms, m.Problem, health(v, m.Name))
 			}
-			if want := []engine.Alarm{{Name: "NOSPACE", Cause: engine.CauseSpace, MemberID: m.ID, Member: m.Name}}; !slices.Equal(v.Alarms, want) {
+			if want := []engine.Alarm{{Name: "NOSPACE", Cause: engine.CauseSpace, MemberID: m.ID,
+				Member: m.Name}}; !slices.Equal(v.Alarms, want) {
 				t.Errorf("alarms %+v, want %+v", v.Alarms, want)
 			}
 			if m.QuotaBytes != 1<<20 || New().Tolerates(v) != 0 {

@@ -174,7 +174,8 @@ func TestOpenSnapshotRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New().OpenSnapshot(filepath.Join(t.TempDir(), "none"), false); !errors.Is(err, os.ErrNotExist) || errors.Is(err, engine.ErrNotSnapshot) {
+	if _, err := New().OpenSnapshot(filepath.Join(t.TempDir(), "none"), false); !errors.Is(err, os.ErrNotExist) ||
+		errors.Is(err, engine.ErrNotSnapshot) {
 		t.Errorf("file that does not exist: %v", err)
 	}
 }

@@ -25,7 +25,8 @@ func (*Engine) ListOptions(target string) ([]engine.Option, error) {
 		if v.Minor < o.Since || v.Minor > o.Until {
 			continue
 		}
-		out = append(out, engine.Option{Name: name, Kind: o.Kind.Name, Allowed: o.Kind.Allowed, Default: o.Usual(v), Restart: true})
+		out = append(out, engine.Option{Name: name, Kind: o.Kind.Name, Allowed: o.Kind.Allowed, Default: o.Usual(v),
+			Restart: true})
 	}
 	for _, group := range flags.Managed() {
 		for _, name := range group.Names {

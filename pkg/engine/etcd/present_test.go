@@ -44,7 +44,8 @@ func TestLeavesAreReadAtEachHandshake(t *testing.T) {
 			f.issuer.members(f.dir, f.hosts, 2*time.Hour)
 			next := newIssuer(t, "next CA")
 			write(t, f.dir, "ca.crt", append(f.issuer.pem(), next.pem()...))
-			after := f.shown("db-1", "shows another", func(p engine.Presented) bool { return p.Fingerprint != before.Fingerprint })
+			after := f.shown("db-1", "shows another",
+				func(p engine.Presented) bool { return p.Fingerprint != before.Fingerprint })
 			if !slices.Equal(after.Accepts, before.Accepts) {
 				t.Errorf("the running process accepts %v already", after.Accepts)
 			}
@@ -68,7 +69,7 @@ func TestMembersReturnFromExpiry(t *testing.T) {
 			f := newFleet(t, "db", 3)
 			f.form(series, f.names()...)
 			short := f.issuer.members(f.dir, f.hosts, time.Second)
-			// The open streams of peers live on; what dials anew is turned away.
+			// The open streams of peers live on; what dials again is refused.
 			time.Sleep(1100 * time.Millisecond)
 			f.tls.Certificates = []tls.Certificate{short}
 			stale := client.New(f.access(), f.session.At)

@@ -53,7 +53,7 @@ func likeness(c *corev1.Container, flags map[string]string) int {
 }
 
 // words are those of the command line. A line that is given to a shell is
-// taken apart: what looks like a flag in it is one.
+// taken apart: what resembles a flag in it is one.
 func words(c *corev1.Container) []string {
 	var out []string
 	for _, arg := range slices.Concat(c.Command, c.Args) {
@@ -125,7 +125,7 @@ func memberConfigFrom(c *corev1.Container, set map[string]string) engine.MemberC
 func experimentalFlag(name string) bool { return strings.HasPrefix(name, "experimental-") }
 
 // clientsOf is where clients are served: the address that others can reach
-// counts, and what stands in a port's name if nothing is told.
+// counts, and what is in a port's name if nothing is told.
 func clientsOf(c *corev1.Container, flags map[string]string) (port int, secure bool) {
 	for _, flag := range []string{"listen-client-urls", "advertise-client-urls"} {
 		for u := range strings.SplitSeq(flags[flag], ",") {

@@ -19,7 +19,8 @@ func (*Engine) CheckRemove(v engine.View, member string) error {
 	}
 	voters := v.Voters()
 	if len(voters) == 1 {
-		return refusal.New("last-member", refusal.Command("delete", v), "member %s is the last voter; removing it is deleting the cluster", member)
+		return refusal.New("last-member", refusal.Command("delete", v),
+			"member %s is the last voter; removing it is deleting the cluster", member)
 	}
 	rest := 0
 	for _, name := range healthyVoters(v) {

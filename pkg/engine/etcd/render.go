@@ -41,7 +41,8 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
 	}
 	if !slices.Contains(in.Peers, in.Member) {
-		return engine.Pod{}, fmt.Errorf("render the pod of %s: it is not among its peers %s", in.Member, strings.Join(in.Peers, ", "))
+		return engine.Pod{}, fmt.Errorf("render the pod of %s: it is not among its peers %s", in.Member,
+			strings.Join(in.Peers, ", "))
 	}
 	if in.Cluster.Status.Bootstrap == nil || in.Cluster.Status.Bootstrap.Token == "" {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: the cluster has no token yet", in.Member)
@@ -67,7 +68,8 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 	if !in.Loopback {
 		probe(&container, v) // the kubelet can't reach a pod's loopback
 	}
-	return engine.Pod{Container: container, DataPath: dataPath, DataDir: dataDir, TLSPath: tlsPath, GraceSeconds: graceSeconds}, nil
+	return engine.Pod{Container: container, DataPath: dataPath, DataDir: dataDir, TLSPath: tlsPath,
+		GraceSeconds: graceSeconds}, nil
 }
 
 // Ports implements engine.Renderer.
@@ -75,5 +77,6 @@ func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
 	port := func(name string, n int32) corev1.ServicePort {
 		return corev1.ServicePort{Name: name, Port: n, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
 	}
-	return []corev1.ServicePort{port("client", addresses.ClientPort), port("peer", addresses.PeerPort), port("metrics", addresses.MetricsPort)}
+	return []corev1.ServicePort{port("client", addresses.ClientPort), port("peer", addresses.PeerPort),
+		port("metrics", addresses.MetricsPort)}
 }

@@ -37,7 +37,8 @@ func cluster() *v1alpha1.DatabaseCluster {
 // not come to the members of this one as one of them.
 func TestAddressesAreOfThePodsNamespace(t *testing.T) {
 	c := cluster()
-	pod, err := New().Pod(engine.PodInput{Cluster: c, Member: "db-1", Image: "x", Version: "3.6.16", Peers: []string{"db-1", "db-2"}})
+	pod, err := New().Pod(engine.PodInput{Cluster: c, Member: "db-1", Image: "x", Version: "3.6.16",
+		Peers: []string{"db-1", "db-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,14 +67,16 @@ func TestPod(t *testing.T) {
 		{"3.6-options", func(in *engine.PodInput) {
 			in.Version = "3.6.16"
 			in.Cluster.Spec.Config = map[string]string{
-				"auto-compaction-retention": "10m", "snapshot-count": "5000", flags.QuotaOption: "1073741824", flags.FeatureGates: "LeaseCheckpoint=true",
+				"auto-compaction-retention": "10m", "snapshot-count": "5000", flags.QuotaOption: "1073741824",
+				flags.FeatureGates: "LeaseCheckpoint=true",
 			}
 		}},
 		{"3.7-plain-text", func(in *engine.PodInput) { in.Version, in.Cluster.Spec.TLS.Disabled = "3.7.3", true }},
 	} {
 		t.Run(c.golden, func(t *testing.T) {
 			t.Parallel()
-			in := engine.PodInput{Cluster: cluster(), Member: "db-1", Image: "registry/etcd:x", Bootstrap: true, Peers: []string{"db-1"}}
+			in := engine.PodInput{Cluster: cluster(), Member: "db-1", Image: "registry/etcd:x", Bootstrap: true,
+				Peers: []string{"db-1"}}
 			c.change(&in)
 			pod, err := New().Pod(in)
 			if err != nil {
@@ -137,7 +140,8 @@ func TestPorts(t *testing.T) {
 
 func TestDisableBootstrap(t *testing.T) {
 	t.Parallel()
-	pod, err := New().Pod(engine.PodInput{Cluster: cluster(), Member: "db-1", Version: "3.6.16", Bootstrap: true, Peers: []string{"db-1"}})
+	pod, err := New().Pod(engine.PodInput{Cluster: cluster(), Member: "db-1", Version: "3.6.16", Bootstrap: true,
+		Peers: []string{"db-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 func (*Engine) CheckRestore(from, target string) error {
 	has, err := versions.Parse(from)
 	if err != nil {
-		return refusal.New("backup-version", "kubectl dbop restore --help", "the backup does not say which etcd made it: %v", err)
+		return refusal.New("backup-version", "kubectl dbop restore --help", "the backup does not say which etcd made it: %v",
+			err)
 	}
 	to, err := versions.Supported(target)
 	if err != nil {
@@ -20,7 +21,8 @@ func (*Engine) CheckRestore(from, target string) error {
 	}
 	if to.Less(versions.RestoreFloor.At) {
 		return refusal.New("version-floor", "choose "+versions.RestoreFloor.At.String()+" or newer",
-			"etcd %s is older than %s: %s (%s)", to, versions.RestoreFloor.At, versions.RestoreFloor.Reason, versions.RestoreFloor.Link)
+			"etcd %s is older than %s: %s (%s)", to, versions.RestoreFloor.At, versions.RestoreFloor.Reason,
+			versions.RestoreFloor.Link)
 	}
 	switch to.Line() {
 	case has.Line():

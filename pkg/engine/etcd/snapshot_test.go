@@ -77,7 +77,8 @@ func (f *fleet) fill(member string) {
 		for i := range 300 {
 			do(clientv3.OpPut(fmt.Sprintf("key/%03d", i), strings.Repeat("v", i)))
 		}
-		do(clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut("twice", "a"), clientv3.OpPut("key/000", ""), clientv3.OpDelete("key/001")}, nil))
+		do(clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut("twice", "a"), clientv3.OpPut("key/000", ""),
+			clientv3.OpDelete("key/001")}, nil))
 		do(clientv3.OpPut("\x00", "first key"))
 		do(clientv3.OpPut("\xff\xff", "last key"))
 		do(clientv3.OpDelete("key/1", clientv3.WithPrefix()))
@@ -134,7 +135,8 @@ func (f *fleet) snapshot(member string) string {
 // too and takes the last change that is left for the revision.
 func (f *fleet) agree(series, file string, facts engine.SnapshotFacts) {
 	f.t.Helper()
-	out, err := exec.CommandContext(f.t.Context(), program(f.t, series, "etcdutl"), "snapshot", "status", file, "-w", "json").Output()
+	out, err := exec.CommandContext(f.t.Context(), program(f.t, series, "etcdutl"), "snapshot", "status", file, "-w",
+		"json").Output()
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -147,7 +149,8 @@ func (f *fleet) agree(series, file string, facts engine.SnapshotFacts) {
 	if err := json.Unmarshal(out, &status); err != nil {
 		f.t.Fatal(err)
 	}
-	if status.Version != facts.Schema || status.Revision > counted(facts.Fingerprint, "revision") || (series != series35 && status.TotalKey != counted(facts.Fingerprint, "keys")+1) {
+	if status.Version != facts.Schema || status.Revision > counted(facts.Fingerprint, "revision") ||
+		(series != series35 && status.TotalKey != counted(facts.Fingerprint, "keys")+1) {
 		f.t.Errorf("etcdutl says %+v, we say %+v", status, facts)
 	}
 }

@@ -64,8 +64,10 @@ func TestUnlock(t *testing.T) {
 // load restores a snapshot into the data directory of a member, as its pod would.
 func (f *fleet) load(series, member, file string) {
 	f.t.Helper()
-	argv := New().LoadCommand(engine.LoadInput{Cluster: f.cluster, Member: member, Token: "restored", File: file, DataDir: dataDir, KeepRevision: true})
-	out, err := exec.CommandContext(f.t.Context(), program(f.t, series, filepath.Base(argv[0])), f.local(member, argv[1:])...).CombinedOutput()
+	argv := New().LoadCommand(engine.LoadInput{Cluster: f.cluster, Member: member, Token: "restored", File: file,
+		DataDir: dataDir, KeepRevision: true})
+	out, err := exec.CommandContext(f.t.Context(), program(f.t, series, filepath.Base(argv[0])),
+		f.local(member, argv[1:])...).CombinedOutput()
 	if err != nil {
 		f.t.Fatalf("%v\n%s", err, out)
 	}

@@ -25,7 +25,8 @@ func (*Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, ta
 	}
 	for _, voter := range v.Voters() {
 		if err := health(v, voter.Name); err != nil {
-			return refusal.New("members-healthy", refusal.Command("status", v), "%v; every member must be healthy before one restarts", err)
+			return refusal.New("members-healthy", refusal.Command("status", v),
+				"%v; every member must be healthy before one restarts", err)
 		}
 	}
 	if err := stable(v, "an upgrade would never end"); err != nil {
@@ -42,7 +43,9 @@ func stable(v engine.View, consequence string) error {
 	if v.Downgrade == "" {
 		return nil
 	}
-	return refusal.New("downgrade-pending", fmt.Sprintf("finish it: %s --version %s; or take it back: %s -- downgrade cancel", refusal.Command("downgrade", v), minorOf(v.Downgrade), refusal.Command("connect", v)),
+	return refusal.New("downgrade-pending", fmt.Sprintf(
+		"finish it: %s --version %s; or take it back: %s -- downgrade cancel", refusal.Command("downgrade", v),
+		minorOf(v.Downgrade), refusal.Command("connect", v)),
 		"a downgrade to %s is under way, and until it is over %s", v.Downgrade, consequence)
 }
 
@@ -56,7 +59,8 @@ func minorOf(reported string) string {
 
 // checkSteps lets step judge what every voter is to do, and refuses unless they
 // all do the same. Members that run the target already have done it.
-func checkSteps(v engine.View, to versions.Version, step func(v engine.View, m engine.Member, from, to versions.Version) error) error {
+func checkSteps(v engine.View, to versions.Version, step func(v engine.View, m engine.Member, from,
+	to versions.Version) error) error {
 	var first engine.Member
 	var from versions.Version
 	for _, voter := range v.Voters() {
@@ -102,11 +106,13 @@ func checkStepUp(v engine.View, m engine.Member, from, to versions.Version) erro
 	}
 	s, ok := versions.StepFrom(from.Line())
 	if !ok {
-		return refusal.New("version", refusal.Command("status", v), "the step from %s to %s is not known", from.Line(), to.Line())
+		return refusal.New("version", refusal.Command("status", v), "the step from %s to %s is not known", from.Line(),
+			to.Line())
 	}
 	if from.Less(s.Source.At) {
 		return refusal.New("version-floor", upgradeTo(from.Line().String()),
-			"member %s runs %s and must run %s or newer before %s: %s (%s)", m.Name, from, s.Source.At, to.Line(), s.Source.Reason, s.Source.Link)
+			"member %s runs %s and must run %s or newer before %s: %s (%s)", m.Name, from, s.Source.At, to.Line(),
+			s.Source.Reason, s.Source.Link)
 	}
 	if to.Less(s.Target.At) {
 		return refusal.New("version-floor", upgradeTo(to.Line().String()),
@@ -120,10 +126,12 @@ func checkStepUp(v engine.View, m engine.Member, from, to versions.Version) erro
 // The leader raises both by itself within seconds, of a new cluster too.
 func finished(m engine.Member, l versions.Line) error {
 	if m.Protocol != "" && !l.Speaks(m.Protocol) {
-		return fmt.Errorf("member %s runs %s and the cluster still speaks %s; the earlier step is not complete: %w", m.Name, m.Version, m.Protocol, engine.ErrNotReady)
+		return fmt.Errorf("member %s runs %s and the cluster still speaks %s; the earlier step is not complete: %w", m.Name,
+			m.Version, m.Protocol, engine.ErrNotReady)
 	}
 	if m.Schema != "" && !l.Speaks(m.Schema) {
-		return fmt.Errorf("member %s runs %s and its data still has the format of %s; the earlier step is not complete: %w", m.Name, m.Version, m.Schema, engine.ErrNotReady)
+		return fmt.Errorf("member %s runs %s and its data still has the format of %s; the earlier step is not complete: %w",
+			m.Name, m.Version, m.Schema, engine.ErrNotReady)
 	}
 	return nil
 }

@@ -52,14 +52,16 @@ func speaks(m engine.Member, to versions.Version) error {
 	if to.Line().Speaks(m.Protocol) {
 		return nil
 	}
-	return fmt.Errorf("member %s speaks cluster version %s, not %s: %w", m.Name, said(m.Protocol), to.Line(), engine.ErrNotReady)
+	return fmt.Errorf("member %s speaks cluster version %s, not %s: %w", m.Name, said(m.Protocol), to.Line(),
+		engine.ErrNotReady)
 }
 
 func stores(m engine.Member, to versions.Version) error {
 	if to.Line().Speaks(m.Schema) {
 		return nil
 	}
-	return fmt.Errorf("member %s has storage version %s, not %s: %w", m.Name, said(m.Schema), to.Line(), engine.ErrNotReady)
+	return fmt.Errorf("member %s has storage version %s, not %s: %w", m.Name, said(m.Schema), to.Line(),
+		engine.ErrNotReady)
 }
 
 func said(s string) string {
@@ -95,7 +97,8 @@ func (*Engine) CheckRollback(v engine.View, to string) error {
 		}
 	}
 	if !known {
-		return refusal.New("rollback", refusal.Command("status", v), "no member says which version the cluster speaks, so it is not known whether %s may still join", back)
+		return refusal.New("rollback", refusal.Command("status", v),
+			"no member says which version the cluster speaks, so it is not known whether %s may still join", back)
 	}
 	return nil
 }

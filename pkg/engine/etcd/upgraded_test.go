@@ -57,8 +57,10 @@ func TestCheckRollback(t *testing.T) {
 		{name: "mixed", view: world(3, running("3.7.3", 2, 3)), to: "3.6.16"},
 		{name: "patch", view: world(3), to: "3.6.14"},
 		{name: "one member does not answer", view: world(3, down(2)), to: "3.6.16"},
-		{name: "too late", view: world(3, running("3.7.3", 1, 2, 3), speaking("3.7.0", "3.6.0")), to: "3.6.16", check: "rollback", reason: "speaks 3.7.0 already"},
-		{name: "data too new", view: world(3, speaking("3.6.0", "3.7.0")), to: "3.6.16", check: "rollback", reason: "format of 3.7.0"},
+		{name: "too late", view: world(3, running("3.7.3", 1, 2, 3), speaking("3.7.0", "3.6.0")), to: "3.6.16",
+			check: "rollback", reason: "speaks 3.7.0 already"},
+		{name: "data too new", view: world(3, speaking("3.6.0", "3.7.0")), to: "3.6.16", check: "rollback",
+			reason: "format of 3.7.0"},
 		{name: "nobody says", view: world(3, speaking("", "")), to: "3.6.16", check: "rollback", reason: "not known"},
 		{name: "no version", view: world(3), to: "old", check: "version", reason: "parse"},
 	} {

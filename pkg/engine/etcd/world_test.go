@@ -41,7 +41,10 @@ func entry(n int, change func(*engine.Registered)) func(*engine.View) {
 }
 
 func down(n int) func(*engine.View) {
-	return member(n, func(m *engine.Member) { *m = engine.Member{Name: m.Name, Role: engine.RoleUnknown, Problem: "refused"} })
+	return member(n, func(m *engine.Member) {
+		*m = engine.Member{Name: m.Name, Role: engine.RoleUnknown,
+			Problem: "refused"}
+	})
 }
 
 func noQuorum(v *engine.View) {
@@ -87,7 +90,7 @@ func applying(n int, position engine.Position) func(*engine.View) {
 	return member(n, func(m *engine.Member) { m.Position = position })
 }
 
-// notYet stands for the check of an objection that ends by itself.
+// notYet means the check of an objection that ends by itself.
 const notYet = "not yet"
 
 // expect compares a rule's answer with a check's name and words of its

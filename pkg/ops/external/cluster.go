@@ -17,7 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Config says which database to look at, and with what.
+// Config says which database to read, and with what.
 type Config struct {
 	Client *kube.Client
 	Dialer *dial.Dialer
@@ -64,7 +64,8 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 	o := &Cluster{Config: c}
 	var ok bool
 	if o.recognizer, ok = c.Engine.(engine.Recognizer); !ok {
-		return nil, &ops.Error{Kind: ops.Refused, Check: "engine", Message: "members of " + c.Engine.Name() + " that something else made can't be looked at", Hint: "kubectl dbop engines"}
+		return nil, &ops.Error{Kind: ops.Refused, Check: "engine", Message: "members of " + c.Engine.Name() +
+			" that something else made can't be looked at", Hint: "kubectl dbop engines"}
 	}
 	if err := o.find(ctx); err != nil {
 		return nil, err
@@ -102,7 +103,8 @@ func (o *Cluster) find(ctx context.Context) error {
 		return err
 	}
 	if len(o.members) == 0 || len(pods) > 0 {
-		if o.found, err = external.Find(ctx, o.Client, o.Namespace, external.Query{Name: o.Name, Selector: o.Selector, Pods: pods}); err != nil {
+		if o.found, err = external.Find(ctx, o.Client, o.Namespace,
+			external.Query{Name: o.Name, Selector: o.Selector, Pods: pods}); err != nil {
 			return o.notFound(err)
 		}
 	} else {
@@ -126,7 +128,9 @@ func (o *Cluster) find(ctx context.Context) error {
 		o.members = append(o.members, m)
 	}
 	if len(o.members) == 0 {
-		return &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("%s in namespace %s has no pods that look like %s", o.found.Found, o.Namespace, o.Engine.Name()),
+		return &ops.Error{Kind: ops.Failed, Check: "not-found",
+			Message: fmt.Sprintf("%s in namespace %s has no pods that look like %s", o.found.Found, o.Namespace,
+				o.Engine.Name()),
 			Hint: "name them: --endpoints POD:PORT,POD:PORT"}
 	}
 	return nil
@@ -134,8 +138,9 @@ func (o *Cluster) find(ctx context.Context) error {
 
 func (o *Cluster) notFound(err error) error {
 	if ops.KindOf(err) == ops.Failed && ops.IgnoreNotFound(err) == nil {
-		return &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("there is neither a StatefulSet nor a cluster %q in namespace %s", o.Name, o.Namespace),
-			Hint: "kubectl get statefulsets -A; pods without one are found by --selector", Err: nil}
+		return &ops.Error{Kind: ops.Failed, Check: "not-found",
+			Message: fmt.Sprintf("there is neither a StatefulSet nor a cluster %q in namespace %s", o.Name, o.Namespace),
+			Hint:    "kubectl get statefulsets -A; pods without one are found by --selector", Err: nil}
 	}
 	return err
 }

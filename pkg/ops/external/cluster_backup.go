@@ -16,7 +16,8 @@ const outsideOperation = "outside/"
 // Backup streams one member into the repository, checked as any other backup.
 // It writes nothing to Kubernetes or to the database. A crash leaves what the
 // repository knows to be unfinished, never half a backup.
-func (o *Cluster) Backup(ctx context.Context, repo repository.Repository, id string, report func(bytes, total int64)) (repository.Manifest, error) {
+func (o *Cluster) Backup(ctx context.Context, repo repository.Repository, id string,
+	report func(bytes, total int64)) (repository.Manifest, error) {
 	v, names := o.look(ctx)
 	source := o.Engine.Source(v, false)
 	if source == "" {
@@ -27,8 +28,9 @@ func (o *Cluster) Backup(ctx context.Context, repo repository.Repository, id str
 				break
 			}
 		}
-		return repository.Manifest{}, &ops.Error{Kind: ops.Refused, Check: "backup", Message: fmt.Sprintf("no member of %s is fit to take a backup from: %s", o.Title(), why),
-			Hint: "kubectl dbop inspect shows what is wrong, with the same flags"}
+		return repository.Manifest{}, &ops.Error{Kind: ops.Refused, Check: "backup",
+			Message: fmt.Sprintf("no member of %s is fit to take a backup from: %s", o.Title(), why),
+			Hint:    "kubectl dbop inspect shows what is wrong, with the same flags"}
 	}
 	pod := ""
 	for p, name := range names {
@@ -46,8 +48,10 @@ func (o *Cluster) Backup(ctx context.Context, repo repository.Repository, id str
 	if err := o.session.Snapshot(ctx, pod, w, func(n int64) { report(n, member.DataBytes) }); err != nil {
 		return repository.Manifest{}, fmt.Errorf("stream %s: %w", source, err)
 	}
-	m := repository.Manifest{Format: 1, ID: id, Engine: o.Engine.Name(), Cluster: o.Title(), Namespace: o.Namespace, Version: member.Version,
-		ClusterID: member.ClusterID, Member: source, Operation: outsideOperation + id, Tool: o.Tool, StartedAt: started, FinishedAt: o.Client.Now()}
+	m := repository.Manifest{Format: 1, ID: id, Engine: o.Engine.Name(), Cluster: o.Title(), Namespace: o.Namespace,
+		Version:   member.Version,
+		ClusterID: member.ClusterID, Member: source, Operation: outsideOperation + id, Tool: o.Tool, StartedAt: started,
+		FinishedAt: o.Client.Now()}
 	// Snapshot checked the stream.
 	open := func(path string) (engine.SnapshotFacts, error) { return o.Engine.OpenSnapshot(path, true) }
 	if m, err = w.Commit(ctx, m, open); err != nil {

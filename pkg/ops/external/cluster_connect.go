@@ -74,7 +74,8 @@ func (o *Cluster) withHint(err error, hint string) error {
 	if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 		return err // it knows its own
 	}
-	return &ops.Error{Kind: ops.Failed, Check: "credentials", Message: "the credentials of " + o.Title() + " can't be used", Hint: hint, Err: err}
+	return &ops.Error{Kind: ops.Failed, Check: "credentials", Message: "the credentials of " + o.Title() +
+		" can't be used", Hint: hint, Err: err}
 }
 
 // servesTLS believes a URL, then flags that say yes. Flags that say nothing
@@ -161,7 +162,8 @@ func (o *Cluster) trust() (external.Keys, error) {
 		}
 	}
 	if t.Authority.Secret == "" {
-		return t, &ops.Error{Kind: ops.Refused, Check: "credentials", Message: o.Title() + " serves clients with TLS, and none of its pods shows which secret holds the authority",
+		return t, &ops.Error{Kind: ops.Refused, Check: "credentials", Message: o.Title() +
+			" serves clients with TLS, and none of its pods shows which secret holds the authority",
 			Hint: "name it with --ca-secret, and a client certificate with --cert-secret"}
 	}
 	return t, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Inspection is all that a look at an outsider shows. It holds no secret.
+// Inspection is all that an observation of an outsider shows. It holds no secret.
 type Inspection struct {
 	Engine    string `json:"engine"`
 	Namespace string `json:"namespace"`
@@ -46,12 +46,15 @@ type InspectedMember struct {
 // Inspect asks every member by itself and judges what it sees.
 func (o *Cluster) Inspect(ctx context.Context) Inspection {
 	v, names := o.look(ctx)
-	in := Inspection{Engine: o.Engine.Name(), Namespace: o.Namespace, Name: o.Title(), Found: o.found.Found, Guesses: o.guesses,
-		TLS: o.secure, Auth: v.Auth(), Quorum: v.Quorum, ClusterIDs: v.ClusterIDs}
-	s := inspection{engine: o.Engine, recognizer: o.recognizer, view: v, outside: o.found, login: o.UserSecret != "", pods: map[string]external.Pod{}}
+	in := Inspection{Engine: o.Engine.Name(), Namespace: o.Namespace, Name: o.Title(), Found: o.found.Found,
+		Guesses: o.guesses,
+		TLS:     o.secure, Auth: v.Auth(), Quorum: v.Quorum, ClusterIDs: v.ClusterIDs}
+	s := inspection{engine: o.Engine, recognizer: o.recognizer, view: v, outside: o.found, login: o.UserSecret != "",
+		pods: map[string]external.Pod{}}
 	for _, m := range o.members {
 		name := names[m.name]
-		member := InspectedMember{Member: v.Member(name), Pod: m.pod.Name, Node: m.pod.Node, Progress: o.Engine.Readings(v.Member(name).Position)}
+		member := InspectedMember{Member: v.Member(name), Pod: m.pod.Name, Node: m.pod.Node,
+			Progress: o.Engine.Readings(v.Member(name).Position)}
 		if r, ok := v.Registered(name); ok {
 			member.Voter = r.Voter
 		}
@@ -65,7 +68,8 @@ func (o *Cluster) Inspect(ctx context.Context) Inspection {
 	}
 	for _, r := range v.MemberList {
 		if _, asked := s.pods[r.Name]; !asked {
-			in.Members = append(in.Members, InspectedMember{Member: engine.Member{Name: r.Name, ID: r.ID, Role: engine.RoleUnknown, Problem: "no pod of it was found"}, Voter: r.Voter})
+			in.Members = append(in.Members, InspectedMember{Member: engine.Member{Name: r.Name, ID: r.ID,
+				Role: engine.RoleUnknown, Problem: "no pod of it was found"}, Voter: r.Voter})
 		}
 	}
 	in.MemberConfigs, in.Findings = s.traces, s.judge()
@@ -77,7 +81,7 @@ func (o *Cluster) Inspect(ctx context.Context) Inspection {
 // take longer than an observation waits.
 const outsideLooks = 3
 
-// look observes; it returns the view by the database's own names, and those by pod.
+// observe observes; it returns the view by the database's own names, and those by pod.
 func (o *Cluster) look(ctx context.Context) (engine.View, map[string]string) {
 	var ask []string
 	for _, m := range o.running() {
@@ -94,7 +98,8 @@ func (o *Cluster) look(ctx context.Context) (engine.View, map[string]string) {
 	for _, m := range o.members {
 		if _, asked := names[m.name]; !asked {
 			names[m.name] = m.name
-			v.Members = append(v.Members, engine.Member{Name: m.name, Role: engine.RoleUnknown, Problem: ops.Silence(observe.Member{Pod: m.pod.Pod})})
+			v.Members = append(v.Members, engine.Member{Name: m.name, Role: engine.RoleUnknown,
+				Problem: ops.Silence(observe.Member{Pod: m.pod.Pod})})
 		}
 	}
 	return v, names
@@ -159,7 +164,8 @@ func (s *inspection) identity() {
 	case 1:
 		s.add(ops.Finding{Severity: ops.OK, Subject: "identity", What: "all that answer belong to one cluster, " + ids[0]})
 	default:
-		s.add(ops.Finding{Severity: ops.Fail, Subject: "identity", What: fmt.Sprintf("split: the members belong to %d different clusters", len(ids)), Evidence: ids,
+		s.add(ops.Finding{Severity: ops.Fail, Subject: "identity",
+			What: fmt.Sprintf("split: the members belong to %d different clusters", len(ids)), Evidence: ids,
 			Remedy: []string{"look at each by itself with --endpoints; each may hold writes that the others lack"}})
 	}
 }
@@ -172,7 +178,9 @@ func (s *inspection) quorum() {
 		s.add(ops.Finding{Severity: ops.Fail, Subject: "quorum", What: "no member got the consent of a majority"})
 		return
 	}
-	f := ops.Finding{Severity: ops.OK, Subject: "quorum", What: fmt.Sprintf("a majority agrees, and of %d voters %d more may fail", len(s.view.Voters()), max(0, s.engine.Tolerates(s.view)))}
+	f := ops.Finding{Severity: ops.OK, Subject: "quorum",
+		What: fmt.Sprintf("a majority agrees, and of %d voters %d more may fail", len(s.view.Voters()),
+			max(0, s.engine.Tolerates(s.view)))}
 	if s.engine.Tolerates(s.view) < 1 && len(s.view.Voters()) > 2 {
 		f.Severity = ops.Warn
 	}
@@ -211,8 +219,11 @@ func (s *inspection) members() {
 func (s *inspection) size() {
 	switch n := len(s.view.Voters()); {
 	case n == 1:
-		s.add(ops.Finding{Severity: ops.Warn, Subject: "size", What: "there is one member: its loss is the loss of the database", Remedy: []string{"restore a backup into a cluster of three"}})
+		s.add(ops.Finding{Severity: ops.Warn, Subject: "size",
+			What:   "there is one member: its loss is the loss of the database",
+			Remedy: []string{"restore a backup into a cluster of three"}})
 	case n > 1 && n%2 == 0 && s.engine.Capabilities().OddMembers:
-		s.add(ops.Finding{Severity: ops.Warn, Subject: "size", What: fmt.Sprintf("%d voters tolerate no more failures than %d, and one more can fail", n, n-1)})
+		s.add(ops.Finding{Severity: ops.Warn, Subject: "size",
+			What: fmt.Sprintf("%d voters tolerate no more failures than %d, and one more can fail", n, n-1)})
 	}
 }

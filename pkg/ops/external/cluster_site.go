@@ -9,12 +9,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// disruption looks whether evictions by others leave a majority.
+// disruption checks whether evictions by others leave a majority.
 func (s *inspection) disruption() {
 	if len(s.pods) < 2 || len(s.outside.Pods) == 0 {
 		return
 	}
-	f := ops.Finding{Severity: ops.OK, Subject: "disruption budget", What: strings.Join(s.outside.Budgets, ", ") + " covers all members"}
+	f := ops.Finding{Severity: ops.OK, Subject: "disruption budget", What: strings.Join(s.outside.Budgets, ", ") +
+		" covers all members"}
 	switch {
 	case s.outside.BudgetsUnknown != "":
 		f.Severity, f.What, f.Evidence = ops.Warn, "budgets can't be read", []string{s.outside.BudgetsUnknown}
@@ -24,7 +25,7 @@ func (s *inspection) disruption() {
 	s.add(f)
 }
 
-// spread looks whether the loss of one node takes the quorum, and whether
+// spread checks whether the loss of one node takes the quorum, and whether
 // anything keeps it so.
 func (s *inspection) spread() {
 	on, loose := map[string][]string{}, []string{}
@@ -43,16 +44,18 @@ func (s *inspection) spread() {
 	voters := max(len(s.view.Voters()), len(s.pods))
 	for _, node := range slices.Sorted(maps.Keys(on)) {
 		if n := len(on[node]); voters-n < ops.Majority(voters) {
-			s.add(ops.Finding{Severity: ops.Warn, Subject: "nodes", What: fmt.Sprintf("%d of %d members run on node %s: its loss stops the database", n, voters, node),
+			s.add(ops.Finding{Severity: ops.Warn, Subject: "nodes",
+				What:     fmt.Sprintf("%d of %d members run on node %s: its loss stops the database", n, voters, node),
 				Evidence: []string{node + " runs " + strings.Join(on[node], ", ")}})
 		}
 	}
 	if len(loose) > 0 {
-		s.add(ops.Finding{Severity: ops.Warn, Subject: "anti-affinity", What: "nothing keeps members on different nodes", Evidence: []string{strings.Join(loose, ", ")}})
+		s.add(ops.Finding{Severity: ops.Warn, Subject: "anti-affinity", What: "nothing keeps members on different nodes",
+			Evidence: []string{strings.Join(loose, ", ")}})
 	}
 }
 
-// volumes looks for members whose data goes with their pod.
+// volumes searches for members whose data goes with their pod.
 func (s *inspection) volumes() {
 	var fleeting []string
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
@@ -66,7 +69,8 @@ func (s *inspection) volumes() {
 		}
 	}
 	if len(fleeting) > 0 {
-		s.add(ops.Finding{Severity: ops.Fail, Subject: "volumes", What: "no persistent volume holds the data: it goes with the pod", Evidence: []string{strings.Join(fleeting, ", ")},
+		s.add(ops.Finding{Severity: ops.Fail, Subject: "volumes",
+			What: "no persistent volume holds the data: it goes with the pod", Evidence: []string{strings.Join(fleeting, ", ")},
 			Remedy: []string{"take a backup now, and restore it into a cluster with volumes"}})
 	}
 }

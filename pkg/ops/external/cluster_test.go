@@ -25,7 +25,8 @@ func (silentJudge) AssessRisks([]engine.MemberConfig, engine.View) []engine.Risk
 func TestAlign(t *testing.T) {
 	t.Parallel()
 	v := engine.View{Members: []engine.Member{{Name: "pod-0", ID: "a"}, {Name: "pod-1", ID: "b"}, {Name: "pod-2"}},
-		MemberList: []engine.Registered{{ID: "b", Name: "second", Started: true}, {ID: "a", Name: "first", Started: true}, {ID: "c", Name: "third", Started: true}}}
+		MemberList: []engine.Registered{{ID: "b", Name: "second", Started: true}, {ID: "a", Name: "first", Started: true},
+			{ID: "c", Name: "third", Started: true}}}
 	names := align(&v)
 	for pod, want := range map[string]string{"pod-0": "first", "pod-1": "second", "pod-2": "pod-2"} {
 		if names[pod] != want {
@@ -42,11 +43,14 @@ func TestInspection(t *testing.T) {
 	t.Parallel()
 	pod := func(name, node string) external.Pod {
 		return external.Pod{Name: name, Pod: observe.Pod{Node: node, Running: true}, Spread: true, Spec: corev1.PodSpec{
-			Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}}}}}
+			Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}}}}}
 	}
 	sound := func() *inspection {
-		s := &inspection{engine: opstest.Stub{}, recognizer: silentJudge{}, pods: map[string]external.Pod{"a": pod("a", "n1"), "b": pod("b", "n2"), "c": pod("c", "n3")},
-			outside: external.Cluster{Budgets: []string{"pdb"}, Pods: []external.Pod{{}}}, view: engine.View{Quorum: true, ClusterIDs: []string{"1"}}}
+		s := &inspection{engine: opstest.Stub{}, recognizer: silentJudge{},
+			pods:    map[string]external.Pod{"a": pod("a", "n1"), "b": pod("b", "n2"), "c": pod("c", "n3")},
+			outside: external.Cluster{Budgets: []string{"pdb"}, Pods: []external.Pod{{}}},
+			view:    engine.View{Quorum: true, ClusterIDs: []string{"1"}}}
 		for _, name := range []string{"a", "b", "c"} {
 			s.view.Members = append(s.view.Members, engine.Member{Name: name, ID: name, Reachable: true, Serving: true})
 			s.view.MemberList = append(s.view.MemberList, engine.Registered{ID: name, Name: name, Voter: true, Started: true})
@@ -69,13 +73,17 @@ func TestInspection(t *testing.T) {
 		"no pod": {func(s *inspection) {
 			s.view.MemberList = append(s.view.MemberList, engine.Registered{Name: "d", Voter: true})
 		}, ops.Fail, "member d", "does not answer"},
-		"even":        {func(s *inspection) { s.view.MemberList = s.view.MemberList[:2] }, ops.Warn, "size", "2 voters"},
-		"single":      {func(s *inspection) { s.view.MemberList = s.view.MemberList[:1] }, ops.Warn, "size", "one member"},
-		"no budget":   {func(s *inspection) { s.outside.Budgets = nil }, ops.Warn, "disruption budget", "none"},
-		"unknown":     {func(s *inspection) { s.outside.BudgetsUnknown = "forbidden" }, ops.Warn, "disruption budget", "can't be read"},
-		"one node":    {func(s *inspection) { s.pods["b"] = pod("b", "n1") }, ops.Warn, "nodes", "2 of 3 members run on node n1"},
-		"no affinity": {func(s *inspection) { p := pod("b", "n2"); p.Spread = false; s.pods["b"] = p }, ops.Warn, "anti-affinity", "nothing keeps"},
-		"no volume":   {func(s *inspection) { p := pod("b", "n2"); p.Spec.Volumes = nil; s.pods["b"] = p }, ops.Fail, "volumes", "no persistent volume"},
+		"even":      {func(s *inspection) { s.view.MemberList = s.view.MemberList[:2] }, ops.Warn, "size", "2 voters"},
+		"single":    {func(s *inspection) { s.view.MemberList = s.view.MemberList[:1] }, ops.Warn, "size", "one member"},
+		"no budget": {func(s *inspection) { s.outside.Budgets = nil }, ops.Warn, "disruption budget", "none"},
+		"unknown": {func(s *inspection) { s.outside.BudgetsUnknown = "forbidden" }, ops.Warn, "disruption budget",
+			"can't be read"},
+		"one node": {func(s *inspection) { s.pods["b"] = pod("b", "n1") }, ops.Warn, "nodes",
+			"2 of 3 members run on node n1"},
+		"no affinity": {func(s *inspection) { p := pod("b", "n2"); p.Spread = false; s.pods["b"] = p }, ops.Warn,
+			"anti-affinity", "nothing keeps"},
+		"no volume": {func(s *inspection) { p := pod("b", "n2"); p.Spec.Volumes = nil; s.pods["b"] = p }, ops.Fail,
+			"volumes", "no persistent volume"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +103,8 @@ func TestTitle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, member, want string
-	}{{"etcd", "x-0", "etcd"}, {"", "etcd-main-2", "etcd-main"}, {"", "etcd-abcde", "etcd-abcde"}, {"", "etcd-0.etcd.shop.svc", "etcd"}} {
+	}{{"etcd", "x-0", "etcd"}, {"", "etcd-main-2", "etcd-main"}, {"", "etcd-abcde", "etcd-abcde"},
+		{"", "etcd-0.etcd.shop.svc", "etcd"}} {
 		o := &Cluster{Config: Config{Name: c.name}, members: []outsideMember{{name: c.member}}}
 		if got := o.Title(); got != c.want {
 			t.Errorf("%+v is called %q", c, got)
@@ -107,7 +116,8 @@ func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	o := &Cluster{Config: Config{Endpoints: []string{"etcd-0:2379", "etcd-1", "https://db.example.org:2379"}}}
 	pods, err := o.endpoints()
-	if err != nil || len(pods) != 2 || o.members[0].port != 2379 || o.members[1].port != 0 || o.members[2].url.Hostname() != "db.example.org" {
+	if err != nil || len(pods) != 2 || o.members[0].port != 2379 || o.members[1].port != 0 ||
+		o.members[2].url.Hostname() != "db.example.org" {
 		t.Errorf("%v, %+v, %v", pods, o.members, err)
 	}
 	for _, wrong := range []string{"", ":2379", "etcd-0:many", "https://db.example.org", "ftp://x:1", "etcd-0:99999"} {

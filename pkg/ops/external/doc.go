@@ -1,2 +1,2 @@
-// Package external looks at databases that something else made. It changes nothing of them.
+// Package external reads databases that something else made. It changes nothing of them.
 package external

@@ -51,15 +51,18 @@ func recognizeFile(engines []engine.Engine, path string) (*SnapshotFile, error) 
 	for _, e := range engines {
 		facts, err := e.OpenSnapshot(path, false)
 		if err == nil {
-			return &SnapshotFile{Engine: e, path: path, made: repository.Manifest{Format: 1, Engine: e.Name(), Facts: facts}}, nil
+			return &SnapshotFile{Engine: e, path: path, made: repository.Manifest{Format: 1, Engine: e.Name(), Facts: facts}},
+				nil
 		}
 		if !errors.Is(err, engine.ErrNotSnapshot) {
 			return nil, fmt.Errorf("read snapshot file %s: %w", path, err)
 		}
 		all = errors.Join(all, err)
 	}
-	return nil, &ops.Error{Kind: ops.Refused, Check: "snapshot", Message: "file " + path + " can't be restored, nothing was touched",
-		Hint: "save the snapshot again with the database's own client, or copy the file again from where it is whole", Err: all}
+	return nil, &ops.Error{Kind: ops.Refused, Check: "snapshot", Message: "file " + path +
+		" can't be restored, nothing was touched",
+		Hint: "save the snapshot again with the database's own client, or copy the file again from where it is whole",
+		Err:  all}
 }
 
 // version is the one that the data has, else the one that was given.
@@ -68,7 +71,8 @@ func (s *SnapshotFile) version(given string) (string, error) {
 		return s.made.Facts.Schema, nil
 	}
 	if given == "" {
-		return "", &ops.Error{Kind: ops.Refused, Check: "version", Hint: "name it with --version, such as --version " + s.Engine.Catalog().Releases[0].Version,
+		return "", &ops.Error{Kind: ops.Refused, Check: "version", Hint: "name it with --version, such as --version " +
+			s.Engine.Catalog().Releases[0].Version,
 			Message: fmt.Sprintf("file %s does not say which version of %s made it", s.path, s.Engine.Name())}
 	}
 	if r, err := engine.Nearest(s.Engine, given); err == nil {
@@ -147,7 +151,8 @@ func (s *SnapshotFile) Import(ctx context.Context, repo repository.Repository, m
 		return made, fmt.Errorf("import %s: %w", s.path, err)
 	}
 	if !bytes.Equal(sum.Sum(nil), s.sum) {
-		return made, &ops.Error{Kind: ops.Failed, Check: "snapshot", Message: "file " + s.path + " was changed while it was read", Hint: "repeat the command"}
+		return made, &ops.Error{Kind: ops.Failed, Check: "snapshot", Message: "file " + s.path +
+			" was changed while it was read", Hint: "repeat the command"}
 	}
 	open := func(path string) (engine.SnapshotFacts, error) { return s.Engine.OpenSnapshot(path, true) }
 	if made, err = w.Commit(ctx, m, open); err != nil {
@@ -158,6 +163,7 @@ func (s *SnapshotFile) Import(ctx context.Context, repo repository.Repository, m
 
 // ImportStep is how a plan shows the import, which comes before the operation.
 func ImportStep(m repository.Manifest, url string) ops.Step {
-	return ops.Step{ID: "import/" + m.ID, Action: ops.ActionBackup, Title: fmt.Sprintf("Import %s into %s as backup %s", m.Origin, url, m.ID),
-		Risk: ops.RiskNone, Touches: []string{"backup/" + m.ID}}
+	return ops.Step{ID: "import/" + m.ID, Action: ops.ActionBackup,
+		Title: fmt.Sprintf("Import %s into %s as backup %s", m.Origin, url, m.ID),
+		Risk:  ops.RiskNone, Touches: []string{"backup/" + m.ID}}
 }

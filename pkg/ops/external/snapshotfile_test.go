@@ -88,7 +88,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestImportOfAChangedFile: what was looked at is what is imported.
+// TestImportOfAChangedFile: what was observed is what is imported.
 func TestImportOfAChangedFile(t *testing.T) {
 	t.Parallel()
 	repo, err := repository.NewDirectory(t.TempDir())
@@ -104,7 +104,8 @@ func TestImportOfAChangedFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("snapshot 3.6.0"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Import(t.Context(), repo, m, unreported); ops.KindOf(err) != ops.Failed || !strings.Contains(err.Error(), "changed") {
+	if _, err := s.Import(t.Context(), repo, m, unreported); ops.KindOf(err) != ops.Failed ||
+		!strings.Contains(err.Error(), "changed") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := repo.Get(t.Context(), m.ID); !errors.Is(err, repository.ErrNotFound) {
@@ -123,7 +124,7 @@ func (r *rehearsing) Rehearse(_ context.Context, _ ops.State, step ops.Step) err
 	return nil
 }
 
-// TestRehearseBeforeImport: a backup that is not imported yet can't be looked for.
+// TestRehearseBeforeImport: a backup that is not imported yet can't be searched for.
 func TestRehearseBeforeImport(t *testing.T) {
 	t.Parallel()
 	steps := []ops.Step{{Action: ops.ActionServices}, {Action: ops.ActionLoad}}

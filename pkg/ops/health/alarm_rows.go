@@ -40,7 +40,8 @@ func Alarms(e engine.Engine, s ops.State) (AlarmSheet, error) {
 		if m.Reachable && sheet.Level == Down {
 			sheet.Level = Healthy
 		}
-		sheet.Members = append(sheet.Members, SpaceRow{Member: m.Name, Reachable: m.Reachable, Alarms: m.Alarms, DataBytes: m.DataBytes, UsedBytes: m.UsedBytes, QuotaBytes: m.QuotaBytes})
+		sheet.Members = append(sheet.Members, SpaceRow{Member: m.Name, Reachable: m.Reachable, Alarms: m.Alarms,
+			DataBytes: m.DataBytes, UsedBytes: m.UsedBytes, QuotaBytes: m.QuotaBytes})
 	}
 	for _, a := range s.View.Alarms {
 		row := AlarmRow{Alarm: a, Whose: Whose(a)}
@@ -69,7 +70,8 @@ func Whose(a engine.Alarm) string {
 // CheckAlarms refuses to clear what an engine does not raise.
 func CheckAlarms(e engine.Engine) error {
 	if _, ok := e.(engine.Adviser); !ok {
-		return &engine.Refusal{Check: "alarms", Reason: e.Name() + " raises no alarms", Hint: "kubectl dbop diagnose examines a cluster of any engine"}
+		return &engine.Refusal{Check: "alarms", Reason: e.Name() + " raises no alarms",
+			Hint: "kubectl dbop diagnose examines a cluster of any engine"}
 	}
 	return nil
 }

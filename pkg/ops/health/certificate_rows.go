@@ -45,7 +45,8 @@ func CertificateRows(s ops.State) []CertificateRow {
 	}
 	var members []CertificateRow
 	for _, l := range s.Kube.Leaves {
-		r := CertificateRow{Secret: l.Secret, Subject: l.Subject, Issuer: l.Issuer, Names: l.Names, Fingerprint: l.Fingerprint, NotAfter: l.NotAfter, Problem: l.Problem}
+		r := CertificateRow{Secret: l.Secret, Subject: l.Subject, Issuer: l.Issuer, Names: l.Names,
+			Fingerprint: l.Fingerprint, NotAfter: l.NotAfter, Problem: l.Problem}
 		r.judge(s.Now)
 		switch l.Use {
 		case pki.UseAdmin:
@@ -63,7 +64,8 @@ func CertificateRows(s ops.State) []CertificateRow {
 }
 
 func authorityRow(s ops.State, secret, use string, a pki.Authority, problem string) CertificateRow {
-	r := CertificateRow{Secret: secret, Use: use, Subject: a.Subject, Fingerprint: a.Fingerprint, NotAfter: a.NotAfter, Problem: problem}
+	r := CertificateRow{Secret: secret, Use: use, Subject: a.Subject, Fingerprint: a.Fingerprint, NotAfter: a.NotAfter,
+		Problem: problem}
 	r.judge(s.Now)
 	return r
 }

@@ -58,7 +58,8 @@ func Check(s Site) []ops.Finding {
 		c.quotas()
 		c.limits()
 	}
-	c.add(ops.Finding{Severity: ops.OK, Subject: "helper image", What: s.HelperImage, Evidence: []string{"not pulled yet; nodes need it only for backups in a claim, verifications and restores"}})
+	c.add(ops.Finding{Severity: ops.OK, Subject: "helper image", What: s.HelperImage,
+		Evidence: []string{"not pulled yet; nodes need it only for backups in a claim, verifications and restores"}})
 	c.repository()
 	return c.all
 }
@@ -76,9 +77,11 @@ func (c *siteCheck) plugins() {
 	if len(c.s.Plugins) < 2 {
 		return
 	}
-	c.add(ops.Finding{Severity: ops.Warn, Subject: "plugin", What: fmt.Sprintf("kubectl finds %d programs of this name and runs %s", len(c.s.Plugins), c.s.Plugins[0]),
+	c.add(ops.Finding{Severity: ops.Warn, Subject: "plugin",
+		What:     fmt.Sprintf("kubectl finds %d programs of this name and runs %s", len(c.s.Plugins), c.s.Plugins[0]),
 		Evidence: []string{"hidden: " + strings.Join(c.s.Plugins[1:], ", ")},
-		Remedy:   []string{"remove the others, or put the one that you want first on the PATH; kubectl plugin list shows them"}})
+		Remedy: []string{"remove the others, or put the one that you want first on the PATH; kubectl plugin list shows " +
+			"them"}})
 }
 
 func (c *siteCheck) server() {
@@ -96,14 +99,15 @@ func (c *siteCheck) server() {
 	c.add(f)
 }
 
-// namespace looks at the namespace and its Pod Security level. The pods that
+// namespace reads the namespace and its Pod Security level. The pods that
 // this tool makes satisfy the strictest one.
 func (c *siteCheck) namespace() {
 	n := c.s.Kube.Namespace
 	f := ops.Finding{Severity: ops.OK, Subject: "namespace", What: n.Name + " exists"}
 	switch {
 	case n.Unknown != "":
-		f.Severity, f.What, f.Evidence = ops.Warn, n.Name+" can't be read, so its Pod Security level is not known", []string{n.Unknown}
+		f.Severity, f.What, f.Evidence = ops.Warn, n.Name+" can't be read, so its Pod Security level is not known",
+			[]string{n.Unknown}
 	case !n.Exists:
 		f.Severity, f.What, f.Remedy = ops.Fail, n.Name+" does not exist", []string{"kubectl create namespace " + n.Name}
 	case n.Terminating:
@@ -120,7 +124,8 @@ func (c *siteCheck) namespace() {
 		f.What = "no level is enforced"
 	default:
 		f.Severity, f.What = ops.Warn, fmt.Sprintf("level %q is none of restricted, baseline and privileged", n.PodSecurity)
-		f.Remedy = []string{"kubectl label namespace " + n.Name + " pod-security.kubernetes.io/enforce=restricted --overwrite"}
+		f.Remedy = []string{"kubectl label namespace " + n.Name +
+			" pod-security.kubernetes.io/enforce=restricted --overwrite"}
 	}
 	c.add(f)
 }
@@ -129,7 +134,8 @@ func (c *siteCheck) namespace() {
 func (c *siteCheck) rights() {
 	missing := c.s.Kube.Missing
 	if len(missing) == 0 {
-		c.add(ops.Finding{Severity: ops.OK, Subject: "rights", What: fmt.Sprintf("all %d that the commands need", len(preflight.Rights()))})
+		c.add(ops.Finding{Severity: ops.OK, Subject: "rights",
+			What: fmt.Sprintf("all %d that the commands need", len(preflight.Rights()))})
 		return
 	}
 	var roles []string
@@ -141,9 +147,12 @@ func (c *siteCheck) rights() {
 		byRole[r.Role] = append(byRole[r.Role], r.String())
 	}
 	for _, role := range roles {
-		c.add(ops.Finding{Severity: ops.Fail, Subject: "rights", What: fmt.Sprintf("%d of Role %s are missing", len(byRole[role]), role),
+		c.add(ops.Finding{Severity: ops.Fail, Subject: "rights",
+			What:     fmt.Sprintf("%d of Role %s are missing", len(byRole[role]), role),
 			Evidence: []string{"missing: " + strings.Join(byRole[role], ", ")},
-			Remedy: []string{fmt.Sprintf("ask an administrator: kubectl create rolebinding %s --role=%s %s --namespace=%s, with the Role of deploy/rbac", role, role, c.subject(), c.s.Kube.Namespace.Name),
+			Remedy: []string{fmt.Sprintf(
+				"ask an administrator: kubectl create rolebinding %s --role=%s %s --namespace=%s, with the Role of deploy/rbac",
+				role, role, c.subject(), c.s.Kube.Namespace.Name),
 				"or the stock ClusterRole edit, which holds them all"}})
 	}
 }
@@ -159,21 +168,26 @@ func (c *siteCheck) subject() string {
 	return "--user=" + c.s.User
 }
 
-// classes looks for a class for volumes that name none.
+// classes searches for a class for volumes that name none.
 func (c *siteCheck) classes() {
 	classes := c.s.Kube.Classes
-	f := ops.Finding{Severity: ops.OK, Subject: "storage class", What: classes.Default + " is the default, and its volumes can grow"}
+	f := ops.Finding{Severity: ops.OK, Subject: "storage class", What: classes.Default +
+		" is the default, and its volumes can grow"}
 	switch {
 	case classes.Unknown != "":
-		f.Severity, f.What, f.Evidence = ops.Warn, "the classes can't be read: they belong to no namespace", []string{classes.Unknown}
+		f.Severity, f.What, f.Evidence = ops.Warn, "the classes can't be read: they belong to no namespace",
+			[]string{classes.Unknown}
 		f.Remedy = []string{"ask an administrator whether there is a default class, or name one with --storage-class"}
 	case len(classes.Names) == 0:
-		f.Severity, f.What, f.Remedy = ops.Fail, "there is none, so no volume can be had", []string{"install a provisioner of volumes"}
+		f.Severity, f.What, f.Remedy = ops.Fail, "there is none, so no volume can be had",
+			[]string{"install a provisioner of volumes"}
 	case classes.Default == "":
-		f.Severity, f.What, f.Remedy = ops.Warn, "none is the default", []string{"name one with --storage-class: " + strings.Join(classes.Names, ", ")}
+		f.Severity, f.What, f.Remedy = ops.Warn, "none is the default",
+			[]string{"name one with --storage-class: " + strings.Join(classes.Names, ", ")}
 	case !classes.Expandable:
 		f.Severity, f.What = ops.Warn, classes.Default+" is the default, and its volumes can't grow"
-		f.Remedy = []string{"choose --storage for years, or another class with --storage-class: " + strings.Join(classes.Names, ", ")}
+		f.Remedy = []string{"choose --storage for years, or another class with --storage-class: " +
+			strings.Join(classes.Names, ", ")}
 	}
 	c.add(f)
 }
@@ -185,7 +199,8 @@ func (c *siteCheck) quotas() {
 		f.Severity, f.What, f.Evidence = ops.Warn, "quotas can't be read", []string{unknown}
 	case len(quotas) > 0:
 		f.Severity, f.What, f.Evidence = ops.Warn, "the namespace is bounded: members beyond the quota do not start", quotas
-		f.Remedy = []string{"compare with members, --storage, --cpu and --memory; a quota on cpu or memory makes those flags necessary"}
+		f.Remedy = []string{"compare with members, --storage, --cpu and --memory; a quota on cpu or memory makes those " +
+			"flags necessary"}
 	}
 	c.add(f)
 }
@@ -201,7 +216,8 @@ func (c *siteCheck) repository() {
 	case at.Problem != "":
 		f.Severity, f.What, f.Remedy = ops.Fail, at.Problem, []string{"mend that, or choose another with --repository"}
 	case at.Local && at.Free >= 0 && at.Free < littleSpace:
-		f.Severity, f.What, f.Remedy = ops.Warn, at.URL+" can be written and is nearly full", []string{"make room there, or choose another with --repository"}
+		f.Severity, f.What, f.Remedy = ops.Warn, at.URL+" can be written and is nearly full",
+			[]string{"make room there, or choose another with --repository"}
 		f.Evidence = []string{fmt.Sprintf("%d MiB are free", at.Free>>20)}
 	case at.Local:
 		f.What += " can be written"
@@ -213,7 +229,8 @@ func (c *siteCheck) repository() {
 	case claim.Unknown != "":
 		f.Severity, f.What, f.Evidence = ops.Warn, at.URL+" can't be read", []string{claim.Unknown}
 	case !claim.Exists:
-		f.Severity, f.What, f.Remedy = ops.Fail, "there is no persistentvolumeclaim "+claim.Name, []string{"create it, or choose another with --repository"}
+		f.Severity, f.What, f.Remedy = ops.Fail, "there is no persistentvolumeclaim "+claim.Name,
+			[]string{"create it, or choose another with --repository"}
 	default:
 		f.What += " exists"
 	}

@@ -24,7 +24,8 @@ type MemberSite struct {
 // limits compares members, their volumes and the pods of scheduled backups
 // with the LimitRanges of the namespace: the API server refuses what breaks one.
 func (c *siteCheck) limits() {
-	f := ops.Finding{Severity: ops.OK, Subject: "limit range", What: "none refuses a member, its volume or a scheduled backup"}
+	f := ops.Finding{Severity: ops.OK, Subject: "limit range",
+		What: "none refuses a member, its volume or a scheduled backup"}
 	all, m := c.s.Kube.Limits, c.s.Member
 	if unknown := c.s.Kube.LimitsUnknown; unknown != "" {
 		f.Severity, f.What, f.Evidence = ops.Warn, "not examined: limit ranges can't be read", []string{unknown}
@@ -34,14 +35,18 @@ func (c *siteCheck) limits() {
 	member := brokenLimits(all, corev1.LimitTypeContainer, withDefaults(m.Resources, all))
 	member = append(member, brokenLimits(all, corev1.LimitTypePod, withDefaults(m.Resources, all))...)
 	storage := corev1.ResourceList{corev1.ResourceStorage: m.Storage}
-	member = append(member, brokenLimits(all, corev1.LimitTypePersistentVolumeClaim, corev1.ResourceRequirements{Requests: storage, Limits: storage})...)
+	member = append(member, brokenLimits(all, corev1.LimitTypePersistentVolumeClaim,
+		corev1.ResourceRequirements{Requests: storage, Limits: storage})...)
 	backup := withDefaults(workload.ScheduleResources(), all)
-	scheduled := append(brokenLimits(all, corev1.LimitTypeContainer, backup), brokenLimits(all, corev1.LimitTypePod, backup)...)
+	scheduled := append(brokenLimits(all, corev1.LimitTypeContainer, backup),
+		brokenLimits(all, corev1.LimitTypePod, backup)...)
 	for _, b := range member {
-		c.add(ops.Finding{Severity: ops.Fail, Subject: f.Subject, What: "a member would be refused: " + b.text, Remedy: []string{m.remedy(b), b.lift()}})
+		c.add(ops.Finding{Severity: ops.Fail, Subject: f.Subject, What: "a member would be refused: " + b.text,
+			Remedy: []string{m.remedy(b), b.lift()}})
 	}
 	for _, b := range scheduled {
-		c.add(ops.Finding{Severity: ops.Warn, Subject: f.Subject, What: "the pod of a scheduled backup would be refused: " + b.text, Remedy: []string{b.lift()}})
+		c.add(ops.Finding{Severity: ops.Warn, Subject: f.Subject, What: "the pod of a scheduled backup would be refused: " +
+			b.text, Remedy: []string{b.lift()}})
 	}
 	if len(member)+len(scheduled) == 0 {
 		c.add(f)
@@ -60,7 +65,8 @@ func (b brokenLimit) lift() string {
 
 // remedy is what to ask for instead.
 func (m MemberSite) remedy(b brokenLimit) string {
-	flag := map[corev1.ResourceName]string{corev1.ResourceCPU: "--cpu", corev1.ResourceMemory: "--memory", corev1.ResourceStorage: "--storage"}[b.resource]
+	flag := map[corev1.ResourceName]string{corev1.ResourceCPU: "--cpu", corev1.ResourceMemory: "--memory",
+		corev1.ResourceStorage: "--storage"}[b.resource]
 	switch {
 	case flag == "":
 		return "no flag sets " + string(b.resource)
@@ -102,7 +108,8 @@ func brokenLimits(limits []preflight.Limit, of corev1.LimitType, have corev1.Res
 			continue
 		}
 		add := func(name corev1.ResourceName, format string, args ...any) {
-			out = append(out, brokenLimit{limit: l.Range, resource: name, text: fmt.Sprintf("limitrange %s, %s of a %s: ", l.Range, name, of) + fmt.Sprintf(format, args...)})
+			out = append(out, brokenLimit{limit: l.Range, resource: name,
+				text: fmt.Sprintf("limitrange %s, %s of a %s: ", l.Range, name, of) + fmt.Sprintf(format, args...)})
 		}
 		for _, name := range slices.Sorted(maps.Keys(l.Min)) {
 			least := l.Min[name]
@@ -124,7 +131,8 @@ func brokenLimits(limits []preflight.Limit, of corev1.LimitType, have corev1.Res
 		}
 		for _, name := range slices.Sorted(maps.Keys(l.MaxLimitRequestRatio)) {
 			most, limit, request := l.MaxLimitRequestRatio[name], have.Limits[name], have.Requests[name]
-			if request.IsZero() || limit.IsZero() || limit.AsApproximateFloat64() > most.AsApproximateFloat64()*request.AsApproximateFloat64() {
+			if request.IsZero() || limit.IsZero() ||
+				limit.AsApproximateFloat64() > most.AsApproximateFloat64()*request.AsApproximateFloat64() {
 				add(name, "the limit, %s, may be at most %s times the request, %s", limit.String(), most.String(), request.String())
 			}
 		}

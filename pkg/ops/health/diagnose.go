@@ -40,7 +40,8 @@ func Diagnose(e engine.Engine, s ops.State) Diagnosis {
 	d := &Examination{e: e, S: s}
 	d.Level = Assess(e, s).Level
 	if s.Cluster == nil {
-		d.add(ops.Finding{Severity: ops.Fail, Subject: "cluster", What: "there is no such cluster", Remedy: []string{"kubectl dbop list -A"}})
+		d.add(ops.Finding{Severity: ops.Fail, Subject: "cluster", What: "there is no such cluster",
+			Remedy: []string{"kubectl dbop list -A"}})
 		return d.Diagnosis
 	}
 	d.name = s.Cluster.Name
@@ -91,7 +92,7 @@ func (d *Examination) serves() bool {
 }
 
 // members are all that should be one and all that are left of one, each once:
-// the database's own list first, then what exists of this epoch.
+// the database's own list first, then what exists of this incarnation.
 func (d *Examination) members() []string {
 	var names []string
 	note := func(name string) {
@@ -115,21 +116,23 @@ func (d *Examination) members() []string {
 	return names
 }
 
-// quiet is how long an operation may journal nothing before somebody should look.
+// quiet is how long an operation may journal nothing before somebody should observe.
 const quiet = 10 * time.Minute
 
 // operation tells who is at work, and when nobody seems to be.
 func (d *Examination) operation() {
 	const subject = "operation"
 	if d.S.Cluster.Spec.Paused {
-		d.add(ops.Finding{Severity: ops.Warn, Subject: subject, What: "the cluster is paused: nothing acts on it", Evidence: []string{PausedBy(d.S.Cluster) + " asked for it"}})
+		d.add(ops.Finding{Severity: ops.Warn, Subject: subject, What: "the cluster is paused: nothing acts on it",
+			Evidence: []string{PausedBy(d.S.Cluster) + " asked for it"}})
 	}
 	op := d.S.Operation
 	if op == nil {
 		d.add(ops.Finding{Severity: ops.OK, Subject: subject, What: "none is in flight"})
 		return
 	}
-	f := ops.Finding{Severity: ops.OK, Subject: subject, What: fmt.Sprintf("%s is %s", op.Spec.Verb, op.Status.Phase), Evidence: d.journal(op)}
+	f := ops.Finding{Severity: ops.OK, Subject: subject, What: fmt.Sprintf("%s is %s", op.Spec.Verb, op.Status.Phase),
+		Evidence: d.journal(op)}
 	last := op.Status.StartedAt.Time
 	if n := len(op.Status.Journal); n > 0 {
 		last = op.Status.Journal[n-1].StartedAt.Time
@@ -169,9 +172,10 @@ func (d *Examination) journal(op *v1alpha1.Operation) []string {
 	return out
 }
 
-// stopped looks at the one thing that a stopped cluster lives by.
+// stopped reads the one thing that a stopped cluster lives by.
 func (d *Examination) stopped() {
-	d.add(ops.Finding{Severity: ops.Warn, Subject: "cluster", What: "it is stopped as asked for", Remedy: []string{"kubectl dbop start " + d.name}})
+	d.add(ops.Finding{Severity: ops.Warn, Subject: "cluster", What: "it is stopped as asked for",
+		Remedy: []string{"kubectl dbop start " + d.name}})
 	for _, name := range d.members() {
 		f := ops.Finding{Severity: ops.OK, Subject: "member " + name, What: "its volume is kept"}
 		if !d.hasVolume(name) {

@@ -5,7 +5,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// authentication looks whether clients must log in as it is wanted. It says
+// authentication checks whether clients must log in as it is wanted. It says
 // nothing of a cluster where nobody wants it and nobody does.
 func (d *Examination) authentication() {
 	wants := d.S.Cluster.Spec.Auth.Enabled
@@ -20,13 +20,15 @@ func (d *Examination) authentication() {
 		return
 	case auth == "":
 		f.Severity, f.What = ops.Warn, "the members don't agree whether clients must log in"
-		f.Remedy = []string{"look again: a member that is behind follows", "if it stays, its data differs: kubectl dbop member replace " + d.name + " MEMBER"}
+		f.Remedy = []string{"look again: a member that is behind follows",
+			"if it stays, its data differs: kubectl dbop member replace " + d.name + " MEMBER"}
 	case auth == engine.AuthOff:
 		f.Severity, f.What = ops.Fail, "clients are let in without logging in, although they must"
 		f.Remedy = d.settle("kubectl dbop user auth enable " + d.name)
 	case !wants:
 		f.Severity, f.What = ops.Warn, "clients must log in, and this tool did not turn that on"
-		f.Remedy = []string{"kubectl dbop user auth enable " + d.name + " makes it its own: the administrator gets a new password",
+		f.Remedy = []string{"kubectl dbop user auth enable " + d.name +
+			" makes it its own: the administrator gets a new password",
 			"or kubectl dbop user auth disable " + d.name}
 	}
 	d.add(f)

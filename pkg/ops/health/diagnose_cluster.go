@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// identity looks for members of different clusters, and for a cluster that is
+// identity searches for members of different clusters, and for a cluster that is
 // not the recorded one.
 func (d *Examination) identity() {
 	ids, recorded := d.S.View.ClusterIDs, d.S.Bootstrap().ClusterID
@@ -30,7 +30,8 @@ func (d *Examination) identity() {
 	case len(ids) > 1:
 		f.Severity, f.What = ops.Fail, fmt.Sprintf("split: the members belong to %d different clusters", len(ids))
 		f.Remedy = []string{"keep clients from writing, and delete no volume: each part may hold writes that the other lacks",
-			"decide which part is the database" + d.recordedPart(recorded), "export the other part's keys before its members are replaced"}
+			"decide which part is the database" + d.recordedPart(recorded),
+			"export the other part's keys before its members are replaced"}
 	case recorded != "" && ids[0] != recorded:
 		f.Severity, f.What = ops.Fail, "the members form another cluster than the recorded one"
 		f.Remedy = []string{"keep clients from writing, and find out who replaced the data: kubectl dbop history " + d.name}
@@ -39,13 +40,15 @@ func (d *Examination) identity() {
 	}
 	d.add(f)
 	if names := d.S.View.Rivals(); len(names) > 0 {
-		d.add(ops.Finding{Severity: ops.Fail, Subject: "leader", What: strings.Join(names, " and ") + " both lead and accept writes",
+		d.add(ops.Finding{Severity: ops.Fail, Subject: "leader", What: strings.Join(names, " and ") +
+			" both lead and accept writes",
 			Evidence: []string{"no operation goes on meanwhile"},
 			Remedy:   []string{"keep clients from writing; if it lasts, stop the one that the other members do not follow"}})
 	}
 	if foreign := d.S.Kube.Foreign; len(foreign) > 0 {
-		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects", What: "objects that are not this cluster's bear its names", Evidence: foreign,
-			Remedy: []string{"remove them if nobody needs them, or choose another name for the cluster"}})
+		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects", What: "objects that are not this cluster's bear its names",
+			Evidence: foreign,
+			Remedy:   []string{"remove them if nobody needs them, or choose another name for the cluster"}})
 	}
 }
 
@@ -68,7 +71,8 @@ func (d *Examination) bootstrap() {
 	if d.S.Formed() {
 		return
 	}
-	f := ops.Finding{Severity: ops.Fail, Subject: "bootstrap", What: "the cluster has not formed yet", Remedy: []string{"repeat the command that created it: kubectl dbop history " + d.name + " shows it"}}
+	f := ops.Finding{Severity: ops.Fail, Subject: "bootstrap", What: "the cluster has not formed yet",
+		Remedy: []string{"repeat the command that created it: kubectl dbop history " + d.name + " shows it"}}
 	if d.S.Operation != nil {
 		f.Remedy = []string{"kubectl dbop resume " + d.name}
 	}
@@ -86,7 +90,8 @@ func (d *Examination) quorum() {
 	}
 	a := assessment{e: d.e, s: d.S}
 	voters := len(d.S.View.Voters())
-	f := ops.Finding{Severity: ops.OK, Subject: "quorum", What: "a majority agrees, " + a.margin(), Evidence: []string{fmt.Sprintf("%d members vote, %d are a majority", voters, ops.Majority(voters))}}
+	f := ops.Finding{Severity: ops.OK, Subject: "quorum", What: "a majority agrees, " + a.margin(),
+		Evidence: []string{fmt.Sprintf("%d members vote, %d are a majority", voters, ops.Majority(voters))}}
 	margin := d.e.Tolerates(d.S.View)
 	if margin < 0 {
 		// Just after a failure, or with an alarm on most members.
@@ -97,7 +102,8 @@ func (d *Examination) quorum() {
 	}
 	d.add(f)
 	if want := int(d.S.Cluster.Spec.Members); voters != want && d.S.Operation == nil {
-		d.add(ops.Finding{Severity: ops.Warn, Subject: "size", What: fmt.Sprintf("%d members vote, %d are wanted", voters, want),
+		d.add(ops.Finding{Severity: ops.Warn, Subject: "size",
+			What:   fmt.Sprintf("%d members vote, %d are wanted", voters, want),
 			Remedy: []string{fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, want)}})
 	}
 }
@@ -107,7 +113,8 @@ func (d *Examination) quorum() {
 func (d *Examination) quorumLost() {
 	kept, gone := d.volumes()
 	total := d.electorate()
-	f := ops.Finding{Severity: ops.Fail, Subject: "quorum", Evidence: []string{fmt.Sprintf("%d of %d volumes exist, %d are a majority", len(kept), total, ops.Majority(total))}}
+	f := ops.Finding{Severity: ops.Fail, Subject: "quorum",
+		Evidence: []string{fmt.Sprintf("%d of %d volumes exist, %d are a majority", len(kept), total, ops.Majority(total))}}
 	for _, m := range d.S.View.Members {
 		if !m.Reachable {
 			f.Evidence = append(f.Evidence, m.Name+" does not answer: "+cmp.Or(m.Problem, "no reason known"))
@@ -123,9 +130,11 @@ func (d *Examination) quorumLost() {
 		d.QuorumLoss = LossTransient
 		f.What = "lost, transient: the volumes of a majority exist, so nothing is lost"
 		if doubtful := d.doubtful(kept); len(kept)-len(doubtful) < ops.Majority(total) {
-			f.What = "lost, transient as far as it shows: the volumes of a majority exist, but whether they can be used is not proven of " + strings.Join(doubtful, ", ")
+			f.What = "lost, transient as far as it shows: the volumes of a majority exist, but whether they can be used is " +
+				"not proven of " + strings.Join(doubtful, ", ")
 		}
-		f.Remedy = append([]string{"delete no volume; bring the pods back: kubectl dbop recover " + d.name}, d.bringBack(kept)...)
+		f.Remedy = append([]string{"delete no volume; bring the pods back: kubectl dbop recover " + d.name},
+			d.bringBack(kept)...)
 	} else {
 		d.QuorumLoss = LossPermanent
 		f.What = fmt.Sprintf("lost, permanent: %d of %d volumes are gone", total-len(kept), total)
@@ -154,7 +163,8 @@ func (d *Examination) volumes() (kept, gone []string) {
 func (d *Examination) doubtful(names []string) []string {
 	var out []string
 	for _, name := range names {
-		if p := d.S.Kube.Member(name).Pod.Problem; p != nil && (p.Kind == observe.ProblemCrashing || p.Kind == observe.ProblemNode) {
+		if p := d.S.Kube.Member(name).Pod.Problem; p != nil &&
+			(p.Kind == observe.ProblemCrashing || p.Kind == observe.ProblemNode) {
 			out = append(out, name)
 		}
 	}
@@ -205,11 +215,13 @@ func (d *Examination) restore(kept []string) []string {
 	if newest == nil {
 		return append(out, "no backup is known; look for one: kubectl dbop backup list "+d.name)
 	}
-	return append(out, fmt.Sprintf("restore the newest backup, of %s; writes since then are lost", ops.Moment(newest.Time.Time)),
-		fmt.Sprintf("kubectl dbop restore %s --from %s --repository %s --in-place --skip-backup", d.name, newest.ID, newest.Repository))
+	return append(out, fmt.Sprintf("restore the newest backup, of %s; writes since then are lost",
+		ops.Moment(newest.Time.Time)),
+		fmt.Sprintf("kubectl dbop restore %s --from %s --repository %s --in-place --skip-backup", d.name, newest.ID,
+			newest.Repository))
 }
 
-// leader looks whether those that answer agree on who leads.
+// leader checks whether those that answer agree on who leads.
 func (d *Examination) leader() {
 	var claims, follows []string
 	f := ops.Finding{Severity: ops.OK, Subject: "leader"}

@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// roster looks for entries that should not last: learners, members that never
+// roster searches for entries that should not last: learners, members that never
 // started, and what exists of members that the database does not count.
 func (d *Examination) roster() {
 	if !d.S.View.Quorum {
@@ -24,8 +24,10 @@ func (d *Examination) roster() {
 		case v1alpha1.MemberNumber(d.name, r.Name) == 0:
 			d.add(UnknownFinding(d.S, r))
 		case !r.Started && r.Voter:
-			d.add(ops.Finding{Severity: ops.Fail, Subject: subject, What: "it has a vote and never started: it counts against the quorum",
-				Evidence: []string{"registered as " + cmp.Or(r.Address, r.ID)}, Remedy: d.settle("kubectl dbop member remove " + d.name + " " + r.Name)})
+			d.add(ops.Finding{Severity: ops.Fail, Subject: subject,
+				What:     "it has a vote and never started: it counts against the quorum",
+				Evidence: []string{"registered as " + cmp.Or(r.Address, r.ID)},
+				Remedy:   d.settle("kubectl dbop member remove " + d.name + " " + r.Name)})
 		case !r.Voter && !r.Spare:
 			d.add(ops.Finding{Severity: ops.Warn, Subject: subject, What: "it is " + unfinished(r) + " and has no vote",
 				Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))})
@@ -35,20 +37,24 @@ func (d *Examination) roster() {
 		if _, registered := d.S.View.Registered(m.Name); registered || !d.S.Ours(m) {
 			continue
 		}
-		f := ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name, What: "objects of it are left, but the database does not count it as a member",
-			Evidence: []string{leftovers(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members))}
+		f := ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name,
+			What:     "objects of it are left, but the database does not count it as a member",
+			Evidence: []string{leftovers(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name,
+				d.S.Cluster.Spec.Members))}
 		if !d.S.Removes(m.Name) {
 			f.Evidence = append(f.Evidence, "nobody asked this tool to remove it, so its volume is kept")
-			f.Remedy = []string{d.S.Afterwards(v1alpha1.VerbRemoveMember, "if nobody needs its volume: kubectl dbop member remove "+d.name+" "+m.Name)}
+			f.Remedy = []string{d.S.Afterwards(v1alpha1.VerbRemoveMember,
+				"if nobody needs its volume: kubectl dbop member remove "+d.name+" "+m.Name)}
 		}
 		d.add(f)
 	}
 	if len(d.Findings) == before {
-		d.add(ops.Finding{Severity: ops.OK, Subject: "member list", What: fmt.Sprintf("%d entries, all with a vote and started", len(d.S.View.MemberList))})
+		d.add(ops.Finding{Severity: ops.OK, Subject: "member list",
+			What: fmt.Sprintf("%d entries, all with a vote and started", len(d.S.View.MemberList))})
 	}
 }
 
-// settle is how something half done is finished: by whoever began it, else as given.
+// settle is how something half done is finished: by who began it, else as given.
 func (d *Examination) settle(otherwise string) []string {
 	if d.S.Operation != nil {
 		return []string{"kubectl dbop resume " + d.name}
@@ -141,7 +147,7 @@ func evidence(text string) []string {
 	return []string{text}
 }
 
-// hasVolume reports whether the member's volume of this epoch exists and stays.
+// hasVolume reports whether the member's volume of this incarnation exists and stays.
 func (d *Examination) hasVolume(name string) bool {
 	v := d.S.Kube.Member(name).Volume
 	lost := v.Problem != nil && !v.Bound // a claim whose volume is gone, or never was
@@ -149,8 +155,10 @@ func (d *Examination) hasVolume(name string) bool {
 }
 
 func (d *Examination) volumeGone(name string) ops.Finding {
-	f := ops.Finding{Severity: ops.Fail, Subject: "member " + name, What: "its volume is gone, and its copy of the data with it",
-		Evidence: []string{"there is no persistentvolumeclaim/" + v1alpha1.VolumeName(name)}, Remedy: []string{d.replace(name)}}
+	f := ops.Finding{Severity: ops.Fail, Subject: "member " + name,
+		What:     "its volume is gone, and its copy of the data with it",
+		Evidence: []string{"there is no persistentvolumeclaim/" + v1alpha1.VolumeName(name)},
+		Remedy:   []string{d.replace(name)}}
 	if !d.S.View.Quorum && d.e.Capabilities().Quorum {
 		f.Remedy = []string{"first the quorum, see above"}
 	}
@@ -207,7 +215,8 @@ func (d *Examination) mend(name string, k observe.ProblemKind) []string {
 	describe := cmp.Or(Describe(d.S, name), "kubectl dbop status "+d.name)
 	switch k {
 	case observe.ProblemImage:
-		return []string{"make the image available, by a mirror or a pull secret: kubectl dbop engines -o wide lists the images", describe}
+		return []string{"make the image available, by a mirror or a pull secret: kubectl dbop engines -o wide lists the " +
+			"images", describe}
 	case observe.ProblemUnschedulable:
 		return []string{"make room: nodes, requests, anti-affinity, a volume that is bound to one node", describe}
 	case observe.ProblemVolume:
@@ -229,7 +238,8 @@ func (d *Examination) mend(name string, k observe.ProblemKind) []string {
 		case !d.S.Formed():
 			return []string{back}
 		case OnSilentNode(pod):
-			return []string{back, "if it is off for good, " + NodeOff(pod.Node), "if its volume was only there, and a majority is well, after that: " + d.replace(name)}
+			return []string{back, "if it is off for good, " + NodeOff(pod.Node),
+				"if its volume was only there, and a majority is well, after that: " + d.replace(name)}
 		}
 		return []string{back, "if it never comes back, and a majority is well: " + d.replace(name)}
 	case observe.ProblemForbidden:
@@ -241,7 +251,8 @@ func (d *Examination) mend(name string, k observe.ProblemKind) []string {
 
 // vitals is what was seen of a member that answers.
 func (d *Examination) vitals(m observe.Member, said engine.Member) []string {
-	text := fmt.Sprintf("%s, version %s, on node %s, %d restarts", said.Role, cmp.Or(said.Version, "unknown"), cmp.Or(m.Pod.Node, "unknown"), m.Pod.Restarts)
+	text := fmt.Sprintf("%s, version %s, on node %s, %d restarts", said.Role, cmp.Or(said.Version, "unknown"),
+		cmp.Or(m.Pod.Node, "unknown"), m.Pod.Restarts)
 	return append([]string{text}, evidence(d.lag(said))...)
 }
 

@@ -15,7 +15,7 @@ import (
 // backupAge is from when on the newest backup is called old.
 const backupAge = 24 * time.Hour
 
-// budget looks whether evictions by others leave a majority.
+// budget checks whether evictions by others leave a majority.
 func (d *Examination) budget() {
 	voters := len(d.S.View.Voters())
 	if voters < 2 || !d.e.Capabilities().Quorum {
@@ -28,7 +28,8 @@ func (d *Examination) budget() {
 	case b == nil:
 		f.Severity, f.What = ops.Warn, "there is none: draining nodes may take the quorum"
 	case int(*b) < ops.Majority(voters):
-		f.Severity, f.What = ops.Warn, fmt.Sprintf("it lets evictions leave %d members, a majority is %d", *b, ops.Majority(voters))
+		f.Severity, f.What = ops.Warn, fmt.Sprintf("it lets evictions leave %d members, a majority is %d", *b,
+			ops.Majority(voters))
 	default:
 		f.What = fmt.Sprintf("evictions leave at least %d of %d members", *b, voters)
 	}
@@ -38,7 +39,7 @@ func (d *Examination) budget() {
 	d.add(f)
 }
 
-// spread looks whether the loss of one node takes the quorum.
+// spread checks whether the loss of one node takes the quorum.
 func (d *Examination) spread() {
 	on := map[string][]string{}
 	voters := 0
@@ -58,7 +59,8 @@ func (d *Examination) spread() {
 		case n == voters:
 			f.Severity, f.What = ops.Warn, "all voters run on node "+node+": its loss stops the cluster"
 		case voters-n < ops.Majority(voters):
-			f.Severity, f.What = ops.Warn, fmt.Sprintf("%d of %d voters run on node %s: its loss stops the cluster", n, voters, node)
+			f.Severity, f.What = ops.Warn, fmt.Sprintf("%d of %d voters run on node %s: its loss stops the cluster", n, voters,
+				node)
 		default:
 			continue
 		}
@@ -68,7 +70,7 @@ func (d *Examination) spread() {
 	d.add(f)
 }
 
-// backups looks what there is to go back to, and whether anybody tried.
+// backups observes what there is to go back to, and whether anybody tried.
 func (d *Examination) backups() {
 	f := ops.Finding{Severity: ops.OK, Subject: "backup"}
 	last, verified := d.S.Cluster.Status.LastBackup, d.S.Cluster.Status.LastVerifiedBackup

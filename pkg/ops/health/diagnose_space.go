@@ -17,7 +17,8 @@ const Brimful = 0.95
 // cause is gone it only hides it.
 func (d *Examination) alarms() {
 	for _, a := range d.S.View.Alarms {
-		f := ops.Finding{Severity: ops.Fail, Subject: "alarm " + a.Name, What: "it is raised for " + Whose(a), Remedy: []string{"do not disarm it before its cause is gone"}}
+		f := ops.Finding{Severity: ops.Fail, Subject: "alarm " + a.Name, What: "it is raised for " + Whose(a),
+			Remedy: []string{"do not disarm it before its cause is gone"}}
 		if adviser, ok := d.e.(engine.Adviser); ok {
 			if advice, known := adviser.Advise(d.S.Cluster, a.Member, a.Name); known {
 				f.What, f.Remedy = f.What+": "+advice.Meaning, advice.Remedy
@@ -41,13 +42,14 @@ func (d *Examination) reached() int {
 	return n
 }
 
-// space looks at the two ceilings of each member's data: the engine's quota and the volume.
+// space reads the two ceilings of each member's data: the engine's quota and the volume.
 func (d *Examination) space() {
 	before := len(d.Findings)
 	var seen []string
 	for _, m := range d.S.View.Members {
 		capacity := d.S.Kube.Member(m.Name).Volume.Capacity
-		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed, drop history (kubectl dbop compact "+d.name+"), or raise the quota")
+		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed, drop history (kubectl dbop compact "+d.name+
+			"), or raise the quota")
 		d.fill(m, "volume", capacity.Value(), &seen, "grow the volume, where its storage class allows it")
 	}
 	if len(d.Findings) == before && len(seen) > 0 {
@@ -66,7 +68,8 @@ func (d *Examination) fill(m engine.Member, ceiling string, limit int64, seen *[
 	if share < fullDisk {
 		return
 	}
-	f := ops.Finding{Severity: ops.Warn, Subject: "space", What: text, Evidence: []string{fmt.Sprintf("%d of %d bytes, %d in use", m.DataBytes, limit, m.UsedBytes)}}
+	f := ops.Finding{Severity: ops.Warn, Subject: "space", What: text,
+		Evidence: []string{fmt.Sprintf("%d of %d bytes, %d in use", m.DataBytes, limit, m.UsedBytes)}}
 	if share >= Brimful {
 		f.Severity = ops.Fail
 	}
@@ -77,7 +80,7 @@ func (d *Examination) fill(m engine.Member, ceiling string, limit int64, seen *[
 	d.add(f)
 }
 
-// versions looks for members that differ, from each other and from what is wanted.
+// versions searches for members that differ, from each other and from what is wanted.
 func (d *Examination) versions() {
 	var seen []string
 	distinct, wanted := map[string]bool{}, d.S.Cluster.Spec.Version
@@ -103,12 +106,15 @@ func (d *Examination) versions() {
 	}
 	d.add(f)
 	if to := d.S.View.Downgrade; to != "" && d.S.Operation == nil {
-		d.add(ops.Finding{Severity: ops.Warn, Subject: "downgrade", What: fmt.Sprintf("one to %s was announced and is not over: nobody can join, and the cluster stays at what %s understands", to, d.e.Series(to)),
+		d.add(ops.Finding{Severity: ops.Warn, Subject: "downgrade",
+			What: fmt.Sprintf(
+				"one to %s was announced and is not over: nobody can join, and the cluster stays at what %s understands", to,
+				d.e.Series(to)),
 			Remedy: []string{fmt.Sprintf("kubectl dbop downgrade %s --version %s", d.name, d.e.Series(to))}})
 	}
 }
 
-// objects looks for what clients and members need besides pods.
+// objects searches for what clients and members need besides pods.
 func (d *Examination) objects() {
 	var missing []string
 	told := slices.ContainsFunc(altered(d.S), func(o drift.Difference) bool { return KindOf(o) == KindService })
@@ -119,6 +125,7 @@ func (d *Examination) objects() {
 		missing = append(missing, "a secret with certificates")
 	}
 	if len(missing) > 0 {
-		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects", What: "missing: " + strings.Join(missing, ", and "), Remedy: d.settle("kubectl dbop restart " + d.name)})
+		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects", What: "missing: " + strings.Join(missing, ", and "),
+			Remedy: d.settle("kubectl dbop restart " + d.name)})
 	}
 }

@@ -19,7 +19,8 @@ func altered(s ops.State) []drift.Difference {
 	}
 	return slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d drift.Difference) bool {
 		kind := KindOf(d)
-		return d.Kind == drift.Missing || d.Kind == drift.Terminating || kind == KindVolume || kind == KindBudget || OfSchedule(kind)
+		return d.Kind == drift.Missing || d.Kind == drift.Terminating || kind == KindVolume || kind == KindBudget ||
+			OfSchedule(kind)
 	})
 }
 
@@ -112,7 +113,8 @@ func Altered(s ops.State) []ops.Finding {
 	}
 	var out []ops.Finding
 	if c := s.Cluster; c.DeletionTimestamp != nil && (s.Operation == nil || s.Verb() != v1alpha1.VerbDelete) {
-		out = append(out, ops.Finding{Severity: ops.Fail, Subject: "configmap/" + v1alpha1.Record(c.Name), What: RecordEnding(c), Remedy: EndRecord(c)})
+		out = append(out, ops.Finding{Severity: ops.Fail, Subject: "configmap/" + v1alpha1.Record(c.Name),
+			What: RecordEnding(c), Remedy: EndRecord(c)})
 	}
 	for _, d := range altered(s) {
 		out = append(out, Finding(s, d))
@@ -140,13 +142,15 @@ func (d *Examination) differences() {
 		d.add(f)
 	}
 	for _, kinds := range d.S.Kube.Unexamined {
-		d.add(ops.Finding{Severity: ops.Warn, Subject: kinds, What: "not examined: there is no right to read them", Remedy: []string{"repeat it as somebody who may read them"}})
+		d.add(ops.Finding{Severity: ops.Warn, Subject: kinds, What: "not examined: there is no right to read them",
+			Remedy: []string{"repeat it as somebody who may read them"}})
 	}
 }
 
 // RecordEnding says of a record that somebody deleted it, and what keeps it.
 func RecordEnding(c *v1alpha1.DatabaseCluster) string {
-	return fmt.Sprintf("the record of %s (configmap %s) is being deleted, and is there only until its finalizers are removed: %s",
+	return fmt.Sprintf(
+		"the record of %s (configmap %s) is being deleted, and is there only until its finalizers are removed: %s",
 		c.Name, v1alpha1.Record(c.Name), strings.Join(c.Finalizers, ", "))
 }
 

@@ -74,7 +74,8 @@ func Derivable(s ops.State, d drift.Difference) bool {
 // the members, so nobody is to recover them from anything. nil if it is usable.
 func Blind(s ops.State) *drift.Difference {
 	for _, d := range s.Kube.Differences {
-		if d.Object == KindSecret+"/"+v1alpha1.AdminSecret(s.Cluster.Name) && (d.Kind == drift.Missing || d.Kind == drift.Unusable) {
+		if d.Object == KindSecret+"/"+v1alpha1.AdminSecret(s.Cluster.Name) &&
+			(d.Kind == drift.Missing || d.Kind == drift.Unusable) {
 			return &d
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Evidence is what a look shows of a cluster's chances to serve again. It is
-// the judgement of Diagnose, taken apart for whoever has to choose.
+// Evidence is what an observation shows of a cluster's chances to serve again. It is
+// the judgement of Diagnose, taken apart for who has to choose.
 type Evidence struct {
 	// Serves: there is a quorum, and nothing to recover from.
 	Serves bool `json:"serves"`
@@ -55,10 +55,12 @@ func Weigh(e engine.Engine, s ops.State, without ...string) Evidence {
 		out.Verdict = "a majority agrees: there is nothing to recover from"
 	case len(out.Kept)-len(out.Doubtful) >= need:
 		out.Loss, out.Proposed = LossTransient, v1alpha1.RecoverBringBack
-		out.Verdict = fmt.Sprintf("transient: %d of %d volumes exist, %d are a majority; nothing is lost", len(out.Kept), out.Voters, need)
+		out.Verdict = fmt.Sprintf("transient: %d of %d volumes exist, %d are a majority; nothing is lost", len(out.Kept),
+			out.Voters, need)
 	case len(out.Kept) >= need:
 		out.Loss, out.Proposed = LossTransient, v1alpha1.RecoverBringBack
-		out.Verdict = fmt.Sprintf("transient as far as it shows: %d of %d volumes exist, but whether they can be used is not proven of %s",
+		out.Verdict = fmt.Sprintf(
+			"transient as far as it shows: %d of %d volumes exist, but whether they can be used is not proven of %s",
 			len(out.Kept), out.Voters, strings.Join(out.Doubtful, ", "))
 	case len(out.Kept) > 0:
 		out.Loss, out.Proposed = LossPermanent, v1alpha1.RecoverData
@@ -102,7 +104,8 @@ func (d *Examination) witness(name string) string {
 	}
 	says := "does not answer"
 	if said.Reachable {
-		says = fmt.Sprintf("answers as %s of %s at %s", said.Role, said.ClusterID, cmp.Or(string(said.Position), "an unknown position"))
+		says = fmt.Sprintf("answers as %s of %s at %s", said.Role, said.ClusterID,
+			cmp.Or(string(said.Position), "an unknown position"))
 	}
 	return fmt.Sprintf("%s: %s, %s, %s", name, volume, pod, says)
 }
@@ -116,7 +119,8 @@ func (e Evidence) Losses(method v1alpha1.RecoveryMethod) (lost, kept []string) {
 		kept = append(kept, "the volumes of "+strings.Join(e.Kept, ", ")+", untouched")
 	}
 	if method == v1alpha1.RecoverData {
-		lost = append(lost, "writes that were acknowledged and that only members without a volume had: "+cmp.Or(strings.Join(e.Gone, ", "), "none is known"),
+		lost = append(lost, "writes that were acknowledged and that only members without a volume had: "+
+			cmp.Or(strings.Join(e.Gone, ", "), "none is known"),
 			"leases begin anew, and watchers must list again: revisions are raised")
 	}
 	return lost, kept

@@ -87,8 +87,8 @@ func (a *assessment) certificates() {
 	}
 }
 
-// certificates tells what ran out before the quorum is looked at: members
-// that turn each other away lose it.
+// certificates tells what ran out before the quorum is observed: members
+// that refuse each other lose it.
 func (d *Examination) certificates() {
 	if d.S.Cluster.Spec.TLS.Disabled {
 		return

@@ -35,12 +35,16 @@ func TestExpiryIsTold(t *testing.T) {
 		problem  string
 		next     string
 	}{
-		"far away":            {state: opstest.Certified(3), severity: ops.OK},
-		"the tool's, soon":    {state: in(29*day, admin), severity: ops.Warn, problem: "the certificate in db-admin-tls runs out on 2030-01-31", next: "kubectl dbop certificates rotate db"},
-		"a month is enough":   {state: in(31*day, admin), severity: ops.OK},
-		"a member's, over":    {state: in(-time.Second, member), severity: ops.Fail, problem: "the certificate that db-2 serves ran out on 2030-01-02", next: "kubectl dbop certificates rotate db"},
-		"the authority, over": {state: in(-time.Second, ca), severity: ops.Fail, problem: "the authority CN=shop/db ran out", next: "kubectl dbop certificates rotate db --ca=at-once"},
-		"the authority soon":  {state: in(3*day, ca), severity: ops.Warn, problem: "the authority CN=shop/db runs out", next: "kubectl dbop certificates rotate db --ca"},
+		"far away": {state: opstest.Certified(3), severity: ops.OK},
+		"the tool's, soon": {state: in(29*day, admin), severity: ops.Warn,
+			problem: "the certificate in db-admin-tls runs out on 2030-01-31", next: "kubectl dbop certificates rotate db"},
+		"a month is enough": {state: in(31*day, admin), severity: ops.OK},
+		"a member's, over": {state: in(-time.Second, member), severity: ops.Fail,
+			problem: "the certificate that db-2 serves ran out on 2030-01-02", next: "kubectl dbop certificates rotate db"},
+		"the authority, over": {state: in(-time.Second, ca), severity: ops.Fail, problem: "the authority CN=shop/db ran out",
+			next: "kubectl dbop certificates rotate db --ca=at-once"},
+		"the authority soon": {state: in(3*day, ca), severity: ops.Warn, problem: "the authority CN=shop/db runs out",
+			next: "kubectl dbop certificates rotate db --ca"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +64,8 @@ func TestExpiryIsTold(t *testing.T) {
 				}
 				return
 			}
-			if v.Level != Degraded || !strings.HasPrefix(strings.Join(v.Problems, "; "), c.problem) || v.Next[0] != c.next || found.Remedy[0] != c.next {
+			if v.Level != Degraded || !strings.HasPrefix(strings.Join(v.Problems, "; "), c.problem) || v.Next[0] != c.next ||
+				found.Remedy[0] != c.next {
 				t.Errorf("verdict %+v, finding %+v", v, found)
 			}
 		})
@@ -84,7 +89,8 @@ func TestCertificateRows(t *testing.T) {
 	for _, r := range CertificateRows(s) {
 		got[r.Secret] = string(r.Severity) + " " + r.Live
 	}
-	for secret, want := range map[string]string{"db-ca": "OK ", "db-1-tls": "OK serves another one", "db-2-tls": "WARN served", "db-client-tls": "FAIL "} {
+	for secret, want := range map[string]string{"db-ca": "OK ", "db-1-tls": "OK serves another one",
+		"db-2-tls": "WARN served", "db-client-tls": "FAIL "} {
 		if got[secret] != want {
 			t.Errorf("%s: %q, want %q", secret, got[secret], want)
 		}

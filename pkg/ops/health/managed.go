@@ -36,7 +36,8 @@ func tracks(name string) bool {
 	}
 	domain, _, _ := strings.Cut(name, "/")
 	switch domain {
-	case "argocd.argoproj.io", "meta.helm.sh", "helm.sh", "objectset.rio.cattle.io", "kapp.k14s.io", "applyset.kubernetes.io", "configsync.gke.io",
+	case "argocd.argoproj.io", "meta.helm.sh", "helm.sh", "objectset.rio.cattle.io", "kapp.k14s.io",
+		"applyset.kubernetes.io", "configsync.gke.io",
 		"configmanagement.gke.io":
 		return true
 	}

@@ -40,7 +40,7 @@ func CronOf(p v1alpha1.BackupPolicy) (cron.Schedule, error) {
 }
 
 // ScheduleGrace is how long after it was due a backup may be missing: it has
-// to be begun, to wait its turn, and to be taken.
+// to be started, to wait until it is next, and to be taken.
 const ScheduleGrace = 30 * time.Minute
 
 // Schedule says how scheduled backups go.
@@ -79,7 +79,7 @@ func (s *Schedule) State() string {
 }
 
 // Scheduled judges the scheduled backups; nil if none are wanted, or if
-// nobody could look.
+// nobody could observe.
 func Scheduled(s ops.State) *Schedule {
 	if s.Cluster == nil || s.Cluster.Spec.Backup.Schedule == "" || s.Kube.Schedule == nil {
 		return nil
@@ -99,7 +99,8 @@ func Scheduled(s ops.State) *Schedule {
 	case !have.Exists():
 		return tell("Missing", "backups are to be taken at %q, and cronjob %s is gone", s.Cluster.Spec.Backup.Schedule, name)
 	case len(have.Missing) > 0:
-		return tell("Incomplete", "scheduled backups can't be taken: %s is gone or was changed", strings.Join(Touched(have.Missing, name), ", "))
+		return tell("Incomplete", "scheduled backups can't be taken: %s is gone or was changed",
+			strings.Join(Touched(have.Missing, name), ", "))
 	case have.Suspended:
 		return tell("Suspended", "no scheduled backups are taken: cronjob %s is suspended", name)
 	}
@@ -110,7 +111,8 @@ func Scheduled(s ops.State) *Schedule {
 	case have.Running && !have.LastBegun.After(missed):
 		return out
 	case !have.Running && have.LastBegun.After(last):
-		return tell("Failed", "the scheduled backup of %s failed: kubectl logs -l %s=%s,%s=%s shows why", stamped(have.LastBegun),
+		return tell("Failed", "the scheduled backup of %s failed: kubectl logs -l %s=%s,%s=%s shows why",
+			stamped(have.LastBegun),
 			v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, workload.PurposeBackup)
 	case missed.Add(ScheduleGrace).Before(s.Now):
 		return tell("Overdue", "a backup was due at %s and was not taken", stamped(missed))
@@ -119,7 +121,7 @@ func Scheduled(s ops.State) *Schedule {
 }
 
 // lastBackedUp is when the newest backup in the schedule's repository was
-// complete, whoever took it.
+// complete, who took it.
 func lastBackedUp(s ops.State) time.Time {
 	last := s.Kube.Schedule.LastDone
 	if b := s.Cluster.Status.LastBackup; b != nil && b.Repository == s.Cluster.Spec.Backup.Repository {

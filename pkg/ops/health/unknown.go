@@ -22,8 +22,10 @@ func UnknownMembers(s ops.State) []engine.Registered {
 
 // UnknownFinding tells of such an entry.
 func UnknownFinding(s ops.State, r engine.Registered) ops.Finding {
-	f := ops.Finding{Severity: ops.Warn, Subject: "member " + r.Name, What: "it is in the member list, and is no member of this cluster: no other member can join",
-		Evidence: []string{"registered with ID " + r.ID + " at " + r.Address}, Remedy: []string{fmt.Sprintf("kubectl dbop member remove %s %s", s.Cluster.Name, r.Name)}}
+	f := ops.Finding{Severity: ops.Warn, Subject: "member " + r.Name,
+		What:     "it is in the member list, and is no member of this cluster: no other member can join",
+		Evidence: []string{"registered with ID " + r.ID + " at " + r.Address},
+		Remedy:   []string{fmt.Sprintf("kubectl dbop member remove %s %s", s.Cluster.Name, r.Name)}}
 	if r.Voter {
 		f.Severity = ops.Fail
 		f.What = "it is in the member list with a vote, and is no member of this cluster: it counts against the quorum"

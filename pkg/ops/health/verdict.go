@@ -48,14 +48,16 @@ func Assess(e engine.Engine, s ops.State) Verdict {
 		return Verdict{Level: Down, Database: Down, Headline: "there is no such cluster"}
 	}
 	if s.Cluster.Spec.Stopped && s.Operation == nil {
-		return Verdict{Level: Down, Database: Down, Headline: "it is stopped as asked for, and its volumes are kept", Next: []string{"kubectl dbop start " + s.Cluster.Name}}
+		return Verdict{Level: Down, Database: Down, Headline: "it is stopped as asked for, and its volumes are kept",
+			Next: []string{"kubectl dbop start " + s.Cluster.Name}}
 	}
 	a := assessment{e: e, s: s}
 	v := a.verdict()
 	if s.Orphaned {
 		name := s.Cluster.Name
-		v.Problems = append([]string{fmt.Sprintf("databasecluster %s is missing, and no operator acts on the cluster: apply the object again, "+
-			"or release the cluster from it, or end the cluster with kubectl dbop delete %s", name, name)}, v.Problems...)
+		v.Problems = append([]string{fmt.Sprintf(
+			"databasecluster %s is missing, and no operator acts on the cluster: apply the object again, "+
+				"or release the cluster from it, or end the cluster with kubectl dbop delete %s", name, name)}, v.Problems...)
 		v.Next = append([]string{"kubectl dbop operator release " + name}, v.Next...)
 		if v.Level == Healthy {
 			v.Level = Degraded
@@ -111,7 +113,7 @@ func (a *assessment) problem(format string, args ...any) {
 	a.problems = append(a.problems, fmt.Sprintf(format, args...))
 }
 
-// identity looks for members of different clusters.
+// identity searches for members of different clusters.
 func (a *assessment) identity() {
 	recorded := a.s.Bootstrap().ClusterID
 	switch ids := a.s.View.ClusterIDs; {
@@ -180,7 +182,7 @@ func (a *assessment) names() []string {
 	return names
 }
 
-// capacity looks for alarms and for data that is about to reach its limit.
+// capacity searches for alarms and for data that is about to reach its limit.
 func (a *assessment) capacity() {
 	for _, alarm := range a.s.View.Alarms {
 		if alarm.Member == "" {
@@ -219,7 +221,8 @@ func (a *assessment) size() {
 // authentication tells when clients are let in who must not be.
 func (a *assessment) authentication() {
 	if a.s.Cluster.Spec.Auth.Enabled && a.s.Operation == nil && a.s.View.Auth() == engine.AuthOff {
-		a.problem("clients are let in without logging in, although they must: kubectl dbop user auth enable %s", a.s.Cluster.Name)
+		a.problem("clients are let in without logging in, although they must: kubectl dbop user auth enable %s",
+			a.s.Cluster.Name)
 	}
 }
 

@@ -58,8 +58,9 @@ func wellState() ops.State {
 		}
 		s.View.Members = append(s.View.Members, engine.Member{Name: name, Reachable: true, Role: role, DataBytes: 1 << 20})
 		s.View.MemberList = append(s.View.MemberList, engine.Registered{Name: name, Voter: true, Started: true})
-		s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name, Workload: observe.Workload{Exists: true, Token: "t"},
-			Volume: observe.Volume{Exists: true, Token: "t", Capacity: resource.MustParse("1Gi")}})
+		s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name,
+			Workload: observe.Workload{Exists: true, Token: "t"},
+			Volume:   observe.Volume{Exists: true, Token: "t", Capacity: resource.MustParse("1Gi")}})
 	}
 	return s
 }
@@ -73,22 +74,29 @@ func TestAssess(t *testing.T) {
 		problem  string
 		next     string
 	}{
-		{name: "well", change: func(*ops.State) {}, level: Healthy, headline: "all 3 members are healthy, 1 more failure is tolerated"},
+		{name: "well", change: func(*ops.State) {}, level: Healthy,
+			headline: "all 3 members are healthy, 1 more failure is tolerated"},
 		{name: "no cluster", change: func(s *ops.State) { s.Cluster = nil }, level: Down, headline: "no such cluster"},
 		{name: "one member down", change: func(s *ops.State) { s.View.Members[2].Reachable = false },
-			level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated", problem: "db-3 does not answer", next: "kubectl dbop logs db"},
+			level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated",
+			problem: "db-3 does not answer", next: "kubectl dbop logs db"},
 		{name: "a member answers from a silent node", change: func(s *ops.State) {
-			s.Kube.Members[2].Pod = observe.Pod{Node: "n3", Problem: &observe.Problem{Kind: observe.ProblemNode, Message: "n3 is not ready"}}
-		}, level: Degraded, headline: "3 of 3 members are healthy, 1 more failure is tolerated", problem: "n3 is not ready", next: "kubectl describe node n3"},
+			s.Kube.Members[2].Pod = observe.Pod{Node: "n3", Problem: &observe.Problem{Kind: observe.ProblemNode,
+				Message: "n3 is not ready"}}
+		}, level: Degraded, headline: "3 of 3 members are healthy, 1 more failure is tolerated", problem: "n3 is not ready",
+			next: "kubectl describe node n3"},
 		{name: "a member is silent with its node", change: func(s *ops.State) {
 			s.View.Members[2].Reachable = false
-			s.Kube.Members[2].Pod = observe.Pod{Node: "n3", Problem: &observe.Problem{Kind: observe.ProblemNode, Message: "n3 is not ready"}}
-		}, level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated", problem: "n3 is not ready", next: "kubectl dbop logs db"},
+			s.Kube.Members[2].Pod = observe.Pod{Node: "n3", Problem: &observe.Problem{Kind: observe.ProblemNode,
+				Message: "n3 is not ready"}}
+		}, level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated",
+			problem: "n3 is not ready", next: "kubectl dbop logs db"},
 		{name: "no quorum", change: func(s *ops.State) {
 			s.View.Quorum, s.View.MemberList = false, nil
 			s.View.Members[1].Reachable, s.View.Members[2].Reachable = false, false
 		}, level: Down, headline: "does not serve: 1 of 3", next: "kubectl dbop logs db"},
-		{name: "not formed", change: func(s *ops.State) { s.Cluster.Status.Bootstrap.ClusterID = "" }, level: Down, headline: "has not formed yet", next: "kubectl dbop diagnose db"},
+		{name: "not formed", change: func(s *ops.State) { s.Cluster.Status.Bootstrap.ClusterID = "" }, level: Down,
+			headline: "has not formed yet", next: "kubectl dbop diagnose db"},
 		{name: "not formed, creation in flight", change: func(s *ops.State) {
 			s.Cluster.Status.Bootstrap.ClusterID = ""
 			s.Operation = &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}}
@@ -97,18 +105,25 @@ func TestAssess(t *testing.T) {
 			s.Cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1", "db-2", "db-3"}}
 			s.Kube, s.View = observe.Facts{}, engine.View{}
 		}, level: Down, headline: "0 of 3 members are up"},
-		{name: "split", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c1", "c2"} }, level: Down, headline: "do not form one cluster", problem: "c1, c2"},
+		{name: "split", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c1", "c2"} }, level: Down,
+			headline: "do not form one cluster", problem: "c1, c2"},
 		{name: "two that lead", change: func(s *ops.State) {
 			s.View.Members[0].Serving, s.View.Members[1].Serving, s.View.Members[1].Role = true, true, engine.RoleLeader
 		}, level: Down, headline: "do not form one cluster", problem: "db-1 and db-2 both lead"},
-		{name: "one that leads and does not serve", change: func(s *ops.State) { s.View.Members[0].Serving, s.View.Members[1].Role = true, engine.RoleLeader },
+		{name: "one that leads and does not serve", change: func(s *ops.State) {
+			s.View.Members[0].Serving,
+				s.View.Members[1].Role = true, engine.RoleLeader
+		},
 			level: Healthy, headline: "all 3 members are healthy"},
-		{name: "another identity", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c9"} }, level: Down, headline: "do not form one cluster", problem: "cluster ID c9, but c1 was recorded"},
-		{name: "foreign objects", change: func(s *ops.State) { s.Kube.Foreign = []string{"service/db"} }, level: Degraded, headline: "3 of 3", problem: "service/db"},
+		{name: "another identity", change: func(s *ops.State) { s.View.ClusterIDs = []string{"c9"} }, level: Down,
+			headline: "do not form one cluster", problem: "cluster ID c9, but c1 was recorded"},
+		{name: "foreign objects", change: func(s *ops.State) { s.Kube.Foreign = []string{"service/db"} }, level: Degraded,
+			headline: "3 of 3", problem: "service/db"},
 		{name: "pod problem", change: func(s *ops.State) {
 			s.Kube.Members[1].Pod.Exists = true
 			s.Kube.Members[1].Pod.Problem = &observe.Problem{Kind: observe.ProblemImage, Message: "no such image"}
-		}, level: Degraded, headline: "2 of 3", problem: "db-2: ImagePull: no such image", next: "kubectl describe pod db-2-0"},
+		}, level: Degraded, headline: "2 of 3", problem: "db-2: ImagePull: no such image",
+			next: "kubectl describe pod db-2-0"},
 		{name: "no pod to describe", change: func(s *ops.State) {
 			s.Kube.Members[1].Pod, s.View.Members[1] = observe.Pod{}, engine.Member{Name: "db-2", Problem: "silent"}
 		}, level: Degraded, headline: "2 of 3", next: "kubectl describe statefulset db-2"},
@@ -117,20 +132,29 @@ func TestAssess(t *testing.T) {
 		{name: "volume gone", change: func(s *ops.State) {
 			s.Kube.Members[1].Volume = observe.Volume{}
 			s.Kube.Members[1].Pod.Problem = &observe.Problem{Kind: observe.ProblemUnschedulable, Message: "claim not found"}
-		}, level: Degraded, headline: "2 of 3", problem: "db-2: its volume is gone", next: "kubectl dbop member replace db db-2"},
-		{name: "alarm against nobody", change: func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }, level: Degraded, headline: "3 of 3", problem: "CORRUPT is raised for no member in particular"},
-		{name: "alarm", change: func(s *ops.State) { s.View.Members[0].Alarms = []string{"NOSPACE"} }, level: Degraded, headline: "3 of 3", problem: "db-1 raises NOSPACE"},
+		}, level: Degraded, headline: "2 of 3", problem: "db-2: its volume is gone",
+			next: "kubectl dbop member replace db db-2"},
+		{name: "alarm against nobody", change: func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") },
+			level: Degraded, headline: "3 of 3", problem: "CORRUPT is raised for no member in particular"},
+		{name: "alarm", change: func(s *ops.State) { s.View.Members[0].Alarms = []string{"NOSPACE"} }, level: Degraded,
+			headline: "3 of 3", problem: "db-1 raises NOSPACE"},
 		{name: "quota", change: func(s *ops.State) { s.View.Members[0].DataBytes, s.View.Members[0].QuotaBytes = 90, 100 },
 			level: Degraded, headline: "3 of 3", problem: "at 90% of its quota"},
-		{name: "volume", change: func(s *ops.State) { s.View.Members[0].DataBytes = 1 << 30 }, level: Degraded, headline: "3 of 3", problem: "fills 100% of its volume"},
-		{name: "too few", change: func(s *ops.State) { s.Cluster.Spec.Members = 5 }, level: Degraded, headline: "3 of 3", problem: "3 members vote, 5 are wanted", next: "kubectl dbop scale db --members 5"},
+		{name: "volume", change: func(s *ops.State) { s.View.Members[0].DataBytes = 1 << 30 }, level: Degraded,
+			headline: "3 of 3", problem: "fills 100% of its volume"},
+		{name: "too few", change: func(s *ops.State) { s.Cluster.Spec.Members = 5 }, level: Degraded, headline: "3 of 3",
+			problem: "3 members vote, 5 are wanted", next: "kubectl dbop scale db --members 5"},
 		{name: "too few, being worked on", change: func(s *ops.State) {
 			s.Cluster.Spec.Members = 5
 			s.Operation = &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale}}
 		}, level: Healthy, headline: "all 3", next: "kubectl dbop cancel db"},
-		{name: "no backup", change: func(s *ops.State) { s.Cluster.Status.LastBackup, s.Cluster.Status.LastVerifiedBackup = nil, nil },
+		{name: "no backup", change: func(s *ops.State) {
+			s.Cluster.Status.LastBackup,
+				s.Cluster.Status.LastVerifiedBackup = nil, nil
+		},
 			level: Healthy, headline: "all 3", next: "kubectl dbop backup db --verify"},
-		{name: "no verified backup", change: func(s *ops.State) { s.Cluster.Status.LastVerifiedBackup = nil }, level: Healthy, headline: "all 3", next: "kubectl dbop backup verify db-x"},
+		{name: "no verified backup", change: func(s *ops.State) { s.Cluster.Status.LastVerifiedBackup = nil }, level: Healthy,
+			headline: "all 3", next: "kubectl dbop backup verify db-x"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := wellState()

@@ -16,7 +16,8 @@ const askedPatience = 10 * time.Minute
 // by an object. It goes where backups of the cluster are wanted, unless the
 // object says otherwise.
 func Asked(b v1alpha1.DatabaseBackup, want *v1alpha1.DatabaseCluster) *planner.Request {
-	o := v1alpha1.OperationSpec{Cluster: want.Name, Verb: v1alpha1.VerbBackup, RequestedBy: ops.OperatorPrefix + "databasebackup " + b.Name,
+	o := v1alpha1.OperationSpec{Cluster: want.Name, Verb: v1alpha1.VerbBackup, RequestedBy: ops.OperatorPrefix +
+		"databasebackup " + b.Name,
 		Repository: b.Spec.Repository, Verify: b.Spec.Verify, Object: string(b.UID)}
 	if o.Repository == "" {
 		o.Repository = want.Spec.Backup.Repository

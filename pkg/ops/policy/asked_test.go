@@ -30,8 +30,9 @@ func TestAsked(t *testing.T) {
 		if err != nil || m.Request == nil || m.Asked != "uid-of-first" {
 			t.Fatalf("%+v: %+v, %v", row, m, err)
 		}
-		want := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, RequestedBy: "operator: databasebackup first",
-			Repository: row.want, Verify: row.verify, Object: "uid-of-first"}
+		want := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup,
+			RequestedBy: "operator: databasebackup first",
+			Repository:  row.want, Verify: row.verify, Object: "uid-of-first"}
 		if diff := cmp.Diff(want, m.Request.Operation); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", row, diff)
 		}

@@ -12,7 +12,8 @@ import (
 func (g Input) SyncSettings(c *v1alpha1.DatabaseCluster) bool {
 	changed := planner.SyncSettings(g.Custom.Spec, c)
 	size := g.Custom.Spec.Storage.Size
-	if !ops.Unformed(c) || c.Spec.Storage.Size.Cmp(size) == 0 || g.Active != nil && (rules.Situation{S: ops.State{Operation: g.Active}}).Began(ops.ActionStart) {
+	if !ops.Unformed(c) || c.Spec.Storage.Size.Cmp(size) == 0 || g.Active != nil &&
+		(rules.Situation{S: ops.State{Operation: g.Active}}).Began(ops.ActionStart) {
 		return changed
 	}
 	c.Spec.Storage.Size = size.DeepCopy()

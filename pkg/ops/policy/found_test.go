@@ -22,7 +22,8 @@ func TestFound(t *testing.T) {
 		restore *v1alpha1.RestoreSource
 		want    v1alpha1.Bootstrap
 	}{
-		"all members found together": {opstest.Stub{}, nil, v1alpha1.Bootstrap{Members: []string{"my-db-1", "my-db-2", "my-db-3"}}},
+		"all members found together": {opstest.Stub{}, nil, v1alpha1.Bootstrap{Members: []string{"my-db-1", "my-db-2",
+			"my-db-3"}}},
 		"a restored cluster begins with one": {witnessed{}, &v1alpha1.RestoreSource{Backup: "b"},
 			v1alpha1.Bootstrap{Members: []string{"my-db-1"}}},
 		"a witness among them": {witnessed{}, nil,

@@ -41,7 +41,8 @@ func needsMachine(op *v1alpha1.Operation) error {
 		return nil
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: "directory",
-		Message: fmt.Sprintf("operation %s (%s) of %s needs %s, a directory of the machine %s, which an operator does not have",
+		Message: fmt.Sprintf(
+			"operation %s (%s) of %s needs %s, a directory of the machine %s, which an operator does not have",
 			op.Name, op.Spec.Verb, op.Spec.Cluster, url, ops.OrUnknown(op.Spec.RequestedFrom)),
 		Hint: "continue it on that machine: kubectl dbop resume " + op.Spec.Cluster}
 }
@@ -64,7 +65,8 @@ func CheckRepositories(want v1alpha1.DatabaseClusterSpec) error {
 			return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf("spec.%s can't be used: %v", field, err), Hint: hint}
 		}
 		if at.Kind == repository.KindDirectory {
-			return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf("spec.%s is %s, a directory of one machine, which an operator does not have", field, url), Hint: hint}
+			return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf(
+				"spec.%s is %s, a directory of one machine, which an operator does not have", field, url), Hint: hint}
 		}
 	}
 	return nil

@@ -26,11 +26,15 @@ func TestOperatorLeavesDirectoriesAlone(t *testing.T) {
 		{"a backup on its way back", func(op *v1alpha1.Operation) {
 			op.Spec.Verb, op.Status.Phase = v1alpha1.VerbBackup, v1alpha1.PhaseCancelling
 		}, "continue "},
-		{"an upgrade", func(op *v1alpha1.Operation) { op.Spec.Verb, op.Spec.Version = v1alpha1.VerbUpgrade, "1.0.0" }, "continue back "},
+		{"an upgrade", func(op *v1alpha1.Operation) { op.Spec.Verb, op.Spec.Version = v1alpha1.VerbUpgrade, "1.0.0" },
+			"continue back "},
 		{"an upgrade whose backup was taken", func(op *v1alpha1.Operation) {
 			op.Spec.Verb, op.Status.Facts = v1alpha1.VerbUpgrade, map[string]string{v1alpha1.FactBackup: "one"}
 		}, "continue "},
-		{"a backup in a claim", func(op *v1alpha1.Operation) { op.Spec.Verb, op.Spec.Repository = v1alpha1.VerbBackup, "pvc:backups" }, "continue "},
+		{"a backup in a claim", func(op *v1alpha1.Operation) {
+			op.Spec.Verb, op.Spec.Repository = v1alpha1.VerbBackup,
+				"pvc:backups"
+		}, "continue "},
 		{"a restore in place", func(op *v1alpha1.Operation) {
 			op.Spec.Verb, op.Spec.Repository = v1alpha1.VerbRestore, ""
 			op.Spec.Source = &v1alpha1.BackupSource{Repository: "dir:/home/ada/backups", Backup: "one"}

@@ -44,7 +44,7 @@ type Input struct {
 }
 
 // NextAction is what an operator does next. The zero value is: nothing is to be
-// changed, look at how the cluster is.
+// changed, read how the cluster is.
 type NextAction struct {
 	// Request is a new operation.
 	Request *planner.Request
@@ -58,7 +58,7 @@ type NextAction struct {
 	Confirm bool
 	// Asked is the object that Request is for, by its UID; "" if it is for the cluster.
 	Asked string
-	// Rest: nothing is to be done, nor looked at.
+	// Rest: nothing is to be done, nor observed.
 	Rest bool
 }
 
@@ -70,9 +70,11 @@ func Next(g Input) (NextAction, error) {
 		o := v1alpha1.OperationSpec{Cluster: g.Custom.Name, Verb: v1alpha1.VerbRepair, Quiet: true, RequestedBy: SelfHealedBy}
 		return NextAction{Request: &planner.Request{Operation: o, Cluster: g.Kept.Record}}, nil
 	case g.Custom != nil && g.Damaged != nil:
-		return NextAction{Rest: true}, &ops.Error{Kind: ops.NeedsHuman, Check: "record-damaged", Message: "cluster " + g.Custom.Name, Err: g.Damaged,
+		return NextAction{Rest: true}, &ops.Error{Kind: ops.NeedsHuman, Check: "record-damaged", Message: "cluster " +
+			g.Custom.Name, Err: g.Damaged,
 			Hint: fmt.Sprintf("write it again from what is there: kubectl dbop repair %s", g.Custom.Name)}
-	case g.Custom == nil && g.Record == nil && g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete && g.Active.Spec.RequestedBy == planner.DesiredBy:
+	case g.Custom == nil && g.Record == nil && g.Active != nil && g.Active.Spec.Verb == v1alpha1.VerbDelete &&
+		g.Active.Spec.RequestedBy == planner.DesiredBy:
 		return NextAction{Continue: true}, nil // it died after its last step: only its own record is left to close
 	case g.Custom == nil && (g.Record == nil || g.Record.Annotations[v1alpha1.AnnotationCustom] == ""):
 		return NextAction{Rest: true}, nil
@@ -96,17 +98,26 @@ func Next(g Input) (NextAction, error) {
 	switch owner := g.Record.Annotations[v1alpha1.AnnotationCustom]; {
 	case owner == "":
 		return NextAction{Rest: true}, &ops.Error{Kind: ops.Refused, Check: "name-taken",
-			Message: fmt.Sprintf("the name is taken: configmap %s holds a cluster that the command line made, and databasecluster %s asks for one", v1alpha1.Record(g.Record.Name), g.Custom.Name),
-			Hint:    fmt.Sprintf("put that cluster under this object: kubectl dbop operator adopt %s -n %s; or delete this object", g.Custom.Name, g.Custom.Namespace)}
-	case owner != string(g.Custom.UID), g.Definition != "" && g.Record.Annotations[v1alpha1.AnnotationDefinition] != g.Definition:
+			Message: fmt.Sprintf(
+				"the name is taken: configmap %s holds a cluster that the command line made, and databasecluster %s asks for one",
+				v1alpha1.Record(g.Record.Name), g.Custom.Name),
+			Hint: fmt.Sprintf(
+				"put that cluster under this object: kubectl dbop operator adopt %s -n %s; or delete this object", g.Custom.Name,
+				g.Custom.Namespace)}
+	case owner != string(g.Custom.UID), g.Definition != "" &&
+		g.Record.Annotations[v1alpha1.AnnotationDefinition] != g.Definition:
 		return NextAction{Link: true}, nil
 	}
 	switch o := g.Active; {
 	case o == nil:
 	case o.Spec.Verb == v1alpha1.VerbDelete && o.Spec.RequestedBy == planner.DesiredBy && !confirmedIn(g.Record):
 		return NextAction{Rest: true}, &ops.Error{Kind: ops.NeedsHuman, Check: CheckOrphaned,
-			Message: fmt.Sprintf("operation %s deletes the database, but was not begun for this object: it was restored together with the record of %s", o.Name, g.Record.Name),
-			Hint:    fmt.Sprintf("nothing is done until a person decides: to finish the deletion, kubectl dbop operator release %s, then kubectl dbop delete %s", g.Record.Name, g.Record.Name)}
+			Message: fmt.Sprintf(
+				"operation %s deletes the database, but was not begun for this object: it was restored together with the record "+
+					"of %s", o.Name, g.Record.Name),
+			Hint: fmt.Sprintf(
+				"nothing is done until a person decides: to finish the deletion, kubectl dbop operator release %s, then kubectl "+
+					"dbop delete %s", g.Record.Name, g.Record.Name)}
 	case g.Custom.Spec.Paused != g.Record.Spec.Paused:
 		return NextAction{SyncSettings: true}, nil
 	case g.Custom.Spec.Paused:
@@ -132,7 +143,7 @@ func Next(g Input) (NextAction, error) {
 		return NextAction{}, nil
 	}
 	if f := g.Record.Status.Bootstrap; f == nil || f.ClusterID == "" {
-		// Whoever wrote the cluster down died before the operation. What was
+		// Who wrote the cluster down died before the operation. What was
 		// edited since follows once there is a cluster.
 		return conceive(g.Record.DeepCopy()), nil
 	}
@@ -153,7 +164,7 @@ func Next(g Input) (NextAction, error) {
 func (g Input) Back() bool {
 	o := g.Active
 	if needsMachine(o) != nil && ops.Cancellable(o) == nil && o.Status.Phase != v1alpha1.PhaseCancelling {
-		return true // whoever asked for it is gone, as nobody has the lease, and it keeps the cluster from all else
+		return true // who asked for it is gone, as nobody has the lease, and it keeps the cluster from all else
 	}
 	if o.Spec.Object == "" || o.Status.Phase == v1alpha1.PhaseCancelling {
 		return planner.Withdrawn(g.Custom.Spec, o)
@@ -166,13 +177,15 @@ func conceive(c *v1alpha1.DatabaseCluster) NextAction {
 	if c.Spec.Paused {
 		return NextAction{Rest: true}
 	}
-	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbCreate, RequestedBy: planner.DesiredBy, Members: c.Spec.Members, Version: c.Spec.Version}
+	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbCreate, RequestedBy: planner.DesiredBy,
+		Members: c.Spec.Members, Version: c.Spec.Version}
 	if slices.Contains(c.Spec.Waive, "size") {
 		o.Waive = []string{"size"}
 	}
 	if from := c.Spec.RestoreFrom; from != nil {
 		o.Verb, o.KeepRevision = v1alpha1.VerbRestore, from.KeepRevision
-		o.Source = &v1alpha1.BackupSource{Repository: from.Repository, Backup: from.Backup, Auth: c.Spec.Auth.Enabled, RootSecret: from.RootSecret}
+		o.Source = &v1alpha1.BackupSource{Repository: from.Repository, Backup: from.Backup, Auth: c.Spec.Auth.Enabled,
+			RootSecret: from.RootSecret}
 	}
 	return NextAction{Request: &planner.Request{Operation: o, Cluster: c}}
 }

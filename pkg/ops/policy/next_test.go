@@ -98,8 +98,12 @@ func TestNext(t *testing.T) {
 		{"at rest", func(*Input) {}, "look "},
 		{"neither object nor record", func(g *Input) { g.Custom, g.Record = nil, nil }, "rest "},
 		{"a cluster of the command line", func(g *Input) { g.Custom, g.Record.Annotations = nil, nil }, "rest "},
-		{"a record that can't be read", func(g *Input) { g.Record, g.Damaged = nil, store.ErrDamaged }, "rest refused by record-damaged"},
-		{"a record that can't be read, without an object", func(g *Input) { g.Custom, g.Record, g.Damaged = nil, nil, store.ErrDamaged }, "rest "},
+		{"a record that can't be read", func(g *Input) { g.Record, g.Damaged = nil, store.ErrDamaged },
+			"rest refused by record-damaged"},
+		{"a record that can't be read, without an object", func(g *Input) {
+			g.Custom, g.Record, g.Damaged = nil, nil,
+				store.ErrDamaged
+		}, "rest "},
 		{"a new object", func(g *Input) { g.Record = nil }, "create "},
 		{"a new object, restored", func(g *Input) {
 			g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}
@@ -112,27 +116,41 @@ func TestNext(t *testing.T) {
 			g.Record.Status.Bootstrap.ClusterID, g.Custom.Spec.Paused, g.Record.Spec.Paused = "", true, true
 		}, "look "},
 		{"a new object, paused", func(g *Input) { g.Record, g.Custom.Spec.Paused = nil, true }, "rest "},
-		{"a new object while the former cluster of its name goes", func(g *Input) { g.Record, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
+		{"a new object while the former cluster of its name goes",
+			func(g *Input) { g.Record, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
 		{"a name that the command line took", func(g *Input) { g.Record.Annotations = nil }, "rest refused by name-taken"},
 		{"an object that was applied again", func(g *Input) { g.Custom.UID = "other" }, "link "},
-		{"an object that was applied again, and wants something else", func(g *Input) { g.Custom.UID, g.Custom.Spec.Members = "other", 5 }, "link "},
-		{"an object whose definition was not known", func(g *Input) { delete(g.Record.Annotations, v1alpha1.AnnotationDefinition) }, "link "},
+		{"an object that was applied again, and wants something else",
+			func(g *Input) { g.Custom.UID, g.Custom.Spec.Members = "other", 5 }, "link "},
+		{"an object whose definition was not known", func(g *Input) {
+			delete(g.Record.Annotations,
+				v1alpha1.AnnotationDefinition)
+		}, "link "},
 		{"an object that a new definition serves", func(g *Input) { g.Definition = "other" }, "link "},
 		{"an object whose definition nobody asked for", func(g *Input) { g.Definition = "" }, "look "},
-		{"an object that is going", func(g *Input) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} }, "rest "},
+		{"an object that is going", func(g *Input) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} },
+			"rest "},
 		{"a difference", func(g *Input) { g.Custom.Spec.Members = 5 }, "scale "},
 		{"a difference that can't be", func(g *Input) { g.Custom.Spec.TLS.Disabled = true }, "look refused by tls"},
-		{"what counts at once comes first", func(g *Input) { g.Custom.Spec.Members, g.Custom.Spec.Registry = 5, "mirror" }, "inherit "},
+		{"what counts at once comes first", func(g *Input) { g.Custom.Spec.Members, g.Custom.Spec.Registry = 5, "mirror" },
+			"inherit "},
 		{"paused", func(g *Input) { g.Custom.Spec.Paused, g.Custom.Spec.Members = true, 5 }, "inherit "},
-		{"paused, and written down", func(g *Input) { g.Custom.Spec.Paused, g.Record.Spec.Paused, g.Custom.Spec.Members = true, true, 5 }, "look "},
+		{"paused, and written down", func(g *Input) {
+			g.Custom.Spec.Paused, g.Record.Spec.Paused,
+				g.Custom.Spec.Members = true, true, 5
+		}, "look "},
 		{"an operation in flight", func(g *Input) { g.Active = running(v1alpha1.VerbRestart) }, "continue "},
-		{"an operation in flight goes before a difference", func(g *Input) { g.Active, g.Custom.Spec.Members = running(v1alpha1.VerbRestart), 5 }, "continue "},
+		{"an operation in flight goes before a difference", func(g *Input) {
+			g.Active,
+				g.Custom.Spec.Members = running(v1alpha1.VerbRestart), 5
+		}, "continue "},
 		{"a founding, and nothing to correct", func(g *Input) { founding(g) }, "continue "},
 		{"a founding, and another image", func(g *Input) { founding(g); g.Custom.Spec.Image = "mirror/etcd:1" }, "inherit "},
 		{"a founding, and another version", func(g *Input) { founding(g); g.Custom.Spec.Version = "3.6.1" }, "inherit "},
 		{"a founding, and another registry", func(g *Input) { founding(g); g.Custom.Spec.Registry = "mirror" }, "inherit "},
 		{"a founding, and another number of members", func(g *Input) { founding(g); g.Custom.Spec.Members = 5 }, "continue "},
-		{"a founding without volumes, and another size", func(g *Input) { founding(g); g.Custom.Spec.Storage.Size.Add(resource.MustParse("1Gi")) }, "inherit "},
+		{"a founding without volumes, and another size",
+			func(g *Input) { founding(g); g.Custom.Spec.Storage.Size.Add(resource.MustParse("1Gi")) }, "inherit "},
 		{"a founding with volumes, and another size", func(g *Input) {
 			founding(g)
 			g.Active.Status.Journal = []v1alpha1.JournalEntry{{Step: "start-members/db-1"}}
@@ -153,24 +171,41 @@ func TestNext(t *testing.T) {
 			g.Active = running(v1alpha1.VerbScale)
 			g.Active.Spec.Members, g.Record.Spec.Members = 5, 5
 		}, "continue back "},
-		{"an operation, and a pause", func(g *Input) { g.Active, g.Custom.Spec.Paused = running(v1alpha1.VerbRestart), true }, "inherit "},
+		{"an operation, and a pause", func(g *Input) { g.Active, g.Custom.Spec.Paused = running(v1alpha1.VerbRestart), true },
+			"inherit "},
 		{"an operation in a pause", func(g *Input) {
 			g.Active, g.Custom.Spec.Paused, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true, true
 		}, "rest "},
-		{"the end of a pause", func(g *Input) { g.Active, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true }, "inherit "},
+		{"the end of a pause", func(g *Input) { g.Active, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true },
+			"inherit "},
 		{"an object that asks for a backup", func(g *Input) { g.Backups = asking() }, "backup "},
 		{"one, and a difference", func(g *Input) { g.Backups, g.Custom.Spec.Members = asking(), 5 }, "backup "},
-		{"one, and a difference that can't be", func(g *Input) { g.Backups, g.Custom.Spec.TLS.Disabled = asking(), true }, "backup "},
-		{"one, and what counts at once", func(g *Input) { g.Backups, g.Custom.Spec.Registry = asking(), "mirror" }, "inherit "},
-		{"one, and an operation in flight", func(g *Input) { g.Backups, g.Active = asking(), running(v1alpha1.VerbRestart) }, "continue "},
-		{"one, and a pause", func(g *Input) { g.Backups, g.Custom.Spec.Paused, g.Record.Spec.Paused = asking(), true, true }, "look "},
-		{"one, of a cluster that has not formed", func(g *Input) { g.Backups, g.Record.Status.Bootstrap.ClusterID = asking(), "" }, "create "},
+		{"one, and a difference that can't be", func(g *Input) { g.Backups, g.Custom.Spec.TLS.Disabled = asking(), true },
+			"backup "},
+		{"one, and what counts at once", func(g *Input) { g.Backups, g.Custom.Spec.Registry = asking(), "mirror" },
+			"inherit "},
+		{"one, and an operation in flight", func(g *Input) { g.Backups, g.Active = asking(), running(v1alpha1.VerbRestart) },
+			"continue "},
+		{"one, and a pause", func(g *Input) { g.Backups, g.Custom.Spec.Paused, g.Record.Spec.Paused = asking(), true, true },
+			"look "},
+		{"one, of a cluster that has not formed", func(g *Input) {
+			g.Backups, g.Record.Status.Bootstrap.ClusterID = asking(),
+				""
+		}, "create "},
 		{"one, of a cluster that is to be", func(g *Input) { g.Backups, g.Record = asking(), nil }, "create "},
-		{"one, of a cluster that is going", func(g *Input) { g.Backups, g.Custom.DeletionTimestamp = asking(), &metav1.Time{Time: opstest.Now()} }, "rest "},
+		{"one, of a cluster that is going", func(g *Input) {
+			g.Backups, g.Custom.DeletionTimestamp = asking(),
+				&metav1.Time{Time: opstest.Now()}
+		}, "rest "},
 		{"one, of a cluster that was deleted", func(g *Input) { g.Backups = asking(); deletedAndConfirmed(g) }, "delete "},
-		{"one, of a cluster of the command line", func(g *Input) { g.Backups, g.Custom, g.Record.Annotations = asking(), nil, nil }, "rest "},
-		{"one, of a name that the command line took", func(g *Input) { g.Backups, g.Record.Annotations = asking(), nil }, "rest refused by name-taken"},
-		{"a backup whose object is gone", func(g *Input) { g.Active, g.Orphan = of(running(v1alpha1.VerbBackup)), true }, "continue back "},
+		{"one, of a cluster of the command line", func(g *Input) {
+			g.Backups, g.Custom, g.Record.Annotations = asking(), nil,
+				nil
+		}, "rest "},
+		{"one, of a name that the command line took", func(g *Input) { g.Backups, g.Record.Annotations = asking(), nil },
+			"rest refused by name-taken"},
+		{"a backup whose object is gone", func(g *Input) { g.Active, g.Orphan = of(running(v1alpha1.VerbBackup)), true },
+			"continue back "},
 		{"a backup whose object is gone, given up already", func(g *Input) {
 			g.Active, g.Orphan = of(running(v1alpha1.VerbBackup)), true
 			g.Active.Status.Phase = v1alpha1.PhaseCancelling
@@ -196,7 +231,8 @@ func TestNext(t *testing.T) {
 			g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete)
 			g.Active.Spec.RequestedBy = planner.DesiredBy
 		}, "continue "},
-		{"somebody else deleted, and only the record of that is left", func(g *Input) { g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete) }, "rest "},
+		{"somebody else deleted, and only the record of that is left",
+			func(g *Input) { g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete) }, "rest "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := charged()
@@ -217,17 +253,20 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := bytes.NewReader(bytes.Repeat([]byte{7}, 64))
-	if err := Complete(opstest.Stub{}, m.Request, opstest.Now(), random); err != nil || len(m.Request.Cluster.Status.Bootstrap.Members) != 3 {
+	if err := Complete(opstest.Stub{}, m.Request, opstest.Now(), random); err != nil ||
+		len(m.Request.Cluster.Status.Bootstrap.Members) != 3 {
 		t.Errorf("%v, %+v", err, m.Request.Cluster.Status.Bootstrap)
 	}
 	if m.Request.Cluster.Annotations[v1alpha1.AnnotationCustom] != "uid" {
 		t.Error("the record does not say whose it is")
 	}
 	r := &planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Repository: "pvc:backups"}}
-	if err := Complete(opstest.Stub{}, r, opstest.Now(), random); err != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
+	if err := Complete(opstest.Stub{}, r, opstest.Now(), random); err != nil ||
+		r.Operation.Backup != "db-20300102T030405Z-0707" {
 		t.Errorf("%v, %q", err, r.Operation.Backup)
 	}
-	if Complete(opstest.Stub{}, r, opstest.Now().Add(time.Hour), nil) != nil || r.Operation.Backup != "db-20300102T030405Z-0707" {
+	if Complete(opstest.Stub{}, r, opstest.Now().Add(time.Hour), nil) != nil ||
+		r.Operation.Backup != "db-20300102T030405Z-0707" {
 		t.Errorf("a name was chosen twice: %q", r.Operation.Backup)
 	}
 }

@@ -82,7 +82,8 @@ func doubtful(g Input) string {
 	case d == nil:
 		return "this operator did not see it being deleted"
 	case linked == "":
-		return "the definition of its kind was not known while it existed; may the operator read customresourcedefinition " + v1alpha1.DefinitionName + "?"
+		return "the definition of its kind was not known while it existed; may the operator read customresourcedefinition " +
+			v1alpha1.DefinitionName + "?"
 	case g.Definition == "":
 		return "the definition of its kind is gone, or is being deleted"
 	case g.Definition != linked:
@@ -93,7 +94,8 @@ func doubtful(g Input) string {
 		return ""
 	}
 	if manager := health.ManagedBy(d); manager != "" {
-		return fmt.Sprintf("it was managed by a tool (%s), and did not have the annotation %s: %s", manager, v1alpha1.AnnotationConfirmDeletion, d.Name)
+		return fmt.Sprintf("it was managed by a tool (%s), and did not have the annotation %s: %s", manager,
+			v1alpha1.AnnotationConfirmDeletion, d.Name)
 	}
 	return ""
 }
@@ -102,7 +104,9 @@ func doubtful(g Input) string {
 func notConfirmed(c *v1alpha1.DatabaseCluster, why string) error {
 	return &ops.Error{Kind: ops.NeedsHuman, Check: CheckOrphaned,
 		Message: fmt.Sprintf("databasecluster %s is missing, and its database was left as it is: %s", c.Name, why),
-		Hint:    fmt.Sprintf("apply the object again; or manage the cluster by commands: kubectl dbop operator release %s; or end it: kubectl dbop delete %s", c.Name, c.Name)}
+		Hint: fmt.Sprintf(
+			"apply the object again; or manage the cluster by commands: kubectl dbop operator release %s; or end it: kubectl "+
+				"dbop delete %s", c.Name, c.Name)}
 }
 
 // requestEnd asks for the end of a database, in the way that its object asked for.
@@ -110,7 +114,8 @@ func requestEnd(c *v1alpha1.DatabaseCluster) (NextAction, error) {
 	if c.Spec.Paused {
 		return NextAction{Rest: true}, nil
 	}
-	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbDelete, RequestedBy: planner.DesiredBy, Purge: c.Spec.DeletionPolicy == v1alpha1.DeletionPurge}
+	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbDelete, RequestedBy: planner.DesiredBy,
+		Purge: c.Spec.DeletionPolicy == v1alpha1.DeletionPurge}
 	policy := c.Spec.DeletionPolicy
 	if policy == "" && c.Spec.Backup.Repository == "" {
 		policy = v1alpha1.DeletionKeep

@@ -43,12 +43,19 @@ func TestOrphaned(t *testing.T) {
 		want   string
 	}{
 		{"missing", func(g *Input) { g.Custom = nil }, refused},
-		{"missing, with an operation in flight", func(g *Input) { g.Custom, g.Active = nil, opstest.Operation(v1alpha1.VerbRestart) }, refused},
+		{"missing, with an operation in flight", func(g *Input) {
+			g.Custom, g.Active = nil,
+				opstest.Operation(v1alpha1.VerbRestart)
+		}, refused},
 		{"missing, and paused", func(g *Input) { g.Custom, g.Record.Spec.Paused = nil, true }, refused},
-		{"missing, and restored with a deletion in flight", func(g *Input) { g.Custom, g.Active = nil, deleting(planner.DesiredBy) }, refused},
+		{"missing, and restored with a deletion in flight", func(g *Input) {
+			g.Custom, g.Active = nil,
+				deleting(planner.DesiredBy)
+		}, refused},
 		{"missing, and a person deletes", func(g *Input) { g.Custom, g.Active = nil, deleting("ada") }, "rest "},
 		{"seen being deleted", deletedNow, "confirm "},
-		{"seen, while something else went on", func(g *Input) { deletedNow(g); g.Active = opstest.Operation(v1alpha1.VerbScale) }, "confirm "},
+		{"seen, while something else went on",
+			func(g *Input) { deletedNow(g); g.Active = opstest.Operation(v1alpha1.VerbScale) }, "confirm "},
 		{"seen, and a person deletes", func(g *Input) { deletedNow(g); g.Active = deleting("ada") }, "rest "},
 		{"seen, while the definition goes", func(g *Input) { deletedNow(g); g.Definition = "" }, refused},
 		{"seen, and the definition is another one", func(g *Input) { deletedNow(g); g.Definition = "other" }, refused},
@@ -82,10 +89,13 @@ func TestOrphaned(t *testing.T) {
 			managed("argocd.argoproj.io/instance", "shop")(g)
 		}, refused},
 		{"written down", deletedAndConfirmed, "delete "},
-		{"written down, and it goes already", func(g *Input) { deletedAndConfirmed(g); g.Active = deleting(planner.DesiredBy) }, "continue "},
-		{"written down, and the definition goes since", func(g *Input) { deletedAndConfirmed(g); g.Definition = "" }, "delete "},
+		{"written down, and it goes already",
+			func(g *Input) { deletedAndConfirmed(g); g.Active = deleting(planner.DesiredBy) }, "continue "},
+		{"written down, and the definition goes since", func(g *Input) { deletedAndConfirmed(g); g.Definition = "" },
+			"delete "},
 		{"written down, and paused since", func(g *Input) { deletedAndConfirmed(g); g.Record.Spec.Paused = true }, "rest "},
-		{"written down in a record that was copied", func(g *Input) { deletedAndConfirmed(g); g.Record.UID = "copy" }, refused},
+		{"written down in a record that was copied", func(g *Input) { deletedAndConfirmed(g); g.Record.UID = "copy" },
+			refused},
 		{"written down in a record that was copied with its deletion", func(g *Input) {
 			deletedAndConfirmed(g)
 			g.Record.UID, g.Active = "copy", deleting(planner.DesiredBy)
@@ -104,7 +114,8 @@ func TestOrphaned(t *testing.T) {
 			ConfirmDeletion(g.Record, g.Custom, opstest.Now())
 			g.Active = deleting(planner.DesiredBy)
 		}, "continue "},
-		{"a copied record whose object is there, with its deletion in flight", func(g *Input) { g.Active = deleting(planner.DesiredBy) }, refused},
+		{"a copied record whose object is there, with its deletion in flight",
+			func(g *Input) { g.Active = deleting(planner.DesiredBy) }, refused},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +129,7 @@ func TestOrphaned(t *testing.T) {
 	}
 }
 
-// TestOrphanedSaysWhatToType: whoever meets a missing object has three ways on.
+// TestOrphanedSaysWhatToType: who meets a missing object has three ways on.
 func TestOrphanedSaysWhatToType(t *testing.T) {
 	t.Parallel()
 	g := charged()
@@ -185,7 +196,8 @@ func TestStatusTellsOfAMissingObject(t *testing.T) {
 	if v.Level != health.Degraded || v.Database != health.Healthy || len(v.Problems) == 0 || len(v.Next) == 0 {
 		t.Fatalf("%+v", v)
 	}
-	if !strings.Contains(v.Problems[0], "databasecluster db is missing") || v.Next[0] != "kubectl dbop operator release db" {
+	if !strings.Contains(v.Problems[0], "databasecluster db is missing") ||
+		v.Next[0] != "kubectl dbop operator release db" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -11,7 +11,8 @@ import (
 func (g Input) rewritable() bool {
 	c := g.Kept.Record
 	if g.Custom == nil || g.Custom.DeletionTimestamp != nil || g.Custom.Spec.Paused || g.Record != nil || !g.Kept.Clear ||
-		c.Annotations[v1alpha1.AnnotationCustom] != string(g.Custom.UID) || c.Status.Bootstrap.ClusterID == "" || !g.Kept.Lost() && !c.Spec.Stopped {
+		c.Annotations[v1alpha1.AnnotationCustom] != string(g.Custom.UID) || c.Status.Bootstrap.ClusterID == "" ||
+		!g.Kept.Lost() && !c.Spec.Stopped {
 		return false
 	}
 	if g.Active == nil {

@@ -20,21 +20,28 @@ func TestRewritable(t *testing.T) {
 		change func(*Input)
 		want   string
 	}{
-		"lost":                          {func(*Input) {}, "repair "},
-		"damaged":                       {func(g *Input) { g.Damaged = store.ErrDamaged }, "repair "},
-		"of a stopped cluster":          {func(g *Input) { g.Kept.Workloads, g.Kept.Record.Spec.Stopped = nil, true }, "repair "},
-		"a scale is in flight":          {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbScale) }, "repair "},
-		"not clear":                     {func(g *Input) { g.Kept.Clear = false }, "rest refused by record-missing"},
-		"not clear, and damaged":        {func(g *Input) { g.Kept.Clear, g.Damaged = false, store.ErrDamaged }, "rest refused by record-damaged"},
-		"of another object":             {func(g *Input) { g.Custom.UID = "other" }, "rest refused by record-missing"},
-		"of the command line":           {func(g *Input) { g.Kept.Record.Annotations = nil }, "rest refused by record-missing"},
-		"it has not formed":             {func(g *Input) { g.Kept.Record.Status.Bootstrap.ClusterID = "" }, "rest refused by record-missing"},
-		"only volumes are left":         {func(g *Input) { g.Kept.Workloads = nil }, "create "},
-		"a restore is in flight":        {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbRestore) }, "rest refused by record-missing"},
-		"a recovery is in flight":       {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbRecover) }, "rest refused by record-missing"},
-		"a deletion is in flight":       {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbDelete) }, "continue "},
-		"the object is paused":          {func(g *Input) { g.Custom.Spec.Paused = true }, "rest refused by record-missing"},
-		"the object is being deleted":   {func(g *Input) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} }, "rest "},
+		"lost":    {func(*Input) {}, "repair "},
+		"damaged": {func(g *Input) { g.Damaged = store.ErrDamaged }, "repair "},
+		"of a stopped cluster": {func(g *Input) { g.Kept.Workloads, g.Kept.Record.Spec.Stopped = nil, true },
+			"repair "},
+		"a scale is in flight": {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbScale) }, "repair "},
+		"not clear":            {func(g *Input) { g.Kept.Clear = false }, "rest refused by record-missing"},
+		"not clear, and damaged": {func(g *Input) { g.Kept.Clear, g.Damaged = false, store.ErrDamaged },
+			"rest refused by record-damaged"},
+		"of another object": {func(g *Input) { g.Custom.UID = "other" }, "rest refused by record-missing"},
+		"of the command line": {func(g *Input) { g.Kept.Record.Annotations = nil },
+			"rest refused by record-missing"},
+		"it has not formed": {func(g *Input) { g.Kept.Record.Status.Bootstrap.ClusterID = "" },
+			"rest refused by record-missing"},
+		"only volumes are left": {func(g *Input) { g.Kept.Workloads = nil }, "create "},
+		"a restore is in flight": {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbRestore) },
+			"rest refused by record-missing"},
+		"a recovery is in flight": {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbRecover) },
+			"rest refused by record-missing"},
+		"a deletion is in flight": {func(g *Input) { g.Active = opstest.Operation(v1alpha1.VerbDelete) }, "continue "},
+		"the object is paused":    {func(g *Input) { g.Custom.Spec.Paused = true }, "rest refused by record-missing"},
+		"the object is being deleted": {func(g *Input) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} },
+			"rest "},
 		"the object was deleted":        {func(g *Input) { g.Custom = nil }, "rest "},
 		"the record is there after all": {func(g *Input) { g.Record = g.Kept.Record }, "look "},
 	} {
@@ -52,7 +59,8 @@ func TestRewritable(t *testing.T) {
 				return
 			}
 			before := m.Request.Cluster.DeepCopy()
-			if err := Complete(opstest.Stub{}, m.Request, opstest.Now(), strings.NewReader(strings.Repeat("x", 64))); err != nil {
+			if err := Complete(opstest.Stub{}, m.Request, opstest.Now(),
+				strings.NewReader(strings.Repeat("x", 64))); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(before, m.Request.Cluster); diff != "" || !m.Request.Operation.Quiet {

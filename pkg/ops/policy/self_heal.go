@@ -34,7 +34,8 @@ func SelfHeal(e engine.Engine, s ops.State, history []v1alpha1.Operation) (*v1al
 		return nil, nil
 	}
 	o := &v1alpha1.OperationSpec{Cluster: s.Cluster.Name, RequestedBy: SelfHealedBy}
-	if d := planner.Decide(e, s); d.Step != nil && (d.Step.Action == ops.ActionStart || d.Step.Action == ops.ActionBudget || d.Step.Action == ops.ActionDisableBootstrap) {
+	if d := planner.Decide(e, s); d.Step != nil && (d.Step.Action == ops.ActionStart ||
+		d.Step.Action == ops.ActionBudget || d.Step.Action == ops.ActionDisableBootstrap) {
 		// A workload or budget that somebody deleted: start puts back what is
 		// missing of a cluster that is wanted running.
 		o.Verb = v1alpha1.VerbStart
@@ -75,7 +76,8 @@ func beyondRepair(s ops.State, e engine.Engine) string {
 			continue
 		}
 		m := s.Kube.Member(r.Name)
-		crashing := m.Pod.Problem != nil && m.Pod.Problem.Kind == observe.ProblemCrashing && s.Now.Sub(m.Pod.Problem.Since) > healPatience
+		crashing := m.Pod.Problem != nil && m.Pod.Problem.Kind == observe.ProblemCrashing &&
+			s.Now.Sub(m.Pod.Problem.Since) > healPatience
 		if name != "" || m.Volume.Exists && !crashing || m.Volume.Terminating {
 			return ""
 		}
@@ -89,7 +91,8 @@ func beyondRepair(s ops.State, e engine.Engine) string {
 func withinBudget(s ops.State, history []v1alpha1.Operation, name string) error {
 	spent := 0
 	for _, o := range history {
-		if o.Spec.Verb == v1alpha1.VerbReplaceMember && o.Spec.RequestedBy == SelfHealedBy && s.Now.Sub(o.Status.StartedAt.Time) < healWindow {
+		if o.Spec.Verb == v1alpha1.VerbReplaceMember && o.Spec.RequestedBy == SelfHealedBy &&
+			s.Now.Sub(o.Status.StartedAt.Time) < healWindow {
 			spent++
 		}
 	}
@@ -97,6 +100,8 @@ func withinBudget(s ops.State, history []v1alpha1.Operation, name string) error 
 		return nil
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget",
-		Message: fmt.Sprintf("%s is lost, and %d members were replaced within the last hour already: something takes them that no replacement mends", name, spent),
-		Hint:    fmt.Sprintf("find out what it is; then kubectl dbop member replace %s %s", s.Cluster.Name, name)}
+		Message: fmt.Sprintf(
+			"%s is lost, and %d members were replaced within the last hour already: something takes them that no replacement "+
+				"mends", name, spent),
+		Hint: fmt.Sprintf("find out what it is; then kubectl dbop member replace %s %s", s.Cluster.Name, name)}
 }

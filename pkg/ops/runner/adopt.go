@@ -19,7 +19,7 @@ type CustomResources interface {
 	GetCustom(ctx context.Context, namespace, name string) (*v1alpha1.DatabaseCluster, error)
 	CreateCustom(ctx context.Context, c *v1alpha1.DatabaseCluster) error
 	DeleteCustom(ctx context.Context, c *v1alpha1.DatabaseCluster) error
-	// OperatorAlive reports whether somebody looks after that custom resource.
+	// OperatorAlive reports whether somebody manages that custom resource.
 	OperatorAlive(ctx context.Context, namespace, name string) (bool, error)
 }
 
@@ -40,8 +40,9 @@ func (r *Runner) Adopt(ctx context.Context, customResources CustomResources, nam
 				custom.Spec.Backup.Repository = ""
 			}
 			if err := customResources.CreateCustom(ctx, custom); errors.Is(err, kube.ErrNotFound) {
-				return &ops.Error{Kind: ops.Refused, Check: "definition", Message: "custom resources of kind DatabaseCluster can't be made: their definition is not installed",
-					Hint: "install an operator with it: kubectl dbop operator install", Err: err}
+				return &ops.Error{Kind: ops.Refused, Check: "definition",
+					Message: "custom resources of kind DatabaseCluster can't be made: their definition is not installed",
+					Hint:    "install an operator with it: kubectl dbop operator install", Err: err}
 			} else if err != nil {
 				return fmt.Errorf("make databasecluster %s: %w", name, err)
 			}
@@ -55,7 +56,9 @@ func (r *Runner) Adopt(ctx context.Context, customResources CustomResources, nam
 		if o, err := planner.Diff(custom.Spec, record); err != nil {
 			return ops.Refusal(err)
 		} else if o != nil {
-			return &ops.Error{Kind: ops.Refused, Check: "differs", Message: fmt.Sprintf("databasecluster %s exists and wants something else than cluster %s is: %s would follow", name, name, o.Verb),
+			return &ops.Error{Kind: ops.Refused, Check: "differs",
+				Message: fmt.Sprintf("databasecluster %s exists and wants something else than cluster %s is: %s would follow", name,
+					name, o.Verb),
 				Hint: fmt.Sprintf("make both say the same, or delete the object: kubectl delete dbc %s -n %s", name, namespace)}
 		}
 		policy.Link(record, custom, "") // the operator fills in the definition, which not everybody may read
@@ -89,7 +92,8 @@ func (r *Runner) Release(ctx context.Context, customResources CustomResources, n
 }
 
 // exclusively does something about a record under the lease of its cluster.
-func (r *Runner) exclusively(ctx context.Context, namespace, name string, do func(*v1alpha1.DatabaseCluster) error) error {
+func (r *Runner) exclusively(ctx context.Context, namespace, name string,
+	do func(*v1alpha1.DatabaseCluster) error) error {
 	lease, err := r.Lock(ctx, namespace, name, func(string, time.Duration) {})
 	if err != nil {
 		return busy(err)

@@ -50,7 +50,8 @@ func TestAdoptAndRelease(t *testing.T) {
 	onShelf(t, func(sh *shelf, r *Runner) {
 		ctx, c := context.Background(), &customResources{}
 		for _, want := range []ops.Kind{"", ops.Unchanged} {
-			if err := r.Adopt(ctx, c, "shop", "db"); err != nil && ops.KindOf(err) != want || c.one == nil || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "uid" {
+			if err := r.Adopt(ctx, c, "shop", "db"); err != nil && ops.KindOf(err) != want || c.one == nil ||
+				sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "uid" {
 				t.Fatalf("%v, %+v", err, c.one)
 			}
 		}
@@ -58,7 +59,8 @@ func TestAdoptAndRelease(t *testing.T) {
 			t.Errorf("adopted, and at once something is to be done: %+v, %v", m, err)
 		}
 		for _, want := range []ops.Kind{"", ops.Unchanged} {
-			if err := r.Release(ctx, c, "shop", "db"); err != nil && ops.KindOf(err) != want || c.one != nil || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
+			if err := r.Release(ctx, c, "shop", "db"); err != nil && ops.KindOf(err) != want || c.one != nil ||
+				sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
 				t.Fatalf("%v, %+v", err, c.one)
 			}
 		}
@@ -123,7 +125,8 @@ func TestAdoptRefusesWhatDiffers(t *testing.T) {
 	onShelf(t, func(sh *shelf, r *Runner) {
 		c := &customResources{one: sh.cluster.DeepCopy()}
 		c.one.UID, c.one.Spec.Members = "uid", 5
-		if err := r.Adopt(context.Background(), c, "shop", "db"); ops.KindOf(err) != ops.Refused || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
+		if err := r.Adopt(context.Background(), c, "shop", "db"); ops.KindOf(err) != ops.Refused ||
+			sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
 			t.Errorf("%v", err)
 		}
 	})
@@ -134,7 +137,8 @@ func TestAdoptSaysWhereDefinitionsComeFrom(t *testing.T) {
 	onShelf(t, func(sh *shelf, r *Runner) {
 		err := r.Adopt(context.Background(), &customResources{err: kube.ErrNotFound}, "shop", "db")
 		e, ok := errors.AsType[*ops.Error](err)
-		if !ok || e.Kind != ops.Refused || !strings.Contains(e.Hint, "kubectl dbop operator install") || sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
+		if !ok || e.Kind != ops.Refused || !strings.Contains(e.Hint, "kubectl dbop operator install") ||
+			sh.cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
 			t.Errorf("%v", err)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// onceOnly keeps a second backup from being taken for one object: whoever found
-// that none was begun may have stood still since. It is asked under the lease.
+// onceOnly keeps a second backup from being taken for one object: who found
+// that none was started may have stood still since. It is asked under the lease.
 func (r *Runner) onceOnly(ctx context.Context, namespace string, o v1alpha1.OperationSpec) error {
 	if o.Object == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// TestOnceOnly: under the lease counts what is on record, whatever was looked
+// TestOnceOnly: under the lease counts what is on record, whatever was observed
 // at before.
 func TestOnceOnly(t *testing.T) {
 	t.Parallel()
@@ -21,7 +21,8 @@ func TestOnceOnly(t *testing.T) {
 	sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{past}, version: 1, fuse: 1 << 30}
 	runner := newRunner(sh, newIdeal(s))
 	asks := func(object string) error {
-		_, err := runner.Prepare(t.Context(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b", Backup: "b", Object: object}})
+		_, err := runner.Prepare(t.Context(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbBackup, Repository: "pvc:b", Backup: "b", Object: object}})
 		return err
 	}
 	if err := asks("one"); ops.KindOf(err) != ops.Unchanged || !strings.Contains(err.Error(), "db.op-past") {

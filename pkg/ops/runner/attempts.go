@@ -35,7 +35,7 @@ type attempts struct {
 }
 
 // attempt is how long one wait or step has been going on since the last step
-// that got done. It outlives a change of mind, so two waits that take turns
+// that got done. It outlives a change of mind, so two waits that alternate
 // come to an end too.
 type attempt struct {
 	since time.Time
@@ -85,9 +85,11 @@ func (t *attempts) unobserved(ctx context.Context, err error) (time.Duration, er
 		t.outage, t.backoff = time.Now(), ops.FirstBackoff
 	}
 	if time.Since(t.outage) > ops.OutageDeadline {
-		return 0, &ops.Error{Kind: ops.Failed, Message: "the cluster could not be observed for " + ops.OutageDeadline.String(), Hint: "check the API server, then repeat the command", Err: err}
+		return 0, &ops.Error{Kind: ops.Failed, Message: "the cluster could not be observed for " +
+			ops.OutageDeadline.String(), Hint: "check the API server, then repeat the command", Err: err}
 	}
-	t.loop.Reporter.Waiting(ops.Step{ID: "wait/observe", Action: ops.ActionWait, Title: "Wait for the API server"}, err.Error())
+	t.loop.Reporter.Waiting(ops.Step{ID: "wait/observe", Action: ops.ActionWait, Title: "Wait for the API server"},
+		err.Error())
 	return t.grow(), nil
 }
 
@@ -105,7 +107,7 @@ func (t *attempts) meanwhile(stop error) error {
 	return &told
 }
 
-// attempt returns the memory of a wait or step, begun now if there is none.
+// attempt returns the memory of a wait or step, started now if there is none.
 func (t *attempts) attempt(step ops.Step) *attempt {
 	if t.last != step.ID {
 		t.last, t.title, t.why, t.backoff = step.ID, step.Title, "", ops.FirstBackoff
@@ -152,7 +154,7 @@ func (t *attempts) perform(ctx context.Context, s ops.State, step ops.Step) (tim
 		t.loop.Reporter.Started(step)
 	}
 	if t.loop.Guard != nil {
-		// A process can stand still for longer than its lease, at any line.
+		// A process can stop for longer than its lease, at any line.
 		if err := t.loop.Guard(ctx); errors.Is(err, lease.ErrLost) {
 			return 0, leaseLost(err)
 		} else if err != nil {
@@ -209,8 +211,9 @@ func (t *attempts) close(now time.Time, err error) {
 // carried out once more now and then: the effect may have been undone.
 func (t *attempts) unseen(step ops.Step, e *attempt) (time.Duration, error) {
 	if time.Since(e.since) > step.Deadline {
-		return 0, &ops.Error{Kind: ops.NeedsHuman, Check: "deadline", Message: fmt.Sprintf("%s: done, but nothing came of it for %s", step.Title, step.Deadline),
-			Hint: "kubectl dbop status shows what each member says; the same command continues"}
+		return 0, &ops.Error{Kind: ops.NeedsHuman, Check: "deadline",
+			Message: fmt.Sprintf("%s: done, but nothing came of it for %s", step.Title, step.Deadline),
+			Hint:    "kubectl dbop status shows what each member says; the same command continues"}
 	}
 	t.performed = t.backoff < time.Second
 	return t.grow(), nil
@@ -258,10 +261,13 @@ func (t *attempts) failed(ctx context.Context, now time.Time, step ops.Step, err
 func (t *attempts) overdue(step ops.Step, err error) error {
 	hint := "kubectl dbop status shows what each member says; the same command continues"
 	if step.Lets() {
-		hint = fmt.Sprintf("kubectl get pods,pvc -n %s -l %s=%s -o yaml shows what keeps it, by its finalizers; then the same command continues",
+		hint = fmt.Sprintf(
+			"kubectl get pods,pvc -n %s -l %s=%s -o yaml shows what keeps it, by its finalizers; then the same command "+
+				"continues",
 			t.op.Namespace, v1alpha1.LabelCluster, t.op.Spec.Cluster)
 	}
-	return &ops.Error{Kind: ops.KindOf(err), Check: "deadline", Message: fmt.Sprintf("%s: tried for %s", step.Title, step.Deadline), Hint: hint, Err: err}
+	return &ops.Error{Kind: ops.KindOf(err), Check: "deadline",
+		Message: fmt.Sprintf("%s: tried for %s", step.Title, step.Deadline), Hint: hint, Err: err}
 }
 
 // grow returns the present pause and doubles the next, up to a second.

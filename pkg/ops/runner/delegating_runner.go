@@ -34,11 +34,12 @@ func (b *DelegatingRunner) here(o v1alpha1.OperationSpec) string {
 	return policy.DirectoryOf(o)
 }
 
-// watchEvery is the pause between two looks at a record that somebody else works on.
+// watchEvery is the pause between two observations of a record that somebody else works on.
 const watchEvery = 300 * time.Millisecond
 
 // Run implements the command line's view of a Runner.
-func (b *DelegatingRunner) Run(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation, error) {
+func (b *DelegatingRunner) Run(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation,
+	error) {
 	alive, err := b.alive(ctx, namespace, req.Operation)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,8 @@ func (b *DelegatingRunner) Run(ctx context.Context, namespace string, req planne
 
 // Resume implements the command line's view of a Runner. The operator may hold
 // the lease: the record alone says what is wanted of it.
-func (b *DelegatingRunner) Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error) {
+func (b *DelegatingRunner) Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation,
+	error) {
 	alive, err := b.alive(ctx, namespace, v1alpha1.OperationSpec{Cluster: cluster})
 	if err != nil {
 		return nil, err
@@ -133,8 +135,11 @@ func (b *DelegatingRunner) alive(ctx context.Context, namespace string, o v1alph
 			b.Reporter.Note("databasecluster " + o.Cluster + " is missing: acting without an operator.")
 			return false, nil
 		}
-		return false, &ops.Error{Kind: ops.Refused, Check: "custom-resource", Message: fmt.Sprintf("cluster %s belongs to databasecluster %s, which would ask for it again", o.Cluster, o.Cluster),
-			Hint: fmt.Sprintf("delete that: kubectl delete dbc %s -n %s; or take the cluster from under it: kubectl dbop operator release %s", o.Cluster, namespace, o.Cluster)}
+		return false, &ops.Error{Kind: ops.Refused, Check: "custom-resource",
+			Message: fmt.Sprintf("cluster %s belongs to databasecluster %s, which would ask for it again", o.Cluster, o.Cluster),
+			Hint: fmt.Sprintf(
+				"delete that: kubectl delete dbc %s -n %s; or take the cluster from under it: kubectl dbop operator release %s",
+				o.Cluster, namespace, o.Cluster)}
 	}
 	alive, err := b.CustomResources.OperatorAlive(ctx, namespace, o.Cluster)
 	if err != nil {
@@ -172,12 +177,14 @@ func (b *DelegatingRunner) follow(ctx context.Context, op *v1alpha1.Operation) (
 			return op, nil
 		case v1alpha1.PhaseCancelled:
 			if strings.HasPrefix(op.Status.Message, supersededBy) {
-				return op, &ops.Error{Kind: ops.Failed, Check: "superseded", Message: fmt.Sprintf("operation %s was %s before it had begun", op.Name, op.Status.Message),
-					Hint: "kubectl dbop status " + op.Spec.Cluster}
+				return op, &ops.Error{Kind: ops.Failed, Check: "superseded",
+					Message: fmt.Sprintf("operation %s was %s before it had begun", op.Name, op.Status.Message),
+					Hint:    "kubectl dbop status " + op.Spec.Cluster}
 			}
 			return op, nil
 		case v1alpha1.PhaseFailed:
-			return op, &ops.Error{Kind: ops.Failed, Check: "operator", Message: op.Status.Message, Hint: "nothing was changed; correct that and repeat the command"}
+			return op, &ops.Error{Kind: ops.Failed, Check: "operator", Message: op.Status.Message,
+				Hint: "nothing was changed; correct that and repeat the command"}
 		case v1alpha1.PhasePaused:
 			return op, &ops.Error{Kind: ops.NeedsHuman, Check: "operator", Message: op.Status.Message,
 				Hint: "the operator tries again by itself" + ops.OrBack(op, b.recorded(ctx, op))}
@@ -186,9 +193,11 @@ func (b *DelegatingRunner) follow(ctx context.Context, op *v1alpha1.Operation) (
 		select {
 		case <-timer.C:
 		case <-b.Stop:
-			return op, &ops.Error{Kind: ops.Interrupted, Message: "not watched any more", Hint: "the operator goes on: kubectl dbop status " + op.Spec.Cluster}
+			return op, &ops.Error{Kind: ops.Interrupted, Message: "not watched any more",
+				Hint: "the operator goes on: kubectl dbop status " + op.Spec.Cluster}
 		case <-ctx.Done():
-			return op, &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over", Hint: "the operator goes on: kubectl dbop status " + op.Spec.Cluster}
+			return op, &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over",
+				Hint: "the operator goes on: kubectl dbop status " + op.Spec.Cluster}
 		}
 	}
 }

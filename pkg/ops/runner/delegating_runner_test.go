@@ -70,7 +70,8 @@ func TestDelegatingRunnerActsAlone(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
 		b, h := beside(sh, r, false)
-		if op, err := b.Run(context.Background(), "shop", scale(4)); err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded {
+		if op, err := b.Run(context.Background(), "shop", scale(4)); err != nil ||
+			op.Status.Phase != v1alpha1.PhaseSucceeded {
 			t.Fatalf("%v, %+v", err, op)
 		}
 		if len(h.lines) == 0 || h.lines[0] != "No operator is alive for db: acting without one." {
@@ -83,7 +84,8 @@ func TestDelegatingRunnerRefusesToDelete(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
 		b, _ := beside(sh, r, true)
-		_, err := b.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
+		_, err := b.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
 		if ops.KindOf(err) != ops.Refused || len(sh.operations) != 0 {
 			t.Errorf("%v, %d records", err, len(sh.operations))
 		}
@@ -97,7 +99,8 @@ func TestDelegatingRunnerDeletesWithoutAnObject(t *testing.T) {
 	onShelf(t, func(sh *shelf, r *Runner) {
 		b, _ := beside(sh, r, false)
 		b.CustomResources = &customResources{}
-		op, err := b.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
+		op, err := b.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
 		if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || sh.cluster != nil {
 			t.Errorf("%v, %+v", err, op)
 		}
@@ -115,7 +118,8 @@ func TestDelegatingRunnerCancels(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_, err := b.Resume(ctx, "shop", "db", true)
-		if ops.KindOf(err) != ops.TimedOut || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelling || sh.cluster.Spec.Members != 3 {
+		if ops.KindOf(err) != ops.TimedOut || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelling ||
+			sh.cluster.Spec.Members != 3 {
 			t.Errorf("%v, %s, %d members wanted", err, sh.operations[0].Status.Phase, sh.cluster.Spec.Members)
 		}
 	})

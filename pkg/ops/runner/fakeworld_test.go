@@ -39,7 +39,8 @@ func (w *ideal) Observe(context.Context) (ops.State, error) {
 			return ops.State{}, err
 		}
 	}
-	if d := planner.Decide(opstest.Stub{}, w.state); d.Step != nil && d.Step.Action == ops.ActionWait && w.calm >= 0 && time.Since(w.since) >= w.calm {
+	if d := planner.Decide(opstest.Stub{}, w.state); d.Step != nil && d.Step.Action == ops.ActionWait && w.calm >= 0 &&
+		time.Since(w.since) >= w.calm {
 		w.state = planner.Predict(opstest.Stub{}, w.state, *d.Step)
 	}
 	s := planner.Clone(w.state)

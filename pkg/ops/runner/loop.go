@@ -99,16 +99,19 @@ func (l *Loop) sleep(ctx context.Context, d time.Duration) {
 func (l *Loop) stopped(ctx context.Context) error {
 	select {
 	case <-l.Stop:
-		return &ops.Error{Kind: ops.Interrupted, Message: "stopped at a safe point", Hint: "the same command continues where it stopped"}
+		return &ops.Error{Kind: ops.Interrupted, Message: "stopped at a safe point",
+			Hint: "the same command continues where it stopped"}
 	default:
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), lease.ErrLost):
 		return leaseLost(context.Cause(ctx))
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over", Hint: "the same command continues where it stopped"}
+		return &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over",
+			Hint: "the same command continues where it stopped"}
 	case ctx.Err() != nil:
-		return &ops.Error{Kind: ops.Interrupted, Message: "interrupted", Hint: "the same command continues where it stopped", Err: context.Cause(ctx)}
+		return &ops.Error{Kind: ops.Interrupted, Message: "interrupted", Hint: "the same command continues where it stopped",
+			Err: context.Cause(ctx)}
 	}
 	return nil
 }
@@ -117,7 +120,8 @@ func (l *Loop) stopped(ctx context.Context) error {
 // server, for so long that another may act.
 func leaseLost(err error) *ops.Error {
 	return &ops.Error{Kind: ops.Failed, Check: "lease", Message: "stopped before the next step", Err: err,
-		Hint: "another process may have taken over: kubectl dbop status shows what goes on; otherwise the same command continues"}
+		Hint: "another process may have taken over: kubectl dbop status shows what goes on; otherwise the same command " +
+			"continues"}
 }
 
 func (l *Loop) decide(s ops.State) ops.Decision {

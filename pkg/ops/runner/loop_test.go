@@ -176,7 +176,8 @@ func TestLoopRidesOutOutages(t *testing.T) {
 			w.observe, w.save = down, down
 		}
 	}
-	if _, op, err, _ := run(t, growing(), outage(30*time.Second)); err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded {
+	if _, op, err, _ := run(t, growing(), outage(30*time.Second)); err != nil ||
+		op.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Errorf("half a minute: %v, %s", err, op.Status.Phase)
 	}
 	_, _, err, took := run(t, growing(), outage(time.Hour))
@@ -187,11 +188,13 @@ func TestLoopRidesOutOutages(t *testing.T) {
 	if _, _, err, _ := run(t, growing(), func(w *ideal, _ *Loop) { w.save = times(3, opstest.ErrStub) }); err != nil {
 		t.Errorf("three saves failed: %v", err)
 	}
-	if _, _, err, _ := run(t, growing(), func(w *ideal, _ *Loop) { w.save = times(1, kube.ErrConflict) }); !errors.Is(err, kube.ErrConflict) {
+	if _, _, err, _ := run(t, growing(), func(w *ideal, _ *Loop) { w.save = times(1, kube.ErrConflict) }); !errors.Is(err,
+		kube.ErrConflict) {
 		t.Errorf("somebody else wrote: %v", err)
 	}
 	forbidden := &kube.ForbiddenError{}
-	if _, op, err, took := run(t, growing(), func(w *ideal, _ *Loop) { w.observe = times(1, forbidden) }); !errors.Is(err, forbidden) || took > time.Second {
+	if _, op, err, took := run(t, growing(), func(w *ideal, _ *Loop) { w.observe = times(1, forbidden) }); !errors.Is(err,
+		forbidden) || took > time.Second {
 		t.Errorf("forbidden: %v after %s, %s", err, took, op.Status.Phase)
 	}
 }
@@ -199,14 +202,16 @@ func TestLoopRidesOutOutages(t *testing.T) {
 func TestLoopDeadlines(t *testing.T) {
 	t.Parallel()
 	_, op, err, took := run(t, growing(), func(w *ideal, _ *Loop) { w.calm = -1 })
-	if ops.KindOf(err) != ops.NeedsHuman || took < rules.WaitDeadline || took > rules.WaitDeadline+10*time.Second || op.Status.Phase != v1alpha1.PhasePaused {
+	if ops.KindOf(err) != ops.NeedsHuman || took < rules.WaitDeadline || took > rules.WaitDeadline+10*time.Second ||
+		op.Status.Phase != v1alpha1.PhasePaused {
 		t.Errorf("a wait without end: %v after %s, %s", err, took, op.Status.Phase)
 	}
 	turn := 0
 	_, _, err, took = run(t, growing(), func(_ *ideal, l *Loop) {
 		l.Decide = func(engine.Engine, ops.State) ops.Decision {
 			turn++
-			return ops.Decision{Step: &ops.Step{ID: fmt.Sprint("wait/", turn%2), Action: ops.ActionWait, Deadline: rules.WaitDeadline}}
+			return ops.Decision{Step: &ops.Step{ID: fmt.Sprint("wait/", turn%2), Action: ops.ActionWait,
+				Deadline: rules.WaitDeadline}}
 		}
 	})
 	if ops.KindOf(err) != ops.NeedsHuman || took > rules.WaitDeadline+10*time.Second {
@@ -343,13 +348,14 @@ func TestLoopStepsBack(t *testing.T) {
 	}
 }
 
-// TestPollGrows: who has one cluster looks at a steady pace, who has many looks
+// TestPollGrows: who has one cluster observes at a steady pace, who has many observations
 // less often the longer a wait goes on.
 func TestPollGrows(t *testing.T) {
 	t.Parallel()
 	one := &Loop{Poll: 250 * time.Millisecond}
 	many := &Loop{Poll: 250 * time.Millisecond, Many: true}
-	for waited, want := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, 4 * time.Second: time.Second, time.Hour: maxPoll} {
+	for waited, want := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, 4 * time.Second: time.Second,
+		time.Hour: maxPoll} {
 		if got := one.poll(waited); got != 250*time.Millisecond {
 			t.Errorf("one cluster, after %s: %s", waited, got)
 		}

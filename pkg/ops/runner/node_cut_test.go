@@ -53,7 +53,8 @@ func TestLoopWaitsForANodeThatWasCutOff(t *testing.T) {
 					for _, name := range []string{"db-1", "db-2"} {
 						w.state.View.Members[inView(w.state, name)].Reachable = false
 						if gone > missed {
-							w.state.Kube.Members[w.state.MemberIndex(name)].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode, Message: "node n1 is not ready", Since: since.Add(missed)}
+							w.state.Kube.Members[w.state.MemberIndex(name)].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode,
+								Message: "node n1 is not ready", Since: since.Add(missed)}
 						}
 					}
 				}
@@ -66,11 +67,13 @@ func TestLoopWaitsForANodeThatWasCutOff(t *testing.T) {
 	if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || took < 41*time.Second {
 		t.Errorf("cut off for 41 s: %v after %s, %s", err, took, op.Status.Phase)
 	}
-	if said := strings.Join(h.said, "\n"); !strings.Contains(said, "no quorum") || !strings.Contains(said, "node n1 is not ready") {
+	if said := strings.Join(h.said, "\n"); !strings.Contains(said, "no quorum") ||
+		!strings.Contains(said, "node n1 is not ready") {
 		t.Errorf("it waits, and says %q", said)
 	}
 	_, op, err, took = run(t, opstest.Upgrading(3, nil, func(*ops.State) {})(), cut(h, time.Hour))
-	if ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(opstest.HintOf(err), "bring the node back") || took > rules.WaitDeadline+time.Minute || op.Status.Phase != v1alpha1.PhasePaused {
+	if ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(opstest.HintOf(err), "bring the node back") ||
+		took > rules.WaitDeadline+time.Minute || op.Status.Phase != v1alpha1.PhasePaused {
 		t.Errorf("cut off for good: %v after %s, hint %q", err, took, opstest.HintOf(err))
 	}
 }

@@ -14,7 +14,8 @@ import (
 func TestSetPaused(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(1, "id")
-	ada, grace := &v1alpha1.Pause{By: "ada", At: ops.Stamp(opstest.Now())}, &v1alpha1.Pause{By: "grace", At: ops.Stamp(opstest.Now())}
+	ada, grace := &v1alpha1.Pause{By: "ada", At: ops.Stamp(opstest.Now())},
+		&v1alpha1.Pause{By: "grace", At: ops.Stamp(opstest.Now())}
 	for _, c := range []struct {
 		by   *v1alpha1.Pause
 		new  bool
@@ -22,7 +23,8 @@ func TestSetPaused(t *testing.T) {
 	}{{nil, false, ""}, {ada, true, "ada"}, {grace, false, "ada"}, {nil, true, ""}} {
 		fresh, err := SetPaused(t.Context(), b.Store(), "shop", "db", c.by)
 		b.Must(err)
-		if now := b.Cluster(); fresh != c.new || now.Spec.Paused != (c.want != "") || (c.want != "" && now.Status.Pause.By != c.want) || (c.want == "" && now.Status.Pause != nil) {
+		if now := b.Cluster(); fresh != c.new || now.Spec.Paused != (c.want != "") ||
+			(c.want != "" && now.Status.Pause.By != c.want) || (c.want == "" && now.Status.Pause != nil) {
 			t.Errorf("by %v: new %v, then %v %+v", c.by, fresh, now.Spec.Paused, now.Status.Pause)
 		}
 	}

@@ -117,7 +117,8 @@ func Rehearse(ctx context.Context, p *planner.Prepared, world ops.Cluster) error
 }
 
 // cluster finds the cluster of the request, or takes the one that is to be.
-func (r *Runner) cluster(ctx context.Context, namespace string, p *planner.Prepared) (*v1alpha1.DatabaseCluster, error) {
+func (r *Runner) cluster(ctx context.Context, namespace string, p *planner.Prepared) (*v1alpha1.DatabaseCluster,
+	error) {
 	o := p.Request.Operation
 	found, err := r.Store.GetCluster(ctx, namespace, o.Cluster)
 	switch {
@@ -127,8 +128,9 @@ func (r *Runner) cluster(ctx context.Context, namespace string, p *planner.Prepa
 	case errors.Is(err, kube.ErrNotFound) && p.Continues != nil && o.Verb == v1alpha1.VerbDelete:
 		return nil, nil // the deletion died after its last step: only its record is left to close
 	case errors.Is(err, kube.ErrNotFound):
-		return nil, &ops.Error{Kind: ops.Failed, Check: "not-found", Message: fmt.Sprintf("cluster %s not found in namespace %s", o.Cluster, namespace),
-			Hint: "kubectl dbop list -A shows all clusters", Err: err}
+		return nil, &ops.Error{Kind: ops.Failed, Check: "not-found",
+			Message: fmt.Sprintf("cluster %s not found in namespace %s", o.Cluster, namespace),
+			Hint:    "kubectl dbop list -A shows all clusters", Err: err}
 	case err != nil:
 		return nil, err
 	case p.Request.Cluster != nil && o.Verb != v1alpha1.VerbRepair:
@@ -142,15 +144,18 @@ func (r *Runner) cluster(ctx context.Context, namespace string, p *planner.Prepa
 func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *planner.Prepared) error {
 	w := p.Request.Cluster.Spec
 	if w.Auth.Enabled && !found.Spec.Auth.Enabled && p.Request.Operation.Verb == v1alpha1.VerbCreate {
-		return &ops.Error{Kind: ops.Refused, Check: "exists", Message: fmt.Sprintf("cluster %s exists already, and its clients need not log in", found.Name),
-			Hint: "kubectl dbop user auth enable " + found.Name + " demands it; or choose another name"}
+		return &ops.Error{Kind: ops.Refused, Check: "exists",
+			Message: fmt.Sprintf("cluster %s exists already, and its clients need not log in", found.Name),
+			Hint:    "kubectl dbop user auth enable " + found.Name + " demands it; or choose another name"}
 	}
-	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members && sameSource(found.Spec.RestoreFrom, w.RestoreFrom) {
+	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members &&
+		sameSource(found.Spec.RestoreFrom, w.RestoreFrom) {
 		return nil
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "exists",
-		Message: fmt.Sprintf("cluster %s exists already: %s %s with %d members", found.Name, found.Spec.Engine, found.Spec.Version, found.Spec.Members),
-		Hint:    "choose another name, or change that one with scale or upgrade"}
+		Message: fmt.Sprintf("cluster %s exists already: %s %s with %d members", found.Name, found.Spec.Engine,
+			found.Spec.Version, found.Spec.Members),
+		Hint: "choose another name, or change that one with scale or upgrade"}
 }
 
 func sameSource(a, b *v1alpha1.RestoreSource) bool {
@@ -170,7 +175,8 @@ const (
 // consider observes, and plans the request for what it sees. A cluster between
 // two leaders is fit for nothing, so a request that it is refused for is
 // considered again a little later.
-func (r *Runner) consider(ctx context.Context, world ops.Cluster, p *planner.Prepared, cluster *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) error {
+func (r *Runner) consider(ctx context.Context, world ops.Cluster, p *planner.Prepared,
+	cluster *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) error {
 	for try := 1; ; try++ {
 		s, err := world.Observe(ctx)
 		if err != nil {
@@ -188,7 +194,8 @@ func (r *Runner) consider(ctx context.Context, world ops.Cluster, p *planner.Pre
 		planner.ApplyTo(s.Cluster, op)
 		p.State = s
 		p.Plan = planner.PlanWith(r.decider(), r.Engine, s)
-		if b := p.Plan.Blocked; b == nil || b.Kind != ops.Refused || p.Continues != nil || try == considerations || !betweenLeaders(s) {
+		if b := p.Plan.Blocked; b == nil || b.Kind != ops.Refused || p.Continues != nil || try == considerations ||
+			!betweenLeaders(s) {
 			return nil
 		}
 		timer := time.NewTimer(considerPause)

@@ -9,7 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// dizzy is a world that sees no majority for a few looks.
+// dizzy is a world that sees no majority for a few observations.
 type dizzy struct {
 	ops.ClosableCluster
 	looks, left int

@@ -17,16 +17,17 @@ func TestRetry(t *testing.T) {
 	t.Parallel()
 	outage := &kube.RequestError{Verb: "update", Resource: "configmaps", Kind: kube.ErrTimeout}
 	for name, c := range map[string]struct {
-		// answers are given in turn, the last one for ever.
+		// answers are given one after the other, the last one for ever.
 		answers []error
 		final   []error
 		tries   int
 		want    error
 		atLeast time.Duration
 	}{
-		"taken at once":          {answers: []error{nil}, tries: 1},
-		"taken after an outage":  {answers: []error{outage, outage, nil}, tries: 3},
-		"an error that is final": {answers: []error{kube.ErrConflict}, final: []error{kube.ErrConflict}, tries: 1, want: kube.ErrConflict},
+		"taken at once":         {answers: []error{nil}, tries: 1},
+		"taken after an outage": {answers: []error{outage, outage, nil}, tries: 3},
+		"an error that is final": {answers: []error{kube.ErrConflict}, final: []error{kube.ErrConflict}, tries: 1,
+			want: kube.ErrConflict},
 		"what is invalid stays so": {answers: []error{&kube.RequestError{Verb: "update", Resource: "configmaps",
 			Err: apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "db", nil)}}, tries: 1},
 		"an outage without end": {answers: []error{outage}, want: kube.ErrTimeout, atLeast: ops.OutageDeadline},

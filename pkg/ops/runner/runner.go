@@ -15,7 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// Runner carries requests from the first look to the last step. Both drivers
+// Runner carries requests from the first observation to the last step. Both drivers
 // use it: the command line prepares, shows, asks and runs; the reconciler
 // continues what is written down.
 type Runner struct {
@@ -24,7 +24,8 @@ type Runner struct {
 	// Cluster makes the world of one cluster; Close of the returned one is the caller's.
 	Cluster func(namespace, cluster string) ops.ClosableCluster
 	// Lock takes the cluster's lease.
-	Lock      func(ctx context.Context, namespace, cluster string, waiting func(holder string, left time.Duration)) (lease.Lease, error)
+	Lock func(ctx context.Context, namespace, cluster string,
+		waiting func(holder string, left time.Duration)) (lease.Lease, error)
 	Reporter  ops.Reporter
 	Stop      <-chan struct{}
 	FailPoint func(when string, step ops.Step)
@@ -40,12 +41,13 @@ func (r *Runner) decider() func(engine.Engine, ops.State) ops.Decision {
 	return planner.Decide
 }
 
-// Run takes the lease, looks again, writes the request down and carries it
+// Run takes the lease, observes again, writes the request down and carries it
 // out. What Prepare saw is only a promise: the plan that counts is made under
 // the lease. It returns the record as it ended.
 func (r *Runner) Run(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation, error) {
 	lease, err := r.Lock(ctx, namespace, req.Operation.Cluster, func(holder string, left time.Duration) {
-		r.Reporter.Note(fmt.Sprintf("the lease of %s is held by %s, which does not renew it; taking over in %s", req.Operation.Cluster, holder, left.Round(time.Second)))
+		r.Reporter.Note(fmt.Sprintf("the lease of %s is held by %s, which does not renew it; taking over in %s",
+			req.Operation.Cluster, holder, left.Round(time.Second)))
 	})
 	if err != nil {
 		return nil, busy(err)
@@ -155,7 +157,8 @@ func (r *Runner) under(ctx context.Context, op *v1alpha1.Operation, held lease.L
 // busy names the holder of a lease that is alive.
 func busy(err error) error {
 	if held, ok := errors.AsType[*lease.HeldError](err); ok {
-		return &ops.Error{Kind: ops.Busy, Check: "lease", Message: held.Error(), Hint: "wait for it to end, or stop that process; then repeat the command", Err: lease.ErrHeld}
+		return &ops.Error{Kind: ops.Busy, Check: "lease", Message: held.Error(),
+			Hint: "wait for it to end, or stop that process; then repeat the command", Err: lease.ErrHeld}
 	}
 	return err
 }

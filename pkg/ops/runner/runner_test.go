@@ -142,7 +142,8 @@ func (w shelved) Observe(ctx context.Context) (ops.State, error) {
 	return w.ideal.Observe(ctx)
 }
 
-func (w shelved) Perform(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result, error) {
+func (w shelved) Perform(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result,
+	error) {
 	r, err := w.ideal.Perform(ctx, s, step, report)
 	if c := w.state.Cluster; err == nil && c != nil {
 		w.shelf.cluster.Status = *c.Status.DeepCopy()
@@ -176,7 +177,8 @@ func newRunner(sh *shelf, w *ideal) *Runner {
 }
 
 func scale(to int32) planner.Request {
-	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: to, Waive: []string{"size"}}}
+	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: to,
+		Waive: []string{"size"}}}
 }
 
 // onShelf runs a test in virtual time over a healthy cluster of three.
@@ -194,7 +196,8 @@ func TestRunnerRuns(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
 		op, err := r.Run(context.Background(), "shop", scale(5))
-		if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || sh.cluster.Spec.Members != 5 || op.Spec.FromMembers != 3 {
+		if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || sh.cluster.Spec.Members != 5 ||
+			op.Spec.FromMembers != 3 {
 			t.Errorf("%v, %+v", err, op)
 		}
 		writes := sh.version
@@ -205,7 +208,8 @@ func TestRunnerRuns(t *testing.T) {
 			t.Errorf("idle, and %d records were written", sh.version-writes)
 		}
 		sh.cluster.Spec.Members = 3
-		if _, err := r.Run(context.Background(), "shop", scale(5)); ops.KindOf(err) != ops.Unchanged || sh.cluster.Spec.Members != 5 {
+		if _, err := r.Run(context.Background(), "shop", scale(5)); ops.KindOf(err) != ops.Unchanged ||
+			sh.cluster.Spec.Members != 5 {
 			t.Errorf("what no member lacks is not wanted from then on: %v, %d members", err, sh.cluster.Spec.Members)
 		}
 	})
@@ -214,7 +218,8 @@ func TestRunnerRuns(t *testing.T) {
 func TestRunnerRefuses(t *testing.T) {
 	t.Parallel()
 	remove := func(name string) planner.Request {
-		return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRemoveMember, Member: name}}
+		return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRemoveMember,
+			Member: name}}
 	}
 	for _, row := range []struct {
 		name    string
@@ -223,35 +228,46 @@ func TestRunnerRefuses(t *testing.T) {
 		kind    ops.Kind
 		check   string
 	}{
-		{"even", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 4}}, nil, ops.Refused, "size"},
+		{"even", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 4}}, nil,
+			ops.Refused, "size"},
 		{"none", scale(0), nil, ops.Refused, "size"},
 		{"too many", scale(9), nil, ops.Refused, "size"},
 		{"unknown member", remove("db-9"), nil, ops.Refused, "unknown-member"},
-		{"last member", remove("db-1"), func(sh *shelf, _ *Runner) { sh.cluster.Spec.Members = 1 }, ops.Refused, "last-member"},
-		{"not formed", scale(5), func(sh *shelf, _ *Runner) { sh.cluster.Status.Bootstrap.ClusterID = "" }, ops.Refused, "not-formed"},
-		{"too far, after something that could be done", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "9.9.9"}}, func(_ *shelf, r *Runner) {
+		{"last member", remove("db-1"), func(sh *shelf, _ *Runner) { sh.cluster.Spec.Members = 1 }, ops.Refused,
+			"last-member"},
+		{"not formed", scale(5), func(sh *shelf, _ *Runner) { sh.cluster.Status.Bootstrap.ClusterID = "" }, ops.Refused,
+			"not-formed"},
+		{"too far, after something that could be done", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbUpgrade, Version: "9.9.9"}}, func(_ *shelf, r *Runner) {
 			s := opstest.Well(3)
 			s.Kube.Members[0].Workload.Bootstrap = true
 			r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
 		}, ops.Refused, "may-upgrade"},
 		{"not there", scale(5), func(sh *shelf, _ *Runner) { sh.cluster = nil }, ops.Failed, "not-found"},
-		{"somebody else's operation", scale(5), func(sh *shelf, _ *Runner) { sh.operations = append(sh.operations, underWay(v1alpha1.VerbUpgrade)) }, ops.Busy, "operation"},
+		{"somebody else's operation", scale(5), func(sh *shelf,
+			_ *Runner) {
+			sh.operations = append(sh.operations, underWay(v1alpha1.VerbUpgrade))
+		}, ops.Busy, "operation"},
 		{"somebody holds it", scale(5), func(_ *shelf, r *Runner) {
 			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
 				return nil, &lease.HeldError{Cluster: "db", Holder: "eve@far"}
 			}
 		}, ops.Busy, "lease"},
-		{"created with authentication, and it is there without", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: func() *v1alpha1.DatabaseCluster {
-			c := opstest.Wanted(3).Cluster
-			c.Spec.Auth.Enabled = true
-			return c
-		}()}, nil, ops.Refused, "exists"},
-		{"a repository of another kind", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: func() *v1alpha1.DatabaseCluster {
+		{"created with authentication, and it is there without",
+			planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate},
+				Cluster: func() *v1alpha1.DatabaseCluster {
+					c := opstest.Wanted(3).Cluster
+					c.Spec.Auth.Enabled = true
+					return c
+				}()}, nil, ops.Refused, "exists"},
+		{"a repository of another kind", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbCreate}, Cluster: func() *v1alpha1.DatabaseCluster {
 			c := opstest.Wanted(3).Cluster
 			c.Spec.Backup.Repository = "s3://x"
 			return c
 		}()}, func(sh *shelf, _ *Runner) { sh.cluster = nil }, ops.Refused, "repository"},
-		{"name taken", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: opstest.Wanted(5).Cluster}, nil, ops.Refused, "exists"},
+		{"name taken", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate},
+			Cluster: opstest.Wanted(5).Cluster}, nil, ops.Refused, "exists"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			onShelf(t, func(sh *shelf, r *Runner) {
@@ -278,10 +294,12 @@ func TestRunnerIsKilledAnywhere(t *testing.T) {
 	for _, request := range []func() planner.Request{
 		func() planner.Request { return scale(5) },
 		func() planner.Request {
-			return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "1.2.0", Backup: "b2", Repository: "dir:/backups"}}
+			return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "1.2.0",
+				Backup: "b2", Repository: "dir:/backups"}}
 		},
 		func() planner.Request {
-			return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Backup: "b3", Repository: "dir:/backups"}}
+			return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Backup: "b3",
+				Repository: "dir:/backups"}}
 		},
 	} {
 		verb := request().Operation.Verb
@@ -320,8 +338,10 @@ func TestRunnerDeletionSupersedes(t *testing.T) {
 		old := opstest.Operation(v1alpha1.VerbDelete)
 		old.Status.Facts = map[string]string{v1alpha1.FactBackup: "b1"}
 		sh.operations = append(sh.operations, old)
-		op, err := r.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Purge: true, Backup: "b9"}})
-		if err != nil || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelled || op.Status.Phase != v1alpha1.PhaseSucceeded {
+		op, err := r.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbDelete, Purge: true, Backup: "b9"}})
+		if err != nil || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelled ||
+			op.Status.Phase != v1alpha1.PhaseSucceeded {
 			t.Errorf("%v; old %s, new %+v", err, sh.operations[0].Status.Phase, op)
 		}
 		if op.Status.Facts[v1alpha1.FactBackup] != "b1" || op.Spec.Backup != "b1" {
@@ -368,7 +388,8 @@ func TestPrepareResume(t *testing.T) {
 			}
 		}
 		change := &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}}
-		if _, err := r.Run(ctx, "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbConfigure, Change: change}}); ops.KindOf(err) != ops.Interrupted {
+		if _, err := r.Run(ctx, "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbConfigure, Change: change}}); ops.KindOf(err) != ops.Interrupted {
 			t.Fatal(err)
 		}
 		r.Stop, r.FailPoint = nil, nil

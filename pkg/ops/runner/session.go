@@ -12,9 +12,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// Session carries out the operation of one cluster one turn at a time, for a
-// driver that has many clusters to look after. It holds the cluster's lease
-// from Open to Close. It is what Run does, cut at every turn: the same
+// Session carries out the operation of one cluster one attempt at a time, for a
+// driver that has many clusters to manage. It holds the cluster's lease
+// from Open to Close. It is what Run does, cut at every attempt: the same
 // decisions, journal, deadlines and guards.
 type Session struct {
 	runner  *Runner
@@ -25,10 +25,11 @@ type Session struct {
 }
 
 // Open takes the lease and writes the request down, or, for nil, takes up the
-// record in flight as it stands. Back, if set, says whether that is to be
+// record in flight as it is. Back, if set, says whether that is to be
 // stepped back; it is asked under the lease, when nobody else is writing down
 // what they want.
-func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *planner.Request, back func(*v1alpha1.Operation) (bool, error)) (*Session, error) {
+func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *planner.Request,
+	back func(*v1alpha1.Operation) (bool, error)) (*Session, error) {
 	lease, err := r.Lock(ctx, namespace, cluster, func(string, time.Duration) {})
 	if err != nil {
 		return nil, busy(err)
@@ -52,13 +53,15 @@ func (r *Runner) session(op *v1alpha1.Operation, held lease.Lease, many bool) *S
 	s := &Session{runner: r, lease: held, op: op, cluster: r.Cluster(op.Namespace, op.Spec.Cluster)}
 	executor.Attend(s.cluster, op.Spec.Verb, true)
 	executor.Holding(s.cluster, held)
-	s.loop = &Loop{Engine: r.Engine, Cluster: s.cluster, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop, Poll: r.Poll,
+	s.loop = &Loop{Engine: r.Engine, Cluster: s.cluster, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop,
+		Poll:      r.Poll,
 		FailPoint: r.FailPoint, Decide: r.decider(), Many: many}
 	return s
 }
 
 // takeUp continues the record in flight. One that steps back goes on doing so.
-func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back func(*v1alpha1.Operation) (bool, error), lease lease.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back func(*v1alpha1.Operation) (bool, error),
+	lease lease.Lease) (*v1alpha1.Operation, error) {
 	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
-// drive takes turns as a reconciler does, until the session ends.
+// drive works as a reconciler does, until the session ends.
 func drive(ctx context.Context, s *Session) error {
 	for {
 		done, again, err := s.Next(ctx)
@@ -27,7 +27,7 @@ func drive(ctx context.Context, s *Session) error {
 	}
 }
 
-// TestSessionTakesTheStepsOfTheLoop: for every road, a turn at a time comes to
+// TestSessionTakesTheStepsOfTheLoop: for every road, an attempt at a time comes to
 // the same steps, journal and end as a run without a stop.
 func TestSessionTakesTheStepsOfTheLoop(t *testing.T) {
 	t.Parallel()
@@ -45,11 +45,13 @@ func TestSessionTakesTheStepsOfTheLoop(t *testing.T) {
 					s.Operation.ResourceVersion, s.Cluster.ResourceVersion = "1", "1"
 					s.Operation.Spec.Members, s.Operation.Spec.Version = s.Cluster.Spec.Members, s.Cluster.Spec.Version
 					s.Operation.Spec.FromMembers, s.Operation.Spec.FromVersion = s.Cluster.Spec.Members, s.Cluster.Spec.Version
-					s.Operation.Spec.Settings, s.Operation.Spec.FromSettings = v1alpha1.SettingsOf(&s.Cluster.Spec), v1alpha1.SettingsOf(&s.Cluster.Spec)
+					s.Operation.Spec.Settings, s.Operation.Spec.FromSettings = v1alpha1.SettingsOf(&s.Cluster.Spec),
+						v1alpha1.SettingsOf(&s.Cluster.Spec)
 					if s.Operation.Spec.User == nil {
 						s.Operation.Spec.User = &v1alpha1.DatabaseUser{Name: "app"}
 					}
-					sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1, fuse: 1 << 30}
+					sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1,
+						fuse: 1 << 30}
 					w := newIdeal(s)
 					runner := newRunner(sh, w)
 					var err error
@@ -97,11 +99,15 @@ func TestSessionOpens(t *testing.T) {
 		if s, err = r.Open(ctx, "shop", "db", nil, func(*v1alpha1.Operation) (bool, error) { return true, nil }); err != nil {
 			t.Fatal(err)
 		}
-		if err := drive(ctx, s); err != nil || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelled || sh.cluster.Spec.Members != 3 {
+		if err := drive(ctx, s); err != nil || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelled ||
+			sh.cluster.Spec.Members != 3 {
 			t.Errorf("%v, %s, %d members wanted", err, sh.operations[0].Status.Phase, sh.cluster.Spec.Members)
 		}
 		sh.operations = append(sh.operations, opstest.Operation(v1alpha1.VerbDelete))
-		if _, err := r.Open(ctx, "shop", "db", nil, func(*v1alpha1.Operation) (bool, error) { return true, nil }); ops.KindOf(err) != ops.Refused {
+		if _, err := r.Open(ctx, "shop", "db", nil, func(*v1alpha1.Operation) (bool, error) {
+			return true,
+				nil
+		}); ops.KindOf(err) != ops.Refused {
 			t.Errorf("a deletion has no way back: %v", err)
 		}
 	})
@@ -122,7 +128,7 @@ func TestSessionAgrees(t *testing.T) {
 	})
 }
 
-// TestSessionNeverSleeps: whoever takes turns for many clusters must get its
+// TestSessionNeverSleeps: who alternates between many clusters must get its
 // worker back at once, and be told when to come again.
 func TestSessionNeverSleeps(t *testing.T) {
 	t.Parallel()
@@ -130,7 +136,8 @@ func TestSessionNeverSleeps(t *testing.T) {
 		s := growing()
 		s.Operation.ResourceVersion = "1"
 		s.Operation.Spec.Members = 4
-		sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1, fuse: 1 << 30}
+		sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1,
+			fuse: 1 << 30}
 		w := newIdeal(s)
 		w.calm = -1
 		w.perform = func(ops.Step) error { return engine.ErrNotReady }
@@ -166,7 +173,8 @@ func TestSessionEndsWithItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := growing()
 		s.Operation.ResourceVersion = "1"
-		sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1, fuse: 1 << 30}
+		sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1,
+			fuse: 1 << 30}
 		w := newIdeal(s)
 		session, err := newRunner(sh, w).Open(t.Context(), "shop", "db", nil, nil)
 		if err != nil {

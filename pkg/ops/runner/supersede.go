@@ -34,9 +34,13 @@ func (r *Runner) mayGiveWay(p *planner.Prepared, c *v1alpha1.DatabaseCluster) er
 	}
 	e := ops.InFlight(old, c)
 	if old.Status.Phase == v1alpha1.PhaseCancelling {
-		e.Hint = fmt.Sprintf("continue it first: kubectl dbop resume %s, or kubectl dbop cancel %s; a replacement takes over where neither goes on for want of that member", old.Spec.Cluster, old.Spec.Cluster)
+		e.Hint = fmt.Sprintf(
+			"continue it first: kubectl dbop resume %s, or kubectl dbop cancel %s; a replacement takes over where neither "+
+				"goes on for want of that member", old.Spec.Cluster, old.Spec.Cluster)
 	} else {
-		e.Hint = fmt.Sprintf("step back first: kubectl dbop cancel %s; a replacement takes over where that does not go on for want of the member", old.Spec.Cluster)
+		e.Hint = fmt.Sprintf(
+			"step back first: kubectl dbop cancel %s; a replacement takes over where that does not go on for want of the member",
+			old.Spec.Cluster)
 	}
 	return e
 }

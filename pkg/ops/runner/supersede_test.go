@@ -26,7 +26,8 @@ func TestAClearingThatHaltsGivesWay(t *testing.T) {
 	} {
 		op := underWay(c.verb)
 		op.Status.Phase = c.phase
-		p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbReplaceMember}}}
+		p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbReplaceMember}}}
 		if met := p.Meet(op); met != c.yields || (p.Supersedes == op) != c.yields {
 			t.Errorf("%s: %t", name, met)
 		}
@@ -46,20 +47,42 @@ func TestReplacementTakesOver(t *testing.T) {
 		refused string
 		version string
 	}{
-		{name: "on the way back", member: "db-3", version: "1.1.0", state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Without(s, "db-3"); opstest.Cancelling(s) })},
-		{name: "everybody else has moved", member: "db-3", version: "1.2.0", state: opstest.Upgrading(3, []string{"db-1", "db-2", "db-3"}, func(s *ops.State) { opstest.Without(s, "db-3") })},
-		{name: "with everybody else on the newer series there is no way back", member: "db-3", refused: "continue it first", state: opstest.Upgrading(3, []string{"db-1", "db-2"}, func(s *ops.State) { opstest.Without(s, "db-3"); opstest.Cancelling(s) })},
-		{name: "not before it is stepped back from", member: "db-3", refused: "step back first", state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Without(s, "db-3") })},
-		{name: "it goes on by itself", member: "db-4", refused: "continue it first", state: opstest.Upgrading(5, []string{"db-2"}, func(s *ops.State) { opstest.Without(s, "db-4"); opstest.Cancelling(s) })},
-		{name: "a member that is well", member: "db-1", refused: "continue it first", state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Without(s, "db-3"); opstest.Cancelling(s) })},
-		{name: "a clearing of alarms that halted", member: "db-3", version: "1.1.0", state: opstest.Upgrading(3, nil, func(s *ops.State) {
-			opstest.Without(s, "db-3")
-			s.Operation.Spec.Verb, s.Operation.Status.Phase, s.Cluster.Spec.Version = v1alpha1.VerbClearAlarms, v1alpha1.PhasePaused, "1.1.0"
-		})},
-		{name: "what does not restart members", member: "db-3", refused: "continue it: kubectl dbop resume", state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) {
-			opstest.Without(s, "db-3")
-			s.Operation.Spec.Verb = v1alpha1.VerbCompact
-		})},
+		{name: "on the way back", member: "db-3", version: "1.1.0",
+			state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) {
+				opstest.Without(s,
+					"db-3")
+				opstest.Cancelling(s)
+			})},
+		{name: "everybody else has moved", member: "db-3", version: "1.2.0",
+			state: opstest.Upgrading(3, []string{"db-1", "db-2", "db-3"}, func(s *ops.State) { opstest.Without(s, "db-3") })},
+		{name: "with everybody else on the newer series there is no way back", member: "db-3", refused: "continue it first",
+			state: opstest.Upgrading(3, []string{"db-1", "db-2"},
+				func(s *ops.State) { opstest.Without(s, "db-3"); opstest.Cancelling(s) })},
+		{name: "not before it is stepped back from", member: "db-3", refused: "step back first",
+			state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) { opstest.Without(s, "db-3") })},
+		{name: "it goes on by itself", member: "db-4", refused: "continue it first",
+			state: opstest.Upgrading(5, []string{"db-2"}, func(s *ops.State) {
+				opstest.Without(s,
+					"db-4")
+				opstest.Cancelling(s)
+			})},
+		{name: "a member that is well", member: "db-1", refused: "continue it first",
+			state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) {
+				opstest.Without(s,
+					"db-3")
+				opstest.Cancelling(s)
+			})},
+		{name: "a clearing of alarms that halted", member: "db-3", version: "1.1.0",
+			state: opstest.Upgrading(3, nil, func(s *ops.State) {
+				opstest.Without(s, "db-3")
+				s.Operation.Spec.Verb, s.Operation.Status.Phase, s.Cluster.Spec.Version = v1alpha1.VerbClearAlarms,
+					v1alpha1.PhasePaused, "1.1.0"
+			})},
+		{name: "what does not restart members", member: "db-3", refused: "continue it: kubectl dbop resume",
+			state: opstest.Upgrading(3, []string{"db-2"}, func(s *ops.State) {
+				opstest.Without(s, "db-3")
+				s.Operation.Spec.Verb = v1alpha1.VerbCompact
+			})},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +96,8 @@ func TestReplacementTakesOver(t *testing.T) {
 				sh.cluster, sh.operations = s.Cluster.DeepCopy(), []*v1alpha1.Operation{op}
 				sh.cluster.ResourceVersion = "0"
 				r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(s), sh} }
-				p, err := r.Prepare(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbReplaceMember, Member: row.member}})
+				p, err := r.Prepare(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+					Verb: v1alpha1.VerbReplaceMember, Member: row.member}})
 				if row.refused != "" {
 					e, ok := errors.AsType[*ops.Error](err)
 					if !ok || e.Kind != ops.Busy || !strings.Contains(e.Hint, row.refused) {
@@ -84,7 +108,8 @@ func TestReplacementTakesOver(t *testing.T) {
 				if err != nil || p.Supersedes == nil || p.Plan.Blocked != nil || p.State.Cluster.Spec.Version != row.version {
 					t.Fatalf("%v, %+v", err, p)
 				}
-				if steps := strings.Join(opstest.IDs(p.Plan), " "); !strings.HasPrefix(steps, "deregister-member/db-3 retire-member/db-3") || !strings.Contains(steps, "promote-member/db-3") {
+				if steps := strings.Join(opstest.IDs(p.Plan), " "); !strings.HasPrefix(steps,
+					"deregister-member/db-3 retire-member/db-3") || !strings.Contains(steps, "promote-member/db-3") {
 					t.Errorf("the plan is %s", steps)
 				}
 			})
@@ -92,7 +117,7 @@ func TestReplacementTakesOver(t *testing.T) {
 	}
 }
 
-// TestInterrupted: whoever replaced a member in the middle of an upgrade is told
+// TestInterrupted: who replaced a member in the middle of an upgrade is told
 // how to ask for the upgrade again.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
@@ -133,7 +158,8 @@ func TestAuthorityRanOutInFlight(t *testing.T) {
 		{v1alpha1.VerbUpgrade, v1alpha1.RotateBegin, over, false},
 		{v1alpha1.VerbRestore, v1alpha1.RotateAtOnce, over, false},
 	} {
-		p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRotateCertificates, Rotation: c.rotation}}, State: c.state}
+		p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+			Verb: v1alpha1.VerbRotateCertificates, Rotation: c.rotation}}, State: c.state}
 		if yields := p.Meet(underWay(c.active)) && new(Runner).mayGiveWay(p, c.state.Cluster) == nil; yields != c.yields {
 			t.Errorf("%s meets %s: %t", c.rotation, c.active, yields)
 		}

@@ -10,8 +10,9 @@ import (
 )
 
 // stillLast refuses to take back what is not the last change any more: another
-// may have come between the look that a person agreed to and the lease.
-func (r *Runner) stillLast(ctx context.Context, namespace string, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+// may have come between the observation that a person agreed to and the lease.
+func (r *Runner) stillLast(ctx context.Context, namespace string, o v1alpha1.OperationSpec,
+	c *v1alpha1.DatabaseCluster) error {
 	if o.Undoes == "" {
 		return nil
 	}

@@ -25,7 +25,8 @@ func revert(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 // not block the next command. What had an effect stays as it is, and so does
 // what an operator asked for: that tries again by itself.
 func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease, cause error) error {
-	if op.Status.Phase != v1alpha1.PhasePaused || !ops.Untouched(op) || ops.Bootstraps(op) || strings.HasPrefix(op.Spec.RequestedBy, ops.OperatorPrefix) {
+	if op.Status.Phase != v1alpha1.PhasePaused || !ops.Untouched(op) || ops.Bootstraps(op) ||
+		strings.HasPrefix(op.Spec.RequestedBy, ops.OperatorPrefix) {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)

@@ -34,9 +34,10 @@ func TestUntouched(t *testing.T) {
 		"no step":              {nil, nil, true},
 		"a step":               {[]v1alpha1.JournalEntry{{Step: "set-budget"}}, nil, false},
 		"a backup that failed": {[]v1alpha1.JournalEntry{{Step: "backup/b1", Error: "full"}}, nil, true},
-		"a backup, taken":      {[]v1alpha1.JournalEntry{{Step: "backup/b1"}}, map[string]string{v1alpha1.FactBackup: "b1"}, false},
-		"another's backup":     {[]v1alpha1.JournalEntry{{Step: "backup/b2"}}, nil, false},
-		"a backup and more":    {[]v1alpha1.JournalEntry{{Step: "backup/b1"}, {Step: "stop-members"}}, nil, false},
+		"a backup, taken": {[]v1alpha1.JournalEntry{{Step: "backup/b1"}}, map[string]string{v1alpha1.FactBackup: "b1"},
+			false},
+		"another's backup":  {[]v1alpha1.JournalEntry{{Step: "backup/b2"}}, nil, false},
+		"a backup and more": {[]v1alpha1.JournalEntry{{Step: "backup/b1"}, {Step: "stop-members"}}, nil, false},
 	} {
 		op := opstest.Operation(v1alpha1.VerbUpgrade)
 		op.Spec.Backup, op.Status.Journal, op.Status.Facts = "b1", c.journal, c.facts
@@ -48,7 +49,8 @@ func TestUntouched(t *testing.T) {
 
 // upgradeWithBackup begins with a safety backup.
 func upgradeWithBackup() planner.Request {
-	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "1.2.0", Repository: "dir:/b", Backup: "b1"}}
+	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "1.2.0",
+		Repository: "dir:/b", Backup: "b1"}}
 }
 
 // drivers run a request as the command line does and as an operator does.
@@ -103,7 +105,8 @@ func TestNothingDoneBlocksNothing(t *testing.T) {
 					req.Operation.RequestedBy = c.by
 					err := run(r, req)
 					op := sh.operations[0]
-					if err == nil || op.Status.Phase != c.phase || sh.cluster.Spec.Version != c.version || !strings.Contains(op.Status.Message, "the disk is full") {
+					if err == nil || op.Status.Phase != c.phase || sh.cluster.Spec.Version != c.version ||
+						!strings.Contains(op.Status.Message, "the disk is full") {
 						t.Errorf("%v: %s, wants %s: %s", err, op.Status.Phase, sh.cluster.Spec.Version, op.Status.Message)
 					}
 					if (op.Status.FinishedAt != nil) != (c.phase == v1alpha1.PhaseFailed) {
@@ -133,10 +136,12 @@ func TestDyingBeforeTheFirstStep(t *testing.T) {
 					_ = run(r, scale(5))
 					sh.fuse = 1 << 30
 					if err := run(r, scale(5)); err != nil || len(sh.operations) != 1 || sh.cluster.Spec.Members != 5 {
-						t.Errorf("after %d writes, the same again: %v, %d records, %d members", fuse, err, len(sh.operations), sh.cluster.Spec.Members)
+						t.Errorf("after %d writes, the same again: %v, %d records, %d members", fuse, err, len(sh.operations),
+							sh.cluster.Spec.Members)
 					}
 				})
-				for _, next := range []planner.Request{scale(3), {Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbStop}}} {
+				for _, next := range []planner.Request{scale(3), {Operation: v1alpha1.OperationSpec{Cluster: "db",
+					Verb: v1alpha1.VerbStop}}} {
 					onShelf(t, func(sh *shelf, r *Runner) {
 						sh.fuse = fuse
 						_ = run(r, scale(5))
@@ -148,7 +153,8 @@ func TestDyingBeforeTheFirstStep(t *testing.T) {
 						if err != nil || sh.cluster.Spec.Members != 3 {
 							t.Errorf("after %d writes, %s: %v, wants %d members", fuse, next.Operation.Verb, err, sh.cluster.Spec.Members)
 						}
-						if phases := phasesOf(sh); slices.Contains(phases, v1alpha1.PhaseRunning) || slices.Contains(phases, v1alpha1.PhasePaused) {
+						if phases := phasesOf(sh); slices.Contains(phases, v1alpha1.PhaseRunning) ||
+							slices.Contains(phases, v1alpha1.PhasePaused) {
 							t.Errorf("after %d writes, %s: %v", fuse, next.Operation.Verb, phases)
 						}
 					})
@@ -204,7 +210,8 @@ func TestRevertIsExact(t *testing.T) {
 	app := v1alpha1.DatabaseUser{Name: "app"}
 	c := opstest.Well(3).Cluster
 	c.Spec.Auth = v1alpha1.Auth{Enabled: true, Users: []v1alpha1.DatabaseUser{app}}
-	for _, verb := range []v1alpha1.Verb{v1alpha1.VerbStart, v1alpha1.VerbStop, v1alpha1.VerbEnableAuth, v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser} {
+	for _, verb := range []v1alpha1.Verb{v1alpha1.VerbStart, v1alpha1.VerbStop, v1alpha1.VerbEnableAuth,
+		v1alpha1.VerbDisableAuth, v1alpha1.VerbCreateUser, v1alpha1.VerbDeleteUser} {
 		op := opstest.Operation(verb)
 		op.Spec.User = &app
 		planner.Default(&op.Spec, c)

@@ -39,11 +39,13 @@ func TestDeleteDropsUnusedVolumes(t *testing.T) {
 			sh.cluster = s.Cluster.DeepCopy()
 			w := newIdeal(s)
 			r.Cluster = func(string, string) ops.ClosableCluster { return shelved{w, sh} }
-			op, err := r.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
+			op, err := r.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+				Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if diff := cmp.Diff(c.want, op.Spec.Unused); diff != "" || slices.Contains(w.performed, "delete-volumes") != (c.want != nil) {
+			if diff := cmp.Diff(c.want, op.Spec.Unused); diff != "" ||
+				slices.Contains(w.performed, "delete-volumes") != (c.want != nil) {
 				t.Errorf("%s: %v (-want +got):\n%s", name, w.performed, diff)
 			}
 		})

@@ -16,14 +16,16 @@ import (
 )
 
 // problems are all that can keep a pod or a volume from working.
-var problems = []observe.ProblemKind{observe.ProblemImage, observe.ProblemUnschedulable, observe.ProblemVolume, observe.ProblemGrowth, observe.ProblemCrashing,
+var problems = []observe.ProblemKind{observe.ProblemImage, observe.ProblemUnschedulable, observe.ProblemVolume,
+	observe.ProblemGrowth, observe.ProblemCrashing,
 	observe.ProblemOOM, observe.ProblemDisk, observe.ProblemConfig, observe.ProblemForbidden, observe.ProblemNode}
 
 // cameToHalt is an operation on a cluster that came to a halt because of a problem.
 func cameToHalt(verb v1alpha1.Verb, formed, custom bool, problem observe.ProblemKind) ops.State {
 	s := opstest.Well(3)
 	s.Operation = underWay(verb)
-	s.Operation.Spec.Settings, s.Operation.Spec.FromSettings = v1alpha1.SettingsOf(&s.Cluster.Spec), v1alpha1.SettingsOf(&s.Cluster.Spec)
+	s.Operation.Spec.Settings, s.Operation.Spec.FromSettings = v1alpha1.SettingsOf(&s.Cluster.Spec),
+		v1alpha1.SettingsOf(&s.Cluster.Spec)
 	s.Operation.Spec.Members, s.Operation.Spec.FromMembers = 3, 3
 	s.Operation.Spec.Version, s.Operation.Spec.FromVersion = s.Cluster.Spec.Version, s.Cluster.Spec.Version
 	s.Operation.ResourceVersion, s.Operation.Status.Phase = "1", v1alpha1.PhasePaused
@@ -52,7 +54,8 @@ func TestNoAdviceIsRefused(t *testing.T) {
 		formed bool
 	}{
 		{v1alpha1.VerbCreate, false}, {v1alpha1.VerbRestore, false}, {v1alpha1.VerbCreate, true},
-		{v1alpha1.VerbScale, true}, {v1alpha1.VerbUpgrade, true}, {v1alpha1.VerbResize, true}, {v1alpha1.VerbRestart, true}, {v1alpha1.VerbDelete, true},
+		{v1alpha1.VerbScale, true}, {v1alpha1.VerbUpgrade, true}, {v1alpha1.VerbResize, true}, {v1alpha1.VerbRestart, true},
+		{v1alpha1.VerbDelete, true},
 	} {
 		for _, custom := range []bool{false, true} {
 			for _, problem := range problems {
@@ -81,7 +84,8 @@ func suggested(r *Runner, sh *shelf, s ops.State) map[string]string {
 	for i, f := range health.Diagnose(opstest.Stub{}, s).Findings {
 		out[fmt.Sprintf("finding %d", i)] = strings.Join(f.Remedy, "; ")
 	}
-	if _, err := r.Prepare(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCompact}}); err != nil {
+	if _, err := r.Prepare(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+		Verb: v1alpha1.VerbCompact}}); err != nil {
 		out["another command"] = hint(err)
 	}
 	if _, err := r.PrepareResume(context.Background(), "shop", "db", true); err != nil {
@@ -122,7 +126,8 @@ func follow(t *testing.T, name, text string, r *Runner, sh *shelf, s ops.State) 
 		case verb == "status", verb == "logs", verb == "diagnose", verb == "engines", verb == "backup" && c.Word(1) == "list":
 		default:
 			over = verb == "delete"
-			p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.Verb(verb)}}}
+			p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+				Verb: v1alpha1.Verb(verb)}}}
 			if !p.Meet(s.Operation) {
 				t.Errorf("%s: %s of %q meets %s", name, verb, text, s.Operation.Spec.Verb)
 			}

@@ -17,7 +17,8 @@ const supersededBy = "superseded by "
 
 // begin writes a request down. One that asks for nothing the members lack, an
 // option given its own default for example, is what the cluster wants from then on.
-func (r *Runner) begin(ctx context.Context, namespace string, req planner.Request, lease lease.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) begin(ctx context.Context, namespace string, req planner.Request,
+	lease lease.Lease) (*v1alpha1.Operation, error) {
 	if err := r.writeLost(ctx, namespace, req); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,8 @@ func (r *Runner) begin(ctx context.Context, namespace string, req planner.Reques
 }
 
 // accept writes a request down that was prepared under the lease.
-func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared, lease lease.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared,
+	lease lease.Lease) (*v1alpha1.Operation, error) {
 	if p.Plan.Unchanged() && p.Continues == nil {
 		if old := p.Supersedes; old != nil && ops.Untouched(old) {
 			if err := r.supersede(ctx, p, lease); err != nil {
@@ -62,13 +64,15 @@ func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepar
 // could not be continued; for the rest the record comes first, because wanted
 // values without a record would have no author. Whatever lies between two of
 // these writes when a process dies, the same command finds and completes.
-func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Prepared, lease lease.Lease) (*v1alpha1.Operation, error) {
+func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Prepared,
+	lease lease.Lease) (*v1alpha1.Operation, error) {
 	if err := r.supersede(ctx, p, lease); err != nil {
 		return nil, err
 	}
 	if c := p.Request.Cluster; c != nil {
 		c.Namespace = namespace
-		if err := ops.Retry(ctx, func() error { return r.Store.CreateCluster(ctx, c) }); err != nil && !errors.Is(err, kube.ErrExists) {
+		if err := ops.Retry(ctx, func() error { return r.Store.CreateCluster(ctx, c) }); err != nil &&
+			!errors.Is(err, kube.ErrExists) {
 			return nil, fmt.Errorf("write down cluster %s: %w", c.Name, err)
 		}
 	}
@@ -131,8 +135,8 @@ func (r *Runner) continueRecord(ctx context.Context, op *v1alpha1.Operation, lea
 }
 
 // createRecord writes a new record. One of its very name can only be from an
-// earlier try whose answer was lost. The look that found no other operation may
-// be old, and so may an earlier try: a process can stand still for longer than
+// earlier try whose answer was lost. The check that found no other operation may
+// be old, and so may an earlier try: a process can stop for longer than
 // its lease.
 func (r *Runner) createRecord(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease) error {
 	tried := false

@@ -33,11 +33,13 @@ func (f *flaky) write(do func() error, unheard func()) error {
 }
 
 func (f *flaky) CreateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
-	return f.write(func() error { return f.shelf.CreateCluster(ctx, c) }, func() { _ = f.shelf.CreateCluster(ctx, c.DeepCopy()) })
+	return f.write(func() error { return f.shelf.CreateCluster(ctx, c) },
+		func() { _ = f.shelf.CreateCluster(ctx, c.DeepCopy()) })
 }
 
 func (f *flaky) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
-	return f.write(func() error { return f.shelf.UpdateCluster(ctx, c) }, func() { _ = f.shelf.UpdateCluster(ctx, c.DeepCopy()) })
+	return f.write(func() error { return f.shelf.UpdateCluster(ctx, c) },
+		func() { _ = f.shelf.UpdateCluster(ctx, c.DeepCopy()) })
 }
 
 func (f *flaky) CreateOperation(ctx context.Context, o *v1alpha1.Operation) error {
@@ -49,7 +51,8 @@ func (f *flaky) CreateOperation(ctx context.Context, o *v1alpha1.Operation) erro
 }
 
 func (f *flaky) UpdateOperation(ctx context.Context, o *v1alpha1.Operation) error {
-	return f.write(func() error { return f.shelf.UpdateOperation(ctx, o) }, func() { _ = f.shelf.UpdateOperation(ctx, o.DeepCopy()) })
+	return f.write(func() error { return f.shelf.UpdateOperation(ctx, o) },
+		func() { _ = f.shelf.UpdateOperation(ctx, o.DeepCopy()) })
 }
 
 // TestRunnerRidesOutWrites lets every write fail once: the request comes to
@@ -80,7 +83,7 @@ func TestRunnerRidesOutWrites(t *testing.T) {
 	}
 }
 
-// losing is a lease that is lost after a few looks.
+// losing is a lease that is lost after a few observations.
 type losing struct {
 	free
 
@@ -113,7 +116,7 @@ func TestRunnerWritesNothingWithoutLease(t *testing.T) {
 	}
 }
 
-// forgetful is a lease that is lost after some looks, and can be had back.
+// forgetful is a lease that is lost after some observations, and can be had back.
 type forgetful struct {
 	losing
 

@@ -18,7 +18,8 @@ func TestRecordLostDuringAnOperation(t *testing.T) {
 	b := opstest.NewBench(t)
 	c := b.Founded(2, "id")
 	b.Must(b.Store().CreateOperation(t.Context(), &v1alpha1.Operation{ObjectMeta: opstest.Object("", nil),
-		Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestart}, Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhasePaused}}))
+		Spec:   v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestart},
+		Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhasePaused}}))
 	b.Must(b.Store().DeleteCluster(t.Context(), c))
 	c.UID, c.ResourceVersion = "", ""
 	r := &Runner{Engine: b.Database, Store: b.Store(), Reporter: ops.Silent{}, Poll: time.Millisecond}
@@ -28,7 +29,8 @@ func TestRecordLostDuringAnOperation(t *testing.T) {
 		t.Fatalf("a creation wrote a record over one that is lost: %+v, %v", c, err)
 	}
 	err := r.writeLost(t.Context(), "shop", req)
-	if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.Busy || !strings.Contains(e.Hint, "kubectl dbop resume db") {
+	if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.Busy ||
+		!strings.Contains(e.Hint, "kubectl dbop resume db") {
 		t.Errorf("%v", err)
 	}
 	if got := b.Cluster(); got.Status.ID != c.Status.ID || got.Spec.Members != 2 {

@@ -24,7 +24,7 @@ import (
 )
 
 // Namespace is where all clusters are: that is harder than many namespaces
-// with a few each, for every look is into a full one.
+// with a few each, for every observation is into a full one.
 const Namespace = "fleet"
 
 // creators is how many custom resources are sent at a time.
@@ -43,10 +43,11 @@ type Clusters struct {
 	steps map[string]time.Time
 }
 
-// Watch makes the namespace and begins to look.
+// Watch makes the namespace and begins to observe.
 func (p *Plane) Watch(ctx context.Context) (*Clusters, error) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
-	if _, err := p.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := p.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("make a namespace: %w", err)
 	}
 	d, err := dynamic.NewForConfig(p.Config)
@@ -54,16 +55,19 @@ func (p *Plane) Watch(ctx context.Context) (*Clusters, error) {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	gv := v1alpha1.GroupVersion()
-	c := &Clusters{plane: p, dynamic: d.Resource(gv.WithResource("databaseclusters")), ready: map[string]int64{}, steps: map[string]time.Time{}, changed: make(chan struct{}, 1)}
+	c := &Clusters{plane: p, dynamic: d.Resource(gv.WithResource("databaseclusters")), ready: map[string]int64{},
+		steps: map[string]time.Time{}, changed: make(chan struct{}, 1)}
 	ctx, c.stop = context.WithCancel(ctx)
 	err = errors.Join(
 		c.follow(ctx, d, gv.WithResource("databaseclusters"), "", c.sawCluster),
-		c.follow(ctx, d, corev1.SchemeGroupVersion.WithResource("configmaps"), v1alpha1.LabelKind+"=operation", c.sawOperation),
+		c.follow(ctx, d, corev1.SchemeGroupVersion.WithResource("configmaps"), v1alpha1.LabelKind+"=operation",
+			c.sawOperation),
 	)
 	return c, err
 }
 
-func (c *Clusters) follow(ctx context.Context, d dynamic.Interface, what schema.GroupVersionResource, selector string, saw func(*unstructured.Unstructured)) error {
+func (c *Clusters) follow(ctx context.Context, d dynamic.Interface, what schema.GroupVersionResource, selector string,
+	saw func(*unstructured.Unstructured)) error {
 	i := dynamicinformer.NewFilteredDynamicInformer(d, what, Namespace, 0, nil, func(o *metav1.ListOptions) {
 		o.LabelSelector, o.FieldSelector = selector, fields.Everything().String()
 	}).Informer()
@@ -72,7 +76,8 @@ func (c *Clusters) follow(ctx context.Context, d dynamic.Interface, what schema.
 			saw(u)
 		}
 	}
-	if _, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, o any) { note(o) }}); err != nil {
+	if _, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note,
+		UpdateFunc: func(_, o any) { note(o) }}); err != nil {
 		return fmt.Errorf("watch %s: %w", what.Resource, err)
 	}
 	go i.Run(ctx.Done())
@@ -93,7 +98,8 @@ func (c *Clusters) sawCluster(u *unstructured.Unstructured) {
 	}
 	at := int64(0)
 	for _, condition := range o.Status.Conditions {
-		if condition.Type == "Ready" && condition.Status == metav1.ConditionTrue && o.Status.ObservedGeneration == o.Generation {
+		if condition.Type == "Ready" && condition.Status == metav1.ConditionTrue &&
+			o.Status.ObservedGeneration == o.Generation {
 			at = o.Generation
 		}
 	}
@@ -195,8 +201,9 @@ func (c *Clusters) create(ctx context.Context, name string) error {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion().String(), "kind": v1alpha1.KindDatabaseCluster,
 		"metadata": map[string]any{"name": name, "namespace": Namespace},
-		"spec": map[string]any{"engine": "etcd", "version": "3.6.16", "members": int64(3), "storage": map[string]any{"size": "1Gi"},
-			"config": map[string]any{"snapshot-count": "10000"}},
+		"spec": map[string]any{"engine": "etcd", "version": "3.6.16", "members": int64(3),
+			"storage": map[string]any{"size": "1Gi"},
+			"config":  map[string]any{"snapshot-count": "10000"}},
 	}}
 	if _, err := c.dynamic.Namespace(Namespace).Create(ctx, u, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create %s: %w", name, err)

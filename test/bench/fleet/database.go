@@ -75,7 +75,8 @@ func (d *databases) begin(host, version string, args []string, certificate *tls.
 			of = &database{id: cluster, term: 2, index: 10}
 		}
 		peerURL := flag(args, "initial-advertise-peer-urls")
-		m = &member{host: host, name: flag(args, "name"), id: hash(peerURL), peerURL: peerURL, clientURL: flag(args, "advertise-client-urls"), of: of}
+		m = &member{host: host, name: flag(args, "name"), id: hash(peerURL), peerURL: peerURL,
+			clientURL: flag(args, "advertise-client-urls"), of: of}
 		of.all = append(of.all, m)
 		slices.SortFunc(of.all, func(a, b *member) int { return strings.Compare(a.name, b.name) })
 		d.members[host] = m
@@ -150,8 +151,10 @@ func (d *databases) status(host string) (*pb.StatusResponse, error) {
 		return nil, errUnknown
 	}
 	m.of.index++
-	s := &pb.StatusResponse{Header: m.header(), Version: m.version, DbSize: 20480, DbSizeInUse: 16384, DbSizeQuota: 2 << 30,
-		RaftIndex: m.of.index, RaftAppliedIndex: m.of.index, RaftTerm: m.of.term, StorageVersion: series(m.version), DowngradeInfo: &pb.DowngradeInfo{}}
+	s := &pb.StatusResponse{Header: m.header(), Version: m.version, DbSize: 20480, DbSizeInUse: 16384,
+		DbSizeQuota: 2 << 30,
+		RaftIndex:   m.of.index, RaftAppliedIndex: m.of.index, RaftTerm: m.of.term, StorageVersion: series(m.version),
+		DowngradeInfo: &pb.DowngradeInfo{}}
 	if m.of.leader != nil {
 		s.Leader = m.of.leader.id
 	}
@@ -171,7 +174,8 @@ func (d *databases) list(host string) (*pb.MemberListResponse, error) {
 	}
 	out := &pb.MemberListResponse{Header: m.header()}
 	for _, o := range m.of.all {
-		out.Members = append(out.Members, &pb.Member{ID: o.id, Name: o.name, PeerURLs: []string{o.peerURL}, ClientURLs: []string{o.clientURL}})
+		out.Members = append(out.Members, &pb.Member{ID: o.id, Name: o.name, PeerURLs: []string{o.peerURL},
+			ClientURLs: []string{o.clientURL}})
 	}
 	return out, nil
 }

@@ -42,7 +42,8 @@ type Nodes struct {
 // Populate runs nodes until Stop.
 func Populate(ctx context.Context, client kubernetes.Interface) (*Nodes, error) {
 	n := &Nodes{client: client, databases: &databases{members: map[string]*member{}},
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](50*time.Millisecond, 5*time.Second))}
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](
+			50*time.Millisecond, 5*time.Second))}
 	var err error
 	if n.server, err = serve(n.databases); err != nil {
 		return nil, err
@@ -51,7 +52,8 @@ func Populate(ctx context.Context, client kubernetes.Interface) (*Nodes, error) 
 	all := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelMember }))
 	for indexer, informer := range map[*cache.Indexer]cache.SharedIndexInformer{
-		&n.sets: all.Apps().V1().StatefulSets().Informer(), &n.pods: all.Core().V1().Pods().Informer(), &n.claims: all.Core().V1().PersistentVolumeClaims().Informer(),
+		&n.sets: all.Apps().V1().StatefulSets().Informer(), &n.pods: all.Core().V1().Pods().Informer(),
+		&n.claims: all.Core().V1().PersistentVolumeClaims().Informer(),
 	} {
 		*indexer = informer.GetIndexer()
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -148,7 +150,8 @@ func (n *Nodes) tend(ctx context.Context, key cache.ObjectName) error {
 	case pod != nil && (pod.DeletionTimestamp != nil || set == nil):
 		n.databases.end(hostOfPod(pod))
 		now := int64(0)
-		return n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+		return n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
+			metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
 	case set == nil || claim == nil:
 		return nil
 	case pod == nil:
@@ -167,7 +170,8 @@ func find[T any](in cache.Indexer, namespace, name string) T {
 
 // bind is what a provisioner does.
 func (n *Nodes) bind(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
-	c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, AccessModes: c.Spec.AccessModes, Capacity: c.Spec.Resources.Requests}
+	c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, AccessModes: c.Spec.AccessModes,
+		Capacity: c.Spec.Resources.Requests}
 	_, err := n.client.CoreV1().PersistentVolumeClaims(c.Namespace).UpdateStatus(ctx, c, metav1.UpdateOptions{})
 	return err
 }
@@ -182,7 +186,8 @@ func (n *Nodes) observe(ctx context.Context, s *appsv1.StatefulSet) error {
 func (n *Nodes) create(ctx context.Context, s *appsv1.StatefulSet) error {
 	p := &corev1.Pod{ObjectMeta: *s.Spec.Template.ObjectMeta.DeepCopy(), Spec: *s.Spec.Template.Spec.DeepCopy()}
 	p.Name, p.Namespace = v1alpha1.PodName(s.Name), s.Namespace
-	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s,
+		appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 	p.Spec.NodeName, p.Spec.Hostname, p.Spec.Subdomain = "node-1", p.Name, s.Spec.ServiceName
 	_, err := n.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
 	return err
@@ -202,10 +207,14 @@ func (n *Nodes) start(ctx context.Context, p *corev1.Pod) error {
 	}
 	n.databases.begin(hostOfPod(p), version, args, certificate)
 	now, yes := metav1.Now(), true
-	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: n.server.address, PodIPs: []corev1.PodIP{{IP: n.server.address}}, HostIP: n.server.address, StartTime: &now,
-		ContainerStatuses: []corev1.ContainerStatus{{Name: c.Name, Image: c.Image, Ready: true, Started: &yes, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}}}
-	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: n.server.address,
+		PodIPs: []corev1.PodIP{{IP: n.server.address}}, HostIP: n.server.address, StartTime: &now,
+		ContainerStatuses: []corev1.ContainerStatus{{Name: c.Name, Image: c.Image, Ready: true, Started: &yes,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}}}
+	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady,
+		corev1.PodReady} {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue,
+			LastTransitionTime: now})
 	}
 	_, err = n.client.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{})
 	return err

@@ -38,7 +38,8 @@ func (p *Plane) Install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, err := deploy.Manifests(deploy.Options{Namespace: deploy.Namespace, Image: "example.org/none:v1", Replicas: 1})
+	objects, err := deploy.Manifests(deploy.Options{Namespace: deploy.Namespace, Image: "example.org/none:v1",
+		Replicas: 1})
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,8 @@ func (p *Plane) Install(ctx context.Context) error {
 func (p *Plane) kubeconfig(ctx context.Context) error {
 	day := int64(24 * 60 * 60)
 	t, err := p.Client.CoreV1().ServiceAccounts(deploy.Namespace).CreateToken(ctx, deploy.Name,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}},
+		metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("make a token for the operator: %w", err)
 	}
@@ -72,7 +74,7 @@ func (p *Plane) kubeconfig(ctx context.Context) error {
 	return nil
 }
 
-// Operator is a process of the real binary that looks after all clusters.
+// Operator is a process of the real binary that manages all clusters.
 type Operator struct {
 	// Began is when it was started.
 	Began time.Time
@@ -93,8 +95,10 @@ func (p *Plane) Operate(binary string) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the operator: %w", err)
 	}
-	defer func() { _ = log.Close() }()                                                                                                        // the process has its own
-	o.cmd = exec.Command(binary, "operator", "run", "--metrics-address="+o.metrics, "--health-address="+net.JoinHostPort(loopback, ports[1])) // #nosec G204 -- the binary under test
+	// the process has its own
+	defer func() { _ = log.Close() }()
+	health := net.JoinHostPort(loopback, ports[1])
+	o.cmd = exec.Command(binary, "operator", "run", "--metrics-address="+o.metrics, "--health-address="+health) // #nosec G204
 	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+p.at("operator.kubeconfig"), "KUBERNETES_SERVICE_HOST="+loopback)
 	o.cmd.Stdout, o.cmd.Stderr = log, log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -111,7 +115,7 @@ func (o *Operator) Stop() error { return end(o.cmd, syscall.SIGTERM) }
 // Kill ends it as a power failure would.
 func (o *Operator) Kill() error { return end(o.cmd, syscall.SIGKILL) }
 
-// Seen is how many clusters it has looked at since it began, as its metrics tell.
+// Seen is how many clusters it has observed since it began, as its metrics tell.
 func (o *Operator) Seen(ctx context.Context) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+o.metrics+"/metrics", nil)
 	if err != nil {

@@ -73,11 +73,12 @@ func Start(ctx context.Context, dir, components string) (*Plane, error) {
 		p.run("etcd", components, "etcd", "--name=fleet", "--data-dir="+p.at("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 			"--quota-backend-bytes=8589934592", "--listen-client-urls="+store, "--advertise-client-urls="+store,
 			"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=fleet="+peer),
-		p.run("kube-apiserver", components, "kube-apiserver", "--bind-address="+loopback, "--secure-port="+ports[2], "--cert-dir="+p.at("tls"),
+		p.run("kube-apiserver", components, "kube-apiserver", "--bind-address="+loopback, "--secure-port="+ports[2],
+			"--cert-dir="+p.at("tls"),
 			"--etcd-servers="+store, "--token-auth-file="+p.at("tokens.csv"), "--authorization-mode=RBAC",
 			"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+p.at("sa.key"),
 			"--service-account-signing-key-file="+p.at("sa.key"), "--service-cluster-ip-range=10.64.0.0/12",
-			// Whoever would make the accounts of pods is not there.
+			// Who would make the accounts of pods is not there.
 			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none",
 			"--audit-policy-file="+p.at("audit.yaml"), "--audit-log-path="+p.AuditLog(), "--audit-log-maxsize=100000"),
 	)

@@ -44,7 +44,8 @@ func serve(d *databases) (*server, error) {
 	g := grpc.NewServer()
 	pb.RegisterMaintenanceServer(g, s)
 	pb.RegisterClusterServer(g, s)
-	s.http = &http.Server{ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), // handshakes that clients give up
+	// handshakes that clients give up
+	s.http = &http.Server{ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
 				g.ServeHTTP(w, r)
@@ -82,7 +83,8 @@ func (s *server) plain(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"etcdserver": status.Version, "etcdcluster": series(status.Version)}) // the client sees it
+	// the client sees it
+	_ = json.NewEncoder(w).Encode(map[string]string{"etcdserver": status.Version, "etcdcluster": series(status.Version)})
 }
 
 // whom is the host that the client of a request dialled.

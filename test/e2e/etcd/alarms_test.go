@@ -113,12 +113,14 @@ func TestDamageFoundWhileRunning(t *testing.T) {
 		}
 		return nil
 	}))
-	s.refused(4, []string{"the data of " + victim + " differs", "member replace my-db " + victim}, "alarms", "clear", "my-db")
+	s.refused(4, []string{"the data of " + victim + " differs", "member replace my-db " + victim}, "alarms", "clear",
+		"my-db")
 	s.must("member", "replace", "my-db", victim, "--force", "--yes")
 	if r := s.try("alarms", "list", "my-db"); r.Code != 10 || !strings.Contains(r.Stderr, "no member any more") {
 		t.Errorf("the alarm went with the member:\n%s", r)
 	}
-	if steps := s.plan("alarms", "clear", "my-db"); strings.Join(steps, " ") != "compare-members clear-alarms/CORRUPT prove-write" {
+	if steps := s.plan("alarms", "clear", "my-db"); strings.Join(steps,
+		" ") != "compare-members clear-alarms/CORRUPT prove-write" {
 		t.Errorf("it does %v", steps)
 	}
 	s.must("alarms", "clear", "my-db")

@@ -16,7 +16,7 @@ import (
 
 const (
 	// passwordRate is low, and loginPatience long: each login by password costs a
-	// member a tenth of a second of work, on purpose, and all clients log in anew
+	// member a tenth of a second of work, on purpose, and all clients log in again
 	// whenever it restarts.
 	passwordRate  = 20
 	loginPatience = 10 * time.Second
@@ -76,7 +76,8 @@ func TestAuthByPassword(t *testing.T) {
 	s.must("user", "rotate", "my-db", "root")
 	s.must("switchover", "my-db")
 	s.nothingLost(app, w, "load/")
-	t.Logf("longest write gap from before authentication until after a rotation: %s", w.LongestGap(began, time.Now()).Round(time.Millisecond))
+	t.Logf("longest write gap from before authentication until after a rotation: %s",
+		w.LongestGap(began, time.Now()).Round(time.Millisecond))
 	s.must("user", "rotate", "my-db", "app", "--drop-old", "--yes")
 	s.turnedAway(app)
 	s.nothingLost(again, second, "second/")
@@ -95,7 +96,7 @@ func TestAuthByPassword(t *testing.T) {
 	s.demands("my-copy", "on")
 	s.holdsBackup("my-copy")
 	// A login of before the restore names an entry of a log that is gone: etcd
-	// waits for it without an answer, so clients log in anew.
+	// waits for it without an answer, so clients log in again.
 	anew := s.dialAs("my-db", "app")
 	_, err := anew.KV.Get(s.ctx, "kept/000001")
 	s.ok(err)

@@ -77,7 +77,7 @@ func frozenWhileUpgrading(x *trouble) {
 }
 
 // hangingJoiner stops the process of a member that has no vote yet, while
-// nobody looks: it is restarted once, and joins.
+// nobody observes: it is restarted once, and joins.
 func hangingJoiner(x *trouble) {
 	if r := x.with(x.mortal("after:start-members"), "add-member", "my-db"); !r.Killed() {
 		x.Fatalf("expected it to die once the joiner was started:\n%s", r)
@@ -151,7 +151,8 @@ func allPodsDeletedWhileScaling(x *trouble) {
 // crashingImage upgrades to an image that is not what its name says: the first
 // member crashes, the others are left alone, and cancel puts it back.
 func crashingImage(x *trouble) {
-	p := x.begin("upgrade", "my-db", "--version", "3.6", "--image", "dbop.test/etcd-development/etcd:v3.5.35", "--skip-backup")
+	p := x.begin("upgrade", "my-db", "--version", "3.6", "--image", "dbop.test/etcd-development/etcd:v3.5.35",
+		"--skip-backup")
 	before := x.pods()
 	r := x.ends(p, 9)
 	x.judge(r, 9, "flag provided but not defined", " cancel my-db")
@@ -199,7 +200,8 @@ func (x *trouble) replace(member string) {
 // pods are the members' pods, and which life of them it is.
 func (x *trouble) pods() map[string]string {
 	x.Helper()
-	list, err := x.site.Client.CoreV1().Pods(x.ns).List(x.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=database"})
+	list, err := x.site.Client.CoreV1().Pods(x.ns).List(x.ctx,
+		metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=database"})
 	x.ok(err)
 	out := map[string]string{}
 	for _, p := range list.Items {

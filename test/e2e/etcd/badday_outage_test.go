@@ -93,7 +93,8 @@ func nodeLost(x *trouble) {
 	x.refusing(members[0])
 	x.judge(x.try("member", "replace", "my-db", members[0], "--yes"), 4, node, "silent", "kubectl delete node "+node)
 	x.ok(x.machine.Cluster(x.ctx, "node", "remove", node))
-	x.finds(2*missedWithin, members[0], "its volume is on a node that is not there any more", " member replace my-db "+members[0])
+	x.finds(2*missedWithin, members[0], "its volume is on a node that is not there any more", " member replace my-db "+
+		members[0])
 	x.replace(members[0])
 }
 
@@ -120,7 +121,8 @@ func withoutNames(x *trouble) {
 // node is one with so many members of the cluster, and which these are.
 func (x *trouble) node(members int) (string, []string) {
 	x.Helper()
-	list, err := x.site.Client.CoreV1().Pods(x.ns).List(x.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=database"})
+	list, err := x.site.Client.CoreV1().Pods(x.ns).List(x.ctx,
+		metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=database"})
 	x.ok(err)
 	on := map[string][]string{}
 	for _, p := range list.Items {
@@ -162,7 +164,8 @@ func (x *trouble) mend(args ...string) {
 	x.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), mendWithin)
 	defer cancel()
-	if err := harness.Until(ctx, mendWithin, strings.Join(args, " "), func(ctx context.Context) error { return x.machine.Cluster(ctx, args...) }); err != nil {
+	if err := harness.Until(ctx, mendWithin, strings.Join(args, " "),
+		func(ctx context.Context) error { return x.machine.Cluster(ctx, args...) }); err != nil {
 		x.Error(err)
 	}
 }

@@ -76,7 +76,7 @@ func live(t *testing.T, kind string, all []badDay, chosen int, newScene func(*te
 			continue
 		}
 		t.Run(strings.ReplaceAll(day.name, " ", "-"), func(t *testing.T) {
-			day.live(newScene(t, "bad", "my-db"), results, kind, rand.New(rand.NewPCG(seed, uint64(i)))) // #nosec G404 G115 -- a reproducible choice
+			day.live(newScene(t, "bad", "my-db"), results, kind, rand.New(rand.NewPCG(seed, uint64(i)))) // #nosec G404 G115
 		})
 	}
 }
@@ -108,7 +108,8 @@ func (d badDay) live(s *scene, results *ledger, kind string, choose *rand.Rand) 
 	}
 	s.becomes("my-db", want)
 	s.settledVolumes("my-db", want)
-	s.Logf("%s: longest write gap %s, over after %s", d.name, row.gap.Round(time.Millisecond), time.Since(began).Round(time.Second))
+	s.Logf("%s: longest write gap %s, over after %s", d.name, row.gap.Round(time.Millisecond),
+		time.Since(began).Round(time.Second))
 	if !s.Failed() {
 		row.result = "ok"
 	}
@@ -165,7 +166,7 @@ func (x *trouble) hears(p *harness.Process, words string) {
 	}
 }
 
-// ends waits for a command that was begun, and asks for its exit code.
+// ends waits for a command that was started, and asks for its exit code.
 func (x *trouble) ends(p *harness.Process, code int) harness.Result {
 	x.Helper()
 	r, err := p.Wait()
@@ -194,7 +195,8 @@ func (x *trouble) finds(within time.Duration, words ...string) {
 // refusing asks that verbs which need a whole cluster touch nothing.
 func (x *trouble) refusing(words ...string) {
 	x.Helper()
-	for _, args := range [][]string{{"scale", "my-db", "--members", "5"}, {"upgrade", "my-db", "--version", "3.7", "--skip-backup"}} {
+	for _, args := range [][]string{{"scale", "my-db", "--members", "5"},
+		{"upgrade", "my-db", "--version", "3.7", "--skip-backup"}} {
 		// On a machine that is short of time there may be no leader for a moment,
 		// which is a reason to refuse, too, but not the one that is asked for.
 		x.within(podWithin, strings.Join(args, " ")+" to be refused for what is wrong", func() error {

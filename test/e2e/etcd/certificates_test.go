@@ -102,7 +102,8 @@ func (s *scene) runsOut(remedy string) {
 	}
 	s.ok(harness.Until(s.ctx, time.Minute, "diagnose to tell what to do", func(context.Context) error {
 		r := s.try("diagnose", "my-db")
-		if r.Code != 11 || !strings.Contains(r.Stdout, "ran out") || !strings.Contains(r.Stdout, "do:   kubectl dbop -n "+s.ns+" "+remedy) {
+		if r.Code != 11 || !strings.Contains(r.Stdout, "ran out") ||
+			!strings.Contains(r.Stdout, "do:   kubectl dbop -n "+s.ns+" "+remedy) {
 			return fmt.Errorf("diagnose says\n%s", r)
 		}
 		return nil
@@ -136,7 +137,8 @@ func TestCertificatesRanOutInFlight(t *testing.T) {
 // replaces it by another one of theirs.
 func TestCertificatesOfAnOwnAuthority(t *testing.T) {
 	s := newScene(t, "ownca", "my-db")
-	args := []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", storage, "--ca-secret", "corporate"}
+	args := []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", storage,
+		"--ca-secret", "corporate"}
 	s.refused(4, []string{"corporate", "not found"}, args...)
 	s.giveAuthority("corporate", "corporate one", false)
 	s.must(args...)
@@ -158,11 +160,12 @@ func TestCertificatesOfAnOwnAuthority(t *testing.T) {
 }
 
 // onlyMembersArePeers knocks at a member's peer port from an address that no
-// name stands for: its own certificate opens, those of users do not.
+// name means: its own certificate opens, those of users do not.
 func (s *scene) onlyMembersArePeers(member string) {
 	s.Helper()
-	for secret, opens := range map[string]bool{member + "-tls": true, "my-db-admin-tls": false, "my-db-client-tls": false} {
-		// One that was turned away takes its port-forward along.
+	for secret, opens := range map[string]bool{member + "-tls": true, "my-db-admin-tls": false,
+		"my-db-client-tls": false} {
+		// One that was refused takes its port-forward along.
 		address, end, err := s.site.Forward(s.ctx, s.ns, member+"-0", "2380")
 		s.ok(err)
 		defer end()
@@ -172,7 +175,8 @@ func (s *scene) onlyMembersArePeers(member string) {
 		s.ok(err)
 		trust := x509.NewCertPool()
 		trust.AppendCertsFromPEM(data.Data["ca.crt"])
-		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, Certificates: []tls.Certificate{pair}, ServerName: "localhost", MinVersion: tls.VersionTLS12}}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, Certificates: []tls.Certificate{pair},
+			ServerName: "localhost", MinVersion: tls.VersionTLS12}}
 		request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "https://"+address+"/members", http.NoBody)
 		s.ok(err)
 		response, err := transport.RoundTrip(request)
@@ -199,7 +203,8 @@ func (s *scene) settles(name string) {
 
 func (s *scene) podUIDs(cluster string) []string {
 	s.Helper()
-	list, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + cluster})
+	list, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx,
+		metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + cluster})
 	s.ok(err)
 	var out []string
 	for _, p := range list.Items {
@@ -245,10 +250,12 @@ func (s *scene) expire(cluster, name string) {
 	signer, signerKey := s.pair(ca)
 	old, key := s.pair(leaf)
 	template := *old
-	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(time.Now().UnixNano()),
+		time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
 	der, err := x509.CreateCertificate(rand.Reader, &template, signer, key.Public(), signerKey)
 	s.ok(err)
-	patch, err := json.Marshal(corev1.Secret{Data: map[string][]byte{"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}})
+	patch, err := json.Marshal(corev1.Secret{Data: map[string][]byte{
+		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}})
 	s.ok(err)
 	_, err = secrets.Patch(s.ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	s.ok(err)
@@ -269,11 +276,14 @@ func (s *scene) pair(secret *corev1.Secret) (*x509.Certificate, *ecdsa.PrivateKe
 // writes one: its chain behind it, and the root as ca.crt.
 func (s *scene) giveAuthority(name, subject string, replace bool) {
 	s.Helper()
-	signed := func(subject string, by *x509.Certificate, with *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, []byte) {
+	signed := func(subject string, by *x509.Certificate, with *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey,
+		[]byte) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		s.ok(err)
-		template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: subject}, IsCA: true,
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour), BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
+			Subject: pkix.Name{CommonName: subject}, IsCA: true,
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour), BasicConstraintsValid: true,
+			KeyUsage: x509.KeyUsageCertSign}
 		if by == nil {
 			by, with = template, key
 		}
@@ -288,9 +298,10 @@ func (s *scene) giveAuthority(name, subject string, replace bool) {
 	_, key, own := signed(subject, issuer, issuerKey)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	s.ok(err)
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
-		"tls.crt": slices.Concat(own, issuerPEM), "ca.crt": rootPEM,
-		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{
+			"tls.crt": slices.Concat(own, issuerPEM), "ca.crt": rootPEM,
+			"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})}}
 	secrets := s.site.Client.CoreV1().Secrets(s.ns)
 	if replace {
 		_, err = secrets.Update(s.ctx, secret, metav1.UpdateOptions{})

@@ -70,17 +70,19 @@ func newerDeadlies(wantMembers func(int) func(*scene)) []deadly {
 			s.healthy("my-db", 3)
 			s.says(s.must("defrag", "my-db", "--min-gain", "1Mi"), "unchanged")
 		}, reset: again},
-		{name: "compact", version: "3.6", members: "3", arm: fixed("compact", "my-db", "--keep-revisions", "0"), check: func(s *scene) {
-			s.healthy("my-db", 3)
-			s.compacted("my-db", 2)
-		}, reset: again},
-		{name: "alarms clear", version: "3.6", members: "3", options: []string{"--config", smallQuota}, arm: func(s *scene) []string {
-			s.exhaust(overwritten)
-			return []string{"alarms", "clear", "my-db", "--keep-revisions", "0"}
-		}, check: func(s *scene) {
-			s.healthy("my-db", 3)
-			s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "after/", 100, 64))
-		}, reset: again, quiet: true},
+		{name: "compact", version: "3.6", members: "3", arm: fixed("compact", "my-db", "--keep-revisions", "0"),
+			check: func(s *scene) {
+				s.healthy("my-db", 3)
+				s.compacted("my-db", 2)
+			}, reset: again},
+		{name: "alarms clear", version: "3.6", members: "3", options: []string{"--config", smallQuota},
+			arm: func(s *scene) []string {
+				s.exhaust(overwritten)
+				return []string{"alarms", "clear", "my-db", "--keep-revisions", "0"}
+			}, check: func(s *scene) {
+				s.healthy("my-db", 3)
+				s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "after/", 100, 64))
+			}, reset: again, quiet: true},
 		{name: "configure", version: "3.6", members: "3", arm: func(s *scene) []string {
 			option = fmt.Sprintf("snapshot-count=%d", 5000+time.Now().UnixNano()%1000)
 			return []string{"configure", "my-db", "--set", option}
@@ -88,7 +90,8 @@ func newerDeadlies(wantMembers func(int) func(*scene)) []deadly {
 			s.healthy("my-db", 3)
 			s.runsWith("my-db", option)
 		}, reset: again},
-		{name: "resize", version: "3.6", members: "1", arm: fixed("resize", "my-db", "--cpu", "60m", "--storage", "768Mi", "--allow-downtime"), check: func(s *scene) {
+		{name: "resize", version: "3.6", members: "1", arm: fixed("resize", "my-db", "--cpu", "60m", "--storage", "768Mi",
+			"--allow-downtime"), check: func(s *scene) {
 			s.healthy("my-db", 1)
 			for _, v := range s.capacities("my-db") {
 				if v != "768Mi" {
@@ -110,7 +113,8 @@ func (s *scene) compacted(name string, revision int64) {
 // runsWith asks that every member was started with an option.
 func (s *scene) runsWith(name, option string) {
 	s.Helper()
-	list, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name + ",app.kubernetes.io/component=database"})
+	list, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx,
+		metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name + ",app.kubernetes.io/component=database"})
 	s.ok(err)
 	for _, p := range list.Items {
 		if !slices.Contains(p.Spec.Containers[0].Args, "--"+option) {
@@ -153,7 +157,8 @@ func (s *scene) destroy(member string) {
 // databasePods are the identities of a cluster's pods by name.
 func (s *scene) databasePods(name string) map[string]string {
 	s.Helper()
-	list, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name + ",app.kubernetes.io/component=database"})
+	list, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx,
+		metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name + ",app.kubernetes.io/component=database"})
 	s.ok(err)
 	out := map[string]string{}
 	for _, p := range list.Items {

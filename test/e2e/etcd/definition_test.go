@@ -91,7 +91,8 @@ func TestMissingObjectsEndNothing(t *testing.T) {
 	c.readyIn(s.ns, "my-db")
 
 	record := s.kubectl("get", "configmap", "my-db.dbop", "-o", "yaml").Stdout
-	s.cluster("create", "-n", others[1], "-f", file("copy.yaml", strings.ReplaceAll(record, "namespace: "+s.ns, "namespace: "+others[1])))
+	s.cluster("create", "-n", others[1], "-f", file("copy.yaml",
+		strings.ReplaceAll(record, "namespace: "+s.ns, "namespace: "+others[1])))
 	time.Sleep(leftAloneFor)
 	same("a copy of its record is elsewhere")
 

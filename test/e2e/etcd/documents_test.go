@@ -23,7 +23,8 @@ func TestGettingStarted(t *testing.T) {
 	s.ok(s.site.User(s.ctx, s.ns, "newcomer", "edit", kubeconfig))
 	s.ok(os.Symlink(s.site.Bin, filepath.Join(s.home, "kubectl-dbop")))
 	path := s.home + ":" + filepath.Dir(s.site.Tool("kubectl", "").Path) + ":" + os.Getenv("PATH")
-	shell := harness.Command{Path: "/bin/sh", Dir: s.home, Env: s.site.CLI(s.home, map[string]string{"KUBECONFIG": kubeconfig, "PATH": path}).Env}
+	shell := harness.Command{Path: "/bin/sh", Dir: s.home,
+		Env: s.site.CLI(s.home, map[string]string{"KUBECONFIG": kubeconfig, "PATH": path}).Env}
 
 	blocks := regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(string(raw), -1)
 	if len(blocks) == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// pauseBar is the longest that a client may wait while members restart in turn.
+	// pauseBar is the longest that a client may wait while members restart one after the other.
 	pauseBar = 2 * time.Second
 	// restFor is how long clients are watched before; a machine on which they
 	// wait longer than busy then is one.
@@ -22,7 +22,8 @@ const (
 func TestDowngradeUnderLoad(t *testing.T) {
 	s := newScene(t, "downgrade", "my-db")
 	s.create("my-db", "3.7", "3")
-	s.refused(4, []string{"one minor at a time", "--version 3.6, then", "--version 3.5"}, "downgrade", "my-db", "--version", "3.5")
+	s.refused(4, []string{"one minor at a time", "--version 3.6, then", "--version 3.5"}, "downgrade", "my-db",
+		"--version", "3.5")
 	l := s.underLoad("my-db", seed(t))
 	l.within(pauseBar, "downgrade", "my-db", "--version", "3.6")
 	s.runs("my-db", "3.6.")
@@ -64,7 +65,8 @@ func (l *load) within(bar time.Duration, args ...string) {
 	noise := l.writer.LongestGap(rest, from)
 	l.do(args...)
 	if gap := l.writer.LongestGap(from, time.Now()); gap > bar && noise > busy {
-		l.s.Logf("%v: clients waited %s, but up to %s before it began", args, gap.Round(time.Millisecond), noise.Round(time.Millisecond))
+		l.s.Logf("%v: clients waited %s, but up to %s before it began", args, gap.Round(time.Millisecond),
+			noise.Round(time.Millisecond))
 	} else if gap > bar {
 		l.s.Errorf("%v: clients waited %s, the bar is %s", args, gap.Round(time.Millisecond), bar)
 	}

@@ -23,7 +23,8 @@ import (
 )
 
 // exportedKinds are the kinds of what the tool makes in a namespace, and what it is asked by.
-const exportedKinds = "configmaps,secrets,persistentvolumeclaims,services,poddisruptionbudgets,statefulsets,databaseclusters.dbop.dev"
+const exportedKinds = "configmaps,secrets,persistentvolumeclaims,services," +
+	"poddisruptionbudgets,statefulsets,databaseclusters.dbop.dev"
 
 // TestExportedNamespace exports all of a cluster under a custom resource and
 // applies it in another namespace, while the cluster serves its clients; then
@@ -41,7 +42,8 @@ func TestExportedNamespace(t *testing.T) {
 			}
 		})
 	}
-	install := []string{"operator", "install", "--replicas", "1", "--operator-namespace", others[0], "--watch", s.ns, "--watch", others[1]}
+	install := []string{"operator", "install", "--replicas", "1", "--operator-namespace", others[0], "--watch", s.ns,
+		"--watch", others[1]}
 	s.must(install...)
 	c := s.custom()
 	c.wanted(s.ns, "my-db", 3, func(spec *v1alpha1.DatabaseClusterSpec) { spec.DeletionPolicy = v1alpha1.DeletionPurge })
@@ -56,7 +58,8 @@ func TestExportedNamespace(t *testing.T) {
 	copied.ns = others[1]
 	copied.applyExport(export, false)
 	copied.within(podWithin, "the copy to be told", func() error {
-		if r := copied.try("status", "my-db"); !strings.Contains(r.Stdout, "discovery failed") || !strings.Contains(r.Stdout, "diagnose my-db") {
+		if r := copied.try("status", "my-db"); !strings.Contains(r.Stdout, "discovery failed") ||
+			!strings.Contains(r.Stdout, "diagnose my-db") {
 			return errors.New(r.String())
 		}
 		return nil
@@ -71,7 +74,8 @@ func TestExportedNamespace(t *testing.T) {
 		copied.judge(r, 9, "no data that is left can be used", "recover my-db --method backup")
 		return nil
 	})
-	if now := copied.volumeIDs(); !maps.Equal(made, now) || strings.Contains(copied.must("history", "my-db").Stdout, "delete") {
+	if now := copied.volumeIDs(); !maps.Equal(made, now) ||
+		strings.Contains(copied.must("history", "my-db").Stdout, "delete") {
 		t.Errorf("volumes of the copy before %v, after %v", made, now)
 	}
 	if now := s.databasePods("my-db"); !maps.Equal(pods, now) || !maps.Equal(volumes, s.volumeIDs()) {
@@ -112,7 +116,8 @@ func (s *scene) applyExport(lists string, volumes bool) {
 	}
 	for _, o := range items {
 		meta := o["metadata"].(map[string]any)
-		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "ownerReferences"} {
+		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation",
+			"ownerReferences"} {
 			delete(meta, field)
 		}
 		meta["namespace"] = s.ns
@@ -165,7 +170,8 @@ func (s *scene) retained() []string {
 
 func (s *scene) reclaim(volume string, policy corev1.PersistentVolumeReclaimPolicy) error {
 	patch := []byte(`{"spec":{"persistentVolumeReclaimPolicy":"` + string(policy) + `"}}`)
-	_, err := s.site.Client.CoreV1().PersistentVolumes().Patch(context.WithoutCancel(s.ctx), volume, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := s.site.Client.CoreV1().PersistentVolumes().Patch(context.WithoutCancel(s.ctx), volume, types.MergePatchType,
+		patch, metav1.PatchOptions{})
 	return err
 }
 
@@ -173,11 +179,13 @@ func (s *scene) reclaim(volume string, policy corev1.PersistentVolumeReclaimPoli
 func (s *scene) recreate(volumes []string) {
 	s.Helper()
 	_, err := s.site.Client.CoreV1().Namespaces().Create(s.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.ns,
-		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "dbop.dev/test": "true"}}}, metav1.CreateOptions{})
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted",
+			"dbop.dev/test": "true"}}}, metav1.CreateOptions{})
 	s.ok(err)
 	for _, name := range volumes {
 		patch := []byte(`{"spec":{"claimRef":{"uid":null,"resourceVersion":null}}}`)
-		_, err := s.site.Client.CoreV1().PersistentVolumes().Patch(s.ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err := s.site.Client.CoreV1().PersistentVolumes().Patch(s.ctx, name, types.MergePatchType, patch,
+			metav1.PatchOptions{})
 		s.ok(err)
 	}
 }

@@ -117,7 +117,8 @@ func (s *scene) agree(ctx context.Context, name string, members int) error {
 // volumes is how many volumes of the cluster exist.
 func (s *scene) volumes(name string) int {
 	s.Helper()
-	list, err := s.site.Client.CoreV1().PersistentVolumeClaims(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name})
+	list, err := s.site.Client.CoreV1().PersistentVolumeClaims(s.ns).List(s.ctx,
+		metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name})
 	s.ok(err)
 	return len(list.Items)
 }

@@ -65,7 +65,8 @@ spec:
 func TestAuthorityFromAnIssuer(t *testing.T) {
 	s := newScene(t, "issuer", "my-db", "second")
 	manager := s.certManager()
-	waiting := s.begin(s.cli, "create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", storage, "--issuer", "corporate")
+	waiting := s.begin(s.cli, "create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage",
+		storage, "--issuer", "corporate")
 	s.ok(untilSaid(s.ctx, waiting, "not found"))
 	s.apply(issuers)
 	if r, err := waiting.Wait(); err != nil || r.Code != 0 {
@@ -119,7 +120,8 @@ func (s *scene) certManager() *harness.Process {
 		return strings.TrimSpace(string(out))
 	}
 	run("build", "-o", program, ".")
-	definitions := filepath.Join(run("list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager"), "deploy", "crds")
+	definitions := filepath.Join(run("list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager"), "deploy",
+		"crds")
 	for _, kind := range []string{"issuers", "clusterissuers", "certificates", "certificaterequests"} {
 		s.mustKubectl("apply", "--server-side", "-f", filepath.Join(definitions, "cert-manager.io_"+kind+".yaml"))
 		s.served(kind + ".cert-manager.io")

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// chosen is how many boundaries of each verb the short form dies at.
+	// chosen is how many fail points of each verb the short form dies at.
 	chosen = 3
 	// killRate is the load under which the tool dies.
 	killRate = 50
 )
 
-// deadly is one verb that is killed at its step boundaries and repeated.
+// deadly is one verb that is killed at its step fail points and repeated.
 type deadly struct {
 	name string
 	// version and members of the cluster that is there before; members 0 is none.
@@ -49,7 +49,8 @@ func deadlies() []deadly {
 	wantMembers := func(n int) func(*scene) {
 		return func(s *scene) { s.healthy("my-db", n); s.settledVolumes("my-db", n) }
 	}
-	createArgs := []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage", storage, "--auth"}
+	createArgs := []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage",
+		storage, "--auth"}
 	purge := func(name string) func(*scene) {
 		return func(s *scene) {
 			s.must("delete", name, "--purge", "--skip-backup", "--yes")
@@ -60,7 +61,8 @@ func deadlies() []deadly {
 		return func(s *scene) []string { return append(more, s.someBackup()) }
 	}
 	return append(newerDeadlies(wantMembers), []deadly{
-		{name: "create", arm: fixed(createArgs...), check: func(s *scene) { wantMembers(3)(s); s.demands("my-db", "on") }, reset: purge("my-db"), quiet: true},
+		{name: "create", arm: fixed(createArgs...), check: func(s *scene) { wantMembers(3)(s); s.demands("my-db", "on") },
+			reset: purge("my-db"), quiet: true},
 		{name: "add-member", version: "3.6", members: "3", arm: fixed("add-member", "my-db"), check: wantMembers(4),
 			reset: func(s *scene) { s.must("member", "remove", "my-db", "my-db-4", "--yes") }},
 		{name: "remove-member", version: "3.6", members: "3", arm: func(s *scene) []string {
@@ -68,55 +70,64 @@ func deadlies() []deadly {
 		}, check: wantMembers(2), reset: func(s *scene) { s.must("add-member", "my-db") }},
 		{name: "scale", version: "3.6", members: "1", arm: fixed("scale", "my-db", "--members", "3"), check: wantMembers(3),
 			reset: func(s *scene) { s.must("scale", "my-db", "--members", "1", "--yes") }},
-		{name: "backup", version: "3.6", members: "1", arm: fixed("backup", "my-db", "--verify"), check: (*scene).verifiedBackup, reset: func(*scene) {}},
-		{name: "upgrade", version: "3.5", members: "3", arm: fixed("upgrade", "my-db", "--version", "3.6"), check: func(s *scene) {
-			s.healthy("my-db", 3)
-			for _, m := range s.status("my-db").Members {
-				if !strings.HasPrefix(m.Version, "3.6.") {
-					s.Errorf("%s still runs %s", m.Name, m.Version)
+		{name: "backup", version: "3.6", members: "1", arm: fixed("backup", "my-db", "--verify"),
+			check: (*scene).verifiedBackup, reset: func(*scene) {}},
+		{name: "upgrade", version: "3.5", members: "3", arm: fixed("upgrade", "my-db", "--version", "3.6"),
+			check: func(s *scene) {
+				s.healthy("my-db", 3)
+				for _, m := range s.status("my-db").Members {
+					if !strings.HasPrefix(m.Version, "3.6.") {
+						s.Errorf("%s still runs %s", m.Name, m.Version)
+					}
 				}
-			}
-		}},
-		{name: "rotate certificates", version: "3.6", members: "3", arm: fixed("certificates", "rotate", "my-db"), check: func(s *scene) {
-			s.healthy("my-db", 3)
-			s.liveCertificates("my-db", "served")
-		}, reset: func(*scene) {}},
-		{name: "rotate authority", version: "3.6", members: "3", arm: fixed("certificates", "rotate", "my-db", "--ca=at-once", "--yes"), check: func(s *scene) {
-			s.healthy("my-db", 3)
-			s.liveCertificates("my-db", "served")
-		}, reset: func(*scene) {}, quiet: true},
+			}},
+		{name: "rotate certificates", version: "3.6", members: "3", arm: fixed("certificates", "rotate", "my-db"),
+			check: func(s *scene) {
+				s.healthy("my-db", 3)
+				s.liveCertificates("my-db", "served")
+			}, reset: func(*scene) {}},
+		{name: "rotate authority", version: "3.6", members: "3",
+			arm: fixed("certificates", "rotate", "my-db", "--ca=at-once", "--yes"), check: func(s *scene) {
+				s.healthy("my-db", 3)
+				s.liveCertificates("my-db", "served")
+			}, reset: func(*scene) {}, quiet: true},
 		{name: "downgrade", version: "3.7", members: "3", arm: fixed("downgrade", "my-db", "--version", "3.6"),
 			check: func(s *scene) { s.healthy("my-db", 3); s.runs("my-db", "3.6.") },
 			reset: func(s *scene) { s.must("upgrade", "my-db", "--version", "3.7", "--skip-backup") }},
-		{name: "restore", version: "3.6", members: "1", arm: backedUp("restore", "my-copy", "--members", "3", "--storage", storage, "--from"),
+		{name: "restore", version: "3.6", members: "1", arm: backedUp("restore", "my-copy", "--members", "3", "--storage",
+			storage, "--from"),
 			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"), quiet: true},
-		{name: "restore in place", version: "3.6", members: "3", arm: backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
+		{name: "restore in place", version: "3.6", members: "3",
+			arm:   backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
 			check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
 		{name: "auth enable", version: "3.6", members: "3", arm: fixed("user", "auth", "enable", "my-db", "--yes"),
-			check: func(s *scene) { s.healthy("my-db", 3); s.demands("my-db", "on") }, reset: func(s *scene) { s.must("user", "auth", "disable", "my-db", "--yes") }},
+			check: func(s *scene) { s.healthy("my-db", 3); s.demands("my-db", "on") },
+			reset: func(s *scene) { s.must("user", "auth", "disable", "my-db", "--yes") }},
 		{name: "credentials rotate", version: "3.6", members: "1", arm: func(s *scene) []string {
 			s.must("user", "auth", "enable", "my-db", "--yes")
 			return []string{"user", "rotate", "my-db"}
 		}, check: func(s *scene) { s.healthy("my-db", 1); s.demands("my-db", "on") }, reset: func(*scene) {}},
-		{name: "user create", version: "3.6", members: "1", arm: fixed("user", "create", "my-db", "app", "--prefix", "/app/"), check: func(s *scene) {
-			if r := s.must("user", "list", "my-db"); !strings.Contains(r.Stdout, "read and write /app/*") {
-				s.Errorf("the user is missing:\n%s", r)
-			}
-		}, reset: func(s *scene) { s.must("user", "delete", "my-db", "app", "--yes") }},
+		{name: "user create", version: "3.6", members: "1", arm: fixed("user", "create", "my-db", "app", "--prefix", "/app/"),
+			check: func(s *scene) {
+				if r := s.must("user", "list", "my-db"); !strings.Contains(r.Stdout, "read and write /app/*") {
+					s.Errorf("the user is missing:\n%s", r)
+				}
+			}, reset: func(s *scene) { s.must("user", "delete", "my-db", "app", "--yes") }},
 		{name: "recover", version: "3.6", members: "3", arm: func(s *scene) []string {
 			s.loseMajority("my-db")
 			return []string{"recover", "my-db", "--method", "data", "--confirm=my-db"}
 		}, check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
-		{name: "delete", version: "3.6", members: "1", arm: fixed("delete", "my-db", "--purge", "--yes"), check: func(s *scene) {
-			s.settledVolumes("my-db", 0)
-			if r := s.try("status", "my-db"); r.Code != 6 || !strings.Contains(r.Stderr, "not found") {
-				s.Errorf("the cluster is still there:\n%s", r)
-			}
-		}, quiet: true},
+		{name: "delete", version: "3.6", members: "1", arm: fixed("delete", "my-db", "--purge", "--yes"),
+			check: func(s *scene) {
+				s.settledVolumes("my-db", 0)
+				if r := s.try("status", "my-db"); r.Code != 6 || !strings.Contains(r.Stderr, "not found") {
+					s.Errorf("the cluster is still there:\n%s", r)
+				}
+			}, quiet: true},
 	}...)
 }
 
-// TestKilled kills the tool with SIGKILL at step boundaries of every verb, and
+// TestKilled kills the tool with SIGKILL at step fail points of every verb, and
 // types the same command again, until it is done.
 func TestKilled(t *testing.T) {
 	t.Parallel()
@@ -134,7 +145,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// somewhere dies at a few chosen boundaries, in order, on one way to the end.
+// somewhere dies at a few chosen fail points, in order, on one way to the end.
 func (d deadly) somewhere(t *testing.T, results *ledger, choose *rand.Rand) {
 	s := d.stage(t)
 	args := d.arm(s)
@@ -151,7 +162,7 @@ func (d deadly) somewhere(t *testing.T, results *ledger, choose *rand.Rand) {
 	d.die(s, results, strings.Join(points, ", "), args, points)
 }
 
-// everywhere dies at all boundaries on one way, then at each alone. Names of
+// everywhere dies at all fail points on one way, then at each alone. Names of
 // members differ from one time to the next, so every time has its own plan.
 func (d deadly) everywhere(t *testing.T, results *ledger) {
 	s := d.stage(t)
@@ -174,7 +185,7 @@ func (d deadly) everywhere(t *testing.T, results *ledger) {
 	}
 }
 
-// alone dies at the i-th boundary and nowhere else.
+// alone dies at the i-th fail point and nowhere else.
 func (d deadly) alone(s *scene, results *ledger, args []string, i int) {
 	s.Helper()
 	all := boundaries(s.plan(args...))
@@ -248,7 +259,7 @@ func (d deadly) die(s *scene, results *ledger, title string, args, points []stri
 	}
 }
 
-// diedAt is the boundary at which the tool killed itself, "" for none.
+// diedAt is the fail point at which the tool killed itself, "" for none.
 func diedAt(r harness.Result) string {
 	_, point, _ := strings.Cut(r.Stderr, "dying at ")
 	point, _, _ = strings.Cut(point, "\n")
@@ -258,7 +269,7 @@ func diedAt(r harness.Result) string {
 	return point
 }
 
-// mortal is the tool that dies at the first of the boundaries that it reaches.
+// mortal is the tool that dies at the first of the fail points that it reaches.
 func (s *scene) mortal(points ...string) harness.Command {
 	cli := s.cli
 	cli.Env = maps.Clone(cli.Env)
@@ -266,9 +277,9 @@ func (s *scene) mortal(points ...string) harness.Command {
 	return cli
 }
 
-// boundaries are the points before and after every step of a plan, and within
+// fail points are the points before and after every step of a plan, and within
 // those that take several tries. Where the second part of a step's name is only
-// known at run time, the action stands alone.
+// known at run time, the action is alone.
 func boundaries(steps []string) []string {
 	var out []string
 	seen := map[string]int{}
@@ -285,7 +296,9 @@ func boundaries(steps []string) []string {
 			continue
 		}
 		out = append(out, "before:"+point)
-		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member", "downgrade-member", "restart-member", "roll-member", "renew-certificate", "fence-members", "examine-volume", "recover-data"}, action) {
+		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member",
+			"downgrade-member", "restart-member", "roll-member", "renew-certificate", "fence-members", "examine-volume",
+			"recover-data"}, action) {
 			out = append(out, "within:"+point)
 		}
 		out = append(out, "after:"+point)

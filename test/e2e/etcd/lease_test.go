@@ -109,7 +109,8 @@ func TestClockSkew(t *testing.T) {
 	}{{"holder's clock ahead", skew}, {"holder's clock behind", -skew}} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			s := newScene(t, "skew", "my-db")
-			row := row{verb: "lease and clocks that differ", where: c.name + " by 10 minutes", result: "FAILED", runs: 3, gap: -1}
+			row := row{verb: "lease and clocks that differ", where: c.name + " by 10 minutes", result: "FAILED", runs: 3,
+				gap: -1}
 			defer func() { results.add(row) }()
 			s.create("my-db", "3.6", "1")
 			there := s.elsewhere()
@@ -132,7 +133,7 @@ func TestClockSkew(t *testing.T) {
 			if r.Code != 0 || !strings.Contains(r.Stderr, "taking over") {
 				t.Fatalf("a dead holder is not taken over from:\n%s", r)
 			}
-			// The first look, which comes before the plan, takes its time too.
+			// The first observation, which comes before the plan, takes its time too.
 			if waited < leaseTime-time.Second || waited > 2*leaseTime {
 				t.Errorf("a dead holder was waited for for %s, not about %s:\n%s", waited, leaseTime, r)
 			}

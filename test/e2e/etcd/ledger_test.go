@@ -18,7 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// torture asks for every boundary instead of a selection.
+// torture asks for every fail point instead of a selection.
 func torture() bool { return os.Getenv("DBOP_TORTURE") == "all" }
 
 // usualSeed makes the selection of make test, the same in every run: a red one
@@ -71,7 +71,7 @@ func (l *ledger) add(r row) {
 	l.rows = append(l.rows, r)
 }
 
-// The lines of docs/reliability.md between which the table stands.
+// The lines of docs/reliability.md between which the table is.
 const (
 	tableBegins = "<!-- torture: begin -->"
 	tableEnds   = "<!-- torture: end -->"
@@ -133,7 +133,7 @@ func alone(t *testing.T, path string) func() {
 	return func() { _ = f.Close() }
 }
 
-// sectionBegins stands before the verb.
+// sectionBegins is before the verb.
 const sectionBegins = "\n\n### "
 
 func (l *ledger) verbs() []string {
@@ -161,5 +161,6 @@ func (l *ledger) table(verb string) string {
 		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", r.where, r.runs, r.result, gap)
 		n++
 	}
-	return fmt.Sprintf("%d cases, %s.\n\n%s", n, time.Now().UTC().Format("2006-01-02 15:04 MST"), strings.TrimSpace(b.String()))
+	return fmt.Sprintf("%d cases, %s.\n\n%s", n, time.Now().UTC().Format("2006-01-02 15:04 MST"),
+		strings.TrimSpace(b.String()))
 }

@@ -56,18 +56,20 @@ func (s *scene) remembered() {
 			continue
 		}
 		seen[o.Spec.Verb] = true
-		if o.Status.Phase != v1alpha1.PhaseSucceeded || o.Spec.RequestedBy == "" || o.Status.FinishedAt == nil || len(o.Status.Journal) == 0 {
+		if o.Status.Phase != v1alpha1.PhaseSucceeded || o.Spec.RequestedBy == "" || o.Status.FinishedAt == nil ||
+			len(o.Status.Journal) == 0 {
 			s.Errorf("the record %s is not whole: %+v", o.Name, o)
 		}
 	}
-	for _, v := range []v1alpha1.Verb{v1alpha1.VerbCreate, v1alpha1.VerbScale, v1alpha1.VerbRestore, v1alpha1.VerbUpgrade, v1alpha1.VerbDelete} {
+	for _, v := range []v1alpha1.Verb{v1alpha1.VerbCreate, v1alpha1.VerbScale, v1alpha1.VerbRestore, v1alpha1.VerbUpgrade,
+		v1alpha1.VerbDelete} {
 		if !seen[v] {
 			s.Errorf("the export holds no %s", v)
 		}
 	}
 }
 
-// reading walks through the verbs that only look.
+// reading walks through the verbs that only observe.
 func (s *scene) reading() {
 	s.Helper()
 	s.says(s.must("list"), "NAME", "my-db", "etcd", "3.6", "3/3")
@@ -101,7 +103,7 @@ func (s *scene) membership() {
 	s.refused(4, []string{"already"}, "undo", "my-db", "--yes")
 }
 
-// backingUp makes, looks at, verifies and deletes backups; it returns one.
+// backingUp makes, reads, verifies and deletes backups; it returns one.
 func (s *scene) backingUp() string {
 	s.Helper()
 	s.must("backup", "my-db")

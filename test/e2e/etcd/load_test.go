@@ -56,8 +56,11 @@ func (l *load) end() {
 	if err != nil {
 		l.s.Error(err)
 	}
-	l.s.Logf("%d writes acknowledged, none lost, %d tries repeated (%s); %d operations linearizable, %d of unknown end, judged in %s",
-		counts.Acked, counts.Unknown, counts.LastError, judged.Operations, judged.Unknown, judged.Took.Round(time.Millisecond))
+	l.s.Logf(
+		"%d writes acknowledged, none lost, %d tries repeated (%s); %d operations linearizable, %d of unknown end, judged "+
+			"in %s",
+		counts.Acked, counts.Unknown, counts.LastError, judged.Operations, judged.Unknown,
+		judged.Took.Round(time.Millisecond))
 }
 
 // TestGrowUnderLoad adds and removes members while clients are at work.
@@ -104,7 +107,8 @@ func TestRestoreUnderLoad(t *testing.T) {
 	missing, err := harness.MissingAcks(s.ctx, second, "load/", before)
 	s.ok(err)
 	if len(missing) > 0 {
-		t.Errorf("%d of %d writes acknowledged before the backup are not in it, such as %s", len(missing), len(before), missing[0])
+		t.Errorf("%d of %d writes acknowledged before the backup are not in it, such as %s", len(missing), len(before),
+			missing[0])
 	}
 	t.Logf("%d keys equal, %d writes acknowledged before the backup are in it", n, len(before))
 	l.end()

@@ -16,7 +16,8 @@ import (
 func TestLostInTheMiddle(t *testing.T) {
 	t.Parallel()
 	if !torture() {
-		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables and the simulation have it in every run")
+		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables and the simulation have it in " +
+			"every run")
 	}
 	for _, c := range []struct{ name, from, verb, to, runs, again, then string }{
 		{"upgrade", "3.5", "upgrade", "3.6", "upgrade-member", "3.6", "3.6."},
@@ -29,23 +30,24 @@ func TestLostInTheMiddle(t *testing.T) {
 				t.Fatalf("expected it to die once a member has moved:\n%s", r)
 			}
 			lost := ""
-			s.ok(harness.Until(s.ctx, settledWithin, "one member to have moved, and a follower that has not", func(context.Context) error {
-				moved := 0
-				for _, m := range s.status("my-db").Members {
-					switch {
-					case m.Role != "leader" && m.Role != "follower":
-						return fmt.Errorf("%s is %s", m.Name, m.Role)
-					case strings.HasPrefix(m.Version, c.to+"."):
-						moved++
-					case m.Role == "follower":
-						lost = m.Name
+			s.ok(harness.Until(s.ctx, settledWithin, "one member to have moved, and a follower that has not",
+				func(context.Context) error {
+					moved := 0
+					for _, m := range s.status("my-db").Members {
+						switch {
+						case m.Role != "leader" && m.Role != "follower":
+							return fmt.Errorf("%s is %s", m.Name, m.Role)
+						case strings.HasPrefix(m.Version, c.to+"."):
+							moved++
+						case m.Role == "follower":
+							lost = m.Name
+						}
 					}
-				}
-				if moved != 1 || lost == "" {
-					return fmt.Errorf("%d have moved, %q has not", moved, lost)
-				}
-				return nil
-			}))
+					if moved != 1 || lost == "" {
+						return fmt.Errorf("%d have moved, %q has not", moved, lost)
+					}
+					return nil
+				}))
 			s.destroy(lost)
 			s.refused(9, []string{lost}, "resume", "my-db")
 			s.refused(5, []string{"is not finished", "cancel"}, "member", "replace", "my-db", lost, "--yes")

@@ -51,7 +51,8 @@ func (s *scene) claim(name string) {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(storage)}},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: resource.MustParse(storage)}},
 		},
 	}, metav1.CreateOptions{})
 	s.ok(err)
@@ -65,7 +66,8 @@ func TestAnotherMachine(t *testing.T) {
 	s.claim("backups")
 	s.create("my-db", "3.5", "3", "--repository", "pvc:backups")
 	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
-	if r := s.with(s.mortal("after:backup"), "upgrade", "my-db", "--version", "3.6", "--repository", "pvc:backups"); !r.Killed() {
+	if r := s.with(s.mortal("after:backup"), "upgrade", "my-db", "--version", "3.6", "--repository",
+		"pvc:backups"); !r.Killed() {
 		t.Fatalf("it did not die:\n%s", r)
 	}
 	r := s.on(there, "upgrade", "my-db", "--version", "3.6", "--repository", "pvc:backups")

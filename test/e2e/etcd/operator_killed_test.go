@@ -26,7 +26,7 @@ const takenOverWithin = 20 * time.Second
 // edit is one wish of which an operator dies.
 type edit struct {
 	name string
-	// plan is the command that means the same, whose steps are the boundaries.
+	// plan is the command that means the same, whose steps are the fail points.
 	plan []string
 	// change is the edit; nil for what only a command can ask for.
 	change func(*v1alpha1.DatabaseClusterSpec)
@@ -41,21 +41,30 @@ func edits() []edit {
 		return func(s *v1alpha1.DatabaseClusterSpec) { s.Version = v }
 	}
 	return []edit{
-		{"scale up", []string{"scale", "my-db", "--members", "3"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 3 }, members(3)},
+		{"scale up", []string{"scale", "my-db", "--members", "3"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 3 },
+			members(3)},
 		{"configure", []string{"configure", "my-db", "--set", "snapshot-count=20000", "--allow-downtime"},
-			func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"snapshot-count": "20000"} }, func(s *scene) { s.runsWith("my-db", "snapshot-count=20000") }},
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"snapshot-count": "20000"} },
+			func(s *scene) { s.runsWith("my-db", "snapshot-count=20000") }},
 		{"resize", []string{"resize", "my-db", "--storage", "1Gi", "--allow-downtime"},
 			func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("1Gi") }, members(3)},
 		{"restart", []string{"restart", "my-db", "--allow-downtime"}, nil, all},
 		{"switchover", []string{"switchover", "my-db"}, nil, all},
-		{"rotate certificates", []string{"certificates", "rotate", "my-db"}, nil, func(s *scene) { s.liveCertificates("my-db", "served") }},
-		{"upgrade", []string{"upgrade", "my-db", "--version", "3.7.3", "--skip-backup", "--allow-downtime"}, version("3.7.3"), func(s *scene) { s.runs("my-db", "3.7") }},
-		{"downgrade", []string{"downgrade", "my-db", "--version", "3.6.16", "--skip-backup", "--allow-downtime"}, version("3.6.16"), func(s *scene) { s.runs("my-db", "3.6") }},
-		{"auth enable", []string{"user", "auth", "enable", "my-db", "--yes"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = true }, func(s *scene) { s.demands("my-db", "on") }},
-		{"auth disable", []string{"user", "auth", "disable", "my-db", "--yes"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = false }, func(s *scene) { s.demands("my-db", "off") }},
-		{"stop", []string{"stop", "my-db", "--yes"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped = true }, func(*scene) {}},
+		{"rotate certificates", []string{"certificates", "rotate", "my-db"}, nil,
+			func(s *scene) { s.liveCertificates("my-db", "served") }},
+		{"upgrade", []string{"upgrade", "my-db", "--version", "3.7.3", "--skip-backup", "--allow-downtime"}, version("3.7.3"),
+			func(s *scene) { s.runs("my-db", "3.7") }},
+		{"downgrade", []string{"downgrade", "my-db", "--version", "3.6.16", "--skip-backup", "--allow-downtime"},
+			version("3.6.16"), func(s *scene) { s.runs("my-db", "3.6") }},
+		{"auth enable", []string{"user", "auth", "enable", "my-db", "--yes"},
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = true }, func(s *scene) { s.demands("my-db", "on") }},
+		{"auth disable", []string{"user", "auth", "disable", "my-db", "--yes"},
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = false }, func(s *scene) { s.demands("my-db", "off") }},
+		{"stop", []string{"stop", "my-db", "--yes"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped = true },
+			func(*scene) {}},
 		{"start", []string{"start", "my-db"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped = false }, members(3)},
-		{"scale down", []string{"scale", "my-db", "--members", "1", "--yes"}, func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 1 }, members(1)},
+		{"scale down", []string{"scale", "my-db", "--members", "1", "--yes"},
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 1 }, members(1)},
 	}
 }
 
@@ -70,14 +79,17 @@ func TestOperatorKilled(t *testing.T) {
 	s.create("my-db", "3.6", "1")
 	before := s.databasePods("my-db")
 	s.must("operator", "adopt", "my-db")
-	s.ok(s.custom().patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Waive = []string{"backup", "downtime"} }))
+	s.ok(s.custom().patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) {
+		spec.Waive = []string{"backup",
+			"downtime"}
+	}))
 	wishes, few := edits(), 0
 	if torture() {
 		var cancel context.CancelFunc
 		s.ctx, cancel = context.WithTimeout(context.WithoutCancel(s.ctx), time.Hour)
 		t.Cleanup(cancel)
 	} else {
-		// One wish that a cluster of one member can have, and one boundary of it.
+		// One wish that a cluster of one member can have, and one fail point of it.
 		wishes, few = []edit{wishes[[]int{0, 0, 0, 1, 3, 5, 8}[choose.IntN(7)]]}, 1
 	}
 	results := &ledger{seed: seed}
@@ -114,11 +126,12 @@ func (s *scene) operating(points ...string) *harness.Process {
 	s.Helper()
 	cli := s.mortal(points...)
 	cli.Env["DBOP_REPOSITORY"] = "" // a pod has no directory of this machine
-	return s.begin(cli, "operator", "run", "--watch", s.ns, "--lease-namespace", s.ns, "--metrics-address", "0", "--health-address", "0")
+	return s.begin(cli, "operator", "run", "--watch", s.ns, "--lease-namespace", s.ns, "--metrics-address", "0",
+		"--health-address", "0")
 }
 
 // die has the wish carried out by operators of which each dies at the first
-// boundary where none died yet, few of them or, for 0, at every boundary that
+// fail point where none died yet, few of them or, for 0, at every fail point that
 // is reached; the last one ends it.
 func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 	s.Helper()
@@ -128,7 +141,8 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 	}
 	known := strings.Count(s.must("history", "my-db").Stdout, "\n")
 	over := func(context.Context) error {
-		if r := s.try("history", "my-db"); strings.Count(r.Stdout, "\n") != known+1 || strings.Contains(r.Stdout, "Running") || strings.Contains(r.Stdout, "Paused") {
+		if r := s.try("history", "my-db"); strings.Count(r.Stdout, "\n") != known+1 ||
+			strings.Contains(r.Stdout, "Running") || strings.Contains(r.Stdout, "Paused") {
 			return fmt.Errorf("of %d operations before:\n%s", known-1, r.Stdout)
 		}
 		return nil
@@ -199,7 +213,8 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 	if s.Failed() {
 		result = "FAILED"
 	}
-	return row{verb: "operators that die", where: fmt.Sprintf("%s, at %d boundaries in turn", e.name, deaths), runs: deaths + 1, result: result, gap: -1}
+	return row{verb: "operators that die", where: fmt.Sprintf("%s, at %d boundaries in turn", e.name, deaths),
+		runs: deaths + 1, result: result, gap: -1}
 }
 
 // noticed waits until the operator has taken notice, so that a command knows of it.

@@ -26,13 +26,15 @@ const namespaceGoneWithin = time.Minute
 // wanted makes a custom resource of an etcd cluster in some namespace.
 func (c *custom) wanted(namespace, name string, members int32, changes ...func(*v1alpha1.DatabaseClusterSpec)) {
 	c.Helper()
-	o := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "etcd", Version: "3.6.16", Members: members, Registry: c.site.Env["DBOP_REGISTRY"],
-		Storage: v1alpha1.Storage{Size: resource.MustParse(storage)}}}
+	o := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "etcd", Version: "3.6.16", Members: members,
+		Registry: c.site.Env["DBOP_REGISTRY"],
+		Storage:  v1alpha1.Storage{Size: resource.MustParse(storage)}}}
 	o.Name, o.Namespace = name, namespace
 	for _, change := range changes {
 		change(&o.Spec)
 	}
-	c.ok(harness.Until(c.ctx, readyWithin, "the kind to be served", func(ctx context.Context) error { return c.api.Create(ctx, o) }))
+	c.ok(harness.Until(c.ctx, readyWithin, "the kind to be served",
+		func(ctx context.Context) error { return c.api.Create(ctx, o) }))
 }
 
 // readyIn waits for a cluster in another namespace.
@@ -128,7 +130,8 @@ func TestOperatorReplicas(t *testing.T) {
 		}
 		began := time.Now()
 		s.ok(s.site.DeleteNamespace(s.ctx, ns, namespaceGoneWithin))
-		t.Logf("namespace with a cluster gone after %s, operator alive: %v", time.Since(began).Round(100*time.Millisecond), i == 0)
+		t.Logf("namespace with a cluster gone after %s, operator alive: %v", time.Since(began).Round(100*time.Millisecond),
+			i == 0)
 	}
 
 	// Without an operator: the cluster goes on, and commands operate it.
@@ -166,7 +169,8 @@ func TestOperatorTurnsDown(t *testing.T) {
 	// An authority that does not exist, then a namespace that has no room.
 	c.wanted(s.ns, "my-db", 1, func(spec *v1alpha1.DatabaseClusterSpec) { spec.TLS.CASecret = "nobodys" })
 	c.stalled("my-db", "nobodys")
-	quota := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePersistentVolumeClaims: resource.MustParse("1")}}}
+	quota := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{corev1.ResourcePersistentVolumeClaims: resource.MustParse("1")}}}
 	quota.Name = "none-left"
 	_, err := s.site.Client.CoreV1().ResourceQuotas(s.ns).Create(s.ctx, quota, metav1.CreateOptions{})
 	s.ok(err)

@@ -72,7 +72,8 @@ func (c *custom) readyBy(bound time.Duration, name string, members int) {
 			return err // the API server may be away
 		}
 		ready := meta.FindStatusCondition(o.Status.Conditions, "Ready")
-		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != o.Generation || o.Status.Members != int32(members) {
+		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != o.Generation ||
+			o.Status.Members != int32(members) {
 			return fmt.Errorf("it is %s: %+v", o.Status.Summary, o.Status.Conditions)
 		}
 		return nil
@@ -114,7 +115,8 @@ func TestOperator(t *testing.T) {
 	// A wish that can't be is told, and correcting it is enough.
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Version = "3.7.3" }))
 	s.ok(harness.Until(s.ctx, readyWithin, "the wish to be turned down", func(context.Context) error {
-		if stalled := meta.FindStatusCondition(c.get("my-db").Status.Conditions, "Stalled"); stalled == nil || stalled.Status != metav1.ConditionTrue || !strings.Contains(stalled.Message, "spec.backup.repository") {
+		if stalled := meta.FindStatusCondition(c.get("my-db").Status.Conditions, "Stalled"); stalled == nil ||
+			stalled.Status != metav1.ConditionTrue || !strings.Contains(stalled.Message, "spec.backup.repository") {
 			return fmt.Errorf("%+v", stalled)
 		}
 		return nil
@@ -154,10 +156,16 @@ func (c *custom) rules() {
 		field, reason string
 		change        func(*v1alpha1.DatabaseClusterSpec)
 	}{
-		{"spec.storage.size", "can't become smaller", func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("256Mi") }},
-		{"spec.storage.className", "another storage class", func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.ClassName = new("other") }},
-		{"spec.version", "upgraded one minor version at a time", func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.8.0" }},
-		{"spec.version", "downgraded one minor version at a time", func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.4.30" }},
+		{"spec.storage.size", "can't become smaller",
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("256Mi") }},
+		{"spec.storage.className", "another storage class", func(s *v1alpha1.DatabaseClusterSpec) {
+			s.Storage.ClassName = new(
+				"other")
+		}},
+		{"spec.version", "upgraded one minor version at a time",
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.8.0" }},
+		{"spec.version", "downgraded one minor version at a time",
+			func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.4.30" }},
 		{"spec.version", "should match", func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.6" }},
 		{"spec.engine", "supported values", func(s *v1alpha1.DatabaseClusterSpec) { s.Engine = "other" }},
 		{"spec.tls", "settled when it is created", func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.Disabled = true }},
@@ -170,14 +178,16 @@ func (c *custom) rules() {
 		{"spec.members", "greater than or equal to 1", func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 0 }},
 		{"spec.waive", "supported values", func(s *v1alpha1.DatabaseClusterSpec) { s.Waive = []string{"all"} }},
 	} {
-		if err := c.patch("my-db", row.change); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), row.field) || !strings.Contains(err.Error(), row.reason) {
+		if err := c.patch("my-db", row.change); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), row.field) ||
+			!strings.Contains(err.Error(), row.reason) {
 			c.Errorf("%s: %v, want %q", row.field, err, row.reason)
 		}
 	}
 	for _, name := range []string{strings.Repeat("a", v1alpha1.MaxNameLength+1), "3db"} {
 		o := &v1alpha1.DatabaseCluster{Spec: c.get("my-db").Spec}
 		o.Name, o.Namespace = name, c.ns
-		if err := c.api.Create(c.ctx, o); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "the name of a cluster") {
+		if err := c.api.Create(c.ctx, o); !apierrors.IsInvalid(err) ||
+			!strings.Contains(err.Error(), "the name of a cluster") {
 			c.Errorf("name %s: %v", name, err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// TestOperatorUpgraded: an operator of the previous commit, which looks after
+// TestOperatorUpgraded: an operator of the previous commit, which manages
 // clusters, gives way to this one. No pod of a database restarts.
 func TestOperatorUpgraded(t *testing.T) {
 	s := newScene(t, "opup")
@@ -73,7 +73,8 @@ func (c *custom) driftsUntilAsked(pods map[string]string) {
 	c.kubectl("annotated", "annotate", "statefulset", "db1-1", "dbop.dev/rendering=of-another-version", "--overwrite")
 	c.kubectl("condition met", "wait", "--for=condition=Drifted", "dbc/db1", "--timeout=60s")
 	c.says(c.must("status", "db1"), "Rendered otherwise:     db1-1; kubectl dbop -n "+c.ns+" restart db1")
-	c.says(c.must("plan", "restart", "db1", "--allow-downtime"), "its template is renewed: this version renders it differently")
+	c.says(c.must("plan", "restart", "db1", "--allow-downtime"),
+		"its template is renewed: this version renders it differently")
 	c.ready("db1", 1)
 	if now := c.databasePods("db1"); now["db1-1-0"] != pods["db1-1-0"] {
 		c.Errorf("a pod restarted unasked: %v", now)
@@ -102,7 +103,8 @@ func (s *scene) former(machine *harness.Machine) formerTool {
 		if !filepath.IsAbs(program) {
 			program = s.site.Tool(program, "").Path
 		}
-		r, err := harness.Command{Path: program, Dir: at, Env: map[string]string{"GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0"}}.Run(s.ctx, args...)
+		r, err := harness.Command{Path: program, Dir: at, Env: map[string]string{"GOFLAGS": "-buildvcs=false",
+			"CGO_ENABLED": "0"}}.Run(s.ctx, args...)
 		s.ok(err)
 		return r
 	}
@@ -113,7 +115,8 @@ func (s *scene) former(machine *harness.Machine) formerTool {
 	if r := run("tar", dir, "-xf", dir+".tar"); r.Code != 0 {
 		s.Fatal(r)
 	}
-	out := formerTool{path: filepath.Join(s.home, "former-bin", "kubectl-dbop"), image: s.site.Env["DBOP_HELPER_IMAGE"] + "-former"}
+	out := formerTool{path: filepath.Join(s.home, "former-bin", "kubectl-dbop"), image: s.site.Env["DBOP_HELPER_IMAGE"] +
+		"-former"}
 	if r := run("go", dir, "build", "-trimpath", "-ldflags", "-s -w", "-o", out.path, "./cmd/kubectl-dbop"); r.Code != 0 {
 		s.Fatalf("the previous commit does not build:\n%s", r)
 	}

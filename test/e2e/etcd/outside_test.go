@@ -25,7 +25,8 @@ func (s *scene) image(version string) string {
 // inside runs etcdctl in a pod that something else made.
 func (s *scene) inside(pod string, args ...string) {
 	s.Helper()
-	r, err := s.site.Tool("kubectl", "").Run(s.ctx, append([]string{"exec", "-n", s.ns, pod, "--", "/usr/local/bin/etcdctl"}, args...)...)
+	r, err := s.site.Tool("kubectl", "").Run(s.ctx, append([]string{"exec", "-n", s.ns, pod, "--",
+		"/usr/local/bin/etcdctl"}, args...)...)
 	if err != nil || r.Code != 0 {
 		s.Fatalf("%v\n%s", err, r)
 	}
@@ -80,13 +81,14 @@ func (s *scene) frozen(do func()) {
 
 func (s *scene) versions() string {
 	s.Helper()
-	r, err := s.site.Tool("kubectl", "").Run(s.ctx, "get", "statefulsets,pods,services,secrets,configmaps,persistentvolumeclaims,leases", "-n", s.ns,
+	r, err := s.site.Tool("kubectl", "").Run(s.ctx, "get",
+		"statefulsets,pods,services,secrets,configmaps,persistentvolumeclaims,leases", "-n", s.ns,
 		"-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name}{" "}{.metadata.resourceVersion}{"\n"}{end}`)
 	s.ok(err)
 	return r.Stdout
 }
 
-// TestOutsidePlain looks at an etcd that was made by hand without any
+// TestOutsidePlain reads an etcd that was made by hand without any
 // security, and brings it into a cluster of this tool's.
 func TestOutsidePlain(t *testing.T) {
 	s := newScene(t, "outside", "my-db")
@@ -105,7 +107,8 @@ func TestOutsidePlain(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	for subject, words := range map[string]string{"access": "whoever reaches", "flags": "3.7 does not start with --experimental-watch", "disruption budget": "there is none",
+	for subject, words := range map[string]string{"access": "whoever reaches",
+		"flags": "3.7 does not start with --experimental-watch", "disruption budget": "there is none",
 		"compaction": "no automatic", "anti-affinity": "nothing keeps", "members": "all 3 are healthy"} {
 		if !in.says(subject, words) {
 			t.Errorf("no finding of %s says %q: %+v", subject, words, in.Findings)
@@ -134,14 +137,16 @@ func TestOutsidePlain(t *testing.T) {
 // TestOutsideSecured does the same where clients need TLS and a password.
 func TestOutsideSecured(t *testing.T) {
 	s := newScene(t, "outside", "my-db")
-	s.ok(harness.HandMade{Name: "hand", Namespace: s.ns, Image: s.image("3.5.35"), Members: 1, TLS: true}.Create(s.ctx, s.site))
+	s.ok(harness.HandMade{Name: "hand", Namespace: s.ns, Image: s.image("3.5.35"), Members: 1, TLS: true}.Create(s.ctx,
+		s.site))
 	pod := "hand-0"
 	flags := []string{"--endpoints=https://" + pod + ".hand." + s.ns + ".svc:2379", "--cacert=/certs/ca.crt", "--cert=/certs/tls.crt", "--key=/certs/tls.key"}
 	for _, args := range [][]string{{"put", "/kept/1", "value"}, {"user", "add", "root:very secret"}, {"auth", "enable"}} {
 		s.inside(pod, append(flags, args...)...)
 	}
-	_, err := s.site.Client.CoreV1().Secrets(s.ns).Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "hand-root"}, Type: corev1.SecretTypeBasicAuth,
-		StringData: map[string]string{"username": "root", "password": "very secret"}}, metav1.CreateOptions{})
+	_, err := s.site.Client.CoreV1().Secrets(s.ns).Create(s.ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "hand-root"}, Type: corev1.SecretTypeBasicAuth,
+			StringData: map[string]string{"username": "root", "password": "very secret"}}, metav1.CreateOptions{})
 	s.ok(err)
 	r := s.try("inspect", "hand")
 	if r.Code == 0 || !strings.Contains(r.Stdout, "--user-secret") || !strings.Contains(r.Stdout, "secret hand-tls") {
@@ -164,7 +169,7 @@ func TestOutsideSecured(t *testing.T) {
 	}
 	// The certificate of this tool's administrator names root, whom the data knows.
 	s.must("restore", "my-db", "--from", b.ID, "--members", "1", "--storage", storage)
-	// Its founder served the very keys of the backup, or it would not have formed.
+	// Its initial member served the very keys of the backup, or it would not have formed.
 	if own := s.inspect(0, "my-db"); !own.Quorum || own.Auth == "off" {
 		t.Errorf("restored: %+v", own)
 	}

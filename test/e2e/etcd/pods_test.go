@@ -60,7 +60,8 @@ func (s *scene) becomes(name string, members int) {
 // waitForLease returns when somebody holds the cluster.
 func (s *scene) waitForLease() error {
 	return harness.Until(s.ctx, podWithin, "an operation to begin", func(ctx context.Context) error {
-		ops, err := s.site.Client.CoreV1().ConfigMaps(s.ns).List(ctx, metav1.ListOptions{LabelSelector: "dbop.dev/kind=operation,dbop.dev/phase=Running"})
+		ops, err := s.site.Client.CoreV1().ConfigMaps(s.ns).List(ctx,
+			metav1.ListOptions{LabelSelector: "dbop.dev/kind=operation,dbop.dev/phase=Running"})
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (s *scene) loseMajority(name string) {
 	}))
 }
 
-// tells looks for words in all that a command said, to people and to programs.
+// tells searches for words in all that a command said, to people and to programs.
 func (s *scene) tells(r harness.Result, words ...string) {
 	s.Helper()
 	for _, w := range words {
@@ -162,7 +162,7 @@ func TestRecoverBringsBack(t *testing.T) {
 }
 
 // TestRecoverFromData loses two of three volumes under a client that wrote
-// until then, and begins anew from the third.
+// until then, and begins again from the third.
 func TestRecoverFromData(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"3.5", "3.6", "3.7"} {
@@ -196,7 +196,8 @@ func TestRecoverFromData(t *testing.T) {
 			s.holdsBackup("my-db")
 			missing, err := harness.MissingAcks(s.ctx, s.dial("my-db"), "load/", acked)
 			s.ok(err)
-			t.Logf("recovered in %s; %d of %d acknowledged writes lost", took.Round(100*time.Millisecond), len(missing), counts.Acked)
+			t.Logf("recovered in %s; %d of %d acknowledged writes lost", took.Round(100*time.Millisecond), len(missing),
+				counts.Acked)
 			if len(missing) > 0 {
 				t.Errorf("the survivor had them: %s", missing[0])
 			}

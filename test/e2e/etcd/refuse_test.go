@@ -43,7 +43,8 @@ func TestBadWords(t *testing.T) {
 		{"no cluster of that name", 6, []string{"my-db", "not found"}, []string{"scale", "my-db", "--members", "3"}},
 		{"status of nothing", 6, []string{"my-db", "not found"}, []string{"status", "my-db"}},
 		{"deletion of nothing", 6, []string{"my-db", "not found"}, []string{"delete", "my-db", "--yes"}},
-		{"no such backup", 6, []string{"no such backup"}, []string{"restore", "my-db", "--from", "my-db-20260101T000000Z-0000"}},
+		{"no such backup", 6, []string{"no such backup"}, []string{"restore", "my-db", "--from",
+			"my-db-20260101T000000Z-0000"}},
 		{"unknown flag", 2, []string{"--no-such-flag"}, []string{"list", "--no-such-flag"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +72,8 @@ func TestBadDeeds(t *testing.T) {
 		args  []string
 	}{
 		{"skipped minor", 4, []string{"3.6"}, []string{"upgrade", "my-db", "--version", "3.7"}},
-		{"create onto a name that is taken", 4, []string{"exists already"}, []string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "5"}},
+		{"create onto a name that is taken", 4, []string{"exists already"},
+			[]string{"create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "5"}},
 		{"restore onto a name that is taken", 4, []string{"exists already"}, []string{"restore", "my-db", "--from", backup}},
 		{"even size", 4, []string{"--force"}, []string{"scale", "my-db", "--members", "4"}},
 		{"size over 7", 4, []string{"7"}, []string{"scale", "my-db", "--members", "9"}},

@@ -153,7 +153,8 @@ func (s *scene) judge(r harness.Result, code int, words ...string) harness.Resul
 // create makes a cluster.
 func (s *scene) create(name, version, members string, more ...string) {
 	s.Helper()
-	s.must(append([]string{"create", name, "--engine", "etcd", "--version", version, "--members", members, "--storage", storage}, more...)...)
+	s.must(append([]string{"create", name, "--engine", "etcd", "--version", version, "--members", members, "--storage",
+		storage}, more...)...)
 }
 
 // dial is an application's client of a cluster, closed at the end of the test.
@@ -194,7 +195,10 @@ func (s *scene) ok(err error) {
 // plan returns the identifiers of the steps that a command would take.
 func (s *scene) plan(args ...string) []string {
 	s.Helper()
-	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--yes" || strings.HasPrefix(a, "--confirm=") })
+	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+		return a == "--yes" ||
+			strings.HasPrefix(a, "--confirm=")
+	})
 	r := s.must(append(append([]string{"plan"}, args...), "-o", "json")...)
 	var p struct {
 		Steps []struct {

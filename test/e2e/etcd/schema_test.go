@@ -44,15 +44,21 @@ func TestDefinitionsRefuse(t *testing.T) {
 	}
 	digest := "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for name, spec := range map[string]fields{
-		"the least":    nil,
-		"empty":        {"image": "", "registry": "", "tls": fields{"caSecret": ""}, "storage": fields{"className": ""}, "backup": fields{"repository": ""}},
-		"images":       {"image": "mirror.example:5000/etcd/etcd:v3.6.16" + digest, "helperImage": "dbop" + digest, "registry": "mirror.example:5000/quay"},
-		"backups":      {"backup": fields{"repository": "pvc:back.ups/Some path/ä", "schedule": "*/5 0-3,7 * JAN mon", "timeZone": "Etc/GMT+5", "keep": 1}},
-		"every day":    {"backup": fields{"repository": "pvc:b", "schedule": "@daily", "timeZone": "America/Port-au-Prince"}},
-		"restored":     {"restoreFrom": fields{"repository": "pvc:b", "backup": "my-db-20261121T101500Z-0a1b", "rootSecret": "my-db-root"}},
-		"users":        {"auth": fields{"enabled": true, "users": []fields{{"name": "billing", "prefix": "/billing/"}}}},
-		"an issuer":    {"tls": fields{"issuer": fields{"name": "corporate.ca", "kind": "AWSPCAIssuer", "group": "awspca.cert-manager.io"}}},
-		"an authority": {"tls": fields{"caSecret": "corporate.ca"}, "storage": fields{"className": "fast.ssd", "size": "2Gi"}},
+		"the least": nil,
+		"empty": {"image": "", "registry": "", "tls": fields{"caSecret": ""}, "storage": fields{"className": ""},
+			"backup": fields{"repository": ""}},
+		"images": {"image": "mirror.example:5000/etcd/etcd:v3.6.16" + digest, "helperImage": "dbop" + digest,
+			"registry": "mirror.example:5000/quay"},
+		"backups": {"backup": fields{"repository": "pvc:back.ups/Some path/ä", "schedule": "*/5 0-3,7 * JAN mon",
+			"timeZone": "Etc/GMT+5", "keep": 1}},
+		"every day": {"backup": fields{"repository": "pvc:b", "schedule": "@daily", "timeZone": "America/Port-au-Prince"}},
+		"restored": {"restoreFrom": fields{"repository": "pvc:b", "backup": "my-db-20261121T101500Z-0a1b",
+			"rootSecret": "my-db-root"}},
+		"users": {"auth": fields{"enabled": true, "users": []fields{{"name": "billing", "prefix": "/billing/"}}}},
+		"an issuer": {"tls": fields{"issuer": fields{"name": "corporate.ca", "kind": "AWSPCAIssuer",
+			"group": "awspca.cert-manager.io"}}},
+		"an authority": {"tls": fields{"caSecret": "corporate.ca"},
+			"storage": fields{"className": "fast.ssd", "size": "2Gi"}},
 	} {
 		if said := dry("DatabaseCluster", cluster(spec)); said != "" {
 			t.Errorf("%s is refused:\n%s", name, said)
@@ -84,7 +90,8 @@ func TestDefinitionsRefuse(t *testing.T) {
 		{"spec.backup.repository", backup("/backups")},
 		{"spec.backup.repository", backup("pvc:b/\x1b[2J")},
 		{"spec.backup.schedule", fields{"backup": fields{"repository": "pvc:b", "schedule": "0 2 * * *\n"}}},
-		{"spec.backup.timeZone", fields{"backup": fields{"repository": "pvc:b", "schedule": "@daily", "timeZone": "../../etc"}}},
+		{"spec.backup.timeZone", fields{"backup": fields{"repository": "pvc:b", "schedule": "@daily",
+			"timeZone": "../../etc"}}},
 		{"spec.restoreFrom.repository", from("repository", "dir:/backups")},
 		{"spec.restoreFrom.repository", from("repository", "s3://bucket")},
 		{"spec.restoreFrom.repository", from("repository", "")},

@@ -33,15 +33,18 @@ func groups() []group {
 		{1, []string{"TestRecoverFromData/3.5", "TestRecoverFromData/3.6", "TestRecoverFromData/3.7"}},
 		{1, []string{"TestRecoverFromBackup/all_lost", "TestRecoverFromBackup/the_last_is_damaged",
 			"TestRecoverBringsBack", "TestRecoverWithoutNeed"}},
-		{1, []string{"TestClockSkew/holder's-clock-ahead", "TestClockSkew/holder's-clock-behind", "TestFrozen", "TestAnotherMachine", "TestStorm"}},
-		{2, []string{"TestInterrupt/once", "TestInterrupt/twice", "TestCancel", "TestCancelRestoreInPlace", "TestDowngradeCancelled"}},
+		{1, []string{"TestClockSkew/holder's-clock-ahead", "TestClockSkew/holder's-clock-behind", "TestFrozen",
+			"TestAnotherMachine", "TestStorm"}},
+		{2, []string{"TestInterrupt/once", "TestInterrupt/twice", "TestCancel", "TestCancelRestoreInPlace",
+			"TestDowngradeCancelled"}},
 		{1, []string{"TestSettingsOfOne", "TestSettingsThatNobodyLivesWith"}},
 		{1, []string{"TestQuotaUsedUp", "TestDamageFoundWhileRunning", "TestDamagedBackup"}},
 		{1, []string{"TestPlainText", "TestOutsidePlain", "TestOutsideSecured"}},
 		{1, []string{"TestDryRun", "TestEditRole"}},
 		{1, []string{"TestOperatorKilled", "TestOperatorReplicas", "TestOperatorUpgraded"}},
 		{1, []string{"TestHostileTenant", "TestExportedNamespace"}},
-		{1, []string{"TestCertificatesRanOut", "TestCertificatesOfAnOwnAuthority", "TestAuthorityFromAnIssuer", "TestAuthByPassword"}},
+		{1, []string{"TestCertificatesRanOut", "TestCertificatesOfAnOwnAuthority", "TestAuthorityFromAnIssuer",
+			"TestAuthByPassword"}},
 	}
 }
 

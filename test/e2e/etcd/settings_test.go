@@ -14,7 +14,8 @@ import (
 func TestSettingsUnderLoad(t *testing.T) {
 	s := newScene(t, "settings", "my-db")
 	s.create("my-db", "3.6", "3", "--memory", "256Mi")
-	if steps := s.plan("configure", "my-db", "--set", "snapshot-count=5000"); len(steps) != 4 || !strings.HasPrefix(steps[2], "hand-over/") {
+	if steps := s.plan("configure", "my-db", "--set", "snapshot-count=5000"); len(steps) != 4 ||
+		!strings.HasPrefix(steps[2], "hand-over/") {
 		t.Errorf("the leader does not restart last: %v", steps)
 	}
 	l := s.underLoad("my-db", seed(t))
@@ -48,7 +49,8 @@ func TestSettingsUnderLoad(t *testing.T) {
 // capacities of the cluster's volumes.
 func (s *scene) capacities(name string) []string {
 	s.Helper()
-	claims, err := s.site.Client.CoreV1().PersistentVolumeClaims(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name})
+	claims, err := s.site.Client.CoreV1().PersistentVolumeClaims(s.ns).List(s.ctx,
+		metav1.ListOptions{LabelSelector: "dbop.dev/cluster=" + name})
 	s.ok(err)
 	var out []string
 	for i := range claims.Items {

@@ -39,7 +39,8 @@ func TestVolumeTooFullToDefragment(t *testing.T) {
 	before, err := disk.Free(volume)
 	s.ok(err)
 
-	r := s.refused(4, []string{"the volume of " + victim + " is too full", "MiB are free"}, "alarms", "clear", "my-db", "--keep-revisions", "0")
+	r := s.refused(4, []string{"the volume of " + victim + " is too full", "MiB are free"}, "alarms", "clear", "my-db",
+		"--keep-revisions", "0")
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a failed try left is still there: %v", err)
 	}

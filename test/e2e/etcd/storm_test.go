@@ -34,7 +34,8 @@ func TestStorm(t *testing.T) {
 	results := &ledger{seed: seed}
 	t.Cleanup(func() { results.write(t); t.Logf("faults: %v", proxy.Faults()) })
 
-	s.insist(cli, results, nil, "create", "my-db", "--engine", "etcd", "--version", "3.5", "--members", "3", "--storage", storage)
+	s.insist(cli, results, nil, "create", "my-db", "--engine", "etcd", "--version", "3.5", "--members", "3", "--storage",
+		storage)
 	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
 	l := s.underLoad("my-db", seed)
 	s.insist(cli, results, l, "scale", "my-db", "--members", "5")
@@ -75,7 +76,8 @@ func (s *scene) proxy() (*harness.Proxy, string) {
 // it gives up, it says why and what to do.
 func (s *scene) insist(cli harness.Command, results *ledger, l *load, args ...string) {
 	s.Helper()
-	row := row{verb: "API server that fails at random", where: strings.Join(args[:min(len(args), 4)], " "), result: "FAILED", gap: -1}
+	row := row{verb: "API server that fails at random", where: strings.Join(args[:min(len(args), 4)], " "),
+		result: "FAILED", gap: -1}
 	defer func() { results.add(row) }()
 	began := time.Now()
 	for row.runs = 1; ; row.runs++ {

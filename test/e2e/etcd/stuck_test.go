@@ -36,10 +36,11 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestUnknownClass asks for volumes that nothing can provision: whoever may read
+// TestUnknownClass asks for volumes that nothing can provision: who may read
 // storage classes is told before anything is made.
 func TestUnknownClass(t *testing.T) {
 	s := newScene(t, "class")
-	s.quick(s.refused(4, []string{"no storage class no-such-class"}, "create", "my-db", "--engine", "etcd", "--storage-class", "no-such-class"))
+	s.quick(s.refused(4, []string{"no storage class no-such-class"}, "create", "my-db", "--engine", "etcd",
+		"--storage-class", "no-such-class"))
 	s.judge(s.try("status", "my-db"), 6, "not found")
 }

@@ -73,7 +73,10 @@ func (x *tampering) named(began time.Time, changed object, d deed) string {
 
 // names reports whether a line names the object, with its kind.
 func (x *tampering) names(line string) bool {
-	words := strings.FieldsFunc(line, func(r rune) bool { return r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(line, func(r rune) bool {
+		return r != '-' && r != '.' && !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	})
 	return slices.ContainsFunc(words, func(w string) bool { return strings.TrimRight(w, ".") == x.object.name }) &&
 		slices.ContainsFunc(words, func(w string) bool {
 			return strings.EqualFold(w, x.object.kind) || strings.EqualFold(w, x.object.kind+"s")
@@ -90,7 +93,8 @@ func (x *tampering) mend(changed object, d deed) (int, []string) {
 		if len(typed) == 0 && x.driver == byCommand {
 			wait = 0 // nothing acts unless it is asked to
 		}
-		err := harness.Until(x.ctx, wait, "the cluster to be as before", func(context.Context) error { return x.mended(changed, d) })
+		err := harness.Until(x.ctx, wait, "the cluster to be as before",
+			func(context.Context) error { return x.mended(changed, d) })
 		if err == nil {
 			return len(typed), typed
 		}

@@ -43,8 +43,10 @@ func tamperedObjects() []tampered {
 	return []tampered{
 		{title: "record of the cluster", kind: "configmap", name: "my-db.dbop", edits: map[string]string{"content": `{"data":{"cluster.json":"{}"}}`}},
 		{title: "record of an operation", kind: "configmap", name: operationRecord, edits: map[string]string{"content": `{"data":{"operation.json":"{}"}}`}, silent: true},
-		{title: "headless service", kind: "service", name: "my-db", edits: map[string]string{"selector": anotherSelector}, short: true},
-		{title: "client service", kind: "service", name: "my-db-client", edits: map[string]string{"selector": anotherSelector}, short: true},
+		{title: "headless service", kind: "service", name: "my-db", edits: map[string]string{"selector": anotherSelector},
+			short: true},
+		{title: "client service", kind: "service", name: "my-db-client",
+			edits: map[string]string{"selector": anotherSelector}, short: true},
 		{title: "StatefulSet", kind: "statefulset", name: tamperedMember, edits: map[string]string{
 			"image":        `{"spec":{"template":{"spec":{"$setElementOrder/containers":[{"name":"etcd"}],"containers":[{"name":"etcd","image":"example.com/another:v1"}]}}}}`,
 			"two replicas": `{"spec":{"replicas":2}}`, "no replica": `{"spec":{"replicas":0}}`}, short: true},
@@ -66,5 +68,5 @@ func tamperedObjects() []tampered {
 	}
 }
 
-// operationRecord stands for the record of the newest operation, whose name holds the time.
+// operationRecord means the record of the newest operation, whose name holds the time.
 const operationRecord = "newest operation"

@@ -66,7 +66,7 @@ func TestTampered(t *testing.T) {
 			t.Cleanup(func() { results.write(t) })
 			s := newScene(t, "tamper", "my-db")
 			s.hurried(driver)
-			for _, c := range chosenTampering(driver, rand.New(rand.NewPCG(seed, uint64(i)))) { // #nosec G404 G115 -- a reproducible choice
+			for _, c := range chosenTampering(driver, rand.New(rand.NewPCG(seed, uint64(i)))) { // #nosec G404 G115
 				if s == nil {
 					s = newLoneScene(t, "tamper", "my-db")
 					s.hurried(driver)
@@ -199,7 +199,8 @@ func (x *tampering) noKeys(prefixes ...string) {
 // newestRecord is the record of the last operation.
 func (x *tampering) newestRecord() string {
 	x.Helper()
-	r := x.kubectl("get", "configmaps", "-l", "dbop.dev/kind=operation", "--sort-by=.metadata.creationTimestamp", "-o", "name")
+	r := x.kubectl("get", "configmaps", "-l", "dbop.dev/kind=operation", "--sort-by=.metadata.creationTimestamp", "-o",
+		"name")
 	names := strings.Fields(r.Stdout)
 	if len(names) == 0 {
 		x.Fatalf("no operation is recorded:\n%s", r)
@@ -207,7 +208,7 @@ func (x *tampering) newestRecord() string {
 	return strings.TrimPrefix(names[len(names)-1], "configmap/")
 }
 
-// look reads the object; there is none if it has no UID.
+// observe reads the object; there is none if it has no UID.
 func (x *tampering) look() object {
 	x.Helper()
 	var out object

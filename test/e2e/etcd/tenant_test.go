@@ -77,7 +77,8 @@ func (s *scene) hostileImage() string {
 		s.Skip(err)
 	}
 	program := filepath.Join(s.home, "bin", "etcd")
-	build := harness.Command{Path: s.site.Tool("go", "").Path, Dir: s.site.Root, Env: map[string]string{"GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0"}}
+	build := harness.Command{Path: s.site.Tool("go", "").Path, Dir: s.site.Root,
+		Env: map[string]string{"GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0"}}
 	r, err := build.Run(s.ctx, "build", "-o", program, "./test/hostile")
 	s.ok(err)
 	if r.Code != 0 {
@@ -93,8 +94,9 @@ func (s *scene) tenant() *custom {
 	s.Helper()
 	config := filepath.Join(s.home, "tenant.kubeconfig")
 	s.ok(s.site.User(s.ctx, s.ns, "tenant", "", config))
-	role := &rbacv1.Role{Rules: []rbacv1.PolicyRule{{APIGroups: []string{"dbop.dev"}, Resources: []string{"databaseclusters", "databasebackups"},
-		Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}}}}
+	role := &rbacv1.Role{Rules: []rbacv1.PolicyRule{{APIGroups: []string{"dbop.dev"},
+		Resources: []string{"databaseclusters", "databasebackups"},
+		Verbs:     []string{"get", "list", "watch", "create", "update", "patch", "delete"}}}}
 	role.Name = "tenant"
 	_, err := s.site.Client.RbacV1().Roles(s.ns).Create(s.ctx, role, metav1.CreateOptions{})
 	s.ok(err)
@@ -117,8 +119,10 @@ func (s *scene) tenant() *custom {
 func (c *custom) refusedAll(other string) {
 	c.Helper()
 	for _, secret := range []*corev1.Secret{
-		{ObjectMeta: metav1.ObjectMeta{Name: "anothers"}, StringData: map[string]string{"username": "root", "password": "of-another-team"}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "anothers-ca"}, StringData: map[string]string{"tls.crt": "a certificate", "tls.key": "a key"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "anothers"}, StringData: map[string]string{"username": "root",
+			"password": "of-another-team"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "anothers-ca"},
+			StringData: map[string]string{"tls.crt": "a certificate", "tls.key": "a key"}},
 	} {
 		_, err := c.site.Client.CoreV1().Secrets(c.ns).Create(c.ctx, secret, metav1.CreateOptions{})
 		c.ok(err)
@@ -129,7 +133,8 @@ func (c *custom) refusedAll(other string) {
 		says   []string
 		change func(*v1alpha1.DatabaseClusterSpec)
 	}{
-		"authority": {[]string{"anothers-ca", "kubectl label secret"}, func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.CASecret = "anothers-ca" }},
+		"authority": {[]string{"anothers-ca", "kubectl label secret"},
+			func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.CASecret = "anothers-ca" }},
 		"password": {[]string{"secret " + c.ns + "/anothers", "may not read"}, func(s *v1alpha1.DatabaseClusterSpec) {
 			s.TLS.Disabled, s.Auth.Enabled = true, true
 			s.RestoreFrom = &v1alpha1.RestoreSource{Repository: "pvc:backups", Backup: backup, RootSecret: "anothers"}
@@ -145,9 +150,14 @@ func (c *custom) refusedAll(other string) {
 		c.wanted(c.ns, name, 1, row.change)
 	}
 	for field, change := range map[string]func(*v1alpha1.DatabaseClusterSpec){
-		"spec.tls.caSecret":           func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.CASecret = other + "/my-db-ca" },
-		"spec.restoreFrom.rootSecret": func(s *v1alpha1.DatabaseClusterSpec) { s.RestoreFrom.RootSecret = other + "/my-db-root" },
-		"spec.restoreFrom.repository": func(s *v1alpha1.DatabaseClusterSpec) { s.RestoreFrom.Repository = "dir:/var/run/secrets" },
+		"spec.tls.caSecret": func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.CASecret = other + "/my-db-ca" },
+		"spec.restoreFrom.rootSecret": func(s *v1alpha1.DatabaseClusterSpec) {
+			s.RestoreFrom.RootSecret = other +
+				"/my-db-root"
+		},
+		"spec.restoreFrom.repository": func(s *v1alpha1.DatabaseClusterSpec) {
+			s.RestoreFrom.Repository = "dir:/var/run/secrets"
+		},
 	} {
 		o := &v1alpha1.DatabaseCluster{Spec: *c.get("password").Spec.DeepCopy()}
 		o.Name, o.Namespace = "refused", c.ns
@@ -156,7 +166,8 @@ func (c *custom) refusedAll(other string) {
 			c.Errorf("%s: %v", field, err)
 		}
 	}
-	if err := c.api.Get(c.ctx, client.ObjectKey{Namespace: other, Name: "my-db"}, &v1alpha1.DatabaseCluster{}); !apierrors.IsForbidden(err) {
+	if err := c.api.Get(c.ctx, client.ObjectKey{Namespace: other, Name: "my-db"},
+		&v1alpha1.DatabaseCluster{}); !apierrors.IsForbidden(err) {
 		c.Errorf("a cluster of another namespace: %v", err)
 	}
 	c.asksBackup("of-others", "my-db", "Stalled", "my-db")
@@ -224,7 +235,8 @@ func (c *custom) scaled(namespace, name string, members int32) {
 // unharmed asks that the operator's only pod never ended, and how much memory it has had.
 func (s *scene) unharmed(namespace string) {
 	s.Helper()
-	pods, err := s.site.Client.CoreV1().Pods(namespace).List(s.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=operator"})
+	pods, err := s.site.Client.CoreV1().Pods(namespace).List(s.ctx,
+		metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=operator"})
 	s.ok(err)
 	if len(pods.Items) != 1 || len(pods.Items[0].Status.ContainerStatuses) != 1 {
 		s.Fatalf("%d pods of the operator", len(pods.Items))
@@ -234,7 +246,8 @@ func (s *scene) unharmed(namespace string) {
 		s.Errorf("the operator restarted %d times: %+v", n, pod.Status.ContainerStatuses[0].LastTerminationState)
 	}
 	limit := pod.Spec.Containers[0].Resources.Limits.Memory().Value()
-	r, err := s.site.Kubectl(s.home).Run(s.ctx, "get", "--raw", "/api/v1/namespaces/"+namespace+"/pods/"+pod.Name+":8080/proxy/metrics")
+	r, err := s.site.Kubectl(s.home).Run(s.ctx, "get", "--raw", "/api/v1/namespaces/"+namespace+"/pods/"+pod.Name+
+		":8080/proxy/metrics")
 	s.ok(err)
 	resident, err := gauge(r.Stdout, "process_resident_memory_bytes")
 	s.ok(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestTokenLeavesNoTrace types the bearer token of a person into every command,
-// as --token, and looks for it in everything that viewers of the namespace read.
+// as --token, and searches for it in everything that viewers of the namespace read.
 func TestTokenLeavesNoTrace(t *testing.T) {
 	s := newScene(t, "token", "my-db")
 	s.as("jane", "edit")
@@ -53,7 +53,8 @@ func TestTokenLeavesNoTrace(t *testing.T) {
 	for name, text := range bundletest.Read(t, archive) {
 		texts["bundle: "+name] = text
 	}
-	for _, kind := range []string{"configmaps", "events", "leases", "pods", "statefulsets", "services", "persistentvolumeclaims", "secrets"} {
+	for _, kind := range []string{"configmaps", "events", "leases", "pods", "statefulsets", "services",
+		"persistentvolumeclaims", "secrets"} {
 		r := s.kubectl("get", kind, "-o", "yaml", "--show-managed-fields")
 		texts[kind] = r.Stdout
 	}
@@ -69,7 +70,8 @@ func TestTokenLeavesNoTrace(t *testing.T) {
 func (s *scene) record(history string) {
 	s.Helper()
 	for _, want := range []string{"kubectl dbop create my-db --engine etcd", "kubectl dbop backup my-db"} {
-		if !slices.ContainsFunc(strings.Split(history, "\n"), func(line string) bool { return strings.Contains(line, want) }) {
+		if !slices.ContainsFunc(strings.Split(history, "\n"),
+			func(line string) bool { return strings.Contains(line, want) }) {
 			s.Errorf("no record says %q:\n%s", want, history)
 		}
 	}

@@ -31,7 +31,8 @@ func TestUpstreamTools(t *testing.T) {
 			t.Fatalf("etcdutl %s does not read the backup: %v\n%s", minor, err, r)
 		}
 		if said.Revision != b.Count("revision") || b.Count("keys") != 500 {
-			t.Errorf("etcdutl says revision %d and %d keys with history, the manifest %d and %d", said.Revision, said.TotalKey, b.Count("revision"), b.Count("keys"))
+			t.Errorf("etcdutl says revision %d and %d keys with history, the manifest %d and %d", said.Revision, said.TotalKey,
+				b.Count("revision"), b.Count("keys"))
 		}
 	}
 	r := s.etcdctl("get", "kept/", "--prefix", "--count-only", "-w", "fields")
@@ -55,7 +56,8 @@ func (s *scene) etcdctl(args ...string) harness.Result {
 	defer end()
 	ctl := s.site.Tool("etcdctl", "3.6")
 	ctl.Dir = dir
-	r, err := ctl.Run(s.ctx, append(args, "--endpoints", address, "--cacert", "ca.crt", "--cert", "tls.crt", "--key", "tls.key")...)
+	r, err := ctl.Run(s.ctx, append(args, "--endpoints", address, "--cacert", "ca.crt", "--cert", "tls.crt", "--key",
+		"tls.key")...)
 	s.ok(err)
 	if r.Code != 0 {
 		s.Errorf("etcdctl fails:\n%s", r)

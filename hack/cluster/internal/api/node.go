@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// node is as much of a Node as the driver looks at.
+// node is as much of a Node as the driver reads.
 type node struct {
 	Metadata struct {
 		Name string `json:"name"`
@@ -34,7 +34,7 @@ func (n node) readySince() time.Time {
 
 // Nodes says of each registered node when it last reported to be ready, in
 // whole seconds. It is zero for one that is not ready. A node that just died
-// still looks ready; only the time tells.
+// still appears ready; only the time tells.
 func (c *Client) Nodes(ctx context.Context) (map[string]time.Time, error) {
 	var list struct {
 		Items []node `json:"items"`

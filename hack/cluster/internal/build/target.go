@@ -25,7 +25,7 @@ type Target struct {
 	Name string
 	// dir is where the commands run, relative to the source.
 	dir string
-	// steps are the go command lines; %BIN% stands for the bin directory.
+	// steps are the go command lines; %BIN% means the bin directory.
 	steps [][]string
 	// last is the import path of the program that the last step compiles.
 	last string

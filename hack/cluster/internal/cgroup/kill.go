@@ -23,7 +23,7 @@ func Processes(group string) ([]int, error) {
 	var pids []int
 	for _, h := range all {
 		err := walk(filepath.Join(h.path, group), func(dir string) {
-			// A group may vanish while we look: then nobody is in it.
+			// A group may vanish while we observe: then nobody is in it.
 			content, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 			for field := range strings.FieldsSeq(string(content)) {
 				if pid, err := strconv.Atoi(field); err == nil && pid > 0 {

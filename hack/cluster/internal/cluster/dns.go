@@ -11,7 +11,7 @@ import (
 
 // StopDNS makes the cluster's DNS silent. It is frozen and not ended: a
 // question without an answer is worse for who asks than a refusal, and that is
-// what a lost resolver looks like from a pod.
+// what a lost resolver resembles from a pod.
 func (c Cluster) StopDNS(context.Context) error {
 	if err := process.Signal(c.Site, control.CoreDNS, syscall.SIGSTOP); err != nil {
 		return err

@@ -69,7 +69,7 @@ func (c Cluster) CrashNode(ctx context.Context, name string) error {
 }
 
 // RemoveNode takes the node away for good. Its volumes stay: they are for
-// whoever deletes their claims.
+// no matter who deletes their claims.
 func (c Cluster) RemoveNode(ctx context.Context, name string) error {
 	client, err := c.running(ctx)
 	if err != nil {

@@ -61,7 +61,7 @@ func apiServer(at site.Site) process.Spec {
 		"--kubelet-certificate-authority="+at.PKI("ca.crt"),
 		"--kubelet-client-certificate="+at.PKI("apiserver-client.crt"),
 		"--kubelet-client-key="+at.PKI("apiserver-client.key"),
-		// Else `kubectl logs` looks the node's name up in DNS.
+		// Else `kubectl logs` asks DNS for the name of the node.
 		"--kubelet-preferred-address-types=InternalIP",
 		// The host has no kube-proxy: reach webhooks at their pods.
 		"--enable-aggregator-routing", "--profiling=false",

@@ -28,7 +28,7 @@ var certificates = map[string]pki.Subject{
 	"scheduler":          {User: "kube-scheduler", IPs: []string{site.Host}},
 }
 
-// masters is the group that may do everything without a look at any role.
+// masters is the group that may do everything without an observation of any role.
 const masters = "system:masters"
 
 // users have a kubeconfig each, in the config directory. Those that clusters

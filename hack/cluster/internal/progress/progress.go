@@ -27,7 +27,7 @@ func (l *Log) Printf(format string, args ...any) {
 }
 
 // While runs work and, should it take long, prints its state every interval: a
-// build of ten minutes that prints nothing looks like one that hangs.
+// build of ten minutes that prints nothing resembles one that hangs.
 func (l *Log) While(what string, interval time.Duration, state func() string, work func() error) error {
 	done := make(chan struct{})
 	stopped := make(chan struct{})

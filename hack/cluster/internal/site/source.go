@@ -11,7 +11,7 @@ import (
 // modulePath is the first line that the go.mod of this module must have.
 const modulePath = "module github.com/dbop-dev/kubectl-dbop/hack/cluster"
 
-// FindSource looks for this module upwards from dir: the driver builds the
+// FindSource searches for this module upwards from dir: the driver builds the
 // cluster's programs from source and may be called from anywhere in the tree.
 func FindSource(dir string) (string, error) {
 	start, err := filepath.Abs(dir)

@@ -48,7 +48,7 @@ func (s Store) Create(ctx context.Context, name string, requested int64) error {
 	return nil
 }
 
-// Grow makes the disk at least as big as requested, under the feet of whoever
+// Grow makes the disk at least as big as requested, under the feet of who
 // uses it. A disk never shrinks.
 func (s Store) Grow(ctx context.Context, name string, requested int64) error {
 	info, err := os.Stat(s.image(name))

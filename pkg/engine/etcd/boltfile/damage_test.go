@@ -97,13 +97,15 @@ func TestWalkDamage(t *testing.T) {
 		"both descriptions":       {func(_ *testing.T, b image) image { clear(b[:2*testPage]); return b }, "description"},
 		"the younger description": {func(_ *testing.T, b image) image { b[b.meta(20)]++; return b }, ""},
 		"the first description":   {func(_ *testing.T, b image) image { clear(b[:testPage]); return b }, ""},
-		"cut":                     {func(_ *testing.T, b image) image { return b[:b.number(b.meta(40))*testPage-1] }, "its file"},
+		"cut": {func(_ *testing.T, b image) image { return b[:b.number(b.meta(40))*testPage-1] },
+			"its file"},
 		"root beyond the end": {func(_ *testing.T, b image) image {
 			b.set(b.meta(16), b.number(b.meta(40)))
 			b.sign()
 			return b
 		}, "there is no page"},
-		"root is a description": {func(_ *testing.T, b image) image { b.set(b.meta(16), 1); b.sign(); return b }, "there is no page 1"},
+		"root is a description": {func(_ *testing.T, b image) image { b.set(b.meta(16), 1); b.sign(); return b },
+			"there is no page 1"},
 		"a page is another": {func(t *testing.T, b image) image {
 			_, _, leaf := b.pages(t)
 			b.set(int(leaf)*testPage, leaf+1)
@@ -205,7 +207,8 @@ func TestWalkDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := walkImage(t, c.harm(t, sound(t, bolt.Options{})))
-			if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
+			if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) ||
+				!strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%v, want %q", err, c.says)
 			}
 		})

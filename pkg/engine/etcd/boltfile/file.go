@@ -28,7 +28,7 @@ const (
 	// smallestPage and largestPage are what bbolt tries.
 	smallestPage = 1 << 10
 	largestPage  = 16 << 20
-	// noFreelist stands for a list of free pages that is not kept in the file.
+	// noFreelist means a list of free pages that is not kept in the file.
 	noFreelist = ^uint64(0)
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// many stands for a count that does not fit into a header.
+// many means a count that does not fit into a header.
 const many = 0xFFFF
 
 // claim notes that a page, with those that continue it, is in use. Nothing is
@@ -59,7 +59,8 @@ func (w *walk) free() error {
 // complete asks that every page is accounted for.
 func (w *walk) complete() error {
 	if w.file.meta.freelist != noFreelist && w.count != w.file.meta.pages {
-		return fmt.Errorf("%w: of %d pages %d are neither free nor in use", ErrDamaged, w.file.meta.pages, w.file.meta.pages-w.count)
+		return fmt.Errorf("%w: of %d pages %d are neither free nor in use", ErrDamaged, w.file.meta.pages,
+			w.file.meta.pages-w.count)
 	}
 	return nil
 }

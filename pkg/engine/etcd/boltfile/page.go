@@ -60,7 +60,8 @@ func (f *File) fill(into *[]byte, id uint64, from, to int) error {
 		*into = append(make([]byte, 0, to), (*into)[:from]...)
 	}
 	*into = (*into)[:to]
-	if _, err := f.file.ReadAt((*into)[from:to], int64(id)*f.meta.pageSize+int64(from)); err != nil { // #nosec G115 -- within the file
+	at := int64(id)*f.meta.pageSize + int64(from) // #nosec G115 -- within the file
+	if _, err := f.file.ReadAt((*into)[from:to], at); err != nil {
 		return fmt.Errorf("read page %d: %w", id, err)
 	}
 	return nil
@@ -97,7 +98,8 @@ func (p page) element(i int) (element, error) {
 		position, keyBytes, e.child = uint64(order.Uint32(b)), uint64(order.Uint32(b[4:])), order.Uint64(b[8:])
 	} else {
 		e.bucket = order.Uint32(b)&bucketEntry != 0
-		position, keyBytes, valueBytes = uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:])), uint64(order.Uint32(b[12:]))
+		position, keyBytes, valueBytes = uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:])),
+			uint64(order.Uint32(b[12:]))
 	}
 	// Three numbers of 32 bits: no overflow.
 	if position+keyBytes+valueBytes > uint64(len(b)) {

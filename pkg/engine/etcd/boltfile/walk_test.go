@@ -103,7 +103,8 @@ func TestWalk(t *testing.T) {
 		for _, unlisted := range []bool{false, true} {
 			for _, n := range []int{0, 1, 20, 3000} {
 				o := bolt.Options{PageSize: pageSize, NoFreelistSync: unlisted}
-				path := database(t, o, fill(r, "key", n, 300), fill(r, "large", n/50, 50000), fill(r, "key", n, 300), fill(r, "small", min(n, 1), 5), fill(r, "key", n, 300))
+				path := database(t, o, fill(r, "key", n, 300), fill(r, "large", n/50, 50000), fill(r, "key", n, 300),
+					fill(r, "small", min(n, 1), 5), fill(r, "key", n, 300))
 				got, err := walked(path)
 				if err != nil {
 					t.Fatalf("pages of %d, %v, %d: %v", pageSize, unlisted, n, err)
@@ -156,7 +157,12 @@ func TestWalkStops(t *testing.T) {
 	}
 	defer func() { _ = f.Close() }()
 	enough := errors.New("enough")
-	if err := f.Walk(func(string) func(_, _ []byte) error { return func(_, _ []byte) error { return enough } }); !errors.Is(err, enough) {
+	if err := f.Walk(func(string) func(_, _ []byte) error {
+		return func(_,
+			_ []byte) error {
+			return enough
+		}
+	}); !errors.Is(err, enough) {
 		t.Error(err)
 	}
 	if err := f.Walk(func(string) func(_, _ []byte) error { return nil }); err != nil {

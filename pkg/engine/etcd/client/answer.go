@@ -17,7 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
-// Whoever may create a cluster chooses what answers at its members' port.
+// Who may create a cluster chooses what answers at its members' port.
 // These bounds times the clusters that an operator works on at once fit into
 // its memory limit.
 const (
@@ -109,11 +109,13 @@ func messageOf(of protoreflect.MessageDescriptor, number protowire.Number) proto
 // once sends a request a single time and fails at once if the member can't be
 // reached, with the reason. The client's own way is to wait and retry until
 // the deadline, which hides the reason; here the caller observes and decides.
-func once(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func once(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false), bound(req))...)
 }
 
 // onceStream is once for streams; a snapshot can't be resumed in the middle.
-func onceStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func onceStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return streamer(ctx, desc, cc, method, append(opts, grpc.WaitForReady(false), bound(nil))...)
 }

@@ -83,7 +83,8 @@ func (s *Session) proveClient(ctx context.Context, client engine.Access) error {
 		if _, failed = c.Client.Get(bounded, proofKey); failed != nil {
 			return false
 		}
-		_, failed = c.Client.Txn(bounded).If(clientv3.Compare(clientv3.Version(proofKey), "<", 0)).Then(clientv3.OpPut(proofKey, "")).Commit()
+		_, failed = c.Client.Txn(bounded).If(clientv3.Compare(clientv3.Version(proofKey), "<",
+			0)).Then(clientv3.OpPut(proofKey, "")).Commit()
 		return failed == nil
 	})
 	err = errors.Join(err, fault(ctx, failed))

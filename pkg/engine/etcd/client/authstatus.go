@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// gatewayRefusal is how etcd's HTTP gateway turns away a client certificate
+// gatewayRefusal is how etcd's HTTP gateway refuses a client certificate
 // that names a user, if and only if authentication is on (embed/serve.go).
 const gatewayRefusal = "CommonName of client sending a request"
 
@@ -25,11 +25,13 @@ func askAuth(ctx context.Context, c *Connection) string {
 	if c.named {
 		return askGateway(ctx, c)
 	}
-	_, err := c.Client.Get(asNobody(ctx), "\x00", clientv3.WithSerializable(), clientv3.WithLimit(1), clientv3.WithFromKey(), clientv3.WithKeysOnly())
+	_, err := c.Client.Get(asNobody(ctx), "\x00", clientv3.WithSerializable(), clientv3.WithLimit(1),
+		clientv3.WithFromKey(), clientv3.WithKeysOnly())
 	switch {
 	case err == nil:
 		return engine.AuthOff
-	case errors.Is(rpctypes.Error(err), rpctypes.ErrUserEmpty), errors.Is(rpctypes.Error(err), rpctypes.ErrPermissionDenied):
+	case errors.Is(rpctypes.Error(err), rpctypes.ErrUserEmpty),
+		errors.Is(rpctypes.Error(err), rpctypes.ErrPermissionDenied):
 		return engine.AuthOn
 	}
 	return ""
@@ -48,7 +50,7 @@ func askGateway(ctx context.Context, c *Connection) string {
 	defer func() { _ = resp.Body.Close() }()
 	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<12))
 	switch {
-	case err != nil, resp.StatusCode == http.StatusNotFound: // the gateway is turned off
+	case err != nil, resp.StatusCode == http.StatusNotFound: // the gateway is disabled
 		return ""
 	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(said), gatewayRefusal):
 		return engine.AuthOn

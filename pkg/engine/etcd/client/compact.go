@@ -13,7 +13,7 @@ import (
 // Compact implements engine.Compactor. Compaction is one request to the whole
 // cluster, but a physical one is waited for by the member that is asked only:
 // so each is asked. All but one answer that the revision is compacted already,
-// after what they had begun is done (kvstore.go, compactBarrier).
+// after what they had started is done (kvstore.go, compactBarrier).
 func (s *Session) Compact(ctx context.Context, members []string, before int64) error {
 	g, bounded := errgroup.WithContext(ctx)
 	for _, member := range members {

@@ -65,7 +65,7 @@ func newConnection(access engine.Access, at addresses.Addresses, member string, 
 		Endpoints: []string{base},
 		TLS:       secure,
 		Logger:    zap.NewNop(),
-		// etcd turns away clients that ping more often than every 5 s, or
+		// etcd refuses clients that ping more often than every 5 s, or
 		// without a request open.
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: connectTimeout,
@@ -75,7 +75,8 @@ func newConnection(access engine.Access, at addresses.Addresses, member string, 
 			grpc.WithMaxHeaderListSize(mostHeader),
 			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCounting())),
 			grpc.WithConnectParams(grpc.ConnectParams{
-				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+				Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
+					MaxDelay: time.Second},
 				MinConnectTimeout: connectTimeout,
 			}),
 			grpc.WithUnaryInterceptor(login.unary),

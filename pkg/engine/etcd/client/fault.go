@@ -25,7 +25,8 @@ func fault(ctx context.Context, err error) error {
 	err = rpctypes.Error(err)
 	switch {
 	case errors.Is(err, rpctypes.ErrMemberNotEnoughStarted):
-		return refusal.New("unstarted-member", "kubectl dbop status shows which member has not started; start or remove it first",
+		return refusal.New("unstarted-member",
+			"kubectl dbop status shows which member has not started; start or remove it first",
 			"etcd refuses to change the member list: too few members have started (%v)", err)
 	case errors.Is(err, rpctypes.ErrTooManyLearners):
 		return refusal.New("learner-open", "kubectl dbop status shows the open learner; promote or remove it first",

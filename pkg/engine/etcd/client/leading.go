@@ -74,14 +74,16 @@ func (s *Session) findLeader(ctx context.Context) (string, error) {
 		return "", fault(ctx, locked)
 	}
 	if name == "" {
-		return "", fmt.Errorf("find the leader among %d members: none of them knows one: %w", len(members), engine.ErrNotReady)
+		return "", fmt.Errorf("find the leader among %d members: none of them knows one: %w", len(members),
+			engine.ErrNotReady)
 	}
 	return name, nil
 }
 
 // askWhoLeads asks one member; a nil status means that it was not reached, or
 // lets nobody in.
-func (s *Session) askWhoLeads(ctx context.Context, member string) (status *clientv3.StatusResponse, named string, locked error) {
+func (s *Session) askWhoLeads(ctx context.Context, member string) (status *clientv3.StatusResponse, named string,
+	locked error) {
 	ctx, cancel := context.WithTimeout(ctx, ObserveTimeout)
 	defer cancel()
 	// An error leaves the status nil, like a member that is down.

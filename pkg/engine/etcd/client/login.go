@@ -34,13 +34,14 @@ func (l *login) current() string {
 	return l.token
 }
 
-// wanted reports whether logging in, anew if a token was sent, may mend an error.
+// wanted reports whether logging in, again if a token was sent, may mend an error.
 func (l *login) wanted(err error, sent string) bool {
 	if err == nil || l == nil || l.credentials == nil {
 		return false
 	}
 	switch err := rpctypes.Error(err); {
-	case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrInvalidAuthToken), errors.Is(err, rpctypes.ErrAuthOldRevision):
+	case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrInvalidAuthToken),
+		errors.Is(err, rpctypes.ErrAuthOldRevision):
 		return true
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		return sent == ""
@@ -96,7 +97,8 @@ const LoginDemanded = "etcd demands a password"
 // barred reports whether a request failed only because nobody could log in: the
 // member is there.
 func barred(err error) bool {
-	return err != nil && (errors.Is(rpctypes.Error(err), rpctypes.ErrUserEmpty) || strings.Contains(err.Error(), LoginDemanded))
+	return err != nil && (errors.Is(rpctypes.Error(err), rpctypes.ErrUserEmpty) ||
+		strings.Contains(err.Error(), LoginDemanded))
 }
 
 func authenticate(ctx context.Context, cc grpc.ClientConnInterface, c engine.Credentials) (string, error) {
@@ -108,7 +110,8 @@ func authenticate(ctx context.Context, cc grpc.ClientConnInterface, c engine.Cre
 }
 
 // unary is once, with the session's token.
-func (l *login) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (l *login) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	if _, login := req.(*pb.AuthenticateRequest); login || anonymous(ctx) {
 		return once(ctx, method, req, reply, cc, invoke, opts...)
 	}
@@ -155,7 +158,8 @@ func behind(ctx context.Context, request func() error) error {
 
 // stream is onceStream, with the session's token. Whether the token holds
 // shows with the first message.
-func (l *login) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (l *login) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+	streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return onceStream(withToken(ctx, l.current()), desc, cc, method, streamer, opts...)
 }
 

@@ -62,7 +62,8 @@ func TestTokenOfAnotherMember(t *testing.T) {
 				}
 				return nil
 			}
-			if err := l.unary(t.Context(), "/etcdserverpb.Maintenance/Status", &pb.StatusRequest{}, &pb.StatusResponse{}, serveLogins(t, "own"), invoke); err != nil {
+			if err := l.unary(t.Context(), "/etcdserverpb.Maintenance/Status", &pb.StatusRequest{}, &pb.StatusResponse{},
+				serveLogins(t, "own"), invoke); err != nil {
 				t.Fatal(err)
 			}
 			if l.current() != c.token {

@@ -58,7 +58,8 @@ func (s *Session) Promote(ctx context.Context, member string) error {
 		case err != nil:
 			return err
 		case !ok:
-			return refusal.New("member-registered", "kubectl dbop add-member registers one", "member %s is not in the cluster's member list", member)
+			return refusal.New("member-registered", "kubectl dbop add-member registers one",
+				"member %s is not in the cluster's member list", member)
 		case entry.Voter && entry.Started:
 			return nil
 		case !entry.Started:
@@ -104,8 +105,9 @@ func named(member string) func(engine.Registered) bool {
 	return func(r engine.Registered) bool { return r.Name == member }
 }
 
-// find looks through the member list, read linearizably.
-func (s *Session) find(ctx context.Context, c *Connection, fits func(engine.Registered) bool) (engine.Registered, bool, error) {
+// find reads the member list, read linearizably.
+func (s *Session) find(ctx context.Context, c *Connection, fits func(engine.Registered) bool) (engine.Registered, bool,
+	error) {
 	list, err := c.Client.MemberList(ctx)
 	if err != nil {
 		return engine.Registered{}, false, fmt.Errorf("read the member list: %w", err)

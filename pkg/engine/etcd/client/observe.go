@@ -23,7 +23,7 @@ const (
 )
 
 // report is what one member says of itself, and its member list if a
-// majority stands behind it.
+// majority is behind it.
 type report struct {
 	member engine.Member
 	roster []engine.Registered
@@ -150,7 +150,7 @@ func (s *Session) askMemberList(ctx context.Context, c *Connection) ([]engine.Re
 
 // memberListFrom translates a member list, in the order of the members' numbers.
 // An entry that has not started has no name yet: its peer URL tells it, else
-// its ID stands for it.
+// its ID means it.
 func (s *Session) memberListFrom(list *clientv3.MemberListResponse) []engine.Registered {
 	roster := make([]engine.Registered, 0, len(list.Members))
 	for _, m := range list.Members {

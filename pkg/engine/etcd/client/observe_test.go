@@ -12,7 +12,8 @@ func TestDowngradeIsTheLeadersWord(t *testing.T) {
 	t.Parallel()
 	follower := report{member: engine.Member{Name: "db-2", Reachable: true, Serving: true, Role: engine.RoleFollower}}
 	leads := func(to string, told bool) report {
-		return report{member: engine.Member{Name: "db-1", Reachable: true, Serving: true, Role: engine.RoleLeader}, downgrade: to, told: told}
+		return report{member: engine.Member{Name: "db-1", Reachable: true, Serving: true, Role: engine.RoleLeader},
+			downgrade: to, told: told}
 	}
 	for name, c := range map[string]struct {
 		said    []report

@@ -19,7 +19,7 @@ import (
 var _ engine.Presenter = (*Session)(nil)
 
 // renewalNear is from when on before its end a certificate that an open
-// connection once saw is looked at again: it may have been renewed meanwhile.
+// connection once saw is observed again: it may have been renewed meanwhile.
 const renewalNear = 45 * 24 * time.Hour
 
 // errPlainText is what a member that serves no certificate amounts to.
@@ -71,7 +71,7 @@ func (c *Connection) present(ctx context.Context) (engine.Presented, error) {
 	var leaf *x509.Certificate
 	var accepts [][]byte
 	config := c.secure.Clone()
-	config.InsecureSkipVerify = true // #nosec G402 -- it only looks, at certificates that ran out too, and sends nothing
+	config.InsecureSkipVerify = true // #nosec G402 -- it only reads, also certificates that ran out, and sends nothing
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		leaf = state.PeerCertificates[0]
 		return nil

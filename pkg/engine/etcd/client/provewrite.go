@@ -50,10 +50,12 @@ func (s *Session) ProveWrite(ctx context.Context, members []string) error {
 func proofFault(ctx context.Context, member string, failed error) error {
 	switch known := rpctypes.Error(failed); {
 	case errors.Is(known, rpctypes.ErrNoSpace):
-		return refusal.New("space", "repeat the command; if it does not last, raise the quota: kubectl dbop configure "+addresses.ClusterOf(member)+" --set "+flags.QuotaOption+"=BYTES",
+		return refusal.New("space", "repeat the command; if it does not last, raise the quota: kubectl dbop configure "+
+			addresses.ClusterOf(member)+" --set "+flags.QuotaOption+"=BYTES",
 			"it has no space again (%v)", known)
 	case errors.Is(known, rpctypes.ErrCorrupt):
-		return refusal.New("damage", "repeat the command: it compares all members again", "damage was found again (%v)", known)
+		return refusal.New("damage", "repeat the command: it compares all members again", "damage was found again (%v)",
+			known)
 	}
 	return fault(ctx, failed)
 }

@@ -16,7 +16,7 @@ import (
 
 // Session speaks to one cluster, each member by itself. Connections are made
 // when first used and kept; one that fails is dropped, so that a restarted
-// pod is dialed anew at once.
+// pod is dialed again at once.
 type Session struct {
 	access engine.Access
 	At     addresses.Addresses
@@ -34,7 +34,8 @@ var errClosed = errors.New("the session is closed")
 
 // New makes a session; it dials when a member is first asked.
 func New(access engine.Access, at addresses.Addresses) *Session {
-	return &Session{access: access, At: at, login: &login{credentials: access.Credentials}, connections: map[string]*Connection{}}
+	return &Session{access: access, At: at, login: &login{credentials: access.Credentials},
+		connections: map[string]*Connection{}}
 }
 
 // With lends the connection to a member. do says whether to keep it.
@@ -82,7 +83,7 @@ func (s *Session) giveBack(member string, c *Connection, keep bool) {
 	}
 }
 
-// remember notes which members there are, for the methods that look for the leader.
+// remember notes which members there are, for the methods that search for the leader.
 func (s *Session) remember(members []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -74,7 +74,8 @@ func readUser(ctx context.Context, c *clientv3.Client, name string) (engine.User
 
 // permission is a grant in etcd's words.
 func permission(g engine.Grant) *authpb.Permission {
-	p := &authpb.Permission{PermType: authpb.Permission_READWRITE, Key: []byte(g.Prefix), RangeEnd: []byte(clientv3.GetPrefixRangeEnd(g.Prefix))}
+	p := &authpb.Permission{PermType: authpb.Permission_READWRITE, Key: []byte(g.Prefix),
+		RangeEnd: []byte(clientv3.GetPrefixRangeEnd(g.Prefix))}
 	if g.Prefix == "" {
 		p.Key, p.RangeEnd = []byte(everyKey), []byte(everyKey)
 	}
@@ -159,7 +160,8 @@ func ensureRole(ctx context.Context, c *clientv3.Client, role string, grants []e
 		if i := slices.IndexFunc(have.Perm, same(p)); i >= 0 && have.Perm[i].PermType == p.PermType {
 			continue
 		}
-		if _, err := c.RoleGrantPermission(ctx, role, string(p.Key), string(p.RangeEnd), clientv3.PermissionType(p.PermType)); err != nil {
+		if _, err := c.RoleGrantPermission(ctx, role, string(p.Key), string(p.RangeEnd),
+			clientv3.PermissionType(p.PermType)); err != nil {
 			return err
 		}
 	}
@@ -203,7 +205,8 @@ func ensureRoles(ctx context.Context, c *clientv3.Client, user, role string) err
 		if other == role {
 			continue
 		}
-		if _, err := c.UserRevokeRole(ctx, user, other); err != nil && !errors.Is(rpctypes.Error(err), rpctypes.ErrRoleNotGranted) {
+		if _, err := c.UserRevokeRole(ctx, user, other); err != nil &&
+			!errors.Is(rpctypes.Error(err), rpctypes.ErrRoleNotGranted) {
 			return err
 		}
 	}

@@ -44,11 +44,14 @@ func (c *Checksum) Write(p []byte) (int, error) {
 
 func (c *Checksum) Close() error {
 	if c.size <= sha256.Size || c.size%sectorSize != sha256.Size {
-		return fmt.Errorf("check %d bytes of an etcd snapshot: it does not end with a checksum, so it was cut off, or copied from a data directory: %w",
+		return fmt.Errorf(
+			"check %d bytes of an etcd snapshot: it does not end with a checksum, so it was cut off, or copied from a data "+
+				"directory: %w",
 			c.size, engine.ErrNotSnapshot)
 	}
 	if !bytes.Equal(c.digest.Sum(nil), c.tail) {
-		return fmt.Errorf("check %d bytes of an etcd snapshot: the checksum does not match: %w", c.size, engine.ErrNotSnapshot)
+		return fmt.Errorf("check %d bytes of an etcd snapshot: the checksum does not match: %w", c.size,
+			engine.ErrNotSnapshot)
 	}
 	return nil
 }

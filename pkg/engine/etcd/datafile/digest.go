@@ -50,10 +50,11 @@ func (d *Digest) Fingerprint(revision int64) engine.Fingerprint {
 		sum = binary.LittleEndian.AppendUint64(sum, word)
 	}
 	return engine.Fingerprint{
-		Proof:    engine.Proof(fmt.Sprintf("%d keys%s%s", d.Keys, ProofSeparator, hex.EncodeToString(sum))),
-		Readings: []engine.Reading{{Name: "revision", Value: strconv.FormatInt(revision, 10)}, {Name: "keys", Value: strconv.FormatInt(d.Keys, 10)}},
+		Proof: engine.Proof(fmt.Sprintf("%d keys%s%s", d.Keys, ProofSeparator, hex.EncodeToString(sum))),
+		Readings: []engine.Reading{{Name: "revision", Value: strconv.FormatInt(revision, 10)},
+			{Name: "keys", Value: strconv.FormatInt(d.Keys, 10)}},
 	}
 }
 
-// ProofSeparator stands between the count of keys and their digest.
+// ProofSeparator is between the count of keys and their digest.
 const ProofSeparator = ", sha256-sum:"

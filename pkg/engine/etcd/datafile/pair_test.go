@@ -13,7 +13,8 @@ import (
 // FuzzParsePair holds the parser against the generated one: what that takes
 // it reads alike, what that refuses it refuses or reads something of.
 func FuzzParsePair(f *testing.F) {
-	for _, kv := range []*mvccpb.KeyValue{{}, {Key: []byte("a")}, {Key: []byte("a"), Value: []byte("1"), Lease: -7, Version: 3, CreateRevision: 1, ModRevision: 1 << 40}} {
+	for _, kv := range []*mvccpb.KeyValue{{}, {Key: []byte("a")},
+		{Key: []byte("a"), Value: []byte("1"), Lease: -7, Version: 3, CreateRevision: 1, ModRevision: 1 << 40}} {
 		b, err := proto.Marshal(kv)
 		if err != nil {
 			f.Fatal(err)

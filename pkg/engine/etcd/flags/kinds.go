@@ -54,11 +54,13 @@ func byteCount() Kind {
 }
 
 func oneOf(values ...string) Kind {
-	return Kind{Name: "enum", Allowed: strings.Join(values, ", "), Fits: func(s string) bool { return slices.Contains(values, s) }}
+	return Kind{Name: "enum", Allowed: strings.Join(values, ", "),
+		Fits: func(s string) bool { return slices.Contains(values, s) }}
 }
 
 // retention is a duration, or a number: of hours, or of revisions.
 func retention() Kind {
-	return Kind{Name: "retention", Allowed: "a time such as 30m (mode periodic) or a number of revisions (mode revision); 0 for never",
-		Fits: func(s string) bool { return duration().Fits(s) || atLeast(0).Fits(s) }}
+	return Kind{Name: "retention",
+		Allowed: "a time such as 30m (mode periodic) or a number of revisions (mode revision); 0 for never",
+		Fits:    func(s string) bool { return duration().Fits(s) || atLeast(0).Fits(s) }}
 }

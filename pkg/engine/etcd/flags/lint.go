@@ -29,7 +29,8 @@ func lintOption(name, value string, v versions.Version) error {
 		return refusal.New("config", "write "+strings.TrimLeft(name, "-"), "option %q is written with leading dashes", name)
 	}
 	if reason, ok := ManagedBecause(name); ok {
-		return refusal.New("config", "remove "+name+" from the options", "option %s is managed by this tool: %s", name, reason)
+		return refusal.New("config", "remove "+name+" from the options", "option %s is managed by this tool: %s", name,
+			reason)
 	}
 	o, ok := options[name]
 	if !ok {
@@ -47,14 +48,16 @@ func lintOption(name, value string, v versions.Version) error {
 		if o.Instead != "" {
 			hint = "use " + o.Instead
 		}
-		return refusal.New("config", hint, "option %s was removed in etcd 3.%d and %s does not start with it", name, o.Until+1, v)
+		return refusal.New("config", hint, "option %s was removed in etcd 3.%d and %s does not start with it", name,
+			o.Until+1, v)
 	}
 	if name == QuotaOption {
 		_, err := ParseQuota(value)
 		return err
 	}
 	if !o.Kind.Fits(value) {
-		return refusal.New("config", "write "+o.Kind.Allowed, "option %s has the value %q, which etcd does not start with", name, value)
+		return refusal.New("config", "write "+o.Kind.Allowed, "option %s has the value %q, which etcd does not start with",
+			name, value)
 	}
 	if name == FeatureGates {
 		return lintGates(value)
@@ -71,13 +74,15 @@ func lintTogether(config map[string]string) error {
 		return ours
 	}
 	if keep := value(RetentionOption, OurRetention); value(ModeOption, OurMode) == "revision" && !atLeast(0).Fits(keep) {
-		return refusal.New("config", "set "+RetentionOption+" to the number of revisions to keep", "option %s=revision needs a number, and %s is %q", ModeOption, RetentionOption, keep)
+		return refusal.New("config", "set "+RetentionOption+" to the number of revisions to keep",
+			"option %s=revision needs a number, and %s is %q", ModeOption, RetentionOption, keep)
 	}
 	beat, _ := strconv.Atoi(value("heartbeat-interval", options["heartbeat-interval"].Fallback))
 	elect, _ := strconv.Atoi(value("election-timeout", options["election-timeout"].Fallback))
 	if elect < 5*beat {
 		return refusal.New("config", "set election-timeout to five times heartbeat-interval or more",
-			"election-timeout of %d ms is less than five times heartbeat-interval of %d ms, and etcd does not start with it", elect, beat)
+			"election-timeout of %d ms is less than five times heartbeat-interval of %d ms, and etcd does not start with it",
+			elect, beat)
 	}
 	return nil
 }

@@ -20,9 +20,10 @@ var (
 
 // CreateFloor is the oldest version to make a cluster of.
 var CreateFloor = Floor{
-	At:     Version{3, 5, 6},
-	Reason: "older 3.5 patches lose or corrupt data: inconsistent after a crash up to 3.5.2, lost writes of a single member up to 3.5.4, a crash in defragmentation corrupts up to 3.5.5",
-	Link:   "https://github.com/etcd-io/etcd/issues/13766, /14370, /14685",
+	At: Version{3, 5, 6},
+	Reason: "older 3.5 patches lose or corrupt data: inconsistent after a crash up to 3.5.2, lost writes of a single " +
+		"member up to 3.5.4, a crash in defragmentation corrupts up to 3.5.5",
+	Link: "https://github.com/etcd-io/etcd/issues/13766, /14370, /14685",
 }
 
 // RestoreFloor is the oldest version to load a backup with.
@@ -46,14 +47,16 @@ var Steps = []step{
 	{
 		From: Line{3, 5},
 		Source: Floor{
-			At:     Version{3, 5, 32},
-			Reason: "before it voters may come up as learners after the step, removed members may return, and old v2 data is not checked",
-			Link:   "https://github.com/etcd-io/etcd/issues/19557, /20793, /20967",
+			At: Version{3, 5, 32},
+			Reason: "before it voters may come up as learners after the step, removed members may return, and old v2 data is " +
+				"not checked",
+			Link: "https://github.com/etcd-io/etcd/issues/19557, /20793, /20967",
 		},
 		Target: Floor{
-			At:     Version{3, 6, 5},
-			Reason: "earlier 3.6 patches can panic on promotion, fail to bootstrap, or corrupt a member that catches up during defragmentation",
-			Link:   "https://github.com/etcd-io/etcd/blob/main/CHANGELOG/CHANGELOG-3.6.md",
+			At: Version{3, 6, 5},
+			Reason: "earlier 3.6 patches can panic on promotion, fail to bootstrap, or corrupt a member that catches up " +
+				"during defragmentation",
+			Link: "https://github.com/etcd-io/etcd/blob/main/CHANGELOG/CHANGELOG-3.6.md",
 		},
 	},
 	{
