@@ -13,15 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// masked stands where a secret was.
+// masked is where a secret was.
 const masked = "<masked>"
 
-// leastLearned is the shortest value that is looked for everywhere: shorter
+// leastLearned is the shortest value that is searched for everywhere: shorter
 // ones occur by chance, and would only scar harmless text.
 const leastLearned = 6
 
 // Masker takes secrets out of whatever is to be handed on. What it has learned
-// of real secrets it finds anywhere, in any text; what merely looks like one
+// of real secrets it finds anywhere, in any text; what merely resembles one
 // goes as well. Learn before anything is masked.
 type Masker struct{ known []string }
 
@@ -40,7 +40,7 @@ func (m *Masker) Learn(s *corev1.Secret) {
 
 func (m *Masker) learn(value string) {
 	if len(certificates([]byte(value))) > 0 && !strings.Contains(value, "PRIVATE KEY") {
-		return // shown to whoever connects
+		return // shown to who connects
 	}
 	for _, v := range []string{value, strings.TrimSpace(value)} {
 		if len(v) >= leastLearned {
@@ -49,7 +49,7 @@ func (m *Masker) learn(value string) {
 	}
 }
 
-// pattern is something that looks like a secret; what its groups hold stays.
+// pattern is something that resembles a secret; what its groups hold stays.
 type pattern struct{ what *regexp.Regexp }
 
 // patterns of secrets in free text.

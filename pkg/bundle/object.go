@@ -14,7 +14,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Object writes an object as YAML without its secrets: values of Secrets are
 // replaced by their length, certificates by what they say; literal variables,
-// options and annotations that look like secrets go, and all free text is masked.
+// options and annotations that resemble secrets go, and all free text is masked.
 func (m *Masker) Object(o client.Object) (string, error) {
 	kind := o.GetObjectKind().GroupVersionKind().Kind
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -29,7 +29,7 @@ func (m *Masker) Object(o client.Object) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write %s %s: %w", kind, o.GetName(), err)
 	}
-	// What was folded or quoted over lines is looked at once more as it is read.
+	// What was folded or quoted over lines is read once more as it is.
 	return m.Text(string(raw)), nil
 }
 

@@ -122,7 +122,7 @@ func TestNoOwnFlagHoldsASecret(t *testing.T) {
 }
 
 // TestCredentialsLeaveNoTrace runs commands with credentials, of which some fail,
-// and looks at everything they wrote.
+// and reads everything they wrote.
 func TestCredentialsLeaveNoTrace(t *testing.T) {
 	const marker = "MARKER-9f3a"
 	b := clitest.New(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
-// shim is what kubectl looks for on the PATH when it completes plugins.
+// shim is what kubectl searches for on the PATH when it completes plugins.
 const shim = `#!/usr/bin/env sh
 # Save as "` + command.Completer + `" in a directory of the PATH and make it executable.
 exec kubectl dbop __complete "$@"

@@ -116,7 +116,7 @@ func TestDryRunNeverPrompts(t *testing.T) {
 	}
 }
 
-// TestPlanTakesTheFlagsOfTheCommand: whoever has the line that changes something
+// TestPlanTakesTheFlagsOfTheCommand: who has the line that changes something
 // puts plan before it.
 func TestPlanTakesTheFlagsOfTheCommand(t *testing.T) {
 	b := clitest.New(t)

@@ -34,7 +34,7 @@ func CopyData(from, to string) (err error) {
 	if err := os.CopyFS(part, os.DirFS(from)); err != nil {
 		return err
 	}
-	// A database turns down a directory that others may read.
+	// A database refuses a directory that others may read.
 	err = filepath.WalkDir(part, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err

@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
-// A fetch that was cut off is begun again, for a store may be out of reach for a while.
+// A fetch that was cut off is started again, for a store may be out of reach for a while.
 const (
 	fetchTries = 4
 	fetchPause = 5 * time.Second

@@ -53,7 +53,7 @@ type LoadOptions struct {
 	Into, Staging string
 	// Operation is the restore's identifier, by which a repeat is known.
 	Operation string
-	// Command is the argv that turns FileToken into OutToken.
+	// Command is the argv that makes FileToken into OutToken.
 	Command []string
 	// Finish, if set, works on what the command made before it is put in place.
 	Finish func(dataDir string) error

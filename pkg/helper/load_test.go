@@ -273,7 +273,7 @@ func TestLoadWantsRoom(t *testing.T) {
 	}
 }
 
-// Stale files would make a full volume look too small for ever.
+// Stale files would make a full volume appear too small for ever.
 func TestStagingIsClearedBeforeRoomIsMeasured(t *testing.T) {
 	o := options(t, "copy")
 	stale := filepath.Join(o.Staging, "out", "member")

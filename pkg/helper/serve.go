@@ -20,7 +20,7 @@ import (
 const (
 	// headerWithin bounds how long a client may take to say what it wants.
 	headerWithin = 10 * time.Second
-	// stallAfter is how long a stream may stand still before it is given up.
+	// stallAfter is how long a stream may stop before it is given up.
 	stallAfter = 2 * time.Minute
 	// farewell is how long requests may go on once the server is told to end.
 	farewell = 5 * time.Second

@@ -11,7 +11,7 @@ import (
 )
 
 // DeleteObserved deletes an object of ours if it still is the one that was
-// observed: a process can stand still between that observation and this request, and
+// observed: a process can stop between that observation and this request, and
 // another may have made a successor meanwhile.
 func (c *Client) DeleteObserved(ctx context.Context, uid string, obj client.Object, opts ...client.DeleteOption) error {
 	id := types.UID(uid)

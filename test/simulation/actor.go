@@ -20,23 +20,23 @@ type actor struct {
 	// fuse counts the calls until it dies; negative for never.
 	fuse int
 	dead bool
-	// freezeAt counts the calls until it stands still for frozenFor.
+	// freezeAt counts the calls until it stops for frozenFor.
 	freezeAt    int
 	frozenFor   time.Duration
 	frozenUntil time.Time
 	// irreversible is set while a step is performed that can't be undone.
 	irreversible bool
-	// observed is when it began to look at the world last, checked when it was told that the lease is its own.
+	// observed is when it began to read the world last, checked when it was told that the lease is its own.
 	observed, checked, lostLease time.Time
 	// step in hand.
 	step ops.Step
-	// looked is set by a look at the world, and cleared by the decision that
-	// follows; more decisions without a look are the rest of a plan.
+	// observed is set by an observation of the world, and cleared by the decision that
+	// follows; more decisions without an observation are the rest of a plan.
 	looked bool
-	// quorum is whether there was one when it looked, rivals who led beside each other.
+	// quorum is whether there was one when it observed, rivals who led beside each other.
 	quorum bool
 	rivals []string
-	// planned and done are the steps of the plan that was shown, and of those that were begun.
+	// planned and done are the steps of the plan that was shown, and of those that were started.
 	planned, done []string
 	stop          chan struct{}
 }
@@ -104,7 +104,7 @@ func (a *actor) burn(what string) {
 	}
 }
 
-// freeze lets the process stand still, lease or not, though never between the
+// freeze lets the process stop, lease or not, though never between the
 // check of the lease and what it guards: nothing could help that.
 func (a *actor) freeze() {
 	if a.freezeAt < 0 || a.irreversible {

@@ -132,7 +132,8 @@ func (w *world) appoint(g *group, s *slot) {
 func (w *world) replicate(g *group, lead *slot) {
 	a, d := g.agreement, lead.pod.process.data
 	if d.index < g.acked {
-		w.violate("acknowledged writes %d..%d are lost: %s came back as the primary with %d", d.index+1, g.acked, lead.name, d.index)
+		w.violate("acknowledged writes %d..%d are lost: %s came back as the primary with %d", d.index+1, g.acked, lead.name,
+			d.index)
 		g.acked = d.index
 	}
 	if w.chance(0.6) {

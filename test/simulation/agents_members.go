@@ -55,7 +55,8 @@ func (w *world) switchOver(g *group, lead *slot, to string) error {
 	if s == lead {
 		return nil
 	}
-	if s == nil || w.now.Before(s.lagUntil) || s.pod.process.data.stale || s.pod.process.data.term != g.agreement.timeline ||
+	if s == nil || w.now.Before(s.lagUntil) || s.pod.process.data.stale ||
+		s.pod.process.data.term != g.agreement.timeline ||
 		g.index-s.pod.process.data.index > 100 || w.weather.storm > 0 && w.chance(0.1) {
 		return fmt.Errorf("%s does not confirm the last record of %s: %w", to, lead.name, engine.ErrNotReady)
 	}

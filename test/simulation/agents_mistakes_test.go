@@ -34,9 +34,11 @@ func agentMistakes() []agentMistake {
 		make("the witness lost", "witnesses of", witnessForgotten),
 		make("a witness with data", "is that of a witness", witnessWithData),
 		make("a vote given by the tool", "the agents' to give", promotedByHand),
-		{mistake{name: "a vote given too early", decide: planner.Decide, mischief: Mischief{EarlyVotes: true}}, "before it has joined"},
+		{mistake{name: "a vote given too early", decide: planner.Decide, mischief: Mischief{EarlyVotes: true}},
+			"before it has joined"},
 		{mistake{name: "every member votes", decide: planner.Decide, mischief: Mischief{EvenVotes: true}}, "an even number"},
-		{mistake{name: "an empty proof trusted", decide: planner.Decide, mischief: Mischief{EmptyProofs: true}}, "proves nothing"},
+		{mistake{name: "an empty proof trusted", decide: planner.Decide, mischief: Mischief{EmptyProofs: true}},
+			"proves nothing"},
 	}
 }
 
@@ -59,7 +61,7 @@ func TestAgentMistakes(t *testing.T) {
 	}
 }
 
-// deletedForAbsence takes everybody who is not listed for one whose removal was begun.
+// deletedForAbsence takes everybody who is not listed for one whose removal was started.
 func deletedForAbsence(e engine.Engine, s ops.State) ops.Decision {
 	if s.View.Quorum && s.Cluster != nil {
 		s.Cluster = s.Cluster.DeepCopy()
@@ -112,11 +114,13 @@ func lastCopyRemoved(e engine.Engine, s ops.State) ops.Decision {
 		return d
 	}
 	leader, ok := s.View.Leader()
-	if verb := s.Verb(); !ok || verb != v1alpha1.VerbScale && verb != v1alpha1.VerbRemoveMember && verb != v1alpha1.VerbReplaceMember && verb != v1alpha1.VerbAddMember {
+	if verb := s.Verb(); !ok || verb != v1alpha1.VerbScale && verb != v1alpha1.VerbRemoveMember &&
+		verb != v1alpha1.VerbReplaceMember && verb != v1alpha1.VerbAddMember {
 		return d
 	}
-	return ops.Decision{Step: &ops.Step{ID: "delete-volumes/" + leader.Name, Action: ops.ActionDeleteVolume, Members: []string{leader.Name},
-		Risk: ops.RiskIrreversible, Deadline: time.Minute}}
+	return ops.Decision{Step: &ops.Step{ID: "delete-volumes/" + leader.Name, Action: ops.ActionDeleteVolume,
+		Members: []string{leader.Name},
+		Risk:    ops.RiskIrreversible, Deadline: time.Minute}}
 }
 
 // noWitnesses is the engine without its witnesses.

@@ -63,7 +63,8 @@ func (w *world) balance(g *group) {
 	noWitness := target == data || data%2 == 1
 	for range 2 * len(g.members) {
 		n, spare, loser := g.voters(), w.spare(g, noWitness), w.loser(g, noWitness)
-		surplus := loser != nil && (loser.leaving || loser.witness && noWitness || !loser.gone.IsZero() && w.now.Sub(loser.gone) > voteTimeout)
+		surplus := loser != nil && (loser.leaving || loser.witness && noWitness || !loser.gone.IsZero() &&
+			w.now.Sub(loser.gone) > voteTimeout)
 		switch {
 		case n > target || n%2 == 0 && (n == target || spare == nil):
 			if loser == nil {

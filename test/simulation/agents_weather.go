@@ -55,7 +55,8 @@ func (w *world) blowAgents(s *slot) {
 		if w.spareable(g, s) {
 			w.rollBack(g, s)
 		}
-	case !w.weather.spacious && !g.damaged && len(w.expelled) < 2 && e.id != g.leader && e.whole && w.spareable(g, s) && len(g.members) > 2:
+	case !w.weather.spacious && !g.damaged && len(w.expelled) < 2 && e.id != g.leader && e.whole && w.spareable(g, s) &&
+		len(g.members) > 2:
 		w.struck(s)
 		id := e.id
 		_ = w.dismiss(g, s.name)
@@ -97,7 +98,8 @@ func (w *world) constitution(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster,
 		return
 	}
 	if data != int(c.Spec.Members) || witnesses != wanted || len(g.members) != data+witnesses {
-		w.violate("%s succeeded with %d members and %d witnesses of %d listed, wanted %d and %d", o.Name, data, witnesses, len(g.members), c.Spec.Members, wanted)
+		w.violate("%s succeeded with %d members and %d witnesses of %d listed, wanted %d and %d", o.Name, data, witnesses,
+			len(g.members), c.Spec.Members, wanted)
 	}
 	serving := 0
 	for _, e := range g.members {
@@ -107,11 +109,13 @@ func (w *world) constitution(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster,
 	}
 	// Votes are given to who is there to take them.
 	if want := agreed.Votes(data, witnesses); serving == len(g.members) && g.voters() != want {
-		w.violate("%s succeeded with %d voters of %d members and %d witnesses, wanted %d", o.Name, g.voters(), data, witnesses, want)
+		w.violate("%s succeeded with %d voters of %d members and %d witnesses, wanted %d", o.Name, g.voters(), data,
+			witnesses, want)
 	}
 	for _, e := range g.members {
 		if s := w.find(e.name); s != nil && s.workload != nil && s.workload.witness != e.witness {
-			w.violate("%s succeeded, and the pod of %s is that of a witness: %v, and it is one: %v", o.Name, e.name, s.workload.witness, e.witness)
+			w.violate("%s succeeded, and the pod of %s is that of a witness: %v, and it is one: %v", o.Name, e.name,
+				s.workload.witness, e.witness)
 		}
 	}
 }
@@ -120,7 +124,8 @@ func (w *world) constitution(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster,
 func (p *person) tidy(name string) {
 	for _, member := range p.world.leftovers(name) {
 		err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
-			_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRemoveMember, Member: member}})
+			_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name,
+				Verb: v1alpha1.VerbRemoveMember, Member: member}})
 			return err
 		})
 		left := p.world.leftovers(name)
@@ -146,7 +151,8 @@ func (w *world) leftovers(cluster string) []string {
 	var out []string
 	for _, g := range w.groups {
 		for _, s := range w.slots {
-			if g.token == c.Status.Bootstrap.Token && s.cluster == cluster && !w.expelled[s.name].IsZero() && g.named(s.name) == nil &&
+			if g.token == c.Status.Bootstrap.Token && s.cluster == cluster && !w.expelled[s.name].IsZero() &&
+				g.named(s.name) == nil &&
 				(s.workload != nil && s.workload.token == g.token || s.volume != nil && s.volume.token == g.token) {
 				out = append(out, s.name)
 			}

@@ -33,7 +33,7 @@ type secret struct {
 	rotation     string
 }
 
-// logins checks, wherever clients must log in, that whoever reads a secret of
+// logins checks, wherever clients must log in, that who reads a secret of
 // the cluster's own users gets in.
 func (w *world) logins(cluster, what string) {
 	c := w.records.clusters[cluster]

@@ -55,7 +55,7 @@ func (w *world) boot(s *slot) {
 	p.readySoon = w.now.Add(w.between(0, 3*time.Second))
 }
 
-// bootEmpty starts on an empty volume: as a founder, or into an existing group.
+// bootEmpty starts on an empty volume: as an initial member, or into an existing group.
 func (w *world) bootEmpty(s *slot) string {
 	t := s.pod.template
 	if t.bootstrap {
@@ -139,7 +139,7 @@ func refusedVersion(g *group, version string) string {
 	}
 }
 
-// meet lets founders find each other, and throws out members that were removed.
+// meet lets initial members find each other, and throws out members that were removed.
 func (w *world) meet() {
 	for _, s := range w.slots {
 		if !w.meets(s) {
@@ -156,8 +156,8 @@ func (w *world) meet() {
 	}
 }
 
-// gather puts a waiting founder into the group of its words, or makes the
-// group once a majority of founders waits.
+// gather puts a waiting initial member into the group of its words, or makes the
+// group once a majority of initial members waits.
 func (w *world) gather(s *slot) {
 	d := s.pod.process.data
 	var waiting []*slot

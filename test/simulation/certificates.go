@@ -37,7 +37,7 @@ type papers struct {
 	due  time.Time
 }
 
-// ReadCertificates has the site look at certificates from now on.
+// ReadCertificates has the site read certificates from now on.
 func (s *site) ReadCertificates() { s.certificates = true }
 
 // issue makes a certificate where there is none.
@@ -73,7 +73,7 @@ func (w *world) mount(s *slot) {
 	}
 }
 
-// strangers complains about members and clients that turn each other away
+// strangers complains about members and clients that refuse each other
 // although each did its part.
 func (w *world) strangers(cluster, what string) {
 	o := w.shared(cluster)
@@ -101,7 +101,7 @@ func (w *world) strangers(cluster, what string) {
 	}
 }
 
-// certificateFacts is what a look at the secrets shows.
+// certificateFacts is what an observation of the secrets shows.
 func (w *world) certificateFacts(cluster string) (*pki.Trust, []pki.Certificate) {
 	o := w.shared(cluster)
 	if o.leaves == nil {
@@ -114,7 +114,8 @@ func (w *world) certificateFacts(cluster string) (*pki.Trust, []pki.Certificate)
 	}
 	var leaves []pki.Certificate
 	for secret, l := range o.leaves {
-		c := pki.Certificate{Secret: secret, Use: pki.UseAdmin, Fingerprint: strconv.Itoa(l.fingerprint), Signer: strconv.Itoa(l.signer)}
+		c := pki.Certificate{Secret: secret, Use: pki.UseAdmin, Fingerprint: strconv.Itoa(l.fingerprint),
+			Signer: strconv.Itoa(l.signer)}
 		for _, s := range w.slots {
 			if v1alpha1.MemberSecret(s.name) == secret {
 				c.Use, c.Member = pki.UseMember, s.name
@@ -222,7 +223,8 @@ func (w *world) rotated(o *v1alpha1.Operation) {
 		return
 	}
 	sh := w.shared(o.Spec.Cluster)
-	if both := o.Spec.Rotation == v1alpha1.RotateBegin; o.Spec.Rotation != v1alpha1.RotateLeaves && both != (sh.trust.next != 0) {
+	if both := o.Spec.Rotation == v1alpha1.RotateBegin; o.Spec.Rotation != v1alpha1.RotateLeaves &&
+		both != (sh.trust.next != 0) {
 		w.violate("%s (%s) succeeded with authorities %v", o.Name, o.Spec.Rotation, sh.trust.bundle())
 	}
 	for secret, l := range sh.leaves {
@@ -237,16 +239,18 @@ func (w *world) rotated(o *v1alpha1.Operation) {
 		}
 	}
 	for _, s := range w.slots {
-		if s.cluster != o.Spec.Cluster || s.pod == nil || s.pod.process == nil || s.pod.process.began.After(o.Status.StartedAt.Time) || o.Spec.Rotation == v1alpha1.RotateLeaves {
+		if s.cluster != o.Spec.Cluster || s.pod == nil || s.pod.process == nil ||
+			s.pod.process.began.After(o.Status.StartedAt.Time) || o.Spec.Rotation == v1alpha1.RotateLeaves {
 			continue
 		}
 		if !slices.Equal(s.pod.process.accepts, sh.trust.bundle()) {
-			w.violate("%s (%s) succeeded and %s takes clients of %v, not %v", o.Name, o.Spec.Rotation, s.name, s.pod.process.accepts, sh.trust.bundle())
+			w.violate("%s (%s) succeeded and %s takes clients of %v, not %v", o.Name, o.Spec.Rotation, s.name,
+				s.pod.process.accepts, sh.trust.bundle())
 		}
 	}
 }
 
-// left reports whether a certificate is that of a member of an earlier epoch.
+// left reports whether a certificate is that of a member of an earlier incarnation.
 func (w *world) left(cluster, secret string) bool {
 	token := w.records.clusters[cluster].Status.Bootstrap.Token
 	for _, s := range w.slots {

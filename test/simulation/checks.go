@@ -29,7 +29,8 @@ func (w *world) watched(a *actor, cluster string, effect func() error) error {
 	err := effect()
 	for _, m := range before {
 		if m.ok && w.staying(m.g) < quorum(m.g.voters()) && !w.excused(a, m.g) {
-			w.violate("%s took the quorum of %s with %q: %d of %d voters stay", a.name, m.g.clusterID, a.step.ID, w.staying(m.g), m.g.voters())
+			w.violate("%s took the quorum of %s with %q: %d of %d voters stay", a.name, m.g.clusterID, a.step.ID, w.staying(m.g),
+				m.g.voters())
 		}
 	}
 	if a.step.Action == ops.ActionBudget {
@@ -68,9 +69,10 @@ func (g *group) joined() int {
 
 // excused reports whether quorum may be lost: the operation is to stop the
 // cluster, it is too small to keep it, something else broke since the last
-// look, or there was none then.
+// observation, or there was none then.
 func (w *world) excused(a *actor, g *group) bool {
-	return a.step.Action == ops.ActionStop || a.step.Risk == ops.RiskDowntime && g.voters() <= 2 || !g.lastLoss.Before(a.observed) || !a.quorum
+	return a.step.Action == ops.ActionStop || a.step.Risk == ops.RiskDowntime && g.voters() <= 2 ||
+		!g.lastLoss.Before(a.observed) || !a.quorum
 }
 
 // acting checks that only the holder of the lease acts. One that froze for
@@ -112,7 +114,8 @@ func (w *world) dropping(a *actor, s *slot) {
 		w.violate("%s drops volume %s of a cluster that is not recorded", a.name, s.name)
 		return
 	}
-	if o.Status.Phase == v1alpha1.PhaseCancelling && ops.IncarnationStartedBy(o, s.volume.token) && s.workload == nil && s.pod == nil {
+	if o.Status.Phase == v1alpha1.PhaseCancelling && ops.IncarnationStartedBy(o, s.volume.token) && s.workload == nil &&
+		s.pod == nil {
 		return // a backup was loaded into it, and no member ran on it
 	}
 	if s.volume.token != c.Status.Bootstrap.Token {
@@ -124,7 +127,8 @@ func (w *world) dropping(a *actor, s *slot) {
 	}
 	if d.group.entry(d.id) != nil {
 		w.violate("%s drops volume %s of a registered member", a.name, s.name)
-	} else if named := o.Spec.Member == s.name && (o.Spec.Verb == v1alpha1.VerbRemoveMember || o.Spec.Verb == v1alpha1.VerbReplaceMember); !named && !d.group.dismissed[d.id] {
+	} else if named := o.Spec.Member == s.name && (o.Spec.Verb == v1alpha1.VerbRemoveMember ||
+		o.Spec.Verb == v1alpha1.VerbReplaceMember); !named && !d.group.dismissed[d.id] {
 		w.violate("%s drops volume %s, and nobody asked for that member to be removed", a.name, s.name)
 	}
 	data := s.volume.data
@@ -167,7 +171,8 @@ func (w *world) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 	if g.leader != s.pod.process.data.id || !g.moved.Before(a.observed) || !g.lastLoss.Before(a.observed) {
 		return
 	}
-	if data, _ := g.kinds(); data > 1 && !w.records.active(s.cluster).Waives("successor") && !w.now.Before(a.frozenUntil.Add(2*time.Second)) {
+	if data, _ := g.kinds(); data > 1 && !w.records.active(s.cluster).Waives("successor") &&
+		!w.now.Before(a.frozenUntil.Add(2*time.Second)) {
 		switch a.step.Action {
 		case ops.ActionUpgrade, ops.ActionDowngrade, ops.ActionRoll, ops.ActionRestart:
 			w.violate("%s restarts the primary %s, and nobody took over from it", a.name, s.name)
@@ -175,7 +180,8 @@ func (w *world) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 	}
 	for _, o := range w.live(g) {
 		if o != s && outdated(o.pod.template) {
-			w.violate("%s restarts the leader %s while %s still runs %s with %s", a.name, s.name, o.name, o.pod.template.version, o.pod.template.settings)
+			w.violate("%s restarts the leader %s while %s still runs %s with %s", a.name, s.name, o.name, o.pod.template.version,
+				o.pod.template.settings)
 		}
 	}
 }
@@ -184,7 +190,8 @@ func (w *world) restarting(a *actor, s *slot, c *v1alpha1.DatabaseCluster) {
 func (w *world) ended(o *v1alpha1.Operation) {
 	w.tally[string(o.Spec.Verb)+" "+string(o.Status.Phase)]++
 	w.logf("%s ends: %s %s", o.Name, o.Spec.Verb, o.Status.Phase)
-	if o.Status.Phase != v1alpha1.PhaseSucceeded && (o.Status.Phase != v1alpha1.PhaseCancelled || strings.HasPrefix(o.Status.Message, "superseded")) {
+	if o.Status.Phase != v1alpha1.PhaseSucceeded && (o.Status.Phase != v1alpha1.PhaseCancelled ||
+		strings.HasPrefix(o.Status.Message, "superseded")) {
 		return
 	}
 	c := w.records.clusters[o.Spec.Cluster]
@@ -224,16 +231,19 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	if g.agreement != nil {
 		w.constitution(o, c, g)
 	} else if g.voters() != int(c.Spec.Members) || len(g.members) != g.voters() {
-		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members), c.Spec.Members)
+		w.violate("%s succeeded with %d voters of %d registered, wanted %d", o.Name, g.voters(), len(g.members),
+			c.Spec.Members)
 	}
 	w.forgotten(o, g)
 	for _, name := range c.Status.Bootstrap.Removing {
 		if g.named(name) != nil {
-			w.violate("%s ended (%s), %s is a member, and it is written down that it is being removed", o.Name, o.Status.Phase, name)
+			w.violate("%s ended (%s), %s is a member, and it is written down that it is being removed", o.Name, o.Status.Phase,
+				name)
 		}
 	}
 	if o.Spec.Verb == v1alpha1.VerbDowngrade && !w.hasAgents() && (g.downgrade != 0 || g.minor != minor(c.Spec.Version)) {
-		w.violate("%s ended and the cluster speaks 3.%d, announced 3.%d, wanted %s", o.Name, g.minor, g.downgrade, c.Spec.Version)
+		w.violate("%s ended and the cluster speaks 3.%d, announced 3.%d, wanted %s", o.Name, g.minor, g.downgrade,
+			c.Spec.Version)
 	}
 	for _, s := range w.slots {
 		l := s.workload
@@ -244,10 +254,12 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 			w.violate("%s succeeded and %s still runs", o.Name, s.name)
 		case (o.Spec.Verb == v1alpha1.VerbUpgrade || o.Spec.Verb == v1alpha1.VerbDowngrade) && l.version != c.Spec.Version:
 			w.violate("%s succeeded and %s is on %s, wanted %s", o.Name, s.name, l.version, c.Spec.Version)
-		case configures(o) && o.Status.Phase == v1alpha1.PhaseSucceeded && s.volume != nil && s.volume.capacity.Cmp(c.Spec.Storage.Size) < 0:
+		case configures(o) && o.Status.Phase == v1alpha1.PhaseSucceeded && s.volume != nil &&
+			s.volume.capacity.Cmp(c.Spec.Storage.Size) < 0:
 			w.violate("%s succeeded and the volume of %s has %s", o.Name, s.name, s.volume.capacity.String())
 		case configures(o) && l.settings != w.settings(c):
-			w.violate("%s (%s) ends and %s has settings %s, wanted %s", o.Name, o.Status.Phase, s.name, l.settings, w.settings(c))
+			w.violate("%s (%s) ends and %s has settings %s, wanted %s", o.Name, o.Status.Phase, s.name, l.settings,
+				w.settings(c))
 		}
 	}
 	if n := g.joined(); w.kept(c.Name) != w.engine.MinAvailable(n) && !w.unsized(o) {
@@ -256,7 +268,7 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 }
 
 // unsized reports whether an operation ends without asking how many members
-// there are: somebody else took a member from the list since the last look, or
+// there are: somebody else took a member from the list since the last observation, or
 // it stops a cluster that lost one so, or that is half made.
 func (w *world) unsized(o *v1alpha1.Operation) bool {
 	c := w.records.clusters[o.Spec.Cluster]

@@ -10,9 +10,9 @@ import (
 type data struct {
 	// id is the member's identity in the group.
 	id string
-	// group is the history that it is part of; nil while a founder waits for the others.
+	// group is the history that it is part of; nil while an initial member waits for the others.
 	group *group
-	// token and peers are a founder's own words.
+	// token and peers are an initial member's own words.
 	token string
 	peers []string
 	// term is that of its log's last entry, index how long the log is.
@@ -44,7 +44,7 @@ type backup struct {
 	scheduled, verified bool
 }
 
-// restored is the data that a backup is turned into.
+// restored is the data that a backup is became.
 func (w *world) restored(b backup, token, member string) *data {
 	id := initialID(member, token)
 	g := w.found(token, []string{member})
@@ -56,7 +56,8 @@ func (w *world) restored(b backup, token, member string) *data {
 // copies reports whether any volume or backup holds the group's acknowledged writes.
 func (w *world) copies(g *group) bool {
 	for _, s := range w.slots {
-		if s.volume != nil && !s.volume.deleting && s.volume.data != nil && s.volume.data.group == g && s.volume.data.index >= g.acked && !s.volume.data.stale {
+		if s.volume != nil && !s.volume.deleting && s.volume.data != nil && s.volume.data.group == g &&
+			s.volume.data.index >= g.acked && !s.volume.data.stale {
 			return true
 		}
 	}

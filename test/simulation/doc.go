@@ -25,7 +25,7 @@
 // empty, a former primary that goes on to believe in itself and to serve,
 // members that somebody else takes from the list, backups without a proof.
 //
-// Not modelled: the content of logs (an index stands for it, so an uncommitted
+// Not modelled: the content of logs (an index means it, so an uncommitted
 // tail never diverges), alarms but for want of space, connections that outlive
 // their certificates, certificates that run out, disk space, pod placement, clock skew between
 // processes, caches that lag behind the API server.

@@ -50,7 +50,8 @@ type life struct {
 
 // lead plays one cluster in a world of its own, by one of the two drivers, and
 // in the end has it deleted.
-func lead(t *testing.T, e engine.Engine, seed uint64, careful bool, drive func(*person, v1alpha1.DatabaseClusterSpec, []wish) (end func())) life {
+func lead(t *testing.T, e engine.Engine, seed uint64, careful bool,
+	drive func(*person, v1alpha1.DatabaseClusterSpec, []wish) (end func())) life {
 	t.Helper()
 	var out life
 	synctest.Test(t, func(*testing.T) {
@@ -62,7 +63,8 @@ func lead(t *testing.T, e engine.Engine, seed uint64, careful bool, drive func(*
 		end := drive(p, spec, wishes)
 		stands := w.stands(only)
 		end()
-		out = life{told: w.told(only, careful), stands: stands + "; then " + w.stands(only), broken: w.Broken(), trace: w.History(*traceFlag), fates: w.Tally()}
+		out = life{told: w.told(only, careful), stands: stands + "; then " + w.stands(only), broken: w.Broken(),
+			trace: w.History(*traceFlag), fates: w.Tally()}
 	})
 	return out
 }
@@ -78,7 +80,8 @@ func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) fun
 	must("create", func(ctx context.Context, r *runner.Runner) error {
 		c := p.create(only, spec.Version, int(spec.Members), false)().Cluster
 		c.Spec = *spec.DeepCopy()
-		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: only, Verb: v1alpha1.VerbCreate, Members: spec.Members, Version: spec.Version, Waive: []string{"size"}}, Cluster: c})
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: only,
+			Verb: v1alpha1.VerbCreate, Members: spec.Members, Version: spec.Version, Waive: []string{"size"}}, Cluster: c})
 		return err
 	})
 	for _, w := range wishes {
@@ -103,7 +106,8 @@ func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) fun
 	}
 	return func() {
 		must("delete", func(ctx context.Context, r *runner.Runner) error {
-			o := v1alpha1.OperationSpec{Cluster: only, Verb: v1alpha1.VerbDelete, Repository: spec.Backup.Repository, Backup: p.backupID()}
+			o := v1alpha1.OperationSpec{Cluster: only, Verb: v1alpha1.VerbDelete, Repository: spec.Backup.Repository,
+				Backup: p.backupID()}
 			_, err := r.Run(ctx, Namespace, planner.Request{Operation: o})
 			return err
 		})

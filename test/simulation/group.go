@@ -58,7 +58,7 @@ type entry struct {
 	gone, away     time.Time
 }
 
-// initialID is the identity of a founder: name and token only, so a second
+// initialID is the identity of an initial member: name and token only, so a second
 // life with the same words has the same one.
 func initialID(name, token string) string { return hash(name + "|" + token) }
 
@@ -68,9 +68,10 @@ func hash(s string) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// found makes a group out of founders.
+// found makes a group out of initial members.
 func (w *world) found(token string, peers []string) *group {
-	g := &group{token: token, clusterID: hash(token + "|" + fmt.Sprint(peers)), index: len(peers), lastLoss: w.now, dismissed: map[string]bool{}}
+	g := &group{token: token, clusterID: hash(token + "|" + fmt.Sprint(peers)), index: len(peers), lastLoss: w.now,
+		dismissed: map[string]bool{}}
 	for _, p := range peers {
 		g.members = append(g.members, entry{id: initialID(p, token), name: p, voter: true})
 	}

@@ -99,7 +99,8 @@ func (w *world) promote(cluster, token, name string) error {
 	}
 	s := w.serving(g, *e)
 	if s == nil || !e.started || s.pod.process.data.index*10 < leader.pod.process.data.index*9 {
-		return fmt.Errorf("etcdserver: can only promote a learner member which is in sync with leader: %w", engine.ErrNotReady)
+		return fmt.Errorf("etcdserver: can only promote a learner member which is in sync with leader: %w",
+			engine.ErrNotReady)
 	}
 	started, _, _ := w.counts(g, "")
 	if started < quorum(g.voters()+1)-1 {
@@ -132,7 +133,8 @@ func (w *world) deregister(cluster, token, name string) error {
 		n := g.voters() - 1
 		started, active, _ := w.counts(g, e.id)
 		if n == 0 || started < quorum(n) {
-			return &engine.Refusal{Check: "not-enough-started", Reason: "re-configuration failed due to not enough started members"}
+			return &engine.Refusal{Check: "not-enough-started",
+				Reason: "re-configuration failed due to not enough started members"}
 		}
 		if w.serving(g, *e) != nil && active < quorum(n) {
 			return fmt.Errorf("etcdserver: unhealthy cluster: %w", engine.ErrNotReady)

@@ -100,7 +100,8 @@ func retiredWithoutQuorum(e engine.Engine, s ops.State) ops.Decision {
 	}
 	for _, m := range s.Kube.Members {
 		if !s.View.Member(m.Name).Reachable && m.Workload.Exists {
-			return ops.Decision{Step: &ops.Step{ID: "retire-member/" + m.Name, Action: ops.ActionRetire, Members: []string{m.Name}, Risk: ops.RiskIrreversible, Deadline: d.Step.Deadline}}
+			return ops.Decision{Step: &ops.Step{ID: "retire-member/" + m.Name, Action: ops.ActionRetire,
+				Members: []string{m.Name}, Risk: ops.RiskIrreversible, Deadline: d.Step.Deadline}}
 		}
 	}
 	return d
@@ -116,8 +117,9 @@ func upgradedBlindly(e engine.Engine, s ops.State) ops.Decision {
 	for i, m := range s.View.Members {
 		r, registered := s.View.Registered(m.Name)
 		if k := s.Kube.Member(m.Name); registered && !m.Reachable && k.Workload.Version == s.Cluster.Spec.Version {
-			s.View.Members[i] = engine.Member{Name: m.Name, ID: r.ID, Reachable: true, Serving: true, Role: engine.RoleFollower, ClusterID: leader.ClusterID,
-				Leader: leader.ID, Version: k.Workload.Version, Protocol: leader.Protocol, Position: leader.Position}
+			s.View.Members[i] = engine.Member{Name: m.Name, ID: r.ID, Reachable: true, Serving: true, Role: engine.RoleFollower,
+				ClusterID: leader.ClusterID,
+				Leader:    leader.ID, Version: k.Workload.Version, Protocol: leader.Protocol, Position: leader.Position}
 		}
 	}
 	return planner.Decide(e, s)
@@ -126,7 +128,8 @@ func upgradedBlindly(e engine.Engine, s ops.State) ops.Decision {
 func leaderFirst(e engine.Engine, s ops.State) ops.Decision {
 	d := planner.Decide(e, s)
 	leader, ok := s.View.Leader()
-	if d.Step == nil || d.Step.Action != ops.ActionUpgrade || !ok || s.Kube.Member(leader.Name).Pod.Version == s.Cluster.Spec.Version {
+	if d.Step == nil || d.Step.Action != ops.ActionUpgrade || !ok ||
+		s.Kube.Member(leader.Name).Pod.Version == s.Cluster.Spec.Version {
 		return d
 	}
 	step := *d.Step
@@ -137,7 +140,8 @@ func leaderFirst(e engine.Engine, s ops.State) ops.Decision {
 func leaderRolledFirst(e engine.Engine, s ops.State) ops.Decision {
 	d := planner.Decide(e, s)
 	leader, ok := s.View.Leader()
-	if d.Step == nil || d.Step.Action != ops.ActionRoll || !ok || s.Kube.Member(leader.Name).Pod.Settings != s.Kube.Member(d.Step.Members[0]).Pod.Settings {
+	if d.Step == nil || d.Step.Action != ops.ActionRoll || !ok ||
+		s.Kube.Member(leader.Name).Pod.Settings != s.Kube.Member(d.Step.Members[0]).Pod.Settings {
 		return d
 	}
 	step := *d.Step
@@ -151,7 +155,8 @@ func neverMended(e engine.Engine, s ops.State) ops.Decision {
 	if d.Step == nil || d.Step.Action != ops.ActionRoll || s.View.Quorum {
 		return d
 	}
-	return ops.Decision{Why: "no quorum", Step: &ops.Step{ID: "wait/quorum", Action: ops.ActionWait, Deadline: d.Step.Deadline}}
+	return ops.Decision{Why: "no quorum", Step: &ops.Step{ID: "wait/quorum", Action: ops.ActionWait,
+		Deadline: d.Step.Deadline}}
 }
 
 // storageIgnored takes the announcement for its effect.
@@ -167,11 +172,13 @@ func storageIgnored(e engine.Engine, s ops.State) ops.Decision {
 
 func twoLearners(e engine.Engine, s ops.State) ops.Decision {
 	d := planner.Decide(e, s)
-	if d.Step == nil || (d.Step.Action != ops.ActionPromote && d.Step.ID != "wait/joined") || len(s.View.MemberList) >= int(s.Cluster.Spec.Members) {
+	if d.Step == nil || (d.Step.Action != ops.ActionPromote && d.Step.ID != "wait/joined") ||
+		len(s.View.MemberList) >= int(s.Cluster.Spec.Members) {
 		return d
 	}
 	name := freeName(s)
-	return ops.Decision{Step: &ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Deadline: d.Step.Deadline}}
+	return ops.Decision{Step: &ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name},
+		Deadline: d.Step.Deadline}}
 }
 
 func incarnationsMixed(e engine.Engine, s ops.State) ops.Decision {
@@ -188,7 +195,8 @@ func budgetOmitted(e engine.Engine, s ops.State) ops.Decision {
 	if s.Cluster != nil {
 		if n := max(len(s.View.Voters()), int(s.Cluster.Spec.Members)); n > 1 {
 			b := int32(n/2 + 1)
-			s.Kube = observe.Facts{Members: s.Kube.Members, Certificates: s.Kube.Certificates, Services: s.Kube.Services, Budget: &b}
+			s.Kube = observe.Facts{Members: s.Kube.Members, Certificates: s.Kube.Certificates, Services: s.Kube.Services,
+				Budget: &b}
 		}
 	}
 	return planner.Decide(e, s)
@@ -209,7 +217,8 @@ func neverRevived(e engine.Engine, s ops.State) ops.Decision {
 	if d.Step == nil || d.Step.Action != ops.ActionRevive {
 		return d
 	}
-	return ops.Decision{Why: "it does not answer", Step: &ops.Step{ID: "wait/joined", Action: ops.ActionWait, Members: d.Step.Members, Deadline: 3 * time.Minute}}
+	return ops.Decision{Why: "it does not answer", Step: &ops.Step{ID: "wait/joined", Action: ops.ActionWait,
+		Members: d.Step.Members, Deadline: 3 * time.Minute}}
 }
 
 // voterRevived takes a voter that does not answer for a joiner that hangs.
@@ -220,7 +229,8 @@ func voterRevived(e engine.Engine, s ops.State) ops.Decision {
 	}
 	for _, r := range s.View.Voters() {
 		if !s.View.Member(r.Name).Reachable && s.Kube.Member(r.Name).Pod.Running {
-			return ops.Decision{Step: &ops.Step{ID: "revive-member/" + r.Name, Action: ops.ActionRevive, Members: []string{r.Name}, Deadline: time.Minute}}
+			return ops.Decision{Step: &ops.Step{ID: "revive-member/" + r.Name, Action: ops.ActionRevive,
+				Members: []string{r.Name}, Deadline: time.Minute}}
 		}
 	}
 	return d
@@ -242,7 +252,8 @@ func promotedEarly(e engine.Engine, s ops.State) ops.Decision {
 	if d.Step == nil || d.Step.Action != ops.ActionRenew || !d.Step.NextCA || len(d.Step.Members) == 0 {
 		return d
 	}
-	return ops.Decision{Step: &ops.Step{ID: "promote-authority", Action: ops.ActionPromoteCA, Risk: ops.RiskIrreversible, Deadline: d.Step.Deadline}}
+	return ops.Decision{Step: &ops.Step{ID: "promote-authority", Action: ops.ActionPromoteCA, Risk: ops.RiskIrreversible,
+		Deadline: d.Step.Deadline}}
 }
 
 // neverReloaded takes what is in the secrets for what members accept.
@@ -276,5 +287,6 @@ func clientsFirst(e engine.Engine, s ops.State) ops.Decision {
 	if l, _ := s.Kube.Leaf(secret); l.Signer == s.Kube.Trust.Next.Fingerprint {
 		return d
 	}
-	return ops.Decision{Step: &ops.Step{ID: "renew-certificate/" + secret, Action: ops.ActionRenew, Secret: secret, NextCA: true, Deadline: d.Step.Deadline}}
+	return ops.Decision{Step: &ops.Step{ID: "renew-certificate/" + secret, Action: ops.ActionRenew, Secret: secret,
+		NextCA: true, Deadline: d.Step.Deadline}}
 }

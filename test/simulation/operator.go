@@ -64,7 +64,8 @@ func (g *decided) edit(spec *v1alpha1.DatabaseClusterSpec) {
 	case c == nil:
 		g.made++
 		c = &v1alpha1.DatabaseCluster{Spec: *spec.DeepCopy()}
-		c.Namespace, c.Name, c.UID, c.Generation = g.key.Namespace, g.key.Name, types.UID(fmt.Sprintf("%s-%d", g.key.Name, g.made)), 1
+		c.Namespace, c.Name, c.UID, c.Generation = g.key.Namespace, g.key.Name,
+			types.UID(fmt.Sprintf("%s-%d", g.key.Name, g.made)), 1
 		err = g.api.Create(context.Background(), c)
 	default:
 		c.Spec = *spec.DeepCopy()
@@ -94,7 +95,8 @@ func (g *decided) atRest() (rest bool, stalled string) {
 	if g.ending != nil {
 		return false, stalled
 	}
-	calm := meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") || r.clusters[g.key.Name] != nil && r.clusters[g.key.Name].Spec.Stopped && c.Status.Summary == "stopped"
+	calm := meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") || r.clusters[g.key.Name] != nil &&
+		r.clusters[g.key.Name].Spec.Stopped && c.Status.Summary == "stopped"
 	return calm && stalled == "" && c.Status.ObservedGeneration == c.Generation && r.active(g.key.Name) == nil, stalled
 }
 
@@ -147,7 +149,7 @@ func (g *decided) end(r *operator.Reconciler, deleted *time.Time) {
 	case c == nil && time.Since(*deleted) > time.Minute:
 		g.edit(g.ending)
 	case c != nil && linked == c.UID && deleted.IsZero():
-		*deleted = time.Now() // it is looked at once more, by this process, before
+		*deleted = time.Now() // it is checked once more, by this process, before
 	case c != nil && linked == c.UID:
 		if err := g.api.Delete(context.Background(), c); err == nil {
 			*deleted = time.Now()
@@ -170,10 +172,12 @@ func (g *decided) linked() (types.UID, bool) {
 // reconciler is the production code around a process.
 func (g *decided) reconciler(a *actor) *operator.Reconciler {
 	faulty := interceptor.NewClient(g.api, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			return a.call(ctx, "read the custom resource", func() error { return c.Get(ctx, key, o, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return a.call(ctx, "write the status", func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
@@ -182,7 +186,8 @@ func (g *decided) reconciler(a *actor) *operator.Reconciler {
 		},
 	})
 	return &operator.Reconciler{
-		Custom: faulty, Fresh: faulty, Store: recordStore{a}, Events: &events.FakeRecorder{}, Engines: []engine.Engine{a.world.engine},
+		Custom: faulty, Fresh: faulty, Store: recordStore{a}, Events: &events.FakeRecorder{},
+		Engines:    []engine.Engine{a.world.engine},
 		Definition: func(context.Context) (string, error) { return "definition", nil },
 		Kept:       func(context.Context, string, string) (store.Kept, error) { return store.Kept{}, nil },
 		Runner: func(engine.Engine, *v1alpha1.DatabaseCluster, ops.Reporter) *runner.Runner {

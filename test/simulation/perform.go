@@ -16,7 +16,8 @@ import (
 
 // Perform implements ops.Cluster, request by request as on a real cluster, so
 // that a process may die between any two of them.
-func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(bytes, total int64)) (ops.Result, error) {
+func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(bytes, total int64)) (ops.Result,
+	error) {
 	w, o := s.actor.world, s.actor.world.shared(s.cluster)
 	switch step.Action {
 	case ops.ActionCertificates:
@@ -41,18 +42,23 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionStart:
 		return ops.Result{}, s.start(ctx, st, step.Members)
 	case ops.ActionRecordFormed:
-		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = st.View.ClusterIDs[0] })
+		return ops.Result{}, s.change(ctx,
+			func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = st.View.ClusterIDs[0] })
 	case ops.ActionDisableBootstrap:
 		return ops.Result{}, s.seal(ctx, step.Members)
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
 		return ops.Result{}, s.membership(ctx, st, step)
 	case ops.ActionKeep:
-		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Remove(step.Members[0], false) })
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+			c.Status.Bootstrap.Remove(step.Members[0],
+				false)
+		})
 	case ops.ActionRetire:
 		if err := s.stop(ctx, st, step.Members); err != nil {
 			return ops.Result{}, err
 		}
-		err := s.do(ctx, "delete certificate of "+step.Members[0], func() error { delete(o.leaves, v1alpha1.MemberSecret(step.Members[0])); return nil })
+		err := s.do(ctx, "delete certificate of "+step.Members[0],
+			func() error { delete(o.leaves, v1alpha1.MemberSecret(step.Members[0])); return nil })
 		if err != nil {
 			return ops.Result{}, err
 		}
@@ -60,7 +66,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionPrepare:
 		return s.prepare(ctx, st, step.Members)
 	case ops.ActionUpgrade, ops.ActionDowngrade:
-		return ops.Result{}, s.renew(ctx, st, step.Members[0], func(p observe.Pod) bool { return p.Version == st.Cluster.Spec.Version })
+		return ops.Result{}, s.renew(ctx, st, step.Members[0],
+			func(p observe.Pod) bool { return p.Version == st.Cluster.Spec.Version })
 	case ops.ActionGrow:
 		return ops.Result{}, s.grow(ctx, st, step.Members)
 	case ops.ActionRoll:
@@ -94,7 +101,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{}, s.deleteSchedule(ctx)
 	case ops.ActionLoad:
 		return ops.Result{}, s.load(ctx, st, step.Members[0])
-	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
+	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth,
+		ops.ActionRotate, ops.ActionDropOld:
 		return s.authenticate(ctx, st, step)
 	case ops.ActionExamine:
 		return s.examine(ctx, step.Members[0])
@@ -103,7 +111,10 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionStop, ops.ActionFence:
 		return ops.Result{}, s.stop(ctx, st, step.Members)
 	case ops.ActionNewIncarnation:
-		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.BeginIncarnation(c, st.Operation, freeName(st)) })
+		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+			ops.BeginIncarnation(c, st.Operation,
+				freeName(st))
+		})
 	case ops.ActionOldIncarnation:
 		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, st.Operation) })
 	case ops.ActionDeleteVolume:
@@ -140,7 +151,11 @@ func (s *site) change(ctx context.Context, set func(*v1alpha1.DatabaseCluster)) 
 // start makes volumes and workloads.
 func (s *site) start(ctx context.Context, st ops.State, members []string) error {
 	for _, m := range members {
-		err := s.do(ctx, "certificate of "+m, func() error { s.actor.world.issue(s.cluster, v1alpha1.MemberSecret(m)); return nil })
+		err := s.do(ctx, "certificate of "+m, func() error {
+			s.actor.world.issue(s.cluster,
+				v1alpha1.MemberSecret(m))
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -162,7 +177,8 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 			return nil
 		}
 		size := st.Cluster.Spec.Storage.Size
-		slot.volume = &volume{size: size, capacity: size, token: st.Cluster.Status.Bootstrap.Token, boundAt: w.now.Add(w.between(0, 4*time.Second))}
+		slot.volume = &volume{size: size, capacity: size, token: st.Cluster.Status.Bootstrap.Token,
+			boundAt: w.now.Add(w.between(0, 4*time.Second))}
 		return nil
 	})
 }
@@ -170,7 +186,8 @@ func (s *site) makeVolume(ctx context.Context, st ops.State, member string) erro
 func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) error {
 	w, c := s.actor.world, st.Cluster
 	f := c.Status.Bootstrap
-	l := memberWorkload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c), peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil,
+	l := memberWorkload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c),
+		peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil,
 		witness: slices.Contains(f.Witnesses, member)}
 	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
 		l.bootstrap, l.peers = true, []string{member}
@@ -181,7 +198,8 @@ func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) e
 			return fmt.Errorf("workload %s is being deleted: %w", member, engine.ErrNotReady)
 		}
 		l.seenAt = w.now.Add(w.between(0, time.Second))
-		if have := slot.workload; have != nil && have.version == l.version && have.settings == l.settings && have.bootstrap == l.bootstrap && have.token == l.token {
+		if have := slot.workload; have != nil && have.version == l.version && have.settings == l.settings &&
+			have.bootstrap == l.bootstrap && have.token == l.token {
 			l.seenAt = have.seenAt
 		}
 		slot.workload = &l
@@ -234,7 +252,7 @@ func (s *site) membership(ctx context.Context, st ops.State, step ops.Step) erro
 	})
 }
 
-// freeName is the founder of a new epoch.
+// freeName is the initial member of a new incarnation.
 func freeName(st ops.State) string {
 	for n := 1; ; n++ {
 		name := v1alpha1.MemberName(st.Cluster.Name, n)

@@ -19,7 +19,11 @@ func (s *site) stop(ctx context.Context, st ops.State, members []string) error {
 	for _, m := range members {
 		k := st.Kube.Member(m)
 		if k.Workload.Exists && !k.Workload.Terminating {
-			if err := s.do(ctx, "delete workload of "+m, func() error { w.deleteWorkload(w.slot(s.cluster, m)); return nil }); err != nil {
+			if err := s.do(ctx, "delete workload of "+m, func() error {
+				w.deleteWorkload(w.slot(s.cluster,
+					m))
+				return nil
+			}); err != nil {
 				return err
 			}
 		}
@@ -126,7 +130,10 @@ func (s *site) prepare(ctx context.Context, st ops.State, members []string) (ops
 func (s *site) descent(ctx context.Context, st ops.State, step ops.Step) (ops.Result, error) {
 	w, token := s.actor.world, st.Cluster.Status.Bootstrap.Token
 	if step.Action == ops.ActionAnnounce {
-		return ops.Result{}, s.do(ctx, step.ID, func() error { return w.announce(s.cluster, token, minor(st.Cluster.Spec.Version)) })
+		return ops.Result{}, s.do(ctx, step.ID, func() error {
+			return w.announce(s.cluster, token,
+				minor(st.Cluster.Spec.Version))
+		})
 	}
 	if err := s.do(ctx, step.ID, func() error { return w.withdraw(s.cluster, token) }); err != nil {
 		return ops.Result{}, err
@@ -154,9 +161,11 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 			return errNoLeader
 		}
 		d := slot.pod.process.data
-		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version, token: d.group.token, access: d.group.access.clone(),
+		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version,
+			token: d.group.token, access: d.group.access.clone(),
 			cluster: s.cluster, at: w.now, scheduled: op.Spec.Scheduled, proof: "whole"}
-		if op.Spec.Verb == v1alpha1.VerbBackup && w.hasAgents() && w.weather.storm > 0 && !w.weather.spacious && w.chance(0.3) {
+		if op.Spec.Verb == v1alpha1.VerbBackup && w.hasAgents() && w.weather.storm > 0 && !w.weather.spacious &&
+			w.chance(0.3) {
 			b.proof = "" // the sums of this copy were lost
 		}
 		d.group.safe = min(b.index,
@@ -187,7 +196,8 @@ func (s *site) verify(ctx context.Context, st ops.State) (ops.Result, error) {
 		if !ok {
 			return errors.New("no such backup")
 		}
-		if match := w.engine.CompareProofs(b.proof, b.proof); w.hasAgents() && match != engine.MatchSame && !w.mischief.EmptyProofs {
+		if match := w.engine.CompareProofs(b.proof, b.proof); w.hasAgents() && match != engine.MatchSame &&
+			!w.mischief.EmptyProofs {
 			return &ops.Error{Kind: ops.Refused, Check: "unproven", Message: "nothing proves that it holds what was backed up"}
 		}
 		b.verified = true
@@ -197,7 +207,7 @@ func (s *site) verify(ctx context.Context, st ops.State) (ops.Result, error) {
 	return ops.Result{Facts: map[string]string{v1alpha1.FactVerified: st.Operation.Spec.Backup}}, err
 }
 
-// load puts a backup into the founder's volume and says so in the cluster's object.
+// load puts a backup into the initial member's volume and says so in the cluster's object.
 func (s *site) load(ctx context.Context, st ops.State, member string) error {
 	w, c := s.actor.world, st.Cluster
 	if err := s.makeVolume(ctx, st, member); err != nil {

@@ -64,12 +64,14 @@ func (s *site) recoverData(ctx context.Context, st ops.State, member string) (op
 		}
 		d := slot.volume.data
 		for _, other := range w.slots {
-			if v := other.volume; v != nil && v.token == slot.volume.token && v.data != nil && !v.data.broken && d.behind(v.data) {
+			if v := other.volume; v != nil && v.token == slot.volume.token && v.data != nil && !v.data.broken &&
+				d.behind(v.data) {
 				w.violate("%s begins anew from %s (term %d, index %d), and %s goes further (term %d, index %d)",
 					s.actor.name, member, d.term, d.index, other.name, v.data.term, v.data.index)
 			}
 		}
-		w.backups[op.Spec.Backup] = backup{operation: op.Name, index: d.index, schema: d.schema, version: st.Cluster.Spec.Version, token: d.group.token}
+		w.backups[op.Spec.Backup] = backup{operation: op.Name, index: d.index, schema: d.schema,
+			version: st.Cluster.Spec.Version, token: d.group.token}
 		return nil
 	})
 	return ops.Result{Facts: map[string]string{v1alpha1.FactBackup: op.Spec.Backup}}, err

@@ -35,7 +35,7 @@ type person struct {
 	others sync.WaitGroup
 }
 
-// command makes the request of one command line. A repeat is made anew, as a
+// command makes the request of one command line. A repeat is made again, as a
 // second process would: with another token and another backup identifier.
 type command func() planner.Request
 
@@ -102,7 +102,8 @@ func (p *person) process() *actor {
 	unlock := p.world.lock()
 	defer unlock()
 	n := p.world.id()
-	a := &actor{world: p.world, name: fmt.Sprintf("process-%d", n), rng: rand.New(rand.NewPCG(p.rng.Uint64(), 2)), fuse: -1, freezeAt: -1, stop: make(chan struct{})} //nolint:gosec // reproducible on purpose
+	rng := rand.New(rand.NewPCG(p.rng.Uint64(), 2)) //nolint:gosec // reproducible
+	a := &actor{world: p.world, name: fmt.Sprintf("process-%d", n), rng: rng, fuse: -1, freezeAt: -1, stop: make(chan struct{})}
 	if p.careful {
 		return a
 	}
@@ -166,7 +167,7 @@ func (p *person) insist(c command) {
 
 // pause has somebody pause the cluster while the next command runs, or before it.
 func (p *person) pause(name string) {
-	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 6)), decide: p.decide} //nolint:gosec // reproducible on purpose
+	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 6)), decide: p.decide} //nolint:gosec // reproducible
 	delay := time.Duration(p.rng.Int64N(int64(20 * time.Second)))
 	p.others.Go(func() {
 		time.Sleep(delay)
@@ -188,7 +189,7 @@ func (p *person) rival(run, resume func(context.Context, *runner.Runner) error) 
 	if p.rng.Float64() < 0.5 {
 		what = resume
 	}
-	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 3)), decide: p.decide} //nolint:gosec // reproducible on purpose
+	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 3)), decide: p.decide} //nolint:gosec // reproducible
 	delay := time.Duration(p.rng.Int64N(int64(5 * time.Second)))
 	done := make(chan struct{})
 	go func() {
@@ -210,7 +211,8 @@ func (p *person) create(name, version string, members int, locked bool) command 
 			f.SetWitness(v1alpha1.MemberName(name, n), true)
 		}
 		c.Spec.Auth.Enabled = locked
-		return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate, Waive: []string{"size"}}, Cluster: c}
+		return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbCreate,
+			Waive: []string{"size"}}, Cluster: c}
 	}
 }
 
@@ -218,7 +220,8 @@ func (p *person) create(name, version string, members int, locked bool) command 
 func (p *person) cluster(name, version string, members, founders int) *v1alpha1.DatabaseCluster {
 	p.commands++
 	c := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
-	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: p.world.engine.Name(), Version: version, Members: int32(members), Storage: v1alpha1.Storage{Size: resource.MustParse("8Gi")}} //nolint:gosec // a size
+	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: p.world.engine.Name(), Version: version, Members: int32(members), //nolint:gosec // a size
+		Storage: v1alpha1.Storage{Size: resource.MustParse("8Gi")}}
 	f := &v1alpha1.Bootstrap{Token: fmt.Sprintf("token-%s-%d-%d", name, p.commands, p.rng.Uint32())}
 	for n := 1; n <= founders; n++ {
 		f.Members = append(f.Members, v1alpha1.MemberName(name, n))

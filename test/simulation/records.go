@@ -152,7 +152,8 @@ func (s recordStore) CreateOperation(ctx context.Context, o *v1alpha1.Operation)
 		o.ResourceVersion = r.stamp()
 		r.operations[o.Name] = o.DeepCopy()
 		r.order = append(r.order, o.Name)
-		s.world().logf("%s writes down %s (%s, members %d, version %s)", s.actor.name, o.Name, o.Spec.Verb, o.Spec.Members, o.Spec.Version)
+		s.world().logf("%s writes down %s (%s, members %d, version %s)", s.actor.name, o.Name, o.Spec.Verb, o.Spec.Members,
+			o.Spec.Version)
 		return nil
 	})
 }

@@ -48,7 +48,8 @@ func (p *person) bereave(size int) {
 	w := p.world
 	backup := p.backupID()
 	if err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
-		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: backup}})
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "a",
+			Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: backup}})
 		return err
 	}); err != nil {
 		unlock := w.lock()
@@ -67,7 +68,8 @@ func (p *person) bereave(size int) {
 			method = v1alpha1.RecoverBackup
 		}
 		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
-			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method, Repository: "repository", Backup: p.backupID()}
+			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method, Repository: "repository",
+				Backup: p.backupID()}
 			if method == v1alpha1.RecoverBackup {
 				spec.Source = &v1alpha1.BackupSource{Repository: "repository", Backup: backup}
 			}
@@ -118,7 +120,7 @@ func (p *person) ruin(size int) (kept map[string]*data, usable int) {
 	return kept, usable
 }
 
-// recovered checks that a cluster serves anew and the old volumes are as they were.
+// recovered checks that a cluster serves again and the old volumes are as they were.
 func (w *world) recovered(size int, kept map[string]*data) {
 	c := w.records.clusters["a"]
 	for _, g := range w.groups {
@@ -143,7 +145,8 @@ func TestRecovery(t *testing.T) {
 	for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+uint64(*recoveriesFlag); seed++ {
 		broken, trace, more := bereaved(t, seed, planner.Decide)
 		if broken != "" {
-			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run TestRecovery -seed %d -recoveries 1 -trace 400", broken, trace, seed)
+			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run TestRecovery -seed %d -recoveries 1 -trace 400",
+				broken, trace, seed)
 		}
 		for k, v := range more {
 			tally[k] += v
@@ -180,7 +183,7 @@ func firstData(e engine.Engine, s ops.State) ops.Decision {
 	return ops.Decision{Step: &step}
 }
 
-// oldVolumes takes every volume for one of the present epoch, and every member
+// oldVolumes takes every volume for one of the present incarnation, and every member
 // that the database does not list for one whose removal was written down, so
 // that its volume is deleted. Each rule alone keeps the volume.
 func oldVolumes(e engine.Engine, s ops.State) ops.Decision {

@@ -7,7 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// reporter remembers what was promised and what was begun.
+// reporter remembers what was promised and what was started.
 type reporter struct {
 	ops.Silent
 	actor *actor
@@ -26,11 +26,13 @@ func (r reporter) Planned(p ops.Plan) {
 		r.actor.planned = nil // who leads after the first decides in which order members restart the next time
 	}
 	for _, s := range p.Steps {
-		if (s.Action == ops.ActionUpgrade || s.Action == ops.ActionDowngrade || s.Action == ops.ActionRoll || s.Action == ops.ActionRestart) && s.Risk == ops.RiskDowntime {
+		if (s.Action == ops.ActionUpgrade || s.Action == ops.ActionDowngrade || s.Action == ops.ActionRoll ||
+			s.Action == ops.ActionRestart) && s.Risk == ops.RiskDowntime {
 			r.actor.planned = nil // an outage ends with an election, and nobody foresees who wins it
 		}
 	}
-	if b := p.Blocked; b != nil && (b.Check == "plan-length" || b.Kind == ops.NeedsHuman) && r.actor.world.weather.storm == 0 {
+	if b := p.Blocked; b != nil && (b.Check == "plan-length" || b.Kind == ops.NeedsHuman) &&
+		r.actor.world.weather.storm == 0 {
 		r.actor.world.violate("%s plans into a block: %s", r.actor.name, b.Message)
 	}
 }
@@ -56,6 +58,7 @@ func (a *actor) kept(err error) {
 		return
 	}
 	if !slices.Equal(a.planned, a.done) {
-		a.world.violate("planned and done differ:\n  planned %s\n  done    %s", strings.Join(a.planned, " "), strings.Join(a.done, " "))
+		a.world.violate("planned and done differ:\n  planned %s\n  done    %s", strings.Join(a.planned, " "),
+			strings.Join(a.done, " "))
 	}
 }

@@ -15,7 +15,8 @@ func pick[T any](p *person, of []T) T { return of[p.rng.IntN(len(of))] }
 func (p *person) next() command {
 	names := p.world.recordedNames()
 	if len(names) == 0 || (len(names) < 2 && p.rng.Float64() < 0.05) {
-		return p.create(pick(p, []string{"a", "b"}), pick(p, p.versions()), pick(p, p.sizes()), p.rng.Float64() < 0.25 && !p.world.hasAgents())
+		return p.create(pick(p, []string{"a", "b"}), pick(p, p.versions()), pick(p, p.sizes()), p.rng.Float64() < 0.25 &&
+			!p.world.hasAgents())
 	}
 	name := pick(p, names)
 	unlock := p.world.lock()
@@ -56,7 +57,8 @@ func (p *person) next() command {
 		drop := x == 35
 		return one(func(s *v1alpha1.OperationSpec) { s.Verb, s.DropOld = v1alpha1.VerbRotateCredentials, drop })
 	case x > 40:
-		rotation := pick(p, []v1alpha1.Rotation{v1alpha1.RotateBegin, v1alpha1.RotateBegin, v1alpha1.RotateFinish, v1alpha1.RotateAbandon, v1alpha1.RotateAtOnce, v1alpha1.RotateLeaves})
+		rotation := pick(p, []v1alpha1.Rotation{v1alpha1.RotateBegin, v1alpha1.RotateBegin, v1alpha1.RotateFinish,
+			v1alpha1.RotateAbandon, v1alpha1.RotateAtOnce, v1alpha1.RotateLeaves})
 		if rotating && p.rng.Float64() < 0.7 {
 			rotation = pick(p, []v1alpha1.Rotation{v1alpha1.RotateFinish, v1alpha1.RotateAbandon})
 		}
@@ -128,7 +130,8 @@ func (p *person) next() command {
 		from := pick(p, backups)
 		if p.rng.Float64() < 0.5 {
 			return one(func(s *v1alpha1.OperationSpec) {
-				s.Verb, s.InPlace, s.Source = v1alpha1.VerbRestore, true, &v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked[from]}
+				s.Verb, s.InPlace, s.Source = v1alpha1.VerbRestore, true,
+					&v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked[from]}
 			})
 		}
 		return p.restore(pick(p, []string{"r", "s"}), from, c.Spec.Version, pick(p, []int{1, 3}), locked[from])
@@ -151,7 +154,8 @@ func (p *person) draw() int {
 	if !p.world.hasAgents() {
 		return p.rng.IntN(51)
 	}
-	return pick(p, []int{0, 1, 2, 3, 5, 7, 8, 9, 14, 16, 17, 19, 20, 24, 25, 25, 25, 26, 28, 28, 29, 29, 30, 37, 40, 41, 50})
+	return pick(p, []int{0, 1, 2, 3, 5, 7, 8, 9, 14, 16, 17, 19, 20, 24, 25, 25, 25, 26, 28, 28, 29, 29, 30, 37, 40, 41,
+		50})
 }
 
 // sizes are those that clusters begin with.
@@ -162,12 +166,13 @@ func (p *person) sizes() []int {
 	return []int{1, 3, 3, 3, 5, 2}
 }
 
-// undo makes the command that takes the last operation back. The person looks
+// undo makes the command that takes the last operation back. The person sees
 // at the records of now each time that it is typed.
 func (p *person) undo(name string) command {
 	return func() planner.Request {
 		defer p.world.lock()()
-		nothing := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: p.backupID()}}
+		nothing := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbBackup,
+			Repository: "repository", Backup: p.backupID()}}
 		c := p.world.records.clusters[name]
 		if c == nil {
 			return nothing
@@ -176,7 +181,8 @@ func (p *person) undo(name string) command {
 		if err != nil || u.Of == nil {
 			return nothing
 		}
-		u.Operation.Repository, u.Operation.Backup, u.Operation.Waive = "repository", p.backupID(), append(u.Operation.Waive, "downtime")
+		u.Operation.Repository, u.Operation.Backup, u.Operation.Waive = "repository", p.backupID(),
+			append(u.Operation.Waive, "downtime")
 		p.world.tally["undo of "+string(u.Of.Spec.Verb)]++
 		return planner.Request{Operation: u.Operation}
 	}
@@ -188,8 +194,9 @@ func (p *person) restore(name, from, version string, members int, locked bool) c
 		c := p.cluster(name, version, members, 1)
 		c.Spec.RestoreFrom, c.Spec.Auth.Enabled = &v1alpha1.RestoreSource{Repository: "repository", Backup: from}, locked
 		return planner.Request{
-			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRestore, Waive: []string{"size"}, Source: &v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked}},
-			Cluster:   c,
+			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRestore, Waive: []string{"size"},
+				Source: &v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked}},
+			Cluster: c,
 		}
 	}
 }
@@ -198,7 +205,8 @@ func (p *person) restore(name, from, version string, members int, locked bool) c
 func (p *person) newer(version string) string {
 	var fit []string
 	for _, v := range p.versions() {
-		if order, _ := p.world.engine.CompareVersions(v, version); p.world.hasAgents() && engine.SameSeries(p.world.engine, v, version) && order > 0 ||
+		if order, _ := p.world.engine.CompareVersions(v, version); p.world.hasAgents() &&
+			engine.SameSeries(p.world.engine, v, version) && order > 0 ||
 			!p.world.hasAgents() && (minor(v) == minor(version)+1 || (minor(v) == minor(version) && v > version)) {
 			fit = append(fit, v)
 		}
@@ -213,7 +221,8 @@ func (p *person) newer(version string) string {
 func (p *person) older(version string) string {
 	var fit []string
 	for _, v := range p.versions() {
-		if order, _ := p.world.engine.CompareVersions(v, version); p.world.hasAgents() && engine.SameSeries(p.world.engine, v, version) && order < 0 ||
+		if order, _ := p.world.engine.CompareVersions(v, version); p.world.hasAgents() &&
+			engine.SameSeries(p.world.engine, v, version) && order < 0 ||
 			!p.world.hasAgents() && minor(v) == minor(version)-1 {
 			fit = append(fit, v)
 		}

@@ -22,11 +22,11 @@ const cronJob = "CronJob"
 // scheduleKinds are made in this order, and removed in the other.
 func scheduleKinds() []string { return []string{"ServiceAccount", "Role", "RoleBinding", cronJob} }
 
-// ReadSchedule has the site look at the schedule from now on.
+// ReadSchedule has the site read the schedule from now on.
 func (s *site) ReadSchedule() { s.schedule = true }
 
-// scheduleFacts is what exists of a schedule; the CronJob stands for all
-// unless each part is looked at.
+// scheduleFacts is what exists of a schedule; the CronJob means all
+// unless each part is observed.
 func (w *world) scheduleFacts(cluster string, parts bool) *workload.Schedule {
 	have, out := w.shared(cluster).schedule, &workload.Schedule{}
 	job, there := have[cronJob]
@@ -49,7 +49,8 @@ func (w *world) scheduleFacts(cluster string, parts bool) *workload.Schedule {
 
 func (s *site) applySchedule(ctx context.Context, st ops.State) error {
 	kinds, c := scheduleKinds(), st.Cluster
-	if v := st.Operation.Spec.Verb; v == v1alpha1.VerbStop || v == v1alpha1.VerbStart || v == v1alpha1.VerbRecover || st.Operation.Spec.InPlace {
+	if v := st.Operation.Spec.Verb; v == v1alpha1.VerbStop || v == v1alpha1.VerbStart || v == v1alpha1.VerbRecover ||
+		st.Operation.Spec.InPlace {
 		kinds = kinds[len(kinds)-1:]
 	}
 	for _, kind := range kinds {
@@ -76,7 +77,11 @@ func (s *site) applySchedule(ctx context.Context, st ops.State) error {
 
 func (s *site) deleteSchedule(ctx context.Context) error {
 	for _, kind := range slices.Backward(scheduleKinds()) {
-		if err := s.do(ctx, "delete "+kind, func() error { delete(s.actor.world.shared(s.cluster).schedule, kind); return nil }); err != nil {
+		if err := s.do(ctx, "delete "+kind, func() error {
+			delete(s.actor.world.shared(s.cluster).schedule,
+				kind)
+			return nil
+		}); err != nil {
 			return err
 		}
 	}
@@ -98,7 +103,12 @@ func (s *site) prune(ctx context.Context, st ops.State) (ops.Result, error) {
 	})
 	for _, id := range surplus {
 		if err == nil {
-			err = s.do(ctx, "delete "+id, func() error { w.pruning(s.actor, st.Operation, id); delete(w.backups, id); return nil })
+			err = s.do(ctx, "delete "+id, func() error {
+				w.pruning(s.actor, st.Operation, id)
+				delete(w.backups,
+					id)
+				return nil
+			})
 		}
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactPruned: "0"}}, err
@@ -108,7 +118,8 @@ func (s *site) prune(ctx context.Context, st ops.State) (ops.Result, error) {
 func (w *world) manifests() []repository.Manifest {
 	var out []repository.Manifest
 	for id, b := range w.backups {
-		m := repository.Manifest{ID: id, Cluster: b.cluster, Namespace: Namespace, StartedAt: b.at, FinishedAt: b.at, Scheduled: b.scheduled}
+		m := repository.Manifest{ID: id, Cluster: b.cluster, Namespace: Namespace, StartedAt: b.at, FinishedAt: b.at,
+			Scheduled: b.scheduled}
 		if b.verified {
 			m.Verified = &repository.Verification{Time: b.at}
 		}
@@ -176,7 +187,8 @@ func (w *world) timed(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 	switch job := have[cronJob]; {
 	case c.Spec.Backup.Schedule == "" && len(have) > 0:
 		w.violate("%s ended and %d objects of a schedule are left", o.Name, len(have))
-	case c.Spec.Backup.Schedule != "" && (len(have) != len(scheduleKinds()) || job.policy != c.Spec.Backup || job.suspended != c.Spec.Stopped):
+	case c.Spec.Backup.Schedule != "" && (len(have) != len(scheduleKinds()) || job.policy != c.Spec.Backup ||
+		job.suspended != c.Spec.Stopped):
 		w.violate("%s ended and the schedule is %+v, wanted %+v", o.Name, have, c.Spec.Backup)
 	}
 }
@@ -184,14 +196,14 @@ func (w *world) timed(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 // timing draws a command about scheduled backups, or what a CronJob would type.
 func (p *person) timing(c *v1alpha1.DatabaseCluster, one func(func(*v1alpha1.OperationSpec)) command) command {
 	if p.rng.IntN(2) == 0 {
-		keep, verify := int32(p.rng.IntN(3)), p.rng.IntN(3) == 0 //nolint:gosec // a small number
+		keep, verify := int32(p.rng.IntN(3)), p.rng.IntN(3) == 0 //nolint:gosec // small
 		return one(func(s *v1alpha1.OperationSpec) {
 			s.Verb, s.Scheduled, s.Keep, s.Verify = v1alpha1.VerbBackup, true, keep, verify
 		})
 	}
 	policy := &v1alpha1.BackupPolicy{Repository: "pvc:backups"}
 	if c.Spec.Backup.Schedule == "" || p.rng.IntN(2) == 0 {
-		policy.Schedule, policy.Keep = pick(p, []string{"0 2 * * *", "*/5 * * * *"}), int32(p.rng.IntN(3)) //nolint:gosec // a small number
+		policy.Schedule, policy.Keep = pick(p, []string{"0 2 * * *", "*/5 * * * *"}), int32(p.rng.IntN(3)) //nolint:gosec // small
 	}
 	return one(func(s *v1alpha1.OperationSpec) { s.Verb, s.Policy = v1alpha1.VerbSchedule, policy })
 }

@@ -28,7 +28,8 @@ func (w *world) settings(c *v1alpha1.DatabaseCluster) string {
 
 // unfit says why no process starts with a cluster's settings, "" if one does.
 func unfit(c *v1alpha1.DatabaseCluster) string {
-	if limit := c.Spec.Resources.Limits[corev1.ResourceMemory]; !limit.IsZero() && limit.Cmp(resource.MustParse(tooSmall)) <= 0 {
+	if limit := c.Spec.Resources.Limits[corev1.ResourceMemory]; !limit.IsZero() &&
+		limit.Cmp(resource.MustParse(tooSmall)) <= 0 {
 		return "killed because it ran out of memory"
 	}
 	return ""

@@ -62,7 +62,8 @@ func (p *person) start(name string) {
 		return
 	}
 	err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
-		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbStart}})
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name,
+			Verb: v1alpha1.VerbStart}})
 		return err
 	})
 	defer p.world.lock()()
@@ -96,7 +97,8 @@ func (p *person) repair(name string) {
 		}
 	}
 	replace := func(ctx context.Context, r *runner.Runner) error {
-		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbReplaceMember, Member: member}})
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name,
+			Verb: v1alpha1.VerbReplaceMember, Member: member}})
 		return err
 	}
 	if p.world.hasAgents() {
@@ -142,7 +144,8 @@ func (p *person) idle(name string) {
 		return
 	}
 	err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
-		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbScale, Members: c.Spec.Members, Waive: []string{"size"}}})
+		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name,
+			Verb: v1alpha1.VerbScale, Members: c.Spec.Members, Waive: []string{"size"}}})
 		return err
 	})
 	defer w.lock()()
@@ -159,7 +162,8 @@ func (p *person) end(name string) {
 	var err error
 	for range 3 {
 		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
-			_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
+			_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name,
+				Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
 			return err
 		})
 		if err == nil {

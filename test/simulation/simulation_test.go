@@ -51,7 +51,8 @@ func TestMain(m *testing.M) {
 }
 
 // play simulates one world in virtual time.
-func play(t *testing.T, e engine.Engine, seed uint64, m Mischief, decide func(engine.Engine, ops.State) ops.Decision) outcome {
+func play(t *testing.T, e engine.Engine, seed uint64, m Mischief,
+	decide func(engine.Engine, ops.State) ops.Decision) outcome {
 	t.Helper()
 	out := outcome{test: t.Name(), seed: seed}
 	synctest.Test(t, func(*testing.T) {
@@ -59,13 +60,15 @@ func play(t *testing.T, e engine.Engine, seed uint64, m Mischief, decide func(en
 		w := newWorld(e, seed, m)
 		w.Run(seed, decide)
 		out.all = w.broken
-		out.broken, out.trace, out.steps, out.tally, out.took = w.Broken(), w.History(*traceFlag), w.Steps(), w.Tally(), time.Since(began)
+		out.broken, out.trace, out.steps, out.tally, out.took = w.Broken(), w.History(*traceFlag), w.Steps(), w.Tally(),
+			time.Since(began)
 	})
 	return out
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -seed %d -worlds 1 -trace 400", o.broken, o.trace, o.test, o.seed)
+	return fmt.Sprintf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -seed %d -worlds 1 -trace 400", o.broken,
+		o.trace, o.test, o.seed)
 }
 
 // TestSimulation plays worlds until one breaks a promise.

@@ -16,9 +16,9 @@ import (
 type site struct {
 	actor   *actor
 	cluster string
-	// certificates are looked at only where an operation is about them.
+	// certificates are observed only where an operation is about them.
 	certificates bool
-	// schedule is looked at where one is wanted, or where an operation is about it.
+	// schedule is observed where one is wanted, or where an operation is about it.
 	schedule bool
 }
 

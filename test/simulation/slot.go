@@ -160,7 +160,8 @@ func (w *world) makePod(s *slot) {
 		return
 	}
 	s.podDue = time.Time{}
-	s.pod = &pod{uid: w.id(), template: *s.workload, created: w.now, startAt: w.now.Add(w.between(300*time.Millisecond, 6*time.Second))}
+	s.pod = &pod{uid: w.id(), template: *s.workload, created: w.now,
+		startAt: w.now.Add(w.between(300*time.Millisecond, 6*time.Second))}
 }
 
 // deletePod begins the end of a pod.

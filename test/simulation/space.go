@@ -43,7 +43,7 @@ func (g *group) raise(id string) {
 	}
 }
 
-// alarms lists what stands, as any of the named members that runs tells it.
+// alarms lists what is, as any of the named members that runs tells it.
 func (w *world) alarms(names []string) []engine.Alarm {
 	var out []engine.Alarm
 	for _, name := range names {
@@ -89,7 +89,8 @@ func (s *site) defragment(ctx context.Context, step ops.Step) (ops.Result, error
 		}
 		d := slot.pod.process.data
 		g := d.group
-		if g.leader == d.id && len(w.live(g)) > 1 && g.moved.Before(a.observed) && g.lastLoss.Before(a.observed) && step.Risk != ops.RiskDowntime {
+		if g.leader == d.id && len(w.live(g)) > 1 && g.moved.Before(a.observed) && g.lastLoss.Before(a.observed) &&
+			step.Risk != ops.RiskDowntime {
 			w.violate("%s defragments the leader %s", a.name, name)
 		}
 		d.full = d.full && g.history
@@ -133,7 +134,7 @@ func (s *site) clearAlarms(ctx context.Context, st ops.State, step ops.Step) (op
 	return ops.Result{Facts: map[string]string{fact: "done"}}, nil
 }
 
-// spaceless reports whether an alarm stands in a recorded cluster at rest.
+// spaceless reports whether an alarm is in a recorded cluster at rest.
 func (w *world) spaceless(cluster string) bool {
 	defer w.lock()()
 	c := w.records.clusters[cluster]

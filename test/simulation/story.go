@@ -13,7 +13,7 @@ import (
 // at random, then quiet, in which everything must come to rest. It returns
 // once all its processes have ended.
 func (w *world) Run(seed uint64, decide func(engine.Engine, ops.State) ops.Decision) {
-	rng := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // reproducible on purpose
+	rng := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // reproducible
 	p := &person{world: w, rng: rng, decide: decide}
 	defer p.others.Wait()
 	switch rng.IntN(4) {

@@ -12,7 +12,7 @@ import (
 
 // turnwise reports whether the next process is an operator, which takes one
 // turn at a time: every second one is. What holds for the one driver has to
-// hold for the other, and for both by turns.
+// hold for the other, and for both alternately.
 func (p *person) turnwise() bool {
 	p.processes++
 	return p.processes%2 == 0

@@ -69,17 +69,19 @@ func (w *world) migrate(g *group) {
 		if s == nil || g.minor == 0 || minor(s.pod.template.version) < firstSchema {
 			continue
 		}
-		if d := s.pod.process.data; d.schema != g.minor && (g.minor >= firstSchema || g.downgrade == g.minor) && w.chance(0.3) {
+		if d := s.pod.process.data; d.schema != g.minor && (g.minor >= firstSchema || g.downgrade == g.minor) &&
+			w.chance(0.3) {
 			d.schema = g.minor
 		}
 	}
 }
 
-// callOff ends a downgrade that is done. A leader of 3.5 looks only at what
+// callOff ends a downgrade that is done. A leader of 3.5 reads only what
 // the group speaks, so it does so as soon as it leads.
 func (w *world) callOff(g *group, highest int) {
 	leader := w.leads(g)
-	if g.minor != g.downgrade || leader == nil || (highest > g.downgrade && minor(leader.pod.template.version) >= firstSchema) {
+	if g.minor != g.downgrade || leader == nil || (highest > g.downgrade &&
+		minor(leader.pod.template.version) >= firstSchema) {
 		g.endAt = time.Time{}
 		return
 	}
@@ -130,10 +132,12 @@ func (w *world) underway(names []string) (to string, unknown bool) {
 // descending checks a restart on an older version: what the group speaks and
 // the member has written must be what that version understands.
 func (w *world) descending(a *actor, s *slot, target string) {
-	if w.hasAgents() || a.step.Action != ops.ActionDowngrade || s.pod == nil || s.pod.process == nil || s.pod.process.data.group == nil || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
+	if w.hasAgents() || a.step.Action != ops.ActionDowngrade || s.pod == nil || s.pod.process == nil ||
+		s.pod.process.data.group == nil || w.now.Before(a.frozenUntil.Add(2*time.Second)) {
 		return
 	}
 	if d := s.pod.process.data; d.schema > minor(target) || d.group.minor > minor(target) {
-		w.violate("%s restarts %s on %s with storage of 3.%d in a cluster that speaks 3.%d", a.name, s.name, target, d.schema, d.group.minor)
+		w.violate("%s restarts %s on %s with storage of 3.%d in a cluster that speaks 3.%d", a.name, s.name, target, d.schema,
+			d.group.minor)
 	}
 }

@@ -28,14 +28,18 @@ func (w *world) facts(cluster string) observe.Facts {
 func (w *world) member(s *slot) observe.Member {
 	m := observe.Member{Name: s.name}
 	if v := s.volume; v != nil {
-		m.Volume = observe.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token, Size: v.size, Capacity: v.capacity}
+		m.Volume = observe.Volume{Exists: true, Bound: !w.now.Before(v.boundAt), Terminating: v.deleting, Token: v.token,
+			Size: v.size, Capacity: v.capacity}
 	}
 	if l := s.workload; l != nil {
-		m.Workload = observe.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version, Settings: l.settings, Token: l.token}
+		m.Workload = observe.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version,
+			Settings: l.settings, Token: l.token}
 	}
 	if p := s.pod; p != nil {
-		m.Pod = observe.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !p.process.hung && !w.now.Before(p.readySoon), Terminating: p.deleting,
-			UID: strconv.Itoa(p.uid), Version: p.template.version, Settings: p.template.settings, Restarts: p.restarts, Created: p.created}
+		m.Pod = observe.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !p.process.hung &&
+			!w.now.Before(p.readySoon), Terminating: p.deleting,
+			UID: strconv.Itoa(p.uid), Version: p.template.version, Settings: p.template.settings, Restarts: p.restarts,
+			Created: p.created}
 		if p.process != nil {
 			m.Pod.Started = p.process.began
 		}
@@ -93,7 +97,7 @@ func (w *world) status(name string) engine.Member {
 	return m
 }
 
-// roster is the member list, if a majority stands behind it and a named member relays it.
+// roster is the member list, if a majority is behind it and a named member relays it.
 func (w *world) roster(names []string) ([]engine.Registered, bool) {
 	for _, name := range names {
 		s := w.find(name)

@@ -75,7 +75,8 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 	}
 	version := func(verb v1alpha1.Verb, to string, doomed bool) wish {
 		one.Verb, one.Version, one.Waive = verb, to, []string{"downtime"}
-		return wish{name: fmt.Sprintf("%s to %s", verb, to), command: one, edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Version = to }, doomed: doomed}
+		return wish{name: fmt.Sprintf("%s to %s", verb, to), command: one,
+			edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Version = to }, doomed: doomed}
 	}
 	quantity := func(q string) *resource.Quantity { return new(resource.MustParse(q)) }
 	for {
@@ -87,7 +88,8 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 			}
 			if to := pick(p, sizes); to != spec.Members {
 				one.Verb, one.Members, one.Waive = v1alpha1.VerbScale, to, []string{"size"}
-				return wish{name: fmt.Sprintf("scale to %d", to), command: one, edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Members = to }}
+				return wish{name: fmt.Sprintf("scale to %d", to), command: one,
+					edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Members = to }}
 			}
 		case x < 5:
 			if to := p.newer(spec.Version); to != spec.Version {
@@ -96,7 +98,8 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 		case x == 5:
 			for _, v := range p.versions() {
 				order, _ := p.world.engine.CompareVersions(v, spec.Version)
-				if p.world.hasAgents() && order > 0 && !engine.SameSeries(p.world.engine, v, spec.Version) || !p.world.hasAgents() && minor(v) > minor(spec.Version)+1 {
+				if p.world.hasAgents() && order > 0 && !engine.SameSeries(p.world.engine, v, spec.Version) ||
+					!p.world.hasAgents() && minor(v) > minor(spec.Version)+1 {
 					return version(v1alpha1.VerbUpgrade, v, true)
 				}
 			}
@@ -111,7 +114,8 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 			}
 		case x == 8:
 			if q := quantity(pick(p, []string{tooSmall, "1Gi", "2Gi"})); spec.Resources.Limits.Memory().Cmp(*q) != 0 {
-				return settings(v1alpha1.VerbResize, &v1alpha1.SettingsChange{Limits: corev1.ResourceList{corev1.ResourceMemory: *q}})
+				return settings(v1alpha1.VerbResize,
+					&v1alpha1.SettingsChange{Limits: corev1.ResourceList{corev1.ResourceMemory: *q}})
 			}
 		case x == 9:
 			one.Verb = v1alpha1.VerbStop
@@ -122,7 +126,8 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 			if on {
 				one.Verb = v1alpha1.VerbEnableAuth
 			}
-			return wish{name: string(one.Verb), command: one, edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = on }}
+			return wish{name: string(one.Verb), command: one,
+				edit: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = on }}
 		case x == 11:
 			one.Verb, one.Waive = v1alpha1.VerbRestart, []string{"downtime"}
 			return wish{name: "restart", command: one}
@@ -140,7 +145,7 @@ func (p *person) wish(spec v1alpha1.DatabaseClusterSpec) wish {
 
 // twin is another person with the same mind.
 func twin(w *world, seed uint64, careful bool) *person {
-	return &person{world: w, rng: rand.New(rand.NewPCG(seed, 7)), decide: planner.Decide, careful: careful} //nolint:gosec // reproducible on purpose
+	return &person{world: w, rng: rand.New(rand.NewPCG(seed, 7)), decide: planner.Decide, careful: careful} //nolint:gosec // reproducible
 }
 
 var memberName = regexp.MustCompile(`\bdb-\d+`)
@@ -152,7 +157,8 @@ func (w *world) told(cluster string, steps bool) []string {
 	defer w.lock()()
 	var out []string
 	for _, o := range slices.Backward(w.records.of(cluster)) {
-		line := fmt.Sprintf("%s %s: members %d, version %q, %d settings", o.Spec.Verb, o.Status.Phase, o.Spec.Members, o.Spec.Version, settingsOf(o.Spec))
+		line := fmt.Sprintf("%s %s: members %d, version %q, %d settings", o.Spec.Verb, o.Status.Phase, o.Spec.Members,
+			o.Spec.Version, settingsOf(o.Spec))
 		if steps {
 			line += "\n" + strings.Join(turns(o), "\n")
 		}
@@ -189,23 +195,26 @@ func settingsOf(o v1alpha1.OperationSpec) int {
 	return len(o.Settings.Config) + len(o.Settings.Resources.Limits)
 }
 
-// stands is a cluster as it is: what was wanted, and what has come of it.
+// is is a cluster as it is: what was wanted, and what has come of it.
 func (w *world) stands(cluster string) string {
 	defer w.lock()()
 	c := w.records.clusters[cluster]
 	if c == nil {
 		return "it is gone"
 	}
-	lines := []string{fmt.Sprintf("wanted: members %d, version %s, stopped %v, auth %v, size %s, limits %v, config %v\n", c.Spec.Members, c.Spec.Version, c.Spec.Stopped, c.Spec.Auth.Enabled,
+	lines := []string{fmt.Sprintf("wanted: members %d, version %s, stopped %v, auth %v, size %s, limits %v, config %v\n",
+		c.Spec.Members, c.Spec.Version, c.Spec.Stopped, c.Spec.Auth.Enabled,
 		c.Spec.Storage.Size.String(), c.Spec.Resources.Limits.Memory(), c.Spec.Config)}
 	for _, g := range w.groups {
 		if g.token == c.Status.Bootstrap.Token {
-			lines = append(lines, fmt.Sprintf("group: voters %d of %d, speaks 3.%d, access %v with %d users\n", g.voters(), len(g.members), g.minor, g.access.on, len(g.access.passwords)))
+			lines = append(lines, fmt.Sprintf("group: voters %d of %d, speaks 3.%d, access %v with %d users\n", g.voters(),
+				len(g.members), g.minor, g.access.on, len(g.access.passwords)))
 		}
 	}
 	for _, s := range w.slots {
 		if s.cluster == cluster && s.workload != nil && s.volume != nil {
-			lines = append(lines, fmt.Sprintf("member: version %s, settings %s, volume %s, runs %v\n", s.workload.version, s.workload.settings, s.volume.size.String(), s.pod != nil && s.pod.process != nil))
+			lines = append(lines, fmt.Sprintf("member: version %s, settings %s, volume %s, runs %v\n", s.workload.version,
+				s.workload.settings, s.volume.size.String(), s.pod != nil && s.pod.process != nil))
 		}
 	}
 	sh := w.shared(cluster)

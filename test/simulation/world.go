@@ -19,7 +19,7 @@ const Namespace = "sim"
 const tick = 200 * time.Millisecond
 
 // world is one site: a Kubernetes, the databases on it, and the store. It
-// moves lazily: whoever looks at it first lets it catch up with the clock.
+// moves lazily: who reads it first lets it catch up with the clock.
 type world struct {
 	mu     sync.Mutex
 	engine engine.Engine
@@ -49,7 +49,7 @@ type world struct {
 // Mischief are deliberate faults of what carries out a step, to see that the
 // checks notice. The planner's own are wrapped around its decision instead.
 type Mischief struct {
-	// BootstrapJoiners renders joining members as founders.
+	// BootstrapJoiners renders joining members as initial members.
 	BootstrapJoiners bool
 	// EvenVotes has agents give every member a vote, EarlyVotes those that have not joined yet.
 	EvenVotes, EarlyVotes bool
@@ -76,7 +76,7 @@ type objects struct {
 func newWorld(e engine.Engine, seed uint64, m Mischief) *world {
 	now := time.Now()
 	return &world{
-		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible on purpose
+		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible
 		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*leaseRecord{},
 		records: newRecords(), mischief: m, tally: map[string]int{}, expelled: map[string]time.Time{},
 	}

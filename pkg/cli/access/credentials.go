@@ -59,7 +59,7 @@ TLS is on, because certificates bear the name.`,
 	return cmd
 }
 
-// askDropOld asks before clients may be turned away; a rotation turns nobody away.
+// askDropOld asks before clients may be refused; a rotation turns nobody away.
 func askDropOld(drop bool) func(*planner.Prepared) (command.Question, error) {
 	if !drop {
 		return nil

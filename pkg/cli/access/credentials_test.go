@@ -50,7 +50,7 @@ func TestUserList(t *testing.T) {
 	}
 }
 
-// TestAuthAsks: nobody's clients are turned away without a yes, and a rotation turns nobody away.
+// TestAuthAsks: nobody's clients are refused without a yes, and a rotation turns nobody away.
 func TestAuthAsks(t *testing.T) {
 	b := clitest.New(t)
 	b.CreateCluster("my-db")

@@ -104,7 +104,7 @@ A database that something else made is backed up by --from-statefulset, --select
 	return cmd
 }
 
-// retryEvery is the pause between two tries of a command that waits its turn.
+// retryEvery is the pause between two tries of a command that waits for its place.
 const retryEvery = 5 * time.Second
 
 // retryWhileBusy repeats what is refused because somebody else acts on the cluster.

@@ -76,7 +76,7 @@ func verifyPlan(m repository.Manifest) ops.Plan {
 			Touches: []string{"backup/" + m.ID}}}}
 }
 
-// verifyIntent stands in for the cluster if that is gone: the throw-away
+// verifyIntent replaces the cluster if that is gone: the throw-away
 // member then takes what is the default.
 func verifyIntent(ctx context.Context, f *command.Factory, m repository.Manifest, url, helper string) (command.Intent,
 	error) {

@@ -60,7 +60,7 @@ type Clients interface {
 	Kept(ctx context.Context, namespace, cluster string) (store.Kept, error)
 	// Leftovers names the clusters of which a namespace holds objects.
 	Leftovers(ctx context.Context, namespace string) ([]string, error)
-	// Preflight looks at a namespace and, if it is named, a claim for backups.
+	// Preflight reads a namespace and, if it is named, a claim for backups.
 	Preflight(ctx context.Context, namespace, claim string) (preflight.Report, error)
 	// CertificateSecrets are the names of the secrets with a certificate.
 	CertificateSecrets(ctx context.Context, namespace string) ([]string, error)

@@ -24,7 +24,7 @@ const (
 // Completion suggests what can follow.
 type Completion = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
 
-// Suggest turns a look-up into a completion: bounded, never files, never an
+// Suggest turns an observation-up into a completion: bounded, never files, never an
 // error message between a person's words.
 func Suggest(most int, look func(ctx context.Context, args []string) ([]string, error)) Completion {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {

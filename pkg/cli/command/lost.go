@@ -16,7 +16,7 @@ import (
 var errNoObjects = errors.New("no object of the cluster exists")
 
 // missing says what to do about a cluster whose record is not there;
-// errNoObjects if there is nothing of it at all. Without the right to look it is told no
+// errNoObjects if there is nothing of it at all. Without the right to read it is told no
 // more than that there is no record.
 func (f *Factory) missing(ctx context.Context, namespace, cluster string) error {
 	k, err := f.Clients.Kept(ctx, namespace, cluster)

@@ -46,7 +46,7 @@ func WritePlan(w io.Writer, paint printer.Palette, subject, namespace string, p 
 	return nil
 }
 
-// planTable is one line a step. What it does stands last, because it is as long
+// planTable is one line a step. What it does is last, because it is as long
 // as it is.
 func planTable(steps []ops.Step, wide bool) *printer.Table {
 	columns := []string{"STEP", "RESTARTS", "LEADER", "TOLERATES", "ACTION"}
@@ -81,7 +81,7 @@ func marginText(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// planSummary is what stands below the table, each line with its title.
+// planSummary is what is below the table, each line with its title.
 func planSummary(p ops.Plan, steps []ops.Step) [][2]string {
 	var least *int
 	var at, final []string

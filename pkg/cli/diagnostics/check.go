@@ -92,7 +92,7 @@ func runCheck(ctx context.Context, f *command.Factory, out *printer.Output, args
 	return nil
 }
 
-// site looks at the namespace, if the API server answers, and at the repository.
+// site reads the namespace, if the API server answers, and at the repository.
 func site(ctx context.Context, f *command.Factory, repo string, cluster *v1alpha1.DatabaseCluster,
 	reachable bool) (health.Site, error) {
 	at, err := f.Location(repo, cluster)

@@ -1,2 +1,2 @@
-// Package diagnostics holds the commands that only look: they change nothing.
+// Package diagnostics holds the commands that only read: they change nothing.
 package diagnostics

@@ -28,7 +28,7 @@ func several(ctx context.Context, f *command.Factory, args []string) (string, er
 	}
 	clusters, err := records.ListClusters(ctx, namespace, "")
 	if len(clusters) == 0 && errors.Is(err, store.ErrDamaged) {
-		return "", nil // what looks for the only one says more
+		return "", nil // what searches for the only one says more
 	}
 	if len(clusters) < 2 {
 		return "", err

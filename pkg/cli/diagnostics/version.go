@@ -97,7 +97,7 @@ func printVersion(f *command.Factory, out *printer.Output, sheet versionSheet) e
 	return nil
 }
 
-// findOperator looks for an operator. Most people may not look into its
+// findOperator searches for an operator. Most people may not read in its
 // namespace, and for them there is none.
 func findOperator(ctx context.Context, f *command.Factory, namespace string) *operatorVersion {
 	_, _, image, err := f.Clients.Rollout(ctx, namespace, deploy.Name)

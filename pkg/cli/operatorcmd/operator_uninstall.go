@@ -102,7 +102,7 @@ func (r *uninstallation) run(ctx context.Context) error {
 	return nil
 }
 
-// find looks for what is there. It goes backwards, so that the operator is gone
+// find searches for what is there. It goes backwards, so that the operator is gone
 // before its rights. Its namespace stays: other things may be there.
 func (r *uninstallation) find(ctx context.Context) error {
 	objects, err := deploy.Manifests(r.options)

@@ -50,22 +50,24 @@ func aim(p rules.Situation) signing {
 // moment a member or a client that did its part meets a certificate that it
 // does not trust: first everybody trusts both, then clients hold certificates
 // of the new one, then members do, and only then the old one is dropped. Where
-// it stands is seen in the secrets and at the members, so a repeat goes on.
+// it is is seen in the secrets and at the members, so a repeat goes on.
 func rotateAuthority(p rules.Situation, trust pki.Trust) *ops.Decision {
 	over := trust.Current.Fingerprint != p.S.Operation.Spec.Authority
 	switch aim := aim(p); {
 	case !over && p.Over(trust.Current.NotAfter):
 		return succeed(p, trust)
 	case over && aim != newSigns:
-		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation", Message: "the old authority is gone already: nothing is left to go back to",
-			Hint: "finish it: kubectl dbop resume " + p.S.Cluster.Name})
+		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation",
+			Message: "the old authority is gone already: nothing is left to go back to",
+			Hint:    "finish it: kubectl dbop resume " + p.S.Cluster.Name})
 	case over:
 		return dropOld(p, trust)
 	case aim == oldSigns:
 		return withdraw(p, trust)
 	case trust.Next == nil && p.S.Operation.Spec.Rotation == v1alpha1.RotateFinish:
-		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation", Message: "no new authority was begun, so there is nothing to finish",
-			Hint: "begin: kubectl dbop certificates rotate " + p.S.Cluster.Name + " --ca"})
+		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation",
+			Message: "no new authority was begun, so there is nothing to finish",
+			Hint:    "begin: kubectl dbop certificates rotate " + p.S.Cluster.Name + " --ca"})
 	default:
 		return trustBoth(p, trust, aim)
 	}
@@ -96,8 +98,10 @@ func trustBoth(p rules.Situation, trust pki.Trust, aim signing) *ops.Decision {
 }
 
 func promote(p rules.Situation, trust pki.Trust, reason string) *ops.Decision {
-	return rules.Do(ops.Step{ID: "promote-authority", Action: ops.ActionPromoteCA, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-		Title: "Let the new authority take over: " + trust.Next.Subject, Reason: reason, Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
+	return rules.Do(ops.Step{ID: "promote-authority", Action: ops.ActionPromoteCA, Risk: ops.RiskIrreversible,
+		Deadline: rules.StepDeadline,
+		Title:    "Let the new authority take over: " + trust.Next.Subject, Reason: reason,
+		Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
 }
 
 // begin puts a new authority beside the one that signs. Everybody will restart
@@ -123,14 +127,17 @@ func addAuthority(p rules.Situation) *ops.Decision {
 		given := p.S.Kube.Trust.Given
 		switch {
 		case given == nil || p.S.Kube.Trust.GivenProblem != "":
-			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "authority", Message: p.S.Kube.Trust.GivenProblem, Hint: "put another authority into secret " + own + "; then repeat the command"})
+			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "authority", Message: p.S.Kube.Trust.GivenProblem,
+				Hint: "put another authority into secret " + own + "; then repeat the command"})
 		case given.Fingerprint == p.S.Kube.Trust.Current.Fingerprint:
-			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "authority", Message: "secret " + own + " holds the authority that signs already",
+			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "authority", Message: "secret " + own +
+				" holds the authority that signs already",
 				Hint: "put the new one into it; then repeat the command"})
 		}
 		title = fmt.Sprintf("Put the authority in %s beside the old one", own)
 	}
-	return rules.Do(ops.Step{ID: "add-authority", Action: ops.ActionAddCA, Risk: ops.RiskNone, Deadline: deadline, Title: title,
+	return rules.Do(ops.Step{ID: "add-authority", Action: ops.ActionAddCA, Risk: ops.RiskNone, Deadline: deadline,
+		Title:  title,
 		Reason: "it signs nothing yet", Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
 }
 
@@ -144,8 +151,9 @@ func withdraw(p rules.Situation, trust pki.Trust) *ops.Decision {
 		if d := renewUsers(p, signedByOther(trust.Current), false); d != nil {
 			return d
 		}
-		return rules.Do(ops.Step{ID: "drop-authority", Action: ops.ActionDropCA, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-			Title: "Take the new authority away again", Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
+		return rules.Do(ops.Step{ID: "drop-authority", Action: ops.ActionDropCA, Risk: ops.RiskNone,
+			Deadline: rules.StepDeadline,
+			Title:    "Take the new authority away again", Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
 	}
 	return dropOld(p, trust)
 }

@@ -68,6 +68,8 @@ func retention(p rules.Situation) *ops.Decision {
 	if !o.Scheduled || o.Keep < 1 || p.S.Fact(v1alpha1.FactPruned) != "" {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: "prune-backups", Action: ops.ActionPrune, Risk: ops.RiskIrreversible, Deadline: rules.StreamDeadline,
-		Title: fmt.Sprintf("Keep the newest %d scheduled backups in %s, and the newest verified one", o.Keep, o.Repository)})
+	return rules.Do(ops.Step{ID: "prune-backups", Action: ops.ActionPrune, Risk: ops.RiskIrreversible,
+		Deadline: rules.StreamDeadline,
+		Title: fmt.Sprintf("Keep the newest %d scheduled backups in %s, and the newest verified one", o.Keep,
+			o.Repository)})
 }

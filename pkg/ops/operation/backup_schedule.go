@@ -86,7 +86,8 @@ func checkPolicy(p v1alpha1.BackupPolicy) error {
 	s, err := health.CronOf(p)
 	switch {
 	case strings.Contains(p.Schedule, "TZ"):
-		return refuse("name the time zone beside the schedule", "%q names a time zone inside the schedule, which Kubernetes does not take", p.Schedule)
+		return refuse("name the time zone beside the schedule",
+			"%q names a time zone inside the schedule, which Kubernetes does not take", p.Schedule)
 	case err != nil:
 		return refuse(`five fields as cron has them: minute, hour, day of month, month, day of week; for example "0 2 * * *"`, "%q is no schedule: %v", p.Schedule, err)
 	case s.Next(time.Unix(0, 0)).IsZero():

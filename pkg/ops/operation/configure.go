@@ -60,8 +60,10 @@ func (Configure) Undo(u *rules.Undoing) error {
 		u.Stays = []string{fmt.Sprintf("the size of the volumes, %s: Kubernetes can't make one smaller", size)}
 	}
 	if c := o.Change; len(c.Set) == 0 && len(c.Unset) == 0 && len(c.Requests) == 0 && len(c.Limits) == 0 {
-		return rules.NoUndo(of.Cluster, fmt.Sprintf("volumes of %s have %s now, and Kubernetes can't make one smaller", of.Cluster, size),
-			"a restore into a new cluster can have smaller ones: kubectl dbop backup, then kubectl dbop restore NAME --from BACKUP --storage "+
+		return rules.NoUndo(of.Cluster, fmt.Sprintf("volumes of %s have %s now, and Kubernetes can't make one smaller",
+			of.Cluster, size),
+			"a restore into a new cluster can have smaller ones: kubectl dbop backup, then kubectl dbop restore NAME --from "+
+				"BACKUP --storage "+
 				of.FromSettings.Size.String())
 	}
 	u.Title = "go back to the settings from before " + string(of.Verb)
@@ -88,7 +90,8 @@ func roll(p rules.Situation) *ops.Decision {
 			return rules.Block(ops.Refusal(err))
 		}
 	}
-	return p.InTurn(outdated, "the leader restarts last, after it handed over to a member with the new settings", p.RollStep)
+	return p.InTurn(outdated, "the leader restarts last, after it handed over to a member with the new settings",
+		p.RollStep)
 }
 
 // movedBack waits, on the way back, for the members that were moved. One that
@@ -129,8 +132,9 @@ func oneVersion(p rules.Situation) *ops.Decision {
 	for _, name := range p.VoterNames() {
 		if w := p.S.Kube.Member(name).Workload; w.Exists && w.Version != p.S.Cluster.Spec.Version {
 			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "mixed-versions",
-				Message: fmt.Sprintf("%s is of version %s and %s wants %s, so a restart would change its version", name, w.Version, p.S.Cluster.Name, p.S.Cluster.Spec.Version),
-				Hint:    fmt.Sprintf("kubectl dbop upgrade %s --version %s", p.S.Cluster.Name, p.S.Cluster.Spec.Version)})
+				Message: fmt.Sprintf("%s is of version %s and %s wants %s, so a restart would change its version", name, w.Version,
+					p.S.Cluster.Name, p.S.Cluster.Spec.Version),
+				Hint: fmt.Sprintf("kubectl dbop upgrade %s --version %s", p.S.Cluster.Name, p.S.Cluster.Spec.Version)})
 		}
 	}
 	return nil

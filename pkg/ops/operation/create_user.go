@@ -27,7 +27,8 @@ func (CreateUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha
 	}
 	for _, u := range c.Spec.Auth.Users {
 		if u.Name == name && u != *o.User {
-			return refuseUser("delete it first: kubectl dbop user delete "+c.Name+" "+name, "%s exists already, with other rights", name)
+			return refuseUser("delete it first: kubectl dbop user delete "+c.Name+" "+name,
+				"%s exists already, with other rights", name)
 		}
 	}
 	return nil
@@ -54,8 +55,10 @@ func (CreateUser) Steps() rules.Steps {
 		case p.S.Cancelling():
 			return deleteUser(p, u)
 		case p.S.Fact(v1alpha1.FactCredentials) == "":
-			return rules.Do(ops.Step{ID: "create-credentials/" + u.Name, Action: ops.ActionCredentials, User: u.Name, Risk: ops.RiskNone,
-				Deadline: rules.StepDeadline, Title: "Generate a password for " + u.Name, Touches: rules.PasswordSecrets(p.S.Cluster, u)})
+			return rules.Do(ops.Step{ID: "create-credentials/" + u.Name, Action: ops.ActionCredentials, User: u.Name,
+				Risk:     ops.RiskNone,
+				Deadline: rules.StepDeadline, Title: "Generate a password for " + u.Name,
+				Touches: rules.PasswordSecrets(p.S.Cluster, u)})
 		case p.S.Fact(rules.FactUser(u.Name)) == "":
 			return ensureUser(rules.UserNamed(p.S, u.Name))
 		}
@@ -73,7 +76,8 @@ func (CreateUser) Undo(u *rules.Undoing) error {
 
 // listUser lists the user in the cluster's spec, or takes it out.
 func listUser(auth *v1alpha1.Auth, u v1alpha1.DatabaseUser, wanted bool) {
-	auth.Users = slices.DeleteFunc(slices.Clone(auth.Users), func(o v1alpha1.DatabaseUser) bool { return o.Name == u.Name })
+	auth.Users = slices.DeleteFunc(slices.Clone(auth.Users),
+		func(o v1alpha1.DatabaseUser) bool { return o.Name == u.Name })
 	if wanted {
 		auth.Users = append(auth.Users, u)
 	}

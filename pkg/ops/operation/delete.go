@@ -38,23 +38,28 @@ func deletion(p rules.Situation) *ops.Decision {
 		if d := p.Lingering(names); d != nil {
 			return d
 		}
-		return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline,
-			Title: "Stop " + strings.Join(names, ", "), Touches: ops.StatefulSets(names)})
+		return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
+			Deadline: rules.WaitDeadline,
+			Title:    "Stop " + strings.Join(names, ", "), Touches: ops.StatefulSets(names)})
 	}
 	if volumes := dropped(p); len(volumes) > 0 {
-		step := ops.Step{ID: "delete-volumes", Action: ops.ActionDeleteVolume, Members: volumes, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
-			Title: "Drop the volumes of " + strings.Join(volumes, ", "), Touches: rules.Claims(volumes)}
+		step := ops.Step{ID: "delete-volumes", Action: ops.ActionDeleteVolume, Members: volumes, Risk: ops.RiskIrreversible,
+			Deadline: rules.WaitDeadline,
+			Title:    "Drop the volumes of " + strings.Join(volumes, ", "), Touches: rules.Claims(volumes)}
 		if len(p.S.Operation.Spec.Unused) > 0 {
 			step.Risk, step.Reason = ops.RiskNone, "no member ever ran, so they hold nothing"
 		}
 		return rules.Do(step)
 	}
 	if p.S.Fact(v1alpha1.FactObjectsDeleted) == "" {
-		return rules.Do(ops.Step{ID: "delete-objects", Action: ops.ActionDeleteAll, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-			Title: "Delete the services, the disruption budget, and the secrets with passwords, certificates and their authority"})
+		return rules.Do(ops.Step{ID: "delete-objects", Action: ops.ActionDeleteAll, Risk: ops.RiskIrreversible,
+			Deadline: rules.StepDeadline,
+			Title: "Delete the services, the disruption budget, and the secrets with passwords, certificates and their " +
+				"authority"})
 	}
-	return rules.Do(ops.Step{ID: "delete-record", Action: ops.ActionForget, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-		Title: "Delete the record of the cluster", Touches: []string{"configmap/" + v1alpha1.Record(p.S.Cluster.Name)}})
+	return rules.Do(ops.Step{ID: "delete-record", Action: ops.ActionForget, Risk: ops.RiskNone,
+		Deadline: rules.StepDeadline,
+		Title:    "Delete the record of the cluster", Touches: []string{"configmap/" + v1alpha1.Record(p.S.Cluster.Name)}})
 }
 
 // dropped are the members whose volumes the deletion in flight deletes.

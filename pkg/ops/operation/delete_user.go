@@ -20,7 +20,8 @@ func (DeleteUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha
 	name := o.User.Name
 	switch {
 	case ownUser(name):
-		return refuseUser("kubectl dbop user auth disable "+c.Name+" lets everybody in", "%s belongs to the cluster and can't be deleted", name)
+		return refuseUser("kubectl dbop user auth disable "+c.Name+" lets everybody in",
+			"%s belongs to the cluster and can't be deleted", name)
 	case !listed(c.Spec.Auth, name):
 		return unknownUser(c.Name, name)
 	}

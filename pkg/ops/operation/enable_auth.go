@@ -9,7 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// EnableAuth has clients log in. Users and passwords exist before it is turned on.
+// EnableAuth has clients log in. Users and passwords exist before it is enabled.
 type EnableAuth struct{ rules.Plain }
 
 // Check implements rules.Operation.
@@ -51,7 +51,7 @@ func checkLogin(e engine.Engine) error {
 	return &engine.Refusal{Check: "users", Reason: "clients of " + e.Name() + " can't be made to log in by this tool"}
 }
 
-// authenticate turns the demand to log in on or off. All who may log in exist before it is turned on, so that nobody
+// authenticate turns the demand to log in on or off. All who may log in exist before it is enabled, so that nobody
 // is locked out on the way, and it counts as on once it was tried: the administrator and the applications may, a
 // client without a name may not. Stepping back, and turning it off, leave users and passwords where they are.
 func authenticate(p rules.Situation) *ops.Decision {
@@ -77,25 +77,30 @@ func enableAuth(p rules.Situation) *ops.Decision {
 		}
 	}
 	if p.S.View.Auth() != engine.AuthOn {
-		return rules.Do(ops.Step{ID: "enable-auth", Action: ops.ActionEnableAuth, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-			Title: "Turn authentication on", Reason: "everybody who may log in exists; who does not log in is turned away from now on"})
+		return rules.Do(ops.Step{ID: "enable-auth", Action: ops.ActionEnableAuth, Risk: ops.RiskNone,
+			Deadline: rules.StepDeadline,
+			Title:    "Turn authentication on",
+			Reason:   "everybody who may log in exists; who does not log in is turned away from now on"})
 	}
-	return rules.Do(ops.Step{ID: "prove-auth", Action: ops.ActionProveAuth, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-		Title: "Prove that the administrator and the applications may, and nobody without a name"})
+	return rules.Do(ops.Step{ID: "prove-auth", Action: ops.ActionProveAuth, Risk: ops.RiskNone,
+		Deadline: rules.StepDeadline,
+		Title:    "Prove that the administrator and the applications may, and nobody without a name"})
 }
 
 func disableAuth(p rules.Situation) *ops.Decision {
 	if p.S.View.Auth() == engine.AuthOff {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: "disable-auth", Action: ops.ActionDisableAuth, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-		Title: "Turn authentication off", Reason: "users, passwords and secrets stay as they are"})
+	return rules.Do(ops.Step{ID: "disable-auth", Action: ops.ActionDisableAuth, Risk: ops.RiskNone,
+		Deadline: rules.StepDeadline,
+		Title:    "Turn authentication off", Reason: "users, passwords and secrets stay as they are"})
 }
 
 // ensureUser makes one user in the database, with the password of its secret.
 func ensureUser(u engine.User) *ops.Decision {
-	return rules.Do(ops.Step{ID: "ensure-user/" + u.Name, Action: ops.ActionEnsureUser, User: u.Name, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-		Title: "Make user " + u.Name + ", who " + mayDo(u)})
+	return rules.Do(ops.Step{ID: "ensure-user/" + u.Name, Action: ops.ActionEnsureUser, User: u.Name, Risk: ops.RiskNone,
+		Deadline: rules.StepDeadline,
+		Title:    "Make user " + u.Name + ", who " + mayDo(u)})
 }
 
 // mayDo says in words what a user may do.

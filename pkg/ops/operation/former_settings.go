@@ -11,7 +11,8 @@ import (
 
 // formerSettings is the change that gives what a change touched its former values.
 func formerSettings(from *v1alpha1.Settings, change *v1alpha1.SettingsChange) *v1alpha1.SettingsChange {
-	out := &v1alpha1.SettingsChange{Requests: formerAmounts(from.Resources.Requests, change.Requests), Limits: formerAmounts(from.Resources.Limits, change.Limits)}
+	out := &v1alpha1.SettingsChange{Requests: formerAmounts(from.Resources.Requests, change.Requests),
+		Limits: formerAmounts(from.Resources.Limits, change.Limits)}
 	restore := func(name string) {
 		value, had := from.Config[name]
 		if !had {

@@ -56,7 +56,8 @@ func recovery(p rules.Situation) *ops.Decision {
 		return nil
 	}
 	if d := health.Blind(p.S); d != nil && p.Fresh() && health.Derivable(p.S, *d) {
-		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "login", Message: d.Object + ": no member could be asked, so nobody knows that one is lost",
+		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "login", Message: d.Object +
+			": no member could be asked, so nobody knows that one is lost",
 			Hint: "kubectl dbop repair " + p.S.Cluster.Name})
 	}
 	evidence := health.Weigh(p.E, p.S, p.S.Operation.Spec.Without...)
@@ -83,8 +84,9 @@ func bringBack(p rules.Situation, evidence health.Evidence) *ops.Decision {
 	need := ops.Majority(evidence.Voters)
 	if len(evidence.Kept) < need {
 		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "bring-back",
-			Message: fmt.Sprintf("only %d of %d volumes exist, so pods alone make no majority of %d", len(evidence.Kept), evidence.Voters, need),
-			Hint:    "kubectl dbop recover " + p.S.Cluster.Name + " --method " + string(evidence.Proposed)})
+			Message: fmt.Sprintf("only %d of %d volumes exist, so pods alone make no majority of %d", len(evidence.Kept),
+				evidence.Voters, need),
+			Hint: "kubectl dbop recover " + p.S.Cluster.Name + " --method " + string(evidence.Proposed)})
 	}
 	if d := forgetPods(p); d != nil {
 		return d
@@ -129,7 +131,8 @@ func forgetPods(p rules.Situation) *ops.Decision {
 	if len(names) == 0 {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: "forget-pods/" + strings.Join(names, ","), Action: ops.ActionForgetPods, Members: names, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
+	return rules.Do(ops.Step{ID: "forget-pods/" + strings.Join(names, ","), Action: ops.ActionForgetPods, Members: names,
+		Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
 		Title: "Forget the pods of " + strings.Join(names, ", "), Reason: "their node is dead, as a person says"})
 }
 
@@ -137,14 +140,15 @@ func forgetPods(p rules.Situation) *ops.Decision {
 // is asked before the first effect: what speaks against a member, such as its
 // crashes, can't be seen any more once it was stopped.
 func mayComeBack(p rules.Situation, evidence health.Evidence) *ops.Decision {
-	if !p.Fresh() || evidence.Loss != health.LossTransient || len(evidence.Kept)-len(evidence.Doubtful) < ops.Majority(evidence.Voters) || p.S.Waives("transient") {
+	if !p.Fresh() || evidence.Loss != health.LossTransient ||
+		len(evidence.Kept)-len(evidence.Doubtful) < ops.Majority(evidence.Voters) || p.S.Waives("transient") {
 		return nil
 	}
 	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "transient", Message: evidence.Verdict,
 		Hint: "kubectl dbop recover " + p.S.Cluster.Name + " --method bring-back; insist with --force if they never will"})
 }
 
-// fence stops everything of this epoch. A pod that can't be seen gone may
+// fence stops everything of this incarnation. A pod that can't be seen gone may
 // still write, and answer clients, next to what is to come.
 func fence(p rules.Situation) *ops.Decision {
 	if away := health.Unreachable(p.S, p.S.Operation.Spec.Dead); len(away) > 0 {
@@ -152,14 +156,17 @@ func fence(p rules.Situation) *ops.Decision {
 		if p.Fresh() {
 			kind = ops.Refused
 		}
-		return rules.Block(&ops.Error{Kind: kind, Check: "unreachable", Message: fmt.Sprintf("%s may still run: %s", away[0].Name, away[0].Pod.Problem.Message), Hint: deadHint(p)})
+		return rules.Block(&ops.Error{Kind: kind, Check: "unreachable",
+			Message: fmt.Sprintf("%s may still run: %s", away[0].Name, away[0].Pod.Problem.Message), Hint: deadHint(p)})
 	}
 	names := p.Running()
 	if len(names) == 0 {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: ops.StepFence, Action: ops.ActionFence, Members: names, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
-		Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Reason: "nothing may write or answer while the data is looked at"})
+	return rules.Do(ops.Step{ID: ops.StepFence, Action: ops.ActionFence, Members: names, Risk: ops.RiskDowntime,
+		Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
+		Title:  "Stop " + strings.Join(names, ", ") + " and keep their volumes",
+		Reason: "nothing may write or answer while the data is looked at"})
 }
 
 func deadHint(p rules.Situation) string {
@@ -167,13 +174,15 @@ func deadHint(p rules.Situation) string {
 	for _, m := range health.Unreachable(p.S, nil) {
 		names = append(names, m.Name)
 	}
-	return fmt.Sprintf("bring the node back; if it is dead for good: kubectl dbop recover %s --dead %s", p.S.Cluster.Name, strings.Join(names, ","))
+	return fmt.Sprintf("bring the node back; if it is dead for good: kubectl dbop recover %s --dead %s", p.S.Cluster.Name,
+		strings.Join(names, ","))
 }
 
 // pinRecovery writes down what was found, and by which way it goes.
 func pinRecovery(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	if !e.Capabilities().Quorum {
-		return &engine.Refusal{Check: "quorum", Reason: e.Name() + " needs no quorum, so none can be lost", Hint: "kubectl dbop diagnose " + o.Cluster}
+		return &engine.Refusal{Check: "quorum", Reason: e.Name() + " needs no quorum, so none can be lost",
+			Hint: "kubectl dbop diagnose " + o.Cluster}
 	}
 	evidence := health.Weigh(e, s, o.Without...)
 	if evidence.Serves {
@@ -186,11 +195,14 @@ func pinRecovery(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error 
 	_, recoversData := e.(engine.DataRecoverer)
 	switch {
 	case o.Method == v1alpha1.RecoverBackup && o.Source == nil:
-		return &engine.Refusal{Check: "backup", Reason: "there is no verified backup to recover " + o.Cluster + " from", Hint: "name one with --from; kubectl dbop backup list " + o.Cluster}
+		return &engine.Refusal{Check: "backup", Reason: "there is no verified backup to recover " + o.Cluster + " from",
+			Hint: "name one with --from; kubectl dbop backup list " + o.Cluster}
 	case o.Method == v1alpha1.RecoverData && !recoversData:
-		return &engine.Refusal{Check: "method", Reason: e.Name() + " can't begin anew from the data of one member", Hint: "recover from a backup: --method backup"}
+		return &engine.Refusal{Check: "method", Reason: e.Name() + " can't begin anew from the data of one member",
+			Hint: "recover from a backup: --method backup"}
 	case o.Method == v1alpha1.RecoverData && len(evidence.Kept) == 0:
-		return &engine.Refusal{Check: "no-data", Reason: "no volume of " + o.Cluster + " is left", Hint: "recover from a backup: --method backup"}
+		return &engine.Refusal{Check: "no-data", Reason: "no volume of " + o.Cluster + " is left",
+			Hint: "recover from a backup: --method backup"}
 	}
 	if o.Method != v1alpha1.RecoverBackup {
 		o.Source = nil

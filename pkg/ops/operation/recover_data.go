@@ -24,8 +24,10 @@ type legacy struct {
 func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
 	for _, name := range evidence.Kept {
 		if p.S.Fact(v1alpha1.FactExamined(name)) == "" {
-			return rules.Do(ops.Step{ID: "examine-volume/" + name, Action: ops.ActionExamine, Members: []string{name}, Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
-				Title: "Examine the volume of " + name, Reason: "it is only read", Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(name)}})
+			return rules.Do(ops.Step{ID: "examine-volume/" + name, Action: ops.ActionExamine, Members: []string{name},
+				Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
+				Title: "Examine the volume of " + name, Reason: "it is only read",
+				Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(name)}})
 		}
 	}
 	all := VolumesExamined(p, evidence.Kept)
@@ -43,8 +45,10 @@ func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
 	if best.Summary != "" {
 		reason = best.member + ": " + best.Summary
 	}
-	return rules.Do(ops.Step{ID: ops.StepRecoverData, Action: ops.ActionRecoverData, Members: []string{best.member}, Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
-		Title: "Serve a copy of the most advanced data by itself, and back that up to " + p.S.Operation.Spec.Repository, Reason: reason,
+	return rules.Do(ops.Step{ID: ops.StepRecoverData, Action: ops.ActionRecoverData, Members: []string{best.member},
+		Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
+		Title:   "Serve a copy of the most advanced data by itself, and back that up to " + p.S.Operation.Spec.Repository,
+		Reason:  reason,
 		Touches: []string{"backup/" + p.S.Operation.Spec.Backup}})
 }
 
@@ -77,10 +81,12 @@ func oneHistory(p rules.Situation, all []legacy) *ops.Decision {
 	}
 	return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "split",
 		Message: fmt.Sprintf("not all data is of cluster %s: %s", p.S.Bootstrap().ClusterID, strings.Join(says, ", ")),
-		Hint:    fmt.Sprintf("leave out what is not the database's: kubectl dbop recover %s --method data --without MEMBER; or let them run again: kubectl dbop cancel %s", p.S.Cluster.Name, p.S.Cluster.Name)})
+		Hint: fmt.Sprintf(
+			"leave out what is not the database's: kubectl dbop recover %s --method data --without MEMBER; or let them run "+
+				"again: kubectl dbop cancel %s", p.S.Cluster.Name, p.S.Cluster.Name)})
 }
 
-// provenWell turns back if the examination cleared a majority of all doubt.
+// provenWell goes back if the examination cleared a majority of all doubt.
 func provenWell(p rules.Situation, all []legacy, evidence health.Evidence) *ops.Decision {
 	var well []string
 	for _, r := range all {
@@ -92,8 +98,9 @@ func provenWell(p rules.Situation, all []legacy, evidence health.Evidence) *ops.
 		return nil
 	}
 	return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "transient",
-		Message: fmt.Sprintf("the data of %s is intact, and they are a majority: nothing is lost if they run again", strings.Join(well, ", ")),
-		Hint:    fmt.Sprintf("kubectl dbop cancel %s lets them; insist with --force", p.S.Cluster.Name)})
+		Message: fmt.Sprintf("the data of %s is intact, and they are a majority: nothing is lost if they run again",
+			strings.Join(well, ", ")),
+		Hint: fmt.Sprintf("kubectl dbop cancel %s lets them; insist with --force", p.S.Cluster.Name)})
 }
 
 // mostAdvanced is the intact data whose history goes furthest.
@@ -109,7 +116,8 @@ func mostAdvanced(p rules.Situation, all []legacy) (legacy, *ops.Decision) {
 	if newest := (&health.Examination{S: p.S}).NewestBackup(); newest != nil {
 		hint += fmt.Sprintf(" takes the newest verified one; known: %s of %s", newest.ID, ops.Moment(newest.Time.Time))
 	}
-	return legacy{}, rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "no-data", Message: "no data that is left can be used: " + strings.Join(broken, "; "), Hint: hint})
+	return legacy{}, rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "no-data",
+		Message: "no data that is left can be used: " + strings.Join(broken, "; "), Hint: hint})
 }
 
 // furthest picks by the engine's rule, of equals the first; no member's if none is intact.

@@ -35,18 +35,20 @@ func (RemoveMember) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.St
 		}
 	}
 	if r, listed := s.View.Registered(o.Member); listed && r.Witness {
-		return &engine.Refusal{Check: "witness", Reason: o.Member + " is the witness of " + o.Cluster + ": it votes, and holds no data",
+		return &engine.Refusal{Check: "witness", Reason: o.Member + " is the witness of " + o.Cluster +
+			": it votes, and holds no data",
 			Hint: fmt.Sprintf("it leaves by itself once the number of members needs none: kubectl dbop scale %s --members %d",
 				o.Cluster, o.FromMembers+1)}
 	}
 	if unlisted(s, o.Member) {
 		// The list is short of it already: one less is wanted only where more are wanted than are there.
-		o.Members = max(o.FromMembers-1, min(o.FromMembers, int32(len(s.View.Data())))) // #nosec G115 -- a cluster's size fits
+		o.Members = max(o.FromMembers-1, min(o.FromMembers, int32(len(s.View.Data())))) // #nosec G115 -- it fits
 	}
 	if o.Members >= 1 {
 		return nil
 	}
-	return &engine.Refusal{Check: "last-member", Reason: "the last member of " + o.Cluster + " can't be removed: its data would be gone",
+	return &engine.Refusal{Check: "last-member", Reason: "the last member of " + o.Cluster +
+		" can't be removed: its data would be gone",
 		Hint: fmt.Sprintf("kubectl dbop stop %s stops it and keeps its volume", o.Cluster)}
 }
 
@@ -74,8 +76,9 @@ func leftover(p rules.Situation) *ops.Decision {
 		return nil
 	}
 	return p.Gate("may-remove", &engine.Refusal{Check: "evidence",
-		Reason: fmt.Sprintf("no listed member of %s is healthy, and the volume of %s may be the only copy of the data", p.S.Cluster.Name, name),
-		Hint:   "kubectl dbop diagnose " + p.S.Cluster.Name}, p.VoterNames()...)
+		Reason: fmt.Sprintf("no listed member of %s is healthy, and the volume of %s may be the only copy of the data",
+			p.S.Cluster.Name, name),
+		Hint: "kubectl dbop diagnose " + p.S.Cluster.Name}, p.VoterNames()...)
 }
 
 // Undo implements rules.Operation.
@@ -112,6 +115,8 @@ func expel(p rules.Situation) *ops.Decision {
 	if err := p.E.CheckRemove(p.S.View, name); err != nil {
 		return p.Gate("may-remove", err, p.VoterNames()...)
 	}
-	return rules.Do(ops.Step{ID: "deregister-member/" + name, Action: ops.ActionDeregister, Members: []string{name}, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
-		Title: fmt.Sprintf("Remove %s (%s) from the database's member list", name, entry.ID), Reason: "it is no member of this cluster"})
+	return rules.Do(ops.Step{ID: "deregister-member/" + name, Action: ops.ActionDeregister, Members: []string{name},
+		Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
+		Title:  fmt.Sprintf("Remove %s (%s) from the database's member list", name, entry.ID),
+		Reason: "it is no member of this cluster"})
 }

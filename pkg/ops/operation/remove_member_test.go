@@ -9,7 +9,7 @@ import (
 )
 
 // TestRemoveMemberResolve: how many members are wanted afterwards, also where the list is short of the one that is
-// named already. A second look says the same.
+// named already. A second observation says the same.
 func TestRemoveMemberResolve(t *testing.T) {
 	t.Parallel()
 	unlist := func(s *ops.State, name string) {
@@ -43,7 +43,8 @@ func TestRemoveMemberResolve(t *testing.T) {
 			for _, name := range row.gone {
 				unlist(&s, name)
 			}
-			o := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRemoveMember, Member: row.remove, FromMembers: row.wanted}
+			o := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRemoveMember, Member: row.remove,
+				FromMembers: row.wanted}
 			RemoveMember{}.Default(&o, s.Cluster)
 			for range 2 {
 				err := RemoveMember{}.Resolve(opstest.Stub{}, &o, s)

@@ -51,8 +51,9 @@ func rebuilding(p rules.Situation) *ops.Decision {
 			Hint: strings.Join(health.EndRecord(c), "; then: ")})
 	}
 	if p.S.Cluster.ResourceVersion == "" {
-		return rules.Do(ops.Step{ID: "write-record", Action: ops.ActionWriteRecord, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-			Title: "Write the record of the cluster again", Reason: "it is missing; the volume claims hold a copy of it",
+		return rules.Do(ops.Step{ID: "write-record", Action: ops.ActionWriteRecord, Risk: ops.RiskNone,
+			Deadline: rules.StepDeadline,
+			Title:    "Write the record of the cluster again", Reason: "it is missing; the volume claims hold a copy of it",
 			Touches: []string{"configmap/" + v1alpha1.Record(p.S.Cluster.Name)}})
 	}
 	if !p.S.Formed() {

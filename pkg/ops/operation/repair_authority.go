@@ -21,8 +21,10 @@ func restoringAuthority(p rules.Situation) *ops.Decision {
 	}
 	switch lost := p.S.Operation.Spec.Authority; {
 	case trust.Problem != "" && trust.Next == nil:
-		return rules.Do(ops.Step{ID: "restore-authority", Action: ops.ActionRestoreCA, Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
-			Title: "Make a certificate authority again", Reason: trust.Problem, Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
+		return rules.Do(ops.Step{ID: "restore-authority", Action: ops.ActionRestoreCA, Risk: ops.RiskNone,
+			Deadline: rules.WaitDeadline,
+			Title:    "Make a certificate authority again", Reason: trust.Problem,
+			Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
 	case lost == "":
 	case lost == LostAuthority:
 		if d := resign(p, *trust); d != nil {

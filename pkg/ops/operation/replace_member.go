@@ -23,8 +23,9 @@ func (ReplaceMember) Traits() rules.Traits {
 func (ReplaceMember) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	entry, ok := s.View.Registered(o.Member)
 	if s.View.Quorum && !ok {
-		return &engine.Refusal{Check: "member", Unknown: true, Reason: fmt.Sprintf("%s is no member of %s", o.Member, o.Cluster),
-			Hint: "kubectl dbop status " + o.Cluster + " names them"}
+		return &engine.Refusal{Check: "member", Unknown: true,
+			Reason: fmt.Sprintf("%s is no member of %s", o.Member, o.Cluster),
+			Hint:   "kubectl dbop status " + o.Cluster + " names them"}
 	}
 	o.MemberID = entry.ID
 	return nil
@@ -64,8 +65,10 @@ func replace(p rules.Situation) *ops.Decision {
 	if d := p.HandOverFirst(name, "the leader is about to be replaced", name); d != nil {
 		return d
 	}
-	return rules.Do(ops.Step{ID: "deregister-member/" + name, Action: ops.ActionDeregister, Members: []string{name}, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
-		Title: fmt.Sprintf("Remove %s (%s) from the database's member list", name, old), Reason: "removed first, added afterwards"})
+	return rules.Do(ops.Step{ID: "deregister-member/" + name, Action: ops.ActionDeregister, Members: []string{name},
+		Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
+		Title:  fmt.Sprintf("Remove %s (%s) from the database's member list", name, old),
+		Reason: "removed first, added afterwards"})
 }
 
 // evidence refuses to throw away what will come back by itself, or is well.
@@ -78,8 +81,10 @@ func evidence(p rules.Situation, name string) *ops.Decision {
 	}
 	for _, a := range p.S.View.Raised(engine.CauseDamage) {
 		if a.Member == name && p.E.Health(p.S.View, name) == nil {
-			return refuse(fmt.Sprintf("%s is raised for %s, which does not show that it is the one whose data is damaged", a.Name, name),
-				fmt.Sprintf("kubectl dbop alarms clear %s compares all members and names it; insist with --force then", p.S.Cluster.Name))
+			return refuse(fmt.Sprintf("%s is raised for %s, which does not show that it is the one whose data is damaged",
+				a.Name, name),
+				fmt.Sprintf("kubectl dbop alarms clear %s compares all members and names it; insist with --force then",
+					p.S.Cluster.Name))
 		}
 	}
 	m := p.S.Kube.Member(name)
@@ -92,20 +97,26 @@ func evidence(p rules.Situation, name string) *ops.Decision {
 	problem := m.Pod.Problem
 	switch {
 	case problem == nil && m.Pod.Exists && !m.Pod.Running:
-		return refuse(name+" is only starting: its volume is there, and nothing is lost", "wait, or see kubectl describe pod "+v1alpha1.PodName(name))
+		return refuse(name+" is only starting: its volume is there, and nothing is lost",
+			"wait, or see kubectl describe pod "+v1alpha1.PodName(name))
 	case problem == nil:
-		return refuse(name+" is not healthy, but nothing shows that its data is lost", "kubectl dbop status shows what it says; insist with --force")
+		return refuse(name+" is not healthy, but nothing shows that its data is lost",
+			"kubectl dbop status shows what it says; insist with --force")
 	case problem.Kind == observe.ProblemOOM:
 		return refuse(name+" is killed because it ran out of memory: a new volume would not help", "give it more memory")
 	case problem.Kind == observe.ProblemDisk:
-		return refuse(name+" can't start because its disk is full: its data is whole, and a new volume of the same size would be full again",
+		return refuse(name+
+			" can't start because its disk is full: its data is whole, and a new volume of the same size would be full again",
 			fmt.Sprintf("give it more space: kubectl dbop resize %s --storage SIZE; then it starts by itself", p.S.Cluster.Name))
 	case health.OnSilentNode(m.Pod):
-		return refuse(fmt.Sprintf("node %s, on which %s runs, is silent, and nothing shows that it is gone for good", m.Pod.Node, name),
-			"bring the node back; if it is off for good, "+health.NodeOff(m.Pod.Node)+", and repeat this if the member does not come back elsewhere; or insist with --force")
+		return refuse(fmt.Sprintf("node %s, on which %s runs, is silent, and nothing shows that it is gone for good",
+			m.Pod.Node, name),
+			"bring the node back; if it is off for good, "+health.NodeOff(m.Pod.Node)+
+				", and repeat this if the member does not come back elsewhere; or insist with --force")
 	case problem.Kind == observe.ProblemCrashing, problem.Kind == observe.ProblemNode:
 		return nil
 	default:
-		return refuse(fmt.Sprintf("%s can't start (%s), but its data is not lost", name, problem.Message), "mend that first; insist with --force")
+		return refuse(fmt.Sprintf("%s can't start (%s), but its data is not lost", name, problem.Message),
+			"mend that first; insist with --force")
 	}
 }

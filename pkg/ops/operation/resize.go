@@ -44,8 +44,10 @@ func growing(p rules.Situation) *ops.Decision {
 		}
 	}
 	if len(small) > 0 {
-		return rules.Do(ops.Step{ID: string(ops.ActionGrow), Action: ops.ActionGrow, Members: small, Risk: ops.RiskNone, Deadline: rules.StepDeadline, Touches: claims,
-			Title: fmt.Sprintf("Grow the volumes of %s to %s", strings.Join(small, ", "), want.String()), Reason: "while they run; a volume never becomes smaller again"})
+		return rules.Do(ops.Step{ID: string(ops.ActionGrow), Action: ops.ActionGrow, Members: small, Risk: ops.RiskNone,
+			Deadline: rules.StepDeadline, Touches: claims,
+			Title:  fmt.Sprintf("Grow the volumes of %s to %s", strings.Join(small, ", "), want.String()),
+			Reason: "while they run; a volume never becomes smaller again"})
 	}
 	if waits != nil {
 		why := fmt.Sprintf("the volume of %s has %s, not %s", waits.Name, waits.Volume.Capacity.String(), want.String())

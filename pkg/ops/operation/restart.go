@@ -49,8 +49,9 @@ func restart(p rules.Situation, reason string) *ops.Decision {
 		return d
 	}
 	return p.InTurn(old, "the leader restarts last", func(next string, risk ops.Risk) ops.Step {
-		step := ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart, Members: []string{next}, Risk: risk, Deadline: rules.WaitDeadline,
-			Title: "Restart " + next, Touches: []string{"pod/" + v1alpha1.PodName(next)}}
+		step := ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart, Members: []string{next}, Risk: risk,
+			Deadline: rules.WaitDeadline,
+			Title:    "Restart " + next, Touches: []string{"pod/" + v1alpha1.PodName(next)}}
 		switch {
 		case reason != "":
 			step.Reason = reason

@@ -61,13 +61,14 @@ func replacedData(u *rules.Undoing) error {
 		hint = fmt.Sprintf("the data of before is in a backup: kubectl dbop restore %s --in-place --from %s --repository %s",
 			of.Cluster, of.Backup, of.Repository)
 	case kept != "":
-		hint = fmt.Sprintf("no backup was taken before; the data of before is in its volumes, which %s left as they were: kubectl get pvc %s",
+		hint = fmt.Sprintf(
+			"no backup was taken before; the data of before is in its volumes, which %s left as they were: kubectl get pvc %s",
 			of.Verb, kept)
 	}
 	return rules.NoUndo(of.Cluster, string(of.Verb)+" replaced the data of "+of.Cluster, hint)
 }
 
-// KeptVolumes is the fact that names the volumes of before the epoch that the
+// KeptVolumes is the fact that names the volumes of before the incarnation that the
 // operation in flight begins.
 func KeptVolumes(s ops.State) map[string]string {
 	var names []string
@@ -82,7 +83,7 @@ func KeptVolumes(s ops.State) map[string]string {
 	return map[string]string{v1alpha1.FactKept: strings.Join(names, " ")}
 }
 
-// restoreInPlace ends the present epoch of a cluster: a safety backup, all
+// restoreInPlace ends the present incarnation of a cluster: a safety backup, all
 // members stopped, their volumes kept, a new founding written down. What
 // follows is the founding of any restored cluster.
 func restoreInPlace(p rules.Situation) *ops.Decision {
@@ -104,17 +105,21 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 		if d := p.Lingering(names); d != nil {
 			return d
 		}
-		return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline,
-			Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Reason: "the restored cluster must be out of their reach",
-			Touches: ops.StatefulSets(names)})
+		return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
+			Deadline: rules.WaitDeadline,
+			Title:    "Stop " + strings.Join(names, ", ") + " and keep their volumes",
+			Reason:   "the restored cluster must be out of their reach",
+			Touches:  ops.StatefulSets(names)})
 	}
 	return beginIncarnation(p)
 }
 
-// beginIncarnation ends the present epoch, of which nothing runs any more.
+// beginIncarnation ends the present incarnation, of which nothing runs any more.
 func beginIncarnation(p rules.Situation) *ops.Decision {
-	return rules.Do(ops.Step{ID: "begin-incarnation", Action: ops.ActionNewIncarnation, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-		Title: "Begin anew from backup " + ops.IncarnationSource(p.S.Operation).Backup, Reason: "the old volumes stay, under their old names"})
+	return rules.Do(ops.Step{ID: "begin-incarnation", Action: ops.ActionNewIncarnation, Risk: ops.RiskIrreversible,
+		Deadline: rules.StepDeadline,
+		Title:    "Begin anew from backup " + ops.IncarnationSource(p.S.Operation).Backup,
+		Reason:   "the old volumes stay, under their old names"})
 }
 
 // incarnationStarted reports whether the founding in force is the one that the

@@ -9,7 +9,7 @@ import (
 )
 
 // returnToIncarnation goes back from an in-place restore: the members of the new
-// epoch stop, the former founding is in force again, and the former members
+// incarnation stop, the former founding is in force again, and the former members
 // start on their volumes, which nobody touched meanwhile. Wherever it is
 // interrupted, the founding in force says what is left to do.
 func returnToIncarnation(p rules.Situation) *ops.Decision {
@@ -21,15 +21,19 @@ func returnToIncarnation(p rules.Situation) *ops.Decision {
 			if d := p.Lingering(names); d != nil {
 				return d
 			}
-			return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
+			return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
+				Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
 				Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"})
 		}
-		return rules.Do(ops.Step{ID: string(ops.ActionOldIncarnation), Action: ops.ActionOldIncarnation, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
+		return rules.Do(ops.Step{ID: string(ops.ActionOldIncarnation), Action: ops.ActionOldIncarnation,
+			Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
 			Title: "Go back to the former volumes", Reason: "they are as they were before the restore"})
 	}
 	if names := neverServed(p); len(names) > 0 {
-		return rules.Do(ops.Step{ID: "delete-volumes/" + strings.Join(names, ","), Action: ops.ActionDeleteVolume, Members: names, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
-			Title: "Drop the volume of " + strings.Join(names, ", "), Reason: "the backup was loaded into it, and no member ran on it", Touches: rules.Claims(names)})
+		return rules.Do(ops.Step{ID: "delete-volumes/" + strings.Join(names, ","), Action: ops.ActionDeleteVolume,
+			Members: names, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
+			Title:  "Drop the volume of " + strings.Join(names, ", "),
+			Reason: "the backup was loaded into it, and no member ran on it", Touches: rules.Claims(names)})
 	}
 	if p.S.Cluster.Spec.Stopped {
 		return &ops.Decision{Done: true}
@@ -59,16 +63,19 @@ func volumesLeft(p rules.Situation) *ops.Decision {
 	if left >= ops.Majority(int(from.FromMembers)) {
 		return nil
 	}
-	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes", Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left, from.FromMembers, p.S.Cluster.Name),
+	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes",
+		Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left, from.FromMembers,
+			p.S.Cluster.Name),
 		Hint: "finish the restore: kubectl dbop resume " + p.S.Cluster.Name})
 }
 
-// neverServed lists the members of the new epoch of which nothing but a volume
+// neverServed lists the members of the new incarnation of which nothing but a volume
 // exists, if none was ever started: from then on clients may have written.
 func neverServed(p rules.Situation) []string {
 	var out []string
 	for _, m := range p.S.Kube.Members {
-		if m.Volume.Exists && ops.IncarnationStartedBy(p.S.Operation, m.Volume.Token) && !m.Workload.Exists && !m.Pod.Exists && !p.Began(ops.ActionStart) {
+		if m.Volume.Exists && ops.IncarnationStartedBy(p.S.Operation, m.Volume.Token) && !m.Workload.Exists &&
+			!m.Pod.Exists && !p.Began(ops.ActionStart) {
 			out = append(out, m.Name)
 		}
 	}

@@ -19,7 +19,8 @@ func TestRestoreKeepsARevisionWhereThereIsOne(t *testing.T) {
 	o := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore, KeepRevision: true}
 	c := opstest.Well(3).Cluster
 	var refusal *engine.Refusal
-	if err := (Restore{}).Check(withoutHistory{opstest.Engine{}}, o, c, c); !errors.As(err, &refusal) || refusal.Check != "history" {
+	if err := (Restore{}).Check(withoutHistory{opstest.Engine{}}, o, c, c); !errors.As(err, &refusal) ||
+		refusal.Check != "history" {
 		t.Errorf("no revision to keep, and %v", err)
 	}
 	if err := (Restore{}).Check(opstest.Engine{}, o, c, c); errors.As(err, &refusal) && refusal.Check == "history" {

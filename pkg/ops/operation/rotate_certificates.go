@@ -58,7 +58,8 @@ func (RotateCertificates) Undo(u *rules.Undoing) error {
 // leaves are issued without asking the database anything.
 func certificates(p rules.Situation) *ops.Decision {
 	if p.S.Cluster.Spec.TLS.Disabled {
-		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "plain-text", Message: p.S.Cluster.Name + " is served in plain text: there are no certificates",
+		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "plain-text", Message: p.S.Cluster.Name +
+			" is served in plain text: there are no certificates",
 			Hint: "TLS is chosen when a cluster is created"})
 	}
 	trust := p.S.Kube.Trust
@@ -67,7 +68,8 @@ func certificates(p rules.Situation) *ops.Decision {
 	}
 	if trust.Problem != "" {
 		return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "authority", Message: trust.Problem,
-			Hint: "kubectl dbop repair " + p.S.Cluster.Name + " makes another one and has the members change over; or put secret " +
+			Hint: "kubectl dbop repair " + p.S.Cluster.Name +
+				" makes another one and has the members change over; or put secret " +
 				v1alpha1.CASecret(p.S.Cluster.Name) + " back from a copy"})
 	}
 	if p.S.Operation.Spec.Rotation == v1alpha1.RotateLeaves {
@@ -85,7 +87,7 @@ func certificates(p rules.Situation) *ops.Decision {
 	return rotateAuthority(p, *trust)
 }
 
-// renewLeaves issues every certificate that the record names anew: the tool's
+// renewLeaves issues every certificate that the record names again: the tool's
 // own first, then one member's as a trial, then the others'. While a majority
 // agrees, a member must serve its new one before the next gets its; without
 // one there is nothing to lose, and nobody serves before all have theirs.
@@ -173,7 +175,8 @@ func distribute(p rules.Situation, trust pki.Trust, title string) *ops.Decision 
 	if len(behind) == 0 {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: "distribute-trust", Action: ops.ActionTrust, Risk: ops.RiskNone, Deadline: rules.StepDeadline, Title: title, Touches: touches,
+	return rules.Do(ops.Step{ID: "distribute-trust", Action: ops.ActionTrust, Risk: ops.RiskNone,
+		Deadline: rules.StepDeadline, Title: title, Touches: touches,
 		Reason: fmt.Sprintf("%d secrets hold another bundle", len(behind))})
 }
 
@@ -203,7 +206,9 @@ func loaded(p rules.Situation, trust pki.Trust) *ops.Decision {
 		}
 	}
 	return p.InTurn(old, "the leader restarts last", func(next string, risk ops.Risk) ops.Step {
-		return ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart, Members: []string{next}, Risk: risk, Deadline: rules.WaitDeadline,
-			Title: "Restart " + next, Reason: "authorities are read at the start alone", Touches: []string{"pod/" + v1alpha1.PodName(next)}}
+		return ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart, Members: []string{next}, Risk: risk,
+			Deadline: rules.WaitDeadline,
+			Title:    "Restart " + next, Reason: "authorities are read at the start alone",
+			Touches: []string{"pod/" + v1alpha1.PodName(next)}}
 	})
 }

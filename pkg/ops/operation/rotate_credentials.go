@@ -30,7 +30,8 @@ func (RotateCredentials) Steps() rules.Steps { return rules.Steps{Running: rotat
 // Undo implements rules.Operation.
 func (RotateCredentials) Undo(u *rules.Undoing) error {
 	name := u.Of.Spec.Cluster
-	return rules.NoUndo(name, "a password that was renewed or ended does not come back", "kubectl dbop user rotate "+name+" gives new ones")
+	return rules.NoUndo(name, "a password that was renewed or ended does not come back", "kubectl dbop user rotate "+name+
+		" gives new ones")
 }
 
 // nameOfUser is what fits the name of a secret. It has no dot, which tells the
@@ -46,8 +47,10 @@ func deleteUser(p rules.Situation, u engine.User) *ops.Decision {
 	if p.S.Cancelling() && p.S.Fact(v1alpha1.FactCredentials) == "" {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: "delete-user/" + u.Name, Action: ops.ActionDeleteUser, User: u.Name, Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-		Title: "Delete user " + u.Name + " and its secret", Reason: "whoever is logged in with it is turned away", Touches: rules.PasswordSecrets(p.S.Cluster, u)})
+	return rules.Do(ops.Step{ID: "delete-user/" + u.Name, Action: ops.ActionDeleteUser, User: u.Name,
+		Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
+		Title: "Delete user " + u.Name + " and its secret", Reason: "whoever is logged in with it is turned away",
+		Touches: rules.PasswordSecrets(p.S.Cluster, u)})
 }
 
 // rotation gives users new passwords. etcd has one password a user, and ends
@@ -66,14 +69,17 @@ func rotation(p rules.Situation) *ops.Decision {
 		if (o.User != nil && o.User.Name != u.Name) || p.S.Fact(rules.FactRotated(u.Name)) != "" {
 			continue
 		}
-		step := ops.Step{ID: "rotate-credentials/" + u.Name, Action: ops.ActionRotate, User: u.Name, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-			Title: "Give " + u.Name + " a new password", Touches: rules.PasswordSecrets(p.S.Cluster, u)}
+		step := ops.Step{ID: "rotate-credentials/" + u.Name, Action: ops.ActionRotate, User: u.Name, Risk: ops.RiskNone,
+			Deadline: rules.StepDeadline,
+			Title:    "Give " + u.Name + " a new password", Touches: rules.PasswordSecrets(p.S.Cluster, u)}
 		switch {
 		case o.DropOld:
 			step.ID, step.Action, step.Risk = "drop-credentials/"+u.Name, ops.ActionDropOld, ops.RiskIrreversible
-			step.Title, step.Reason = "End the password that "+u.Name+" had before", "who has not reloaded the secret is turned away"
+			step.Title, step.Reason = "End the password that "+u.Name+" had before",
+				"who has not reloaded the secret is turned away"
 		case !rules.InPlace(p.S.Cluster, u):
-			step.Title, step.Reason = "Give "+u.Name+" a second name with a new password", "the first stays valid until it is dropped"
+			step.Title, step.Reason = "Give "+u.Name+" a second name with a new password",
+				"the first stays valid until it is dropped"
 		}
 		return rules.Do(step)
 	}
@@ -91,7 +97,8 @@ func unknownUser(cluster, name string) error {
 }
 
 func unfitName(name string) error {
-	return &engine.Refusal{Check: "user", Unknown: true, Reason: fmt.Sprintf("%q can't be the name of a user: a secret is named after it", name),
+	return &engine.Refusal{Check: "user", Unknown: true, Reason: fmt.Sprintf(
+		"%q can't be the name of a user: a secret is named after it", name),
 		Hint: "lower case letters, digits and dashes, such as billing-2"}
 }
 
@@ -102,7 +109,8 @@ func checkNames(users []v1alpha1.DatabaseUser) error {
 			return unfitName(u.Name)
 		}
 		if ownUser(u.Name) {
-			return &engine.Refusal{Check: "user", Reason: u.Name + " is there without being listed", Hint: "leave it out of spec.auth.users"}
+			return &engine.Refusal{Check: "user", Reason: u.Name + " is there without being listed",
+				Hint: "leave it out of spec.auth.users"}
 		}
 	}
 	return nil
@@ -114,6 +122,8 @@ func checkRootPassword(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) er
 	if from == nil || !from.Auth || from.RootSecret != "" || !c.Spec.TLS.Disabled || (o.InPlace && c.Spec.Auth.Enabled) {
 		return nil
 	}
-	return &engine.Refusal{Check: "root-password", Reason: fmt.Sprintf("backup %s demands the administrator's password, and without TLS no certificate stands in for it", from.Backup),
-		Hint: "name the secret that holds the password of that time: --root-password-secret NAME (that of the cluster that was backed up, if it still exists, is its name followed by -root)"}
+	return &engine.Refusal{Check: "root-password", Reason: fmt.Sprintf(
+		"backup %s demands the administrator's password, and without TLS no certificate stands in for it", from.Backup),
+		Hint: "name the secret that holds the password of that time: --root-password-secret NAME (that of the cluster " +
+			"that was backed up, if it still exists, is its name followed by -root)"}
 }

@@ -15,8 +15,10 @@ import (
 // checkSettings judges the settings that a change makes of the whole.
 func checkSettings(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
 	if o.Settings.Size.Cmp(o.FromSettings.Size) < 0 {
-		return &engine.Refusal{Check: "shrink", Reason: fmt.Sprintf("volumes of %s have %s, and Kubernetes can't make one smaller", c.Name, o.FromSettings.Size.String()),
-			Hint: "a restore into a new cluster can have smaller ones: kubectl dbop backup, then kubectl dbop restore NAME --from BACKUP --storage SIZE"}
+		return &engine.Refusal{Check: "shrink", Reason: fmt.Sprintf(
+			"volumes of %s have %s, and Kubernetes can't make one smaller", c.Name, o.FromSettings.Size.String()),
+			Hint: "a restore into a new cluster can have smaller ones: kubectl dbop backup, then kubectl dbop restore NAME " +
+				"--from BACKUP --storage SIZE"}
 	}
 	changed := c.DeepCopy()
 	o.Settings.Apply(&changed.Spec)
@@ -40,7 +42,8 @@ func checkResources(r corev1.ResourceRequirements) error {
 		request, asked := r.Requests[name]
 		limit, limited := r.Limits[name]
 		if asked && limited && request.Cmp(limit) > 0 {
-			return &engine.Refusal{Check: "resources", Reason: fmt.Sprintf("the request of %s %s is above its limit of %s", request.String(), name, limit.String()),
+			return &engine.Refusal{Check: "resources", Reason: fmt.Sprintf("the request of %s %s is above its limit of %s",
+				request.String(), name, limit.String()),
 				Hint: fmt.Sprintf("raise the limit with --%s-limit, or take it away with --%s-limit 0", name, name)}
 		}
 	}

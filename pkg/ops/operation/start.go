@@ -10,7 +10,8 @@ type Start struct{ rules.Plain }
 
 // Traits implements rules.Operation.
 func (Start) Traits() rules.Traits {
-	return rules.Traits{Starts: true, Restarts: true, PutsBackTemplates: true, NoWayBack: true, Schedule: rules.ScheduleSuspended}
+	return rules.Traits{Starts: true, Restarts: true, PutsBackTemplates: true, NoWayBack: true,
+		Schedule: rules.ScheduleSuspended}
 }
 
 // Default implements rules.Operation.

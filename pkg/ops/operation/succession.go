@@ -7,19 +7,21 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// succeed lets another authority take the place of one that ran out. Whoever
-// holds a certificate of that is turned away already, members among them, so
+// succeed lets another authority take the place of one that ran out. Who
+// holds a certificate of that is refused already, members among them, so
 // there is no order to be kept, and nobody to be asked for a quorum.
 func succeed(p rules.Situation, trust pki.Trust) *ops.Decision {
 	c := p.S.Cluster.Name
 	switch {
 	case p.S.Cancelling():
-		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation", Message: "the authority " + trust.Current.Subject + " ran out: there is nothing to go back to",
+		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation", Message: "the authority " +
+			trust.Current.Subject + " ran out: there is nothing to go back to",
 			Hint: "go on: kubectl dbop resume " + c})
 	case p.S.Operation.Spec.Rotation != v1alpha1.RotateAtOnce:
 		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation",
-			Message: "the authority " + trust.Current.Subject + " ran out on " + ops.Moment(trust.Current.NotAfter) + ": whoever holds a certificate of it is turned away, so nobody can be spared",
-			Hint:    "replace it and restart all members together: kubectl dbop certificates rotate " + c + " --ca=at-once"})
+			Message: "the authority " + trust.Current.Subject + " ran out on " + ops.Moment(trust.Current.NotAfter) +
+				": whoever holds a certificate of it is turned away, so nobody can be spared",
+			Hint: "replace it and restart all members together: kubectl dbop certificates rotate " + c + " --ca=at-once"})
 	case trust.Next == nil:
 		return addAuthority(p)
 	}
@@ -45,8 +47,11 @@ func together(p rules.Situation) *ops.Decision {
 		if uid := p.S.Operation.Spec.Pods[name]; uid == "" || !pod.Exists || pod.UID != uid {
 			continue
 		}
-		return rules.Do(ops.Step{ID: "restart-member/" + name, Action: ops.ActionRestart, Members: []string{name}, Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline,
-			Title: "Restart " + name, Reason: "authorities are read at the start alone, and members of two authorities turn each other away", Touches: []string{"pod/" + v1alpha1.PodName(name)}})
+		return rules.Do(ops.Step{ID: "restart-member/" + name, Action: ops.ActionRestart, Members: []string{name},
+			Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline,
+			Title:   "Restart " + name,
+			Reason:  "authorities are read at the start alone, and members of two authorities turn each other away",
+			Touches: []string{"pod/" + v1alpha1.PodName(name)}})
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (Switchover) Undo(u *rules.Undoing) error {
 	return nil
 }
 
-// switchover moves leadership to the chosen member, or away from whoever led
+// switchover moves leadership to the chosen member, or away from who led
 // when it was asked for. Both are written down, so a repeat does not move it on.
 func switchover(p rules.Situation) *ops.Decision {
 	if p.S.Cancelling() {
@@ -56,7 +56,8 @@ func switchover(p rules.Situation) *ops.Decision {
 		return nil
 	case to == "":
 		if to = p.E.Successor(p.S.View, leader.Name); to == "" {
-			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "successor", Message: "no other member of " + p.S.Cluster.Name + " is fit to lead",
+			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "successor", Message: "no other member of " +
+				p.S.Cluster.Name + " is fit to lead",
 				Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows why"})
 		}
 	default:
@@ -64,6 +65,7 @@ func switchover(p rules.Situation) *ops.Decision {
 			return p.Gate("healthy", fmt.Errorf("%s is not fit to lead: %w", to, err), to)
 		}
 	}
-	return rules.Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{leader.Name}, To: to, Risk: ops.RiskLeaderMove, Deadline: rules.StepDeadline,
+	return rules.Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{leader.Name}, To: to,
+		Risk: ops.RiskLeaderMove, Deadline: rules.StepDeadline,
 		Title: fmt.Sprintf("Hand leadership from %s to %s", leader.Name, to)})
 }

@@ -35,14 +35,15 @@ func staysBelow(p rules.Situation, left string, outdated []string) bool {
 	if p.E.CheckRollback(p.S.View, target) != nil {
 		return false
 	}
-	return engine.SameSeries(p.E, p.S.Operation.Spec.Version, target) || slices.ContainsFunc(p.Except(outdated), func(name string) bool { return name != left && !p.Gone(name) })
+	return engine.SameSeries(p.E, p.S.Operation.Spec.Version, target) ||
+		slices.ContainsFunc(p.Except(outdated), func(name string) bool { return name != left && !p.Gone(name) })
 }
 
 // upgrade moves members to the wanted version one by one: those that don't
 // take part first, then followers, the leader last after it handed over to a
 // member that is upgraded already. Between two of them every member must be
 // healthy. It goes back the same way while the engine still allows it. No
-// other verb restarts members for their version: whoever asked for it gave up,
+// other verb restarts members for their version: who asked for it gave up,
 // and the checks and the backup of an upgrade belong to it.
 func upgrade(p rules.Situation) *ops.Decision {
 	outdated := p.Outdated()
@@ -89,7 +90,7 @@ func mayUpgrade(p rules.Situation) *ops.Decision {
 
 // mayRollBack asks whether the way back is open still. Once every member runs
 // the newer series, the database may take the last step at any moment, between
-// this look and the next deed too, and an older member would never start again.
+// this observation and the next write too, and an older member would never start again.
 func mayRollBack(p rules.Situation, target string) *ops.Decision {
 	if err := p.E.CheckRollback(p.S.View, target); err != nil {
 		return rules.Block(ops.Refusal(err))
@@ -108,7 +109,7 @@ func mayRollBack(p rules.Situation, target string) *ops.Decision {
 		Hint:    "finish it: kubectl dbop resume " + p.S.Cluster.Name + "; the way back is a restore"})
 }
 
-// rolling reports whether restarts have begun, and, on the way back, whether a
+// rolling reports whether restarts have started, and, on the way back, whether a
 // member is left that was never moved: without one the data may have changed
 // its format, and putting more members back would only lose more of them.
 func rolling(p rules.Situation) bool {

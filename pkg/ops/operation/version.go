@@ -19,7 +19,8 @@ func (Versioned) Check(_ engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1
 	}
 	if c.Spec.Image != "" && o.Image == "" && o.Undoes == "" {
 		return &engine.Refusal{Check: "image", Hint: "name the new one with --image",
-			Reason: fmt.Sprintf("%s runs an image of your own (%s), so this tool can't know that of %s", c.Name, c.Spec.Image, o.Version)}
+			Reason: fmt.Sprintf("%s runs an image of your own (%s), so this tool can't know that of %s", c.Name, c.Spec.Image,
+				o.Version)}
 	}
 	return nil
 }

@@ -24,12 +24,14 @@ func Certified(members int) ops.State {
 	s := Well(members)
 	s.Kube.Trust = &pki.Trust{Current: OldCA()}
 	leaf := func(secret string, use pki.CertificateUse, member string) {
-		s.Kube.Leaves = append(s.Kube.Leaves, pki.Certificate{Secret: secret, Use: use, Member: member, Fingerprint: "old-" + secret,
+		s.Kube.Leaves = append(s.Kube.Leaves, pki.Certificate{Secret: secret, Use: use, Member: member, Fingerprint: "old-" +
+			secret,
 			Signer: "ca-old", Trusts: s.Kube.Trust.Bundle(), NotAfter: Now().Add(200 * 24 * time.Hour)})
 	}
 	for i, m := range s.View.Members {
 		leaf(m.Name+"-tls", pki.UseMember, m.Name)
-		s.View.Members[i].Certificate = &engine.Presented{Fingerprint: "old-" + m.Name + "-tls", NotAfter: Now().Add(200 * 24 * time.Hour), Accepts: []string{OldCA().Subject}}
+		s.View.Members[i].Certificate = &engine.Presented{Fingerprint: "old-" + m.Name + "-tls",
+			NotAfter: Now().Add(200 * 24 * time.Hour), Accepts: []string{OldCA().Subject}}
 	}
 	leaf("db-admin-tls", pki.UseAdmin, "")
 	leaf("db-client-tls", pki.UseClient, "")

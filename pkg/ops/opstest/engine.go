@@ -51,17 +51,21 @@ func (Engine) AssessLoss(engine.View, string) string { return "" }
 func (Engine) Name() string { return "fakedb" }
 
 func (Engine) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, Announce: true, Users: true, MaxMembers: 7, OddMembers: true}
+	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, Announce: true, Users: true, MaxMembers: 7,
+		OddMembers: true}
 }
 
 func (Engine) Catalog() engine.Catalog {
 	return engine.Catalog{Default: "3.6.2", Releases: []engine.Release{
-		{Version: "3.5.9", Series: "3.5", Image: "example.org/fakedb:3.5.9"}, {Version: "3.6.2", Series: "3.6", Image: "example.org/fakedb:3.6.2"}, {Version: "3.7.0", Series: "3.7", Image: "example.org/fakedb:3.7.0"}}}
+		{Version: "3.5.9", Series: "3.5", Image: "example.org/fakedb:3.5.9"},
+		{Version: "3.6.2", Series: "3.6", Image: "example.org/fakedb:3.6.2"},
+		{Version: "3.7.0", Series: "3.7", Image: "example.org/fakedb:3.7.0"}}}
 }
 
 func (Engine) CheckCreate(s v1alpha1.DatabaseClusterSpec, force bool) error {
 	if s.Members%2 == 0 && !force {
-		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members tolerate no more than %d", s.Members, s.Members-1), Hint: "choose an odd number, or insist with --force"}
+		return &engine.Refusal{Check: "size", Reason: fmt.Sprintf("%d members tolerate no more than %d", s.Members,
+			s.Members-1), Hint: "choose an odd number, or insist with --force"}
 	}
 	return nil
 }
@@ -86,7 +90,8 @@ func (Engine) InPod(_ *v1alpha1.DatabaseCluster, args []string) []string {
 }
 
 func (Engine) OnMachine(args []string, at engine.ClientEndpoint) engine.Program {
-	p := engine.Program{Args: append([]string{"fakectl"}, args...), Env: []string{"FAKECTL_AT=" + at.Address, "FAKECTL_CA=" + at.CAFile, "FAKECTL_PASSWORD="}}
+	p := engine.Program{Args: append([]string{"fakectl"}, args...),
+		Env: []string{"FAKECTL_AT=" + at.Address, "FAKECTL_CA=" + at.CAFile, "FAKECTL_PASSWORD="}}
 	if at.Credentials != nil {
 		p.Env[2] += at.Credentials.Password
 	}
@@ -120,7 +125,8 @@ func (Engine) ListOptions(string) ([]engine.Option, error) {
 func (Engine) CheckUpgrade(v engine.View, _ v1alpha1.DatabaseClusterSpec, target string) error {
 	for _, m := range v.Members {
 		if strings.HasPrefix(m.Version, "3.5") && strings.HasPrefix(target, "3.7") {
-			return &engine.Refusal{Check: "skipped-minor", Reason: m.Name + " runs " + m.Version + ": one minor at a time", Hint: "upgrade to 3.6 first"}
+			return &engine.Refusal{Check: "skipped-minor", Reason: m.Name + " runs " + m.Version + ": one minor at a time",
+				Hint: "upgrade to 3.6 first"}
 		}
 	}
 	return nil
@@ -161,7 +167,9 @@ func (Engine) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) {
 	if !ok {
 		return engine.SnapshotFacts{}, fmt.Errorf("%w: it begins with %.4q", engine.ErrNotSnapshot, content)
 	}
-	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Proof: "7 keys", Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}, Schema: strings.TrimSpace(schema), Members: []string{"a", "b", "c"}}, nil
+	return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Proof: "7 keys",
+		Readings: []engine.Reading{{Name: "revision", Value: "42"},
+			{Name: "keys", Value: "7"}}}, Schema: strings.TrimSpace(schema), Members: []string{"a", "b", "c"}}, nil
 }
 
 func (Engine) CheckRestore(from, target string) error {

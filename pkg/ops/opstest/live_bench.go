@@ -29,7 +29,7 @@ type Bench struct {
 	Tunnels  *tunnels
 	Op       *v1alpha1.Operation
 	ReadOnly bool
-	// Last is the last look at a cluster that was there.
+	// Last is the last observation of a cluster that was there.
 	Last ops.State
 }
 
@@ -74,7 +74,8 @@ func (b *Bench) Pod(member string) *corev1.Pod {
 // Started is the status of a pod whose first container is in that state.
 func Started(p *corev1.Pod, is corev1.ContainerState) corev1.PodStatus {
 	c := p.Spec.Containers[0]
-	return corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: c.Name, Image: c.Image, State: is}}}
+	return corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: c.Name,
+		Image: c.Image, State: is}}}
 }
 
 // Edit changes an object behind everybody's back.

@@ -33,7 +33,9 @@ type Database struct {
 
 func (*Database) Catalog() engine.Catalog {
 	return engine.Catalog{Releases: []engine.Release{
-		{Version: "1.0.0", Series: "1.0", Image: "example.com/stub:1.0.0"}, {Version: "1.1.0", Series: "1.1", Image: "example.com/stub:1.1.0"}, {Version: "1.2.0", Series: "1.2", Image: "example.com/stub:1.2.0"},
+		{Version: "1.0.0", Series: "1.0", Image: "example.com/stub:1.0.0"},
+		{Version: "1.1.0", Series: "1.1", Image: "example.com/stub:1.1.0"},
+		{Version: "1.2.0", Series: "1.2", Image: "example.com/stub:1.2.0"},
 	}}
 }
 
@@ -48,7 +50,8 @@ func (*Database) Pod(in engine.PodInput) (engine.Pod, error) {
 	if in.Loopback {
 		args = append(args, "--loopback")
 	}
-	return engine.Pod{Container: corev1.Container{Name: "stub", Image: in.Image, Args: args}, DataPath: "/var/lib/stub", DataDir: "/var/lib/stub/data", GraceSeconds: 5}, nil
+	return engine.Pod{Container: corev1.Container{Name: "stub", Image: in.Image, Args: args}, DataPath: "/var/lib/stub",
+		DataDir: "/var/lib/stub/data", GraceSeconds: 5}, nil
 }
 
 func (*Database) DisableBootstrap(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
@@ -63,7 +66,8 @@ func (*Database) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
 
 func (*Database) CheckRestore(from, target string) error {
 	if from > target {
-		return &engine.Refusal{Check: "older-version", Reason: fmt.Sprintf("%s can't read data of %s", target, from), Hint: "choose a newer one"}
+		return &engine.Refusal{Check: "older-version", Reason: fmt.Sprintf("%s can't read data of %s", target, from),
+			Hint: "choose a newer one"}
 	}
 	return nil
 }
@@ -161,7 +165,8 @@ func (s *session) Observe(_ context.Context, members []string) engine.View {
 	s.Asked = append(s.Asked, members)
 	v := engine.View{}
 	for _, m := range members {
-		v.Members = append(v.Members, engine.Member{Name: m, Reachable: true, Serving: !s.Silent, Version: s.Access.Cluster.Spec.Version, ClusterID: "id", DataBytes: 100})
+		v.Members = append(v.Members, engine.Member{Name: m, Reachable: true, Serving: !s.Silent,
+			Version: s.Access.Cluster.Spec.Version, ClusterID: "id", DataBytes: 100})
 	}
 	return v
 }

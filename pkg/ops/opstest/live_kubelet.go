@@ -60,7 +60,8 @@ func RunsFor() corev1.ContainerState {
 
 // Unpullable is the status of a pod whose image is not to be had.
 func Unpullable(p *corev1.Pod) corev1.PodStatus {
-	s := Started(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}})
+	s := Started(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff",
+		Message: "no such image"}})
 	s.Phase = corev1.PodPending
 	return s
 }
@@ -104,7 +105,8 @@ func (b *Bench) Load(pod string, argv []string, volume string) <-chan error {
 		b.T.Fatalf("it listens on %q", flags["--listen"])
 	}
 	return b.listen(pod, 8601, func(ctx context.Context, l net.Listener) error {
-		o := helper.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"], Command: rest[1:], Margin: 1}
+		o := helper.LoadOptions{Into: flags["--into"], Staging: flags["--staging"], Operation: flags["--operation"],
+			Command: rest[1:], Margin: 1}
 		if flags["--data-hash"] == "stub" {
 			o.DataHash = b.Database.DataHash
 		}
@@ -120,7 +122,10 @@ func (b *Bench) Serve(p *corev1.Pod, root string) {
 		b.T.Errorf("the pod runs %q", got)
 	}
 	b.listen(p.Name, 8600, func(ctx context.Context, l net.Listener) error {
-		return helper.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts, error) { return b.Database.Opened(path) })
+		return helper.Serve(ctx, l, root, func(_, path string) (engine.SnapshotFacts,
+			error) {
+			return b.Database.Opened(path)
+		})
 	})
 }
 

@@ -34,12 +34,15 @@ import (
 var ErrCrash = errors.New("this process died")
 
 // converter knows how types are merged; to make one takes longer than most tests.
-var converter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme()) })
+var converter = sync.OnceValue(func() managedfields.TypeConverter {
+	return applyconfigurations.NewTypeConverter(scheme())
+})
 
 // scheme has what is used and no more, for the same reason.
 var scheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(s), appsv1.AddToScheme(s), policyv1.AddToScheme(s), batchv1.AddToScheme(s), rbacv1.AddToScheme(s), storagev1.AddToScheme(s)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(s), appsv1.AddToScheme(s), policyv1.AddToScheme(s), batchv1.AddToScheme(s),
+		rbacv1.AddToScheme(s), storagev1.AddToScheme(s)); err != nil {
 		panic(err)
 	}
 	return s
@@ -73,9 +76,11 @@ type server struct {
 func newServer() *server {
 	s := &server{generation: map[string]int64{}, template: map[string]string{}}
 	s.Raw = fake.NewClientBuilder().WithScheme(scheme()).WithTypeConverters(converter()).
-		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
+		WithIndex(&corev1.Event{}, "involvedObject.name",
+			func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
 	s.API = interceptor.NewClient(s.Raw, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			return s.read(func() error { return c.Get(ctx, key, o, opts...) })
 		},
 		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
@@ -98,7 +103,8 @@ func newServer() *server {
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			return s.write("update", o, func() error { return c.Update(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			return s.write("patch", o, func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
@@ -175,7 +181,8 @@ func (s *server) remove(ctx context.Context, o client.Object, opts []client.Dele
 		return err
 	}
 	if d.Preconditions != nil && d.Preconditions.UID != nil && *d.Preconditions.UID != live.GetUID() {
-		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the UID in the precondition does not match"))
+		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(),
+			errors.New("the UID in the precondition does not match"))
 	}
 	if err := s.Raw.Delete(ctx, o, opts...); err != nil {
 		return err
@@ -222,7 +229,8 @@ func (s *server) generations(a runtime.ApplyConfiguration, o client.Object) {
 func (s *server) Dump(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, l := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{},
+	for _, l := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &corev1.SecretList{},
+		&corev1.ConfigMapList{},
 		&corev1.PersistentVolumeClaimList{}, &appsv1.StatefulSetList{}, &policyv1.PodDisruptionBudgetList{}} {
 		if err := s.Raw.List(t.Context(), l); err != nil {
 			t.Fatal(err)
@@ -237,7 +245,8 @@ func (s *server) Dump(t *testing.T) map[string]string {
 			meta := o["metadata"].(map[string]any)
 			name := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", l), "*v1."), "List") + "/" + meta["name"].(string)
 			maps.DeleteFunc(meta, func(k string, _ any) bool {
-				return k == "uid" || k == "resourceVersion" || k == "creationTimestamp" || k == "managedFields" || k == "deletionTimestamp"
+				return k == "uid" || k == "resourceVersion" || k == "creationTimestamp" || k == "managedFields" ||
+					k == "deletionTimestamp"
 			})
 			if strings.HasPrefix(name, "Secret/") {
 				delete(o, "data")

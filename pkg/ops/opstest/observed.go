@@ -60,7 +60,7 @@ func Wanted(members int) ops.State {
 	return ops.State{Now: Now(), Cluster: c, Operation: Operation(v1alpha1.VerbCreate)}
 }
 
-// Operation is a record in flight that has begun.
+// Operation is a record in flight that has started.
 func Operation(verb v1alpha1.Verb) *v1alpha1.Operation {
 	op := &v1alpha1.Operation{}
 	op.Name, op.Namespace = "db.op", "shop"
@@ -89,15 +89,18 @@ func Well(members int) ops.State {
 
 // Join adds a member that runs and is registered.
 func Join(s *ops.State, name string, voter bool) {
-	s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name, Volume: observe.Volume{Exists: true, Bound: true, Token: "t"},
+	s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name,
+		Volume:   observe.Volume{Exists: true, Bound: true, Token: "t"},
 		Workload: observe.Workload{Exists: true, Version: s.Cluster.Spec.Version, Token: "t"},
 		Pod:      observe.Pod{Exists: true, Running: true, Ready: true, Version: s.Cluster.Spec.Version}})
 	role := engine.RoleFollower
 	if !voter {
 		role = engine.RoleLearner
 	}
-	s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "id-" + name, Name: name, Voter: voter, Started: true})
-	s.View.Members = append(s.View.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: voter, Role: role, ClusterID: "id",
+	s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "id-" + name, Name: name, Voter: voter,
+		Started: true})
+	s.View.Members = append(s.View.Members, engine.Member{Name: name, ID: "id-" + name, Reachable: true, Serving: voter,
+		Role: role, ClusterID: "id",
 		Version: s.Cluster.Spec.Version, Protocol: Versions(2).Series(s.Cluster.Spec.Version)})
 }
 

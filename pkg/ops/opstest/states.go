@@ -88,9 +88,12 @@ func Roads() []Road {
 		}},
 		{Name: "grow", State: one(v1alpha1.VerbScale, 3, func(s *ops.State) { s.Cluster.Spec.Members = 5 })},
 		{Name: "shrink", State: one(v1alpha1.VerbScale, 5, func(s *ops.State) { s.Cluster.Spec.Members = 3 })},
-		{Name: "remove-leader", State: one(v1alpha1.VerbRemoveMember, 3, func(s *ops.State) { s.Cluster.Spec.Members, s.Operation.Spec.Member = 2, "db-1" })},
-		{Name: "upgrade", State: one(v1alpha1.VerbUpgrade, 3, func(s *ops.State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.2.0", "1.2.0" })},
-		{Name: "downgrade", State: one(v1alpha1.VerbDowngrade, 3, func(s *ops.State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.0.0", "1.0.0" })},
+		{Name: "remove-leader", State: one(v1alpha1.VerbRemoveMember, 3,
+			func(s *ops.State) { s.Cluster.Spec.Members, s.Operation.Spec.Member = 2, "db-1" })},
+		{Name: "upgrade", State: one(v1alpha1.VerbUpgrade, 3,
+			func(s *ops.State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.2.0", "1.2.0" })},
+		{Name: "downgrade", State: one(v1alpha1.VerbDowngrade, 3,
+			func(s *ops.State) { s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.0.0", "1.0.0" })},
 		{Name: "downgrade-early", State: one(v1alpha1.VerbDowngrade, 3, func(s *ops.State) {
 			s.Cluster.Spec.Version, s.Operation.Spec.Version = "1.0.0", "1.0.0"
 			s.View.Members[1].Schema = "1.0"
@@ -102,10 +105,12 @@ func Roads() []Road {
 		})},
 		{Name: "backup", State: one(v1alpha1.VerbBackup, 3, func(s *ops.State) { s.Operation.Spec.Verify = true })},
 		{Name: "restore-in-place", Downtime: true, State: one(v1alpha1.VerbRestore, 3, func(s *ops.State) {
-			s.Operation.Spec.InPlace, s.Operation.Spec.Source = true, &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0"}
+			s.Operation.Spec.InPlace, s.Operation.Spec.Source = true,
+				&v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0"}
 		})},
 		{Name: "delete", Downtime: true, State: one(v1alpha1.VerbDelete, 3, func(*ops.State) {})},
-		{Name: "purge", Downtime: true, State: one(v1alpha1.VerbDelete, 3, func(s *ops.State) { s.Operation.Spec.Purge = true })},
+		{Name: "purge", Downtime: true, State: one(v1alpha1.VerbDelete, 3,
+			func(s *ops.State) { s.Operation.Spec.Purge = true })},
 		{Name: "nothing", State: func() ops.State { return Well(3) }},
 	}
 }
@@ -132,7 +137,8 @@ func Gone(object, member string) drift.Difference {
 
 // Edited is the difference of an object of which a field was changed.
 func Edited(object, member, field string) drift.Difference {
-	return drift.Difference{Object: object, Member: member, Kind: drift.Edited, Field: field, Want: "good", Have: "bad", By: "kubectl-edit", Since: Now()}
+	return drift.Difference{Object: object, Member: member, Kind: drift.Edited, Field: field, Want: "good", Have: "bad",
+		By: "kubectl-edit", Since: Now()}
 }
 
 const Image = "spec.template.spec.containers[db].image"
@@ -148,6 +154,7 @@ func ScheduleParts() []string { return []string{"ServiceAccount", "Role", "RoleB
 // Timed is a cluster whose schedule is carried out since a day.
 func Timed(s ops.State) ops.State {
 	s.Cluster.Spec.Backup = Nightly()
-	s.Kube.Schedule = &workload.Schedule{Present: ScheduleParts(), Policy: Nightly(), Image: "tool:1", Since: s.Now.Add(-24 * time.Hour)}
+	s.Kube.Schedule = &workload.Schedule{Present: ScheduleParts(), Policy: Nightly(), Image: "tool:1",
+		Since: s.Now.Add(-24 * time.Hour)}
 	return s
 }

@@ -44,7 +44,8 @@ func (Stub) CompareVersions(a, b string) (int, bool) { return Versions(2).Compar
 func (Stub) Series(version string) string { return Versions(2).Series(version) }
 
 func (s Stub) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Quorum: true, Learners: !s.noLearners, HandOver: true, Announce: true, Users: true, MaxMembers: 7, OddMembers: true}
+	return engine.Capabilities{Quorum: true, Learners: !s.noLearners, HandOver: true, Announce: true, Users: true,
+		MaxMembers: 7, OddMembers: true}
 }
 
 func (Stub) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error {

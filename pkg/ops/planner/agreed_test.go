@@ -61,14 +61,17 @@ func TestDecideAgreed(t *testing.T) {
 			s.View.Members = append(s.View.Members, engine.Member{Name: "db-4", ID: "4", Reachable: true})
 			AddMember(s, "db-4", false)
 		}), "wait/joined"},
-		{"a spare one is whole", sized(v1alpha1.VerbScale, 3, func(s *ops.State) { s.View.MemberList[2].Voter, s.View.MemberList[2].Spare = false, true }), "done"},
+		{"a spare one is whole", sized(v1alpha1.VerbScale, 3,
+			func(s *ops.State) { s.View.MemberList[2].Voter, s.View.MemberList[2].Spare = false, true }), "done"},
 		{"a pair and its witness", sized(v1alpha1.VerbScale, 2, witness("db-3")), "done"},
-		{"a pair gets a witness before a third member leaves", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {}), "register-member/db-4"},
+		{"a pair gets a witness before a third member leaves", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {}),
+			"register-member/db-4"},
 		{"then the third leaves", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {
 			opstest.Join(s, "db-4", true)
 			witness("db-4")(s)
 		}), "deregister-member/db-3"},
-		{"a third member joins before the witness leaves", sized(v1alpha1.VerbScale, 3, witness("db-3")), "register-member/db-4"},
+		{"a third member joins before the witness leaves", sized(v1alpha1.VerbScale, 3, witness("db-3")),
+			"register-member/db-4"},
 		{"then the witness leaves", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
 			opstest.Join(s, "db-4", true)
 			witness("db-3")(s)
@@ -80,7 +83,8 @@ func TestDecideAgreed(t *testing.T) {
 			b := ops.BudgetOf(agreed{}, *s)
 			s.Kube.Budget = &b
 		}), "deregister-member/db-3"},
-		{"two that lead", sized(v1alpha1.VerbScale, 4, func(s *ops.State) { s.View.Members[1].Role = engine.RoleLeader }), "wait/two-leaders"},
+		{"two that lead", sized(v1alpha1.VerbScale, 4, func(s *ops.State) { s.View.Members[1].Role = engine.RoleLeader }),
+			"wait/two-leaders"},
 		{"one that believes so and does not serve", sized(v1alpha1.VerbScale, 4, func(s *ops.State) {
 			s.View.Members[1].Role, s.View.Members[1].Serving = engine.RoleLeader, false
 		}), "wait/may-add"},
@@ -88,7 +92,8 @@ func TestDecideAgreed(t *testing.T) {
 		{"nobody takes over, asked for the first time", alone(func(s *ops.State) {
 			s.Operation.Status.Journal, s.Operation.ResourceVersion = nil, ""
 		}), "blocked Refused successor"},
-		{"nobody is known to lead", alone(func(s *ops.State) { s.View.Members[0].Role = engine.RoleReplica }), "wait/successor"},
+		{"nobody is known to lead", alone(func(s *ops.State) { s.View.Members[0].Role = engine.RoleReplica }),
+			"wait/successor"},
 		{"the one that leads by its own word does not serve", alone(func(s *ops.State) {
 			s.View.Members[0].Role = engine.RoleReplica
 			s.View.Members = append(s.View.Members, engine.Member{Name: "db-9", Reachable: true, Role: engine.RolePrimary})
@@ -96,10 +101,12 @@ func TestDecideAgreed(t *testing.T) {
 		{"nobody is known to lead, and the one that leaves can't start", alone(func(s *ops.State) {
 			opstest.Down(s, "db-1", observe.ProblemCrashing, time.Hour)
 		}), "deregister-member/db-1"},
-		{"nobody takes over, and somebody insists", alone(func(s *ops.State) { s.Operation.Spec.Waive = []string{"successor"} }), "deregister-member/db-1"},
+		{"nobody takes over, and somebody insists",
+			alone(func(s *ops.State) { s.Operation.Spec.Waive = []string{"successor"} }), "deregister-member/db-1"},
 	})
 	s := alone(func(s *ops.State) { s.Operation.Spec.Waive = []string{"successor"} })()
-	if d := Decide(agreed{}, s); d.Step == nil || !strings.Contains(d.Step.Reason, "what only it has") || d.Step.Risk != ops.RiskIrreversible {
+	if d := Decide(agreed{}, s); d.Step == nil || !strings.Contains(d.Step.Reason, "what only it has") ||
+		d.Step.Risk != ops.RiskIrreversible {
 		t.Errorf("the step does not say what may be lost: %+v", d.Step)
 	}
 }

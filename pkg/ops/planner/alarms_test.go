@@ -98,30 +98,43 @@ func TestClearAlarms(t *testing.T) {
 			}
 		}
 	}
-	all := []string{"compact-history", "defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1",
+	all := []string{"compact-history", "defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2",
+		"defragment-member/db-1",
 		"clear-alarms/NOSPACE", "prove-write"}
 	for name, c := range map[string]struct {
 		change []func(*ops.State)
 		want   []string
 		block  string
 	}{
-		"none stands, and a member is down": {change: []func(*ops.State){func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, 0) }}},
-		"none stands":                       {},
-		"full of history: the leader last, disarmed after that, proved at last": {change: []func(*ops.State){full}, want: all},
-		"there is room already": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 800, 800) }}, want: []string{"clear-alarms/NOSPACE", "prove-write"}},
-		"one is full": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 500, 500); s.View.Members[2].DataBytes = 900 }},
+		"none stands, and a member is down": {change: []func(*ops.State){func(s *ops.State) {
+			opstest.Down(s, "db-3",
+				observe.ProblemCrashing, 0)
+		}}},
+		"none stands": {},
+		"full of history: the leader last, disarmed after that, proved at last": {change: []func(*ops.State){full},
+			want: all},
+		"there is room already": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 800, 800) }},
+			want: []string{"clear-alarms/NOSPACE", "prove-write"}},
+		"one is full": {change: []func(*ops.State){full, func(s *ops.State) {
+			filled(s, 500,
+				500)
+			s.View.Members[2].DataBytes = 900
+		}},
 			want: []string{"compact-history", "defragment-member/db-3", "clear-alarms/NOSPACE", "prove-write"}},
 		"of which nobody knows the quota": {change: []func(*ops.State){full, func(s *ops.State) {
 			for i := range s.View.Members {
 				s.View.Members[i].QuotaBytes = 0
 			}
 		}}, want: all},
-		"no history to drop": {change: []func(*ops.State){full, func(s *ops.State) { s.Operation.Spec.Compaction.Before = 0 }},
+		"no history to drop": {change: []func(*ops.State){full,
+			func(s *ops.State) { s.Operation.Spec.Compaction.Before = 0 }},
 			want: []string{"defragment-member/db-2"}, block: "the data of db-2 still has 990 of the 1000"},
-		"the first one shows that it is not enough": {change: []func(*ops.State){full, did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-2"))},
+		"the first one shows that it is not enough": {change: []func(*ops.State){full,
+			did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-2"))},
 			block: "the data of db-2 still has 1000 of the 1000 bytes"},
 		"enough, though not much": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 940, 940) },
-			did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-1"), etcd.FactDefragmented("db-2"), etcd.FactDefragmented("db-3"))}, want: []string{"clear-alarms/NOSPACE", "prove-write"}},
+			did(v1alpha1.FactCompacted, etcd.FactDefragmented("db-1"), etcd.FactDefragmented("db-2"),
+				etcd.FactDefragmented("db-3"))}, want: []string{"clear-alarms/NOSPACE", "prove-write"}},
 		"killed before the proof": {change: []func(*ops.State){func(s *ops.State) {
 			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "clear-alarms/NOSPACE"}}
 		}},
@@ -129,14 +142,28 @@ func TestClearAlarms(t *testing.T) {
 		"proved": {change: []func(*ops.State){did(v1alpha1.FactWritten), func(s *ops.State) {
 			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "clear-alarms/NOSPACE"}}
 		}}},
-		"stepped back":                       {change: []func(*ops.State){full, func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }}},
-		"damage is compared before anything": {change: []func(*ops.State){damaged}, want: []string{"compare-members", "clear-alarms/CORRUPT", "prove-write"}},
-		"damage of one that is no more": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "") }},
+		"stepped back": {change: []func(*ops.State){full,
+			func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }}},
+		"damage is compared before anything": {change: []func(*ops.State){damaged},
 			want: []string{"compare-members", "clear-alarms/CORRUPT", "prove-write"}},
-		"damage before space":        {change: []func(*ops.State){full, damaged}, want: append([]string{"compare-members", "clear-alarms/CORRUPT"}, all...)},
-		"a member is down":           {change: []func(*ops.State){full, func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashLimit*2) }}, block: "db-3 does not answer"},
-		"no majority":                {change: []func(*ops.State){full, func(s *ops.State) { opstest.NoQuorum(s) }}, block: "no quorum"},
-		"an alarm that nobody knows": {change: []func(*ops.State){func(s *ops.State) { opstest.Alarm(s, "NEW", engine.CauseUnknown, "db-1") }}, block: "what NEW"},
+		"damage of one that is no more": {change: []func(*ops.State){func(s *ops.State) {
+			opstest.Alarm(s, "CORRUPT",
+				engine.CauseDamage, "")
+		}},
+			want: []string{"compare-members", "clear-alarms/CORRUPT", "prove-write"}},
+		"damage before space": {change: []func(*ops.State){full, damaged},
+			want: append([]string{"compare-members", "clear-alarms/CORRUPT"}, all...)},
+		"a member is down": {change: []func(*ops.State){full,
+			func(s *ops.State) {
+				opstest.Down(s, "db-3", observe.ProblemCrashing,
+					rules.CrashLimit*2)
+			}}, block: "db-3 does not answer"},
+		"no majority": {change: []func(*ops.State){full, func(s *ops.State) { opstest.NoQuorum(s) }},
+			block: "no quorum"},
+		"an alarm that nobody knows": {change: []func(*ops.State){func(s *ops.State) {
+			opstest.Alarm(s, "NEW",
+				engine.CauseUnknown, "db-1")
+		}}, block: "what NEW"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,7 +179,8 @@ func TestClearAlarms(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if (plan.Blocked != nil) != (c.block != "") || plan.Blocked != nil && !strings.Contains(plan.Blocked.Message, c.block) {
+			if (plan.Blocked != nil) != (c.block != "") || plan.Blocked != nil &&
+				!strings.Contains(plan.Blocked.Message, c.block) {
 				t.Errorf("blocked %+v, want %q", plan.Blocked, c.block)
 			}
 		})
@@ -165,8 +193,10 @@ func TestNoRoomSaysWhatToDo(t *testing.T) {
 	filled(&s, 1000, 1000)
 	p := For(alarmed{}, s)
 	for keep, want := range map[int64]string{
-		30: "delete keys and repeat the command; or keep less history: kubectl dbop alarms clear db --keep-revisions 0; or allow more data: kubectl dbop configure db --set room=2000, and repeat it then",
-		0:  "delete keys and repeat the command; or allow more data: kubectl dbop configure db --set room=2000, and repeat it then",
+		30: "delete keys and repeat the command; or keep less history: kubectl dbop alarms clear db --keep-revisions 0; " +
+			"or allow more data: kubectl dbop configure db --set room=2000, and repeat it then",
+		0: "delete keys and repeat the command; or allow more data: kubectl dbop configure db --set room=2000, and " +
+			"repeat it then",
 	} {
 		s.Operation.Spec.Compaction.Keep = keep
 		if got := etcd.NoRoom(p, "db-1"); got.Hint != want || got.Kind != ops.Refused {
@@ -176,7 +206,7 @@ func TestNoRoomSaysWhatToDo(t *testing.T) {
 }
 
 // TestWhatGoesOnUnderAnAlarm: more space is given, or there would be no way out
-// of the want of it. Under damage nobody restarts anything, and whoever is
+// of the want of it. Under damage nobody restarts anything, and who is
 // accused of it bars nobody's replacement.
 func TestWhatGoesOnUnderAnAlarm(t *testing.T) {
 	t.Parallel()
@@ -188,9 +218,11 @@ func TestWhatGoesOnUnderAnAlarm(t *testing.T) {
 	}{
 		{v1alpha1.VerbConfigure, engine.CauseSpace, "db-3", true}, {v1alpha1.VerbResize, engine.CauseSpace, "db-1", true},
 		{v1alpha1.VerbRestart, engine.CauseSpace, "db-2", true}, {v1alpha1.VerbDefrag, engine.CauseSpace, "db-2", true},
-		{v1alpha1.VerbReplaceMember, engine.CauseSpace, "db-3", true}, {v1alpha1.VerbReplaceMember, engine.CauseDamage, "db-3", true},
+		{v1alpha1.VerbReplaceMember, engine.CauseSpace, "db-3", true},
+		{v1alpha1.VerbReplaceMember, engine.CauseDamage, "db-3", true},
 		{v1alpha1.VerbReplaceMember, engine.CauseDamage, "db-2", true},
-		{v1alpha1.VerbConfigure, engine.CauseDamage, "db-2", false}, {v1alpha1.VerbRestart, engine.CauseDamage, "db-2", false},
+		{v1alpha1.VerbConfigure, engine.CauseDamage, "db-2", false},
+		{v1alpha1.VerbRestart, engine.CauseDamage, "db-2", false},
 		{v1alpha1.VerbDefrag, engine.CauseDamage, "db-2", false}, {v1alpha1.VerbAddMember, engine.CauseSpace, "db-2", false},
 	} {
 		t.Run(fmt.Sprint(c.verb, c.cause, c.accuse), func(t *testing.T) {
@@ -230,7 +262,8 @@ func TestAnAlarmIsNoEvidence(t *testing.T) {
 	s.Operation = opstest.Operation(v1alpha1.VerbReplaceMember)
 	s.Operation.Spec.Member, s.Operation.Spec.MemberID = "db-2", "id-db-2"
 	opstest.Alarm(&s, "CORRUPT", engine.CauseDamage, "db-2")
-	if b := MakePlan(alarmed{}, s).Blocked; b == nil || b.Check != "evidence" || !strings.Contains(b.Hint, "kubectl dbop alarms clear db") {
+	if b := MakePlan(alarmed{}, s).Blocked; b == nil || b.Check != "evidence" ||
+		!strings.Contains(b.Hint, "kubectl dbop alarms clear db") {
 		t.Errorf("blocked %+v", b)
 	}
 }
@@ -238,7 +271,8 @@ func TestAnAlarmIsNoEvidence(t *testing.T) {
 func TestClearAlarmsIsRefusedWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	r := Request{Operation: clearing(1).Operation.Spec}
-	if err := Check(opstest.Stub{}, r, opstest.Well(1).Cluster); err == nil || !strings.Contains(err.Error(), "stub raises no alarms") {
+	if err := Check(opstest.Stub{}, r, opstest.Well(1).Cluster); err == nil ||
+		!strings.Contains(err.Error(), "stub raises no alarms") {
 		t.Errorf("got %v", err)
 	}
 	if err := Check(alarmed{}, r, opstest.Well(1).Cluster); err != nil {

@@ -22,7 +22,8 @@ func TestCheckAsked(t *testing.T) {
 		{"", "dir:/tmp", ""}, // a person's own
 	} {
 		s := opstest.Well(3)
-		r := Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Object: row.object, Repository: row.repository}}
+		r := Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Object: row.object,
+			Repository: row.repository}}
 		err := Check(opstest.Stub{}, r, s.Cluster)
 		if row.want == "" {
 			if err != nil {
@@ -31,7 +32,8 @@ func TestCheckAsked(t *testing.T) {
 			continue
 		}
 		refusal, ok := errors.AsType[*engine.Refusal](err)
-		if !ok || refusal.Check != "repository" || !strings.Contains(refusal.Reason, row.want) || !strings.Contains(refusal.Hint, "make another one with spec.repository") {
+		if !ok || refusal.Check != "repository" || !strings.Contains(refusal.Reason, row.want) ||
+			!strings.Contains(refusal.Hint, "make another one with spec.repository") {
 			t.Errorf("%+v: %v", row, err)
 		}
 	}
@@ -45,8 +47,10 @@ func TestSameAsked(t *testing.T) {
 		active, asks string
 		want         bool
 	}{{"", "", true}, {"one", "one", true}, {"one", "", true}, {"", "one", false}, {"two", "one", false}} {
-		op := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b", Object: row.active}}
-		if got := ops.Same(op, v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b", Object: row.asks}); got != row.want {
+		op := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
+			Object: row.active}}
+		if got := ops.Same(op, v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
+			Object: row.asks}); got != row.want {
 			t.Errorf("%+v: %v", row, got)
 		}
 	}

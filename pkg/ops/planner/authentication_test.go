@@ -65,25 +65,30 @@ func TestAuthentication(t *testing.T) {
 		"users first, enabled last, then proved": {
 			asked(v1alpha1.VerbEnableAuth, engine.AuthOff), append(makesAll, "enable-auth", "prove-auth"), ""},
 		"listed users too": {
-			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, listed("app")), append(makesAll, "ensure-user/app", "enable-auth", "prove-auth"), ""},
+			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, listed("app")),
+			append(makesAll, "ensure-user/app", "enable-auth", "prove-auth"), ""},
 		"what is known is not done again": {
-			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, known(v1alpha1.FactCredentials, rules.FactUser("root"))), []string{"ensure-user/client", "enable-auth", "prove-auth"}, ""},
+			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, known(v1alpha1.FactCredentials, rules.FactUser("root"))),
+			[]string{"ensure-user/client", "enable-auth", "prove-auth"}, ""},
 		"on already: the passwords are made ours": {
 			asked(v1alpha1.VerbEnableAuth, engine.AuthOn), append(makesAll, "prove-auth"), ""},
 		"not every member demands it yet": {
-			asked(v1alpha1.VerbEnableAuth, engine.AuthOn, opstest.OneDiffers), append(makesAll, "enable-auth", "prove-auth"), ""},
+			asked(v1alpha1.VerbEnableAuth, engine.AuthOn, opstest.OneDiffers), append(makesAll, "enable-auth", "prove-auth"),
+			""},
 		"stepped back before it was on": {
 			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, cancelled), nil, ""},
 		"stepped back afterwards": {
 			asked(v1alpha1.VerbEnableAuth, engine.AuthOn, cancelled), []string{"disable-auth"}, ""},
 		"without quorum nobody can be made": {
-			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, noQuorum), nil, "no quorum: 3 of 3 members answer, and no majority agrees on a leader"},
+			asked(v1alpha1.VerbEnableAuth, engine.AuthOff, noQuorum), nil,
+			"no quorum: 3 of 3 members answer, and no majority agrees on a leader"},
 		"off": {
 			asked(v1alpha1.VerbDisableAuth, engine.AuthOn), []string{"disable-auth"}, ""},
 		"off already": {
 			asked(v1alpha1.VerbDisableAuth, engine.AuthOff), nil, ""},
 		"off, stepped back": {
-			asked(v1alpha1.VerbDisableAuth, engine.AuthOff, hadAuth, cancelled), append(makesAll, "enable-auth", "prove-auth"), ""},
+			asked(v1alpha1.VerbDisableAuth, engine.AuthOff, hadAuth, cancelled), append(makesAll, "enable-auth", "prove-auth"),
+			""},
 		"a restored cluster whose data demands it": {
 			asked(v1alpha1.VerbRestore, engine.AuthOn, opstest.WantsAuth), append(makesAll, "prove-auth"), ""},
 		"a restored cluster that had it before": {
@@ -111,7 +116,8 @@ func TestCreateWithAuth(t *testing.T) {
 	s := opstest.Wanted(3)
 	s.Operation = opstest.Operation(v1alpha1.VerbCreate)
 	opstest.WantsAuth(&s)
-	expectPlan(t, s, []string{"create-certificates", "create-credentials", "create-services", "start-members/db-1,db-2,db-3", "wait/formed", "record-bootstrap",
+	expectPlan(t, s, []string{"create-certificates", "create-credentials", "create-services",
+		"start-members/db-1,db-2,db-3", "wait/formed", "record-bootstrap",
 		"disable-bootstrap", "ensure-user/root", "ensure-user/client", "enable-auth", "prove-auth", "set-budget"}, "")
 	plainText(&s)
 	s.SetFact(v1alpha1.FactCredentials)

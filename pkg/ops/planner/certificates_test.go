@@ -30,7 +30,8 @@ func expired(s *ops.State, names ...string) {
 		m := &s.View.Members[i]
 		for _, n := range names {
 			if m.Name == n {
-				m.Certificate = &engine.Presented{Fingerprint: m.Certificate.Fingerprint, NotAfter: opstest.Now().Add(-time.Hour), Accepts: m.Certificate.Accepts}
+				m.Certificate = &engine.Presented{Fingerprint: m.Certificate.Fingerprint, NotAfter: opstest.Now().Add(-time.Hour),
+					Accepts: m.Certificate.Accepts}
 			}
 		}
 	}
@@ -38,7 +39,8 @@ func expired(s *ops.State, names ...string) {
 
 func TestRotateLeaves(t *testing.T) {
 	t.Parallel()
-	all := []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls"}
+	all := []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls",
+		"renew-certificate/db-2-tls", "renew-certificate/db-3-tls"}
 	for name, c := range map[string]struct {
 		state ops.State
 		want  []string
@@ -74,12 +76,16 @@ func TestRotateLeaves(t *testing.T) {
 			s.Cluster.Spec.Stopped = true
 			stopped(s, []string{"db-1", "db-2", "db-3"})
 		}), want: all},
-		"clients keep the new authority's between the halves": {state: rotating(t, v1alpha1.RotateLeaves, 1, opstest.Trusting),
+		"clients keep the new authority's between the halves": {state: rotating(t, v1alpha1.RotateLeaves, 1,
+			opstest.Trusting),
 			want: []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls"}},
-		"no authority": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) { s.Kube.Trust = &pki.Trust{Problem: "secret db-ca is gone"} }), block: "secret db-ca is gone"},
-		"plain text": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) { s.Cluster.Spec.TLS.Disabled = true }),
+		"no authority": {state: rotating(t, v1alpha1.RotateLeaves, 3,
+			func(s *ops.State) { s.Kube.Trust = &pki.Trust{Problem: "secret db-ca is gone"} }), block: "secret db-ca is gone"},
+		"plain text": {state: rotating(t, v1alpha1.RotateLeaves, 3,
+			func(s *ops.State) { s.Cluster.Spec.TLS.Disabled = true }),
 			block: "db is served in plain text: there are no certificates"},
-		"stepping back issues no more": {state: rotating(t, v1alpha1.RotateLeaves, 3, func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
+		"stepping back issues no more": {state: rotating(t, v1alpha1.RotateLeaves, 3,
+			func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,10 +100,12 @@ func TestRotateLeaves(t *testing.T) {
 
 func TestRotateAuthority(t *testing.T) {
 	t.Parallel()
-	begin := []string{"add-authority", "distribute-trust", "restart-member/db-2", "restart-member/db-3", "hand-over/db-2", "restart-member/db-1",
+	begin := []string{"add-authority", "distribute-trust", "restart-member/db-2", "restart-member/db-3", "hand-over/db-2",
+		"restart-member/db-1",
 		"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls"}
 	members := []string{"renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls"}
-	drop := []string{"distribute-trust", "restart-member/db-2", "restart-member/db-3", "hand-over/db-2", "restart-member/db-1"}
+	drop := []string{"distribute-trust", "restart-member/db-2", "restart-member/db-3", "hand-over/db-2",
+		"restart-member/db-1"}
 	finish := append(append(append([]string{}, members...), "promote-authority"), drop...)
 	back := func(change func(*ops.State)) func(*ops.State) {
 		return func(s *ops.State) {
@@ -112,14 +120,18 @@ func TestRotateAuthority(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"the first half":           {state: rotating(t, v1alpha1.RotateBegin, 3, nil), want: begin},
-		"the first half, done":     {state: rotating(t, v1alpha1.RotateBegin, 3, opstest.Trusting)},
-		"the second half":          {state: rotating(t, v1alpha1.RotateFinish, 3, opstest.Trusting), want: finish},
-		"the second without first": {state: rotating(t, v1alpha1.RotateFinish, 3, nil), block: "no new authority was begun, so there is nothing to finish"},
+		"the first half":       {state: rotating(t, v1alpha1.RotateBegin, 3, nil), want: begin},
+		"the first half, done": {state: rotating(t, v1alpha1.RotateBegin, 3, opstest.Trusting)},
+		"the second half":      {state: rotating(t, v1alpha1.RotateFinish, 3, opstest.Trusting), want: finish},
+		"the second without first": {state: rotating(t, v1alpha1.RotateFinish, 3, nil),
+			block: "no new authority was begun, so there is nothing to finish"},
 		"both": {state: rotating(t, v1alpha1.RotateAtOnce, 3, nil),
-			want: append(append(append([]string{}, begin...), members...), append([]string{"promote-authority"}, "distribute-trust", "restart-member/db-1", "restart-member/db-3", "hand-over/db-1", "restart-member/db-2")...)},
+			want: append(append(append([]string{}, begin...), members...),
+				append([]string{"promote-authority"}, "distribute-trust", "restart-member/db-1", "restart-member/db-3",
+					"hand-over/db-1", "restart-member/db-2")...)},
 		"abandon what was begun": {state: rotating(t, v1alpha1.RotateAbandon, 3, opstest.Trusting),
-			want: append([]string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "drop-authority"}, drop...)},
+			want: append([]string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "drop-authority"},
+				drop...)},
 		"stepping back from nothing": {state: rotating(t, v1alpha1.RotateBegin, 3, back(nil))},
 		"stepping back before anybody trusts it": {state: rotating(t, v1alpha1.RotateBegin, 3, back(func(s *ops.State) {
 			next := opstest.NewCA()
@@ -129,22 +141,27 @@ func TestRotateAuthority(t *testing.T) {
 			opstest.Trusting(s)
 			s.Kube.Leaves[0].Signer = opstest.NewCA().Fingerprint
 		})), want: members[:1]},
-		"too late to step back": {state: rotating(t, v1alpha1.RotateFinish, 3, back(func(s *ops.State) { s.Kube.Trust.Current = opstest.NewCA() })),
+		"too late to step back": {state: rotating(t, v1alpha1.RotateFinish, 3,
+			back(func(s *ops.State) { s.Kube.Trust.Current = opstest.NewCA() })),
 			block: "the old authority is gone already: nothing is left to go back to"},
 		"half distributed": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *ops.State) {
 			next := opstest.NewCA()
 			s.Kube.Trust.Next = &next
 			s.Kube.Leaves[0].Trusts = s.Kube.Trust.Bundle()
 		}), want: begin[1:]},
-		"a member is down":  {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 does not answer"},
-		"a single member":   {state: rotating(t, v1alpha1.RotateBegin, 1, nil), block: "a cluster of 1 is down while a member restarts"},
-		"a stopped cluster": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *ops.State) { s.Cluster.Spec.Stopped = true }), block: "db is stopped"},
+		"a member is down": {state: rotating(t, v1alpha1.RotateBegin, 3,
+			func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 does not answer"},
+		"a single member": {state: rotating(t, v1alpha1.RotateBegin, 1, nil),
+			block: "a cluster of 1 is down while a member restarts"},
+		"a stopped cluster": {state: rotating(t, v1alpha1.RotateBegin, 3,
+			func(s *ops.State) { s.Cluster.Spec.Stopped = true }), block: "db is stopped"},
 		"the person's authority is the one in use": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *ops.State) {
 			given := opstest.OldCA()
 			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.Given = "corporate", &given
 		}), block: "secret corporate holds the authority that signs already"},
 		"the person's authority can't sign": {state: rotating(t, v1alpha1.RotateBegin, 3, func(s *ops.State) {
-			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.GivenProblem = "corporate", "secret shop/corporate: the certificate is no authority's"
+			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.GivenProblem = "corporate",
+				"secret shop/corporate: the certificate is no authority's"
 		}), block: "secret shop/corporate: the certificate is no authority's"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +177,9 @@ func TestIssuerSignsTheNextAuthority(t *testing.T) {
 	s := rotating(t, v1alpha1.RotateBegin, 3, nil)
 	s.Cluster.Spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
 	d := Decide(opstest.Stub{}, s)
-	if d.Step == nil || d.Step.Action != ops.ActionAddCA || d.Step.Title != "Have Issuer corporate sign a new authority beside the old one" || d.Step.Deadline != rules.WaitDeadline {
+	if d.Step == nil || d.Step.Action != ops.ActionAddCA ||
+		d.Step.Title != "Have Issuer corporate sign a new authority beside the old one" ||
+		d.Step.Deadline != rules.WaitDeadline {
 		t.Errorf("decided %+v", d)
 	}
 }
@@ -205,7 +224,7 @@ func TestRotationWaitsForQuorum(t *testing.T) {
 	})
 }
 
-// TestRotationContinuesAnywhere: after each step of a rotation, a fresh look
+// TestRotationContinuesAnywhere: after each step of a rotation, a fresh observation
 // leads to the very rest of the plan.
 func TestRotationContinuesAnywhere(t *testing.T) {
 	t.Parallel()

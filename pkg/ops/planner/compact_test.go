@@ -40,11 +40,16 @@ func TestCompact(t *testing.T) {
 		want   []string
 		block  string
 	}{
-		"once":                      {before: 42, want: []string{"compact-history"}},
-		"nothing to drop":           {},
-		"done already":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Facts = map[string]string{v1alpha1.FactCompacted: "42"} }},
-		"stepped back":              {before: 42, change: func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }},
-		"a member that is down":     {before: 42, change: func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, rules.CrashLimit*2) }, want: []string{"compact-history"}},
+		"once":            {before: 42, want: []string{"compact-history"}},
+		"nothing to drop": {},
+		"done already": {before: 42,
+			change: func(s *ops.State) { s.Operation.Status.Facts = map[string]string{v1alpha1.FactCompacted: "42"} }},
+		"stepped back": {before: 42,
+			change: func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }},
+		"a member that is down": {before: 42, change: func(s *ops.State) {
+			opstest.Down(s, "db-3",
+				observe.ProblemCrashing, rules.CrashLimit*2)
+		}, want: []string{"compact-history"}},
 		"nobody to ask":             {before: 42, change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 		"nobody to ask for nothing": {change: func(s *ops.State) { opstest.NoQuorum(s) }, block: "quorum"},
 	} {

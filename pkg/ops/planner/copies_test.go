@@ -17,11 +17,14 @@ func TestJudgeCopies(t *testing.T) {
 		kind       ops.Kind
 		says, hint string
 	}{
-		"all agree":                 {sums: "aaa"},
-		"one alone":                 {sums: "a"},
-		"one differs":               {"aba", ops.Refused, "the data of db-2 differs", "kubectl dbop member replace db db-2 --force"},
-		"the first differs":         {"baa", ops.Refused, "the data of db-1 differs", "kubectl dbop member replace db db-1 --force"},
-		"two of five differ":        {"aabca", ops.Refused, "the data of db-3, db-4 differs", "kubectl dbop member replace db db-3 --force"},
+		"all agree": {sums: "aaa"},
+		"one alone": {sums: "a"},
+		"one differs": {"aba", ops.Refused, "the data of db-2 differs",
+			"kubectl dbop member replace db db-2 --force"},
+		"the first differs": {"baa", ops.Refused, "the data of db-1 differs",
+			"kubectl dbop member replace db db-1 --force"},
+		"two of five differ": {"aabca", ops.Refused, "the data of db-3, db-4 differs",
+			"kubectl dbop member replace db db-3 --force"},
 		"each its own":              {"abc", ops.NeedsHuman, "no majority", "kubectl dbop restore db --in-place"},
 		"two halves":                {"aabb", ops.NeedsHuman, "no majority", "kubectl dbop restore db --in-place"},
 		"most of five, no majority": {"aabcd", ops.NeedsHuman, "no majority", "kubectl dbop restore db --in-place"},

@@ -10,7 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// TestCorrection: founders get the template of a spec that was corrected before
+// TestCorrection: initial members get the template of a spec that was corrected before
 // the cluster formed, and those of a cluster that formed do not.
 func TestCorrection(t *testing.T) {
 	t.Parallel()
@@ -30,8 +30,10 @@ func TestCorrection(t *testing.T) {
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"nothing was corrected", stalled(func(*ops.State) {}), "wait/formed"},
-		{"a workload of the former spec", stalled(func(s *ops.State) { s.Kube.Members[1].Workload.Rendering = "former" }), "correct-member/db-2"},
-		{"a pod of the former spec", stalled(func(s *ops.State) { s.Kube.Members[2].Pod.Rendering = "former" }), "correct-member/db-3"},
+		{"a workload of the former spec", stalled(func(s *ops.State) { s.Kube.Members[1].Workload.Rendering = "former" }),
+			"correct-member/db-2"},
+		{"a pod of the former spec", stalled(func(s *ops.State) { s.Kube.Members[2].Pod.Rendering = "former" }),
+			"correct-member/db-3"},
 		{"a pod of the former spec that goes already", stalled(func(s *ops.State) {
 			s.Kube.Members[2].Pod.Rendering, s.Kube.Members[2].Pod.Terminating = "former", true
 		}), "wait/formed"},

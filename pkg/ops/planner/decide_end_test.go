@@ -27,13 +27,15 @@ func TestDecideBackup(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"makes it", with(v1alpha1.VerbBackup, func(*ops.State) {}), "backup/b1"},
 		{"made", with(v1alpha1.VerbBackup, made), "done"},
-		{"to be verified", with(v1alpha1.VerbBackup, func(s *ops.State) { made(s); s.Operation.Spec.Verify = true }), "verify-backup/b1"},
+		{"to be verified", with(v1alpha1.VerbBackup, func(s *ops.State) { made(s); s.Operation.Spec.Verify = true }),
+			"verify-backup/b1"},
 		{"verified", with(v1alpha1.VerbBackup, func(s *ops.State) {
 			made(s)
 			s.Operation.Spec.Verify = true
 			s.Operation.Status.Facts[v1alpha1.FactVerified] = "b1"
 		}), "done"},
-		{"of a cluster with a member down", with(v1alpha1.VerbBackup, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), "backup/b1"},
+		{"of a cluster with a member down", with(v1alpha1.VerbBackup, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
+			"backup/b1"},
 		{"nobody is fit", with(v1alpha1.VerbBackup, func(s *ops.State) { opstest.NoQuorum(s) }), "blocked Refused backup"},
 	})
 }
@@ -43,10 +45,12 @@ func TestDecideDeletion(t *testing.T) {
 	purge := func(s *ops.State) { s.Operation.Spec.Purge = true }
 	ask(t, opstest.Stub{}, []question{
 		{"a last backup", with(v1alpha1.VerbDelete, func(*ops.State) {}), "backup/b1"},
-		{"no backup waived", with(v1alpha1.VerbDelete, func(s *ops.State) { s.Operation.Spec.Waive = []string{"backup"} }), "stop-members"},
+		{"no backup waived", with(v1alpha1.VerbDelete, func(s *ops.State) { s.Operation.Spec.Waive = []string{"backup"} }),
+			"stop-members"},
 		{"stops", with(v1alpha1.VerbDelete, made), "stop-members"},
 		{"keeps volumes", with(v1alpha1.VerbDelete, func(s *ops.State) { made(s); stoppedState(s) }), "delete-objects"},
-		{"purges volumes", with(v1alpha1.VerbDelete, func(s *ops.State) { made(s); stoppedState(s); purge(s) }), "delete-volumes"},
+		{"purges volumes", with(v1alpha1.VerbDelete, func(s *ops.State) { made(s); stoppedState(s); purge(s) }),
+			"delete-volumes"},
 		{"purges none of another epoch", with(v1alpha1.VerbDelete, func(s *ops.State) {
 			made(s)
 			stoppedState(s)
@@ -79,7 +83,8 @@ func TestDecideRestoreInPlace(t *testing.T) {
 	t.Parallel()
 	restore := func(change func(*ops.State)) func() ops.State {
 		return with(v1alpha1.VerbRestore, func(s *ops.State) {
-			s.Operation.Spec.InPlace, s.Operation.Spec.Source = true, &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0"}
+			s.Operation.Spec.InPlace, s.Operation.Spec.Source = true,
+				&v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0"}
 			change(s)
 		})
 	}
@@ -96,7 +101,8 @@ func TestDecideRestoreInPlace(t *testing.T) {
 		{"starts what is loaded", restore(func(s *ops.State) {
 			begun(s)
 			s.Cluster.Status.Bootstrap.Loaded = true
-			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "epoch-db.op-db-4"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4",
+				Volume: observe.Volume{Exists: true, Token: "epoch-db.op-db-4"}})
 		}), "start-members/db-4"},
 	})
 }

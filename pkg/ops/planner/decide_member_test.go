@@ -31,14 +31,17 @@ func TestDecideJoining(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"registers a learner", sized(v1alpha1.VerbScale, 5, func(*ops.State) {}), "register-member/db-4"},
 		{"skips a name that a kept volume bears", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
-			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "old"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4",
+				Volume: observe.Volume{Exists: true, Token: "old"}})
 		}), "register-member/db-5"},
 		{"starts what is registered", sized(v1alpha1.VerbScale, 5, learner), "start-members/db-4"},
 		{"a volume without a workload", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 			learner(s)
-			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4", Volume: observe.Volume{Exists: true, Token: "t"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4",
+				Volume: observe.Volume{Exists: true, Token: "t"}})
 		}), "start-members/db-4"},
-		{"waits for its pod", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { learner(s); AddMember(s, "db-4", false) }), "wait/joined"},
+		{"waits for its pod", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { learner(s); AddMember(s, "db-4", false) }),
+			"wait/joined"},
 		{"names what keeps it", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 			learner(s)
 			AddMember(s, "db-4", false)
@@ -48,12 +51,14 @@ func TestDecideJoining(t *testing.T) {
 			opstest.Join(s, "db-4", false)
 			s.View.MemberList[3].Started = false
 		}), "wait/joined"},
-		{"promotes it", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { opstest.Join(s, "db-4", false) }), "promote-member/db-4"},
+		{"promotes it", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { opstest.Join(s, "db-4", false) }),
+			"promote-member/db-4"},
 		{"promotes it although its pod is not ready", sized(v1alpha1.VerbScale, 5, func(s *ops.State) {
 			opstest.Join(s, "db-4", false)
 			s.Kube.Members[3].Pod.Ready = false
 		}), "promote-member/db-4"},
-		{"withdraws it when nobody wants it", sized(v1alpha1.VerbScale, 3, func(s *ops.State) { opstest.Join(s, "db-4", false) }), "deregister-member/db-4"},
+		{"withdraws it when nobody wants it", sized(v1alpha1.VerbScale, 3,
+			func(s *ops.State) { opstest.Join(s, "db-4", false) }), "deregister-member/db-4"},
 		{"cancelled while it is short anyhow: keeps it", sized(v1alpha1.VerbUpgrade, 5, func(s *ops.State) {
 			opstest.Join(s, "db-4", false)
 			s.Operation.Status.Phase = v1alpha1.PhaseCancelling
@@ -62,8 +67,10 @@ func TestDecideJoining(t *testing.T) {
 			s.Operation.Status.Journal = nil
 			opstest.Down(s, "db-3", "", 0)
 		}), "blocked Refused members-healthy"},
-		{"a member is down, half way", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), "wait/may-add"},
-		{"no quorum, nothing done yet", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { s.Operation.Status.Journal = nil; opstest.NoQuorum(s) }), "blocked Refused quorum"},
+		{"a member is down, half way", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
+			"wait/may-add"},
+		{"no quorum, nothing done yet", sized(v1alpha1.VerbScale, 5,
+			func(s *ops.State) { s.Operation.Status.Journal = nil; opstest.NoQuorum(s) }), "blocked Refused quorum"},
 		{"no quorum, half way", sized(v1alpha1.VerbScale, 5, func(s *ops.State) { opstest.NoQuorum(s) }), "wait/quorum"},
 	})
 }
@@ -87,19 +94,25 @@ func TestDecideLeaving(t *testing.T) {
 				s.View.Members[i].Role = engine.RoleFollower
 			}
 		}), "deregister-member/db-1"},
-		{"never another one than the named", remove("db-9", func(s *ops.State) { s.Operation.Status.Journal = nil }), "blocked Refused unknown-member"},
+		{"never another one than the named", remove("db-9", func(s *ops.State) { s.Operation.Status.Journal = nil }),
+			"blocked Refused unknown-member"},
 		{"retires what is not listed any more", sized(v1alpha1.VerbScale, 2, gone("db-3")), "retire-member/db-3"},
 		{"retires what is left: a volume", sized(v1alpha1.VerbScale, 2, func(s *ops.State) {
 			gone("db-3")(s)
 			s.Kube.Members[2].Workload, s.Kube.Members[2].Pod = observe.Workload{}, observe.Pod{}
 		}), "retire-member/db-3"},
-		{"never one that somebody else took out of the list", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { dropRegistered(s, "db-3") }), "done"},
-		{"what is left of the one that is named", remove("db-3", func(s *ops.State) { dropRegistered(s, "db-3") }), "retire-member/db-3"},
+		{"never one that somebody else took out of the list",
+			sized(v1alpha1.VerbScale, 2, func(s *ops.State) { dropRegistered(s, "db-3") }), "done"},
+		{"what is left of the one that is named", remove("db-3", func(s *ops.State) { dropRegistered(s, "db-3") }),
+			"retire-member/db-3"},
 		{"never a volume of another epoch", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
-			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-7", Volume: observe.Volume{Exists: true, Token: "old"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-7",
+				Volume: observe.Volume{Exists: true, Token: "old"}})
 		}), "done"},
-		{"never without quorum", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { gone("db-3")(s); opstest.NoQuorum(s) }), "wait/quorum"},
-		{"the unhealthy one goes first", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }), "deregister-member/db-2"},
+		{"never without quorum", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { gone("db-3")(s); opstest.NoQuorum(s) }),
+			"wait/quorum"},
+		{"the unhealthy one goes first", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }),
+			"deregister-member/db-2"},
 		{"not the only copy", remove("db-3", func(s *ops.State) {
 			dropRegistered(s, "db-3")
 			s.Operation.Status.Journal = nil

@@ -47,7 +47,8 @@ func ask(t *testing.T, e engine.Engine, rows []question) {
 			if diff := cmp.Diff(before, s); diff != "" {
 				t.Errorf("Decide changed its input (-before +after):\n%s", diff)
 			}
-			if d.Blocked != nil && (d.Blocked.Message == "" || (d.Blocked.Hint == "" && d.Blocked.Check != "members-healthy" && d.Blocked.Check != "quorum" && d.Blocked.Check != "skipped-minor" && d.Blocked.Check != "rollback")) {
+			if d.Blocked != nil && (d.Blocked.Message == "" || (d.Blocked.Hint == "" && d.Blocked.Check != "members-healthy" &&
+				d.Blocked.Check != "quorum" && d.Blocked.Check != "skipped-minor" && d.Blocked.Check != "rollback")) {
 				t.Errorf("a block without message or hint: %+v", d.Blocked)
 			}
 			if d.Step != nil && (d.Step.Title == "" || d.Step.Deadline <= 0 || d.Step.Risk == "") {
@@ -63,7 +64,8 @@ func TestDecideAtRest(t *testing.T) {
 		{"no cluster", func() ops.State { return ops.State{Now: opstest.Now()} }, "done"},
 		{"one member", func() ops.State { return opstest.Well(1) }, "done"},
 		{"three members", func() ops.State { return opstest.Well(3) }, "done"},
-		{"a voter is down", func() ops.State { s := opstest.Well(3); opstest.Down(&s, "db-3", "", 0); return s }, "wait/healthy"},
+		{"a voter is down", func() ops.State { s := opstest.Well(3); opstest.Down(&s, "db-3", "", 0); return s },
+			"wait/healthy"},
 		{"a voter is stuck for long", func() ops.State {
 			s := opstest.Well(3)
 			opstest.Down(&s, "db-3", observe.ProblemImage, time.Minute)
@@ -74,7 +76,8 @@ func TestDecideAtRest(t *testing.T) {
 			opstest.Down(&s, "db-3", observe.ProblemCrashing, time.Hour)
 			return s
 		}, "done"},
-		{"a voter lost its volume", func() ops.State { s := opstest.Well(3); opstest.Vanish(&s, "db-3"); return s }, "blocked NeedsHuman lost"},
+		{"a voter lost its volume", func() ops.State { s := opstest.Well(3); opstest.Vanish(&s, "db-3"); return s },
+			"blocked NeedsHuman lost"},
 		{"a refusal before it is written down", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbRestart), true)
 			opstest.Down(&s, "db-3", "", 0)
@@ -143,7 +146,8 @@ func TestDecideFounding(t *testing.T) {
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"fresh", func() ops.State { return opstest.Wanted(3) }, "create-certificates"},
-		{"certificates made", func() ops.State { s := opstest.Wanted(3); s.Kube.Certificates = true; return s }, "create-services"},
+		{"certificates made", func() ops.State { s := opstest.Wanted(3); s.Kube.Certificates = true; return s },
+			"create-services"},
 		{"services made", half(func(*ops.State) {}), "start-members/db-1,db-2,db-3"},
 		{"one member started", half(func(s *ops.State) { AddMember(s, "db-1", true) }), "start-members/db-2,db-3"},
 		{"a volume without its workload", half(func(s *ops.State) {
@@ -158,18 +162,31 @@ func TestDecideFounding(t *testing.T) {
 			AddMember(s, "db-3", true)
 		}), "wait/formed"},
 		{"two of three serve", half(func(s *ops.State) { started(s); opstest.Down(s, "db-3", "", 0) }), "wait/formed"},
-		{"an image that can't be pulled", half(func(s *ops.State) { started(s); opstest.Down(s, "db-3", observe.ProblemImage, time.Minute) }), "blocked NeedsHuman ImagePull"},
+		{"an image that can't be pulled", half(func(s *ops.State) {
+			started(s)
+			opstest.Down(s, "db-3", observe.ProblemImage,
+				time.Minute)
+		}), "blocked NeedsHuman ImagePull"},
 		{"all serve", half(started), "record-bootstrap"},
-		{"recorded, not sealed", half(func(s *ops.State) { started(s); s.Cluster.Status.Bootstrap.ClusterID = "id" }), "disable-bootstrap"},
-		{"secrets of an earlier cluster", half(func(s *ops.State) { s.Kube.Leftovers = []string{"secret/db-ca"} }), "delete-leftovers"},
-		{"members of a cluster whose record is lost", half(func(s *ops.State) { s.Kube.Leftovers = []string{"secret/db-ca", "statefulset/db-1"} }),
+		{"recorded, not sealed", half(func(s *ops.State) { started(s); s.Cluster.Status.Bootstrap.ClusterID = "id" }),
+			"disable-bootstrap"},
+		{"secrets of an earlier cluster", half(func(s *ops.State) { s.Kube.Leftovers = []string{"secret/db-ca"} }),
+			"delete-leftovers"},
+		{"members of a cluster whose record is lost", half(func(s *ops.State) {
+			s.Kube.Leftovers = []string{"secret/db-ca",
+				"statefulset/db-1"}
+		}),
 			"blocked Refused record-missing"},
 		{"secrets of a stopped cluster whose record is lost", half(func(s *ops.State) {
 			s.Kube.Leftovers = []string{"secret/db-ca"}
 			AddMember(s, "db-2", true)
 			s.Kube.Members[0].Volume.Token, s.Kube.Members[0].Workload = "old", observe.Workload{}
 		}), "blocked Refused stale-volume"},
-		{"a volume of an earlier life", half(func(s *ops.State) { AddMember(s, "db-2", true); s.Kube.Members[0].Volume.Token = "old" }), "blocked Refused stale-volume"},
+		{"a volume of an earlier life", half(func(s *ops.State) {
+			AddMember(s, "db-2",
+				true)
+			s.Kube.Members[0].Volume.Token = "old"
+		}), "blocked Refused stale-volume"},
 		{"restore: load first", half(func(s *ops.State) {
 			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b0"}
 			s.Cluster.Status.Bootstrap.Members = []string{"db-1"}
@@ -185,13 +202,15 @@ func TestDecideFounding(t *testing.T) {
 func TestDecideIdentity(t *testing.T) {
 	t.Parallel()
 	ask(t, opstest.Stub{}, []question{
-		{"foreign objects", func() ops.State { s := opstest.Well(3); s.Kube.Foreign = []string{"service/db"}; return s }, "blocked Refused foreign-objects"},
+		{"foreign objects", func() ops.State { s := opstest.Well(3); s.Kube.Foreign = []string{"service/db"}; return s },
+			"blocked Refused foreign-objects"},
 		{"foreign objects, even to delete", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbDelete), false)
 			s.Kube.Foreign = []string{"service/db"}
 			return s
 		}, "blocked Refused foreign-objects"},
-		{"nobody knows how it was founded", func() ops.State { s := opstest.Well(3); s.Cluster.Status.Bootstrap = nil; return s }, "blocked NeedsHuman record"},
+		{"nobody knows how it was founded",
+			func() ops.State { s := opstest.Well(3); s.Cluster.Status.Bootstrap = nil; return s }, "blocked NeedsHuman record"},
 		{"nobody knows how it was founded, and it goes", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbDelete), false)
 			s.Cluster.Status.Bootstrap, s.Operation.Spec.Waive = nil, []string{"backup"}
@@ -202,8 +221,10 @@ func TestDecideIdentity(t *testing.T) {
 			s.Cluster.Status.Bootstrap, s.Operation.Spec.InPlace = nil, true
 			return s
 		}, "blocked NeedsHuman record"},
-		{"a split", func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"id", "other"}; return s }, "blocked NeedsHuman split"},
-		{"another cluster's data", func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"other"}; return s }, "blocked NeedsHuman cluster-id"},
+		{"a split", func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"id", "other"}; return s },
+			"blocked NeedsHuman split"},
+		{"another cluster's data", func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"other"}; return s },
+			"blocked NeedsHuman cluster-id"},
 		{"a split can be deleted", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbDelete), false)
 			s.View.ClusterIDs, s.Operation.Spec.Waive = []string{"id", "other"}, []string{"backup"}
@@ -221,8 +242,12 @@ func TestDecideBudget(t *testing.T) {
 		{"none yet", func() ops.State { s := opstest.Well(3); s.Kube.Budget = nil; return s }, "set-budget"},
 		{"none for one", func() ops.State { return budget(1)(opstest.Well(1)) }, "set-budget"},
 		{"too low", func() ops.State { return budget(1)(opstest.Well(3)) }, "set-budget"},
-		{"raised before it grows", func() ops.State { s := opstest.Well(3); s.Cluster.Spec.Members = 5; return s }, "set-budget"},
-		{"not lowered before it shrinks", func() ops.State { s := opstest.Well(5); s.Cluster.Spec.Members = 3; return s }, "deregister-member/db-5"},
-		{"left alone without quorum", func() ops.State { s := opstest.Well(5); s.Cluster.Spec.Members = 1; opstest.NoQuorum(&s); return s }, "wait/quorum"},
+		{"raised before it grows", func() ops.State { s := opstest.Well(3); s.Cluster.Spec.Members = 5; return s },
+			"set-budget"},
+		{"not lowered before it shrinks", func() ops.State { s := opstest.Well(5); s.Cluster.Spec.Members = 3; return s },
+			"deregister-member/db-5"},
+		{"left alone without quorum",
+			func() ops.State { s := opstest.Well(5); s.Cluster.Spec.Members = 1; opstest.NoQuorum(&s); return s },
+			"wait/quorum"},
 	})
 }

@@ -40,9 +40,11 @@ func TestDefragment(t *testing.T) {
 		block string
 	}{
 		"followers first, the leader last after it handed over": {
-			state: wasteful(nil), want: []string{"defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1"}},
+			state: wasteful(nil), want: []string{"defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2",
+				"defragment-member/db-1"}},
 		"little to gain": {
-			state: wasteful(func(s *ops.State) { s.View.Members[1].UsedBytes = 300 }), want: []string{"defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1"}},
+			state: wasteful(func(s *ops.State) { s.View.Members[1].UsedBytes = 300 }),
+			want:  []string{"defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1"}},
 		"little to gain, near the quota": {
 			state: wasteful(func(s *ops.State) {
 				s.View.Members[1].UsedBytes, s.View.Members[1].QuotaBytes = 800, 1100
@@ -58,16 +60,19 @@ func TestDefragment(t *testing.T) {
 		"something is left of a failed try": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "seen"
-				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x",
+					etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"restart-member/db-2", "defragment-member/db-2"}},
 		"what was left went with a restart": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "later"
-				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x",
+					etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"defragment-member/db-2"}},
 		"done once already": {
 			state: wasteful(func(s *ops.State) {
-				s.Operation.Status.Facts = map[string]string{etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-2"): "x", etcd.FactDefragmented("db-3"): "x"}
+				s.Operation.Status.Facts = map[string]string{etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-2"): "x",
+					etcd.FactDefragmented("db-3"): "x"}
 			})},
 		"a member is down": {
 			state: wasteful(func(s *ops.State) { s.View.Members[2].Reachable = false }), block: "db-3 does not answer"},

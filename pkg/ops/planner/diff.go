@@ -74,14 +74,16 @@ func Diff(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) (*v1al
 func fixed(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) error {
 	have := c.Spec
 	refuse := func(field, reason string) error {
-		return &engine.Refusal{Check: field, Reason: fmt.Sprintf("spec.%s of %s can't change: %s", field, c.Name, reason), Hint: "put spec." + field + " back to what it was"}
+		return &engine.Refusal{Check: field, Reason: fmt.Sprintf("spec.%s of %s can't change: %s", field, c.Name, reason),
+			Hint: "put spec." + field + " back to what it was"}
 	}
 	switch {
 	case want.Engine != have.Engine:
 		return refuse("engine", "it runs "+have.Engine)
 	case want.TLS.Disabled != have.TLS.Disabled:
 		return refuse("tls", "how a cluster is secured is settled when it is created")
-	case want.RestoreFrom != nil && have.RestoreFrom == nil: // the API server refuses an edit; a restore in place changes the record alone
+	// the API server refuses an edit; a restore in place changes the record alone
+	case want.RestoreFrom != nil && have.RestoreFrom == nil:
 		return refuse("restoreFrom", "a cluster is restored when it is created")
 	case !equality.Semantic.DeepEqual(want.Storage.ClassName, have.Storage.ClassName):
 		return refuse("storage.className", "volumes can't move to another class")
@@ -93,7 +95,8 @@ func fixed(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) error
 
 // settingsChange is what leads from one to the other; nil if they are equal.
 func settingsChange(from, to *v1alpha1.Settings) *v1alpha1.SettingsChange {
-	c := &v1alpha1.SettingsChange{Requests: listChange(from.Resources.Requests, to.Resources.Requests), Limits: listChange(from.Resources.Limits, to.Resources.Limits)}
+	c := &v1alpha1.SettingsChange{Requests: listChange(from.Resources.Requests, to.Resources.Requests),
+		Limits: listChange(from.Resources.Limits, to.Resources.Limits)}
 	for _, name := range slices.Sorted(maps.Keys(to.Config)) {
 		if value, ok := from.Config[name]; !ok || value != to.Config[name] {
 			if c.Set == nil {
@@ -138,7 +141,7 @@ func listChange(from, to corev1.ResourceList) corev1.ResourceList {
 }
 
 // userDifference is the first user of whom something is to be done. One whose
-// rights changed is deleted first and made anew after.
+// rights changed is deleted first and made again after.
 func userDifference(want, have []v1alpha1.DatabaseUser) *v1alpha1.DatabaseUser {
 	for _, u := range have {
 		if !slices.Contains(want, u) {

@@ -28,29 +28,56 @@ func TestDiff(t *testing.T) {
 		{name: "what counts without an operation", change: func(s *v1alpha1.DatabaseClusterSpec) {
 			s.Paused, s.DeletionPolicy, s.Registry = true, v1alpha1.DeletionKeep, "mirror"
 		}},
-		{name: "the same amount in other words", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("1024Mi") }},
-		{name: "more members", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 }, want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 5}},
-		{name: "an even number, insisted", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Members, s.Waive = 4, []string{"backup", "size"} },
+		{name: "the same amount in other words",
+			change: func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("1024Mi") }},
+		{name: "more members", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 },
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 5}},
+		{name: "an even number, insisted", change: func(s *v1alpha1.DatabaseClusterSpec) {
+			s.Members, s.Waive = 4,
+				[]string{"backup", "size"}
+		},
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 4, Waive: []string{"size"}}},
-		{name: "more room before more members", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Members, s.Storage.Size = 5, resource.MustParse("2Gi") },
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize, Change: &v1alpha1.SettingsChange{Size: new(resource.MustParse("2Gi"))}}},
+		{name: "more room before more members", change: func(s *v1alpha1.DatabaseClusterSpec) {
+			s.Members, s.Storage.Size = 5,
+				resource.MustParse("2Gi")
+		},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize,
+				Change: &v1alpha1.SettingsChange{Size: new(resource.MustParse("2Gi"))}}},
 		{name: "memory taken away", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Resources.Requests = nil },
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize, Change: &v1alpha1.SettingsChange{Requests: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(0, gib.Format)}}}},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize,
+				Change: &v1alpha1.SettingsChange{Requests: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(0,
+					gib.Format)}}}},
 		{name: "options", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"speed": "high"} },
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure, Change: &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}, Unset: []string{"room"}}}},
-		{name: "up", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Version, s.Backup.Repository = "1.2.0", "pvc:backups" },
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure,
+				Change: &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}, Unset: []string{"room"}}}},
+		{name: "up", change: func(s *v1alpha1.DatabaseClusterSpec) {
+			s.Version, s.Backup.Repository = "1.2.0",
+				"pvc:backups"
+		},
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "1.2.0", Repository: "pvc:backups"}},
-		{name: "down, without a backup", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Version, s.Waive = "1.0.10", []string{"backup"} },
+		{name: "down, without a backup", change: func(s *v1alpha1.DatabaseClusterSpec) {
+			s.Version, s.Waive = "1.0.10",
+				[]string{"backup"}
+		},
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade, Version: "1.0.10", Waive: []string{"backup"}}},
-		{name: "up, and no place for the backup", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "1.2.0" }, refused: "repository"},
-		{name: "up, and the backup on some machine", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Version, s.Backup.Repository = "1.2.0", "dir:/home/me" }, refused: "repository"},
+		{name: "up, and no place for the backup", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "1.2.0" },
+			refused: "repository"},
+		{name: "up, and the backup on some machine", change: func(s *v1alpha1.DatabaseClusterSpec) {
+			s.Version,
+				s.Backup.Repository = "1.2.0", "dir:/home/me"
+		}, refused: "repository"},
 		{name: "another engine", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Engine = "other" }, refused: "engine"},
 		{name: "in plain text", change: func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.Disabled = true }, refused: "tls"},
-		{name: "from a backup", change: func(s *v1alpha1.DatabaseClusterSpec) { s.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b"} }, refused: "restoreFrom"},
-		{name: "another class", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.ClassName = new("fast") }, refused: "storage.className"},
+		{name: "from a backup",
+			change:  func(s *v1alpha1.DatabaseClusterSpec) { s.RestoreFrom = &v1alpha1.RestoreSource{Backup: "b"} },
+			refused: "restoreFrom"},
+		{name: "another class", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.ClassName = new("fast") },
+			refused: "storage.className"},
 		{name: "another image", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Image = "mine" }, refused: "image"},
-		{name: "stop before anything else", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped, s.Members = true, 5 }, want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbStop}},
-		{name: "logins", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = true }, want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbEnableAuth}},
+		{name: "stop before anything else", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Stopped, s.Members = true, 5 },
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbStop}},
+		{name: "logins", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Enabled = true },
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbEnableAuth}},
 		{name: "another repository", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Backup.Repository = "pvc:other" }},
 		{name: "a schedule", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Backup = opstest.Nightly() },
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule, Policy: new(opstest.Nightly())}},
@@ -74,7 +101,8 @@ func TestDiff(t *testing.T) {
 			if row.want != nil {
 				row.want.Cluster, row.want.RequestedBy = "db", DesiredBy
 			}
-			if diff := cmp.Diff(row.want, got, cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }), cmp.FilterValues(func(a, b []string) bool { return len(a)+len(b) == 0 }, cmp.Ignore())); diff != "" {
+			if diff := cmp.Diff(row.want, got, cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }),
+				cmp.FilterValues(func(a, b []string) bool { return len(a)+len(b) == 0 }, cmp.Ignore())); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			// What was asked for is what is wanted: the next question finds nothing of it.
@@ -99,7 +127,8 @@ func TestSyncSettings(t *testing.T) {
 	}
 	spec.Paused, spec.Members, spec.Backup.Repository = true, 5, "pvc:backups"
 	spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
-	if !SyncSettings(spec, c) || !c.Spec.Paused || c.Spec.Backup.Repository != "pvc:backups" || *c.Spec.TLS.Issuer != *spec.TLS.Issuer {
+	if !SyncSettings(spec, c) || !c.Spec.Paused || c.Spec.Backup.Repository != "pvc:backups" ||
+		*c.Spec.TLS.Issuer != *spec.TLS.Issuer {
 		t.Errorf("not inherited: %+v", c.Spec)
 	}
 	if c.Spec.Members != 3 {

@@ -29,7 +29,8 @@ func TestRestartRenders(t *testing.T) {
 	renews := func(s ops.State) []string {
 		var out []string
 		for _, step := range MakePlan(opstest.Stub{}, s).Steps {
-			if step.Action == ops.ActionRestart && slices.Contains(step.Touches, "statefulset/"+step.Members[0]) && step.Reason != "" {
+			if step.Action == ops.ActionRestart && slices.Contains(step.Touches, "statefulset/"+step.Members[0]) &&
+				step.Reason != "" {
 				out = append(out, step.Members[0])
 			}
 		}

@@ -54,14 +54,16 @@ func TestDecideGrow(t *testing.T) {
 		{"then it takes its time", enlarging(asked), "wait/grown"},
 		{"a storage that can't is named", enlarging(func(s *ops.State) {
 			asked(s)
-			s.Kube.Members[0].Volume.Problem = &observe.Problem{Kind: observe.ProblemGrowth, Message: "no room", Since: s.Now.Add(-time.Minute)}
+			s.Kube.Members[0].Volume.Problem = &observe.Problem{Kind: observe.ProblemGrowth, Message: "no room",
+				Since: s.Now.Add(-time.Minute)}
 		}), "blocked NeedsHuman VolumeNotGrown"},
 		{"volumes of another epoch stay as they are", enlarging(func(s *ops.State) {
 			asked(s)
 			for i := range s.Kube.Members {
 				s.Kube.Members[i].Volume.Capacity = s.Cluster.Spec.Storage.Size
 			}
-			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-9", Volume: observe.Volume{Exists: true, Token: "old", Size: resource.MustParse("1Gi")}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-9",
+				Volume: observe.Volume{Exists: true, Token: "old", Size: resource.MustParse("1Gi")}})
 		}), "done"},
 		{"no way back, and none is needed", enlarging(func(s *ops.State) { asked(s); steppingBack(s) }), "done"},
 		{"no other verb grows them", enlarging(func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale }), "done"},
@@ -71,5 +73,6 @@ func TestDecideGrow(t *testing.T) {
 func TestGrowthComesBeforeTheRoll(t *testing.T) {
 	t.Parallel()
 	s := enlarging(func(s *ops.State) { s.Cluster.Spec.Config = map[string]string{"speed": "high"} })()
-	judge(t, opstest.Stub{}, s, []string{"grow-volumes", "wait/grown", "roll-member/db-2", "roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}, "")
+	judge(t, opstest.Stub{}, s, []string{"grow-volumes", "wait/grown", "roll-member/db-2", "roll-member/db-3",
+		"hand-over/db-2", "roll-member/db-1"}, "")
 }

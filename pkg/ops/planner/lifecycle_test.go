@@ -28,10 +28,11 @@ func TestStopAndStart(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"stop":                  {state: asked(v1alpha1.VerbStop, nil), want: []string{"stop-members"}},
-		"stopped already":       {state: asked(v1alpha1.VerbStop, halted)},
-		"start brings all back": {state: asked(v1alpha1.VerbStart, halted), want: []string{"start-members/db-1,db-2,db-3", "wait/quorum"}},
-		"runs already":          {state: asked(v1alpha1.VerbStart, nil)},
+		"stop":            {state: asked(v1alpha1.VerbStop, nil), want: []string{"stop-members"}},
+		"stopped already": {state: asked(v1alpha1.VerbStop, halted)},
+		"start brings all back": {state: asked(v1alpha1.VerbStart, halted),
+			want: []string{"start-members/db-1,db-2,db-3", "wait/quorum"}},
+		"runs already": {state: asked(v1alpha1.VerbStart, nil)},
 		"a stopped cluster takes no other verb": {state: asked(v1alpha1.VerbScale, func(s *ops.State) {
 			halted(s)
 			s.Cluster.Spec.Stopped = true
@@ -41,7 +42,8 @@ func TestStopAndStart(t *testing.T) {
 			s.Kube.Members[1].Workload, s.Kube.Members[1].Pod = observe.Workload{}, observe.Pod{}
 		}), want: []string{"start-members/db-2", "wait/healthy"}},
 		"a volume of an earlier epoch stays at rest": {state: asked(v1alpha1.VerbStart, func(s *ops.State) {
-			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-9", Volume: observe.Volume{Exists: true, Token: "earlier"}})
+			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-9",
+				Volume: observe.Volume{Exists: true, Token: "earlier"}})
 		})},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,13 +36,23 @@ func TestDecideLingering(t *testing.T) {
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"its node is silent", told(v1alpha1.VerbScale, 2, left), "blocked NeedsHuman silent-node"},
-		{"its node answers", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Problem = nil }), "retire-member/db-3"},
-		{"its workload is there still", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Workload = observe.Workload{Exists: true, Token: "t"} }), "retire-member/db-3"},
-		{"it was not told yet", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Terminating = false }), "retire-member/db-3"},
-		{"it is gone", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod = observe.Pod{} }), "retire-member/db-3"},
-		{"a deletion, others are to be stopped", told(v1alpha1.VerbDelete, 3, func(s *ops.State) { s.Operation.Spec.Waive = []string{"backup"} }), "stop-members"},
+		{"its node answers", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Problem = nil }),
+			"retire-member/db-3"},
+		{"its workload is there still", told(v1alpha1.VerbScale, 2,
+			func(s *ops.State) {
+				left(s)
+				s.Kube.Members[2].Workload = observe.Workload{Exists: true,
+					Token: "t"}
+			}), "retire-member/db-3"},
+		{"it was not told yet", told(v1alpha1.VerbScale, 2,
+			func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Terminating = false }), "retire-member/db-3"},
+		{"it is gone", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod = observe.Pod{} }),
+			"retire-member/db-3"},
+		{"a deletion, others are to be stopped", told(v1alpha1.VerbDelete, 3,
+			func(s *ops.State) { s.Operation.Spec.Waive = []string{"backup"} }), "stop-members"},
 		{"a deletion, it alone is left", told(v1alpha1.VerbDelete, 3, alone), "blocked NeedsHuman silent-node"},
-		{"a stop, it alone is left", told(v1alpha1.VerbStop, 3, func(s *ops.State) { alone(s); s.Cluster.Spec.Stopped = true }), "blocked NeedsHuman silent-node"},
+		{"a stop, it alone is left", told(v1alpha1.VerbStop, 3,
+			func(s *ops.State) { alone(s); s.Cluster.Spec.Stopped = true }), "blocked NeedsHuman silent-node"},
 	})
 	d := Decide(opstest.Stub{}, told(v1alpha1.VerbScale, 2, left)())
 	if d.Blocked == nil || !strings.Contains(d.Blocked.Hint, "kubectl delete node n3") {

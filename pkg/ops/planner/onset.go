@@ -9,7 +9,7 @@ import (
 
 // Onsets date the problems that come up during a run by when the run first
 // saw them. What Kubernetes says of their beginning is a node's time, and its
-// clock may be minutes from the API server's: a problem of a moment would look
+// clock may be minutes from the API server's: a problem of a moment would appear
 // like one that has lasted. Those that were there before the run keep the time
 // that is told of them, for there is no better one. An event from before the
 // run is no evidence: what it speaks of, a quota for example, may be lifted.

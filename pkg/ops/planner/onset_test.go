@@ -13,8 +13,9 @@ func TestOnsets(t *testing.T) {
 	node := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	now := node.Add(10 * time.Minute)
 	crash := func(pod string) *ops.State {
-		return &ops.State{Now: now, Kube: observe.Facts{Members: []observe.Member{{Name: "db-1", Pod: observe.Pod{Exists: true, UID: pod,
-			Problem: &observe.Problem{Kind: observe.ProblemCrashing, Since: node}}}}}}
+		return &ops.State{Now: now, Kube: observe.Facts{Members: []observe.Member{{Name: "db-1",
+			Pod: observe.Pod{Exists: true, UID: pod,
+				Problem: &observe.Problem{Kind: observe.ProblemCrashing, Since: node}}}}}}
 	}
 	since := func(g *Onsets, s *ops.State) time.Duration {
 		g.Date(s)
@@ -50,8 +51,10 @@ func TestOnsetsForgetOldEvents(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	refused := func(seen time.Time) *ops.State {
 		return &ops.State{Now: now, Kube: observe.Facts{Members: []observe.Member{{Name: "db-1",
-			Pod:    observe.Pod{Problem: &observe.Problem{Kind: observe.ProblemForbidden, Since: now.Add(-time.Hour), Seen: seen}},
-			Volume: observe.Volume{Problem: &observe.Problem{Kind: observe.ProblemVolume, Since: now.Add(-time.Hour), Seen: seen}}}}}}
+			Pod: observe.Pod{Problem: &observe.Problem{Kind: observe.ProblemForbidden, Since: now.Add(-time.Hour),
+				Seen: seen}},
+			Volume: observe.Volume{Problem: &observe.Problem{Kind: observe.ProblemVolume, Since: now.Add(-time.Hour),
+				Seen: seen}}}}}}
 	}
 	var g Onsets
 	s := refused(now.Add(-2 * time.Second))

@@ -22,6 +22,8 @@ func TestNobodyActsOnAPausedCluster(t *testing.T) {
 func TestWhoPaused(t *testing.T) {
 	t.Parallel()
 	s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbRestart), true)
-	s.Cluster.Spec.Paused, s.Cluster.Status.Pause = true, &v1alpha1.Pause{By: "ada", From: "laptop", At: ops.Stamp(opstest.Now())}
-	judge(t, opstest.Stub{}, s, nil, "db is paused: ada@laptop, at "+ops.Moment(opstest.Now())+", asked that nobody acts on it")
+	s.Cluster.Spec.Paused, s.Cluster.Status.Pause = true,
+		&v1alpha1.Pause{By: "ada", From: "laptop", At: ops.Stamp(opstest.Now())}
+	judge(t, opstest.Stub{}, s, nil, "db is paused: ada@laptop, at "+ops.Moment(opstest.Now())+
+		", asked that nobody acts on it")
 }

@@ -17,7 +17,7 @@ const maxSteps = 500
 // steps, unless the world changes in between.
 func MakePlan(e engine.Engine, s ops.State) ops.Plan { return PlanWith(Decide, e, s) }
 
-// PlanWith is MakePlan with other decisions, for tests and for a request that only looks.
+// PlanWith is MakePlan with other decisions, for tests and for a request that is only shown.
 func PlanWith(decide func(engine.Engine, ops.State) ops.Decision, e engine.Engine, s ops.State) ops.Plan {
 	p := ops.Plan{Verb: string(s.Verb()), Steps: []ops.Step{}}
 	if s.Cluster != nil {
@@ -26,7 +26,8 @@ func PlanWith(decide func(engine.Engine, ops.State) ops.Decision, e engine.Engin
 	for len(p.Steps) < maxSteps {
 		d := decide(e, s)
 		if d.Blocked != nil {
-			p.Blocked = &ops.Block{Kind: d.Blocked.Kind, Check: d.Blocked.Check, Message: d.Blocked.Message, Hint: d.Blocked.Hint, Unknown: d.Blocked.Unknown}
+			p.Blocked = &ops.Block{Kind: d.Blocked.Kind, Check: d.Blocked.Check, Message: d.Blocked.Message,
+				Hint: d.Blocked.Hint, Unknown: d.Blocked.Unknown}
 			return p
 		}
 		if d.Step == nil {
@@ -43,14 +44,16 @@ func PlanWith(decide func(engine.Engine, ops.State) ops.Decision, e engine.Engin
 		note(&p, e, s, &step)
 		p.Steps = append(p.Steps, step)
 	}
-	p.Blocked = &ops.Block{Kind: ops.NeedsHuman, Check: "plan-length", Message: "the plan does not come to an end", Hint: "please report this plan as a bug"}
+	p.Blocked = &ops.Block{Kind: ops.NeedsHuman, Check: "plan-length", Message: "the plan does not come to an end",
+		Hint: "please report this plan as a bug"}
 	return p
 }
 
 // endless is the block that a wait amounts to if it goes on although
 // everything has come to rest.
 func endless(wait ops.Step) *ops.Block {
-	return &ops.Block{Kind: ops.Refused, Check: strings.TrimPrefix(wait.ID, "wait/"), Message: wait.Reason, Hint: "waiting does not mend this; the status of each member shows more"}
+	return &ops.Block{Kind: ops.Refused, Check: strings.TrimPrefix(wait.ID, "wait/"), Message: wait.Reason,
+		Hint: "waiting does not mend this; the status of each member shows more"}
 }
 
 // margin is how many more voters may fail; nil where that has no meaning yet.

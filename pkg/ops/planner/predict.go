@@ -22,7 +22,8 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	}
 	switch step.Action {
 	case ops.ActionServices, ops.ActionRenew, ops.ActionRestoreCA, ops.ActionStart:
-		n.Kube.Differences = slices.DeleteFunc(slices.Clone(n.Kube.Differences), func(d drift.Difference) bool { return slices.Contains(step.Touches, d.Object) })
+		n.Kube.Differences = slices.DeleteFunc(slices.Clone(n.Kube.Differences),
+			func(d drift.Difference) bool { return slices.Contains(step.Touches, d.Object) })
 	}
 	switch step.Action {
 	case ops.ActionCertificates:
@@ -52,7 +53,8 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 			n.Kube.Members[i].Workload.Bootstrap = false
 		}
 	case ops.ActionRegister:
-		n.View.MemberList = append(n.View.MemberList, engine.Registered{ID: predictedID(n, step.Member()), Name: step.Member(), Witness: step.Witness})
+		n.View.MemberList = append(n.View.MemberList, engine.Registered{ID: predictedID(n, step.Member()),
+			Name: step.Member(), Witness: step.Witness})
 		n.Cluster.Status.Bootstrap.Remove(step.Member(), false)
 		n.Cluster.Status.Bootstrap.SetWitness(step.Member(), step.Witness)
 	case ops.ActionPromote:
@@ -163,7 +165,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 }
 
 // predictedID is an identity that no registered member has or had: a member
-// that joins anew under its old name is another one.
+// that joins again under its old name is another one.
 func predictedID(s ops.State, member string) string {
 	id := "predicted-" + member
 	if s.Operation != nil && s.Operation.Spec.MemberID == id {
@@ -209,7 +211,7 @@ func setVoter(e engine.Engine, s *ops.State, name string) {
 	settle(e, s)
 }
 
-// becomeWhole predicts that whoever joins without being promoted has joined.
+// becomeWhole predicts that who joins without being promoted has joined.
 func becomeWhole(s *ops.State) {
 	for i := range s.View.MemberList {
 		if r := &s.View.MemberList[i]; s.Kube.Member(r.Name).Workload.Exists && !r.Spare {

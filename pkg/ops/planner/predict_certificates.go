@@ -8,14 +8,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// renewed is the state once a certificate was issued anew, and is served.
+// renewed is the state once a certificate was issued again, and is served.
 func renewed(s *ops.State, step ops.Step) {
 	signer := s.Kube.Trust.Current
 	if step.NextCA {
 		signer = *s.Kube.Trust.Next
 	}
 	l, exists := s.Kube.Leaf(step.Secret)
-	l.Member, l.Fingerprint, l.Signer, l.Problem, l.NotAfter = step.Member(), "predicted", signer.Fingerprint, "", time.Time{}
+	l.Member, l.Fingerprint, l.Signer, l.Problem, l.NotAfter = step.Member(), "predicted", signer.Fingerprint, "",
+		time.Time{}
 	if l.Member != "" {
 		l.Use = pki.UseMember
 	}

@@ -16,7 +16,8 @@ func settle(e engine.Engine, s *ops.State) {
 	if _, registered := s.View.Registered(like.Name); !ok || !registered {
 		for _, r := range s.View.MemberList {
 			if r.Voter && !r.Witness {
-				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0], Protocol: e.Series(s.Cluster.Spec.Version), Auth: bornWith(*s)}
+				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0],
+					Protocol: e.Series(s.Cluster.Spec.Version), Auth: bornWith(*s)}
 				break
 			}
 		}
@@ -26,8 +27,10 @@ func settle(e engine.Engine, s *ops.State) {
 		r := &s.View.MemberList[i]
 		r.Started = true
 		version := s.Kube.Member(r.Name).Workload.Version
-		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter || r.Spare, Role: engine.RoleFollower, ClusterID: like.ClusterID,
-			Leader: like.ID, Version: version, Position: like.Position, Auth: like.Auth, Protocol: like.Protocol, Schema: like.Schema}
+		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter || r.Spare, Role: engine.RoleFollower,
+			ClusterID: like.ClusterID,
+			Leader:    like.ID, Version: version, Position: like.Position, Auth: like.Auth, Protocol: like.Protocol,
+			Schema: like.Schema}
 		if !r.Voter && !r.Spare {
 			m.Role = engine.RoleLearner
 		}
@@ -47,12 +50,13 @@ func settle(e engine.Engine, s *ops.State) {
 			m.Volume.Capacity, m.Volume.Problem = m.Volume.Size, nil
 		}
 		if m.Workload.Exists {
-			m.Pod = observe.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version, Settings: m.Workload.Settings, UID: m.Pod.UID}
+			m.Pod = observe.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version,
+				Settings: m.Workload.Settings, UID: m.Pod.UID}
 		}
 	}
 }
 
-// settleMemberList makes a member list where none could be read: of the founders
+// settleMemberList makes a member list where none could be read: of the initial members
 // before the cluster formed, of the members that have a workload afterwards.
 func settleMemberList(s *ops.State) {
 	if s.Formed() {
@@ -74,7 +78,8 @@ func settleMemberList(s *ops.State) {
 		}
 	}
 	for _, n := range names {
-		s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true, Started: true,
+		s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "predicted-" + n, Name: n, Voter: true,
+			Started: true,
 			Witness: slices.Contains(s.Bootstrap().Witnesses, n)})
 	}
 }

@@ -12,13 +12,14 @@ import (
 // Interrupted is the command that asks again for what this request puts an end
 // to; "" if that was nothing, or was not wanted any more.
 func (p *Prepared) Interrupted() string {
-	if old := p.Supersedes; old != nil && ops.ReplacesIn(p.Request.Operation, old) && old.Status.Phase != v1alpha1.PhaseCancelling {
+	if old := p.Supersedes; old != nil && ops.ReplacesIn(p.Request.Operation, old) &&
+		old.Status.Phase != v1alpha1.PhaseCancelling {
 		return old.Spec.Command
 	}
 	return ""
 }
 
-// Prepared is a request that was looked at and judged; nothing was written.
+// Prepared is a request that was observed and judged; nothing was written.
 type Prepared struct {
 	Request Request
 	Plan    ops.Plan
@@ -35,7 +36,8 @@ type Prepared struct {
 func (p *Prepared) Record(namespace string) *v1alpha1.Operation {
 	op := &v1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: p.Request.Operation,
 		Status: v1alpha1.OperationStatus{Phase: v1alpha1.PhaseRunning, StartedAt: ops.Stamp(p.State.Now)}}
-	if old := p.Supersedes; old != nil && old.Spec.Verb == v1alpha1.VerbDelete && op.Spec.Verb == v1alpha1.VerbDelete && old.Status.Facts[v1alpha1.FactBackup] != "" {
+	if old := p.Supersedes; old != nil && old.Spec.Verb == v1alpha1.VerbDelete && op.Spec.Verb == v1alpha1.VerbDelete &&
+		old.Status.Facts[v1alpha1.FactBackup] != "" {
 		op.Spec.Repository, op.Spec.Backup = old.Spec.Repository, old.Spec.Backup
 		op.Status.Facts = maps.Clone(old.Status.Facts)
 	}

@@ -26,14 +26,18 @@ func TestMissing(t *testing.T) {
 		kept        store.Kept
 		check, hint string
 	}{
-		"nothing is there":         {},
-		"the record alone is lost": {store.Kept{Record: record, Workloads: workloads, Volumes: volumes}, "record-missing", "kubectl dbop repair db"},
-		"volumes alone":            {store.Kept{Record: record, Volumes: volumes}, "volumes-kept", "kubectl dbop create db --from-volumes"},
-		"no copy":                  {store.Kept{Workloads: workloads, Problem: "no copy"}, "record-missing", "from a copy"},
-		"damaged":                  {store.Kept{Record: record, Workloads: workloads, Damaged: store.ErrDamaged}, "record-damaged", "kubectl dbop repair db"},
+		"nothing is there": {},
+		"the record alone is lost": {store.Kept{Record: record, Workloads: workloads, Volumes: volumes}, "record-missing",
+			"kubectl dbop repair db"},
+		"volumes alone": {store.Kept{Record: record, Volumes: volumes}, "volumes-kept",
+			"kubectl dbop create db --from-volumes"},
+		"no copy": {store.Kept{Workloads: workloads, Problem: "no copy"}, "record-missing", "from a copy"},
+		"damaged": {store.Kept{Record: record, Workloads: workloads, Damaged: store.ErrDamaged},
+			"record-damaged", "kubectl dbop repair db"},
 		"damaged, of a stopped one": {store.Kept{Record: record, Volumes: volumes, Damaged: store.ErrDamaged},
 			"record-damaged", "kubectl dbop repair db"},
-		"damaged, and no copy": {store.Kept{Workloads: workloads, Problem: "no copy", Damaged: store.ErrDamaged}, "record-damaged", "from a copy"},
+		"damaged, and no copy": {store.Kept{Workloads: workloads, Problem: "no copy", Damaged: store.ErrDamaged},
+			"record-damaged", "from a copy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,12 +59,14 @@ func TestRecordThatIsBeingDeleted(t *testing.T) {
 	s := opstest.Well(3)
 	s.Cluster.DeletionTimestamp, s.Cluster.Finalizers = &metav1.Time{Time: opstest.Now()}, []string{"example.com/held"}
 	f := health.Altered(s)
-	if len(f) != 1 || f[0].Severity != ops.Fail || !strings.Contains(f[0].What, "example.com/held") || len(f[0].Remedy) != 2 || !strings.Contains(f[0].Remedy[0], "kubectl patch configmap db.dbop") {
+	if len(f) != 1 || f[0].Severity != ops.Fail || !strings.Contains(f[0].What, "example.com/held") ||
+		len(f[0].Remedy) != 2 || !strings.Contains(f[0].Remedy[0], "kubectl patch configmap db.dbop") {
 		t.Fatalf("%+v", f)
 	}
 	s.Operation = opstest.Operation(v1alpha1.VerbRepair)
 	d := operation.Repair{}.Steps().First(rules.Situation{S: s})
-	if d == nil || d.Blocked == nil || d.Blocked.Check != "record-terminating" || !strings.HasSuffix(d.Blocked.Hint, "kubectl dbop repair db") {
+	if d == nil || d.Blocked == nil || d.Blocked.Check != "record-terminating" ||
+		!strings.HasSuffix(d.Blocked.Hint, "kubectl dbop repair db") {
 		t.Errorf("%+v", d)
 	}
 }
@@ -69,20 +75,27 @@ func TestRecordThatIsBeingDeleted(t *testing.T) {
 // authority where the lost one is known, and restart together where it is not.
 func TestPlanOfALostAuthority(t *testing.T) {
 	t.Parallel()
-	renewed := []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls"}
-	together := slices.Concat([]string{"restore-authority"}, renewed, []string{"distribute-trust", "restart-member/db-1", "restart-member/db-2", "restart-member/db-3"})
-	inTurn := slices.Concat([]string{"restore-authority", "distribute-trust", "restart-member/db-2", "restart-member/db-3", "hand-over/db-2", "restart-member/db-1"},
-		renewed, []string{"promote-authority", "distribute-trust", "restart-member/db-1", "restart-member/db-3", "hand-over/db-1", "restart-member/db-2"})
+	renewed := []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls",
+		"renew-certificate/db-2-tls", "renew-certificate/db-3-tls"}
+	together := slices.Concat([]string{"restore-authority"}, renewed,
+		[]string{"distribute-trust", "restart-member/db-1", "restart-member/db-2", "restart-member/db-3"})
+	inTurn := slices.Concat([]string{"restore-authority", "distribute-trust", "restart-member/db-2", "restart-member/db-3",
+		"hand-over/db-2", "restart-member/db-1"},
+		renewed, []string{"promote-authority", "distribute-trust", "restart-member/db-1", "restart-member/db-3",
+			"hand-over/db-1", "restart-member/db-2"})
 	for name, row := range map[string]struct {
 		change func(*ops.State)
 		want   []string
 	}{
-		"it is there":                   {func(s *ops.State) { s.Kube.Trust = &pki.Trust{Current: opstest.NewCA()} }, []string{}},
+		"it is there": {func(s *ops.State) { s.Kube.Trust = &pki.Trust{Current: opstest.NewCA()} },
+			[]string{}},
 		"known":                         {func(*ops.State) {}, inTurn},
 		"one certificate is of another": {func(s *ops.State) { s.Kube.Leaves[1].Signer = "ca-other" }, together},
-		"a member has no workload":      {func(s *ops.State) { s.Kube.Members[2].Workload.Exists = false }, append(slices.Clone(together), "start-members/db-3")},
-		"the services are lost, too":    {func(s *ops.State) { s.Kube.Services = false }, append([]string{"create-services"}, inTurn...)},
-		"an operator asks":              {func(s *ops.State) { s.Operation.Spec.Quiet = true }, []string{}},
+		"a member has no workload": {func(s *ops.State) { s.Kube.Members[2].Workload.Exists = false },
+			append(slices.Clone(together), "start-members/db-3")},
+		"the services are lost, too": {func(s *ops.State) { s.Kube.Services = false },
+			append([]string{"create-services"}, inTurn...)},
+		"an operator asks": {func(s *ops.State) { s.Operation.Spec.Quiet = true }, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

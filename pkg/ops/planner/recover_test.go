@@ -34,9 +34,10 @@ func twoLost(s *ops.State) {
 	opstest.Vanish(s, "db-2")
 }
 
-// anew is how a cluster of three is founded again from a backup, of members under free names.
+// again is how a cluster of three is founded again from a backup, of members under free names.
 func anew(first, second, third string) []string {
-	return []string{"begin-incarnation", "load-backup/" + first, "start-members/" + first, "wait/formed", "record-bootstrap",
+	return []string{"begin-incarnation", "load-backup/" + first, "start-members/" + first, "wait/formed",
+		"record-bootstrap",
 		"register-member/" + second, "start-members/" + second, "wait/joined", "promote-member/" + second,
 		"register-member/" + third, "start-members/" + third, "wait/joined", "promote-member/" + third}
 }
@@ -64,32 +65,60 @@ func TestRecover(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"pods: the workloads are gone":            {state: recovering(v1alpha1.RecoverBringBack, noPods), want: []string{"start-members/db-1,db-2,db-3", "wait/quorum"}},
-		"pods: the workloads want none":           {state: recovering(v1alpha1.RecoverBringBack, idle), want: []string{"start-members/db-1,db-2,db-3", "wait/quorum"}},
-		"pods: they are coming":                   {state: recovering(v1alpha1.RecoverBringBack, func(s *ops.State) { opstest.Podless(s, "db-1"); opstest.Podless(s, "db-2") }), want: []string{"wait/quorum"}},
-		"pods: one volume is lost, two come back": {state: recovering(v1alpha1.RecoverBringBack, func(s *ops.State) { noPods(s); opstest.Vanish(s, "db-1") }), want: []string{"start-members/db-2,db-3", "wait/quorum"}},
-		"pods: two volumes are lost":              {state: recovering(v1alpha1.RecoverBringBack, twoLost), block: "only 1 of 3 volumes exist, so pods alone make no majority of 2"},
-		"pods: two crash":                         {state: recovering(v1alpha1.RecoverBringBack, func(s *ops.State) { crash(s, "db-1", "db-2") }), block: "db-1: CrashLooping: as the cluster says"},
+		"pods: the workloads are gone": {state: recovering(v1alpha1.RecoverBringBack, noPods),
+			want: []string{"start-members/db-1,db-2,db-3", "wait/quorum"}},
+		"pods: the workloads want none": {state: recovering(v1alpha1.RecoverBringBack, idle),
+			want: []string{"start-members/db-1,db-2,db-3", "wait/quorum"}},
+		"pods: they are coming": {state: recovering(v1alpha1.RecoverBringBack,
+			func(s *ops.State) { opstest.Podless(s, "db-1"); opstest.Podless(s, "db-2") }), want: []string{"wait/quorum"}},
+		"pods: one volume is lost, two come back": {state: recovering(v1alpha1.RecoverBringBack,
+			func(s *ops.State) { noPods(s); opstest.Vanish(s, "db-1") }), want: []string{"start-members/db-2,db-3",
+			"wait/quorum"}},
+		"pods: two volumes are lost": {state: recovering(v1alpha1.RecoverBringBack, twoLost),
+			block: "only 1 of 3 volumes exist, so pods alone make no majority of 2"},
+		"pods: two crash": {state: recovering(v1alpha1.RecoverBringBack,
+			func(s *ops.State) { crash(s, "db-1", "db-2") }), block: "db-1: CrashLooping: as the cluster says"},
 		"pods: on a node called dead": {state: dead(recovering(v1alpha1.RecoverBringBack, func(s *ops.State) {
 			opstest.Down(s, "db-1", observe.ProblemNode, time.Hour)
 			opstest.Down(s, "db-2", observe.ProblemNode, time.Hour)
 			s.Operation = nil
 		}), "db-1", "db-2"), want: []string{"forget-pods/db-1,db-2", "wait/quorum"}},
-		"data: two volumes are lost":             {state: recovering(v1alpha1.RecoverData, twoLost), want: recovered},
-		"data: they may come back":               {state: recovering(v1alpha1.RecoverData, noPods), block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
-		"data: they may come back, insisted":     {state: waiving(recovering(v1alpha1.RecoverData, noPods), "transient"), want: append([]string{"examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "recover-data"}, anew("db-4", "db-5", "db-6")...)},
-		"data: two crash, which may be the data": {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members", "examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "recover-data"}, anew("db-4", "db-5", "db-6")...)},
-		"data: one can't be seen gone":           {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), block: "db-3 may still run: as the cluster says"},
-		"data: its node is dead":                 {state: dead(recovering(v1alpha1.RecoverData, func(s *ops.State) { twoLost(s); opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), "db-3"), want: recovered},
-		"backup: nothing is left":                {state: recovering(v1alpha1.RecoverBackup, func(s *ops.State) { s.Kube.Members, s.View.Members = nil, nil }), want: anew("db-1", "db-2", "db-3")},
-		"backup: one is left":                    {state: recovering(v1alpha1.RecoverBackup, twoLost), want: append([]string{"fence-members"}, anew("db-1", "db-2", "db-4")...)},
-		"backup: all may come back":              {state: recovering(v1alpha1.RecoverBackup, noPods), block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
-		"there is a quorum":                      {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { *s = opstest.Well(3) })},
+		"data: two volumes are lost": {state: recovering(v1alpha1.RecoverData, twoLost), want: recovered},
+		"data: they may come back": {state: recovering(v1alpha1.RecoverData, noPods),
+			block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
+		"data: they may come back, insisted": {state: waiving(recovering(v1alpha1.RecoverData, noPods), "transient"),
+			want: append([]string{"examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "recover-data"},
+				anew("db-4", "db-5", "db-6")...)},
+		"data: two crash, which may be the data": {state: recovering(v1alpha1.RecoverData,
+			func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members", "examine-volume/db-1",
+			"examine-volume/db-2", "examine-volume/db-3", "recover-data"}, anew("db-4", "db-5", "db-6")...)},
+		"data: one can't be seen gone": {state: recovering(v1alpha1.RecoverData,
+			func(s *ops.State) {
+				twoLost(s)
+				opstest.Down(s, "db-3", observe.ProblemNode,
+					time.Hour)
+			}), block: "db-3 may still run: as the cluster says"},
+		"data: its node is dead": {state: dead(recovering(v1alpha1.RecoverData,
+			func(s *ops.State) {
+				twoLost(s)
+				opstest.Down(s, "db-3", observe.ProblemNode,
+					time.Hour)
+			}), "db-3"), want: recovered},
+		"backup: nothing is left": {state: recovering(v1alpha1.RecoverBackup,
+			func(s *ops.State) { s.Kube.Members, s.View.Members = nil, nil }), want: anew("db-1", "db-2", "db-3")},
+		"backup: one is left": {state: recovering(v1alpha1.RecoverBackup, twoLost),
+			want: append([]string{"fence-members"}, anew("db-1", "db-2", "db-4")...)},
+		"backup: all may come back": {state: recovering(v1alpha1.RecoverBackup, noPods),
+			block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
+		"there is a quorum": {state: recovering(v1alpha1.RecoverData,
+			func(s *ops.State) { *s = opstest.Well(3) })},
 		"split": {state: recovering(v1alpha1.RecoverData, func(s *ops.State) {
 			twoLost(s)
 			s.View.ClusterIDs = []string{"id", "other"}
-		}), block: "the members of db belong to different database clusters ([id other]): this is a split, and going on could lose data"},
-		"it is stopped": {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { s.Cluster.Spec.Stopped = true }), block: "db is stopped"},
+		}), block: "the members of db belong to different database clusters ([id other]): this is a split, and going on " +
+			"could lose data"},
+		"it is stopped": {state: recovering(v1alpha1.RecoverData, func(s *ops.State) { s.Cluster.Spec.Stopped = true }),
+			block: "db is stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +141,7 @@ func waiving(s ops.State, check string) ops.State {
 	return s
 }
 
-// salvor is a stub that can begin anew from data; positions are "term/index".
+// salvor is a stub that can begin again from data; positions are "term/index".
 type salvor struct{ opstest.Stub }
 
 func (salvor) InspectDataDir(string) engine.DataDirInfo { return engine.DataDirInfo{} }
@@ -139,12 +168,13 @@ func TestMostAdvancedData(t *testing.T) {
 		want          string
 		block         string
 	}{
-		"the second goes further":            {well("3/10", 5), well("3/20", 6), "db-1", ""},
-		"the first goes further":             {well("3/20", 6), well("3/10", 5), "db-3", ""},
-		"equal":                              {well("3/20", 6), well("3/20", 6), "db-1", ""},
-		"higher revision, older term":        {well("2/90", 80), well("3/20", 6), "db-1", ""},
-		"the most advanced can't be used":    {broken, well("3/20", 6), "db-1", ""},
-		"none can be used":                   {broken, broken, "", "no data that is left can be used: db-1: page 7 is no page; db-3: page 7 is no page"},
+		"the second goes further":         {well("3/10", 5), well("3/20", 6), "db-1", ""},
+		"the first goes further":          {well("3/20", 6), well("3/10", 5), "db-3", ""},
+		"equal":                           {well("3/20", 6), well("3/20", 6), "db-1", ""},
+		"higher revision, older term":     {well("2/90", 80), well("3/20", 6), "db-1", ""},
+		"the most advanced can't be used": {broken, well("3/20", 6), "db-1", ""},
+		"none can be used": {broken, broken, "",
+			"no data that is left can be used: db-1: page 7 is no page; db-3: page 7 is no page"},
 		"of another cluster":                 {well("3/20", 6), `{"intact":true,"clusterID":"other"}`, "", "not all data is of cluster id: db-1 is of other, db-3 is of id"},
 		"the report of a newer tool is kept": {well("3/10", 5), `{"intact":true,"clusterID":"id","position":"3/20","new":1}`, "db-1", ""},
 	} {
@@ -218,15 +248,20 @@ func TestPinRecovery(t *testing.T) {
 		want   v1alpha1.RecoveryMethod
 		refuse string
 	}{
-		"all volumes":          {change: func(*ops.State) {}, want: v1alpha1.RecoverBringBack},
-		"one volume":           {change: twoLost, want: v1alpha1.RecoverData},
-		"one, left out":        {change: twoLost, ask: func(o *v1alpha1.OperationSpec) { o.Without = []string{"db-3"} }, refuse: "there is no verified backup"},
-		"none, and no backup":  {change: func(s *ops.State) { s.Kube.Members = nil }, refuse: "there is no verified backup"},
-		"none, data asked for": {change: func(s *ops.State) { s.Kube.Members = nil }, ask: func(o *v1alpha1.OperationSpec) { o.Method = v1alpha1.RecoverData }, refuse: "no volume of db is left"},
-		"none, and a backup":   {change: func(s *ops.State) { s.Kube.Members = nil }, ask: func(o *v1alpha1.OperationSpec) { o.Source = &v1alpha1.BackupSource{Backup: "b"} }, want: v1alpha1.RecoverBackup},
+		"all volumes": {change: func(*ops.State) {}, want: v1alpha1.RecoverBringBack},
+		"one volume":  {change: twoLost, want: v1alpha1.RecoverData},
+		"one, left out": {change: twoLost, ask: func(o *v1alpha1.OperationSpec) { o.Without = []string{"db-3"} },
+			refuse: "there is no verified backup"},
+		"none, and no backup": {change: func(s *ops.State) { s.Kube.Members = nil }, refuse: "there is no verified backup"},
+		"none, data asked for": {change: func(s *ops.State) { s.Kube.Members = nil },
+			ask: func(o *v1alpha1.OperationSpec) { o.Method = v1alpha1.RecoverData }, refuse: "no volume of db is left"},
+		"none, and a backup": {change: func(s *ops.State) { s.Kube.Members = nil },
+			ask:  func(o *v1alpha1.OperationSpec) { o.Source = &v1alpha1.BackupSource{Backup: "b"} },
+			want: v1alpha1.RecoverBackup},
 		"a claim without volume": {change: func(s *ops.State) {
 			for i := range 2 {
-				s.Kube.Members[i].Volume.Bound, s.Kube.Members[i].Volume.Problem = false, &observe.Problem{Kind: observe.ProblemVolume}
+				s.Kube.Members[i].Volume.Bound, s.Kube.Members[i].Volume.Problem = false,
+					&observe.Problem{Kind: observe.ProblemVolume}
 			}
 		}, want: v1alpha1.RecoverData},
 	} {
@@ -271,7 +306,8 @@ func TestRecoverNeedsALogin(t *testing.T) {
 	}
 	login := drift.Difference{Object: "secret/db-admin-tls", Kind: drift.Missing}
 	s.Kube.Differences = []drift.Difference{login}
-	if d := Decide(opstest.Stub{}, s); d.Blocked == nil || d.Blocked.Check != "login" || d.Blocked.Hint != "kubectl dbop repair db" {
+	if d := Decide(opstest.Stub{}, s); d.Blocked == nil || d.Blocked.Check != "login" ||
+		d.Blocked.Hint != "kubectl dbop repair db" {
 		t.Errorf("%+v", d)
 	}
 	s.Kube.Differences = []drift.Difference{login, {Object: "secret/db-ca", Kind: drift.Missing}}

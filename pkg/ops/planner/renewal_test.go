@@ -47,12 +47,14 @@ func TestDecideRenewal(t *testing.T) {
 		{"the first that ran out", stranded(same), "renew-certificate/db-1-tls"},
 		{"stepping back, too", stranded(opstest.Cancelling), "renew-certificate/db-1-tls"},
 		{"none twice", stranded(renewed("db-1-tls", "db-2-tls", "db-3-tls")), "renew-certificate/db-admin-tls"},
-		{"then it is waited for", stranded(renewed("db-1-tls", "db-2-tls", "db-3-tls", "db-admin-tls", "db-client-tls")), "wait/quorum"},
+		{"then it is waited for", stranded(renewed("db-1-tls", "db-2-tls", "db-3-tls", "db-admin-tls", "db-client-tls")),
+			"wait/quorum"},
 		{"one of a member that is no more", stranded(func(s *ops.State) {
 			renewed("db-1-tls", "db-3-tls", "db-admin-tls", "db-client-tls")(s)
 			s.Kube.Members[1].Workload.Token, s.Kube.Members[1].Volume.Token = "old", "old"
 		}), "wait/quorum"},
-		{"by an authority that ran out itself", stranded(func(s *ops.State) { s.Kube.Trust.Current.NotAfter = opstest.Now() }), "wait/quorum"},
+		{"by an authority that ran out itself",
+			stranded(func(s *ops.State) { s.Kube.Trust.Current.NotAfter = opstest.Now() }), "wait/quorum"},
 		{"nobody looked at them", stranded(func(s *ops.State) { s.Kube.Trust, s.Kube.Leaves = nil, nil }), "wait/quorum"},
 		{"for a request that is only considered", stranded(func(s *ops.State) {
 			s.Operation.ResourceVersion, s.Operation.Status.Journal = "", nil
@@ -72,7 +74,8 @@ func TestDecideRenewal(t *testing.T) {
 func TestPlanRenewal(t *testing.T) {
 	t.Parallel()
 	got := opstest.IDs(MakePlan(opstest.Stub{}, stranded(func(*ops.State) {})()))
-	want := []string{"renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls", "renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "wait/quorum"}
+	want := []string{"renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls",
+		"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "wait/quorum"}
 	if len(got) <= len(want) {
 		t.Fatalf("it does not go on: %v", got)
 	}

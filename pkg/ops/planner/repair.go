@@ -23,5 +23,6 @@ func repaired(s *ops.State, e engine.Engine, step ops.Step) {
 			s.Kube.Members[s.MemberIndex(d.Member)].Workload.Revision = "predicted"
 		}
 	}
-	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d drift.Difference) bool { return d.Object == object })
+	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences),
+		func(d drift.Difference) bool { return d.Object == object })
 }

@@ -32,26 +32,41 @@ func TestPlanRepair(t *testing.T) {
 		block string
 	}{
 		"nothing": {state: opstest.Well(3)},
-		"a second pod first, then what members start with": {state: opstest.Differs(opstest.Well(3), opstest.Edited("service/db-client", "", "spec.selector.role"), opstest.Gone("secret/db-1-tls", "db-1"), opstest.Edited("statefulset/db-2", "db-2", "spec.replicas")),
+		"a second pod first, then what members start with": {state: opstest.Differs(opstest.Well(3),
+			opstest.Edited("service/db-client", "", "spec.selector.role"), opstest.Gone("secret/db-1-tls", "db-1"),
+			opstest.Edited("statefulset/db-2", "db-2", "spec.replicas")),
 			want: []string{"repair/statefulset/db-2", "repair/secret/db-1-tls", "repair/service/db-client"}},
-		"an object once for all of its differences": {state: opstest.Differs(opstest.Well(3), opstest.Edited("service/db", "", "spec.selector.a"), opstest.Edited("service/db", "", "spec.selector.b")), want: []string{"repair/service/db"}},
-		"a pod that was made of it restarts":        {state: opstest.Differs(opstest.Well(3), opstest.Edited("statefulset/db-2", "db-2", opstest.Image)), want: []string{"repair/statefulset/db-2", "restart-member/db-2"}},
+		"an object once for all of its differences": {state: opstest.Differs(opstest.Well(3),
+			opstest.Edited("service/db", "", "spec.selector.a"),
+			opstest.Edited("service/db", "", "spec.selector.b")), want: []string{"repair/service/db"}},
+		"a pod that was made of it restarts": {state: opstest.Differs(opstest.Well(3),
+			opstest.Edited("statefulset/db-2", "db-2", opstest.Image)), want: []string{"repair/statefulset/db-2",
+			"restart-member/db-2"}},
 		"a pod that was made before does not": {state: func() ops.State {
 			s := opstest.Differs(opstest.Well(3), opstest.Edited("statefulset/db-2", "db-2", opstest.Image))
 			s.Kube.Members[1].Workload.Revision = "new"
 			return s
 		}(), want: []string{"repair/statefulset/db-2"}},
-		"two members can't start, and there is no quorum": {state: crashing(opstest.Differs(opstest.Well(3), opstest.Edited("statefulset/db-2", "db-2", opstest.Image), opstest.Edited("statefulset/db-3", "db-3", opstest.Image)), "db-2", "db-3"),
-			want: []string{"repair/statefulset/db-2", "repair/statefulset/db-3", "revive-member/db-2", "revive-member/db-3", "wait/quorum"}},
-		"an operator restarts nobody":          {state: opstest.Differs(opstest.Well(3), opstest.Edited("statefulset/db-2", "db-2", opstest.Image), opstest.Gone("service/db", "")), quiet: true, want: []string{"repair/service/db"}},
-		"what is chosen when a volume is made": {state: opstest.Differs(opstest.Well(3), opstest.Edited("persistentvolumeclaim/db-2", "db-2", "spec.storageClassName"))},
+		"two members can't start, and there is no quorum": {state: crashing(opstest.Differs(opstest.Well(3),
+			opstest.Edited("statefulset/db-2", "db-2", opstest.Image),
+			opstest.Edited("statefulset/db-3", "db-3", opstest.Image)), "db-2", "db-3"),
+			want: []string{"repair/statefulset/db-2", "repair/statefulset/db-3", "revive-member/db-2", "revive-member/db-3",
+				"wait/quorum"}},
+		"an operator restarts nobody": {state: opstest.Differs(opstest.Well(3),
+			opstest.Edited("statefulset/db-2", "db-2", opstest.Image),
+			opstest.Gone("service/db", "")), quiet: true, want: []string{"repair/service/db"}},
+		"what is chosen when a volume is made": {state: opstest.Differs(opstest.Well(3),
+			opstest.Edited("persistentvolumeclaim/db-2", "db-2", "spec.storageClassName"))},
 		"a volume that goes": {state: func() ops.State {
-			s := opstest.Differs(opstest.Well(3), drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: drift.Terminating},
+			s := opstest.Differs(opstest.Well(3), drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2",
+				Kind: drift.Terminating},
 				drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: drift.Owner})
 			s.Kube.Members[1].Volume.Terminating = true
 			return s
 		}()},
-		"the authority is lost": {state: opstest.Differs(opstest.Well(3), opstest.Gone("secret/db-ca", ""), opstest.Gone("secret/db-1-tls", "db-1"), opstest.Gone("service/db", "")), want: []string{"repair/service/db"}, block: "authority"},
+		"the authority is lost": {state: opstest.Differs(opstest.Well(3), opstest.Gone("secret/db-ca", ""),
+			opstest.Gone("secret/db-1-tls", "db-1"), opstest.Gone("service/db",
+				"")), want: []string{"repair/service/db"}, block: "authority"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,16 +103,24 @@ func TestIntact(t *testing.T) {
 		d    drift.Difference
 		want string
 	}{
-		"to grow without an authority":            {v1alpha1.VerbScale, opstest.Gone("secret/db-ca", ""), "blocked Refused altered"},
-		"to restart without an authority":         {v1alpha1.VerbRestart, opstest.Gone("secret/db-ca", ""), "done"},
-		"to restart without a certificate":        {v1alpha1.VerbRestart, opstest.Gone("secret/db-2-tls", "db-2"), "blocked Refused altered"},
-		"to restart what has two pods":            {v1alpha1.VerbRestart, opstest.Edited("statefulset/db-2", "db-2", "spec.replicas"), "blocked Refused altered"},
-		"to upgrade without the headless service": {v1alpha1.VerbUpgrade, opstest.Gone("service/db", ""), "blocked Refused altered"},
-		"to restart without the client service":   {v1alpha1.VerbRestart, opstest.Gone("service/db-client", ""), "done"},
-		"to restart with another image":           {v1alpha1.VerbRestart, opstest.Edited("statefulset/db-2", "db-2", opstest.Image), "done"},
-		"to renew a certificate that ran out":     {v1alpha1.VerbRotateCertificates, drift.Difference{Object: "secret/db-2-tls", Member: "db-2", Kind: drift.Unusable}, "wait/certificates"},
-		"to recover what was scaled to nothing":   {v1alpha1.VerbRecover, drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: "spec.replicas", Want: "1", Have: "0"}, "done"},
-		"to stop without an authority":            {v1alpha1.VerbStop, opstest.Gone("secret/db-ca", ""), "done"},
+		"to grow without an authority": {v1alpha1.VerbScale, opstest.Gone("secret/db-ca", ""),
+			"blocked Refused altered"},
+		"to restart without an authority": {v1alpha1.VerbRestart, opstest.Gone("secret/db-ca", ""), "done"},
+		"to restart without a certificate": {v1alpha1.VerbRestart, opstest.Gone("secret/db-2-tls", "db-2"),
+			"blocked Refused altered"},
+		"to restart what has two pods": {v1alpha1.VerbRestart,
+			opstest.Edited("statefulset/db-2", "db-2", "spec.replicas"), "blocked Refused altered"},
+		"to upgrade without the headless service": {v1alpha1.VerbUpgrade, opstest.Gone("service/db", ""),
+			"blocked Refused altered"},
+		"to restart without the client service": {v1alpha1.VerbRestart, opstest.Gone("service/db-client", ""), "done"},
+		"to restart with another image": {v1alpha1.VerbRestart,
+			opstest.Edited("statefulset/db-2", "db-2", opstest.Image), "done"},
+		"to renew a certificate that ran out": {v1alpha1.VerbRotateCertificates,
+			drift.Difference{Object: "secret/db-2-tls", Member: "db-2", Kind: drift.Unusable}, "wait/certificates"},
+		"to recover what was scaled to nothing": {v1alpha1.VerbRecover,
+			drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: "spec.replicas", Want: "1",
+				Have: "0"}, "done"},
+		"to stop without an authority": {v1alpha1.VerbStop, opstest.Gone("secret/db-ca", ""), "done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +141,8 @@ func TestIntact(t *testing.T) {
 // TestCancelPutsTemplatesBack: nothing that somebody changed stays behind.
 func TestCancelPutsTemplatesBack(t *testing.T) {
 	t.Parallel()
-	s := opstest.Doing(opstest.Differs(opstest.Well(3), opstest.Edited("statefulset/db-2", "db-2", opstest.Image)), opstest.Operation(v1alpha1.VerbRestart), false)
+	s := opstest.Doing(opstest.Differs(opstest.Well(3), opstest.Edited("statefulset/db-2", "db-2", opstest.Image)),
+		opstest.Operation(v1alpha1.VerbRestart), false)
 	s.Operation.Status.Phase = v1alpha1.PhaseCancelling
 	if diff := cmp.Diff([]string{"repair/statefulset/db-2"}, opstest.IDs(MakePlan(opstest.Stub{}, s))); diff != "" {
 		t.Error(diff)
@@ -128,12 +152,17 @@ func TestCancelPutsTemplatesBack(t *testing.T) {
 // TestAltered: each difference is told with its effect, its author and the command that mends it.
 func TestAltered(t *testing.T) {
 	t.Parallel()
-	s := opstest.Differs(opstest.Well(3), opstest.Edited("service/db-client", "", "spec.selector.role"), opstest.Edited("persistentvolumeclaim/db-2", "db-2", "spec.storageClassName"))
+	s := opstest.Differs(opstest.Well(3), opstest.Edited("service/db-client", "", "spec.selector.role"),
+		opstest.Edited("persistentvolumeclaim/db-2", "db-2", "spec.storageClassName"))
 	want := []ops.Finding{
-		{Severity: ops.Fail, Subject: "service/db-client", What: "spec.selector.role is bad, not good: clients reach the members by this service",
-			Evidence: []string{"kubectl-edit wrote it at " + ops.Moment(opstest.Now())}, Remedy: []string{"kubectl dbop repair db"}},
-		{Severity: ops.Warn, Subject: "persistentvolumeclaim/db-2", What: "spec.storageClassName is bad, not good: the volume is not as the cluster wants it",
-			Evidence: []string{"kubectl-edit wrote it at " + ops.Moment(opstest.Now())}, Remedy: []string{"kubectl dbop member replace db db-2 --force gives it a new volume"}},
+		{Severity: ops.Fail, Subject: "service/db-client",
+			What:     "spec.selector.role is bad, not good: clients reach the members by this service",
+			Evidence: []string{"kubectl-edit wrote it at " + ops.Moment(opstest.Now())},
+			Remedy:   []string{"kubectl dbop repair db"}},
+		{Severity: ops.Warn, Subject: "persistentvolumeclaim/db-2",
+			What:     "spec.storageClassName is bad, not good: the volume is not as the cluster wants it",
+			Evidence: []string{"kubectl-edit wrote it at " + ops.Moment(opstest.Now())},
+			Remedy:   []string{"kubectl dbop member replace db db-2 --force gives it a new volume"}},
 	}
 	if diff := cmp.Diff(want, health.Altered(s)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
@@ -161,7 +190,8 @@ func TestUnknownMember(t *testing.T) {
 		return s
 	}
 	v := health.Assess(opstest.Stub{}, with("", false))
-	if v.Level != health.Degraded || !slices.Contains(v.Next, "kubectl dbop member remove db "+id) || len(v.Problems) != 1 {
+	if v.Level != health.Degraded || !slices.Contains(v.Next, "kubectl dbop member remove db "+id) ||
+		len(v.Problems) != 1 {
 		t.Errorf("status %+v", v)
 	}
 	for _, verb := range []v1alpha1.Verb{v1alpha1.VerbScale, v1alpha1.VerbRestart, v1alpha1.VerbAddMember} {

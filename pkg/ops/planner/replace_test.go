@@ -20,7 +20,8 @@ func TestReplace(t *testing.T) {
 		change(&s)
 		return s
 	}
-	whole := []string{"deregister-member/db-3", "retire-member/db-3", "register-member/db-3", "start-members/db-3", "wait/joined", "promote-member/db-3"}
+	whole := []string{"deregister-member/db-3", "retire-member/db-3", "register-member/db-3", "start-members/db-3",
+		"wait/joined", "promote-member/db-3"}
 	for name, c := range map[string]struct {
 		state ops.State
 		want  []string
@@ -30,8 +31,14 @@ func TestReplace(t *testing.T) {
 			opstest.Down(s, "db-3", observe.ProblemUnschedulable, time.Minute)
 			s.Kube.Members[2].Volume = observe.Volume{}
 		}), want: whole},
-		"its data makes it crash": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemCrashing, time.Hour) }), want: whole},
-		"its node is gone":        {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemNode, time.Hour) }), want: whole},
+		"its data makes it crash": {state: asked(func(s *ops.State) {
+			opstest.Down(s, "db-3", observe.ProblemCrashing,
+				time.Hour)
+		}), want: whole},
+		"its node is gone": {state: asked(func(s *ops.State) {
+			opstest.Down(s, "db-3", observe.ProblemNode,
+				time.Hour)
+		}), want: whole},
 		"its node is silent": {state: asked(func(s *ops.State) {
 			opstest.Down(s, "db-3", observe.ProblemNode, time.Hour)
 			s.Kube.Members[2].Pod.Node = "n3"
@@ -45,11 +52,19 @@ func TestReplace(t *testing.T) {
 		"it is well, but its volume is being deleted": {
 			state: asked(func(s *ops.State) { s.Kube.Members[2].Volume.Terminating = true }), want: whole,
 		},
-		"it is well, insisted": {state: asked(func(s *ops.State) { s.Operation.Spec.Waive = []string{"evidence"} }), want: whole},
-		"it is only starting":  {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 is only starting: its volume is there, and nothing is lost"},
-		"it lacks memory":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemOOM, time.Hour) }), block: "db-3 is killed because it ran out of memory: a new volume would not help"},
-		"its disk is full":     {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemDisk, time.Hour) }), block: "db-3 can't start because its disk is full: its data is whole, and a new volume of the same size would be full again"},
-		"it lacks a node":      {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemUnschedulable, time.Hour) }), block: "db-3 can't start (as the cluster says), but its data is not lost"},
+		"it is well, insisted": {state: asked(func(s *ops.State) { s.Operation.Spec.Waive = []string{"evidence"} }),
+			want: whole},
+		"it is only starting": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
+			block: "db-3 is only starting: its volume is there, and nothing is lost"},
+		"it lacks memory": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemOOM, time.Hour) }),
+			block: "db-3 is killed because it ran out of memory: a new volume would not help"},
+		"its disk is full": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemDisk, time.Hour) }),
+			block: "db-3 can't start because its disk is full: its data is whole, and a new volume of the same size would be " +
+				"full again"},
+		"it lacks a node": {state: asked(func(s *ops.State) {
+			opstest.Down(s, "db-3", observe.ProblemUnschedulable,
+				time.Hour)
+		}), block: "db-3 can't start (as the cluster says), but its data is not lost"},
 		"quorum would go": {state: asked(func(s *ops.State) {
 			opstest.Down(s, "db-2", "", 0)
 			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Hour)

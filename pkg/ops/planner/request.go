@@ -17,7 +17,7 @@ type Request struct {
 	// Cluster is the wanted cluster of create and of restore into a new one;
 	// nil for everything else.
 	Cluster *v1alpha1.DatabaseCluster
-	// Import is set for a look at a restore whose backup is not in the
+	// Import is set for an observation of a restore whose backup is not in the
 	// repository yet: the step that brings it there before the operation.
 	Import *ops.Step
 }

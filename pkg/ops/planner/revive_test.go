@@ -24,9 +24,10 @@ func silent(runs time.Duration, change func(*ops.State, *observe.Pod)) func() op
 	})
 }
 
-// begunAgo writes down that the restart was begun so long ago.
+// begunAgo writes down that the restart was started so long ago.
 func begunAgo(s *ops.State, ago time.Duration) {
-	s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: "revive-member/db-4", StartedAt: metav1.NewTime(s.Now.Add(-ago))})
+	s.Operation.Status.Journal = append(s.Operation.Status.Journal,
+		v1alpha1.JournalEntry{Step: "revive-member/db-4", StartedAt: metav1.NewTime(s.Now.Add(-ago))})
 }
 
 func TestDecideRevive(t *testing.T) {
@@ -35,17 +36,34 @@ func TestDecideRevive(t *testing.T) {
 	ask(t, opstest.Stub{}, []question{
 		{"a joiner that is quick enough still", silent(40*time.Second, same), "wait/joined"},
 		{"a joiner that hangs", silent(50*time.Second, same), "revive-member/db-4"},
-		{"it answers, and never announced itself", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { s.View.Members[3].Reachable = true }), "revive-member/db-4"},
+		{"it answers, and never announced itself", silent(50*time.Second,
+			func(s *ops.State, _ *observe.Pod) { s.View.Members[3].Reachable = true }), "revive-member/db-4"},
 		{"it is ready", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Ready = true }), "wait/joined"},
 		{"it goes", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Terminating = true }), "wait/joined"},
-		{"its process began anew", silent(time.Hour, func(s *ops.State, p *observe.Pod) { p.Started = s.Now.Add(-10 * time.Second) }), "wait/joined"},
-		{"nobody knows when it began", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Started = time.Time{} }), "wait/joined"},
-		{"it crashes", silent(time.Hour, func(s *ops.State, _ *observe.Pod) { opstest.Down(s, "db-4", observe.ProblemCrashing, time.Hour) }), "blocked NeedsHuman CrashLooping"},
-		{"it has much to take in", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "wait/joined"},
-		{"it has had the time for that, too", silent(4*time.Minute, func(s *ops.State, _ *observe.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "revive-member/db-4"},
-		{"a process died before its restart", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 2*time.Second) }), "revive-member/db-4"},
-		{"one before that died, too", silent(5*time.Minute, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 4*time.Minute) }), "revive-member/db-4"},
-		{"it hangs again", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 55*time.Second) }), "wait/joined"},
+		{"its process began anew", silent(time.Hour, func(s *ops.State,
+			p *observe.Pod) {
+			p.Started = s.Now.Add(-10 * time.Second)
+		}), "wait/joined"},
+		{"nobody knows when it began", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Started = time.Time{} }),
+			"wait/joined"},
+		{"it crashes", silent(time.Hour, func(s *ops.State, _ *observe.Pod) {
+			opstest.Down(s, "db-4", observe.ProblemCrashing,
+				time.Hour)
+		}), "blocked NeedsHuman CrashLooping"},
+		{"it has much to take in", silent(50*time.Second, func(s *ops.State,
+			_ *observe.Pod) {
+			s.View.Members[0].DataBytes = 2 << 30
+		}), "wait/joined"},
+		{"it has had the time for that, too", silent(4*time.Minute,
+			func(s *ops.State, _ *observe.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "revive-member/db-4"},
+		{"a process died before its restart", silent(50*time.Second,
+			func(s *ops.State, _ *observe.Pod) { begunAgo(s, 2*time.Second) }), "revive-member/db-4"},
+		{"one before that died, too", silent(5*time.Minute, func(s *ops.State,
+			_ *observe.Pod) {
+			begunAgo(s, 4*time.Minute)
+		}), "revive-member/db-4"},
+		{"it hangs again", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 55*time.Second) }),
+			"wait/joined"},
 		{"another one was restarted", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) {
 			begunAgo(s, 55*time.Second)
 			s.Operation.Status.Journal[1].Step = "revive-member/db-5"

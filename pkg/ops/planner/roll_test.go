@@ -57,21 +57,29 @@ func TestRollPlans(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"followers first, the leader last": {state: configuring(3, nil, nil), want: []string{"roll-member/db-2", "roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
-		"none twice":                       {state: configuring(3, []string{"db-2"}, nil), want: []string{"roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
+		"followers first, the leader last": {state: configuring(3, nil, nil),
+			want: []string{"roll-member/db-2", "roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
+		"none twice": {state: configuring(3, []string{"db-2"}, nil),
+			want: []string{"roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
 		"members that know no digest": {state: configuring(1, nil, func(s *ops.State) {
 			s.Kube.Members[0].Workload.Settings, s.Operation.Spec.Waive = "", []string{"downtime"}
 		}), want: []string{"roll-member/db-1"}},
-		"a single member":  {state: configuring(1, nil, nil), block: "a cluster of 1 is down while a member restarts"},
-		"two members":      {state: configuring(2, nil, nil), block: "a cluster of 2 is down while a member restarts"},
-		"a member is down": {state: configuring(3, nil, func(s *ops.State) { opstest.Down(s, "db-2", "", 0); has(s, "db-2") }), block: "db-2 does not answer"},
+		"a single member": {state: configuring(1, nil, nil), block: "a cluster of 1 is down while a member restarts"},
+		"two members":     {state: configuring(2, nil, nil), block: "a cluster of 2 is down while a member restarts"},
+		"a member is down": {state: configuring(3, nil, func(s *ops.State) {
+			opstest.Down(s, "db-2", "", 0)
+			has(s,
+				"db-2")
+		}), block: "db-2 does not answer"},
 		"a mixed cluster": {state: configuring(3, nil, func(s *ops.State) { opstest.Runs(s, "db-2", "1.0.0") }),
 			block: "db-2 is of version 1.0.0 and db wants 1.1.0, so a restart would change its version"},
-		"another verb rolls nobody": {state: configuring(3, nil, func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale })},
-		"stepping back restarts those that were moved, and no others": {state: configuring(3, []string{"db-2"}, func(s *ops.State) {
-			steppingBack(s)
-			s.Kube.Members[2].Workload.Settings = "as another tool would write it"
-		}), want: []string{"roll-member/db-2"}},
+		"another verb rolls nobody": {state: configuring(3, nil,
+			func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale })},
+		"stepping back restarts those that were moved, and no others": {state: configuring(3, []string{"db-2"},
+			func(s *ops.State) {
+				steppingBack(s)
+				s.Kube.Members[2].Workload.Settings = "as another tool would write it"
+			}), want: []string{"roll-member/db-2"}},
 		"stepping back restarts one that was started meanwhile": {state: configuring(3, []string{"db-2"}, func(s *ops.State) {
 			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "start-members/db-2,db-3"}}
 			steppingBack(s)
@@ -88,12 +96,21 @@ func TestRollPlans(t *testing.T) {
 func TestDecideRoll(t *testing.T) {
 	t.Parallel()
 	ask(t, opstest.Stub{}, []question{
-		{"one that does not take part goes first", configuring(3, nil, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), "roll-member/db-3"},
-		{"paused on red", configuring(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }), "wait/healthy"},
-		{"paused on red, named after patience", configuring(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute) }), "blocked NeedsHuman CrashLooping"},
-		{"a restart not seen yet", configuring(3, []string{"db-2"}, func(s *ops.State) { s.Kube.Members[1].Pod.Settings = "old" }), "roll-member/db-2"},
-		{"only the template was written", configuring(3, []string{"db-2"}, func(s *ops.State) { s.Kube.Members[1].Workload.Settings = "old" }), "roll-member/db-2"},
-		{"the last one must be well", configuring(3, []string{"db-2", "db-3", "db-1"}, func(s *ops.State) { opstest.Down(s, "db-1", "", 0) }), "wait/healthy"},
+		{"one that does not take part goes first", configuring(3, nil, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
+			"roll-member/db-3"},
+		{"paused on red", configuring(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }),
+			"wait/healthy"},
+		{"paused on red, named after patience", configuring(3, []string{"db-2"},
+			func(s *ops.State) {
+				opstest.Down(s, "db-2", observe.ProblemCrashing,
+					time.Minute)
+			}), "blocked NeedsHuman CrashLooping"},
+		{"a restart not seen yet", configuring(3, []string{"db-2"},
+			func(s *ops.State) { s.Kube.Members[1].Pod.Settings = "old" }), "roll-member/db-2"},
+		{"only the template was written", configuring(3, []string{"db-2"},
+			func(s *ops.State) { s.Kube.Members[1].Workload.Settings = "old" }), "roll-member/db-2"},
+		{"the last one must be well", configuring(3, []string{"db-2", "db-3", "db-1"},
+			func(s *ops.State) { opstest.Down(s, "db-1", "", 0) }), "wait/healthy"},
 		{"done", configuring(3, []string{"db-2", "db-3", "db-1"}, nil), "done"},
 		{"the crashing one is put back first", configuring(3, []string{"db-2", "db-3"}, func(s *ops.State) {
 			steppingBack(s)
@@ -109,12 +126,13 @@ func TestDecideRoll(t *testing.T) {
 			opstest.Down(s, "db-2", "", 0)
 			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 		}), "wait/healthy"},
-		{"on the way back those that come up are waited for before one that is gone", configuring(5, []string{"db-3", "db-4"}, func(s *ops.State) {
-			steppingBack(s)
-			opstest.Vanish(s, "db-1")
-			s.View.Members[1].Role = engine.RoleLeader
-			opstest.Down(s, "db-5", "", 0)
-		}), "wait/healthy"},
+		{"on the way back those that come up are waited for before one that is gone",
+			configuring(5, []string{"db-3", "db-4"}, func(s *ops.State) {
+				steppingBack(s)
+				opstest.Vanish(s, "db-1")
+				s.View.Members[1].Role = engine.RoleLeader
+				opstest.Down(s, "db-5", "", 0)
+			}), "wait/healthy"},
 		{"forward nobody follows one that crashes for it", configuring(5, []string{"db-2"}, func(s *ops.State) {
 			opstest.Down(s, "db-2", observe.ProblemCrashing, time.Minute)
 			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
@@ -148,14 +166,22 @@ func TestDecideMendsSettings(t *testing.T) {
 		}
 	}
 	ask(t, opstest.Stub{}, []question{
-		{"a way back without quorum", configuring(1, []string{"db-1"}, and(lost(observe.ProblemCrashing, time.Minute), steppingBack)), "roll-member/db-1"},
-		{"not of one that was never moved", configuring(2, []string{"db-2"}, and(lost(observe.ProblemCrashing, time.Minute), steppingBack)), "blocked NeedsHuman CrashLooping"},
-		{"forward it is wrong already", configuring(1, []string{"db-1"}, lost(observe.ProblemCrashing, time.Minute)), "blocked NeedsHuman CrashLooping"},
-		{"too little memory is what is being mended", configuring(1, nil, lost(observe.ProblemOOM, time.Minute)), "roll-member/db-1"},
-		{"no room for what it asks for", configuring(1, nil, lost(observe.ProblemUnschedulable, time.Minute)), "roll-member/db-1"},
+		{"a way back without quorum", configuring(1, []string{"db-1"},
+			and(lost(observe.ProblemCrashing, time.Minute), steppingBack)), "roll-member/db-1"},
+		{"not of one that was never moved", configuring(2, []string{"db-2"},
+			and(lost(observe.ProblemCrashing, time.Minute), steppingBack)), "blocked NeedsHuman CrashLooping"},
+		{"forward it is wrong already", configuring(1, []string{"db-1"}, lost(observe.ProblemCrashing, time.Minute)),
+			"blocked NeedsHuman CrashLooping"},
+		{"too little memory is what is being mended", configuring(1, nil, lost(observe.ProblemOOM, time.Minute)),
+			"roll-member/db-1"},
+		{"no room for what it asks for", configuring(1, nil, lost(observe.ProblemUnschedulable, time.Minute)),
+			"roll-member/db-1"},
 		{"a crash that may pass", configuring(1, nil, lost(observe.ProblemCrashing, time.Second)), "blocked Refused quorum"},
-		{"other settings don't bring a node back", configuring(1, nil, lost(observe.ProblemNode, time.Minute)), "blocked Refused quorum"},
-		{"never with another version", configuring(1, nil, and(lost(observe.ProblemCrashing, time.Minute), func(s *ops.State) { opstest.Runs(s, "db-1", "1.0.0") })), "blocked Refused quorum"},
-		{"no other verb", configuring(1, nil, and(lost(observe.ProblemCrashing, time.Minute), func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale })), "blocked Refused quorum"},
+		{"other settings don't bring a node back", configuring(1, nil, lost(observe.ProblemNode, time.Minute)),
+			"blocked Refused quorum"},
+		{"never with another version", configuring(1, nil, and(lost(observe.ProblemCrashing, time.Minute),
+			func(s *ops.State) { opstest.Runs(s, "db-1", "1.0.0") })), "blocked Refused quorum"},
+		{"no other verb", configuring(1, nil, and(lost(observe.ProblemCrashing, time.Minute),
+			func(s *ops.State) { s.Operation.Spec.Verb = v1alpha1.VerbScale })), "blocked Refused quorum"},
 	})
 }

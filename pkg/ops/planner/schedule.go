@@ -18,10 +18,12 @@ func rescheduled(p rules.Situation, s *ops.State) {
 		return
 	}
 	h.Present, h.Missing = slices.Concat(h.Present, h.Missing), nil
-	h.Policy, h.Suspended, h.Custom, h.Since = c.Spec.Backup, c.Spec.Stopped, c.Annotations[v1alpha1.AnnotationCustom] != "", s.Now
+	h.Policy, h.Suspended, h.Custom, h.Since = c.Spec.Backup, c.Spec.Stopped,
+		c.Annotations[v1alpha1.AnnotationCustom] != "", s.Now
 	if image := p.ScheduleImage(); image != "" {
 		h.Image = image
 	}
 	mended := p.ScheduleAltered()
-	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d drift.Difference) bool { return slices.Contains(mended, d) })
+	s.Kube.Differences = slices.DeleteFunc(slices.Clone(s.Kube.Differences),
+		func(d drift.Difference) bool { return slices.Contains(mended, d) })
 }

@@ -36,29 +36,36 @@ func TestDecideSchedule(t *testing.T) {
 	hourly.Schedule = "0 * * * *"
 	changed := func(s ops.State, change func(*ops.State)) ops.State { change(&s); return s }
 	ask(t, opstest.Stub{}, []question{
-		{"a first schedule", func() ops.State { return rescheduling(opstest.Well(3), opstest.Nightly()) }, "schedule-backups"},
+		{"a first schedule", func() ops.State { return rescheduling(opstest.Well(3), opstest.Nightly()) },
+			"schedule-backups"},
 		{"it is there", func() ops.State { return rescheduling(opstest.Timed(opstest.Well(3)), opstest.Nightly()) }, "done"},
 		{"another one", func() ops.State { return rescheduling(opstest.Timed(opstest.Well(3)), hourly) }, "schedule-backups"},
-		{"none any more", func() ops.State { return rescheduling(opstest.Timed(opstest.Well(3)), none) }, "unschedule-backups"},
+		{"none any more", func() ops.State { return rescheduling(opstest.Timed(opstest.Well(3)), none) },
+			"unschedule-backups"},
 		{"none any more, and only an account is left", func() ops.State {
-			return changed(rescheduling(opstest.Timed(opstest.Well(3)), none), func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Present: opstest.ScheduleParts()[:1]} })
+			return changed(rescheduling(opstest.Timed(opstest.Well(3)), none),
+				func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Present: opstest.ScheduleParts()[:1]} })
 		}, "unschedule-backups"},
 		{"none, and there is none", func() ops.State { return rescheduling(opstest.Well(3), none) }, "done"},
 		{"its role is gone", func() ops.State {
-			return changed(rescheduling(opstest.Timed(opstest.Well(3)), opstest.Nightly()), func(s *ops.State) { s.Kube.Schedule.Missing = []string{"Role"} })
+			return changed(rescheduling(opstest.Timed(opstest.Well(3)), opstest.Nightly()),
+				func(s *ops.State) { s.Kube.Schedule.Missing = []string{"Role"} })
 		}, "schedule-backups"},
 		{"its binding was changed", func() ops.State {
-			return opstest.Differs(rescheduling(opstest.Timed(opstest.Well(3)), opstest.Nightly()), opstest.Edited("rolebinding/db-backup", "", "subjects"))
+			return opstest.Differs(rescheduling(opstest.Timed(opstest.Well(3)), opstest.Nightly()),
+				opstest.Edited("rolebinding/db-backup", "", "subjects"))
 		}, "schedule-backups"},
 		{"stopped, and its binding was changed, which takes more rights", func() ops.State {
-			s := changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStop), true), func(s *ops.State) {
-				s.Cluster.Spec.Stopped, s.Kube.Schedule.Suspended = true, true
-				stopped(s, []string{"db-1", "db-2", "db-3"})
-			})
+			s := changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStop), true),
+				func(s *ops.State) {
+					s.Cluster.Spec.Stopped, s.Kube.Schedule.Suspended = true, true
+					stopped(s, []string{"db-1", "db-2", "db-3"})
+				})
 			return opstest.Differs(s, opstest.Edited("rolebinding/db-backup", "", "subjects"))
 		}, "done"},
 		{"by another image", func() ops.State {
-			return changed(rescheduling(opstest.Timed(opstest.Well(3)), opstest.Nightly()), func(s *ops.State) { s.Operation.Spec.Image = "tool:2" })
+			return changed(rescheduling(opstest.Timed(opstest.Well(3)), opstest.Nightly()),
+				func(s *ops.State) { s.Operation.Spec.Image = "tool:2" })
 		}, "schedule-backups"},
 		{"by an image that the cluster names", func() ops.State {
 			return changed(opstest.Timed(opstest.Well(3)), func(s *ops.State) { s.Cluster.Spec.HelperImage = "tool:2" })
@@ -74,25 +81,31 @@ func TestDecideSchedule(t *testing.T) {
 		}, "schedule-backups"},
 		{"at rest", func() ops.State { return opstest.Timed(opstest.Well(3)) }, "done"},
 		{"at rest, and somebody deleted it", func() ops.State {
-			return changed(opstest.Timed(opstest.Well(3)), func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} })
+			return changed(opstest.Timed(opstest.Well(3)),
+				func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} })
 		}, "schedule-backups"},
 		{"under a custom resource it was adopted by", func() ops.State {
-			return changed(opstest.Timed(opstest.Well(3)), func(s *ops.State) { s.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"} })
+			return changed(opstest.Timed(opstest.Well(3)),
+				func(s *ops.State) { s.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"} })
 		}, "schedule-backups"},
 		{"no business of a scale", func() ops.State {
-			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbScale), true), func(s *ops.State) { s.Kube.Schedule.Suspended = true })
+			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbScale), true),
+				func(s *ops.State) { s.Kube.Schedule.Suspended = true })
 		}, "done"},
 		{"started anew", func() ops.State {
-			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true), func(s *ops.State) { s.Kube.Schedule.Suspended = true })
+			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true),
+				func(s *ops.State) { s.Kube.Schedule.Suspended = true })
 		}, "schedule-backups"},
 		{"started, and who starts may make none", func() ops.State {
-			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true), func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} })
+			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true),
+				func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} })
 		}, "done"},
 		{"stopped", func() ops.State {
-			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStop), true), func(s *ops.State) {
-				s.Cluster.Spec.Stopped = true
-				stopped(s, []string{"db-1", "db-2", "db-3"})
-			})
+			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStop), true),
+				func(s *ops.State) {
+					s.Cluster.Spec.Stopped = true
+					stopped(s, []string{"db-1", "db-2", "db-3"})
+				})
 		}, "schedule-backups"},
 	})
 }
@@ -120,9 +133,15 @@ func TestDecideScheduledBackup(t *testing.T) {
 		{"then the old ones go", backup(fact(v1alpha1.FactBackup)), "prune-backups"},
 		{"then it is done", backup(fact(v1alpha1.FactBackup, v1alpha1.FactPruned)), "done"},
 		{"all stay", backup(func(s *ops.State) { fact(v1alpha1.FactBackup)(s); s.Operation.Spec.Keep = 0 }), "done"},
-		{"by hand nothing goes", backup(func(s *ops.State) { fact(v1alpha1.FactBackup)(s); s.Operation.Spec.Scheduled = false }), "done"},
-		{"it mends nothing: it may not", backup(func(s *ops.State) { fact(v1alpha1.FactBackup, v1alpha1.FactPruned)(s); s.Kube.Budget = nil }), "done"},
-		{"nor does it start what is missing", backup(func(s *ops.State) { s.Kube.Members[2].Workload = observe.Workload{} }), "backup/b"},
+		{"by hand nothing goes",
+			backup(func(s *ops.State) { fact(v1alpha1.FactBackup)(s); s.Operation.Spec.Scheduled = false }), "done"},
+		{"it mends nothing: it may not", backup(func(s *ops.State) {
+			fact(v1alpha1.FactBackup,
+				v1alpha1.FactPruned)(s)
+			s.Kube.Budget = nil
+		}), "done"},
+		{"nor does it start what is missing", backup(func(s *ops.State) { s.Kube.Members[2].Workload = observe.Workload{} }),
+			"backup/b"},
 		{"of a stopped cluster", backup(func(s *ops.State) { s.Cluster.Spec.Stopped = true }), "blocked Refused stopped"},
 		{"given up", backup(func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling }), "done"},
 	})
@@ -156,7 +175,8 @@ func TestCheckPolicy(t *testing.T) {
 			row.change(&p)
 			err := operation.BackupSchedule{}.Check(nil, v1alpha1.OperationSpec{Policy: &p}, nil, nil)
 			refusal, ok := errors.AsType[*engine.Refusal](err)
-			if (err == nil) != (row.want == "") || err != nil && (!ok || !strings.Contains(refusal.Reason, row.want) || refusal.Hint == "") {
+			if (err == nil) != (row.want == "") || err != nil &&
+				(!ok || !strings.Contains(refusal.Reason, row.want) || refusal.Hint == "") {
 				t.Errorf("error %v, want %q", err, row.want)
 			}
 		})
@@ -174,20 +194,40 @@ func TestScheduled(t *testing.T) {
 		change func(*ops.State)
 		want   string
 	}{
-		"taken":                             {func(s *ops.State) { s.Kube.Schedule.LastBegun, s.Kube.Schedule.LastDone = due, due.Add(time.Minute) }, ""},
-		"taken, and the record says so":     {func(s *ops.State) { s.Kube.Schedule.LastBegun = due; backedUp(s, due.Add(time.Minute), "pvc:backups") }, ""},
-		"none was due since it was set":     {func(s *ops.State) { s.Kube.Schedule.Since = due.Add(time.Minute) }, ""},
-		"it was never begun":                {func(*ops.State) {}, "Overdue"},
-		"it is due since a moment":          {func(s *ops.State) { s.Now = due.Add(health.ScheduleGrace / 2) }, ""},
-		"it failed":                         {func(s *ops.State) { s.Kube.Schedule.LastBegun = due }, "Failed"},
-		"it failed, and one by hand is new": {func(s *ops.State) { s.Kube.Schedule.LastBegun = due; backedUp(s, due.Add(time.Hour), "pvc:backups") }, ""},
-		"the one by hand is elsewhere":      {func(s *ops.State) { s.Kube.Schedule.LastBegun = due; backedUp(s, due.Add(time.Hour), "dir:/home") }, "Failed"},
-		"the one by hand is older":          {func(s *ops.State) { backedUp(s, due.Add(-time.Hour), "pvc:backups") }, "Overdue"},
-		"it takes long":                     {func(s *ops.State) { s.Kube.Schedule.LastBegun, s.Kube.Schedule.Running = due, true }, ""},
+		"taken": {func(s *ops.State) {
+			s.Kube.Schedule.LastBegun, s.Kube.Schedule.LastDone = due,
+				due.Add(time.Minute)
+		}, ""},
+		"taken, and the record says so": {func(s *ops.State) {
+			s.Kube.Schedule.LastBegun = due
+			backedUp(s,
+				due.Add(time.Minute), "pvc:backups")
+		}, ""},
+		"none was due since it was set": {func(s *ops.State) { s.Kube.Schedule.Since = due.Add(time.Minute) }, ""},
+		"it was never begun":            {func(*ops.State) {}, "Overdue"},
+		"it is due since a moment":      {func(s *ops.State) { s.Now = due.Add(health.ScheduleGrace / 2) }, ""},
+		"it failed":                     {func(s *ops.State) { s.Kube.Schedule.LastBegun = due }, "Failed"},
+		"it failed, and one by hand is new": {func(s *ops.State) {
+			s.Kube.Schedule.LastBegun = due
+			backedUp(s,
+				due.Add(time.Hour), "pvc:backups")
+		}, ""},
+		"the one by hand is elsewhere": {func(s *ops.State) {
+			s.Kube.Schedule.LastBegun = due
+			backedUp(s,
+				due.Add(time.Hour), "dir:/home")
+		}, "Failed"},
+		"the one by hand is older": {func(s *ops.State) { backedUp(s, due.Add(-time.Hour), "pvc:backups") },
+			"Overdue"},
+		"it takes long": {func(s *ops.State) {
+			s.Kube.Schedule.LastBegun, s.Kube.Schedule.Running = due,
+				true
+		}, ""},
 		"one failed and the next runs": {func(s *ops.State) {
 			s.Kube.Schedule.LastBegun, s.Kube.Schedule.Running, s.Kube.Schedule.Since = due, true, due.Add(-30*time.Hour)
 		}, "Overdue"},
-		"nothing begins it":   {func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} }, "Missing"},
+		"nothing begins it": {func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} },
+			"Missing"},
 		"suspended by a hand": {func(s *ops.State) { s.Kube.Schedule.Suspended = true }, "Suspended"},
 		"stopped":             {func(s *ops.State) { s.Cluster.Spec.Stopped, s.Kube.Schedule.Suspended = true, true }, ""},
 		"in another zone": {func(s *ops.State) {
@@ -207,7 +247,8 @@ func TestScheduled(t *testing.T) {
 				t.Errorf("%q: %s, want %q", got.Reason, got.Problem, row.want)
 			}
 			v := health.Assess(opstest.Stub{}, s)
-			if level := map[bool]health.Level{true: health.Healthy, false: health.Degraded}[row.want == "" || s.Cluster.Spec.Stopped]; !s.Cluster.Spec.Stopped && (v.Level != level || v.Database != health.Healthy) {
+			if level := map[bool]health.Level{true: health.Healthy, false: health.Degraded}[row.want == "" ||
+				s.Cluster.Spec.Stopped]; !s.Cluster.Spec.Stopped && (v.Level != level || v.Database != health.Healthy) {
 				t.Errorf("it is %s, the database %s", v.Level, v.Database)
 			}
 		})

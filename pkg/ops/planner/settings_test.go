@@ -35,14 +35,17 @@ func TestSettingsDigest(t *testing.T) {
 		change func(*v1alpha1.DatabaseCluster)
 		other  bool
 	}{
-		"an option":                         {func(c *v1alpha1.DatabaseCluster) { c.Spec.Config["speed"] = "high" }, true},
-		"resources":                         {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources = memory("2Gi") }, true},
-		"an image":                          {func(c *v1alpha1.DatabaseCluster) { c.Spec.Image = "mine" }, true},
-		"resources written in another unit": {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources = memory("1024Mi") }, false},
-		"an empty list of requests":         {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources.Requests = corev1.ResourceList{} }, false},
-		"size":                              {func(c *v1alpha1.DatabaseCluster) { c.Spec.Members = 5 }, false},
-		"founding":                          {func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Token = "u" }, false},
-		"a stop":                            {func(c *v1alpha1.DatabaseCluster) { c.Spec.Stopped = true }, false},
+		"an option": {func(c *v1alpha1.DatabaseCluster) { c.Spec.Config["speed"] = "high" }, true},
+		"resources": {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources = memory("2Gi") }, true},
+		"an image":  {func(c *v1alpha1.DatabaseCluster) { c.Spec.Image = "mine" }, true},
+		"resources written in another unit": {func(c *v1alpha1.DatabaseCluster) { c.Spec.Resources = memory("1024Mi") },
+			false},
+		"an empty list of requests": {func(c *v1alpha1.DatabaseCluster) {
+			c.Spec.Resources.Requests = corev1.ResourceList{}
+		}, false},
+		"size":     {func(c *v1alpha1.DatabaseCluster) { c.Spec.Members = 5 }, false},
+		"founding": {func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.Token = "u" }, false},
+		"a stop":   {func(c *v1alpha1.DatabaseCluster) { c.Spec.Stopped = true }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 )
 
 // ranOut is a cluster whose authority, and so every certificate, ran out:
-// nobody dials anybody, and the tool is turned away too.
+// nobody dials anybody, and the tool is refused too.
 func ranOut(t testing.TB, r v1alpha1.Rotation, change func(*ops.State)) ops.State {
 	t.Helper()
 	s := opstest.Expired(r)
@@ -26,7 +26,8 @@ func ranOut(t testing.TB, r v1alpha1.Rotation, change func(*ops.State)) ops.Stat
 
 func TestAuthorityRanOut(t *testing.T) {
 	t.Parallel()
-	way := []string{"add-authority", "promote-authority", "renew-certificate/db-admin-tls", "renew-certificate/db-client-tls",
+	way := []string{"add-authority", "promote-authority", "renew-certificate/db-admin-tls",
+		"renew-certificate/db-client-tls",
 		"renew-certificate/db-1-tls", "renew-certificate/db-2-tls", "renew-certificate/db-3-tls", "distribute-trust",
 		"restart-member/db-1", "restart-member/db-2", "restart-member/db-3", "wait/quorum"}
 	promoted := func(s *ops.State) {
@@ -39,8 +40,9 @@ func TestAuthorityRanOut(t *testing.T) {
 		block string
 	}{
 		"a new one, everything by it, all together": {state: ranOut(t, v1alpha1.RotateAtOnce, nil), want: way},
-		"begun in time, finished too late":          {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *ops.State) { authorities(s, ops.ActionAddCA) }), want: way[1:]},
-		"continued after it took over":              {state: ranOut(t, v1alpha1.RotateAtOnce, promoted), want: way[2:]},
+		"begun in time, finished too late": {state: ranOut(t, v1alpha1.RotateAtOnce,
+			func(s *ops.State) { authorities(s, ops.ActionAddCA) }), want: way[1:]},
+		"continued after it took over": {state: ranOut(t, v1alpha1.RotateAtOnce, promoted), want: way[2:]},
 		"continued after one was restarted": {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *ops.State) {
 			promoted(s)
 			s.Kube.Members[0].Pod.UID = "new"
@@ -73,7 +75,8 @@ func TestAuthorityRanOut(t *testing.T) {
 			if got := strings.Join(opstest.IDs(plan), " "); got != strings.Join(c.want, " ") {
 				t.Errorf("got  %s\nwant %s", got, strings.Join(c.want, " "))
 			}
-			if (plan.Blocked == nil) != (c.block == "") || (plan.Blocked != nil && !strings.Contains(plan.Blocked.Message, c.block)) {
+			if (plan.Blocked == nil) != (c.block == "") || (plan.Blocked != nil &&
+				!strings.Contains(plan.Blocked.Message, c.block)) {
 				t.Errorf("blocked %+v, want %q", plan.Blocked, c.block)
 			}
 		})

@@ -27,15 +27,24 @@ func TestSwitchover(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"to the fittest":                 {state: asked("", "db-1", nil), want: []string{"hand-over/db-2"}},
-		"to a chosen one":                {state: asked("db-3", "db-1", nil), want: []string{"hand-over/db-3"}},
-		"the chosen one leads":           {state: asked("db-1", "db-1", nil)},
-		"it moved already, not again":    {state: asked("", "db-3", nil)},
-		"a third member is down":         {state: asked("db-2", "db-1", func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), want: []string{"hand-over/db-2"}},
-		"the chosen one is down":         {state: asked("db-3", "db-1", func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 is not fit to lead: db-3 does not answer"},
-		"nobody else is fit":             {state: asked("", "db-1", func(s *ops.State) { opstest.Down(s, "db-2", "", 0); opstest.Down(s, "db-3", "", 0) }), block: "no other member of db is fit to lead"},
-		"stepping back changes nothing":  {state: asked("", "db-1", func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
-		"without quorum nothing is done": {state: asked("", "db-1", func(s *ops.State) { opstest.NoQuorum(s) }), block: "no quorum: 3 of 3 members answer, and no majority agrees on a leader"},
+		"to the fittest":              {state: asked("", "db-1", nil), want: []string{"hand-over/db-2"}},
+		"to a chosen one":             {state: asked("db-3", "db-1", nil), want: []string{"hand-over/db-3"}},
+		"the chosen one leads":        {state: asked("db-1", "db-1", nil)},
+		"it moved already, not again": {state: asked("", "db-3", nil)},
+		"a third member is down": {state: asked("db-2", "db-1",
+			func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), want: []string{"hand-over/db-2"}},
+		"the chosen one is down": {state: asked("db-3", "db-1",
+			func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }), block: "db-3 is not fit to lead: db-3 does not answer"},
+		"nobody else is fit": {state: asked("", "db-1",
+			func(s *ops.State) {
+				opstest.Down(s, "db-2", "", 0)
+				opstest.Down(s, "db-3", "",
+					0)
+			}), block: "no other member of db is fit to lead"},
+		"stepping back changes nothing": {state: asked("", "db-1",
+			func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseCancelling })},
+		"without quorum nothing is done": {state: asked("", "db-1", func(s *ops.State) { opstest.NoQuorum(s) }),
+			block: "no quorum: 3 of 3 members answer, and no majority agrees on a leader"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

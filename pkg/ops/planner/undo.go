@@ -11,7 +11,7 @@ import (
 // Undo finds the request that takes back what was done to a cluster last, by
 // its records, the newest first. It is pure. Where no way back is known, or the
 // cluster is not any more what that operation left, it says why and what to
-// type instead. Going back is offered once: whoever repeats a command that
+// type instead. Going back is offered once: who repeats a command that
 // came to its end must not get the contrary.
 func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*rules.Undoing, error) {
 	last := lastChange(c, records)
@@ -25,7 +25,8 @@ func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*rules.Und
 		return nil, rules.NoUndo(c.Name, "nothing is recorded that was done to "+c.Name, "")
 	}
 	if of := last.Spec.Undoes; of != "" {
-		return nil, rules.NoUndo(c.Name, fmt.Sprintf("the last operation (%s) took back another (%s) already", last.Name, of), "")
+		return nil, rules.NoUndo(c.Name, fmt.Sprintf("the last operation (%s) took back another (%s) already", last.Name, of),
+			"")
 	}
 	u := &rules.Undoing{Of: last, Operation: v1alpha1.OperationSpec{Cluster: c.Name, Undoes: last.Name}}
 	if err := OperationOf(last.Spec.Verb).Undo(u); err != nil {
@@ -34,7 +35,8 @@ func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*rules.Und
 	// What an operation wanted must be wanted still: something that leaves no
 	// record, such as a hand in the record itself, may have come after it.
 	if ApplyTo(c.DeepCopy(), last) {
-		return nil, rules.NoUndo(c.Name, fmt.Sprintf("%s is not any more what %s (%s) left", c.Name, last.Spec.Verb, last.Name), "")
+		return nil, rules.NoUndo(c.Name, fmt.Sprintf("%s is not any more what %s (%s) left", c.Name, last.Spec.Verb,
+			last.Name), "")
 	}
 	return u, nil
 }
@@ -50,7 +52,8 @@ func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1al
 			return o
 		case o.CreationTimestamp.Before(&c.CreationTimestamp):
 			return nil
-		case o.Status.Phase != v1alpha1.PhaseSucceeded, o.Spec.Verb == v1alpha1.VerbBackup, o.Spec.Verb == v1alpha1.VerbVerify:
+		case o.Status.Phase != v1alpha1.PhaseSucceeded, o.Spec.Verb == v1alpha1.VerbBackup,
+			o.Spec.Verb == v1alpha1.VerbVerify:
 			continue
 		}
 		return o
@@ -60,7 +63,8 @@ func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1al
 
 // undoInFlight continues an undoing; anything else in flight is stepped back
 // from by another command.
-func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records []v1alpha1.Operation) (*rules.Undoing, error) {
+func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records []v1alpha1.Operation) (*rules.Undoing,
+	error) {
 	if op.Spec.Undoes == "" {
 		return nil, &ops.Error{Kind: ops.Busy, Check: "operation", Hint: ops.InFlight(op, c).Hint,
 			Message: fmt.Sprintf("%s (%s) of %s is not finished", op.Spec.Verb, op.Name, op.Spec.Cluster)}
@@ -72,6 +76,7 @@ func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records [
 			return u, nil
 		}
 	}
-	return nil, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("%s takes back %s, of which the record is gone", op.Name, op.Spec.Undoes),
+	return nil, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("%s takes back %s, of which the record is gone", op.Name,
+		op.Spec.Undoes),
 		Hint: "kubectl dbop resume " + op.Spec.Cluster}
 }

@@ -18,20 +18,28 @@ func TestUserPlans(t *testing.T) {
 		state ops.State
 		want  []string
 	}{
-		"create": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app")), []string{"create-credentials/app", "ensure-user/app"}},
+		"create": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app")),
+			[]string{"create-credentials/app", "ensure-user/app"}},
 		"create while nobody has to log in": {
 			asked(v1alpha1.VerbCreateUser, engine.AuthOff, about("app")), []string{"create-credentials/app", "ensure-user/app"}},
 		"create, stepped back": {
-			asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), known(v1alpha1.FactCredentials), cancelled), []string{"delete-user/app"}},
+			asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), known(v1alpha1.FactCredentials), cancelled),
+			[]string{"delete-user/app"}},
 		"create, stepped back from nothing": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), cancelled), nil},
-		"delete":                            {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"), listed("app")), []string{"delete-user/app"}},
-		"delete, done":                      {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"), known(rules.FactDeleted("app"))), nil},
-		"rotate one":                        {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app", "bpp"), about("bpp")), []string{"rotate-credentials/bpp"}},
+		"delete": {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"), listed("app")),
+			[]string{"delete-user/app"}},
+		"delete, done": {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"),
+			known(rules.FactDeleted("app"))), nil},
+		"rotate one": {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app", "bpp"),
+			about("bpp")), []string{"rotate-credentials/bpp"}},
 		"rotate all": {
-			asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app")), []string{"rotate-credentials/root", "rotate-credentials/client", "rotate-credentials/app"}},
-		"rotate, half done":    {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, known(rules.FactRotated("root"))), []string{"rotate-credentials/client"}},
+			asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app")),
+			[]string{"rotate-credentials/root", "rotate-credentials/client", "rotate-credentials/app"}},
+		"rotate, half done": {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, known(rules.FactRotated("root"))),
+			[]string{"rotate-credentials/client"}},
 		"rotate, stepped back": {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, cancelled), nil},
-		"drop":                 {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("client"), dropsOld), []string{"drop-credentials/client"}},
+		"drop": {asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("client"), dropsOld),
+			[]string{"drop-credentials/client"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,10 +53,14 @@ func TestUserPlans(t *testing.T) {
 func TestNamesThatStay(t *testing.T) {
 	t.Parallel()
 	for title, s := range map[string]ops.State{
-		"Give client a new password":                    asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("client")),
-		"Give client a second name with a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("client"), plainText),
-		"Give root a new password":                      asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("root"), plainText),
-		"Give app a second name with a new password":    asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app"), about("app")),
+		"Give client a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn,
+			about("client")),
+		"Give client a second name with a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("client"),
+			plainText),
+		"Give root a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("root"),
+			plainText),
+		"Give app a second name with a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app"),
+			about("app")),
 	} {
 		if got := MakePlan(opstest.Stub{}, s).Steps[0].Title; got != title {
 			t.Errorf("%q, want %q", got, title)
@@ -63,7 +75,8 @@ func TestWantUser(t *testing.T) {
 		t.Errorf("a repeat lists it again: %+v", s.Cluster.Spec.Auth.Users)
 	}
 	cancelled(&s)
-	if !ApplyTo(s.Cluster, s.Operation) || len(s.Cluster.Spec.Auth.Users) != 1 || s.Cluster.Spec.Auth.Users[0].Name != "other" {
+	if !ApplyTo(s.Cluster, s.Operation) || len(s.Cluster.Spec.Auth.Users) != 1 ||
+		s.Cluster.Spec.Auth.Users[0].Name != "other" {
 		t.Errorf("stepped back, it stays: %+v", s.Cluster.Spec.Auth.Users)
 	}
 }
@@ -89,7 +102,8 @@ func TestCheckUser(t *testing.T) {
 		{v1alpha1.VerbRotateCredentials, v1alpha1.DatabaseUser{Name: "client"}, ""},
 		{v1alpha1.VerbRotateCredentials, v1alpha1.DatabaseUser{Name: "theirs"}, "not made by this tool"},
 	} {
-		err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: c.verb, User: &c.user}}, cluster)
+		err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: c.verb, User: &c.user}},
+			cluster)
 		var refusal *engine.Refusal
 		switch {
 		case c.refuse == "" && err != nil:
@@ -100,7 +114,8 @@ func TestCheckUser(t *testing.T) {
 	}
 	locked := cluster.DeepCopy()
 	locked.Spec.Auth.Enabled = true
-	for verb, c := range map[v1alpha1.Verb]*v1alpha1.DatabaseCluster{v1alpha1.VerbEnableAuth: cluster, v1alpha1.VerbCreate: locked} {
+	for verb, c := range map[v1alpha1.Verb]*v1alpha1.DatabaseCluster{v1alpha1.VerbEnableAuth: cluster,
+		v1alpha1.VerbCreate: locked} {
 		err := Check(noUsers{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: verb}}, c)
 		if err == nil || !strings.Contains(err.Error(), "stub") {
 			t.Errorf("%s of an engine without users: %v", verb, err)
@@ -115,7 +130,8 @@ func TestCreateNamesUsers(t *testing.T) {
 		s := opstest.Wanted(1)
 		opstest.WantsAuth(&s)
 		listed(user)(&s)
-		if err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: s.Cluster}, s.Cluster); (err != nil) != refused {
+		if err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate},
+			Cluster: s.Cluster}, s.Cluster); (err != nil) != refused {
 			t.Errorf("%s: %v", user, err)
 		}
 	}
@@ -134,16 +150,19 @@ func TestCheckRootPassword(t *testing.T) {
 		change  func(*ops.State)
 		refused bool
 	}{
-		"no users in it":                        {v1alpha1.BackupSource{}, false, plainText, false},
-		"a certificate stands in":               {v1alpha1.BackupSource{Auth: true}, false, func(*ops.State) {}, false},
-		"without TLS":                           {v1alpha1.BackupSource{Auth: true}, false, plainText, true},
-		"without TLS, the password is named":    {v1alpha1.BackupSource{Auth: true, RootSecret: "db-root"}, false, plainText, false},
-		"in place, the cluster has a password":  {v1alpha1.BackupSource{Auth: true}, true, func(s *ops.State) { plainText(s); opstest.WantsAuth(s) }, false},
+		"no users in it":          {v1alpha1.BackupSource{}, false, plainText, false},
+		"a certificate stands in": {v1alpha1.BackupSource{Auth: true}, false, func(*ops.State) {}, false},
+		"without TLS":             {v1alpha1.BackupSource{Auth: true}, false, plainText, true},
+		"without TLS, the password is named": {v1alpha1.BackupSource{Auth: true, RootSecret: "db-root"}, false, plainText,
+			false},
+		"in place, the cluster has a password": {v1alpha1.BackupSource{Auth: true}, true,
+			func(s *ops.State) { plainText(s); opstest.WantsAuth(s) }, false},
 		"in place, the cluster never had users": {v1alpha1.BackupSource{Auth: true}, true, plainText, true},
 	} {
 		s := opstest.Well(1)
 		c.change(&s)
-		err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore, InPlace: c.inPlace, Source: &c.source}}, s.Cluster)
+		err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore,
+			InPlace: c.inPlace, Source: &c.source}}, s.Cluster)
 		if (err != nil) != c.refused {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -24,7 +24,8 @@ func WholeBackup(ctx context.Context, r repository.Repository, m repository.Mani
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return &ops.Error{Kind: ops.Refused, Check: "backup", Message: "backup " + m.ID + " can't be restored, nothing was touched",
+	return &ops.Error{Kind: ops.Refused, Check: "backup", Message: "backup " + m.ID +
+		" can't be restored, nothing was touched",
 		Hint: "choose another one: " + "kubectl dbop backup list --repository " + r.URL(), Err: err}
 }
 

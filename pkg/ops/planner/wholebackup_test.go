@@ -57,7 +57,8 @@ func TestWholeBackup(t *testing.T) {
 		if !errors.Is(err, c.cause) || (err == nil) != (c.cause == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if e, ok := errors.AsType[*ops.Error](err); err != nil && (!ok || e.Kind != ops.Refused || !strings.Contains(e.Hint, "--repository dir:/backups")) {
+		if e, ok := errors.AsType[*ops.Error](err); err != nil &&
+			(!ok || e.Kind != ops.Refused || !strings.Contains(e.Hint, "--repository dir:/backups")) {
 			t.Errorf("%s: %#v", name, err)
 		}
 	}

@@ -32,8 +32,10 @@ func (p Situation) WithoutAlarms() Situation {
 // not come up again, and a majority may hang on it.
 func (p Situation) undamaged() *ops.Decision {
 	for _, a := range p.S.View.Raised(engine.CauseDamage) {
-		return Block(&ops.Error{Kind: ops.Refused, Check: "damage", Message: fmt.Sprintf("%s is raised for %s, and a damaged member may not come up again", a.Name, health.Whose(a)),
-			Hint: fmt.Sprintf("kubectl dbop alarms clear %s compares all members and says which one is damaged", p.S.Cluster.Name)})
+		return Block(&ops.Error{Kind: ops.Refused, Check: "damage",
+			Message: fmt.Sprintf("%s is raised for %s, and a damaged member may not come up again", a.Name, health.Whose(a)),
+			Hint: fmt.Sprintf("kubectl dbop alarms clear %s compares all members and says which one is damaged",
+				p.S.Cluster.Name)})
 	}
 	return nil
 }

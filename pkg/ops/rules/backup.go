@@ -16,15 +16,19 @@ func (p Situation) BackupFirst(leader, verify bool) *ops.Decision {
 		if source == "" {
 			return Block(&ops.Error{Kind: ops.Refused, Check: "backup",
 				Message: "no member of " + p.S.Cluster.Name + " is fit to take a backup from",
-				Hint:    "kubectl dbop status " + p.S.Cluster.Name + " shows why; --skip-backup goes on without one, where that is wanted"})
+				Hint: "kubectl dbop status " + p.S.Cluster.Name +
+					" shows why; --skip-backup goes on without one, where that is wanted"})
 		}
-		return Do(ops.Step{ID: ops.BackupStepPrefix + op.Spec.Backup, Action: ops.ActionBackup, Members: []string{source}, Risk: ops.RiskNone, Deadline: StreamDeadline,
+		return Do(ops.Step{ID: ops.BackupStepPrefix + op.Spec.Backup, Action: ops.ActionBackup, Members: []string{source},
+			Risk: ops.RiskNone, Deadline: StreamDeadline,
 			Title: fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository), Touches: []string{"backup/" + op.Spec.Backup}})
 	}
 	if verify && p.S.Fact(v1alpha1.FactVerified) == "" {
-		return Do(ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone, Deadline: StreamDeadline,
-			Title: "Restore the backup into a throw-away member and compare", Reason: "backups are verified by a test restore",
-			Touches: []string{"backup/" + op.Spec.Backup}})
+		return Do(ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone,
+			Deadline: StreamDeadline,
+			Title:    "Restore the backup into a throw-away member and compare",
+			Reason:   "backups are verified by a test restore",
+			Touches:  []string{"backup/" + op.Spec.Backup}})
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ import (
 // carry the digest of what they were made from; see State.Drifted.
 func RenderingDigest(e engine.Engine, c *v1alpha1.DatabaseCluster, image string) (string, error) {
 	member := c.Name + "-1"
-	pod, err := e.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: []string{member}})
+	pod, err := e.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
+		Peers: []string{member}})
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +56,7 @@ func Drifted(s ops.State) []string {
 
 // MayRender judges settings that members would get with another template:
 // defaults of another version, which nobody asked for by name. It is asked
-// before each restart: another version may have begun the operation.
+// before each restart: another version may have started the operation.
 func (p Situation) MayRender(members []string) *ops.Decision {
 	want := Settings(p.S, p.E)
 	for _, name := range members {

@@ -13,12 +13,13 @@ import (
 // lost while its members run.
 func RecordMissing(cluster string) *ops.Error {
 	return &ops.Error{Kind: ops.Refused, Check: "record-missing",
-		Message: fmt.Sprintf("the record of %s (configmap %s) is missing, its members still run", cluster, v1alpha1.Record(cluster)),
-		Hint:    fmt.Sprintf("write it again from what is there: kubectl dbop repair %s", cluster)}
+		Message: fmt.Sprintf("the record of %s (configmap %s) is missing, its members still run", cluster,
+			v1alpha1.Record(cluster)),
+		Hint: fmt.Sprintf("write it again from what is there: kubectl dbop repair %s", cluster)}
 }
 
 // Founding brings a cluster into being, once. The founding members and the
-// token were written down before the first effect, so whoever continues
+// token were written down before the first effect, so who continues
 // starts the same members with the same words; they come up together, which
 // is one election instead of one join after another. When all of them agree,
 // the identity is recorded, and from then on nobody may found it again.
@@ -35,20 +36,25 @@ func (p Situation) Founding() *ops.Decision {
 		return d
 	}
 	if left := p.S.Kube.Leftovers; len(left) > 0 {
-		return Do(ops.Step{ID: "delete-leftovers", Action: ops.ActionDeleteLeftovers, Risk: ops.RiskNone, Deadline: StepDeadline, Touches: left,
+		return Do(ops.Step{ID: "delete-leftovers", Action: ops.ActionDeleteLeftovers, Risk: ops.RiskNone,
+			Deadline: StepDeadline, Touches: left,
 			Title: "Delete what an earlier cluster named " + p.S.Cluster.Name + " left"})
 	}
 	if !p.S.Kube.Certificates && !p.S.Cluster.Spec.TLS.Disabled {
 		if t := p.S.Kube.Trust; t != nil && t.GivenProblem != "" {
 			return Block(&ops.Error{Kind: ops.Refused, Check: "authority", Message: t.GivenProblem,
-				Hint: "put certificate and key of an authority into secret " + p.S.Cluster.Spec.TLS.CASecret + " (kubectl create secret tls); then repeat the command"})
+				Hint: "put certificate and key of an authority into secret " + p.S.Cluster.Spec.TLS.CASecret +
+					" (kubectl create secret tls); then repeat the command"})
 		}
 		title, deadline := "Create a certificate authority and client certificates", StepDeadline
 		if i := p.S.Cluster.Spec.TLS.Issuer; i != nil {
-			title, deadline = fmt.Sprintf("Have %s sign a certificate authority, and create client certificates", i), WaitDeadline
+			title, deadline = fmt.Sprintf("Have %s sign a certificate authority, and create client certificates", i),
+				WaitDeadline
 		}
-		return Do(ops.Step{ID: "create-certificates", Action: ops.ActionCertificates, Risk: ops.RiskNone, Deadline: deadline, Title: title,
-			Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name), "secret/" + v1alpha1.AdminSecret(p.S.Cluster.Name), "secret/" + v1alpha1.ClientSecret(p.S.Cluster.Name)}})
+		return Do(ops.Step{ID: "create-certificates", Action: ops.ActionCertificates, Risk: ops.RiskNone, Deadline: deadline,
+			Title: title,
+			Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name), "secret/" +
+				v1alpha1.AdminSecret(p.S.Cluster.Name), "secret/" + v1alpha1.ClientSecret(p.S.Cluster.Name)}})
 	}
 	if p.Traits.Passwords && p.S.Cluster.Spec.Auth.Enabled && p.S.Fact(v1alpha1.FactCredentials) == "" {
 		return p.Credentials("whoever waits for one to mount it need not wait for the cluster; " + EachOfItsOwn)
@@ -57,7 +63,8 @@ func (p Situation) Founding() *ops.Decision {
 		return p.Services()
 	}
 	if from := p.S.Cluster.Spec.RestoreFrom; from != nil && !f.Loaded {
-		return Do(ops.Step{ID: "load-backup/" + f.Members[0], Action: ops.ActionLoad, Members: f.Members[:1], Risk: ops.RiskNone, Deadline: StreamDeadline,
+		return Do(ops.Step{ID: "load-backup/" + f.Members[0], Action: ops.ActionLoad, Members: f.Members[:1],
+			Risk: ops.RiskNone, Deadline: StreamDeadline,
 			Title:   fmt.Sprintf("Load backup %s into the volume of %s", from.Backup, f.Members[0]),
 			Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(f.Members[0])}})
 	}
@@ -81,13 +88,15 @@ func (p Situation) Founding() *ops.Decision {
 
 // Services makes the services of the cluster.
 func (p Situation) Services() *ops.Decision {
-	return Do(ops.Step{ID: "create-services", Action: ops.ActionServices, Risk: ops.RiskNone, Deadline: StepDeadline, Title: "Create the services",
-		Touches: []string{"service/" + v1alpha1.HeadlessService(p.S.Cluster.Name), "service/" + v1alpha1.ClientService(p.S.Cluster.Name)}})
+	return Do(ops.Step{ID: "create-services", Action: ops.ActionServices, Risk: ops.RiskNone, Deadline: StepDeadline,
+		Title: "Create the services",
+		Touches: []string{"service/" + v1alpha1.HeadlessService(p.S.Cluster.Name), "service/" +
+			v1alpha1.ClientService(p.S.Cluster.Name)}})
 }
 
 // staleVolumes refuses to start a cluster beside data of an earlier one, unless
 // the request drops that data. After a restore in place the earlier volumes
-// are kept on purpose, and only a founder's own must be new.
+// are kept on purpose, and only an initial member's own must be new.
 func (p Situation) staleVolumes(f v1alpha1.Bootstrap) *ops.Decision {
 	var stale []string
 	for _, m := range p.S.Kube.Members {
@@ -100,20 +109,25 @@ func (p Situation) staleVolumes(f v1alpha1.Bootstrap) *ops.Decision {
 	case len(stale) == 0:
 		return nil
 	case p.S.Operation != nil && p.S.Operation.Spec.Purge:
-		return Do(ops.Step{ID: "delete-volumes", Action: ops.ActionDeleteVolume, Members: stale, Risk: ops.RiskIrreversible, Deadline: WaitDeadline, Touches: Claims(stale),
-			Title: fmt.Sprintf("Delete %s, which an earlier cluster named %s left", namedVolumes(stale), name), Reason: "the data in them is gone for good"})
+		return Do(ops.Step{ID: "delete-volumes", Action: ops.ActionDeleteVolume, Members: stale, Risk: ops.RiskIrreversible,
+			Deadline: WaitDeadline, Touches: Claims(stale),
+			Title:  fmt.Sprintf("Delete %s, which an earlier cluster named %s left", namedVolumes(stale), name),
+			Reason: "the data in them is gone for good"})
 	}
-	hint := fmt.Sprintf("choose another name for the object; or delete it, and take them back: kubectl dbop create %s --from-volumes; "+
-		"or, if nobody needs that data, delete them: kubectl dbop create %s --engine %s --discard-volumes; "+
-		"then put that cluster under an object: kubectl dbop operator adopt %s", name, name, p.S.Cluster.Spec.Engine, name)
+	hint := fmt.Sprintf(
+		"choose another name for the object; or delete it, and take them back: kubectl dbop create %s --from-volumes; "+
+			"or, if nobody needs that data, delete them: kubectl dbop create %s --engine %s --discard-volumes; "+
+			"then put that cluster under an object: kubectl dbop operator adopt %s", name, name, p.S.Cluster.Spec.Engine, name)
 	if p.S.Cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
-		hint = fmt.Sprintf("take them back: kubectl dbop create %s --from-volumes; or choose another name; or, if nobody needs that data, add --discard-volumes", name)
+		hint = fmt.Sprintf(
+			"take them back: kubectl dbop create %s --from-volumes; or choose another name; or, if nobody needs that data, "+
+				"add --discard-volumes", name)
 	}
 	return Block(&ops.Error{Kind: ops.Refused, Check: "stale-volume", Hint: hint,
 		Message: fmt.Sprintf("%s of an earlier cluster named %s may hold its data", namedVolumes(stale), name)})
 }
 
-// unstarted lists those members that lack a volume or a workload of this epoch.
+// unstarted lists those members that lack a volume or a workload of this incarnation.
 func (p Situation) unstarted(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -131,12 +145,13 @@ func (p Situation) Start(names []string, reason string) *ops.Decision {
 	for _, n := range names {
 		touches = append(touches, "persistentvolumeclaim/"+v1alpha1.VolumeName(n), "statefulset/"+n)
 	}
-	return Do(ops.Step{ID: "start-members/" + strings.Join(names, ","), Action: ops.ActionStart, Members: names, Risk: ops.RiskNone, Deadline: StepDeadline,
+	return Do(ops.Step{ID: "start-members/" + strings.Join(names, ","), Action: ops.ActionStart, Members: names,
+		Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Start " + strings.Join(names, ", "), Reason: reason, Touches: touches})
 }
 
 // DisablingBootstrap takes from every workload the ability to found a cluster. It
-// restarts nothing: templates are only read when a pod is made anew.
+// restarts nothing: templates are only read when a pod is made again.
 func (p Situation) DisablingBootstrap() *ops.Decision {
 	var open []string
 	for _, m := range p.S.Kube.Members {
@@ -151,6 +166,8 @@ func (p Situation) DisablingBootstrap() *ops.Decision {
 	for i, n := range open {
 		touches[i] = "statefulset/" + n
 	}
-	return Do(ops.Step{ID: "disable-bootstrap", Action: ops.ActionDisableBootstrap, Members: open, Risk: ops.RiskNone, Deadline: StepDeadline, Touches: touches,
-		Title: "Remove the bootstrap flag from the StatefulSets", Reason: "a member that lost its volume must never form a second cluster"})
+	return Do(ops.Step{ID: "disable-bootstrap", Action: ops.ActionDisableBootstrap, Members: open, Risk: ops.RiskNone,
+		Deadline: StepDeadline, Touches: touches,
+		Title:  "Remove the bootstrap flag from the StatefulSets",
+		Reason: "a member that lost its volume must never form a second cluster"})
 }

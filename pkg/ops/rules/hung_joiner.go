@@ -22,8 +22,10 @@ func (p Situation) revive(name string) *ops.Decision {
 	if !p.hangs(pod) || p.revived(name, pod) {
 		return nil
 	}
-	return Do(ops.Step{ID: string(ops.ActionRevive) + "/" + name, Action: ops.ActionRevive, Members: []string{name}, Risk: ops.RiskRestart, Deadline: StepDeadline,
-		Title: "Restart " + name + ", which hangs", Reason: "it runs and has not said a word for long; it has no vote, so nothing is risked",
+	return Do(ops.Step{ID: string(ops.ActionRevive) + "/" + name, Action: ops.ActionRevive, Members: []string{name},
+		Risk: ops.RiskRestart, Deadline: StepDeadline,
+		Title:   "Restart " + name + ", which hangs",
+		Reason:  "it runs and has not said a word for long; it has no vote, so nothing is risked",
 		Touches: []string{"pod/" + v1alpha1.PodName(name)}})
 }
 

@@ -18,7 +18,8 @@ func Keep(o *v1alpha1.OperationSpec, want v1alpha1.DatabaseClusterSpec) error {
 		return nil
 	}
 	if o.Repository == "" {
-		return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf("%s takes a backup of %s first, and spec.backup.repository names no place for it", o.Verb, o.Cluster),
+		return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf(
+			"%s takes a backup of %s first, and spec.backup.repository names no place for it", o.Verb, o.Cluster),
 			Hint: `set spec.backup.repository to "pvc:CLAIM", or give the backup up with spec.waive: [backup]`}
 	}
 	at, err := repository.ParseLocation(o.Repository)
@@ -26,7 +27,8 @@ func Keep(o *v1alpha1.OperationSpec, want v1alpha1.DatabaseClusterSpec) error {
 		return &engine.Refusal{Check: "repository", Reason: err.Error(), Hint: `spec.backup.repository is "pvc:CLAIM" or "pvc:CLAIM/PATH"`}
 	}
 	if at.Kind == repository.KindDirectory {
-		return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf("%s is a directory of one machine, which an operator does not have", o.Repository),
+		return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf(
+			"%s is a directory of one machine, which an operator does not have", o.Repository),
 			Hint: `set spec.backup.repository to "pvc:CLAIM"`}
 	}
 	return nil

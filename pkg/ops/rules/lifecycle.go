@@ -6,7 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Running lists the members of this epoch that have a workload or a pod.
+// Running lists the members of this incarnation that have a workload or a pod.
 func (p Situation) Running() []string {
 	var out []string
 	for _, m := range p.S.Kube.Members {
@@ -43,11 +43,12 @@ func (p Situation) Stopping() *ops.Decision {
 	if d := p.Lingering(names); d != nil {
 		return d
 	}
-	return Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime, Deadline: WaitDeadline,
-		Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Touches: ops.StatefulSets(names)})
+	return Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
+		Deadline: WaitDeadline,
+		Title:    "Stop " + strings.Join(names, ", ") + " and keep their volumes", Touches: ops.StatefulSets(names)})
 }
 
-// Starting brings back members that have a volume of this epoch and no
+// Starting brings back members that have a volume of this incarnation and no
 // workload: all together, for only together they are a quorum. What the
 // database says, as soon as it says anything, goes first: a member that is
 // not in its list is not started but retired.

@@ -24,7 +24,8 @@ func (p Situation) QuorumFirst() *ops.Decision {
 			reached++
 		}
 	}
-	why := fmt.Sprintf("no quorum: %d of %d members answer, and no majority agrees on a leader", reached, len(p.S.View.Members))
+	why := fmt.Sprintf("no quorum: %d of %d members answer, and no majority agrees on a leader", reached,
+		len(p.S.View.Members))
 	if p.Fresh() && !p.writtenDown() {
 		return Block(&ops.Error{Kind: ops.Refused, Check: "quorum", Message: why,
 			Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows which members are down and why"})
@@ -35,7 +36,7 @@ func (p Situation) QuorumFirst() *ops.Decision {
 	return p.Await("quorum", why, names...)
 }
 
-// Joining finishes a join that began, whoever began it: a learner in the
+// Joining finishes a join that began, who began it: a learner in the
 // roster is started, then promoted on the leader's word, or withdrawn if
 // nobody wants it any more.
 func (p Situation) Joining() *ops.Decision {
@@ -51,7 +52,8 @@ func (p Situation) Joining() *ops.Decision {
 	l := learners[0]
 	data, witnesses := ops.Missing(p.E, p.S)
 	if missing := map[bool]int{false: data, true: witnesses}; missing[l.Witness] <= 0 {
-		return Do(ops.Step{ID: "deregister-member/" + l.Name, Action: ops.ActionDeregister, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: WaitDeadline,
+		return Do(ops.Step{ID: "deregister-member/" + l.Name, Action: ops.ActionDeregister, Members: []string{l.Name},
+			Risk: ops.RiskNone, Deadline: WaitDeadline,
 			Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
 	}
 	if len(p.unstarted([]string{l.Name})) > 0 {
@@ -70,7 +72,8 @@ func (p Situation) Joining() *ops.Decision {
 	if !p.E.Capabilities().Learners {
 		return p.Await("joined", l.Name+" catches up with the others", l.Name)
 	}
-	return Do(ops.Step{ID: "promote-member/" + l.Name, Action: ops.ActionPromote, Members: []string{l.Name}, Risk: ops.RiskNone, Deadline: StreamDeadline,
+	return Do(ops.Step{ID: "promote-member/" + l.Name, Action: ops.ActionPromote, Members: []string{l.Name},
+		Risk: ops.RiskNone, Deadline: StreamDeadline,
 		Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
 }
 
@@ -86,14 +89,15 @@ func (p Situation) Leaving() *ops.Decision {
 		if d := p.Lingering([]string{m.Name}); d != nil {
 			return d
 		}
-		return Do(ops.Step{ID: "retire-member/" + m.Name, Action: ops.ActionRetire, Members: []string{m.Name}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
+		return Do(ops.Step{ID: "retire-member/" + m.Name, Action: ops.ActionRetire, Members: []string{m.Name},
+			Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
 			Title: fmt.Sprintf("Stop %s and drop its volume", m.Name), Reason: "the database does not count it as a member",
 			Touches: []string{"statefulset/" + m.Name, "persistentvolumeclaim/" + v1alpha1.VolumeName(m.Name)}})
 	}
 	return nil
 }
 
-// Staying writes down that a member stays whose removal was begun and given up:
+// Staying writes down that a member stays whose removal was started and given up:
 // cancelled, undone, or refused by the database until nobody wanted it any more.
 // Else its volume would go as soon as somebody else took it from the list.
 func (p Situation) Staying() *ops.Decision {
@@ -165,7 +169,8 @@ func (p Situation) UnknownMember(name string) *ops.Decision {
 		return nil
 	}
 	return Block(&ops.Error{Kind: ops.Refused, Check: "unknown-member",
-		Unknown: true, Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.S.Cluster.Name, strings.Join(p.VoterNames(), ", ")),
+		Unknown: true, Message: fmt.Sprintf("%s is not a member of %s; its members are %s", name, p.S.Cluster.Name,
+			strings.Join(p.VoterNames(), ", ")),
 		Hint: "kubectl dbop status " + p.S.Cluster.Name + " shows them"})
 }
 
@@ -189,7 +194,8 @@ func (p Situation) grow(witness bool) *ops.Decision {
 	case !p.E.Capabilities().Learners:
 		title, reason = "Register "+name, "it has no vote until it has what it needs, so a start that fails costs nothing"
 	}
-	return Do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name}, Witness: witness, Risk: ops.RiskNone,
+	return Do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name},
+		Witness: witness, Risk: ops.RiskNone,
 		Deadline: WaitDeadline, Title: title, Reason: reason})
 }
 
@@ -208,7 +214,8 @@ func (p Situation) shrink(victim string) *ops.Decision {
 	if d := p.HandOverFirst(victim, "the leader is about to leave", victim); d != nil {
 		return d
 	}
-	s := ops.Step{ID: "deregister-member/" + victim, Action: ops.ActionDeregister, Members: []string{victim}, Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
+	s := ops.Step{ID: "deregister-member/" + victim, Action: ops.ActionDeregister, Members: []string{victim},
+		Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
 		Title: "Remove " + victim + " from the database's member list"}
 	p.warn(&s, victim, victim)
 	return Do(s)
@@ -243,9 +250,11 @@ func (p Situation) HandOverFirst(from, reason string, except ...string) *ops.Dec
 		}
 		return p.Gate("successor", &engine.Refusal{Check: "successor",
 			Reason: fmt.Sprintf("%s leads, and no other member is fit to take over: %s", from, loss),
-			Hint:   "kubectl dbop diagnose " + p.S.Cluster.Name + " shows how far the others are; nothing stops until one of them has caught up"}, p.Except([]string{from})...)
+			Hint: "kubectl dbop diagnose " + p.S.Cluster.Name +
+				" shows how far the others are; nothing stops until one of them has caught up"}, p.Except([]string{from})...)
 	}
-	return Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{from}, To: to, Risk: ops.RiskLeaderMove, Deadline: StepDeadline,
+	return Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{from}, To: to,
+		Risk: ops.RiskLeaderMove, Deadline: StepDeadline,
 		Title: fmt.Sprintf("Hand leadership from %s to %s", from, to), Reason: reason})
 }
 

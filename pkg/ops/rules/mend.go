@@ -16,8 +16,9 @@ func (p Situation) RollStep(next string, risk ops.Risk) ops.Step {
 	if p.S.Cancelling() {
 		title = fmt.Sprintf("Restart %s with the former settings", next)
 	}
-	return ops.Step{ID: string(ops.ActionRoll) + "/" + next, Action: ops.ActionRoll, Members: []string{next}, Risk: risk, Deadline: WaitDeadline,
-		Title: title, Touches: []string{"statefulset/" + next, "pod/" + v1alpha1.PodName(next)}}
+	return ops.Step{ID: string(ops.ActionRoll) + "/" + next, Action: ops.ActionRoll, Members: []string{next}, Risk: risk,
+		Deadline: WaitDeadline,
+		Title:    title, Touches: []string{"statefulset/" + next, "pod/" + v1alpha1.PodName(next)}}
 }
 
 // Touched reports whether this operation gave a member other settings, as its
@@ -65,13 +66,14 @@ func (p Situation) cantStart(m observe.Member) bool {
 	return false
 }
 
-// MendVersion serves an upgrade or a downgrade whose restarts have begun, and the way back.
+// MendVersion serves an upgrade or a downgrade whose restarts have started, and the way back.
 func (p Situation) MendVersion(step func(member string, risk ops.Risk) ops.Step) *ops.Decision {
 	want := p.S.Cluster.Spec.Version
 	for _, m := range p.S.Kube.Members {
 		if p.cantStart(m) && (m.Workload.Version != want || m.Pod.Version != want) {
 			s := step(m.Name, ops.RiskNone)
-			s.Title, s.Reason = fmt.Sprintf("Give %s version %s", m.Name, want), "it does not start as it is, and without it there is no quorum"
+			s.Title, s.Reason = fmt.Sprintf("Give %s version %s", m.Name, want),
+				"it does not start as it is, and without it there is no quorum"
 			return Do(s)
 		}
 	}

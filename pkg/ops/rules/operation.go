@@ -86,7 +86,7 @@ type ScheduleScope int
 const (
 	// ScheduleKept leaves them as they are.
 	ScheduleKept ScheduleScope = iota
-	// ScheduleSuspended stops runs from being begun, or lets them begin again.
+	// ScheduleSuspended stops runs from being started, or lets them begin again.
 	ScheduleSuspended
 	// ScheduleMade makes, changes and removes them.
 	ScheduleMade

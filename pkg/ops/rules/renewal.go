@@ -10,13 +10,13 @@ import (
 )
 
 // AuthorityOver reports whether the authority that signs the cluster's
-// certificates was looked at and ran out.
+// certificates was observed and ran out.
 func AuthorityOver(s ops.State) bool {
 	return s.Kube.Trust != nil && (Situation{S: s}).Over(s.Kube.Trust.Current.NotAfter)
 }
 
-// Renewal issues anew what ran out while an operation is in flight. Whoever
-// holds such a certificate is turned away, the tool too, so the operation could
+// Renewal issues again what ran out while an operation is in flight. Who
+// holds such a certificate is refused, the tool too, so the operation could
 // neither go on nor be stepped back, and no other may begin. Nothing restarts
 // for it, and an expired certificate is of use to nobody.
 func (p Situation) Renewal() *ops.Decision {
@@ -33,10 +33,12 @@ func (p Situation) Renewal() *ops.Decision {
 		if next {
 			signer = *trust.Next
 		}
-		if !p.Over(l.NotAfter) || p.Over(signer.NotAfter) || (l.Use == pki.UseMember && !slices.Contains(certified, l.Member)) {
+		if !p.Over(l.NotAfter) || p.Over(signer.NotAfter) ||
+			(l.Use == pki.UseMember && !slices.Contains(certified, l.Member)) {
 			continue
 		}
-		return p.Renew(l.Secret, l.Member, next, "it ran out on "+ops.Moment(l.NotAfter)+", and whoever holds it is turned away")
+		return p.Renew(l.Secret, l.Member, next, "it ran out on "+ops.Moment(l.NotAfter)+
+			", and whoever holds it is turned away")
 	}
 	return nil
 }
@@ -57,7 +59,8 @@ func (p Situation) Certified() []string {
 
 // Renew issues the certificate in a secret again, of the authority that follows if next is set.
 func (p Situation) Renew(secret, member string, next bool, reason string) *ops.Decision {
-	s := ops.Step{ID: "renew-certificate/" + secret, Action: ops.ActionRenew, Secret: secret, NextCA: next, Risk: ops.RiskNone, Deadline: mountDeadline,
+	s := ops.Step{ID: "renew-certificate/" + secret, Action: ops.ActionRenew, Secret: secret, NextCA: next,
+		Risk: ops.RiskNone, Deadline: mountDeadline,
 		Title: "Issue the certificate in " + secret + " anew", Reason: reason, Touches: []string{"secret/" + secret}}
 	if next {
 		s.Title += ", by the new authority"

@@ -44,7 +44,8 @@ func (p Situation) PutBack(asked func(drift.Difference) bool) *ops.Decision {
 // the pod, and a schedule is made again as a whole.
 func (p Situation) putsBack(d drift.Difference) bool {
 	// An authority that is gone or can't sign is not derivable: see rebuilding.
-	if !health.Derivable(p.S, d) || health.Leaving(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") || health.OfSchedule(health.KindOf(d)) {
+	if !health.Derivable(p.S, d) || health.Leaving(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") ||
+		health.OfSchedule(health.KindOf(d)) {
 		return false
 	}
 	return health.Mendable(d)
@@ -53,7 +54,8 @@ func (p Situation) putsBack(d drift.Difference) bool {
 // putBackObject writes one object as this tool makes it.
 func (p Situation) putBackObject(object string) *ops.Decision {
 	var fields []string
-	step := ops.Step{ID: string(ops.ActionRepair) + "/" + object, Action: ops.ActionRepair, Risk: ops.RiskNone, Deadline: WaitDeadline, Touches: []string{object}}
+	step := ops.Step{ID: string(ops.ActionRepair) + "/" + object, Action: ops.ActionRepair, Risk: ops.RiskNone,
+		Deadline: WaitDeadline, Touches: []string{object}}
 	for _, d := range p.S.Kube.Differences {
 		if d.Object != object {
 			continue
@@ -77,8 +79,10 @@ func (p Situation) misfits() *ops.Decision {
 		if !p.cantStart(m) || m.Pod.Revision == m.Workload.Revision || m.Pod.Terminating {
 			continue
 		}
-		return Do(ops.Step{ID: string(ops.ActionRevive) + "/" + m.Name, Action: ops.ActionRevive, Members: []string{m.Name}, Risk: ops.RiskRestart, Deadline: StepDeadline,
-			Title: "Make the pod of " + m.Name + " again", Reason: "it does not start, and was made from another template than the StatefulSet has now",
+		return Do(ops.Step{ID: string(ops.ActionRevive) + "/" + m.Name, Action: ops.ActionRevive, Members: []string{m.Name},
+			Risk: ops.RiskRestart, Deadline: StepDeadline,
+			Title:   "Make the pod of " + m.Name + " again",
+			Reason:  "it does not start, and was made from another template than the StatefulSet has now",
 			Touches: []string{"pod/" + v1alpha1.PodName(m.Name)}})
 	}
 	return nil
@@ -110,7 +114,8 @@ func (p Situation) Intact() *ops.Decision {
 		}
 		if p.Traits.Starts && barsStart(p.S, d) || p.Traits.Restarts && p.barsRestart(d) {
 			f := health.Finding(p.S, d)
-			return Block(&ops.Error{Kind: ops.Refused, Check: "altered", Message: f.Subject + ": " + f.What, Hint: "first: kubectl dbop repair " + p.S.Cluster.Name})
+			return Block(&ops.Error{Kind: ops.Refused, Check: "altered", Message: f.Subject + ": " + f.What,
+				Hint: "first: kubectl dbop repair " + p.S.Cluster.Name})
 		}
 	}
 	return nil

@@ -14,7 +14,8 @@ func (p Situation) MayRestart() *ops.Decision {
 	}
 	for _, name := range p.VoterNames() {
 		if p.S.VolumeMissing(p.S.Kube.Member(name)) {
-			return p.Gate("healthy", &engine.Refusal{Check: "lost", Reason: "the volume of " + name + " is gone, and no restart brings it back",
+			return p.Gate("healthy", &engine.Refusal{Check: "lost", Reason: "the volume of " + name +
+				" is gone, and no restart brings it back",
 				Hint: p.replaceFirst(name).Hint}, name)
 		}
 	}

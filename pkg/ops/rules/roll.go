@@ -11,7 +11,7 @@ import (
 // part, else a follower, else the leader after it handed over to one that is
 // done. Every other member must be healthy, those that had their turn above
 // all: the pause on red. Of several that can't start as they are, each waits
-// for its turn, and for none of the others.
+// for its place, and for none of the others.
 func (p Situation) InTurn(outdated []string, why string, step func(next string, risk ops.Risk) ops.Step) *ops.Decision {
 	next := p.NextOutdated(outdated)
 	down := func(name string) bool { return slices.Contains(outdated, name) && p.cantStart(p.S.Kube.Member(name)) }

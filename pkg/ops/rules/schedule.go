@@ -15,7 +15,7 @@ import (
 func (p Situation) Scheduling() *ops.Decision {
 	have, want := p.S.Kube.Schedule, p.S.Cluster.Spec.Backup
 	if have == nil {
-		return nil // nobody looked, for none is wanted
+		return nil // nobody checked, for none is wanted
 	}
 	switch p.scheduleScope() {
 	case ScheduleKept:
@@ -92,7 +92,7 @@ func (p Situation) ScheduleImage() string {
 	return p.S.Cluster.Spec.HelperImage
 }
 
-// CronJobAlone reports whether it is only about runs being begun or not, and
+// CronJobAlone reports whether it is only about runs being started or not, and
 // what the CronJob acts with stays as it is. To change that takes rights that
 // not everybody has who stops a cluster.
 func (p Situation) CronJobAlone() bool { return p.scheduleScope() == ScheduleSuspended }

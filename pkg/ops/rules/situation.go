@@ -33,8 +33,10 @@ func (p Situation) Identity() *ops.Decision {
 	}
 	if len(p.S.View.ClusterIDs) > 1 {
 		return Block(&ops.Error{Kind: ops.NeedsHuman, Check: "split",
-			Message: fmt.Sprintf("the members of %s belong to different database clusters (%v): this is a split, and going on could lose data", p.S.Cluster.Name, p.S.View.ClusterIDs),
-			Hint:    "kubectl dbop status " + p.S.Cluster.Name + " -o wide shows which member belongs to which"})
+			Message: fmt.Sprintf(
+				"the members of %s belong to different database clusters (%v): this is a split, and going on could lose data",
+				p.S.Cluster.Name, p.S.View.ClusterIDs),
+			Hint: "kubectl dbop status " + p.S.Cluster.Name + " -o wide shows which member belongs to which"})
 	}
 	if names := p.S.View.Rivals(); len(names) > 0 && p.S.Operation != nil {
 		return p.rivals(names)
@@ -43,8 +45,9 @@ func (p Situation) Identity() *ops.Decision {
 		for _, id := range p.S.View.ClusterIDs {
 			if id != want {
 				return Block(&ops.Error{Kind: ops.NeedsHuman, Check: "cluster-id",
-					Message: fmt.Sprintf("the members of %s say cluster ID %s, but %s was recorded when it formed", p.S.Cluster.Name, id, want),
-					Hint:    "find out who replaced the data before anything else is done"})
+					Message: fmt.Sprintf("the members of %s say cluster ID %s, but %s was recorded when it formed", p.S.Cluster.Name,
+						id, want),
+					Hint: "find out who replaced the data before anything else is done"})
 			}
 		}
 	}
@@ -52,12 +55,13 @@ func (p Situation) Identity() *ops.Decision {
 }
 
 // rivals lets nothing happen while several members lead. It may be a moment
-// between two answers; if it lasts, a person must look.
+// between two answers; if it lasts, a person must decide.
 func (p Situation) rivals(names []string) *ops.Decision {
 	why := strings.Join(names, " and ") + " both lead: a write to one of them may be lost"
 	if p.Fresh() && !p.writtenDown() {
 		return Block(&ops.Error{Kind: ops.NeedsHuman, Check: "two-leaders", Message: why,
-			Hint: "kubectl dbop diagnose " + p.S.Cluster.Name + " shows what each of them says; stop the one that the others do not follow"})
+			Hint: "kubectl dbop diagnose " + p.S.Cluster.Name +
+				" shows what each of them says; stop the one that the others do not follow"})
 	}
 	return p.Await("two-leaders", why)
 }
@@ -65,13 +69,15 @@ func (p Situation) rivals(names []string) *ops.Decision {
 // NoFounding is the refusal to act on a record that somebody damaged: without
 // the token nobody knows which objects are the cluster's.
 func NoFounding(c *v1alpha1.DatabaseCluster) *ops.Error {
-	return &ops.Error{Kind: ops.NeedsHuman, Check: "record", Message: fmt.Sprintf("the record of %s in configmap %s does not say how it was founded", c.Name, v1alpha1.Record(c.Name)),
+	return &ops.Error{Kind: ops.NeedsHuman, Check: "record",
+		Message: fmt.Sprintf("the record of %s in configmap %s does not say how it was founded", c.Name,
+			v1alpha1.Record(c.Name)),
 		Hint: "put the configmap back from a copy"}
 }
 
 // Budget keeps the disruption budget at what the engine asks for, of the larger of now and
 // soon: evictions by others must not undercut a size that is being reached.
-// Without a member list that a majority stands behind it stays as it is.
+// Without a member list that a majority is behind it stays as it is.
 func (p Situation) Budget() *ops.Decision {
 	if !p.S.View.Quorum {
 		return nil
@@ -124,7 +130,8 @@ func (p Situation) Lost(member string) bool {
 	if !m.Volume.Exists {
 		return true
 	}
-	return m.Pod.Problem != nil && (m.Pod.Problem.Kind == observe.ProblemCrashing || m.Pod.Problem.Kind == observe.ProblemNode)
+	return m.Pod.Problem != nil && (m.Pod.Problem.Kind == observe.ProblemCrashing ||
+		m.Pod.Problem.Kind == observe.ProblemNode)
 }
 
 // Fresh reports whether the operation in flight has done nothing yet, so that
@@ -134,7 +141,7 @@ func (p Situation) Fresh() bool {
 }
 
 // writtenDown reports whether the operation in flight is a record already, and
-// not only looked at.
+// not only observed.
 func (p Situation) writtenDown() bool { return p.S.Operation.ResourceVersion != "" }
 
 // leaves reports whether the member goes with this operation, whatever its problem.

@@ -20,14 +20,16 @@ func specAdvice(s ops.State, member string, problem observe.ProblemKind) string 
 	case observe.ProblemImage:
 		advice = "correct spec.image, spec.version or spec.registry"
 	case observe.ProblemUnschedulable:
-		advice = "make room on the nodes, or correct spec.resources or spec.antiAffinity; " + cmp.Or(health.Describe(s, member), "kubectl dbop status "+s.Cluster.Name) + " shows why"
+		advice = "make room on the nodes, or correct spec.resources or spec.antiAffinity; " +
+			cmp.Or(health.Describe(s, member), "kubectl dbop status "+s.Cluster.Name) + " shows why"
 	case observe.ProblemDisk:
 		if !s.Formed() {
 			return s.MoreSpace()
 		}
 		advice = "raise spec.storage.size"
 	case observe.ProblemCrashing, observe.ProblemOOM, observe.ProblemConfig:
-		advice = "correct spec.config, spec.resources, spec.image or spec.version; kubectl dbop logs " + s.Cluster.Name + " shows why"
+		advice = "correct spec.config, spec.resources, spec.image or spec.version; kubectl dbop logs " + s.Cluster.Name +
+			" shows why"
 	default:
 		return ""
 	}

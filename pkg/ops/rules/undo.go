@@ -23,7 +23,8 @@ type Undoing struct {
 
 // Unrecorded refuses to guess.
 func (u *Undoing) Unrecorded(what string) error {
-	return NoUndo(u.Of.Spec.Cluster, fmt.Sprintf("the record of %s (%s) does not say %s: a tool that did not write it down yet made it",
+	return NoUndo(u.Of.Spec.Cluster, fmt.Sprintf(
+		"the record of %s (%s) does not say %s: a tool that did not write it down yet made it",
 		u.Of.Spec.Verb, u.Of.Name, what), "")
 }
 

@@ -13,7 +13,8 @@ func (p Situation) unknownFirst() *ops.Decision {
 			continue
 		}
 		f := health.UnknownFinding(p.S, r)
-		return Block(&ops.Error{Kind: ops.Refused, Check: "unknown-member", Message: f.Subject + ": " + f.What, Hint: "first: " + f.Remedy[0]})
+		return Block(&ops.Error{Kind: ops.Refused, Check: "unknown-member", Message: f.Subject + ": " + f.What,
+			Hint: "first: " + f.Remedy[0]})
 	}
 	return nil
 }

@@ -62,5 +62,5 @@ func PasswordSecrets(c *v1alpha1.DatabaseCluster, users ...engine.User) []string
 }
 
 // FactUser is noted of each user that was made: the database is not asked for
-// its users at every look, because the question goes through its log.
+// its users at every observation, because the question goes through its log.
 func FactUser(name string) string { return "user-" + name }

@@ -14,9 +14,10 @@ func (p Situation) UpgradeStep(member string, risk ops.Risk) ops.Step {
 
 // MoveStep restarts one member on the wanted version.
 func (p Situation) MoveStep(action ops.Action, member string, risk ops.Risk) ops.Step {
-	return ops.Step{ID: string(action) + "/" + member, Action: action, Members: []string{member}, Risk: risk, Deadline: WaitDeadline,
-		Title:   fmt.Sprintf("Restart %s on %s", member, p.S.Cluster.Spec.Version),
-		Touches: []string{"statefulset/" + member, "pod/" + v1alpha1.PodName(member)}}
+	return ops.Step{ID: string(action) + "/" + member, Action: action, Members: []string{member}, Risk: risk,
+		Deadline: WaitDeadline,
+		Title:    fmt.Sprintf("Restart %s on %s", member, p.S.Cluster.Spec.Version),
+		Touches:  []string{"statefulset/" + member, "pod/" + v1alpha1.PodName(member)}}
 }
 
 // Prepare does to the running members what the engine needs before the first restart.
@@ -25,8 +26,9 @@ func (p Situation) Prepare(target string) *ops.Decision {
 	if why == "" || p.S.Fact(v1alpha1.FactPrepared) != "" {
 		return nil
 	}
-	return Do(ops.Step{ID: "prepare-upgrade", Action: ops.ActionPrepare, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: WaitDeadline,
-		Title: "Prepare the members for " + target, Reason: why})
+	return Do(ops.Step{ID: "prepare-upgrade", Action: ops.ActionPrepare, Members: p.VoterNames(), Risk: ops.RiskNone,
+		Deadline: WaitDeadline,
+		Title:    "Prepare the members for " + target, Reason: why})
 }
 
 // Outdated lists voters whose workload or pod is not of the wanted version.
@@ -34,7 +36,8 @@ func (p Situation) Outdated() []string {
 	var out []string
 	for _, name := range p.VoterNames() {
 		m := p.S.Kube.Member(name)
-		if m.Workload.Exists && (m.Workload.Version != p.S.Cluster.Spec.Version || (m.Pod.Exists && m.Pod.Version != p.S.Cluster.Spec.Version)) {
+		if m.Workload.Exists && (m.Workload.Version != p.S.Cluster.Spec.Version ||
+			(m.Pod.Exists && m.Pod.Version != p.S.Cluster.Spec.Version)) {
 			out = append(out, name)
 		}
 	}

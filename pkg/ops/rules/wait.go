@@ -15,7 +15,7 @@ import (
 )
 
 // How long a problem may last before a person is told. Below it, provisioning
-// and first scheduling look like failures; 15 s is what a user is promised.
+// and first scheduling resemble failures; 15 s is what a user is promised.
 const Limit = 8 * time.Second
 
 // How long a member may crash before a person is told: a joiner that is not
@@ -23,13 +23,14 @@ const Limit = 8 * time.Second
 // 20 s apart.
 const CrashLimit = 45 * time.Second
 
-// How long an operation that has begun waits for a node: most that are cut off
-// come back, and what was begun then comes to its end by itself.
+// How long an operation that has started waits for a node: most that are cut off
+// come back, and what was started then comes to its end by itself.
 const nodePatience = 2 * time.Minute
 
 // patience says how long the operation in flight waits for a problem to end.
 func (p Situation) patience(k observe.ProblemKind) time.Duration {
-	if k == observe.ProblemNode && p.S.Operation != nil && p.S.Operation.Status.Phase == v1alpha1.PhaseRunning && !p.Fresh() {
+	if k == observe.ProblemNode && p.S.Operation != nil && p.S.Operation.Status.Phase == v1alpha1.PhaseRunning &&
+		!p.Fresh() {
 		return nodePatience
 	}
 	return patienceFor(k)
@@ -135,7 +136,8 @@ func waitTitle(id string, members []string) string {
 // replaceFirst says that nothing but a replacement mends a member. What is in
 // flight has to end before another operation begins.
 func (p Situation) replaceFirst(member string) *ops.Error {
-	e := &ops.Error{Kind: ops.NeedsHuman, Check: "lost", Message: member + " is a member and its volume is gone, and its copy of the data with it",
+	e := &ops.Error{Kind: ops.NeedsHuman, Check: "lost", Message: member +
+		" is a member and its volume is gone, and its copy of the data with it",
 		Hint: fmt.Sprintf("kubectl dbop member replace %s %s", p.S.Cluster.Name, member)}
 	if v1alpha1.MemberNumber(p.S.Cluster.Name, member) == 0 {
 		e.Check, e.Message = "unknown-member", member+" is in the member list, and is no member of this cluster"
@@ -188,7 +190,8 @@ func (p Situation) Stuck(member string, problem observe.Problem) *ops.Error {
 		}
 		hint = "bring the node back; if it never comes back, its member is to be replaced: " + p.replaceFirst(member).Hint
 		if pod := p.S.Kube.Member(member).Pod; health.OnSilentNode(pod) {
-			hint = "bring the node back; if it is off for good, " + health.NodeOff(pod.Node) + ", then replace its member: " + p.replaceFirst(member).Hint
+			hint = "bring the node back; if it is off for good, " + health.NodeOff(pod.Node) + ", then replace its member: " +
+				p.replaceFirst(member).Hint
 		}
 	case observe.ProblemDisk:
 		hint = p.S.MoreSpace()

@@ -31,7 +31,8 @@ func (e Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 	for _, name := range slices.Sorted(maps.Keys(in.Cluster.Spec.Config)) {
 		args = append(args, "--set="+name+"="+in.Cluster.Spec.Config[name])
 	}
-	container := corev1.Container{Name: "database", Image: in.Image, Args: args, Resources: *in.Cluster.Spec.Resources.DeepCopy()}
+	container := corev1.Container{Name: "database", Image: in.Image, Args: args,
+		Resources: *in.Cluster.Spec.Resources.DeepCopy()}
 	return engine.Pod{Container: container, DataPath: "/data", DataDir: "/data/pg", TLSPath: "/tls", GraceSeconds: 60}, nil
 }
 

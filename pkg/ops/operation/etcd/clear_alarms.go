@@ -34,7 +34,7 @@ func (ClearAlarms) Steps() rules.Steps { return rules.Steps{Sized: clearAlarms} 
 
 // clearAlarms removes the cause of every alarm, then takes the alarm back, and
 // at last has every member take a write. Damage comes before space: nothing
-// can be dropped while it stands.
+// can be dropped while it is.
 func clearAlarms(p rules.Situation) *ops.Decision {
 	if p.S.Cancelling() {
 		return nil
@@ -46,8 +46,9 @@ func clearAlarms(p rules.Situation) *ops.Decision {
 		return proof(p)
 	}
 	for _, a := range p.S.View.Raised(engine.CauseUnknown) {
-		return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "alarm", Message: fmt.Sprintf("what %s, which is raised for %s, means is not known to this tool", a.Name, health.Whose(a)),
-			Hint: "a newer version of this tool may know it"})
+		return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "alarm",
+			Message: fmt.Sprintf("what %s, which is raised for %s, means is not known to this tool", a.Name, health.Whose(a)),
+			Hint:    "a newer version of this tool may know it"})
 	}
 	for _, name := range p.VoterNames() {
 		if err := p.E.Health(p.S.View, name); err != nil {
@@ -58,7 +59,8 @@ func clearAlarms(p rules.Situation) *ops.Decision {
 		if p.S.Fact(v1alpha1.FactCompared) != "" {
 			return disarm(damage, "all members have the same data")
 		}
-		return rules.Do(ops.Step{ID: string(ops.ActionCompare), Action: ops.ActionCompare, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
+		return rules.Do(ops.Step{ID: string(ops.ActionCompare), Action: ops.ActionCompare, Members: p.VoterNames(),
+			Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
 			Title: "Compare the data of all members", Reason: "a damaged one is to be replaced before the alarm is taken back"})
 	}
 	if d := makeRoom(p); d != nil {
@@ -76,7 +78,8 @@ func disarm(alarms []engine.Alarm, why string) *ops.Decision {
 			members = append(members, health.Whose(a))
 		}
 	}
-	return rules.Do(ops.Step{ID: string(ops.ActionClearAlarms) + "/" + name, Action: ops.ActionClearAlarms, Alarm: name, Members: members, Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
+	return rules.Do(ops.Step{ID: string(ops.ActionClearAlarms) + "/" + name, Action: ops.ActionClearAlarms, Alarm: name,
+		Members: members, Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
 		Title: fmt.Sprintf("Take %s of %s back", name, strings.Join(members, ", ")), Reason: why})
 }
 
@@ -85,6 +88,7 @@ func proof(p rules.Situation) *ops.Decision {
 	if !p.Began(ops.ActionClearAlarms) || p.S.Fact(v1alpha1.FactWritten) != "" {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: string(ops.ActionProveWrite), Action: ops.ActionProveWrite, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
+	return rules.Do(ops.Step{ID: string(ops.ActionProveWrite), Action: ops.ActionProveWrite, Members: p.VoterNames(),
+		Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
 		Title: "Have every member take a write", Reason: "one that changes nothing for clients"})
 }

@@ -54,14 +54,16 @@ func compaction(p rules.Situation) *ops.Decision {
 			members = append(members, name)
 		}
 	}
-	return rules.Do(ops.Step{ID: string(ops.ActionCompact), Action: ops.ActionCompact, Members: members, Risk: ops.RiskIrreversible, Deadline: rules.StreamDeadline,
+	return rules.Do(ops.Step{ID: string(ops.ActionCompact), Action: ops.ActionCompact, Members: members,
+		Risk: ops.RiskIrreversible, Deadline: rules.StreamDeadline,
 		Title: fmt.Sprintf("Drop the history before revision %d", c.Before), Reason: h.CompactImpact(c.Before)})
 }
 
 // checkHistory refuses to drop what an engine does not keep.
 func checkHistory(e engine.Engine) error {
 	if _, ok := e.(engine.CompactionRules); !ok {
-		return &engine.Refusal{Check: "history", Reason: e.Name() + " keeps no history of its data that could be dropped", Hint: "kubectl dbop engines shows what each engine can do"}
+		return &engine.Refusal{Check: "history", Reason: e.Name() + " keeps no history of its data that could be dropped",
+			Hint: "kubectl dbop engines shows what each engine can do"}
 	}
 	return nil
 }

@@ -28,14 +28,21 @@ func JudgeCopies(cluster string, copies []engine.Copy) error {
 		}
 	}
 	if right == "" {
-		return &ops.Error{Kind: ops.NeedsHuman, Check: "damage", Message: fmt.Sprintf("no majority of the members of %s has the same data (%s), so nobody can tell which is right", cluster, strings.Join(words, "; ")),
-			Hint: fmt.Sprintf("go back to a backup from before: kubectl dbop restore %s --in-place --from BACKUP; kubectl dbop backup list shows which there are", cluster)}
+		return &ops.Error{Kind: ops.NeedsHuman, Check: "damage",
+			Message: fmt.Sprintf("no majority of the members of %s has the same data (%s), so nobody can tell which is right",
+				cluster, strings.Join(words, "; ")),
+			Hint: fmt.Sprintf(
+				"go back to a backup from before: kubectl dbop restore %s --in-place --from BACKUP; kubectl dbop backup list "+
+					"shows which there are", cluster)}
 	}
 	for _, c := range copies {
 		if c.Sum != right {
 			differ = append(differ, c.Member)
 		}
 	}
-	return &ops.Error{Kind: ops.Refused, Check: "damage", Message: fmt.Sprintf("the data of %s differs from that of the majority (%s)", strings.Join(differ, ", "), strings.Join(words, "; ")),
-		Hint: fmt.Sprintf("replace it: kubectl dbop member replace %s %s --force; and repeat the command then", cluster, differ[0])}
+	return &ops.Error{Kind: ops.Refused, Check: "damage",
+		Message: fmt.Sprintf("the data of %s differs from that of the majority (%s)", strings.Join(differ, ", "),
+			strings.Join(words, "; ")),
+		Hint: fmt.Sprintf("replace it: kubectl dbop member replace %s %s --force; and repeat the command then", cluster,
+			differ[0])}
 }

@@ -56,12 +56,16 @@ func defragmentNext(p rules.Situation, wasteful []string) *ops.Decision {
 		if risk == ops.RiskNone {
 			risk = ops.RiskRestart
 		}
-		return rules.Do(ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart, Members: []string{next}, Risk: risk, Deadline: rules.WaitDeadline,
-			Title: "Restart " + next, Reason: "at its start it deletes the files that failed defragmentations left", Touches: []string{"pod/" + v1alpha1.PodName(next)}})
+		return rules.Do(ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart, Members: []string{next}, Risk: risk,
+			Deadline: rules.WaitDeadline,
+			Title:    "Restart " + next, Reason: "at its start it deletes the files that failed defragmentations left",
+			Touches: []string{"pod/" + v1alpha1.PodName(next)}})
 	}
 	m := p.S.View.Member(next)
-	return rules.Do(ops.Step{ID: "defragment-member/" + next, Action: ops.ActionDefragment, Members: []string{next}, Risk: risk, Deadline: rules.StreamDeadline,
-		Title: "Defragment " + next, Reason: fmt.Sprintf("%d of %d MiB are free space; it does not answer meanwhile", (m.DataBytes-m.UsedBytes)>>20, m.DataBytes>>20)})
+	return rules.Do(ops.Step{ID: "defragment-member/" + next, Action: ops.ActionDefragment, Members: []string{next},
+		Risk: risk, Deadline: rules.StreamDeadline,
+		Title: "Defragment " + next, Reason: fmt.Sprintf("%d of %d MiB are free space; it does not answer meanwhile",
+			(m.DataBytes-m.UsedBytes)>>20, m.DataBytes>>20)})
 }
 
 // wasteful lists voters with enough to gain that were not done yet.

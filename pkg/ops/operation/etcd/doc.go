@@ -1,3 +1,4 @@
-// Package etcd holds what can be asked of an etcd cluster alone: compaction, defragmentation, alarms and downgrades that
+// Package etcd holds what can be asked of an etcd cluster alone: compaction, defragmentation, alarms and downgrades
+// that
 // are announced. The engine's capabilities say whether they exist.
 package etcd

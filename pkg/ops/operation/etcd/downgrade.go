@@ -29,7 +29,7 @@ func (Downgrade) Steps() rules.Steps {
 // downgrade takes the whole cluster to an older version. It is announced
 // first: the cluster goes on with what the older version speaks and reads.
 // Once every member says so they move one by one as in an upgrade. Cancelled,
-// the announcement is taken back and whoever has moved comes back up.
+// the announcement is taken back and who has moved comes back up.
 func downgrade(p rules.Situation) *ops.Decision {
 	outdated := p.Outdated()
 	if p.S.Cancelling() {
@@ -51,7 +51,8 @@ func downgrade(p rules.Situation) *ops.Decision {
 		if d := fenceData(p); d != nil {
 			return d
 		}
-		return p.InTurn(outdated, "the leader restarts last, after it handed over to a member that has moved", downgradeStep(p))
+		return p.InTurn(outdated, "the leader restarts last, after it handed over to a member that has moved",
+			downgradeStep(p))
 	}
 	if err := p.E.CheckUpgraded(p.S.View, p.S.Cluster.Spec.Version); err != nil {
 		return p.Await("versions-agree", err.Error(), p.VoterNames()...)
@@ -82,8 +83,10 @@ func mayDescend(p rules.Situation) *ops.Decision {
 	if moved || p.S.View.Downgrade != "" || !p.E.Capabilities().Announce {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: string(ops.ActionAnnounce), Action: ops.ActionAnnounce, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.StepDeadline,
-		Title: "Announce the downgrade to " + target, Reason: "from then on the cluster speaks and writes only what " + p.E.Series(target) + " understands"})
+	return rules.Do(ops.Step{ID: string(ops.ActionAnnounce), Action: ops.ActionAnnounce, Members: p.VoterNames(),
+		Risk: ops.RiskNone, Deadline: rules.StepDeadline,
+		Title: "Announce the downgrade to " + target, Reason: "from then on the cluster speaks and writes only what " +
+			p.E.Series(target) + " understands"})
 }
 
 // someRun reports whether the pod of a member is of that version.
@@ -119,13 +122,14 @@ func fenceData(p rules.Situation) *ops.Decision {
 }
 
 // takeBack takes the announcement back before anybody comes back up: while it
-// stands, the cluster never speaks the newer version again. Those that come
+// is, the cluster never speaks the newer version again. Those that come
 // back need no preparation, for they wrote only what both versions understand.
 func takeBack(p rules.Situation) *ops.Decision {
 	if p.S.View.Downgrade == "" {
 		return nil
 	}
-	return rules.Do(ops.Step{ID: string(ops.ActionWithdraw), Action: ops.ActionWithdraw, Members: p.VoterNames(), Risk: ops.RiskNone, Deadline: rules.StepDeadline,
+	return rules.Do(ops.Step{ID: string(ops.ActionWithdraw), Action: ops.ActionWithdraw, Members: p.VoterNames(),
+		Risk: ops.RiskNone, Deadline: rules.StepDeadline,
 		Title: "Take the downgrade to " + p.E.Series(p.S.View.Downgrade) + " back"})
 }
 
