@@ -103,7 +103,8 @@ func (p *person) process() *actor {
 	defer unlock()
 	n := p.world.id()
 	rng := rand.New(rand.NewPCG(p.rng.Uint64(), 2)) //nolint:gosec // reproducible
-	a := &actor{world: p.world, name: fmt.Sprintf("process-%d", n), rng: rng, fuse: -1, freezeAt: -1, stop: make(chan struct{})}
+	a := &actor{world: p.world, name: fmt.Sprintf("process-%d", n), rng: rng, fuse: -1, freezeAt: -1,
+		stop: make(chan struct{})}
 	if p.careful {
 		return a
 	}
