@@ -225,7 +225,8 @@ func TestChangesHaveAPlan(t *testing.T) {
 // TestNoChangingCommandIsForgotten keeps the list above complete. What installs
 // an operator, or adds a repository, changes no database and has no plan.
 func TestNoChangingCommandIsForgotten(t *testing.T) {
-	known := append(changingCommands(), []string{"backup", "prune"}, []string{"operator", "install"}, []string{"operator", "upgrade"},
+	known := append(changingCommands(), []string{"backup", "prune"}, []string{"operator", "install"},
+		[]string{"operator", "upgrade"},
 		[]string{"operator", "uninstall"}, []string{"repository", "add"}, []string{"repository", "remove"})
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
 		if cmd.Flags().Lookup("dry-run") == nil {

@@ -51,7 +51,8 @@ func TestHostileServersAreBounded(t *testing.T) {
 			_, got := r.Get(ctx, "my-db-20261121T101500Z-0a1b")
 			deleted := r.Delete(ctx, "my-db-20261121T101500Z-0a1b")
 			_, probed := r.Probe(ctx)
-			for what, err := range map[string]error{"list": listed, "get": got, "delete": deleted, "probe": probed, "ready": r.Ready(ctx)} {
+			for what, err := range map[string]error{"list": listed, "get": got, "delete": deleted, "probe": probed,
+				"ready": r.Ready(ctx)} {
 				if err == nil || errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%s: %v", what, err)
 				}
@@ -67,7 +68,8 @@ func TestHostileServersAreBounded(t *testing.T) {
 func TestListingsOfManyAreRead(t *testing.T) {
 	var l Listing
 	text := `{"later":{"x":[1]},"manifests":[{"id":"a"}` + strings.Repeat(`,{"id":"b"}`, maxBackups-1) + `],"broken":null}`
-	if err := decodeAnswer(strings.NewReader(text), &l); err != nil || len(l.Manifests) != maxBackups || l.Manifests[0].ID != "a" {
+	if err := decodeAnswer(strings.NewReader(text), &l); err != nil || len(l.Manifests) != maxBackups ||
+		l.Manifests[0].ID != "a" {
 		t.Error(err, len(l.Manifests))
 	}
 }

@@ -69,7 +69,8 @@ func (d *Directory) Get(ctx context.Context, id string) (Manifest, error) {
 func (d *Directory) List(ctx context.Context, cluster string) ([]Manifest, error) {
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list backups: no repository at %s yet; check the path, or take a first backup: %w", d.URL(), err)
+		return nil, fmt.Errorf("list backups: no repository at %s yet; check the path, or take a first backup: %w", d.URL(),
+			err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list backups in %s: %w", d.URL(), err)

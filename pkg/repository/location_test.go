@@ -78,7 +78,8 @@ func TestLocationWithin(t *testing.T) {
 }
 
 func FuzzParseLocation(f *testing.F) {
-	for _, url := range []string{"dir:/a/../b", "dir:~x", "./~", "pvc:a.b/c", "pvc:a/./..b", "file:///x", "dir:dir:x", "..//x"} {
+	for _, url := range []string{"dir:/a/../b", "dir:~x", "./~", "pvc:a.b/c", "pvc:a/./..b", "file:///x", "dir:dir:x",
+		"..//x"} {
 		f.Add(url)
 	}
 	f.Fuzz(func(t *testing.T, url string) {

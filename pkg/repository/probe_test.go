@@ -14,7 +14,8 @@ func TestProbe(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, writable := range map[string]bool{dir: true, filepath.Join(dir, "not", "yet"): true, file: false, filepath.Join(file, "below"): false} {
+	for path, writable := range map[string]bool{dir: true, filepath.Join(dir, "not", "yet"): true, file: false,
+		filepath.Join(file, "below"): false} {
 		d, err := repository.NewDirectory(path)
 		if err != nil {
 			t.Fatal(err)

@@ -363,7 +363,8 @@ func TestIdentifiersAreChecked(t *testing.T) {
 		_, err1 := repo.Writer(ctx, evil, "op")
 		_, _, err2 := repo.Reader(ctx, evil)
 		_, err3 := repo.Get(ctx, evil)
-		for i, err := range []error{err1, err2, err3, repo.Delete(ctx, evil), repo.MarkVerified(ctx, evil, repository.Verification{})} {
+		for i, err := range []error{err1, err2, err3, repo.Delete(ctx, evil),
+			repo.MarkVerified(ctx, evil, repository.Verification{})} {
 			if !errors.Is(err, repository.ErrID) {
 				t.Errorf("call %d: %v", i, err)
 			}

@@ -28,7 +28,8 @@ func (r *Remote) Writer(ctx context.Context, id, operation string) (Writer, erro
 		return nil, err
 	}
 	var begun UploadReply
-	if err := r.call(ctx, http.MethodPost, backupPath(id, "uploads"), UploadRequest{Operation: operation}, &begun); err != nil {
+	if err := r.call(ctx, http.MethodPost, backupPath(id, "uploads"), UploadRequest{Operation: operation},
+		&begun); err != nil {
 		return nil, fmt.Errorf("begin backup %s in %s: %w", id, r.url, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -97,7 +98,8 @@ func (w *upload) broken(err error) error {
 // Commit makes the backup visible. The finished file is opened by the server,
 // with the engine that m names; open is not called. If the answer is lost the
 // backup may be there or not: Get tells, and the same operation may repeat.
-func (w *upload) Commit(ctx context.Context, m Manifest, _ func(path string) (engine.SnapshotFacts, error)) (Manifest, error) {
+func (w *upload) Commit(ctx context.Context, m Manifest, _ func(path string) (engine.SnapshotFacts, error)) (Manifest,
+	error) {
 	if w.finished {
 		return Manifest{}, fmt.Errorf("commit backup %s in %s: %w", w.id, w.repo.url, ErrFinished)
 	}

@@ -84,7 +84,8 @@ func (w *directoryWriter) Write(p []byte) (int, error) {
 // the caller expects: ErrDamaged if something else arrived. A failure aborts.
 // A crash before the manifest is in place leaves no backup, and after it a
 // whole one; the same operation may repeat in both cases.
-func (w *directoryWriter) Commit(ctx context.Context, m Manifest, open func(path string) (engine.SnapshotFacts, error)) (Manifest, error) {
+func (w *directoryWriter) Commit(ctx context.Context, m Manifest,
+	open func(path string) (engine.SnapshotFacts, error)) (Manifest, error) {
 	if w.finished {
 		return Manifest{}, fmt.Errorf("commit backup %s: %w", w.id, ErrFinished)
 	}
@@ -99,7 +100,8 @@ func (w *directoryWriter) Commit(ctx context.Context, m Manifest, open func(path
 	return m, nil
 }
 
-func (w *directoryWriter) commit(ctx context.Context, m Manifest, open func(path string) (engine.SnapshotFacts, error)) (Manifest, error) {
+func (w *directoryWriter) commit(ctx context.Context, m Manifest,
+	open func(path string) (engine.SnapshotFacts, error)) (Manifest, error) {
 	m, err := w.complete(m)
 	if err != nil {
 		return m, err

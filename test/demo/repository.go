@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,9 +35,7 @@ func (s *stage) addRepository(ctx context.Context) error {
 	if err := os.WriteFile(ca, o.CA, 0o600); err != nil {
 		return fmt.Errorf("keep the authority of the store: %w", err)
 	}
-	for name, value := range o.Environment() {
-		s.kubectl.Env[name] = value
-	}
+	maps.Copy(s.kubectl.Env, o.Environment())
 	s.repository = "offsite"
 	add := []string{"repository", "add", s.repository, "--url", "s3://backups/demo", "--endpoint", o.Endpoint, "--region",
 		"us-east-1", "--path-style", "--ca-file", ca, "--from-env"}

@@ -122,7 +122,8 @@ func (l *live) Runner(o RunnerOptions) (*Runner, error) {
 	}
 	run := &runner.Runner{Engine: o.Engine, Store: config.Store, Cluster: world, Lock: lock(config.Client),
 		Reporter: o.Reporter, Stop: o.Stop, FailPoint: l.FailPoint, Poll: pollEvery}
-	beside := &runner.DelegatingRunner{CustomResources: store.CustomResources{Client: config.Client}, Mounted: config.Mounted, Runner: run}
+	beside := &runner.DelegatingRunner{CustomResources: store.CustomResources{Client: config.Client},
+		Mounted: config.Mounted, Runner: run}
 	return &Runner{Cluster: world, Operations: beside}, nil
 }
 

@@ -3,6 +3,7 @@ package clitest
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -44,9 +45,7 @@ func (n *Named) Get(_ context.Context, _, name string) (bucket.Description, erro
 
 func (n *Named) Secrets(_ context.Context, _ string, d bucket.Description) (bucket.Secrets, error) {
 	out := bucket.Secrets{}
-	for name, value := range n.Kept[d.Name] {
-		out[name] = value
-	}
+	maps.Copy(out, n.Kept[d.Name])
 	return out, nil
 }
 

@@ -45,7 +45,8 @@ func throughLocalProxy(t *testing.T, script string, plain bool, args ...string) 
 	}
 	t.Setenv("PATH", bin)
 	door := &fakeProxy{
-		at:  engine.ClientEndpoint{Address: "127.0.0.1:4242", Credentials: &engine.Credentials{User: "root", Password: "s3cret"}},
+		at: engine.ClientEndpoint{Address: "127.0.0.1:4242",
+			Credentials: &engine.Credentials{User: "root", Password: "s3cret"}},
 		err: errors.New("the pod is gone")}
 	b.Door = func(member string) (clients.LocalProxy, error) {
 		if member != "my-db-2" {

@@ -112,7 +112,8 @@ func inspectionTable(in external.Inspection, out *printer.Output) *printer.Table
 	columns := slices.Concat([]string{"NAME", "ROLE", "VERSION"}, readings.Columns()[:first],
 		[]string{"DB-SIZE", "IN-USE", "ALARMS", "NODE"})
 	if out.Wide() {
-		columns = slices.Concat(columns, []string{"ID", "POD"}, readings.Columns()[first:], []string{"PROTOCOL", "CLUSTER-ID"})
+		columns = slices.Concat(columns, []string{"ID", "POD"}, readings.Columns()[first:],
+			[]string{"PROTOCOL", "CLUSTER-ID"})
 	}
 	t := out.NewTable(columns...)
 	for _, m := range in.Members {

@@ -11,7 +11,8 @@ import (
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	etcd := []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}
-	postgres := []engine.Reading{{Name: "timeline", Value: "3"}, {Name: "oldest segment", Value: "0/1"}, {Name: "keys", Value: "9"}}
+	postgres := []engine.Reading{{Name: "timeline", Value: "3"}, {Name: "oldest segment", Value: "0/1"},
+		{Name: "keys", Value: "9"}}
 	var r Readings
 	if len(r.Columns()) != 0 || len(r.Row(etcd)) != 0 {
 		t.Error("a table without rows has columns of an engine")

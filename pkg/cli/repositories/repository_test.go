@@ -45,7 +45,8 @@ func TestAddAndRemove(t *testing.T) {
 	// A repeat keeps the keys, and the secret key comes where a person wants it.
 	again := b.Run("repository", "add", "offsite", "--url", url, "--identity-file", key)
 	now := b.Repositories.Descriptions["offsite"]
-	if again.Code != exit.Done || !now.Identity || now.Recipients[0] != d.Recipients[0] || now.Trusted[0] != d.Trusted[0] ||
+	if again.Code != exit.Done || !now.Identity || now.Recipients[0] != d.Recipients[0] ||
+		now.Trusted[0] != d.Trusted[0] ||
 		string(b.Repositories.Kept["offsite"][bucket.FileIdentity]) != string(secret) {
 		t.Errorf("exit %d\n%s%s\n%+v", again.Code, again.Out, again.Err, now)
 	}
@@ -56,7 +57,8 @@ func TestAddAndRemove(t *testing.T) {
 			t.Errorf("it tells a secret:\n%s", text)
 		}
 	}
-	if r := b.Run("repository", "remove", "offsite", "--yes"); r.Code != exit.Done || len(b.Repositories.Descriptions) != 0 {
+	if r := b.Run("repository", "remove", "offsite", "--yes"); r.Code != exit.Done ||
+		len(b.Repositories.Descriptions) != 0 {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r := b.Run("repository", "remove", "offsite", "--yes"); r.Code == exit.Done ||

@@ -26,7 +26,8 @@ func jobSpec() Spec {
 func TestKilledPodBeginsAgain(t *testing.T) {
 	t.Parallel()
 	rules := BuildJob(jobSpec()).Spec.PodFailurePolicy.Rules
-	if rules[0].Action != batchv1.PodFailurePolicyActionIgnore || rules[0].OnPodConditions[0].Type != corev1.DisruptionTarget {
+	if rules[0].Action != batchv1.PodFailurePolicyActionIgnore ||
+		rules[0].OnPodConditions[0].Type != corev1.DisruptionTarget {
 		t.Errorf("%+v", rules[0])
 	}
 	for _, code := range []int32{0, 1, 2, 137, 143} {
@@ -73,7 +74,8 @@ func TestGetJob(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: in.Name + "-x",
-		Labels: map[string]string{batchv1.JobNameLabel: in.Name}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "backup"}}}}
+		Labels: map[string]string{batchv1.JobNameLabel: in.Name}}, Spec: corev1.PodSpec{Containers: []corev1.Container{
+		{Name: "backup"}}}}
 	pod.Status.Phase = corev1.PodFailed
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "backup",
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: "the disk is full"}}}}

@@ -55,7 +55,8 @@ func TestBuildWorkloadOfAnEngineWithAnAgent(t *testing.T) {
 	in.Pod.User = 999
 	in.Pod.Volumes = []corev1.Volume{EmptyDir("agent")}
 	agent := corev1.VolumeMount{Name: "agent", MountPath: "/agent"}
-	in.Pod.Init = []corev1.Container{{Name: "install", Image: "example.com/tool:v1", VolumeMounts: []corev1.VolumeMount{agent}}}
+	in.Pod.Init = []corev1.Container{{Name: "install", Image: "example.com/tool:v1",
+		VolumeMounts: []corev1.VolumeMount{agent}}}
 	in.Pod.Container.VolumeMounts = []corev1.VolumeMount{agent}
 	spec := Build(in).Spec.Template.Spec
 	if id := spec.SecurityContext; *id.RunAsUser != 999 || *id.RunAsGroup != 999 || *id.FSGroup != 999 {

@@ -53,7 +53,8 @@ func TestLostPassword(t *testing.T) {
 		}
 		s := observation(b, liveOf(b))
 		s.Operation = opstest.Operation(v1alpha1.VerbRepair)
-		if d := planner.For(opstest.Stub{}, s).PutBack(func(d drift.Difference) bool { return health.KindOf(d) == health.KindSecret }); d != nil {
+		if d := planner.For(opstest.Stub{},
+			s).PutBack(func(d drift.Difference) bool { return health.KindOf(d) == health.KindSecret }); d != nil {
 			t.Errorf("repair would %+v", d.Step)
 		}
 		b.Op = opstest.Operation(v1alpha1.VerbRotateCredentials)
@@ -69,7 +70,8 @@ func TestLostPassword(t *testing.T) {
 // secretFindings are the findings about secrets; a bench has no services.
 func secretFindings(b *opstest.Bench) []ops.Finding {
 	b.T.Helper()
-	return slices.DeleteFunc(health.Altered(observation(b, liveOf(b))), func(f ops.Finding) bool { return !strings.HasPrefix(f.Subject, health.KindSecret+"/") })
+	return slices.DeleteFunc(health.Altered(observation(b, liveOf(b))),
+		func(f ops.Finding) bool { return !strings.HasPrefix(f.Subject, health.KindSecret+"/") })
 }
 
 // TestRepairSchedule: what a schedule acts with is made again.
@@ -78,8 +80,10 @@ func TestRepairSchedule(t *testing.T) {
 	s := opstest.Well(3)
 	s.Cluster.ResourceVersion = "1"
 	s.Cluster.Spec.Backup = v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 3 * * *"}
-	s.Kube.Schedule = &workload.Schedule{Policy: s.Cluster.Spec.Backup, Missing: []string{"Role"}, Present: []string{"CronJob"}}
-	if v := health.Assess(opstest.Stub{}, s); v.Level != health.Degraded || !slices.Contains(v.Next, "kubectl dbop repair db") {
+	s.Kube.Schedule = &workload.Schedule{Policy: s.Cluster.Spec.Backup, Missing: []string{"Role"},
+		Present: []string{"CronJob"}}
+	if v := health.Assess(opstest.Stub{}, s); v.Level != health.Degraded ||
+		!slices.Contains(v.Next, "kubectl dbop repair db") {
 		t.Errorf("status %+v", v)
 	}
 	s.Operation = opstest.Operation(v1alpha1.VerbRepair)
@@ -92,13 +96,15 @@ func TestRepairSchedule(t *testing.T) {
 // step makes all of it again, asked for or not.
 func TestRepairChangedSchedule(t *testing.T) {
 	t.Parallel()
-	s := opstest.Differs(opstest.Timed(opstest.Well(3)), opstest.Edited("role/db-backup", "", "rules"), opstest.Edited("cronjob/db-backup", "", "spec.jobTemplate.spec.template.spec.containers[backup].args"))
+	s := opstest.Differs(opstest.Timed(opstest.Well(3)), opstest.Edited("role/db-backup", "", "rules"),
+		opstest.Edited("cronjob/db-backup", "", "spec.jobTemplate.spec.template.spec.containers[backup].args"))
 	s.Cluster.ResourceVersion, s.Kube.Schedule.Since = "1", s.Now
 	missing := s
 	missing.Kube.Schedule = s.Kube.Schedule.Clone()
 	missing.Kube.Schedule.Missing = []string{"Role"}
 	for _, s := range []ops.State{s, missing} {
-		if v := health.Assess(opstest.Stub{}, s); v.Level != health.Degraded || len(v.Problems) < 2 || !slices.Equal(v.Next, []string{"kubectl dbop repair db"}) {
+		if v := health.Assess(opstest.Stub{}, s); v.Level != health.Degraded || len(v.Problems) < 2 ||
+			!slices.Equal(v.Next, []string{"kubectl dbop repair db"}) {
 			t.Errorf("status %+v", v)
 		}
 	}
@@ -133,7 +139,8 @@ func TestUnexamined(t *testing.T) {
 			}
 			return c.List(ctx, l, opts...)
 		},
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			kind := o.GetObjectKind().GroupVersionKind().Kind
 			if _, ok := o.(*rbacv1.Role); ok || kind == "Role" || kind == "ServiceAccount" {
 				return denied("roles")

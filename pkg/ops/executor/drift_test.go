@@ -21,12 +21,21 @@ func TestDrifted(t *testing.T) {
 		state ops.State
 		want  []string
 	}{
-		"as ever":                   {state: opstest.Rendered(nil)},
-		"another program's":         {state: opstest.Rendered(func(s *ops.State) { s.Rendering = "new" }), want: []string{"db-1", "db-2", "db-3"}},
-		"from before there was one": {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[1].Workload.Rendering = "" }), want: []string{"db-2"}},
-		"template renewed, pod not": {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[2].Pod.Rendering = "old" }), want: []string{"db-3"}},
-		"no pod":                    {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[2].Pod = observe.Pod{} })},
-		"an upgrade's business":     {state: opstest.Rendered(func(s *ops.State) { s.Rendering = "new"; s.Kube.Members[0].Workload.Version = "1.0.0" }), want: []string{"db-2", "db-3"}},
+		"as ever": {state: opstest.Rendered(nil)},
+		"another program's": {state: opstest.Rendered(func(s *ops.State) { s.Rendering = "new" }),
+			want: []string{"db-1", "db-2", "db-3"}},
+		"from before there was one": {state: opstest.Rendered(func(
+			s *ops.State) {
+			s.Kube.Members[1].Workload.Rendering = ""
+		}), want: []string{"db-2"}},
+		"template renewed, pod not": {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[2].Pod.Rendering = "old" }),
+			want: []string{"db-3"}},
+		"no pod": {state: opstest.Rendered(func(s *ops.State) { s.Kube.Members[2].Pod = observe.Pod{} })},
+		"an upgrade's business": {state: opstest.Rendered(func(
+			s *ops.State) {
+			s.Rendering = "new"
+			s.Kube.Members[0].Workload.Version = "1.0.0"
+		}), want: []string{"db-2", "db-3"}},
 		"another epoch's": {state: opstest.Rendered(func(s *ops.State) {
 			s.Rendering = "new"
 			s.Kube.Members[0].Workload.Token = "x"
@@ -69,7 +78,8 @@ func TestRenderingDigest(t *testing.T) {
 			t.Errorf("%s changes it", name)
 		}
 	}
-	if digest(nil, "other") == usual || digest(func(c *v1alpha1.DatabaseCluster) { c.Spec.AntiAffinity = "Required" }, "image") == usual {
+	if digest(nil, "other") == usual || digest(func(c *v1alpha1.DatabaseCluster) { c.Spec.AntiAffinity = "Required" },
+		"image") == usual {
 		t.Error("another template has the same digest")
 	}
 }
@@ -95,7 +105,8 @@ func renderedElsewhere(b *opstest.Bench, members ...string) {
 		opstest.Edit(b, &appsv1.StatefulSet{}, name, func(w *appsv1.StatefulSet) {
 			w.Annotations[kube.AnnotationRendering], w.Spec.Template.Annotations[kube.AnnotationRendering] = "older", "older"
 		})
-		opstest.Edit(b, &corev1.Pod{}, v1alpha1.PodName(name), func(p *corev1.Pod) { p.Annotations[kube.AnnotationRendering] = "older" })
+		opstest.Edit(b, &corev1.Pod{}, v1alpha1.PodName(name),
+			func(p *corev1.Pod) { p.Annotations[kube.AnnotationRendering] = "older" })
 	}
 }
 

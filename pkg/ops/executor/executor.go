@@ -29,7 +29,7 @@ type Config struct {
 	Engine engine.Engine
 	// Namespace and Name of the cluster.
 	Namespace, Name string
-	// Wanted is the cluster that is to be, for looks at what does not exist yet.
+	// Wanted is the cluster that is to be, to read what does not exist yet.
 	Wanted *v1alpha1.DatabaseCluster
 	// Tool is this tool's version, kept in templates and manifests.
 	Tool string
@@ -45,7 +45,7 @@ type Config struct {
 }
 
 // Executor is the World of a cluster on a real Kubernetes. It keeps one session
-// to the database and forgets it when the cluster's epoch changes.
+// to the database and forgets it when the cluster's incarnation changes.
 type Executor struct {
 	Config
 
@@ -62,14 +62,14 @@ type Executor struct {
 	read    time.Time
 	// schedules says that operations ask for all that takes backups unasked.
 	schedules bool
-	// whole says that all is to be looked at that may be read.
+	// whole says that all that may be read is read.
 	whole bool
 	// logins says that the passwords in secrets are to be tried.
 	logins bool
 	// allowed says that members that may not be asked hide nothing else, denied why a dial was refused.
 	allowed bool
 	denied  atomic.Pointer[kube.ForbiddenError]
-	// seen is where pods were when they were looked at last, by name.
+	// seen is where pods were when they were observed last, by name.
 	seen   atomic.Pointer[map[string]string]
 	watch  func() <-chan struct{}
 	cancel context.CancelFunc
@@ -81,7 +81,7 @@ var _ ops.ClosableCluster = (*Executor)(nil)
 func New(c Config) *Executor {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Executor{Config: c, cancel: cancel}
-	// A single look needs no watch.
+	// A single observation needs no watch.
 	l.watch = sync.OnceValue(func() <-chan struct{} { return observe.Watch(ctx, c.Client, c.Namespace, c.Name) })
 	return l
 }
@@ -184,7 +184,7 @@ func (l *Executor) view(ctx context.Context, s ops.State, c *v1alpha1.DatabaseCl
 	return v, nil
 }
 
-// connect returns the session of the cluster's present epoch.
+// connect returns the session of the cluster's present incarnation.
 func (l *Executor) connect(ctx context.Context, c *v1alpha1.DatabaseCluster) (engine.Session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,7 +243,7 @@ func (l *Executor) remember(f observe.Facts) {
 	l.seen.Store(&at)
 }
 
-// address is where a pod was when it was looked at last; "" if that is not known.
+// address is where a pod was when it was observed last; "" if that is not known.
 func (l *Executor) address(pod string) string {
 	at := l.seen.Load()
 	if at == nil {

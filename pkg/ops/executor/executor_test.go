@@ -42,7 +42,8 @@ func TestObserveWithoutCluster(t *testing.T) {
 func TestObserveNamesWhatItCouldNotRead(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Server.Crashed = true
-	if _, err := liveOf(b).Observe(t.Context()); !errors.Is(err, opstest.ErrCrash) || !strings.Contains(err.Error(), "read cluster db") {
+	if _, err := liveOf(b).Observe(t.Context()); !errors.Is(err, opstest.ErrCrash) ||
+		!strings.Contains(err.Error(), "read cluster db") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -62,7 +63,8 @@ func TestObserveAsksWhoRuns(t *testing.T) {
 		}, [][]string{{"db-1"}}, "its pod is starting"},
 		"an image can't be pulled": {func(b *opstest.Bench) {
 			opstest.Edit(b, &corev1.Pod{}, "db-2-0", func(p *corev1.Pod) {
-				p.Status = opstest.Started(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such tag"}})
+				p.Status = opstest.Started(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
+					Message: "no such tag"}})
 			})
 		}, [][]string{{"db-1"}}, "image example.com/stub:1.1.0: no such tag"},
 		"no pod yet": {func(b *opstest.Bench) {
@@ -70,15 +72,18 @@ func TestObserveAsksWhoRuns(t *testing.T) {
 		}, [][]string{{"db-1"}}, "it has no pod"},
 		"a lost volume": {func(b *opstest.Bench) {
 			b.Must(b.Server.Raw.Delete(t.Context(), &corev1.Pod{ObjectMeta: opstest.Object("db-2-0", nil)}))
-			opstest.Edit(b, &corev1.PersistentVolumeClaim{}, "db-2", func(v *corev1.PersistentVolumeClaim) { v.Status.Phase = corev1.ClaimLost })
+			opstest.Edit(b, &corev1.PersistentVolumeClaim{}, "db-2",
+				func(v *corev1.PersistentVolumeClaim) { v.Status.Phase = corev1.ClaimLost })
 		}, [][]string{{"db-1"}}, "behind the claim is gone"},
 		"a pod that stops": {func(b *opstest.Bench) {
 			opstest.Held(b, &corev1.Pod{}, "db-2-0")
 			b.Must(b.Server.Raw.Delete(t.Context(), &corev1.Pod{ObjectMeta: opstest.Object("db-2-0", nil)}))
 		}, [][]string{{"db-1"}}, "its pod is stopping"},
 		"a member of an earlier epoch": {func(b *opstest.Bench) {
-			opstest.Edit(b, &appsv1.StatefulSet{}, "db-2", func(w *appsv1.StatefulSet) { w.Annotations["dbop.dev/token"] = "before" })
-			opstest.Edit(b, &corev1.PersistentVolumeClaim{}, "db-2", func(v *corev1.PersistentVolumeClaim) { v.Annotations["dbop.dev/token"] = "before" })
+			opstest.Edit(b, &appsv1.StatefulSet{}, "db-2",
+				func(w *appsv1.StatefulSet) { w.Annotations["dbop.dev/token"] = "before" })
+			opstest.Edit(b, &corev1.PersistentVolumeClaim{}, "db-2",
+				func(v *corev1.PersistentVolumeClaim) { v.Annotations["dbop.dev/token"] = "before" })
 		}, [][]string{{"db-1"}}, "-"},
 		"a volume alone": {func(b *opstest.Bench) {
 			b.Must(b.Server.Raw.Delete(t.Context(), &corev1.Pod{ObjectMeta: opstest.Object("db-2-0", nil)}))
@@ -112,7 +117,8 @@ func TestObserveBlamesTheConnection(t *testing.T) {
 		"no certificate": {func(b *opstest.Bench) {
 			b.Must(b.Server.Raw.Delete(t.Context(), &corev1.Secret{ObjectMeta: opstest.Object("db-admin-tls", nil)}))
 		}, "read the client certificate of db"},
-		"an engine that refuses": {func(b *opstest.Bench) { b.Database.Refuses = errors.New("no such dialect") }, "connect to db: no such dialect"},
+		"an engine that refuses": {func(b *opstest.Bench) { b.Database.Refuses = errors.New("no such dialect") },
+			"connect to db: no such dialect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := opstest.NewBench(t)
@@ -140,7 +146,8 @@ func TestSessionLastsAsLongAsItsIncarnation(t *testing.T) {
 	if len(b.Database.Sessions) != 1 || first.Access.TLS == nil || first.Access.Cluster.Name != "db" {
 		t.Fatalf("%d sessions, access %+v", len(b.Database.Sessions), first.Access)
 	}
-	if _, err := first.Access.Dial(t.Context(), "db-1-0", 2379); err == nil || !strings.Contains(err.Error(), "shop/db-1-0") {
+	if _, err := first.Access.Dial(t.Context(), "db-1-0", 2379); err == nil ||
+		!strings.Contains(err.Error(), "shop/db-1-0") {
 		t.Errorf("the session dials %v", err)
 	}
 	c := b.Cluster()
@@ -165,7 +172,10 @@ func TestReadOnlyReachesNoDatabase(t *testing.T) {
 	c.Spec.TLS.Disabled = true
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
 	running(b, "db-1")
-	for _, step := range []ops.Step{{Action: ops.ActionRegister, Members: []string{"db-2"}}, {Action: ops.ActionHandOver, To: "db-1"}, {Action: ops.ActionDefragment, Members: []string{"db-1"}}, {Action: ops.ActionCompact}, {Action: ops.ActionCompare}, {Action: ops.ActionClearAlarms}, {Action: ops.ActionProveWrite},
+	for _, step := range []ops.Step{{Action: ops.ActionRegister, Members: []string{"db-2"}},
+		{Action: ops.ActionHandOver, To: "db-1"}, {Action: ops.ActionDefragment, Members: []string{"db-1"}},
+		{Action: ops.ActionCompact}, {Action: ops.ActionCompare}, {Action: ops.ActionClearAlarms},
+		{Action: ops.ActionProveWrite},
 		{Action: ops.ActionBackup}, {Action: ops.ActionVerify}, {Action: ops.ActionLoad}} {
 		if _, err := perform(b, step); !errors.Is(err, engine.ErrReadOnly) {
 			t.Errorf("%s: %v, want ErrReadOnly", step.Action, err)
@@ -191,7 +201,8 @@ func TestLiveWakesAndSaves(t *testing.T) {
 		t.Errorf("stored %+v", stored.Status)
 	}
 	// The watch begins a moment later: change something until it is heard.
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", GenerateName: "db-", Labels: map[string]string{"dbop.dev/cluster": "db"}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", GenerateName: "db-",
+		Labels: map[string]string{"dbop.dev/cluster": "db"}}}
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		b.Must(b.Server.Raw.Create(t.Context(), p.DeepCopy()))
 		select {

@@ -6,7 +6,7 @@ import (
 )
 
 // Holding has a world ask for the lease right before every request that
-// deletes: a step may make many, and a process can stand still between two.
+// deletes: a step may make many, and a process can stop between two.
 func Holding(w ops.Cluster, lease lease.Lease) {
 	if l, ok := w.(*Executor); ok {
 		l.Client = l.Client.CheckBeforeDelete(lease.Check)

@@ -9,7 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// returnToIncarnation ends what loads a backup into the new epoch's volume, and
+// returnToIncarnation ends what loads a backup into the new incarnation's volume, and
 // writes the former founding into the cluster.
 func (l *Executor) returnToIncarnation(ctx context.Context, s ops.State) error {
 	for _, h := range s.Kube.Helpers {

@@ -18,7 +18,8 @@ import (
 func restoredInPlace() ops.State {
 	s := opstest.Well(3)
 	s.Operation = opstest.Operation(v1alpha1.VerbRestore)
-	s.Operation.Spec.InPlace, s.Operation.Spec.Source = true, &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0", Auth: true}
+	s.Operation.Spec.InPlace, s.Operation.Spec.Source = true,
+		&v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0", Auth: true}
 	s.Operation.Spec.Waive = []string{"backup"}
 	planner.Default(&s.Operation.Spec, s.Cluster)
 	return s
@@ -46,7 +47,8 @@ func TestCancelRestoreInPlace(t *testing.T) {
 			}
 			return
 		}
-		served := slices.ContainsFunc(s.Operation.Status.Journal, func(j v1alpha1.JournalEntry) bool { return strings.HasPrefix(j.Step, "start-members/") })
+		served := slices.ContainsFunc(s.Operation.Status.Journal,
+			func(j v1alpha1.JournalEntry) bool { return strings.HasPrefix(j.Step, "start-members/") })
 		s.Operation.Status.Phase = v1alpha1.PhaseCancelling
 		if err := ops.Cancellable(s.Operation); err != nil {
 			t.Fatal(err)
@@ -61,7 +63,8 @@ func TestCancelRestoreInPlace(t *testing.T) {
 				break
 			}
 			steps = append(steps, d.Step.ID)
-			if d.Step.Action == ops.ActionDeleteVolume && slices.ContainsFunc(d.Step.Members, func(m string) bool { return !ops.IncarnationStartedBy(s.Operation, s.Kube.Member(m).Volume.Token) }) {
+			if d.Step.Action == ops.ActionDeleteVolume && slices.ContainsFunc(d.Step.Members,
+				func(m string) bool { return !ops.IncarnationStartedBy(s.Operation, s.Kube.Member(m).Volume.Token) }) {
 				t.Fatalf("killed after %q: %s drops a former volume", last, d.Step.ID)
 			}
 			s = planner.Predict(opstest.Stub{}, s, *d.Step)
@@ -93,7 +96,8 @@ func TestCancelRestoreInPlaceNeedsTheFormerVolumes(t *testing.T) {
 		t.Errorf("two of three volumes are left: %+v", d.Blocked)
 	}
 	planner.DropMember(&s, "db-2")
-	if d := planner.Decide(opstest.Stub{}, s); d.Blocked == nil || d.Blocked.Check != "volumes" || !strings.Contains(d.Blocked.Hint, "resume db") {
+	if d := planner.Decide(opstest.Stub{}, s); d.Blocked == nil || d.Blocked.Check != "volumes" ||
+		!strings.Contains(d.Blocked.Hint, "resume db") {
 		t.Errorf("one of three volumes is left: %+v", d)
 	}
 	s.Operation.Spec.FromIncarnation = nil
@@ -115,12 +119,14 @@ func TestReturnToIncarnationEndsTheLoader(t *testing.T) {
 	if !ops.IncarnationStartedBy(b.Op, b.Cluster().Status.Bootstrap.Token) {
 		t.Fatal("no epoch began")
 	}
-	b.Must(helperpod.Create(t.Context(), b.Client(), helperpod.Spec{Name: "db-2-load", Namespace: "shop", Cluster: b.Cluster(), Purpose: helperpod.PurposeLoad, Image: "example.com/dbop:v1"}))
+	b.Must(helperpod.Create(t.Context(), b.Client(), helperpod.Spec{Name: "db-2-load", Namespace: "shop",
+		Cluster: b.Cluster(), Purpose: helperpod.PurposeLoad, Image: "example.com/dbop:v1"}))
 	for range 2 {
 		_, err = perform(b, ops.Step{Action: ops.ActionOldIncarnation})
 		b.Must(err)
 		now := b.Cluster()
-		if diff := cmp.Diff(was.Spec, now.Spec) + cmp.Diff(was.Status.Bootstrap, now.Status.Bootstrap); diff != "" || b.Helper("db-2-load") != nil {
+		if diff := cmp.Diff(was.Spec, now.Spec) + cmp.Diff(was.Status.Bootstrap, now.Status.Bootstrap); diff != "" ||
+			b.Helper("db-2-load") != nil {
 			t.Errorf("the loader is left: %v; the cluster (-want +got):\n%s", b.Helper("db-2-load") != nil, diff)
 		}
 	}

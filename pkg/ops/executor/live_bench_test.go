@@ -16,7 +16,8 @@ import (
 func liveOf(b *opstest.Bench) *Executor {
 	b.T.Helper()
 	c := b.Client()
-	l := New(Config{Client: c, Store: store.NewConfigMaps(c), Dialer: dial.NewDialer(c, b.Tunnels.Open), Engine: b.Database,
+	l := New(Config{Client: c, Store: store.NewConfigMaps(c), Dialer: dial.NewDialer(c, b.Tunnels.Open),
+		Engine:    b.Database,
 		Namespace: "shop", Name: "db", Tool: "v1", HelperImage: "example.com/tool:v1", ReadOnly: b.ReadOnly})
 	b.T.Cleanup(func() { _ = l.Close() })
 	return l
@@ -35,7 +36,7 @@ func running(b *opstest.Bench, members ...string) {
 	b.Server.Writes = nil
 }
 
-// observe looks, with the operation in flight.
+// observe reads the cluster, with the operation in flight.
 func observation(b *opstest.Bench, l *Executor) ops.State {
 	b.T.Helper()
 	if b.Op != nil {

@@ -22,7 +22,8 @@ func TestObserveNamesTheMissingRight(t *testing.T) {
 	b.Founded(2, "id")
 	running(b, "db-1", "db-2")
 	b.Server.API = interceptor.NewClient(b.Server.Raw, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if _, ok := o.(*corev1.Secret); ok {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, key.Name, errors.New("no such right"))
 			}

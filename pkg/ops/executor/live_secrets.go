@@ -17,10 +17,12 @@ import (
 const secretsEvery = 10 * time.Second
 
 // readSecrets reads and compares the secrets of a cluster that has formed. A
-// look takes one list in place of the one secret that dialling needs. Who may
+// observe takes one list in place of the one secret that dialling needs. Who may
 // not list them reads that one, and nothing is compared; nil then.
-func (l *Executor) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster, wanted bool) (*pki.Secrets, error) {
-	if c.Spec.TLS.Disabled && !c.Spec.Auth.Enabled || !wanted && (c.Status.Bootstrap == nil || c.Status.Bootstrap.ClusterID == "") {
+func (l *Executor) readSecrets(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster,
+	wanted bool) (*pki.Secrets, error) {
+	if c.Spec.TLS.Disabled && !c.Spec.Auth.Enabled || !wanted &&
+		(c.Status.Bootstrap == nil || c.Status.Bootstrap.ClusterID == "") {
 		return nil, nil
 	}
 	l.mu.Lock()

@@ -40,8 +40,9 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 	}
 	if m.Encrypted && !d.Identity {
 		return loadSource{}, &ops.Error{Kind: ops.Refused, Check: "key",
-			Message: fmt.Sprintf("backup %s is encrypted, and namespace %s has no key that reads it; nothing was changed", m.ID, l.Namespace),
-			Hint:    fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE gives it one", d.Name, d.URL)}
+			Message: fmt.Sprintf("backup %s is encrypted, and namespace %s has no key that reads it; nothing was changed", m.ID,
+				l.Namespace),
+			Hint: fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE gives it one", d.Name, d.URL)}
 	}
 	return loadSource{itself: true,
 		args: []string{"--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",

@@ -15,7 +15,7 @@ import (
 )
 
 // NeedsLocalProxy reports whether a client program in a member's pod would be
-// turned away: it can't be given what it must log in with, neither by its
+// refused: it can't be given what it must log in with, neither by its
 // environment, which is the pod's, nor by its arguments, which everybody sees.
 func NeedsLocalProxy(c *v1alpha1.DatabaseCluster) bool { return c.Spec.Auth.Enabled }
 
@@ -37,7 +37,8 @@ func (d *LocalProxy) Close() error { return errors.Join(d.door.Close(), d.live.C
 
 // OpenLocalProxy opens a way into one member for a program of this machine, which is
 // the administrator there: by certificate where there is one, else by password.
-func OpenLocalProxy(ctx context.Context, config Config, c *v1alpha1.DatabaseCluster, member string) (*LocalProxy, error) {
+func OpenLocalProxy(ctx context.Context, config Config, c *v1alpha1.DatabaseCluster, member string) (*LocalProxy,
+	error) {
 	l := New(config)
 	port, err := clientPort(l.Engine, c)
 	if err != nil {
@@ -66,7 +67,8 @@ func OpenLocalProxy(ctx context.Context, config Config, c *v1alpha1.DatabaseClus
 	}
 	out.at.Address = out.door.Address
 	if dir := out.door.Directory; dir != "" {
-		out.at.CAFile, out.at.CertFile, out.at.KeyFile = filepath.Join(dir, "ca.crt"), filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+		out.at.CAFile, out.at.CertFile, out.at.KeyFile = filepath.Join(dir, "ca.crt"), filepath.Join(dir, "tls.crt"),
+			filepath.Join(dir, "tls.key")
 	}
 	return out, nil
 }
@@ -94,5 +96,6 @@ func clientPort(e engine.Engine, c *v1alpha1.DatabaseCluster) (int, error) {
 			return int(p.Port), nil
 		}
 	}
-	return 0, &ops.Error{Kind: ops.Refused, Check: "connect", Message: "members of " + e.Name() + " have no port for clients"}
+	return 0, &ops.Error{Kind: ops.Refused, Check: "connect", Message: "members of " + e.Name() +
+		" have no port for clients"}
 }

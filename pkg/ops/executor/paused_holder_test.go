@@ -30,11 +30,12 @@ func TestAPausedHolderSparesItsSuccessor(t *testing.T) {
 		// asks says that A still asks for its lease before a deletion.
 		asks bool
 	}{
-		"stops":                         {action: ops.ActionStop},
-		"fences":                        {action: ops.ActionFence},
-		"drops the volume":              {action: ops.ActionDeleteVolume},
-		"retires, of which a part went": {action: ops.ActionRetire, gone: []client.Object{&appsv1.StatefulSet{}, &corev1.Pod{}}, asks: true},
-		"deletes everything":            {action: ops.ActionDeleteAll, asks: true},
+		"stops":            {action: ops.ActionStop},
+		"fences":           {action: ops.ActionFence},
+		"drops the volume": {action: ops.ActionDeleteVolume},
+		"retires, of which a part went": {action: ops.ActionRetire,
+			gone: []client.Object{&appsv1.StatefulSet{}, &corev1.Pod{}}, asks: true},
+		"deletes everything": {action: ops.ActionDeleteAll, asks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := opstest.NewBench(t)
@@ -49,7 +50,8 @@ func TestAPausedHolderSparesItsSuccessor(t *testing.T) {
 			if c.asks {
 				Holding(a, lostLease{})
 			}
-			for _, o := range []client.Object{&corev1.Pod{}, &appsv1.StatefulSet{}, &corev1.PersistentVolumeClaim{}, &corev1.Secret{}} {
+			for _, o := range []client.Object{&corev1.Pod{}, &appsv1.StatefulSet{}, &corev1.PersistentVolumeClaim{},
+				&corev1.Secret{}} {
 				remove(b, o, "db-2")
 			}
 			b.Must(liveOf(b).start(t.Context(), ops.State{Cluster: b.Cluster()}, []string{"db-2"}))
@@ -58,7 +60,8 @@ func TestAPausedHolderSparesItsSuccessor(t *testing.T) {
 			if errors.Is(err, lease.ErrLost) != c.asks {
 				t.Errorf("error %v", err)
 			}
-			for _, o := range []client.Object{&corev1.Pod{}, &appsv1.StatefulSet{}, &corev1.PersistentVolumeClaim{}, &corev1.Secret{}} {
+			for _, o := range []client.Object{&corev1.Pod{}, &appsv1.StatefulSet{}, &corev1.PersistentVolumeClaim{},
+				&corev1.Secret{}} {
 				if !b.Exists(o, nameOf(o, "db-2")) {
 					t.Errorf("%T of B is gone", o)
 				}

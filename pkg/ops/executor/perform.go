@@ -18,8 +18,9 @@ import (
 // come to rest (a pod that stops, a volume that goes) answers ErrNotReady and
 // is asked again after the next observation. Under a dry run the client and
 // the session refuse or rehearse what would change; only what moves data is
-// turned down here, because repositories know no dry run.
-func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step, report func(bytes, total int64)) (ops.Result, error) {
+// refused here, because repositories know no dry run.
+func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step,
+	report func(bytes, total int64)) (ops.Result, error) {
 	if l.ReadOnly && (step.Streams() || step.Action == ops.ActionPrune) {
 		return ops.Result{}, engine.ErrReadOnly
 	}
@@ -63,7 +64,8 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step, repo
 	case ops.ActionAddCA, ops.ActionTrust, ops.ActionPromoteCA, ops.ActionDropCA:
 		return ops.Result{}, l.authority(ctx, s, step.Action)
 	case ops.ActionUpgrade, ops.ActionDowngrade:
-		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Version == s.Cluster.Spec.Version })
+		return ops.Result{}, l.renew(ctx, s, step.Member(),
+			func(p observe.Pod) bool { return p.Version == s.Cluster.Spec.Version })
 	case ops.ActionCorrect:
 		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Rendering == s.Rendering })
 	case ops.ActionGrow:
@@ -83,7 +85,8 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step, repo
 		return ops.Result{}, workload.DeleteSchedule(ctx, l.Client, s.Cluster)
 	case ops.ActionLoad:
 		return ops.Result{}, l.load(ctx, s, step.Member(), report)
-	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionRotate, ops.ActionDropOld, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth:
+	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionRotate, ops.ActionDropOld,
+		ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth:
 		return l.authenticate(ctx, s, step)
 	case ops.ActionForgetPods:
 		return ops.Result{}, l.forgetPods(ctx, s, step.Members)
@@ -97,7 +100,7 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step, repo
 		return ops.Result{}, l.stop(ctx, s, step.Members)
 	case ops.ActionNewIncarnation:
 		return ops.Result{Facts: operation.KeptVolumes(s)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
-			// A lost answer must not count two epochs for one restore.
+			// A lost answer must not count two incarnations for one restore.
 			if !ops.IncarnationStartedBy(s.Operation, c.Status.Bootstrap.Token) {
 				ops.BeginIncarnation(c, s.Operation, s.FreeName())
 			}
@@ -107,7 +110,8 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step, repo
 	case ops.ActionDeleteVolume:
 		return ops.Result{}, l.deleteVolumes(ctx, s, step.Members)
 	case ops.ActionDeleteAll:
-		return ops.Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}}, workload.DeleteClusterObjects(ctx, l.Client, s.Cluster)
+		return ops.Result{Facts: map[string]string{v1alpha1.FactObjectsDeleted: "true"}},
+			workload.DeleteClusterObjects(ctx, l.Client, s.Cluster)
 	case ops.ActionWriteRecord:
 		return ops.Result{}, nil // it is written before the operation is
 	case ops.ActionRestoreCA:

@@ -11,7 +11,7 @@ import (
 )
 
 // clearAlarms compares members, takes alarms back, or proves that writes go on.
-// Whoever takes an alarm back makes an earlier comparison worthless: should it
+// Who takes an alarm back makes an earlier comparison worthless: should it
 // be raised again, members are compared again.
 func (l *Executor) clearAlarms(ctx context.Context, s ops.State, step ops.Step) (ops.Result, error) {
 	session, err := l.connect(ctx, s.Cluster)

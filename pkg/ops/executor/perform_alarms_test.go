@@ -20,11 +20,15 @@ func TestPerformAlarms(t *testing.T) {
 		facts  map[string]string
 		kind   ops.Kind
 	}{
-		"all have the same": {ops.Step{Action: ops.ActionCompare, Members: []string{"db-1", "db-2"}}, same, "compare db-1,db-2", map[string]string{v1alpha1.FactCompared: "a"}, ""},
-		"they differ": {ops.Step{Action: ops.ActionCompare, Members: []string{"db-1", "db-2"}}, []engine.Copy{{Member: "db-1", Sum: "a"}, {Member: "db-2", Sum: "b"}},
+		"all have the same": {ops.Step{Action: ops.ActionCompare, Members: []string{"db-1", "db-2"}}, same,
+			"compare db-1,db-2", map[string]string{v1alpha1.FactCompared: "a"}, ""},
+		"they differ": {ops.Step{Action: ops.ActionCompare, Members: []string{"db-1", "db-2"}},
+			[]engine.Copy{{Member: "db-1", Sum: "a"}, {Member: "db-2", Sum: "b"}},
 			"compare db-1,db-2", nil, ops.NeedsHuman},
-		"no others are taken back": {ops.Step{Action: ops.ActionClearAlarms, Alarm: "NOSPACE"}, nil, "disarm [{NOSPACE space 1 db-1}]", map[string]string{v1alpha1.FactCompared: ""}, ""},
-		"a write is proved":        {ops.Step{Action: ops.ActionProveWrite, Members: []string{"db-1"}}, nil, "prove a write at db-1", map[string]string{v1alpha1.FactWritten: "yes"}, ""},
+		"no others are taken back": {ops.Step{Action: ops.ActionClearAlarms, Alarm: "NOSPACE"}, nil,
+			"disarm [{NOSPACE space 1 db-1}]", map[string]string{v1alpha1.FactCompared: ""}, ""},
+		"a write is proved": {ops.Step{Action: ops.ActionProveWrite, Members: []string{"db-1"}}, nil,
+			"prove a write at db-1", map[string]string{v1alpha1.FactWritten: "yes"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := plain(t)
@@ -32,7 +36,8 @@ func TestPerformAlarms(t *testing.T) {
 			b.Database.Model.Copies = c.copies
 			l := liveOf(b)
 			s := observation(b, l)
-			s.View.Alarms = []engine.Alarm{{Name: "CORRUPT", Cause: engine.CauseDamage, MemberID: "1", Member: "db-1"}, {Name: "NOSPACE", Cause: engine.CauseSpace, MemberID: "1", Member: "db-1"}}
+			s.View.Alarms = []engine.Alarm{{Name: "CORRUPT", Cause: engine.CauseDamage, MemberID: "1", Member: "db-1"},
+				{Name: "NOSPACE", Cause: engine.CauseSpace, MemberID: "1", Member: "db-1"}}
 			r, err := l.Perform(t.Context(), s, c.step, nil)
 			if (err != nil) != (c.kind != "") || err != nil && (ops.KindOf(err) != c.kind || ops.Transient(err)) {
 				t.Fatalf("%v, want kind %q", err, c.kind)

@@ -71,8 +71,9 @@ func (l *Executor) createPasswords(ctx context.Context, s ops.State, step ops.St
 		}
 		for _, u := range users {
 			if u.Name == step.User {
-				return &ops.Error{Kind: ops.Refused, Check: "user", Message: fmt.Sprintf("the database has a user %s that this tool did not make", u.Name),
-					Hint: fmt.Sprintf("step back with kubectl dbop cancel %s, and choose another name", s.Cluster.Name)}
+				return &ops.Error{Kind: ops.Refused, Check: "user",
+					Message: fmt.Sprintf("the database has a user %s that this tool did not make", u.Name),
+					Hint:    fmt.Sprintf("step back with kubectl dbop cancel %s, and choose another name", s.Cluster.Name)}
 			}
 		}
 	}
@@ -109,12 +110,13 @@ func (l *Executor) Users(ctx context.Context, c *v1alpha1.DatabaseCluster) ([]en
 	}
 	lister, ok := session.(engine.UserLister)
 	if !ok {
-		return nil, &ops.Error{Kind: ops.Refused, Check: "users", Message: "this tool does not know the users of " + c.Spec.Engine}
+		return nil, &ops.Error{Kind: ops.Refused, Check: "users", Message: "this tool does not know the users of " +
+			c.Spec.Engine}
 	}
 	return lister.Users(ctx)
 }
 
-// SecondName is the name that a user takes in turn with its own.
+// SecondName is the name that a user alternates with its own.
 func SecondName(user string) string { return user + ".2" }
 
 func otherName(user, present string) string {
@@ -174,8 +176,9 @@ func (l *Executor) proveAuth(ctx context.Context, s ops.State, a engine.Authenti
 	return a.ProveAuth(ctx, access)
 }
 
-// passwords reads secrets, each time anew; those that don't exist are passed over.
-func (l *Executor) passwords(c *v1alpha1.DatabaseCluster, secrets ...string) func(context.Context) ([]engine.Credentials, error) {
+// passwords reads secrets, each time again; those that don't exist are passed over.
+func (l *Executor) passwords(c *v1alpha1.DatabaseCluster,
+	secrets ...string) func(context.Context) ([]engine.Credentials, error) {
 	return func(ctx context.Context) ([]engine.Credentials, error) {
 		var out []engine.Credentials
 		var missing error

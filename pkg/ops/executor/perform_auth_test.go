@@ -22,7 +22,8 @@ func TestAuthenticationIsPerformed(t *testing.T) {
 	b.Op = opstest.Operation(v1alpha1.VerbEnableAuth)
 	var first []engine.Credentials
 	for range 2 {
-		for _, step := range []ops.Step{{Action: ops.ActionCredentials}, {Action: ops.ActionEnsureUser, User: "root"}, {Action: ops.ActionEnsureUser, User: "client"},
+		for _, step := range []ops.Step{{Action: ops.ActionCredentials}, {Action: ops.ActionEnsureUser, User: "root"},
+			{Action: ops.ActionEnsureUser, User: "client"},
 			{Action: ops.ActionEnableAuth}, {Action: ops.ActionProveAuth}} {
 			r, err := perform(b, step)
 			b.Must(err)

@@ -18,7 +18,8 @@ import (
 // backup streams one member into the repository. Until the manifest is
 // written the backup does not exist; the same operation overwrites its own
 // remains. After a crash between that and the fact, what is there counts.
-func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result, error) {
+func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result,
+	error) {
 	op := s.Operation
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
@@ -36,7 +37,8 @@ func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, repor
 		return ops.Result{}, err
 	}
 	source := s.View.Member(step.Member())
-	made, err := l.streamTo(ctx, repo, op, session, source, longest(s, source.Name), repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report)
+	made, err := l.streamTo(ctx, repo, op, session, source, longest(s, source.Name),
+		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report)
 	if err != nil {
 		return ops.Result{}, err
 	}
@@ -63,15 +65,20 @@ type boundedWriter struct {
 func (w *boundedWriter) Write(p []byte) (int, error) {
 	if w.left -= int64(len(p)); w.left < 0 && w.most > 0 {
 		return 0, &ops.Error{Kind: ops.NeedsHuman, Check: "snapshot-size",
-			Message: fmt.Sprintf("the snapshot has more than %d bytes, %d times what the volume of %s can hold", w.most, looseStorage, w.of),
-			Hint:    fmt.Sprintf("look at what runs there: kubectl dbop diagnose %s; where the data really is that large: kubectl dbop resize %s --storage SIZE, then repeat the command", w.cluster, w.cluster)}
+			Message: fmt.Sprintf("the snapshot has more than %d bytes, %d times what the volume of %s can hold", w.most,
+				looseStorage, w.of),
+			Hint: fmt.Sprintf(
+				"look at what runs there: kubectl dbop diagnose %s; where the data really is that large: kubectl dbop resize %s "+
+					"--storage SIZE, then repeat the command", w.cluster, w.cluster)}
 	}
 	return w.Writer.Write(p)
 }
 
 // streamTo makes the operation's backup of one member; m says whose it is, and
 // what is returned also what it holds.
-func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation, session engine.Session, source engine.Member, most int64, m repository.Manifest, report func(int64, int64)) (repository.Manifest, error) {
+func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation,
+	session engine.Session, source engine.Member, most int64, m repository.Manifest,
+	report func(int64, int64)) (repository.Manifest, error) {
 	w, err := repo.Writer(ctx, op.Spec.Backup, op.Name)
 	if err != nil {
 		return m, err
@@ -97,7 +104,8 @@ func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op 
 
 // backedUp notes the newest backup on the cluster, for status.
 func (l *Executor) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[string]string) (ops.Result, error) {
-	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup, Time: metav1.NewTime(l.Client.Now())}
+	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup,
+		Time: metav1.NewTime(l.Client.Now())}
 	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
 		return ops.Result{}, fmt.Errorf("note the backup on the cluster: %w", err)
 	}
@@ -113,7 +121,8 @@ func measured(m repository.Manifest) map[string]string {
 
 // repositories opens this cluster's repositories.
 func (l *Executor) repositories(c *v1alpha1.DatabaseCluster) *Repositories {
-	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted, NoDirectories: l.NoDirectories}
+	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted,
+		NoDirectories: l.NoDirectories}
 }
 
 // closing closes what was only read, or was committed before.

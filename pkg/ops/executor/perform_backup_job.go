@@ -95,7 +95,8 @@ func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job) error {
 }
 
 // backupJob is a pod without a right to the API: what it needs is mounted.
-func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, name, job string) (helperpod.Spec, error) {
+func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, name, job string) (helperpod.Spec,
+	error) {
 	c, op := s.Cluster, s.Operation
 	d, err := l.repositories(c).describe(ctx, l.Namespace, name)
 	if err != nil {
@@ -117,7 +118,8 @@ func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, na
 		{Volume: secretFiles("login", v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser)), Path: helper.BackupLogin},
 	}
 	if !c.Spec.TLS.Disabled {
-		files = append(files, helperpod.Files{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)), Path: helper.BackupTLS})
+		files = append(files, helperpod.Files{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)),
+			Path: helper.BackupTLS})
 	}
 	return helperpod.Spec{Name: job, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeBackup,
 		Image: l.helperImage(c), Args: []string{"helper", "backup", "--report", corev1.TerminationMessagePathDefault},

@@ -55,14 +55,18 @@ func TestBackupExplainsItself(t *testing.T) {
 	var sent, total int64
 	r, err := l.Perform(t.Context(), observation(b, l), backupStep(), func(n, of int64) { sent, total = n, of })
 	b.Must(err)
-	if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactContents] != "revision 7, keys 15" || sent != 15 || total != 100 {
+	if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" ||
+		r.Facts[v1alpha1.FactContents] != "revision 7, keys 15" || sent != 15 || total != 100 {
 		t.Errorf("facts %v, reported %d of %d", r.Facts, sent, total)
 	}
 	m, err := repo.Get(t.Context(), backupID)
 	b.Must(err)
-	want := repository.Manifest{Format: 1, ID: backupID, Engine: "stub", Cluster: "db", Namespace: "shop", Version: "1.1.0", ClusterID: "id", Member: "db-1",
-		Facts: engine.SnapshotFacts{Fingerprint: opstest.Fingerprint(15, "hash")}, File: backupID + ".snapshot", Bytes: 15, Operation: "db.op", Tool: "v1"}
-	if diff := cmp.Diff(want, m, cmpopts.IgnoreFields(repository.Manifest{}, "SHA256", "StartedAt", "FinishedAt")); diff != "" {
+	want := repository.Manifest{Format: 1, ID: backupID, Engine: "stub", Cluster: "db", Namespace: "shop",
+		Version: "1.1.0", ClusterID: "id", Member: "db-1",
+		Facts: engine.SnapshotFacts{Fingerprint: opstest.Fingerprint(15, "hash")}, File: backupID + ".snapshot", Bytes: 15,
+		Operation: "db.op", Tool: "v1"}
+	if diff := cmp.Diff(want, m, cmpopts.IgnoreFields(repository.Manifest{}, "SHA256", "StartedAt",
+		"FinishedAt")); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
 	if len(m.SHA256) != 64 || m.StartedAt.IsZero() || m.FinishedAt.Before(m.StartedAt) {
@@ -81,7 +85,8 @@ func TestBackupIsNotTakenTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, repo := backingUp(t)
 			b.Server.CrashAt, b.Server.Before = 1, before
-			if _, err := perform(b, backupStep()); !errors.Is(err, opstest.ErrCrash) || !strings.Contains(err.Error(), "note the backup") {
+			if _, err := perform(b, backupStep()); !errors.Is(err, opstest.ErrCrash) ||
+				!strings.Contains(err.Error(), "note the backup") {
 				t.Fatalf("the process lived on: %v", err)
 			}
 			b.Server.CrashAt, b.Server.Crashed = 0, false
@@ -89,7 +94,8 @@ func TestBackupIsNotTakenTwice(t *testing.T) {
 			b.Must(err)
 			r, err := perform(b, backupStep())
 			b.Must(err)
-			if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" || r.Facts[v1alpha1.FactContents] != "revision 7, keys 15" || b.Cluster().Status.LastBackup == nil {
+			if r.Facts[v1alpha1.FactBackup] != backupID || r.Facts[v1alpha1.FactBytes] != "15" ||
+				r.Facts[v1alpha1.FactContents] != "revision 7, keys 15" || b.Cluster().Status.LastBackup == nil {
 				t.Errorf("facts %v, noted %+v", r.Facts, b.Cluster().Status.LastBackup)
 			}
 			again, err := repo.Get(t.Context(), backupID)
@@ -110,9 +116,12 @@ func TestBackupThatFailsIsNone(t *testing.T) {
 		want    error
 		text    string
 	}{
-		"the stream breaks": {func(b *opstest.Bench) { b.Database.Model.Err = opstest.ErrStub }, opstest.ErrStub, "stream db-1"},
-		"other data":        {func(b *opstest.Bench) { b.Database.Model.Content = "junk" }, engine.ErrNotSnapshot, "complete backup " + backupID},
-		"no session":        {func(b *opstest.Bench) { b.Database.Refuses = opstest.ErrStub }, opstest.ErrStub, "connect to db"},
+		"the stream breaks": {func(b *opstest.Bench) { b.Database.Model.Err = opstest.ErrStub }, opstest.ErrStub,
+			"stream db-1"},
+		"other data": {func(b *opstest.Bench) { b.Database.Model.Content = "junk" }, engine.ErrNotSnapshot,
+			"complete backup " + backupID},
+		"no session": {func(b *opstest.Bench) { b.Database.Refuses = opstest.ErrStub }, opstest.ErrStub,
+			"connect to db"},
 		"a stranger's backup": {func(b *opstest.Bench) {
 			other := b.Op.DeepCopy()
 			_, err := perform(b, backupStep())
@@ -120,7 +129,8 @@ func TestBackupThatFailsIsNone(t *testing.T) {
 			b.Op = other
 			b.Op.Name = "db.other"
 		}, repository.ErrExists, backupID},
-		"no repository": {func(b *opstest.Bench) { b.Op.Spec.Repository = "ftp://x" }, repository.ErrLocation, "is no repository"},
+		"no repository": {func(b *opstest.Bench) { b.Op.Spec.Repository = "ftp://x" }, repository.ErrLocation,
+			"is no repository"},
 		"a directory in the way": {func(b *opstest.Bench) {
 			file := filepath.Join(b.T.TempDir(), "file")
 			b.Must(os.WriteFile(file, nil, 0o600))
@@ -174,7 +184,8 @@ func TestBackupEndsAtTwiceTheVolume(t *testing.T) {
 		s := observation(b, l)
 		s.Kube.Members[0].Volume.Capacity, s.Cluster.Spec.Storage.Size = resource.MustParse(capacity), resource.Quantity{}
 		_, err := l.Perform(t.Context(), s, backupStep(), func(int64, int64) {})
-		if failed, ok := errors.AsType[*ops.Error](err); ok == fits || ok && (failed.Check != "snapshot-size" || len(left(t, b)) > 0) {
+		if failed, ok := errors.AsType[*ops.Error](err); ok == fits || ok &&
+			(failed.Check != "snapshot-size" || len(left(t, b)) > 0) {
 			t.Errorf("a volume of %s: %v", capacity, err)
 		}
 	}

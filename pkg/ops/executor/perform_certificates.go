@@ -17,7 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 )
 
-// ReadCertificates has a world look at every certificate from now on: at
+// ReadCertificates has a world read every certificate from now on: at
 // the secrets, and at what each member shows. Most operations don't need to.
 func ReadCertificates(w ops.Cluster) {
 	if l, ok := w.(interface{ ReadCertificates() }); ok {
@@ -25,7 +25,7 @@ func ReadCertificates(w ops.Cluster) {
 	}
 }
 
-// Attend has the world look at what an operation of that verb is about; for
+// Attend has the world read what an operation of that verb is about; for
 // one in flight also at certificates, should any that members or the tool show
 // have run out.
 func Attend(w ops.Cluster, verb v1alpha1.Verb, inFlight bool) {
@@ -42,7 +42,7 @@ func Attend(w ops.Cluster, verb v1alpha1.Verb, inFlight bool) {
 	}
 }
 
-// heed looks at the certificates from now on if one that was met ran out.
+// watch reads the certificates from now on if one that was met ran out.
 func (l *Executor) heed(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
 	over := slices.ContainsFunc(health.Expiries(*s), func(e health.Expiry) bool { return e.Over && !e.Authority })
 	l.mu.Lock()
@@ -63,7 +63,7 @@ func (l *Executor) ReadCertificates() {
 }
 
 // certificateFacts reads the secrets, and lets go of a session whose own
-// certificate or trust was renewed. A person's authority is looked at before
+// certificate or trust was renewed. A person's authority is observed before
 // anything is founded on it.
 func (l *Executor) certificateFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
 	l.mu.Lock()
@@ -84,8 +84,9 @@ func (l *Executor) certificateFacts(ctx context.Context, s *ops.State, c *v1alph
 	now, ok := s.Kube.Leaf(v1alpha1.AdminSecret(c.Name))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if used := l.admin; ok && used != nil && l.session != nil && (used.Fingerprint != now.Fingerprint || !operation.SameAuthorities(used.Trusts, now.Trusts)) {
-		_ = l.session.Close() // whatever it still does is asked anew
+	if used := l.admin; ok && used != nil && l.session != nil &&
+		(used.Fingerprint != now.Fingerprint || !operation.SameAuthorities(used.Trusts, now.Trusts)) {
+		_ = l.session.Close() // whatever it still does is asked again
 		l.session = nil
 	}
 	return nil
@@ -115,7 +116,8 @@ func (l *Executor) present(ctx context.Context, session engine.Session, v *engin
 
 // renewLeaf issues a certificate and, where a member serves it, sees it served.
 func (l *Executor) renewLeaf(ctx context.Context, s ops.State, step ops.Step) error {
-	order := pki.LeafOrder{Secret: step.Secret, Use: pki.UseMember, Member: step.Member(), Next: step.NextCA, Old: s.Operation.Spec.Certificates[step.Secret]}
+	order := pki.LeafOrder{Secret: step.Secret, Use: pki.UseMember, Member: step.Member(), Next: step.NextCA,
+		Old: s.Operation.Spec.Certificates[step.Secret]}
 	switch step.Secret {
 	case v1alpha1.AdminSecret(s.Cluster.Name):
 		order.Use = pki.UseAdmin
@@ -130,7 +132,8 @@ func (l *Executor) renewLeaf(ctx context.Context, s ops.State, step ops.Step) er
 	if order.Use != pki.UseMember || !pod.Running {
 		return nil
 	}
-	if err := pki.TriggerSecretSync(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID, fingerprint); err != nil {
+	if err := pki.TriggerSecretSync(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID,
+		fingerprint); err != nil {
 		return fmt.Errorf("bring the certificate of %s into its pod: %w", order.Member, err)
 	}
 	return l.served(ctx, s, order.Member, fingerprint)
@@ -151,7 +154,8 @@ func (l *Executor) served(ctx context.Context, s ops.State, member, fingerprint 
 		return nil
 	}
 	if shown, err := p.Present(ctx, member); err == nil && shown.Fingerprint != fingerprint {
-		return fmt.Errorf("the kubelet has not brought the certificate into the pod of %s yet: %w", member, engine.ErrNotReady)
+		return fmt.Errorf("the kubelet has not brought the certificate into the pod of %s yet: %w", member,
+			engine.ErrNotReady)
 	}
 	return nil
 }
@@ -164,7 +168,8 @@ func issuing(c *v1alpha1.DatabaseCluster, err error) error {
 		return fmt.Errorf("%w: %w", err, engine.ErrNotReady)
 	case errors.Is(err, kube.ErrAuthority) && c.Spec.TLS.Issuer != nil:
 		return &ops.Error{Kind: ops.NeedsHuman, Check: "authority", Message: "no authority was issued", Err: err,
-			Hint: fmt.Sprintf("kubectl describe %s -n %s shows what it can sign; the same command asks again", strings.ToLower(c.Spec.TLS.Issuer.String()), c.Namespace)}
+			Hint: fmt.Sprintf("kubectl describe %s -n %s shows what it can sign; the same command asks again",
+				strings.ToLower(c.Spec.TLS.Issuer.String()), c.Namespace)}
 	}
 	return err
 }

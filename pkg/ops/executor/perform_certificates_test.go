@@ -47,7 +47,8 @@ func TestCertificatesAreLookedAtOnRequest(t *testing.T) {
 		t.Errorf("written down: %+v", b.Op.Spec)
 	}
 	b.Op = opstest.Operation(v1alpha1.VerbRestart)
-	if s := observation(b, liveOf(b)); s.Kube.Trust != nil || s.View.Member("db-1").Certificate != nil || s.Kube.Administrator == nil {
+	if s := observation(b, liveOf(b)); s.Kube.Trust != nil || s.View.Member("db-1").Certificate != nil ||
+		s.Kube.Administrator == nil {
 		t.Errorf("looked at without need: %+v, administrator %+v", s.Kube.Trust, s.Kube.Administrator)
 	}
 }
@@ -64,7 +65,8 @@ func TestSessionFollowsItsCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	observation(b, l)
-	if after := b.Database.Last(); len(b.Database.Sessions) != n+1 || !before.Closed || after.Closed || &after.Access.TLS.Certificates[0] == &before.Access.TLS.Certificates[0] {
+	if after := b.Database.Last(); len(b.Database.Sessions) != n+1 || !before.Closed || after.Closed ||
+		&after.Access.TLS.Certificates[0] == &before.Access.TLS.Certificates[0] {
 		t.Errorf("%d sessions after %d", len(b.Database.Sessions), n)
 	}
 }
@@ -112,9 +114,10 @@ func TestAnIssuerIsWaitedFor(t *testing.T) {
 		kind    ops.Kind
 		hint    string
 	}{
-		"issued":                     {from, nil, "", ""},
-		"silent":                     {from, fmt.Errorf("nobody looked: %w", kube.ErrIssuing), ops.NotYet, ""},
-		"refused":                    {from, fmt.Errorf("denied: %w", kube.ErrAuthority), ops.NeedsHuman, "kubectl describe clusterissuer corporate -n shop"},
+		"issued": {from, nil, "", ""},
+		"silent": {from, fmt.Errorf("nobody looked: %w", kube.ErrIssuing), ops.NotYet, ""},
+		"refused": {from, fmt.Errorf("denied: %w", kube.ErrAuthority), ops.NeedsHuman,
+			"kubectl describe clusterissuer corporate -n shop"},
 		"a person's can't be used":   {own, fmt.Errorf("ran out: %w", kube.ErrAuthority), ops.Failed, ""},
 		"the API server is far away": {from, kube.ErrTimeout, ops.Failed, ""},
 	} {
@@ -136,13 +139,15 @@ func TestFoundingWithAnIssuer(t *testing.T) {
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
 	s := observation(b, liveOf(b))
 	d := planner.Decide(opstest.Stub{}, s)
-	if d.Step == nil || d.Step.Title != "Have Issuer corporate sign a certificate authority, and create client certificates" || d.Step.Deadline != rules.WaitDeadline {
+	if d.Step == nil ||
+		d.Step.Title != "Have Issuer corporate sign a certificate authority, and create client certificates" ||
+		d.Step.Deadline != rules.WaitDeadline {
 		t.Fatalf("decided %+v", d)
 	}
 }
 
 // TestHeedsWhatRanOut: of an operation in flight only, and only then, all
-// certificates are looked at because one that was met ran out.
+// certificates are observed because one that was met ran out.
 func TestHeedsWhatRanOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		inFlight bool

@@ -35,15 +35,18 @@ func deeds() map[string]deed {
 	return map[string]deed{
 		"certificates": {func(b *opstest.Bench) { b.Founded(2, "") }, ops.Step{Action: ops.ActionCertificates},
 			[]string{"Secret/db-ca", "Secret/db-admin-tls", "Secret/db-client-tls"}, nil, 3},
-		"services": {func(b *opstest.Bench) { b.Founded(2, "") }, ops.Step{Action: ops.ActionServices}, []string{"Service/db", "Service/db-client"}, nil, 2},
-		"budget":   {func(b *opstest.Bench) { b.Founded(2, "") }, ops.Step{Action: ops.ActionBudget, Budget: 2}, []string{"PodDisruptionBudget/db"}, nil, 1},
+		"services": {func(b *opstest.Bench) { b.Founded(2, "") }, ops.Step{Action: ops.ActionServices},
+			[]string{"Service/db", "Service/db-client"}, nil, 2},
+		"budget": {func(b *opstest.Bench) { b.Founded(2, "") }, ops.Step{Action: ops.ActionBudget, Budget: 2},
+			[]string{"PodDisruptionBudget/db"}, nil, 1},
 		"no budget": {func(b *opstest.Bench) {
 			b.Must(workload.ApplyBudget(b.T.Context(), b.Client(), b.Founded(2, ""), 2))
 		}, ops.Step{Action: ops.ActionBudget}, nil, []string{"PodDisruptionBudget/db"}, 1},
 		"start": {func(b *opstest.Bench) {
 			b.Must(pki.EnsureCertificates(b.T.Context(), b.Client(), b.Founded(2, "")))
 		}, ops.Step{Action: ops.ActionStart, Members: []string{"db-1", "db-2"}},
-			[]string{"Secret/db-1-tls", "Secret/db-2-tls", "PersistentVolumeClaim/db-1", "PersistentVolumeClaim/db-2", "StatefulSet/db-1", "StatefulSet/db-2"}, nil, 6},
+			[]string{"Secret/db-1-tls", "Secret/db-2-tls", "PersistentVolumeClaim/db-1", "PersistentVolumeClaim/db-2",
+				"StatefulSet/db-1", "StatefulSet/db-2"}, nil, 6},
 		"seal": {founding, ops.Step{Action: ops.ActionDisableBootstrap, Members: []string{"db-1", "db-2"}}, nil, nil, 2},
 		"record formation": {func(b *opstest.Bench) {
 			founding(b)
@@ -58,8 +61,10 @@ func deeds() map[string]deed {
 			formed(b)
 			b.Must(workload.ApplyServices(b.T.Context(), b.Client(), b.Cluster(), b.Database.Ports(nil)))
 			b.Must(workload.ApplyBudget(b.T.Context(), b.Client(), b.Cluster(), 2))
-		}, ops.Step{Action: ops.ActionDeleteAll}, nil, []string{"PodDisruptionBudget/db", "StatefulSet/db-1", "StatefulSet/db-2", "Pod/db-1-0", "Pod/db-2-0", "Service/db",
-			"Service/db-client", "Secret/db-ca", "Secret/db-admin-tls", "Secret/db-client-tls", "Secret/db-1-tls", "Secret/db-2-tls"}, 12},
+		}, ops.Step{Action: ops.ActionDeleteAll}, nil, []string{"PodDisruptionBudget/db", "StatefulSet/db-1",
+			"StatefulSet/db-2", "Pod/db-1-0", "Pod/db-2-0", "Service/db",
+			"Service/db-client", "Secret/db-ca", "Secret/db-admin-tls", "Secret/db-client-tls", "Secret/db-1-tls",
+			"Secret/db-2-tls"}, 12},
 		"begin epoch": {func(b *opstest.Bench) {
 			formed(b)
 			b.Op = opstest.Operation(v1alpha1.VerbRestore)
@@ -100,13 +105,20 @@ func deeds() map[string]deed {
 			rotating(b, v1alpha1.RotateLeaves)
 			b.Must(b.Server.Raw.Delete(b.T.Context(), &corev1.Secret{ObjectMeta: opstest.Object("db-client-tls", nil)}))
 		}, ops.Step{Action: ops.ActionRenew, Secret: "db-client-tls"}, []string{"Secret/db-client-tls"}, nil, 1},
-		"add authority":                            {func(b *opstest.Bench) { rotating(b, v1alpha1.RotateBegin) }, ops.Step{Action: ops.ActionAddCA}, nil, nil, 1},
-		"distribute trust":                         {func(b *opstest.Bench) { trusting(b) }, ops.Step{Action: ops.ActionTrust}, nil, nil, 4},
-		"promote authority":                        {func(b *opstest.Bench) { trusting(b) }, ops.Step{Action: ops.ActionPromoteCA}, nil, nil, 1},
-		"drop authority":                           {func(b *opstest.Bench) { trusting(b) }, ops.Step{Action: ops.ActionDropCA}, nil, nil, 1},
-		"replace an authority that members trust":  {func(b *opstest.Bench) { withoutAuthority(b, true) }, ops.Step{Action: ops.ActionRestoreCA}, []string{"Secret/db-ca"}, nil, 1},
-		"replace an authority of unknown identity": {func(b *opstest.Bench) { withoutAuthority(b, false) }, ops.Step{Action: ops.ActionRestoreCA}, []string{"Secret/db-ca"}, nil, 1},
-		"forget": {func(b *opstest.Bench) { b.Founded(2, "id") }, ops.Step{Action: ops.ActionForget}, nil, []string{"ConfigMap/db.dbop"}, 1},
+		"add authority": {func(b *opstest.Bench) { rotating(b, v1alpha1.RotateBegin) },
+			ops.Step{Action: ops.ActionAddCA}, nil, nil, 1},
+		"distribute trust": {func(b *opstest.Bench) { trusting(b) },
+			ops.Step{Action: ops.ActionTrust}, nil, nil, 4},
+		"promote authority": {func(b *opstest.Bench) { trusting(b) },
+			ops.Step{Action: ops.ActionPromoteCA}, nil, nil, 1},
+		"drop authority": {func(b *opstest.Bench) { trusting(b) },
+			ops.Step{Action: ops.ActionDropCA}, nil, nil, 1},
+		"replace an authority that members trust": {func(b *opstest.Bench) { withoutAuthority(b, true) },
+			ops.Step{Action: ops.ActionRestoreCA}, []string{"Secret/db-ca"}, nil, 1},
+		"replace an authority of unknown identity": {func(b *opstest.Bench) { withoutAuthority(b, false) },
+			ops.Step{Action: ops.ActionRestoreCA}, []string{"Secret/db-ca"}, nil, 1},
+		"forget": {func(b *opstest.Bench) { b.Founded(2, "id") }, ops.Step{Action: ops.ActionForget}, nil,
+			[]string{"ConfigMap/db.dbop"}, 1},
 	}
 }
 
@@ -119,7 +131,7 @@ func (d deed) ready(t *testing.T) *opstest.Bench {
 }
 
 // done performs until the action says that it is done. A cluster that is
-// forgotten can't be observed again, so the last look at it serves.
+// forgotten can't be observed again, so the last observation of it serves.
 func (d deed) done(b *opstest.Bench) error {
 	b.T.Helper()
 	for range 10 {
@@ -231,7 +243,8 @@ func TestPerformAnswersForWhatItCantDo(t *testing.T) {
 	c.Spec.Config, c.Spec.Version = nil, "7.7.7"
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
 	b.Must(pki.EnsureCertificates(t.Context(), b.Client(), c))
-	if _, err := perform(b, ops.Step{Action: ops.ActionStart, Members: []string{"db-1"}}); !errors.Is(err, engine.ErrRefused) {
+	if _, err := perform(b, ops.Step{Action: ops.ActionStart, Members: []string{"db-1"}}); !errors.Is(err,
+		engine.ErrRefused) {
 		t.Errorf("an unknown version: %v, want a refusal", err)
 	}
 	if b.Exists(&appsv1.StatefulSet{}, "db-1") {

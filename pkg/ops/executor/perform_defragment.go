@@ -62,13 +62,17 @@ func (l *Executor) measure(ctx context.Context, s ops.State, member, leftovers s
 		if err != nil {
 			return err
 		}
-		pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: s.Peers(member)})
+		pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
+			Peers: s.Peers(member)})
 		if err != nil {
 			return fmt.Errorf("render the pod of %s: %w", member, err)
 		}
-		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeMeasure, Image: l.helperImage(c),
-			Args:  []string{"helper", "measure", "--dir", pod.DataDir, "--leftovers", leftovers, "--report", corev1.TerminationMessagePathDefault},
-			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true, Node: s.Kube.Member(member).Pod.Node})
+		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
+			Purpose: helperpod.PurposeMeasure, Image: l.helperImage(c),
+			Args: []string{"helper", "measure", "--dir", pod.DataDir, "--leftovers", leftovers, "--report",
+				corev1.TerminationMessagePathDefault},
+			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true,
+			Node: s.Kube.Member(member).Pod.Node})
 	})
 	if err != nil {
 		return helper.Fill{}, err
@@ -98,13 +102,19 @@ func volumeTooFull(s ops.State, member string, fill helper.Fill, need int64) *op
 	if has.IsZero() {
 		has = s.Cluster.Spec.Storage.Size
 	}
-	e := &ops.Error{Kind: ops.Refused, Check: "volume-space", Message: fmt.Sprintf("the volume of %s is too full to defragment it: %d MiB of %d MiB are free, and it needs %d MiB for a copy of its data and for its log",
-		member, fill.Free/mib, fill.Total/mib, (need+mib-1)/mib)}
+	e := &ops.Error{Kind: ops.Refused, Check: "volume-space",
+		Message: fmt.Sprintf(
+			"the volume of %s is too full to defragment it: %d MiB of %d MiB are free, and it needs %d MiB for a copy of its "+
+				"data and for its log",
+			member, fill.Free/mib, fill.Total/mib, (need+mib-1)/mib)}
 	if float64(fill.Total) > disk*float64(has.Value()) {
-		e.Hint = fmt.Sprintf("its disk on node %s is shared with others and larger than the volume: make room there, then repeat the command", s.Kube.Member(member).Pod.Node)
+		e.Hint = fmt.Sprintf(
+			"its disk on node %s is shared with others and larger than the volume: make room there, then repeat the command",
+			s.Kube.Member(member).Pod.Node)
 		return e
 	}
-	e.Hint = fmt.Sprintf("kubectl dbop resize %s --storage %s, then repeat the command", name, enlarged(has, need-fill.Free))
+	e.Hint = fmt.Sprintf("kubectl dbop resize %s --storage %s, then repeat the command", name,
+		enlarged(has, need-fill.Free))
 	return e
 }
 

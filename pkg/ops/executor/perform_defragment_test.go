@@ -36,13 +36,20 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 		// refused is in the message, hint in the hint.
 		refused, hint string
 	}{
-		"room":                               {free: 400 << 20, total: gib, calls: []string{"defragment db-1"}, facts: map[string]string{etcd.FactDefragmented("db-1"): "done"}},
-		"no room":                            {free: 100 << 20, total: gib, refused: "100 MiB of 1024 MiB are free, and it needs 300 MiB", hint: "kubectl dbop resize db --storage 2Gi, then repeat"},
-		"the disk is not the volume's alone": {free: 100 << 20, total: 50 * gib, refused: "100 MiB of 51200 MiB are free", hint: "make room there"},
-		"something is left of failed tries":  {free: 400 << 20, total: gib, leftovers: 2, facts: map[string]string{etcd.FactLeftovers("db-1"): "uid-of-db-1"}},
-		"something stays after a restart": {free: 400 << 20, total: gib, leftovers: 2, known: "before", calls: []string{"defragment db-1"},
+		"room": {free: 400 << 20, total: gib, calls: []string{"defragment db-1"},
 			facts: map[string]string{etcd.FactDefragmented("db-1"): "done"}},
-		"the database finds it full": {free: 400 << 20, total: gib, fails: fmt.Errorf("write: %w", engine.ErrNoSpace), calls: []string{"defragment db-1"}, refused: "too full", hint: "resize db"},
+		"no room": {free: 100 << 20, total: gib,
+			refused: "100 MiB of 1024 MiB are free, and it needs 300 MiB",
+			hint:    "kubectl dbop resize db --storage 2Gi, then repeat"},
+		"the disk is not the volume's alone": {free: 100 << 20, total: 50 * gib, refused: "100 MiB of 51200 MiB are free",
+			hint: "make room there"},
+		"something is left of failed tries": {free: 400 << 20, total: gib, leftovers: 2,
+			facts: map[string]string{etcd.FactLeftovers("db-1"): "uid-of-db-1"}},
+		"something stays after a restart": {free: 400 << 20, total: gib, leftovers: 2, known: "before",
+			calls: []string{"defragment db-1"},
+			facts: map[string]string{etcd.FactDefragmented("db-1"): "done"}},
+		"the database finds it full": {free: 400 << 20, total: gib, fails: fmt.Errorf("write: %w", engine.ErrNoSpace),
+			calls: []string{"defragment db-1"}, refused: "too full", hint: "resize db"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := plain(t)
@@ -65,7 +72,8 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 				t.Fatalf("%v, want a pod that starts", err)
 			}
 			p := b.Only()
-			if got := p.Spec.Containers[0]; !slices.Contains(got.Args, "copy.*") || p.Spec.NodeName != "n" || !mounted(got, "/var/lib/stub").ReadOnly {
+			if got := p.Spec.Containers[0]; !slices.Contains(got.Args, "copy.*") || p.Spec.NodeName != "n" ||
+				!mounted(got, "/var/lib/stub").ReadOnly {
 				t.Errorf("the pod runs %q on %q", got.Args, p.Spec.NodeName)
 			}
 			b.Becomes(p.Name, opstest.Ended(p, 0, fmt.Sprintf(`{"free":%d,"total":%d,"leftovers":%d}`, c.free, c.total, c.leftovers)))
@@ -79,7 +87,9 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 			if fmt.Sprint(r.Facts) != fmt.Sprint(c.facts) {
 				t.Errorf("facts %v, want %v", r.Facts, c.facts)
 			}
-			if (err != nil) != (c.refused != "") || err != nil && (ops.Transient(err) || !strings.Contains(err.Error(), c.refused) || !strings.Contains(opstest.HintOf(err), c.hint)) {
+			if (err != nil) != (c.refused != "") || err != nil &&
+				(ops.Transient(err) || !strings.Contains(err.Error(), c.refused) ||
+					!strings.Contains(opstest.HintOf(err), c.hint)) {
 				t.Errorf("%v, hint %q; want %q, %q", err, opstest.HintOf(err), c.refused, c.hint)
 			}
 		})
@@ -101,7 +111,8 @@ func TestDefragmentRenewsAnOldMeasure(t *testing.T) {
 		p := b.Only()
 		b.Becomes(p.Name, opstest.Ended(p, 0, `{"free":1073741824,"total":1073741824}`))
 		b.Ageing(p.Name)
-		if _, err := l.Perform(t.Context(), observation(b, l), step, nil); !errors.Is(err, engine.ErrNotReady) || b.Helper(p.Name) != nil {
+		if _, err := l.Perform(t.Context(), observation(b, l), step, nil); !errors.Is(err, engine.ErrNotReady) ||
+			b.Helper(p.Name) != nil {
 			t.Errorf("%v, want another measure", err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// recordFormed fixes the identity. A restored founder must first serve what
+// recordFormed fixes the identity. A restored initial member must first serve what
 // the backup held.
 func (l *Executor) recordFormed(ctx context.Context, s ops.State) error {
 	if f := s.Bootstrap(); s.Cluster.Spec.RestoreFrom != nil && f.ExpectedProof != "" {
@@ -24,7 +24,7 @@ func (l *Executor) recordFormed(ctx context.Context, s ops.State) error {
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = s.View.ClusterIDs[0] })
 }
 
-// servesBackup asks the founder. Its word for the very data that was seen to be
+// servesBackup asks the initial member. Its word for the very data that was seen to be
 // the backup's is enough; where it can't give it, all its keys are read.
 func (l *Executor) servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Bootstrap) error {
 	founder := f.Members[0]
@@ -39,8 +39,10 @@ func (l *Executor) servesBackup(ctx context.Context, session engine.Session, f v
 	}
 	if l.Engine.CompareProofs(engine.Proof(f.ExpectedProof), got.Proof) != engine.MatchSame {
 		return &ops.Error{Kind: ops.NeedsHuman, Check: "restored-data",
-			Message: fmt.Sprintf("%s serves %s, the backup held %s", founder, got.Proof.Short(), engine.Proof(f.ExpectedProof).Short()),
-			Hint:    "find out whether a client wrote already; if none did, restore another backup into a new cluster: kubectl dbop backup list"}
+			Message: fmt.Sprintf("%s serves %s, the backup held %s", founder, got.Proof.Short(),
+				engine.Proof(f.ExpectedProof).Short()),
+			Hint: "find out whether a client wrote already; if none did, restore another backup into a new cluster: " +
+				"kubectl dbop backup list"}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // stagingDir is where a loader keeps the backup until it is a data directory, below the volume's mount.
 const stagingDir = ".dbop-load"
 
-// load puts a backup into the founder's volume. The loader pod runs the
+// load puts a backup into the initial member's volume. The loader pod runs the
 // target version's own restore tool and marks the volume when it is whole, so
 // a crash anywhere is mended by doing it again.
 func (l *Executor) load(ctx context.Context, s ops.State, member string, report func(int64, int64)) error {
@@ -86,8 +86,9 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 // loadable refuses a backup that this engine and version can't take.
 func (l *Executor) loadable(m repository.Manifest, version string) error {
 	if m.Engine != l.Engine.Name() {
-		return &ops.Error{Kind: ops.Refused, Check: "wrong-engine", Message: fmt.Sprintf("backup %s is of %s, not of %s", m.ID, m.Engine, l.Engine.Name()),
-			Hint: "kubectl dbop backup list shows what there is"}
+		return &ops.Error{Kind: ops.Refused, Check: "wrong-engine",
+			Message: fmt.Sprintf("backup %s is of %s, not of %s", m.ID, m.Engine, l.Engine.Name()),
+			Hint:    "kubectl dbop backup list shows what there is"}
 	}
 	if err := l.Engine.CheckRestore(m.Version, version); err != nil {
 		return ops.Refusal(err)
@@ -104,7 +105,8 @@ func (l *Executor) helper(ctx context.Context, s ops.State, name string, create 
 			if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 				return h, fmt.Errorf("remove failed helper pod %s: %w", name, err)
 			}
-			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name, cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
+			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name,
+				cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
 		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > rules.Limit:
 			return h, helperStuck(l.Namespace, h)
 		default:
@@ -118,7 +120,8 @@ func (l *Executor) helper(ctx context.Context, s ops.State, name string, create 
 }
 
 // stream sends the backup's bytes to a loader.
-func (l *Executor) stream(ctx context.Context, repo repository.Repository, m repository.Manifest, dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.DataHash, error) {
+func (l *Executor) stream(ctx context.Context, repo repository.Repository, m repository.Manifest,
+	dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.DataHash, error) {
 	if helper.Ready(ctx, dial) != nil {
 		return engine.DataHash{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
 	}
@@ -134,8 +137,9 @@ func (l *Executor) stream(ctx context.Context, repo repository.Repository, m rep
 	return loaded, nil
 }
 
-// createLoader makes volume and loader pod of a restored founder.
-func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string, from loadSource) error {
+// createLoader makes volume and loader pod of a restored initial member.
+func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string,
+	from loadSource) error {
 	if err := workload.ApplyVolume(ctx, l.Client, c, member); err != nil {
 		return err
 	}
@@ -143,7 +147,8 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	if err != nil {
 		return err
 	}
-	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: []string{member}})
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
+		Peers: []string{member}})
 	if err != nil {
 		return err
 	}
@@ -151,17 +156,22 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	if _, ok := l.Engine.(engine.DataHasher); ok {
 		dataHash = []string{"--data-hash", l.Engine.Name()}
 	}
-	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeLoad,
-		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, Files: from.files,
-		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
+		Purpose: helperpod.PurposeLoad,
+		Image:   image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
+		User: pod.User, Files: from.files,
+		Command: append([]string{helperpod.InstalledBinary},
+			l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
 }
 
 // loadArgs are the arguments of the helper that loads into DataDir, after which
 // it does what further flags ask for.
-func (l *Executor) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, from loadSource, keepRevision bool, further ...string) []string {
+func (l *Executor) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engine.Pod, from loadSource,
+	keepRevision bool, further ...string) []string {
 	token := c.Status.Bootstrap.Token
 	args := append([]string{"helper", "load"}, from.args...)
 	args = append(args, "--into", pod.DataDir, "--staging", pod.DataPath+"/"+stagingDir, "--operation", token)
 	args = append(append(args, further...), "--")
-	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token, File: helper.FileToken, DataDir: helper.OutToken, KeepRevision: keepRevision})...)
+	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token,
+		File: helper.FileToken, DataDir: helper.OutToken, KeepRevision: keepRevision})...)
 }

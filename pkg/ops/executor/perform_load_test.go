@@ -64,7 +64,8 @@ func TestLoadFillsTheInitialMembersVolume(t *testing.T) {
 	if p == nil || !b.Exists(&corev1.PersistentVolumeClaim{}, "db-1") {
 		t.Fatal("no loader, or no volume")
 	}
-	if c := p.Spec.Volumes[0].PersistentVolumeClaim; c == nil || c.ClaimName != "db-1" || p.Spec.Containers[0].Image != "example.com/stub:1.1.0" || p.Spec.InitContainers[0].Image != "example.com/tool:v1" {
+	if c := p.Spec.Volumes[0].PersistentVolumeClaim; c == nil || c.ClaimName != "db-1" ||
+		p.Spec.Containers[0].Image != "example.com/stub:1.1.0" || p.Spec.InitContainers[0].Image != "example.com/tool:v1" {
 		t.Errorf("the loader is %+v", p.Spec)
 	}
 	waits(b, loadStep(), "helper pod is starting")
@@ -82,14 +83,16 @@ func TestLoadFillsTheInitialMembersVolume(t *testing.T) {
 	if err := <-agentEnds; err != nil {
 		t.Errorf("the helper: %v", err)
 	}
-	if content, err := os.ReadFile(filepath.Join(volume, "data", "db")); string(content) != "keys and values" || sent != 15 {
+	if content, err := os.ReadFile(filepath.Join(volume, "data", "db")); string(content) != "keys and values" ||
+		sent != 15 {
 		t.Errorf("loaded %q, %v; reported %d", content, err, sent)
 	}
 	if b.Helper("db-1-load") != nil {
 		t.Error("the loader stays")
 	}
 	f := b.Cluster().Status.Bootstrap
-	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1"}, Loaded: true, ExpectedProof: "15 keys, hash", ExpectedMark: "mark"}, f); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1"}, Loaded: true,
+		ExpectedProof: "15 keys, hash", ExpectedMark: "mark"}, f); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
 	}
 }
@@ -140,7 +143,8 @@ func TestLoadRefusesBeforeAnythingIsMade(t *testing.T) {
 			b.Must(b.Store().UpdateCluster(t.Context(), cluster))
 			_, err := perform(b, loadStep())
 			e, typed := errors.AsType[*ops.Error](err)
-			if c.check == "" && !errors.Is(err, repository.ErrNotFound) || c.check != "" && (!typed || e.Kind != ops.Refused || e.Check != c.check) {
+			if c.check == "" && !errors.Is(err, repository.ErrNotFound) || c.check != "" &&
+				(!typed || e.Kind != ops.Refused || e.Check != c.check) {
 				t.Errorf("error %v, want check %q", err, c.check)
 			}
 			if len(b.Server.Writes) > 0 {
@@ -158,7 +162,8 @@ func TestHelpersThatDoNotRun(t *testing.T) {
 	waits(b, loadStep(), "is starting")
 	b.Ageing(p.Name)
 	_, err := perform(b, loadStep())
-	if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.NeedsHuman || e.Check != "ImagePull" || !strings.Contains(e.Message, "no such image") || !strings.Contains(e.Hint, "--helper-image") {
+	if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.NeedsHuman || e.Check != "ImagePull" ||
+		!strings.Contains(e.Message, "no such image") || !strings.Contains(e.Hint, "--helper-image") {
 		t.Errorf("a stuck helper: %v", err)
 	}
 	b.Becomes(p.Name, opstest.Ended(p, 1, "the volume is full"))

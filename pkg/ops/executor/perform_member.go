@@ -18,7 +18,7 @@ import (
 )
 
 // start creates certificate, volume and workload of the members, side by
-// side: founders must meet each other, and joiners come one at a time anyway.
+// side: initial members must meet each other, and joiners come one at a time anyway.
 func (l *Executor) start(ctx context.Context, s ops.State, members []string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, m := range members {
@@ -50,12 +50,14 @@ func (l *Executor) applyWorkload(ctx context.Context, s ops.State, member string
 }
 
 // workload is what a member's workload is built from.
-func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (workload.Input, error) {
+func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (workload.Input,
+	error) {
 	image, err := l.image(c, c.Spec.Version)
 	if err != nil {
 		return workload.Input{}, err
 	}
-	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version, Peers: peers, Bootstrap: bootstrap,
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
+		Peers: peers, Bootstrap: bootstrap,
 		Witness: c.Status.Bootstrap != nil && slices.Contains(c.Status.Bootstrap.Witnesses, member)})
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
@@ -64,8 +66,9 @@ func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
-	return workload.Input{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings, Bootstrap: bootstrap,
-		Renderer: l.Tool, Rendering: l.rendering(c)}, nil
+	return workload.Input{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings,
+		Bootstrap: bootstrap,
+		Renderer:  l.Tool, Rendering: l.rendering(c)}, nil
 }
 
 // seal takes the founding words out of the members' templates.
@@ -101,7 +104,8 @@ func (l *Executor) restart(ctx context.Context, s ops.State, member string) erro
 	if verb == v1alpha1.VerbRestart || verb == v1alpha1.VerbRepair && s.Operation.Spec.Authority == "" {
 		uid = s.Operation.Spec.Pods[member]
 	}
-	if slices.Contains(health.Tampered(s), member) || verb == v1alpha1.VerbRestart && slices.Contains(rules.Drifted(s), member) {
+	if slices.Contains(health.Tampered(s), member) || verb == v1alpha1.VerbRestart &&
+		slices.Contains(rules.Drifted(s), member) {
 		if err := l.renderAnew(ctx, s, member); err != nil {
 			return err
 		}

@@ -41,7 +41,8 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 	}{
 		"a founder":          {"", false, nil, "db-1", []string{"--name=db-1", "--peers=db-1,db-2", "--found"}},
 		"a restored founder": {"", true, nil, "db-1", []string{"--name=db-1", "--peers=db-1,db-2"}},
-		"a joiner":           {"id", false, []engine.Registered{{Name: "db-1"}, {Name: "db-3"}}, "db-3", []string{"--name=db-3", "--peers=db-1,db-3"}},
+		"a joiner": {"id", false, []engine.Registered{{Name: "db-1"}, {Name: "db-3"}}, "db-3",
+			[]string{"--name=db-3", "--peers=db-1,db-3"}},
 		"a joiner that the list lacks": {"id", false, []engine.Registered{{Name: "db-1"}}, "db-3",
 			[]string{"--name=db-3", "--peers=db-1,db-3"}},
 		"nobody answers": {"id", false, nil, "db-2", []string{"--name=db-2", "--peers=db-1,db-2"}},
@@ -57,7 +58,8 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 			l := liveOf(b)
 			s := observation(b, l)
 			s.Cluster, s.View.MemberList = cluster, c.roster
-			if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionStart, Members: []string{c.member}}, nil); err != nil {
+			if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionStart, Members: []string{c.member}},
+				nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, args(b, c.member)); diff != "" {
@@ -85,7 +87,8 @@ func TestDisableBootstrapTakesTheWordsAway(t *testing.T) {
 			t.Errorf("%s may found still: %v", m, args(b, m))
 		}
 	}
-	if _, err := perform(b, ops.Step{Action: ops.ActionDisableBootstrap, Members: []string{"db-9"}}); !errors.Is(err, kube.ErrNotFound) || !strings.Contains(err.Error(), "db-9") {
+	if _, err := perform(b, ops.Step{Action: ops.ActionDisableBootstrap, Members: []string{"db-9"}}); !errors.Is(err,
+		kube.ErrNotFound) || !strings.Contains(err.Error(), "db-9") {
 		t.Errorf("no such workload: %v", err)
 	}
 }
@@ -156,7 +159,7 @@ func TestRenewalWaitsForTheWorkloadsController(t *testing.T) {
 	}
 }
 
-// TestRestartsSpareTheSuccessor: the pod that was looked at is gone and its
+// TestRestartsSpareTheSuccessor: the pod that was observed is gone and its
 // workload made another.
 func TestRestartsSpareTheSuccessor(t *testing.T) {
 	for name, step := range map[string]ops.Step{
@@ -193,12 +196,18 @@ func TestEndingsWaitUntilGone(t *testing.T) {
 		still string
 		want  string
 	}{
-		"stop waits for pods":             {ops.ActionStop, &corev1.Pod{}, "db-2-0", "PersistentVolumeClaim/db-2", "db-2 is still going"},
-		"stop waits for workloads":        {ops.ActionStop, &appsv1.StatefulSet{}, "db-2", "PersistentVolumeClaim/db-2", "db-2 is still going"},
-		"retire waits for the pod":        {ops.ActionRetire, &corev1.Pod{}, "db-2-0", "PersistentVolumeClaim/db-2", "db-2 is still going"},
-		"retire waits for the workload":   {ops.ActionRetire, &appsv1.StatefulSet{}, "db-2", "Secret/db-2-tls", "db-2 is still going"},
-		"retire waits for the volume":     {ops.ActionRetire, &corev1.PersistentVolumeClaim{}, "db-2", "Secret/db-1-tls", "the volume of db-2 is still going"},
-		"deletion waits for its volumes":  {ops.ActionDeleteVolume, &corev1.PersistentVolumeClaim{}, "db-2", "Secret/db-2-tls", "the volume of db-2 is still going"},
+		"stop waits for pods": {ops.ActionStop, &corev1.Pod{}, "db-2-0", "PersistentVolumeClaim/db-2",
+			"db-2 is still going"},
+		"stop waits for workloads": {ops.ActionStop, &appsv1.StatefulSet{}, "db-2", "PersistentVolumeClaim/db-2",
+			"db-2 is still going"},
+		"retire waits for the pod": {ops.ActionRetire, &corev1.Pod{}, "db-2-0", "PersistentVolumeClaim/db-2",
+			"db-2 is still going"},
+		"retire waits for the workload": {ops.ActionRetire, &appsv1.StatefulSet{}, "db-2", "Secret/db-2-tls",
+			"db-2 is still going"},
+		"retire waits for the volume": {ops.ActionRetire, &corev1.PersistentVolumeClaim{}, "db-2", "Secret/db-1-tls",
+			"the volume of db-2 is still going"},
+		"deletion waits for its volumes": {ops.ActionDeleteVolume, &corev1.PersistentVolumeClaim{}, "db-2",
+			"Secret/db-2-tls", "the volume of db-2 is still going"},
 		"deletion of what nothing holds":  {ops.ActionDeleteVolume, nil, "", "Secret/db-2-tls", ""},
 		"retirement that nothing holds":   {ops.ActionRetire, nil, "", "Secret/db-1-tls", ""},
 		"a stop of what is there no more": {ops.ActionStop, nil, "", "PersistentVolumeClaim/db-2", ""},
@@ -251,8 +260,10 @@ func TestRetireForgetsNoPod(t *testing.T) {
 	for range 3 {
 		l := liveOf(b)
 		s := observation(b, l)
-		s.Kube.Members[s.MemberIndex("db-2")].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode, Message: "node n1 does not confirm that the pod ended"}
-		if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionRetire, Members: []string{"db-2"}}, nil); !errors.Is(err, engine.ErrNotReady) {
+		s.Kube.Members[s.MemberIndex("db-2")].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode,
+			Message: "node n1 does not confirm that the pod ended"}
+		if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionRetire, Members: []string{"db-2"}},
+			nil); !errors.Is(err, engine.ErrNotReady) {
 			t.Fatalf("it goes still: %v", err)
 		}
 		if !b.Exists(&corev1.Pod{}, "db-2-0") {

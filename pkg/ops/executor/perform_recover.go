@@ -49,7 +49,7 @@ func (l *Executor) forgetPods(ctx context.Context, s ops.State, members []string
 }
 
 // fence stops members, and lets go of the pods of those whose node a person
-// called dead, once no workload would make them anew.
+// called dead, once no workload would make them again.
 func (l *Executor) fence(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
 		if k := s.Kube.Member(m); !k.Workload.Exists && health.OnLostNode(s, k) {
@@ -69,8 +69,10 @@ func (l *Executor) examine(ctx context.Context, s ops.State, member string) (ops
 		if err != nil {
 			return err
 		}
-		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeExamine, Image: l.helperImage(s.Cluster),
-			Args:  []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report", corev1.TerminationMessagePathDefault},
+		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster,
+			Purpose: helperpod.PurposeExamine, Image: l.helperImage(s.Cluster),
+			Args: []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report",
+				corev1.TerminationMessagePathDefault},
 			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true})
 	})
 	if err != nil {
@@ -93,7 +95,8 @@ func outOfReach(err error, member string) error {
 	stuck, ok := errors.AsType[*ops.Error](err)
 	if ok && (stuck.Check == string(observe.ProblemUnschedulable) || stuck.Check == string(observe.ProblemVolume)) {
 		again := *stuck
-		again.Hint = "if the volume of " + member + " is on a node that is dead for good, leave it out of account: --without " + member
+		again.Hint = "if the volume of " + member +
+			" is on a node that is dead for good, leave it out of account: --without " + member
 		return &again
 	}
 	return err
@@ -102,7 +105,8 @@ func outOfReach(err error, member string) error {
 // recoverData copies the most advanced data into a throw-away pod, has the copy
 // served there by itself, and backs that up. What runs there is reached by
 // port-forward alone, and its volume is only ever read.
-func (l *Executor) recoverData(ctx context.Context, s ops.State, member string, report func(int64, int64)) (ops.Result, error) {
+func (l *Executor) recoverData(ctx context.Context, s ops.State, member string, report func(int64, int64)) (ops.Result,
+	error) {
 	op, t := s.Operation, l.recovered(s)
 	pod := v1alpha1.PodName(t.Name)
 	for _, h := range s.Kube.Helpers {
@@ -127,13 +131,16 @@ func (l *Executor) recoverData(ctx context.Context, s ops.State, member string, 
 }
 
 // notRecovered is the end of a pod that could not serve the copy. The next try
-// begins anew.
+// begins again.
 func (l *Executor) notRecovered(ctx context.Context, h observe.Helper, member string) error {
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
 		return fmt.Errorf("remove failed helper pod %s: %w", h.Name, err)
 	}
-	return &ops.Error{Kind: ops.NeedsHuman, Check: "recover", Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member, cmp.Or(h.Message, "it left no message")),
-		Hint: fmt.Sprintf("the same command tries again; to leave this data out of account: --without %s; to use a backup: --method backup", member)}
+	return &ops.Error{Kind: ops.NeedsHuman, Check: "recover",
+		Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member, cmp.Or(h.Message, "it left no message")),
+		Hint: fmt.Sprintf(
+			"the same command tries again; to leave this data out of account: --without %s; to use a backup: --method backup",
+			member)}
 }
 
 // recovered is the cluster of one member that serves the copy.
@@ -142,7 +149,8 @@ func (l *Executor) recovered(s ops.State) *v1alpha1.DatabaseCluster {
 	t := &v1alpha1.DatabaseCluster{}
 	t.Name, t.Namespace = "recover-"+hex.EncodeToString(sum[:4]), l.Namespace
 	like := s.Cluster.Spec
-	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: like.Engine, Version: like.Version, Image: like.Image, Members: 1, Registry: like.Registry, HelperImage: like.HelperImage,
+	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: like.Engine, Version: like.Version, Image: like.Image, Members: 1,
+		Registry: like.Registry, HelperImage: like.HelperImage,
 		Storage: like.Storage, TLS: v1alpha1.TLS{Disabled: true}}
 	t.Status.Bootstrap = &v1alpha1.Bootstrap{Token: t.Name, Members: []string{t.Name}}
 	return t
@@ -159,10 +167,12 @@ func (l *Executor) recoveryPod(s ops.State, member string) (engine.Pod, error) {
 	if err != nil {
 		return engine.Pod{}, err
 	}
-	return recoverer.RecoveryPod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version, Peers: []string{t.Name}})
+	return recoverer.RecoveryPod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version,
+		Peers: []string{t.Name}})
 }
 
-func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string) error {
+func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster,
+	member string) error {
 	pod, err := l.recoveryPod(s, member)
 	if err != nil {
 		return err
@@ -170,15 +180,19 @@ func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alph
 	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	room := resource.NewQuantity(data.Bytes+logRoom, resource.BinarySI)
 	from := path.Join(recoverySource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
-	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: s.Cluster, Purpose: helperpod.PurposeRecover,
-		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, SourceClaim: v1alpha1.VolumeName(member), SourcePath: recoverySource,
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace,
+		Cluster: s.Cluster, Purpose: helperpod.PurposeRecover,
+		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User,
+		SourceClaim: v1alpha1.VolumeName(member), SourcePath: recoverySource,
 		Command:   []string{helperpod.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}}, Then: &pod.Container})
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}},
+		Then:      &pod.Container})
 }
 
 // backUpRecovered streams what the copy serves into the repository. A backup
 // of this operation that is whole already is the one.
-func (l *Executor) backUpRecovered(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string, report func(int64, int64)) error {
+func (l *Executor) backUpRecovered(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster, member string,
+	report func(int64, int64)) error {
 	access := engine.Access{Cluster: t, Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
 		return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
 	}}
@@ -206,6 +220,7 @@ func (l *Executor) backUpRecovered(ctx context.Context, s ops.State, t *v1alpha1
 	}
 	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	_, err = l.streamTo(ctx, repo, op, session, source, longest(s, member), repository.Manifest{
-		ClusterID: s.Bootstrap().ClusterID, Member: member, Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
+		ClusterID: s.Bootstrap().ClusterID, Member: member, Origin: "a copy of the volume of " + member +
+			" after quorum was lost: " + data.Summary}, report)
 	return err
 }

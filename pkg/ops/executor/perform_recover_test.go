@@ -47,7 +47,9 @@ func TestExamineOnlyReads(t *testing.T) {
 	b, _ := fallen(t)
 	waits(b, examineStep(), "is starting")
 	p := b.Only()
-	if got := p.Spec.Containers[0]; !slices.Equal(got.Args, []string{"helper", "examine", "--engine", "stub", "--dir", "/var/lib/stub/data", "--report", "/dev/termination-log"}) {
+	if got := p.Spec.Containers[0]; !slices.Equal(got.Args,
+		[]string{"helper", "examine", "--engine", "stub", "--dir", "/var/lib/stub/data", "--report",
+			"/dev/termination-log"}) {
 		t.Errorf("the pod runs %q", got.Args)
 	}
 	if m := mounted(p.Spec.Containers[0], "/var/lib/stub"); m == nil || !m.ReadOnly {
@@ -63,7 +65,8 @@ func TestExamineOnlyReads(t *testing.T) {
 	}
 	waits(b, examineStep(), "is starting")
 	b.Becomes(p.Name, opstest.Ended(p, 0, "out of words"))
-	if _, err := perform(b, examineStep()); err == nil || !strings.Contains(err.Error(), "out of words") || b.Helper(p.Name) != nil {
+	if _, err := perform(b, examineStep()); err == nil || !strings.Contains(err.Error(), "out of words") ||
+		b.Helper(p.Name) != nil {
 		t.Errorf("no report: %v", err)
 	}
 }
@@ -73,9 +76,11 @@ func TestExamineOutOfReach(t *testing.T) {
 	waits(b, examineStep(), "is starting")
 	p := b.Only()
 	p.Status.Phase = corev1.PodPending
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/2 nodes", LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		Message: "0/2 nodes", LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}
 	b.Becomes(p.Name, p.Status)
-	if _, err := perform(b, examineStep()); ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(opstest.HintOf(err), "--without db-1") {
+	if _, err := perform(b, examineStep()); ops.KindOf(err) != ops.NeedsHuman ||
+		!strings.Contains(opstest.HintOf(err), "--without db-1") {
 		t.Errorf("error %v, hint %q", err, opstest.HintOf(err))
 	}
 }
@@ -95,13 +100,15 @@ func TestRecoverDataBacksUpACopy(t *testing.T) {
 	waits(b, recoveryStep(), "is starting")
 	p := b.Only()
 	copier, server := p.Spec.InitContainers[1], p.Spec.Containers[0]
-	if want := []string{"/dbop/kubectl-dbop", "helper", "copy", "--from", "/source/data", "--to", "/var/lib/stub/data"}; !slices.Equal(copier.Command, want) {
+	if want := []string{"/dbop/kubectl-dbop", "helper", "copy", "--from", "/source/data", "--to",
+		"/var/lib/stub/data"}; !slices.Equal(copier.Command, want) {
 		t.Errorf("it runs %q first", copier.Command)
 	}
 	if m := mounted(copier, "/source"); m == nil || !m.ReadOnly || mounted(server, "/source") != nil {
 		t.Errorf("the volume can be written: %+v, or the server sees it", m)
 	}
-	if !slices.Contains(server.Args, "--alone") || !slices.Contains(server.Args, "--loopback") || len(p.Labels["dbop.dev/member"]) > 0 {
+	if !slices.Contains(server.Args, "--alone") || !slices.Contains(server.Args, "--loopback") ||
+		len(p.Labels["dbop.dev/member"]) > 0 {
 		t.Errorf("others may reach it: %q %v", server.Args, p.Labels)
 	}
 	if got := copier.Resources.Requests.StorageEphemeral().Value(); got < 1<<20+64<<20 {
@@ -140,16 +147,17 @@ func TestRecoverDataThatDoesNotServe(t *testing.T) {
 	p := b.Only()
 	b.Becomes(p.Name, opstest.Ended(p, 2, "panic: removed"))
 	_, err := perform(b, recoveryStep())
-	if ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(err.Error(), "panic: removed") || !strings.Contains(opstest.HintOf(err), "--without db-1") || b.Helper(p.Name) != nil {
+	if ops.KindOf(err) != ops.NeedsHuman || !strings.Contains(err.Error(), "panic: removed") ||
+		!strings.Contains(opstest.HintOf(err), "--without db-1") || b.Helper(p.Name) != nil {
 		t.Errorf("error %v, hint %q, helper %v", err, opstest.HintOf(err), b.Helper(p.Name))
 	}
 	if _, err := repo.Get(t.Context(), backupID); err == nil {
 		t.Error("there is a backup")
 	}
-	waits(b, recoveryStep(), "is starting") // the next try begins anew
+	waits(b, recoveryStep(), "is starting") // the next try begins again
 }
 
-// TestFenceForgetsOnlyTheDead: a pod is let go of once nothing makes it anew.
+// TestFenceForgetsOnlyTheDead: a pod is let go of once nothing makes it again.
 func TestFenceForgetsOnlyTheDead(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(2, "id")

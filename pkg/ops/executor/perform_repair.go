@@ -24,7 +24,8 @@ import (
 // names depends on when that was, so these are read from it.
 func (l *Executor) made(c *v1alpha1.DatabaseCluster) observe.Rendered {
 	digest := l.rendering(c)
-	return observe.Rendered{Ports: l.Engine.Ports(c), Workload: func(member string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
+	return observe.Rendered{Ports: l.Engine.Ports(c), Workload: func(member string,
+		live *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
 		peers := []string{member}
 		if reader, ok := l.Engine.(engine.TemplateReader); ok {
 			peers = reader.TemplatePeers(c, live.Spec.Template)

@@ -28,8 +28,9 @@ func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 	if err != nil {
 		return err
 	}
-	in := workload.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Named: named, Suspended: c.Spec.Stopped,
-		Image: planner.For(l.Engine, s).ScheduleImage(), Since: s.Now}
+	in := workload.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Named: named,
+		Suspended: c.Spec.Stopped,
+		Image:     planner.For(l.Engine, s).ScheduleImage(), Since: s.Now}
 	if have := s.Kube.Schedule; have.Exists() && s.Verb() != v1alpha1.VerbSchedule && in.Image == "" {
 		in.Image = have.Image
 	}
@@ -46,7 +47,8 @@ func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 }
 
 // namedRepository is what a pod needs to write to an object store; nil for a claim.
-func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseCluster, at repository.Location) (*workload.NamedRepository, error) {
+func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseCluster,
+	at repository.Location) (*workload.NamedRepository, error) {
 	if at.Kind != repository.KindNamed {
 		return nil, nil
 	}
@@ -59,7 +61,7 @@ func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseClus
 }
 
 // prune deletes what the schedule's retention lets go. Each deletion is whole
-// or not at all, and a repeat looks at what is left.
+// or not at all, and a repeat reads what is left.
 func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 	op := s.Operation
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
@@ -86,7 +88,8 @@ func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 		switch err := repo.Delete(ctx, m.ID); {
 		case err == nil:
 			n++
-		case errors.Is(err, repository.ErrNotFound), errors.Is(err, repository.ErrBusy): // gone, or in use until the next time
+		// gone, or in use until the next time
+		case errors.Is(err, repository.ErrNotFound), errors.Is(err, repository.ErrBusy):
 		default:
 			return ops.Result{}, fmt.Errorf("delete backup %s: %w", m.ID, err)
 		}
@@ -134,14 +137,14 @@ func Needed(clusters []v1alpha1.DatabaseCluster, operations []v1alpha1.Operation
 	return out
 }
 
-// ReadSchedule has the world look at all that takes backups from now on.
+// ReadSchedule has the world read all that takes backups from now on.
 func (l *Executor) ReadSchedule() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.schedules = true
 }
 
-// ReadAll has a world look at all that takes scheduled backups, too, as far as
+// ReadAll has a world read all that takes scheduled backups, too, as far as
 // that may be read.
 func ReadAll(w ops.Cluster) {
 	if l, ok := w.(*Executor); ok {
@@ -151,7 +154,7 @@ func ReadAll(w ops.Cluster) {
 	}
 }
 
-// scheduleFacts looks at the schedule where one is wanted, or where it is what
+// scheduleFacts reads the schedule where one is wanted, or where it is what
 // an operation is about.
 func (l *Executor) scheduleFacts(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
 	l.mu.Lock()

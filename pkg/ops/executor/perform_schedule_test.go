@@ -84,7 +84,8 @@ func TestPruneIsNoDryRun(t *testing.T) {
 	b, repo, ids := backedUpOften(t, 4)
 	l := liveOf(b)
 	l.ReadOnly = true
-	if _, err := l.Perform(t.Context(), observation(b, l), ops.Step{Action: ops.ActionPrune}, nil); !errors.Is(err, engine.ErrReadOnly) {
+	if _, err := l.Perform(t.Context(), observation(b, l), ops.Step{Action: ops.ActionPrune}, nil); !errors.Is(err,
+		engine.ErrReadOnly) {
 		t.Error(err)
 	}
 	if len(kept(b, repo)) != len(ids) {
@@ -95,13 +96,16 @@ func TestPruneIsNoDryRun(t *testing.T) {
 func TestNeeded(t *testing.T) {
 	t.Parallel()
 	source := func(phase v1alpha1.Phase, id string) v1alpha1.Operation {
-		return v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Source: &v1alpha1.BackupSource{Backup: id}}, Status: v1alpha1.OperationStatus{Phase: phase, StartedAt: metav1.NewTime(time.Now())}}
+		return v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Source: &v1alpha1.BackupSource{Backup: id}},
+			Status: v1alpha1.OperationStatus{Phase: phase, StartedAt: metav1.NewTime(time.Now())}}
 	}
 	made := v1alpha1.DatabaseCluster{}
-	made.Spec.RestoreFrom, made.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loaded"}, &v1alpha1.Bootstrap{ClusterID: "id"}
+	made.Spec.RestoreFrom, made.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loaded"},
+		&v1alpha1.Bootstrap{ClusterID: "id"}
 	begun := v1alpha1.DatabaseCluster{}
 	begun.Spec.RestoreFrom, begun.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loading"}, &v1alpha1.Bootstrap{}
-	got := Needed([]v1alpha1.DatabaseCluster{made, begun}, []v1alpha1.Operation{source(v1alpha1.PhasePaused, "paused"), source(v1alpha1.PhaseSucceeded, "done")})
+	got := Needed([]v1alpha1.DatabaseCluster{made, begun},
+		[]v1alpha1.Operation{source(v1alpha1.PhasePaused, "paused"), source(v1alpha1.PhaseSucceeded, "done")})
 	if diff := cmp.Diff(map[string]bool{"loading": true, "paused": true}, got); diff != "" {
 		t.Error(diff)
 	}

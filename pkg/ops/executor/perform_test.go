@@ -69,7 +69,7 @@ func TestMembershipIsTheEnginesBusiness(t *testing.T) {
 	}
 }
 
-// TestRecordFormedTrustsOnlyWhatTheBackupHeld: a restored founder must serve it.
+// TestRecordFormedTrustsOnlyWhatTheBackupHeld: a restored initial member must serve it.
 func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 	expected := opstest.Fingerprint(3, "h")
 	for name, c := range map[string]struct {
@@ -81,17 +81,22 @@ func TestRecordFormedTrustsOnlyWhatTheBackupHeld(t *testing.T) {
 		asked    string
 		kind     ops.Kind
 	}{
-		"a new cluster":                  {false, "", "", engine.Fingerprint{}, nil, "", ""},
-		"the same data":                  {true, "3 keys, h", "", expected, nil, "fingerprint db-1", ""},
-		"a backup without a proof":       {true, "", "m", engine.Fingerprint{}, nil, "", ""},
-		"a key more":                     {true, "3 keys, h", "", opstest.Fingerprint(4, "h"), nil, "fingerprint db-1", ops.NeedsHuman},
-		"a founder without a proof":      {true, "3 keys, h", "", engine.Fingerprint{}, nil, "fingerprint db-1", ops.NeedsHuman},
-		"other values":                   {true, "3 keys, h", "", opstest.Fingerprint(3, "x"), nil, "fingerprint db-1", ops.NeedsHuman},
+		"a new cluster":            {false, "", "", engine.Fingerprint{}, nil, "", ""},
+		"the same data":            {true, "3 keys, h", "", expected, nil, "fingerprint db-1", ""},
+		"a backup without a proof": {true, "", "m", engine.Fingerprint{}, nil, "", ""},
+		"a key more": {true, "3 keys, h", "", opstest.Fingerprint(4, "h"), nil, "fingerprint db-1",
+			ops.NeedsHuman},
+		"a founder without a proof": {true, "3 keys, h", "", engine.Fingerprint{}, nil, "fingerprint db-1",
+			ops.NeedsHuman},
+		"other values": {true, "3 keys, h", "", opstest.Fingerprint(3, "x"), nil, "fingerprint db-1",
+			ops.NeedsHuman},
 		"a founder that does not answer": {true, "3 keys, h", "", expected, opstest.ErrStub, "fingerprint db-1", ops.Failed},
 		"the mark of what was loaded":    {true, "3 keys, h", "m", engine.Fingerprint{}, nil, "attest db-1", ""},
 		"another mark, the same data":    {true, "3 keys, h", "n", expected, nil, "attest db-1 fingerprint db-1", ""},
-		"another mark, other data":       {true, "3 keys, h", "n", opstest.Fingerprint(3, "x"), nil, "attest db-1 fingerprint db-1", ops.NeedsHuman},
-		"no answer about the mark":       {true, "3 keys, h", "m", expected, opstest.ErrStub, "attest db-1 fingerprint db-1", ops.Failed},
+		"another mark, other data": {true, "3 keys, h", "n", opstest.Fingerprint(3, "x"), nil,
+			"attest db-1 fingerprint db-1", ops.NeedsHuman},
+		"no answer about the mark": {true, "3 keys, h", "m", expected, opstest.ErrStub, "attest db-1 fingerprint db-1",
+			ops.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := opstest.NewBench(t)
@@ -141,15 +146,17 @@ func TestBeginIncarnationUnderAFreshName(t *testing.T) {
 		}
 	}
 	c := b.Cluster()
-	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: ops.IncarnationToken(b.Op, "db-2"), Members: []string{"db-2"}, Incarnation: 1}, c.Status.Bootstrap); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: ops.IncarnationToken(b.Op, "db-2"), Members: []string{"db-2"},
+		Incarnation: 1}, c.Status.Bootstrap); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&v1alpha1.RestoreSource{Repository: "dir:/old", Backup: "b7", KeepRevision: true}, c.Spec.RestoreFrom); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.RestoreSource{Repository: "dir:/old", Backup: "b7", KeepRevision: true},
+		c.Spec.RestoreFrom); diff != "" {
 		t.Errorf("source (-want +got):\n%s", diff)
 	}
 }
 
-// TestChangesKeepWhatOthersWrote: the look is old, the cluster is not.
+// TestChangesKeepWhatOthersWrote: the observation is old, the cluster is not.
 func TestChangesKeepWhatOthersWrote(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Founded(1, "")

@@ -29,18 +29,20 @@ func (l *Executor) verify(ctx context.Context, s ops.State, _ ops.Step, report f
 	if err := l.VerifyBackup(ctx, s, repo, op.Spec.Backup, report); err != nil {
 		return ops.Result{}, err
 	}
-	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup, Time: metav1.NewTime(l.Client.Now())}
+	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup,
+		Time: metav1.NewTime(l.Client.Now())}
 	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastVerifiedBackup = ref }); err != nil {
 		return ops.Result{}, fmt.Errorf("note the verified backup on the cluster: %w", err)
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactVerified: op.Spec.Backup}}, nil
 }
 
-// VerifyBackup does one turn of a verification; ErrNotReady (wrapped) asks for
+// VerifyBackup does one attempt of a verification; ErrNotReady (wrapped) asks for
 // another after a new observation. The throw-away member holds a copy of real
 // data: it serves on its own loopback only and is removed at the end, and by
 // its deadline if nobody comes back.
-func (l *Executor) VerifyBackup(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
+func (l *Executor) VerifyBackup(ctx context.Context, s ops.State, repo repository.Repository, id string,
+	report func(int64, int64)) error {
 	err := l.verifyTurn(ctx, s, repo, id, report)
 	if err == nil || errors.Is(err, engine.ErrNotReady) {
 		return err
@@ -63,7 +65,8 @@ func (l *Executor) EndVerification(ctx context.Context, like *v1alpha1.DatabaseC
 	return nil
 }
 
-func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, id string, report func(int64, int64)) error {
+func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, id string,
+	report func(int64, int64)) error {
 	m, err := repo.Get(ctx, id)
 	if err != nil {
 		return fmt.Errorf("find backup %s: %w", id, err)
@@ -113,7 +116,8 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 	if err := l.compare(ctx, t, m); err != nil {
 		return err
 	}
-	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: t.Spec.Version, Tool: l.Tool}); err != nil {
+	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: t.Spec.Version,
+		Tool: l.Tool}); err != nil {
 		return fmt.Errorf("stamp backup %s: %w", id, err)
 	}
 	return helperpod.Delete(ctx, l.Client, l.Namespace, pod)
@@ -124,7 +128,8 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 func (l *Executor) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manifest) *v1alpha1.DatabaseCluster {
 	t := &v1alpha1.DatabaseCluster{}
 	t.Name, t.Namespace = throwAwayName(like, m.ID), l.Namespace
-	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1, TLS: v1alpha1.TLS{Disabled: true}}
+	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: m.Engine, Version: m.Version, Members: 1,
+		TLS: v1alpha1.TLS{Disabled: true}}
 	if near, err := engine.Nearest(l.Engine, m.Version); err == nil {
 		t.Spec.Version = near.Version
 	}
@@ -149,12 +154,14 @@ func throwAwayName(like *v1alpha1.DatabaseCluster, id string) string {
 // createThrowAway makes the throw-away member. If its data demands credentials
 // the copy is unlocked: nobody else can reach it, and the password of the time
 // of the backup may be gone.
-func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, from loadSource, locked bool) error {
+func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.DatabaseCluster, from loadSource,
+	locked bool) error {
 	image, err := l.image(t, t.Spec.Version)
 	if err != nil {
 		return err
 	}
-	pod, err := l.Engine.Pod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version, Peers: []string{t.Name}, Loopback: true})
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version,
+		Peers: []string{t.Name}, Loopback: true})
 	if err != nil {
 		return err
 	}
@@ -162,16 +169,19 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 	if _, ok := l.Engine.(engine.Unlocker); ok && locked {
 		unlock = []string{"--unlock", l.Engine.Name()}
 	}
-	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace, Cluster: owner, Purpose: helperpod.PurposeVerify,
-		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container, Files: from.files,
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace,
+		Cluster: owner, Purpose: helperpod.PurposeVerify,
+		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container,
+		Files:   from.files,
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }
 
 // compare asks the restored member for its fingerprint.
 func (l *Executor) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m repository.Manifest) error {
-	session, err := l.Engine.Connect(engine.Access{Cluster: t, Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
-		return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
-	}})
+	session, err := l.Engine.Connect(engine.Access{Cluster: t,
+		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
+			return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
+		}})
 	if err != nil {
 		return err
 	}
@@ -188,11 +198,13 @@ func (l *Executor) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m r
 		return nil
 	case engine.MatchDifferent:
 		return &ops.Error{Kind: ops.NeedsHuman, Check: "verification",
-			Message: fmt.Sprintf("backup %s restores to %s, but %s was backed up", m.ID, got.Proof.Short(), m.Facts.Proof.Short()),
-			Hint:    "do not rely on it: take another with kubectl dbop backup"}
+			Message: fmt.Sprintf("backup %s restores to %s, but %s was backed up", m.ID, got.Proof.Short(),
+				m.Facts.Proof.Short()),
+			Hint: "do not rely on it: take another with kubectl dbop backup"}
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "unproven",
-		Message: fmt.Sprintf("backup %s restores, but nothing proves that it holds what was backed up: it restores to %s, and the backup holds %s",
+		Message: fmt.Sprintf(
+			"backup %s restores, but nothing proves that it holds what was backed up: it restores to %s, and the backup holds %s",
 			m.ID, got.Proof.Short(), m.Facts.Proof.Short()),
 		Hint: "compare the data yourself: restore it into a new cluster with kubectl dbop restore"}
 }

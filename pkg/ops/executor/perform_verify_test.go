@@ -33,7 +33,8 @@ func restored(b *opstest.Bench) *corev1.Pod {
 	waits(b, verifyStep(), "is starting")
 	p := b.Only()
 	loader := p.Spec.InitContainers[1]
-	if loader.Name != "verify" || !slices.Contains(p.Spec.Containers[0].Args, "--loopback") || len(p.Labels["dbop.dev/member"]) > 0 {
+	if loader.Name != "verify" || !slices.Contains(p.Spec.Containers[0].Args, "--loopback") ||
+		len(p.Labels["dbop.dev/member"]) > 0 {
 		b.T.Errorf("a throw-away member that others may reach: %+v", p)
 	}
 	ends := b.Load(p.Name, loader.Command, b.T.TempDir())
@@ -77,11 +78,15 @@ func TestVerifyDoesNotStampWhatDiffers(t *testing.T) {
 		kind    ops.Kind
 		text    string
 	}{
-		"a key less":      {func(b *opstest.Bench) { b.Database.Model.Print = opstest.Fingerprint(14, "hash") }, ops.NeedsHuman, "restores to 14 keys, hash, but 15 keys, hash was backed up"},
-		"other values":    {func(b *opstest.Bench) { b.Database.Model.Print = opstest.Fingerprint(15, "other") }, ops.NeedsHuman, "restores to 15 keys, other"},
-		"no proof":        {func(b *opstest.Bench) { b.Database.Model.Print.Proof = "" }, ops.Refused, "nothing proves that it holds what was backed up"},
+		"a key less": {func(b *opstest.Bench) { b.Database.Model.Print = opstest.Fingerprint(14, "hash") },
+			ops.NeedsHuman, "restores to 14 keys, hash, but 15 keys, hash was backed up"},
+		"other values": {func(b *opstest.Bench) { b.Database.Model.Print = opstest.Fingerprint(15, "other") },
+			ops.NeedsHuman, "restores to 15 keys, other"},
+		"no proof": {func(b *opstest.Bench) { b.Database.Model.Print.Proof = "" }, ops.Refused,
+			"nothing proves that it holds what was backed up"},
 		"not serving yet": {func(b *opstest.Bench) { b.Database.Model.Silent = true }, ops.NotYet, "does not serve yet"},
-		"no answer":       {func(b *opstest.Bench) { b.Database.Model.Err = opstest.ErrStub }, ops.Failed, "read the restored data"},
+		"no answer": {func(b *opstest.Bench) { b.Database.Model.Err = opstest.ErrStub }, ops.Failed,
+			"read the restored data"},
 		"it stopped": {func(b *opstest.Bench) {
 			p := b.Only()
 			b.Becomes(p.Name, opstest.Ended(p, 0, ""))

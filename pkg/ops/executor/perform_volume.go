@@ -49,5 +49,6 @@ func (l *Executor) rehearseGrowth(ctx context.Context, s ops.State, step ops.Ste
 
 func notGrown(kind ops.Kind, member, reason string) *ops.Error {
 	return &ops.Error{Kind: kind, Check: "grow", Message: fmt.Sprintf("the volume of %s can't grow: %s", member, reason),
-		Hint: "a storage class must allow expansion and a quota must have room: kubectl describe pvc " + v1alpha1.VolumeName(member)}
+		Hint: "a storage class must allow expansion and a quota must have room: kubectl describe pvc " +
+			v1alpha1.VolumeName(member)}
 }

@@ -66,9 +66,11 @@ func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64)
 		free, err := r.Probe(ctx)
 		switch {
 		case err != nil:
-			return &ops.Error{Kind: ops.Refused, Check: "repository", Message: "no backup can be written to " + url + "; nothing was changed", Hint: hint, Err: err}
+			return &ops.Error{Kind: ops.Refused, Check: "repository", Message: "no backup can be written to " + url +
+				"; nothing was changed", Hint: hint, Err: err}
 		case free >= 0 && free < bytes:
-			return &ops.Error{Kind: ops.Refused, Check: "repository-space", Hint: "delete old backups, make room there, or " + hint, Err: repository.ErrNoSpace,
+			return &ops.Error{Kind: ops.Refused, Check: "repository-space", Hint: "delete old backups, make room there, or " +
+				hint, Err: repository.ErrNoSpace,
 				Message: fmt.Sprintf("%s has %d bytes free, and the backup needs about %d; nothing was changed", url, free, bytes)}
 		}
 		return nil
@@ -85,8 +87,9 @@ func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 	return l.rehearse(ctx, s, source.Repository, func(r repository.Repository) error {
 		m, err := r.Get(ctx, source.Backup)
 		if err != nil {
-			return &ops.Error{Kind: ops.Refused, Check: "backup", Message: fmt.Sprintf("backup %s can't be restored from %s; nothing was changed", source.Backup, source.Repository),
-				Hint: "kubectl dbop backup list --repository " + source.Repository, Err: err}
+			return &ops.Error{Kind: ops.Refused, Check: "backup",
+				Message: fmt.Sprintf("backup %s can't be restored from %s; nothing was changed", source.Backup, source.Repository),
+				Hint:    "kubectl dbop backup list --repository " + source.Repository, Err: err}
 		}
 		if err := l.loadable(m, s.Cluster.Spec.Version); err != nil {
 			return err
@@ -100,8 +103,9 @@ func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 }
 
 // rehearse opens a repository for a check. A dry run makes no helper pod: it
-// looks only for the claim.
-func (l *Executor) rehearse(ctx context.Context, s ops.State, url string, check func(repository.Repository) error) error {
+// observes only for the claim.
+func (l *Executor) rehearse(ctx context.Context, s ops.State, url string,
+	check func(repository.Repository) error) error {
 	at, err := l.findRepository(ctx, url)
 	if err != nil || l.ReadOnly && at.Kind != repository.KindDirectory && l.Mounted[at.String()] == "" {
 		return err
@@ -127,14 +131,16 @@ func (l *Executor) findRepository(ctx context.Context, url string) (repository.L
 		return at, err
 	}
 	if err := workload.FindClaim(ctx, l.Client, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
-		return at, &ops.Error{Kind: ops.Refused, Check: "claim", Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace, url),
+		return at, &ops.Error{Kind: ops.Refused, Check: "claim",
+			Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace,
+				url),
 			Hint: "create that claim, or name another repository"}
 	}
 	return at, nil
 }
 
 // findClass refuses a storage class that does not exist, where a volume is to
-// be made of it: no dry run of the API server looks at that, and the members
+// be made of it: no dry run of the API server checks that, and the members
 // would wait for their volumes.
 func (l *Executor) findClass(ctx context.Context, s ops.State, members []string) error {
 	name := s.Cluster.Spec.Storage.ClassName
@@ -151,5 +157,6 @@ func (l *Executor) findClass(ctx context.Context, s ops.State, members []string)
 		hint = "ask an administrator for a storage class: the Kubernetes cluster has none"
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "storage-class", Hint: hint,
-		Message: fmt.Sprintf("there is no storage class %s, so %s can't have volumes; nothing was changed", *name, s.Cluster.Name)}
+		Message: fmt.Sprintf("there is no storage class %s, so %s can't have volumes; nothing was changed", *name,
+			s.Cluster.Name)}
 }

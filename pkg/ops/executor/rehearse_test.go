@@ -80,7 +80,8 @@ func TestRehearseFindsTheClaim(t *testing.T) {
 				b.Must(err)
 				return
 			}
-			if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.Refused || e.Check != "claim" || !strings.Contains(e.Message, "no persistentvolumeclaim backups in namespace shop") {
+			if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.Refused || e.Check != "claim" ||
+				!strings.Contains(e.Message, "no persistentvolumeclaim backups in namespace shop") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -120,7 +121,8 @@ func TestRehearseWritesToTheRepository(t *testing.T) {
 				return
 			}
 			e, ok := errors.AsType[*ops.Error](err)
-			if !ok || e.Kind != ops.Refused || e.Check != c.check || e.Hint == "" || (c.cause != nil && !errors.Is(err, c.cause)) {
+			if !ok || e.Kind != ops.Refused || e.Check != c.check || e.Hint == "" ||
+				(c.cause != nil && !errors.Is(err, c.cause)) {
 				t.Errorf("got %#v", err)
 			}
 		})
@@ -186,33 +188,38 @@ func TestRehearseReadsTheBackup(t *testing.T) {
 
 // TestRehearseFindsTheStorageClass: a class that does not exist is refused where a volume would be made of it.
 func TestRehearseFindsTheStorageClass(t *testing.T) {
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", errors.New("no such right"))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "",
+		errors.New("no such right"))
 	for name, c := range map[string]struct {
 		class   *string
 		step    ops.Step
 		change  func(*opstest.Bench)
 		refused string
 	}{
-		"unknown":               {class: new("fats"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}, refused: "name one that exists: fast, slow"},
-		"unknown, of a restore": {class: new("fats"), step: ops.Step{Action: ops.ActionLoad, Members: []string{"db-9"}}, refused: "name one that exists: fast, slow"},
-		"known":                 {class: new("fast"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}},
-		"the default":           {step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}},
-		"none on purpose":       {class: new(""), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}},
-		"the volume is there":   {class: new("fats"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-1"}}},
-		"a volume made by hand has it": {class: new("manual"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}, change: func(b *opstest.Bench) {
-			v := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{StorageClassName: "manual"}}
-			v.Name = "disk-1"
-			b.Must(b.Server.API.Create(b.T.Context(), v))
-		}},
-		"classes can't be read": {class: new("fats"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}, change: func(b *opstest.Bench) {
-			b.Server.API = interceptor.NewClient(b.Server.Raw, interceptor.Funcs{
-				List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-					if _, ok := l.(*storagev1.StorageClassList); ok {
-						return forbidden
-					}
-					return c.List(ctx, l, opts...)
-				}})
-		}},
+		"unknown": {class: new("fats"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}},
+			refused: "name one that exists: fast, slow"},
+		"unknown, of a restore": {class: new("fats"), step: ops.Step{Action: ops.ActionLoad, Members: []string{"db-9"}},
+			refused: "name one that exists: fast, slow"},
+		"known":               {class: new("fast"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}},
+		"the default":         {step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}},
+		"none on purpose":     {class: new(""), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}},
+		"the volume is there": {class: new("fats"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-1"}}},
+		"a volume made by hand has it": {class: new("manual"),
+			step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}}, change: func(b *opstest.Bench) {
+				v := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{StorageClassName: "manual"}}
+				v.Name = "disk-1"
+				b.Must(b.Server.API.Create(b.T.Context(), v))
+			}},
+		"classes can't be read": {class: new("fats"), step: ops.Step{Action: ops.ActionStart, Members: []string{"db-9"}},
+			change: func(b *opstest.Bench) {
+				b.Server.API = interceptor.NewClient(b.Server.Raw, interceptor.Funcs{
+					List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+						if _, ok := l.(*storagev1.StorageClassList); ok {
+							return forbidden
+						}
+						return c.List(ctx, l, opts...)
+					}})
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, _ := backingUp(t)
@@ -234,7 +241,8 @@ func TestRehearseFindsTheStorageClass(t *testing.T) {
 				}
 				return
 			}
-			if e, ok := errors.AsType[*ops.Error](err); !ok || e.Check != "storage-class" || e.Hint != c.refused || !strings.Contains(e.Message, "no storage class fats") {
+			if e, ok := errors.AsType[*ops.Error](err); !ok || e.Check != "storage-class" || e.Hint != c.refused ||
+				!strings.Contains(e.Message, "no storage class fats") {
 				t.Errorf("%v", err)
 			}
 		})

@@ -60,7 +60,8 @@ func (r *Repositories) Open(ctx context.Context, namespace, url string) (reposit
 		return nil, err
 	}
 	if at.Kind == repository.KindDirectory && r.NoDirectories {
-		return nil, &ops.Error{Kind: ops.Refused, Check: "repository", Message: url + " is a directory of one machine, which an operator does not have",
+		return nil, &ops.Error{Kind: ops.Refused, Check: "repository", Message: url +
+			" is a directory of one machine, which an operator does not have",
 			Hint: `name a repository as "pvc:CLAIM"; or repeat the command on that machine`}
 	}
 	switch at.Kind {
@@ -108,7 +109,8 @@ func (r *Repositories) describe(ctx context.Context, namespace, name string) (bu
 	return d, err
 }
 
-func (r *Repositories) openClaim(ctx context.Context, namespace, url string, at repository.Location) (repository.Repository, error) {
+func (r *Repositories) openClaim(ctx context.Context, namespace, url string,
+	at repository.Location) (repository.Repository, error) {
 	random := make([]byte, 3)
 	if _, err := rand.Read(random); err != nil {
 		return nil, fmt.Errorf("choose a name for the helper pod: %w", err)
@@ -149,8 +151,9 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > rules.Limit:
 			return helperStuck(namespace, h)
 		case h.Failed || h.Done:
-			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),
-				Hint: "check that the claim can be written by a user who is not root"}
+			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper",
+				Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),
+				Hint:    "check that the claim can be written by a user who is not root"}
 		case h.Running && remote.Ready(ctx) == nil:
 			return nil
 		}
@@ -160,7 +163,9 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 			if caller.Err() != nil {
 				return context.Cause(caller)
 			}
-			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper", Message: fmt.Sprintf("helper pod %s did not start within %s", name, helperDeadline), Hint: "kubectl describe pod " + name + " -n " + namespace}
+			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper",
+				Message: fmt.Sprintf("helper pod %s did not start within %s", name, helperDeadline), Hint: "kubectl describe pod " +
+					name + " -n " + namespace}
 		}
 	}
 }
@@ -172,7 +177,8 @@ func helperStuck(namespace string, h observe.Helper) *ops.Error {
 	case observe.ProblemImage:
 		hint = "the helper runs this tool's own image; name one that your nodes can pull with --helper-image or --registry"
 	case observe.ProblemUnschedulable, observe.ProblemVolume:
-		hint = "make the claim that it names, or room for one small pod where that claim can be mounted; then repeat the command"
+		hint = "make the claim that it names, or room for one small pod where that claim can be mounted; then repeat the " +
+			"command"
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: string(h.Problem.Kind),
 		Message: fmt.Sprintf("helper pod %s: %s: %s", h.Name, h.Problem.Kind, h.Problem.Message), Hint: hint}

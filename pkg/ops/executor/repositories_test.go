@@ -53,7 +53,8 @@ func TestOpenClaim(t *testing.T) {
 	r, err := openRepositories(b).Open(t.Context(), "shop", "pvc:backups/etcd")
 	b.Must(err)
 	p := b.Only()
-	if v := p.Spec.Volumes[0].PersistentVolumeClaim; v == nil || v.ClaimName != "backups" || p.Spec.Containers[0].VolumeMounts[0].SubPath != "etcd" || p.Spec.Containers[0].Image != "example.com/tool:v1" {
+	if v := p.Spec.Volumes[0].PersistentVolumeClaim; v == nil || v.ClaimName != "backups" ||
+		p.Spec.Containers[0].VolumeMounts[0].SubPath != "etcd" || p.Spec.Containers[0].Image != "example.com/tool:v1" {
 		t.Errorf("pod %+v", p.Spec)
 	}
 	w, err := r.Writer(t.Context(), backupID, "db.op")
@@ -84,11 +85,17 @@ func TestOpenClaimSaysWhyItNeverWill(t *testing.T) {
 		text   string
 		within time.Duration
 	}{
-		"no image":          {opstest.Unpullable, false, ops.NeedsHuman, "no such image", rules.Limit + time.Second},
-		"it ended":          {func(p *corev1.Pod) corev1.PodStatus { return opstest.Ended(p, 1, "permission denied") }, false, ops.NeedsHuman, "permission denied", time.Second},
-		"it never starts":   {func(*corev1.Pod) corev1.PodStatus { return corev1.PodStatus{} }, false, ops.NeedsHuman, "did not start within 2m0s", helperDeadline + time.Second},
-		"the caller leaves": {func(*corev1.Pod) corev1.PodStatus { return corev1.PodStatus{} }, true, ops.Failed, context.Canceled.Error(), 2 * time.Second},
-		"it runs, but nothing listens": {func(p *corev1.Pod) corev1.PodStatus { return opstest.Started(p, opstest.RunsFor()) }, false, ops.NeedsHuman, "did not start",
+		"no image": {opstest.Unpullable, false, ops.NeedsHuman, "no such image", rules.Limit + time.Second},
+		"it ended": {func(p *corev1.Pod) corev1.PodStatus { return opstest.Ended(p, 1, "permission denied") }, false,
+			ops.NeedsHuman, "permission denied", time.Second},
+		"it never starts": {func(*corev1.Pod) corev1.PodStatus { return corev1.PodStatus{} }, false, ops.NeedsHuman,
+			"did not start within 2m0s", helperDeadline + time.Second},
+		"the caller leaves": {func(*corev1.Pod) corev1.PodStatus { return corev1.PodStatus{} }, true, ops.Failed,
+			context.Canceled.Error(), 2 * time.Second},
+		"it runs, but nothing listens": {func(p *corev1.Pod) corev1.PodStatus {
+			return opstest.Started(p,
+				opstest.RunsFor())
+		}, false, ops.NeedsHuman, "did not start",
 			helperDeadline + time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,8 +133,10 @@ func TestHelperStuck(t *testing.T) {
 		observe.ProblemVolume:        "make the claim that it names",
 		observe.ProblemForbidden:     "kubectl get events -n shop",
 	} {
-		err := helperStuck("shop", observe.Helper{Name: "dbop-repository-1", Problem: &observe.Problem{Kind: kind, Message: "the reason"}})
-		if !strings.Contains(err.Hint, hint) || !strings.Contains(err.Message, "dbop-repository-1: "+string(kind)+": the reason") {
+		err := helperStuck("shop", observe.Helper{Name: "dbop-repository-1",
+			Problem: &observe.Problem{Kind: kind, Message: "the reason"}})
+		if !strings.Contains(err.Hint, hint) || !strings.Contains(err.Message, "dbop-repository-1: "+string(kind)+
+			": the reason") {
 			t.Errorf("%s: %s; %s", kind, err.Message, err.Hint)
 		}
 	}
@@ -137,7 +146,8 @@ func TestHelperStuck(t *testing.T) {
 func TestOpenClaimCleansUpAfterAFailedRequest(t *testing.T) {
 	b := opstest.NewBench(t)
 	b.Server.Created = func(*corev1.Pod) { b.Server.Lost = 1 }
-	if _, err := openRepositories(b).Open(t.Context(), "shop", "pvc:backups"); !errors.Is(err, opstest.ErrCrash) || !strings.Contains(err.Error(), "pvc:backups") {
+	if _, err := openRepositories(b).Open(t.Context(), "shop", "pvc:backups"); !errors.Is(err, opstest.ErrCrash) ||
+		!strings.Contains(err.Error(), "pvc:backups") {
 		t.Errorf("error %v", err)
 	}
 	if len(b.Server.Names(t)) > 0 {

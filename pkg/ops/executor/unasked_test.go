@@ -17,7 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
-// TestReadAsAllowed: whoever may read no secret is shown what Kubernetes says,
+// TestReadAsAllowed: who may read no secret is shown what Kubernetes says,
 // and what could not be read; who acts is refused.
 func TestReadAsAllowed(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,8 @@ func TestReadAsAllowed(t *testing.T) {
 			}
 			return c.List(ctx, l, opts...)
 		},
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if _, ok := o.(*corev1.Secret); ok {
 				return denied
 			}

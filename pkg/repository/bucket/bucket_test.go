@@ -247,7 +247,8 @@ func TestDescription(t *testing.T) {
 func TestS3(t *testing.T) {
 	c := storetest.StartS3(t).Config(t, false)
 	d, s := described(t)
-	d.URL, d.Endpoint, d.Region, d.PathStyle, d.CA = "s3://"+c.Bucket+"/"+c.Prefix, c.Endpoint, c.Region, true, string(c.CA)
+	d.URL, d.Endpoint, d.Region, d.PathStyle, d.CA = "s3://"+c.Bucket+"/"+c.Prefix, c.Endpoint, c.Region, true,
+		string(c.CA)
 	for _, name := range CredentialNames() {
 		s[name] = []byte(c.Credentials(name) + "\n")
 	}

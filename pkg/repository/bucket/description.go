@@ -124,7 +124,8 @@ func (d Description) Store(s Secrets) (store.Store, error) {
 	}
 	out, err := s3.Open(s3.Config{
 		Bucket: name, Prefix: prefix, Endpoint: d.Endpoint, Region: d.Region, PathStyle: d.PathStyle, CA: []byte(d.CA),
-		Checksum: s3.Checksum(d.Checksum), Credentials: func(name string) string { return strings.TrimSpace(string(s[name])) },
+		Checksum:    s3.Checksum(d.Checksum),
+		Credentials: func(name string) string { return strings.TrimSpace(string(s[name])) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDescription, d.Name, err)

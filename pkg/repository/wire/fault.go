@@ -14,7 +14,7 @@ const maxAnswer = 256 << 10
 // internal is the code of an error that no kind of the table matches.
 const internal = "internal"
 
-// Kind ties an error to the code that stands for it on the wire. Codes are
+// Kind ties an error to the code that means it on the wire. Codes are
 // stable: an old client talks to a new server.
 type Kind struct {
 	Code   string

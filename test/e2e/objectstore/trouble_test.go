@@ -77,7 +77,8 @@ func (s *scene) damaged(id string) {
 	s.refused(s.try("restore", "flipped", "--from", id, "--repository", "offsite", "--storage", "512Mi", "--members", "1"),
 		9, "sha-256")
 	s.ok(s.store.Write(s.ctx, bucket, key, whole[:len(whole)-7]))
-	s.refused(s.try("restore", "cut", "--from", id, "--repository", "offsite", "--storage", "512Mi"), 4, "bytes instead of")
+	s.refused(s.try("restore", "cut", "--from", id, "--repository", "offsite", "--storage", "512Mi"), 4,
+		"bytes instead of")
 	s.ok(s.store.Write(s.ctx, bucket, key, whole))
 	manifest := s.object("trouble/manifests/")
 	signed, err := s.store.Read(s.ctx, bucket, manifest)
@@ -125,7 +126,8 @@ func (s *scene) stockTools(string) {
 	}{
 		{age, []string{"-d", "-i", s.file("key.txt"), "-o", s.file("volume.zst"), s.file("volume.zst.age")}},
 		{zstd, []string{"-dq", s.file("volume.zst"), "-o", s.file("snapshot.db")}},
-		{s.site.Tool("etcdutl", "3.6"), []string{"snapshot", "restore", s.file("snapshot.db"), "--data-dir", s.file("restored")}},
+		{s.site.Tool("etcdutl", "3.6"), []string{"snapshot", "restore", s.file("snapshot.db"), "--data-dir",
+			s.file("restored")}},
 	} {
 		r, err := step.with.Run(s.ctx, step.args...)
 		s.ok(err)
