@@ -52,7 +52,8 @@ func TestManifestsAreStrict(t *testing.T) {
 		}
 		return errors.Join(all...)
 	}
-	for _, name := range []string{"install.yaml", "rbac/backup.yaml", "rbac/operate.yaml", "rbac/repository.yaml", "rbac/view.yaml"} {
+	for _, name := range []string{"install.yaml", "rbac/backup.yaml", "rbac/operate.yaml", "rbac/repository.yaml",
+		"rbac/view.yaml"} {
 		if err := check(read(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

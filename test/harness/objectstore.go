@@ -100,7 +100,8 @@ func (s *Site) createStore(ctx context.Context, namespace string, o *ObjectStore
 			Volumes: []corev1.Volume{empty("data"), empty("versions"), {Name: "tls", VolumeSource: corev1.VolumeSource{
 				Secret: &corev1.SecretVolumeSource{SecretName: "store"}}}},
 			Containers: []corev1.Container{{
-				Name: "store", Image: s.Env["DBOP_STORE_IMAGE"], Env: []corev1.EnvVar{from("ROOT_ACCESS_KEY"), from("ROOT_SECRET_KEY")},
+				Name: "store", Image: s.Env["DBOP_STORE_IMAGE"],
+				Env: []corev1.EnvVar{from("ROOT_ACCESS_KEY"), from("ROOT_SECRET_KEY")},
 				Args: []string{"--port", fmt.Sprintf(":%d", storePort), "--cert", "/tls/cert.pem", "--key", "/tls/key.pem",
 					"--quiet", "--keep-alive", "posix", "--versioning-dir", "/versions", "/data"},
 				VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "versions", MountPath: "/versions"},

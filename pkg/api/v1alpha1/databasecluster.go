@@ -203,7 +203,7 @@ type DatabaseUser struct {
 // BackupPolicy is where backups go unless a command says otherwise, and when
 // they are taken unasked.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && self.repository != ”",message="scheduled backups go to a claim or an object store: repository must be \"pvc:CLAIM\", \"pvc:CLAIM/PATH\" or the name of a repository",fieldPath=".repository",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && size(self.repository) > 0",message="scheduled backups go to a claim or an object store: repository must be \"pvc:CLAIM\", \"pvc:CLAIM/PATH\" or the name of a repository",fieldPath=".repository",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !has(self.timeZone) && !has(self.keep)",message="timeZone and keep are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
 type BackupPolicy struct {
 	// Repository is "pvc:CLAIM", "pvc:CLAIM/PATH" or the name of a repository; a custom resource names no

@@ -22,7 +22,8 @@ func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 	c := s.Cluster
 	at, err := repository.ParseLocation(c.Spec.Backup.Repository)
 	if err != nil {
-		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Hint: `name one as "pvc:CLAIM"`, Err: err}
+		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Err: err,
+			Hint: `name one as "pvc:CLAIM"`}
 	}
 	named, err := l.namedRepository(ctx, c, at)
 	if err != nil {

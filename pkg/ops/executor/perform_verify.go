@@ -204,7 +204,8 @@ func (l *Executor) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m r
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "unproven",
 		Message: fmt.Sprintf(
-			"backup %s restores, but nothing proves that it holds what was backed up: it restores to %s, and the backup holds %s",
+			"backup %s restores, but nothing proves that it holds what was backed up: it restores to %s, "+
+				"and the backup holds %s",
 			m.ID, got.Proof.Short(), m.Facts.Proof.Short()),
 		Hint: "compare the data yourself: restore it into a new cluster with kubectl dbop restore"}
 }

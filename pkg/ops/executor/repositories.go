@@ -103,7 +103,8 @@ func (r *Repositories) describe(ctx context.Context, namespace, name string) (bu
 	if errors.Is(err, kube.ErrNotFound) {
 		return d, &ops.Error{Kind: ops.Refused, Check: "repository",
 			Message: fmt.Sprintf("there is no repository %s in namespace %s", name, namespace),
-			Hint: fmt.Sprintf(`kubectl dbop repository list -n %s shows those there are; a directory is written "dir:./%s", a claim "pvc:%s"`,
+			Hint: fmt.Sprintf("kubectl dbop repository list -n %s shows those there are; a directory is written "+
+				`"dir:./%s", a claim "pvc:%s"`,
 				namespace, name, name)}
 	}
 	return d, err

@@ -140,7 +140,7 @@ func (w *writer) Abort() error {
 	w.finished = true
 	if w.pipe != nil {
 		_ = w.pipe.CloseWithError(errAborted)
-		<-w.sent // that it was given up is known
+		<-w.sent //nolint:errcheck // that it was given up is known
 	}
 	return errors.Join(w.file.Close(), os.Remove(w.file.Name()))
 }
