@@ -138,8 +138,8 @@ func (s *site) clearAlarms(ctx context.Context, st ops.State, step ops.Step) (op
 func (w *world) spaceless(cluster string) bool {
 	defer w.lock()()
 	c := w.records.clusters[cluster]
-	if c == nil || c.Spec.Stopped || w.records.active(cluster) != nil {
-		return false
+	if c == nil || c.Spec.Stopped || c.Status.Bootstrap.ClusterID == "" || w.records.active(cluster) != nil {
+		return false // one that never formed is created once more, or deleted
 	}
 	for _, g := range w.groups {
 		if g.token == c.Status.Bootstrap.Token && w.leads(g) != nil && len(g.spaceless) > 0 {
