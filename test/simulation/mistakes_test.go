@@ -32,7 +32,6 @@ func mistakes() []mistake {
 		{name: "upgraded without waiting for health", decide: upgradedBlindly},
 		{name: "leader upgraded first", decide: leaderFirst},
 		{name: "leader rolled first", decide: leaderRolledFirst},
-		{name: "former settings only with quorum", decide: neverMended},
 		{name: "downgraded as soon as it is announced", decide: storageIgnored},
 		{name: "two learners at once", decide: twoLearners},
 		{name: "volumes of other epochs dropped", decide: incarnationsMixed},
@@ -147,16 +146,6 @@ func leaderRolledFirst(e engine.Engine, s ops.State) ops.Decision {
 	step := *d.Step
 	step.ID, step.Members = "roll-member/"+leader.Name, []string{leader.Name}
 	return ops.Decision{Step: &step}
-}
-
-// neverMended waits for a majority before anybody gets the former settings back.
-func neverMended(e engine.Engine, s ops.State) ops.Decision {
-	d := planner.Decide(e, s)
-	if d.Step == nil || d.Step.Action != ops.ActionRoll || s.View.Quorum {
-		return d
-	}
-	return ops.Decision{Why: "no quorum", Step: &ops.Step{ID: "wait/quorum", Action: ops.ActionWait,
-		Deadline: d.Step.Deadline}}
 }
 
 // storageIgnored takes the announcement for its effect.
