@@ -29,8 +29,13 @@ help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/kubectl-dbop, static and stripped
+build: agent ## Build bin/kubectl-dbop and bin/dbop-agent, static and stripped
 	go build -ldflags '$(LDFLAGS)' -o $(BIN)/kubectl-dbop ./cmd/kubectl-dbop
+
+# What runs beside a database server. It is for pods, so it is for Linux.
+.PHONY: agent
+agent:
+	GOOS=linux go build -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN)/dbop-agent ./cmd/dbop-agent
 
 .PHONY: failpoint
 failpoint: ## Build bin/failpoint/kubectl-dbop, which end-to-end tests can have die at a step
@@ -64,9 +69,11 @@ unit: etcd-binaries ## Tests that need no cluster
 	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
 .PHONY: agents
-agents: ## Agents with real PostgreSQL servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
+agents: $(CLUSTER) ## Agents with real PostgreSQL and Valkey servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
 	hack/postgres.sh
+	hack/valkey.sh
 	go test -parallel 3 -timeout 30m ./test/agent $(if $(AREA),-run "$(AREA)")
+	$(if $(AREA),,hack/agents.sh 17 18)
 
 # Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.
 STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-stores
@@ -83,7 +90,8 @@ e2e: failpoint stores cluster-up ## Tests on the real cluster; ENGINE=NAME and A
 
 .PHONY: torture
 torture: failpoint stores cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
-	$(if $(filter postgres,$(ENGINE)),hack/postgres.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent)
+	$(if $(filter postgres,$(ENGINE)),hack/postgres.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -skip Valkey)
+	$(if $(filter valkey,$(ENGINE)),hack/valkey.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -run Valkey)
 	$(if $(AREA),,go test -timeout 30m ./pkg/repository/...)
 	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)
@@ -130,7 +138,7 @@ $(TOOLS)/helm: hack/versions.env
 	@touch $@
 
 .PHONY: picture
-picture: build cluster-up ## Make the picture in the README anew, from a real run
+picture: build cluster-up ## Make the picture in the README again, from a real run
 	hack/picture.sh
 
 .PHONY: vulnerabilities
@@ -144,7 +152,7 @@ generate: ## Regenerate what is generated: deep copies, custom resource definiti
 	$(MAKE) build # it embeds what was made so far
 	$(BIN)/kubectl-dbop reference --dir docs/reference
 	DBOP_REGISTRY= $(BIN)/kubectl-dbop operator install --dry-run=client --image $(OPERATOR_IMAGE) > deploy/install.yaml
-	GOOS=linux GOARCH=amd64 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./cmd/kubectl-dbop | LC_ALL=C sort -u > docs/modules.txt
+	GOOS=linux GOARCH=amd64 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./cmd/... | LC_ALL=C sort -u > docs/modules.txt
 
 .PHONY: bench
 bench: build cluster-up ## Measure against the alternatives, as ratios

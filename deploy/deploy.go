@@ -33,7 +33,7 @@ const allowClusterIssuers = "--allow-cluster-issuers"
 type Options struct {
 	// Namespace of the operator, and Image that it and its helper pods run.
 	Namespace, Image string
-	// Watched are the namespaces that it looks after, all for none: then it has
+	// Watched are the namespaces that it manages, all for none: then it has
 	// rights in these alone.
 	Watched []string
 	// ClusterIssuers lets custom resources name issuers that are not of their namespace.

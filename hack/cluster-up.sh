@@ -13,7 +13,7 @@ if [ -n "${DBOP_E2E_KUBECONFIG:-}" ]; then
 fi
 [ -x bin/cluster ] || (cd hack/cluster && go build -o "$root/bin/cluster" .)
 bin/cluster up
-bin/cluster image --binary "$DBOP_BIN" --name "$DBOP_HELPER_IMAGE"
+bin/cluster image --binary "$DBOP_BIN" --binary bin/dbop-agent --name "$DBOP_HELPER_IMAGE"
 # The object store of tests and demo, if make stores has built it.
 store="${XDG_CACHE_HOME:-$HOME/.cache}/dbop-stores/versitygw"
 [ ! -x "$store" ] || bin/cluster image --binary "$store" --name "$DBOP_STORE_IMAGE"

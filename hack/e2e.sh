@@ -2,7 +2,7 @@
 # The tests on a real cluster. Arguments go to go test, for example:
 #   hack/e2e.sh -run 'TestUpgrade'
 # ENGINE=etcd runs the tests of that engine alone.
-# DBOP_TORTURE=all kills the tool at every step boundary instead of at a seeded
+# DBOP_TORTURE=all kills the tool at every fail point instead of at a seeded
 # selection, and writes docs/reliability.md. DBOP_SEED chooses another
 # selection; DBOP_SEED=any draws one, and says which.
 set -euo pipefail

@@ -22,6 +22,7 @@ func sound() map[string]any {
 		"initialMembers": []protocol.InitialMember{{ID: "m1"}, {ID: "m2"}, {ID: "w", Witness: true}},
 		"settings":       protocol.Settings{Timing: protocol.DefaultTiming(), Durability: protocol.Strict, Acknowledge: 1},
 		"postgres":       map[string]any{"bin": "/b", "port": 5432},
+		"proxy":          map[string]string{"listen": ":3", "address": "{member}.db:5432"},
 	}
 }
 
@@ -39,6 +40,10 @@ func TestConfig(t *testing.T) {
 		{"no settings", "must be above 0", func(c map[string]any) { delete(c, "settings") }},
 		{"a witness with a server", "a witness has no server", func(c map[string]any) { c["member"] = "w" }},
 		{"a member without a server", "a witness has no server", func(c map[string]any) { delete(c, "postgres") }},
+		{"a proxy that knows no server", "proxy.address is missing", func(c map[string]any) {
+			c["proxy"] = map[string]string{"listen": ":3"}
+		}},
+		{"two servers", "an agent runs one server", func(c map[string]any) { c["valkey"] = map[string]any{"port": 6379} }},
 		{"a member that joins later", "", func(c map[string]any) {
 			delete(c, "initialMembers")
 			delete(c, "settings")
@@ -57,7 +62,7 @@ func TestConfig(t *testing.T) {
 			if err := os.WriteFile(path, raw, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := readConfig(path)
+			got, err := readConfig(path, "")
 			switch {
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Fatalf("it gives %v, want %q", err, c.want)
@@ -69,10 +74,33 @@ func TestConfig(t *testing.T) {
 			if got.address("m2") != "other:9" || got.address("m3") != "m3.db:7" || got.Ballast == 0 {
 				t.Errorf("m2 is at %s, m3 at %s; the ballast is %d", got.address("m2"), got.address("m3"), got.Ballast)
 			}
+			if own, other := got.serverAddress(got.Member), got.serverAddress("m3"); own != "localhost:5432" ||
+				other != "m3.db:5432" {
+				t.Errorf("the own server is at %s, that of m3 at %s", own, other)
+			}
 			want := []protocol.MemberID{"m1", "m2", "w"}
 			if voters := got.voters(); len(got.InitialMembers) > 0 && !slices.Equal(voters, want) {
 				t.Errorf("the first voters are %v, want %v", voters, want)
 			}
 		})
+	}
+}
+
+// TestConfigOfEnvironment reads what a pod template carries.
+func TestConfigOfEnvironment(t *testing.T) {
+	raw, err := json.Marshal(sound())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DBOP_AGENT", string(raw))
+	if c, err := readConfig("/nowhere", "DBOP_AGENT"); err != nil || c.Member != "m1" {
+		t.Errorf("the member is %q: %v", c.Member, err)
+	}
+	if _, err := readConfig("/nowhere", "DBOP_OTHER"); err == nil || !strings.Contains(err.Error(), "DBOP_OTHER") {
+		t.Errorf("a variable that is not set gives %v", err)
+	}
+	t.Setenv("DBOP_AGENT", `{"member": 1}`)
+	if _, err := readConfig("", "DBOP_AGENT"); err == nil || !strings.Contains(err.Error(), "variable DBOP_AGENT") {
+		t.Errorf("a configuration that can't be read gives %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command dbop-agent runs beside a database server. As "guard" it is the first process of the container; it starts
-// itself as "run", which is the agent, and that starts the server.
+// itself as "run", which is the agent, and that starts the server. An init container puts it there with "install".
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/guard"
@@ -18,8 +19,13 @@ import (
 
 var version = "v0.1.0-dev"
 
-const usage = `usage: dbop-agent guard --config FILE    run an agent, and kill its server when the lease is over
-       dbop-agent version                print the version`
+// mostProcessors is how many threads of an agent may work at once: the bytes of clients take one of them.
+const mostProcessors = 4
+
+const usage = `usage: dbop-agent guard --config FILE        run an agent, and kill its server when the lease is over
+       dbop-agent guard --config-env NAME   the same, with the configuration of an environment variable
+       dbop-agent install DIRECTORY         copy this program into a directory
+       dbop-agent version                   print the version`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -38,26 +44,34 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(out)
 	path := flags.String("config", "/etc/dbop/agent.json", "`file` of the configuration")
+	variable := flags.String("config-env", "", "environment `variable` that holds the configuration, instead of a file")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
 	switch args[0] {
 	case "guard":
-		if _, err := readConfig(*path); err != nil {
+		if _, err := readConfig(*path, *variable); err != nil {
 			return err
 		}
+		runtime.GOMAXPROCS(1) // it hardly ever does anything, and threads that wait for work cost more than that
 		self, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("find the program of the agent: %w", err)
 		}
-		g := &guard.Guard{Command: []string{self, "run", "--config", *path}, Log: os.Stderr}
+		g := &guard.Guard{Command: []string{self, "run", "--config", *path, "--config-env", *variable}, Log: os.Stderr}
 		return g.Run(ctx)
 	case "run":
-		c, err := readConfig(*path)
+		c, err := readConfig(*path, *variable)
 		if err != nil {
 			return err
 		}
+		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), mostProcessors))
 		return run(ctx, c)
+	case "install":
+		if flags.NArg() != 1 {
+			return fmt.Errorf("install the agent: name one directory\n%s", usage)
+		}
+		return install(flags.Arg(0))
 	case "version":
 		fmt.Fprintln(out, version)
 		return nil

@@ -4,9 +4,9 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,9 +16,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/group"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/guard"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/member"
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/proxy"
 )
 
 // Purposes of connections between agents, besides those of the group.
@@ -36,9 +37,12 @@ type agent struct {
 	member  *member.Member
 	group   *group.Group
 	service *api.Service
-	server  *postgres.Server
+	server  driver
 	guard   *guard.Client
 	agents  *api.Listener
+	proxy   *proxy.Proxy
+	// left gets the token of the incarnation that this member left for.
+	left chan string
 }
 
 // run runs an agent until the context is done. Then a primary hands over as well as it can.
@@ -51,8 +55,17 @@ func run(ctx context.Context, c config) (err error) {
 		return err
 	}
 	defer claim.Close() //nolint:errcheck // the kernel does it
-	a := &agent{config: c, member: &member.Member{}, guard: guard.Dial(), agents: api.NewListener()}
-	a.service = &api.Service{Member: c.Member, Agent: a.member, Now: guard.Now}
+	a := &agent{
+		config: c, member: &member.Member{}, guard: guard.Dial(), agents: api.NewListener(), left: make(chan string, 1),
+	}
+	a.service = &api.Service{
+		Member: c.Member, Agent: a.member, Now: guard.Now, Left: func(token string) { a.left <- token },
+	}
+	probes, err := a.answerProbes()
+	if err != nil {
+		return err
+	}
+	defer probes.Close() //nolint:errcheck // nothing is asked any more
 	if err := a.open(); err != nil {
 		return err
 	}
@@ -60,19 +73,19 @@ func run(ctx context.Context, c config) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen for the tool: %w", err)
 	}
-	own, authority, err := c.API.load()
+	proof, err := c.proof()
 	if err != nil {
 		return err
 	}
 	serving := make(chan error, 1)
 	go func() {
-		serving <- a.service.Serve(clients, &tls.Config{
-			Certificates: []tls.Certificate{own}, ClientCAs: authority, MinVersion: tls.VersionTLS13,
-		}, a.agents)
+		serving <- a.service.Serve(clients, proof, a.agents)
 	}()
 	// The loop goes on while the agent retires.
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	passing := make(chan error, 1)
+	go func() { passing <- a.proxy.Run(loop) }()
 	ended := make(chan error, 1)
 	go func() { ended <- a.member.Run(loop, a.node()) }()
 	select {
@@ -80,6 +93,10 @@ func run(ctx context.Context, c config) (err error) {
 		return err
 	case err := <-serving:
 		return err
+	case err := <-passing:
+		return err
+	case token := <-a.left:
+		return fmt.Errorf("this member begins the incarnation %s when it is started with its token", token)
 	case <-a.guard.Gone():
 		// As the first process of a container it takes all others along; elsewhere this does.
 		return errors.Join(errors.New("the guard is gone"), a.close())
@@ -90,10 +107,28 @@ func run(ctx context.Context, c config) (err error) {
 	return errors.Join(<-ended, clients.Close(), a.agents.Close())
 }
 
+// answerProbes listens for the kubelet, from before the group is opened: that may take a while.
+func (a *agent) answerProbes() (io.Closer, error) {
+	if a.config.Health.Listen == "" {
+		return io.NopCloser(nil), nil
+	}
+	l, err := net.Listen("tcp", a.config.Health.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for probes: %w", err)
+	}
+	h := &health.Health{Agent: a.member, Now: guard.Now, Leader: func() protocol.MemberID { return a.group.Leader() }}
+	go func() {
+		if err := h.Serve(l); err != nil {
+			a.report("answer probes: " + err.Error())
+		}
+	}()
+	return l, nil
+}
+
 // open opens the group and the server. No process of a server runs: the guard saw to that.
 func (a *agent) open() error {
 	c := a.config
-	own, authority, err := c.Identity.load()
+	own, authority, err := c.identify()
 	if err != nil {
 		return err
 	}
@@ -101,7 +136,7 @@ func (a *agent) open() error {
 	if err != nil {
 		return fmt.Errorf("listen for other agents: %w", err)
 	}
-	if c.Postgres != nil {
+	if c.servers() > 0 {
 		if err := a.openServer(); err != nil {
 			return err
 		}
@@ -118,7 +153,7 @@ func (a *agent) open() error {
 			forAPI: a.agents.Handle,
 			forLog: func(from protocol.MemberID, conn net.Conn) {
 				if a.server != nil {
-					a.server.Downstream.Handle(from, conn)
+					a.server.Handle(from, conn)
 				}
 			},
 		},
@@ -126,27 +161,31 @@ func (a *agent) open() error {
 	if err != nil {
 		return err
 	}
+	a.proxy, err = proxy.Open(proxy.Config{
+		Member: c.Member, Listen: c.Proxy.Listen, ReadOnly: c.Proxy.ReadOnly, Address: c.serverAddress,
+		Leader: a.group.Leader, Now: guard.Now, Report: a.report,
+	})
+	if err != nil {
+		return err
+	}
+	a.member.Route = a.proxy.Set
 	a.service.Group = a.group
 	a.service.Start, _, _ = a.group.Start()
 	a.service.Dial = func(id protocol.MemberID) (net.Conn, error) { return a.group.Dial(id, forAPI) }
 	a.member.Group, a.member.Guard, a.member.Now, a.member.Report = a.group, a.guard, guard.Now, a.report
 	if a.server != nil {
+		a.service.Users, _ = a.server.(api.Users)
+		a.service.Tuner, _ = a.server.(api.Tuner)
+		a.service.Copier, _ = a.server.(api.Copier)
+		a.service.Meter, _ = a.server.(api.Meter)
+		if r, ok := a.server.(releaser); ok {
+			a.service.Version = r.Release()
+		}
 		a.member.Server = a.server
 	} else {
 		a.member.Server = member.Witness{}
 	}
 	return nil
-}
-
-func (a *agent) openServer() (err error) {
-	c := a.config
-	a.server, err = postgres.Open(postgres.Config{
-		ID: c.Member, Directory: c.Directory, Sockets: c.Sockets, Bin: c.Postgres.Bin, Listen: c.Postgres.Listen,
-		Port: c.Postgres.Port, Certificate: c.Postgres.Certificate, Key: c.Postgres.Key, Authority: c.Postgres.Authority,
-		Dial:   func(id protocol.MemberID) (net.Conn, error) { return a.group.Dial(id, forLog) },
-		Serves: a.serves, Others: a.guard.Others, Now: guard.Now, Report: a.report, Log: os.Stdout,
-	})
-	return err
 }
 
 // serves says whether the log of this member's server may go to another member.

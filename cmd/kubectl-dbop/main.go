@@ -16,6 +16,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/valkey"
 	"github.com/dbop-dev/kubectl-dbop/pkg/operator"
 )
 
@@ -28,7 +30,7 @@ func main() {
 	os.Exit(cli.Run(context.Background(), command.Config{
 		Program: os.Args[0], Args: os.Args[1:],
 		Build:   command.Build{Version: version, Commit: commit, Date: date},
-		Engines: []engine.Engine{etcd.New()},
+		Engines: []engine.Engine{etcd.New(), postgres.New(), valkey.New(), valkey.NewRedis()},
 		Streams: progress.StandardStreams(),
 		Signals: signals, Getenv: os.Getenv, Now: time.Now,
 		Operate: func(ctx context.Context, c command.OperatorConfig) error {

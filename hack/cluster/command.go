@@ -34,21 +34,22 @@ type command struct {
 type options struct {
 	nodes             int
 	leftovers         bool
-	binary, name      string
+	binaries          list
+	name              string
 	user              string
-	groups            groups
+	groups            list
 	away              time.Duration
 	state, cache, src string
 }
 
-// groups is a flag that may be repeated.
-type groups []string
+// list is a flag that may be repeated.
+type list []string
 
-func (g *groups) String() string { return strings.Join(*g, ",") }
+func (l *list) String() string { return strings.Join(*l, ",") }
 
 // Set adds one.
-func (g *groups) Set(value string) error {
-	*g = append(*g, value)
+func (l *list) Set(value string) error {
+	*l = append(*l, value)
 	return nil
 }
 
@@ -113,10 +114,10 @@ func (o *options) flags(name string) *flag.FlagSet {
 	}
 	flags.StringVar(&o.state, "state", or(os.Getenv("DBOP_CLUSTER_STATE"), "/var/lib/dbop-cluster"), "directory of the cluster")
 	flags.StringVar(&o.cache, "cache", or(os.Getenv("DBOP_CLUSTER_CACHE"), filepath.Join(home, ".cache", "dbop-cluster")), "directory of binaries and images")
-	flags.StringVar(&o.src, "source", "", "directory of hack/cluster (default: looked for upwards from here)")
+	flags.StringVar(&o.src, "source", "", "directory of hack/cluster (default: searched upwards from here)")
 	flags.IntVar(&o.nodes, "nodes", 2, "up: how many nodes at least")
 	flags.BoolVar(&o.leftovers, "leftovers", false, "status: list what a cluster left on the machine, fail if anything")
-	flags.StringVar(&o.binary, "binary", "", "image: the static program to pack")
+	flags.Var(&o.binaries, "binary", "image: a static program to pack, may be repeated; the first is what a container starts")
 	flags.StringVar(&o.name, "name", "dbop.test/dbop-dev/kubectl-dbop:dev", "image: the name of the image")
 	flags.DurationVar(&o.away, "away", 0, "component restart: how long it is away")
 	flags.StringVar(&o.user, "user", "", "kubeconfig: the user's name")

@@ -34,7 +34,7 @@ func commands() map[string]command {
 		"status":     {usage: "[--leftovers]", help: "what runs, or what is left of it", run: status},
 		"build":      {usage: "[NAME...]", help: "build binaries only, all or the named", most: -1, run: buildBinaries},
 		"images":     {help: "build the standard images and load them into every node", changes: true, run: images},
-		"image":      {usage: "--binary PATH [--name IMAGE]", help: "pack a static program as an image and load it", changes: true, run: image},
+		"image":      {usage: "--binary PATH... [--name IMAGE]", help: "pack static programs as an image and load it", changes: true, run: image},
 		"load":       {usage: "ARCHIVE...", help: "load image archives into every node", changes: true, least: 1, most: -1, run: load},
 		"kubeconfig": {usage: "--user NAME [--group G]...", help: "print a kubeconfig for a user without rights of its own", run: kubeconfig},
 		"kubectl":    {usage: "ARGS...", help: "run kubectl as administrator", most: -1, raw: true, run: kubectl},
@@ -111,10 +111,10 @@ func images(ctx context.Context, c cluster.Cluster, _ options, _ []string) error
 }
 
 func image(ctx context.Context, c cluster.Cluster, given options, _ []string) error {
-	if given.binary == "" {
+	if len(given.binaries) == 0 {
 		return errors.New("--binary is missing: the static program to pack")
 	}
-	return c.PluginImage(ctx, given.name, given.binary)
+	return c.PluginImage(ctx, given.name, given.binaries)
 }
 
 func load(ctx context.Context, c cluster.Cluster, _ options, files []string) error {

@@ -50,7 +50,7 @@ func draw(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// spans turns escape sequences into coloured pieces of a line, cut where the picture ends.
+// spans makes coloured pieces of a line out of escape sequences, cut where the picture ends.
 func spans(line string) string {
 	var out strings.Builder
 	style, left := "", widest

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make release-check: a snapshot of a release from a clean clone of this
-# commit, everything in it looked at, installed and run; a second one that must
+# commit, everything in it checked, installed and run; a second one that must
 # be the same to the byte; and faults, each of which must be noticed. Nothing is
 # published, pushed or signed, and no image is built.
 # DBOP_RELEASE_COLD=1 makes the second one with an empty build cache.
@@ -34,7 +34,7 @@ published() { (cd "$1" && find dist bin/release/manifests -maxdepth 1 -type f ! 
 
 say "a snapshot"
 snapshot "$work/one"
-# The second one is made while the first is looked at. Nearly all that it compiles is in the build cache.
+# The second one is made while the first is checked. Nearly all that it compiles is in the build cache.
 say "the second snapshot begins"
 (
 	[ -z "${DBOP_RELEASE_COLD:-}" ] || export GOCACHE="$work/cache"
@@ -53,7 +53,7 @@ say "installed as krew does, and run by kubectl"
 here=$(go env GOOS)_$(go env GOARCH)
 tar -xzf "$work/one"/dist/kubectl-dbop_*_"$here".tar.gz -C "$work/krew/bin" --strip-components=1 completions/kubectl_complete-dbop
 chmod +x "$work/krew/bin/kubectl_complete-dbop"
-# What is looked for with grep is read to its end: grep -q would leave at the
+# What grep searches is read to its end: grep -q would leave at the
 # first match, and who still writes fail by SIGPIPE.
 # person runs kubectl as somebody who has just that plugin, and no cluster.
 # kubectl plugin list fails where another directory of the PATH has it, too.

@@ -29,8 +29,9 @@ func TestArchive(t *testing.T) {
 	if err := a.Write(path, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"logs/db.log": "it said <masked> things\n", "missing.txt": "nodes: ada may not get nodes, " +
-		"nor know <masked>\n"}
+	want := map[string]string{"logs/db.log": "it said <masked> things\n",
+		"missing.txt": "nodes: ada may not get nodes, " +
+			"nor know <masked>\n"}
 	if diff := cmp.Diff(want, bundletest.Read(t, path)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -40,11 +40,12 @@ func (m *Masker) Learn(s *corev1.Secret) {
 
 func (m *Masker) learn(value string) {
 	if len(certificates([]byte(value))) > 0 && !strings.Contains(value, "PRIVATE KEY") {
-		return // shown to who connects
+		return // shown to every client that connects
 	}
 	for _, v := range []string{value, strings.TrimSpace(value)} {
 		if len(v) >= leastLearned {
-			m.known = append(m.known, v, base64.StdEncoding.EncodeToString([]byte(v)), strings.Trim(fmt.Sprintf("%q", v), `"`))
+			m.known = append(m.known, v, base64.StdEncoding.EncodeToString([]byte(v)),
+				strings.Trim(fmt.Sprintf("%q", v), `"`))
 		}
 	}
 }

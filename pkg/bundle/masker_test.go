@@ -70,7 +70,8 @@ func TestObject(t *testing.T) {
 		{Manager: "someone"}},
 		Annotations: map[string]string{lastApplied: `{"data":{"password":"` +
 			base64.StdEncoding.EncodeToString([]byte(password)) + `"}}`, "example.org/token": "abc"}},
-		Data: map[string][]byte{"tls.crt": []byte(certificate), "tls.key": []byte(key), "both.pem": []byte(certificate + key),
+		Data: map[string][]byte{"tls.crt": []byte(certificate), "tls.key": []byte(key),
+			"both.pem": []byte(certificate + key),
 			"password": []byte(password), "pin": []byte("0042")}}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-1-0",
@@ -78,7 +79,8 @@ func TestObject(t *testing.T) {
 		Volumes: []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: "db-1-tls"}}}},
 		Containers: []corev1.Container{{Name: "db", Image: "example.org/db:1",
-			Args: []string{"--name=db-1", "--root-password=first-hidden", "--api-key", "second-hidden", "--quota=5", "--url=https://ada:third-hidden@example.org/x", "Authorization: Bearer fourth-hidden", jwt, key},
+			Args: []string{"--name=db-1", "--root-password=first-hidden", "--api-key", "second-hidden", "--quota=5",
+				"--url=https://ada:third-hidden@example.org/x", "Authorization: Bearer fourth-hidden", jwt, key},
 			Env: []corev1.EnvVar{{Name: "ETCD_NAME", Value: "db-1"}, {Name: "ANY", Value: "fifth-hidden"},
 				{Name: "ETCD_ROOT_PASSWORD", Value: "sixth-hidden"}}}}}}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -98,7 +100,8 @@ func TestObject(t *testing.T) {
 		written = append(written, text)
 	}
 	all := strings.Join(written, "")
-	for _, kept := range []string{"CN=db-1", "db-1-0.db.shop.svc", "2030-01-02T03:04:05Z", "sha256:", "tls.key: '<masked>: ", "--name=db-1", "--quota=5", "secretName: db-1-tls", "value: db-1", "https://ada:"} {
+	for _, kept := range []string{"CN=db-1", "db-1-0.db.shop.svc", "2030-01-02T03:04:05Z", "sha256:",
+		"tls.key: '<masked>: ", "--name=db-1", "--quota=5", "secretName: db-1-tls", "value: db-1", "https://ada:"} {
 		if !strings.Contains(all, kept) {
 			t.Errorf("%q is missing in\n%s", kept, all)
 		}

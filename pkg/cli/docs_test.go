@@ -161,7 +161,7 @@ func TestTroubleshooting(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := productSource(t)
-	keys := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(raw), -1)
+	keys := regexp.MustCompile("(?m)^- `([^`]+)`: ").FindAllStringSubmatch(string(raw), -1)
 	if len(keys) < 15 {
 		t.Errorf("only %d entries were found", len(keys))
 	}

@@ -62,11 +62,13 @@ type group struct {
 func commandGroups(f *command.Factory) []group {
 	groups := []group{
 		{"Clusters", []*cobra.Command{
-			cluster.NewCreate(f), diagnostics.NewList(f), diagnostics.NewStatus(f), cluster.NewConnect(f), cluster.NewUpgrade(f),
+			cluster.NewCreate(f), diagnostics.NewList(f), diagnostics.NewStatus(f), cluster.NewConnect(f),
+			cluster.NewUpgrade(f),
 			cluster.NewDowngrade(f), cluster.NewConfigure(f), cluster.NewResize(f), cluster.NewRestart(f),
 			cluster.NewRepair(f), cluster.NewStop(f), cluster.NewStart(f), cluster.NewDelete(f)}},
 		{"Members", []*cobra.Command{
-			cluster.NewAddMember(f, "add-member"), cluster.NewMember(f), cluster.NewScale(f), cluster.NewSwitchover(f)}},
+			cluster.NewAddMember(f, "add-member"), cluster.NewMember(f), cluster.NewScale(f), cluster.NewSwitchover(f),
+			cluster.NewFailover(f)}},
 		{groupOperations, []*cobra.Command{
 			operation.NewResume(f), operation.NewCancel(f), operation.NewUndo(f), operation.NewPause(f),
 			operation.NewHistory(f)}},
@@ -104,7 +106,8 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			f.Asked = command.Line(cmd, args)
-			if err := command.OneOf("color", f.Color, printer.ColorAuto, printer.ColorAlways, printer.ColorNever); err != nil {
+			if err := command.OneOf("color", f.Color, printer.ColorAuto, printer.ColorAlways,
+				printer.ColorNever); err != nil {
 				return err
 			}
 			return f.Verbose()
@@ -118,7 +121,8 @@ check, 5 somebody else is at work, 6 not found, 7 forbidden, 8 Kubernetes not re
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
-		"Use \""+command.DisplayName+" --help\" for the flags that all commands have, such as --namespace and --context.", 1))
+		"Use \""+command.DisplayName+" --help\" for the flags that all commands have, such as --namespace and "+
+			"--context.", 1))
 	f.Flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&f.Color, "color", printer.ColorAuto,
 		"When to use colors: auto, always or never. auto honors NO_COLOR and TERM=dumb.")

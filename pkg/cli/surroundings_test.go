@@ -85,7 +85,7 @@ func TestNowhereToWrite(t *testing.T) {
 	b.CreateCluster("my-db")
 	b.Env["HOME"] = "/proc/nowhere"
 	if r := b.Run("status", "my-db"); r.Code == exit.Usage || strings.Contains(r.Err, "/proc/nowhere") {
-		t.Errorf("a look wants to write: exit %d, %s", r.Code, r.Err)
+		t.Errorf("an observation wants to write: exit %d, %s", r.Code, r.Err)
 	}
 	at, err := b.Factory(&bytes.Buffer{}, &bytes.Buffer{}, nil).Location("", nil)
 	if err != nil {

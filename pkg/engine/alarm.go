@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Cause is what an alarm stands for.
+// Cause is the reason of an alarm.
 type Cause string
 
 // The causes. Of one that the engine does not know the cause is unknown.

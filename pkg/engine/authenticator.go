@@ -16,7 +16,7 @@ type User struct {
 	Name string `json:"name"`
 	// Admin may do everything, and manages the others.
 	Admin bool `json:"admin,omitempty"`
-	// Role holds the user's grants; users that take turns share one. "" for Admin.
+	// Role holds the user's grants; names that a rotation alternates share one. "" for Admin.
 	Role   string  `json:"role,omitempty"`
 	Grants []Grant `json:"grants,omitempty"`
 }

@@ -21,7 +21,7 @@ type Catalog struct {
 	Default string
 }
 
-// Resolve turns "3.6", "v3.6.16" or "3.6.16" into a known release; of a series
+// Resolve finds the known release for "3.6", "v3.6.16" or "3.6.16"; of a series
 // it is the newest. An error names what is known.
 func (c Catalog) Resolve(version string) (Release, error) {
 	want := strings.TrimPrefix(version, "v")

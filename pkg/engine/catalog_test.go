@@ -10,7 +10,8 @@ import (
 
 // known has versions of two and of three numbers.
 func known() engine.Catalog {
-	return engine.Catalog{Releases: []engine.Release{{Version: "3.5.9", Series: "3.5"}, {Version: "3.5.10", Series: "3.5"},
+	return engine.Catalog{Releases: []engine.Release{{Version: "3.5.9", Series: "3.5"},
+		{Version: "3.5.10", Series: "3.5"},
 		{Version: "3.6.1", Series: "3.6"}, {Version: "18.1", Series: "18"}}}
 }
 

@@ -2,7 +2,7 @@ package engine
 
 import "context"
 
-// DataHash describes a data directory that stands still.
+// DataHash describes a data directory that no process writes to.
 type DataHash struct {
 	Fingerprint `json:",inline"`
 	// Mark is what a member that begins with this data can be asked about, in

@@ -1,7 +1,7 @@
 package engine
 
 // DataRecoverer is what an Engine also is if a cluster whose majority is lost for
-// good can be begun anew from the data of one member.
+// good can be started again from the data of one member.
 type DataRecoverer interface {
 	// InspectDataDir reads the data directory of a member that does not run, and
 	// changes nothing in it. Damage is what it finds, not an error.

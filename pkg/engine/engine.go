@@ -39,11 +39,21 @@ type Capabilities struct {
 	Learners bool
 	// HandOver: leadership can be moved to a named member.
 	HandOver bool
+	// Failover: where writes may be lost, members wait for a person to appoint a leader; sessions are Failoverers.
+	Failover bool
 	// Announce: a downgrade is announced before the first member moves; sessions
 	// are Downgraders.
 	Announce bool
 	// Users: clients can be made to log in; sessions are Authenticators.
 	Users bool
+	// Login: clients always log in, so a cluster without authentication can't be made.
+	Login bool
+	// Agent: members run this tool's agent. Its image is written down with the
+	// cluster, so that a newer tool changes no running member.
+	Agent bool
+	// LoadedFounds: a member whose volume was loaded with a backup founds the cluster at its first start, as an empty one
+	// does. Without it the loaded data says already who the members are (etcd).
+	LoadedFounds bool
 	// MaxMembers is the most members that make sense; OddMembers asks for an odd number.
 	MaxMembers int
 	OddMembers bool
@@ -60,7 +70,7 @@ type Access struct {
 	// TLS holds the client certificate and the CA; nil for plain text. The
 	// engine sets the server name.
 	TLS *tls.Config
-	// Credentials reads, at each call anew, what the administrator may log in
+	// Credentials reads, at each call again, what the administrator may log in
 	// with, in the order to be tried. It is asked only where the database
 	// demands a password: a certificate that names a user needs none. nil where
 	// there is none. They are never logged.
@@ -114,7 +124,7 @@ type Snapshotter interface {
 	// Close fails with ErrNotSnapshot (wrapped) if they do not make a whole one.
 	CheckStream() io.WriteCloser
 	// LoadCommand is the argv, run inside the target version's image, that
-	// turns the snapshot file into a data directory for the one founding
+	// makes a data directory of the snapshot file for the one founding
 	// member. It must fail rather than overwrite.
 	LoadCommand(in LoadInput) []string
 }
@@ -126,7 +136,9 @@ type LoadInput struct {
 	Token   string
 	// File is the snapshot, DataDir the directory to create.
 	File, DataDir string
-	KeepRevision  bool
+	// Tool is this tool's own program in that image: an Unpacker has it do the work.
+	Tool         string
+	KeepRevision bool
 }
 
 // SnapshotFacts is what a snapshot says of itself, kept in the backup's manifest.
@@ -140,7 +152,7 @@ type SnapshotFacts struct {
 	Auth bool `json:"auth"`
 }
 
-// Renderer turns the wanted state of a member into a pod. It is pure.
+// Renderer renders the wanted state of a member as a pod. It is pure.
 type Renderer interface {
 	// Pod renders the engine's own parts of a member's pod.
 	Pod(in PodInput) (Pod, error)
@@ -148,7 +160,8 @@ type Renderer interface {
 	// existing cluster; everything else stays as it is.
 	DisableBootstrap(corev1.PodTemplateSpec) corev1.PodTemplateSpec
 	// Ports are the ports of the headless service; those named "client" are
-	// on the client service too.
+	// on the client service too. One named "readonly" is on a service of its own
+	// alone, where clients read that need not read what was written last.
 	Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort
 	// Options are the options that decide how a member's process behaves, by
 	// name: the engine's defaults, those of this tool where they differ, what
@@ -169,6 +182,8 @@ type PodInput struct {
 	Image string
 	// Version of that image.
 	Version string
+	// ToolImage is this tool's own image, which holds the agent.
+	ToolImage string
 	// Bootstrap starts a founding member; otherwise it joins.
 	Bootstrap bool
 	// Witness votes and holds no data.

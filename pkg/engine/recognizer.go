@@ -2,7 +2,7 @@ package engine
 
 import corev1 "k8s.io/api/core/v1"
 
-// Recognizer is what an Engine also is if it can look at members that
+// Recognizer is what an Engine also is if it can inspect members that
 // something else made: a chart, another operator, a person. Its methods are pure.
 type Recognizer interface {
 	// Recognize reads from a pod's containers how its member runs; false if the

@@ -26,7 +26,7 @@ type Rules interface {
 	CheckRemove(v View, member string) error
 	// CheckSettings judges options and the size of volumes for a cluster that
 	// is there: what the view says of its data must fit. The view is empty
-	// before the cluster was looked at. force as in CheckCreate.
+	// before the cluster was observed. force as in CheckCreate.
 	CheckSettings(v View, spec v1alpha1.DatabaseClusterSpec, force bool) error
 	// CheckUpgrade judges the step from every member's version to target, with the cluster's options.
 	CheckUpgrade(v View, spec v1alpha1.DatabaseClusterSpec, target string) error
@@ -59,7 +59,8 @@ type Rules interface {
 	// RemovalCandidate picks the member that leaves when the size shrinks; never a witness.
 	RemovalCandidate(View) string
 	// Source picks the member to take a backup from; "" if nobody is fit.
-	// leader asks for the leader where the engine allows it.
+	// leader asks for the leader where the engine allows it: before its data is
+	// dropped, a backup must hold what was written last.
 	Source(v View, leader bool) string
 	// Compare orders two positions: -1, 0, 1, and false if they can't be compared.
 	Compare(a, b Position) (int, bool)

@@ -67,6 +67,13 @@ type Member struct {
 	// Auth says whether the member demands that clients log in: AuthOn, AuthOff,
 	// or "" where it did not say.
 	Auth string `json:"auth,omitempty"`
+	// Pending are settings that the member takes only at its next start.
+	Pending []string `json:"pending,omitempty"`
+	// Readings are what else the engine tells of it: "connections", "12/100". status shows each as a column.
+	Readings []Reading `json:"readings,omitempty"`
+	// Warnings are what a person should do something about, while the member serves as it should: each is one sentence
+	// without a full stop. diagnose tells them.
+	Warnings []string `json:"warnings,omitempty"`
 	// Certificate is what the member showed when it was dialled; nil in plain
 	// text, or if it was not reached at all.
 	Certificate *Presented `json:"certificate,omitempty"`
@@ -100,12 +107,18 @@ type Registered struct {
 type View struct {
 	// Members holds one entry for every member that was asked, reached or not.
 	Members []Member `json:"members"`
-	// MemberList is the member list that a majority stands behind; empty unless Quorum.
+	// MemberList is the member list that a majority has; empty unless Quorum.
 	MemberList []Registered `json:"memberList,omitempty"`
+	// Retired are names that no member can have again, of members that were removed.
+	Retired []string `json:"retired,omitempty"`
 	// Quorum is true if the cluster answered a request that needs a majority.
 	Quorum bool `json:"quorum"`
 	// ClusterIDs are the distinct identities seen; more than one is a split.
 	ClusterIDs []string `json:"clusterIDs,omitempty"`
+	// Candidates are the members that a person may have lead while the members themselves wait, what loses least first.
+	Candidates []Candidate `json:"candidates,omitempty"`
+	// Settings are those that the members agreed on; nil where they do not say.
+	Settings map[string]string `json:"settings,omitempty"`
 	// Alarms are all that stand, also against members that are no more.
 	Alarms []Alarm `json:"alarms,omitempty"`
 	// Downgrade is the version that a downgrade was announced to which is not

@@ -18,11 +18,13 @@ func TestExamineReports(t *testing.T) {
 	}{
 		"well": {
 			`echo '{"intact":true,"clusterID":"c","position":"c/1/2/3","readings":[{"name":"revision","value":"3"}]}'`,
-			engine.DataDirInfo{Intact: true, ClusterID: "c", Position: "c/1/2/3", Readings: []engine.Reading{{Name: "revision",
-				Value: "3"}}}, false},
+			engine.DataDirInfo{Intact: true, ClusterID: "c", Position: "c/1/2/3",
+				Readings: []engine.Reading{{Name: "revision",
+					Value: "3"}}}, false},
 		"damaged": {`echo '{"intact":false,"problem":"page 7"}'`, engine.DataDirInfo{Problem: "page 7"}, false},
-		"it takes the reader": {`echo "panic: page 7" >&2; exit 2`, engine.DataDirInfo{Problem: "it brings down who reads it: " +
-			"panic: page 7"}, false},
+		"it takes the reader": {`echo "panic: page 7" >&2; exit 2`,
+			engine.DataDirInfo{Problem: "it brings down who reads it: " +
+				"panic: page 7"}, false},
 		"killed":      {`kill -9 $$`, engine.DataDirInfo{}, true},
 		"wrong usage": {`echo "error: unknown flag" >&2; exit 2`, engine.DataDirInfo{}, true},
 		"no words":    {`true`, engine.DataDirInfo{}, true},

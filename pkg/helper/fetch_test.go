@@ -41,8 +41,8 @@ func TestFetch(t *testing.T) {
 	data := bytes.Repeat([]byte("snapshot"), 1<<18)
 	repo, _ := holding(t, data)
 	o := options(t, "copy")
-	imprint := engine.DataHash{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
-	o.DataHash = func(string) (engine.DataHash, error) { return imprint, nil }
+	hash := engine.DataHash{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
+	o.DataHash = func(string) (engine.DataHash, error) { return hash, nil }
 	report := filepath.Join(t.TempDir(), "report")
 	for range 2 { // the second time nothing is left to do
 		if err := o.Fetch(t.Context(), repo, fetched, report); err != nil {
@@ -53,7 +53,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("loaded %d bytes, %v", len(got), err)
 	}
 	message, err := os.ReadFile(report)
-	want, _ := json.Marshal(imprint)
+	want, _ := json.Marshal(hash)
 	if err != nil || string(message) != string(want) || ReadDataHash(string(message)).Mark != "m" {
 		t.Errorf("reported %s, %v", message, err)
 	}

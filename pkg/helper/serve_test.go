@@ -63,8 +63,8 @@ func TestEndDropsUploads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var begun repository.UploadReply
-	post(t, dial, repository.PathBackups+"/"+backupID+"/uploads", repository.UploadRequest{Operation: "op-1"}, &begun)
+	var started repository.UploadReply
+	post(t, dial, repository.PathBackups+"/"+backupID+"/uploads", repository.UploadRequest{Operation: "op-1"}, &started)
 	if _, err := d.Writer(t.Context(), backupID, "op-1"); !errors.Is(err, repository.ErrBusy) {
 		t.Errorf("under an upload: %v", err)
 	}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
@@ -65,6 +67,9 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	// Warnings of the API server concern the author of the manifest, which is
 	// this tool: they must not end up between a person's lines.
 	config.WarningHandlerWithContext = rest.NoWarnings{}
+	// Without a logger the library prints a stack trace to stderr after half a minute. An operator has set its own, and
+	// only the first counts.
+	ctrllog.SetLogger(logr.Discard())
 	metered := rest.CopyConfig(config)
 	metered.Wrap(m.wrap)
 	api, err := client.NewWithWatch(metered, client.Options{Scheme: scheme, Mapper: newMapper()})

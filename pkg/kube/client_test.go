@@ -116,7 +116,8 @@ func TestDryRun(t *testing.T) {
 	})
 	t.Run("server marks every write", func(t *testing.T) {
 		s := newAPIServer(t)
-		if err := workload.ApplyBudget(t.Context(), s.client(t, kube.Options{DryRun: kube.DryRunServer}), kubetest.Cluster(),
+		if err := workload.ApplyBudget(t.Context(), s.client(t, kube.Options{DryRun: kube.DryRunServer}),
+			kubetest.Cluster(),
 			2); err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,8 @@ func TestDeletesAreIdempotentAndOnlyOfOurs(t *testing.T) {
 // everything makes each kind of object that a cluster can have.
 func everything(t *testing.T, c *kube.Client, cluster *v1alpha1.DatabaseCluster) {
 	t.Helper()
-	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups/etcd", Schedule: "0 2 * * *", Keep: 7}
+	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups/etcd", Schedule: "0 2 * * *",
+		Retention: v1alpha1.Retention{Keep: 7}}
 	cluster.Spec.Backup = policy
 	in, schedule := wholeInput(), workload.ScheduleInput{Cluster: cluster, Policy: policy, Claim: "backups",
 		SubPath: "etcd", Image: "example.com/dbop:v1", Since: kubetest.Noon()}

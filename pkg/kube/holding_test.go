@@ -53,8 +53,9 @@ func TestDeletesSpareASuccessor(t *testing.T) {
 		if d.Preconditions == nil || d.Preconditions.UID == nil || *d.Preconditions.UID == "successor" {
 			return w.Delete(ctx, o, opts...)
 		}
-		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the UID in the precondition does not "+
-			"match"))
+		return apierrors.NewConflict(schema.GroupResource{}, o.GetName(),
+			errors.New("the UID in the precondition does not "+
+				"match"))
 	}}, &corev1.PersistentVolumeClaim{ObjectMeta: meta}, &appsv1.StatefulSet{ObjectMeta: meta})
 	if err := errors.Join(workload.Delete(t.Context(), c, "shop", "db-1", "former"), workload.DeleteVolume(t.Context(), c,
 		"shop", v1alpha1.VolumeName("db-1"), "former")); err != nil {

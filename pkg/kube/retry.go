@@ -11,7 +11,7 @@ import (
 
 const (
 	// AnswerWithin bounds one request: an answer that has not come by then may
-	// never come, and who waits for it could not even say so.
+	// never come, and a caller that waits for it could not even say so.
 	AnswerWithin = 15 * time.Second
 	// ReadTries is how often a read is made that an API server fails to answer,
 	// and firstPause what lies between the first two; it doubles.

@@ -66,7 +66,8 @@ func newMapper() meta.RESTMapper {
 	m.Add(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 		meta.RESTScopeRoot)
 	for kind, scope := range map[string]meta.RESTScope{"Role": meta.RESTScopeNamespace,
-		"RoleBinding": meta.RESTScopeNamespace, "ClusterRole": meta.RESTScopeRoot, "ClusterRoleBinding": meta.RESTScopeRoot} {
+		"RoleBinding": meta.RESTScopeNamespace, "ClusterRole": meta.RESTScopeRoot,
+		"ClusterRoleBinding": meta.RESTScopeRoot} {
 		m.Add(schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, scope)
 	}
 	return m

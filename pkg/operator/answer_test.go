@@ -67,8 +67,8 @@ func TestAnswer(t *testing.T) {
 		ended int
 		whole bool
 	}{
-		{"nothing was begun", func(a *answer) { a.pending("its turn") },
-			"pending, Unknown NotTaken, True Pending, False NotStalled", "waits its turn", -1, false},
+		{"nothing was started", func(a *answer) { a.pending("for the cluster") },
+			"pending, Unknown NotTaken, True Pending, False NotStalled", "waits for the cluster", -1, false},
 		{"turned down", func(a *answer) {
 			a.refused(&engine.Refusal{Check: "no-claim", Reason: "no claim",
 				Hint: "make one"})

@@ -69,14 +69,14 @@ func (v *reconciliation) gather(ctx context.Context, from client.Reader) error {
 		}
 		return strings.Compare(a.object.Name, b.object.Name)
 	})
-	return v.begun(ctx)
+	return v.started(ctx)
 }
 
 // started finds the operations of those that have one, and has the rest wait for
 // theirs. Whether an operation was started its record says: a status may be lost
 // with the process that was about to write it. That there is none is found out
 // once, as nobody else begins any.
-func (v *reconciliation) begun(ctx context.Context) error {
+func (v *reconciliation) started(ctx context.Context) error {
 	unknown := func(a asked) bool { return a.op == nil && !v.tracker.askers[a.object.UID].none }
 	if slices.ContainsFunc(v.asked, unknown) {
 		history, err := v.Store.ListOperations(ctx, v.key.Namespace, v.key.Name)

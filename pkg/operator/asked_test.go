@@ -208,12 +208,12 @@ func TestAsked(t *testing.T) {
 				time.Sleep(b.once())
 			}
 			if lists = b.lists - lists; turns < 3 || lists > 3*turns {
-				t.Errorf("%d lists in %d turns", lists, turns) // one is that of verbs, one the cache's
+				t.Errorf("%d lists in %d attempts", lists, turns) // one is that of verbs, one the cache's
 			}
 			b.settle(idleEvery)
 			b.answers("one", taken, "")
 		},
-		"is neither begun nor given up by what a cache believes": func(t *testing.T) {
+		"is neither started nor given up by what a cache believes": func(t *testing.T) {
 			b := backedUp(t)
 			b.ask("one", nil)
 			there := &v1alpha1.DatabaseBackupList{Items: []v1alpha1.DatabaseBackup{*b.asked("one")}}
@@ -230,7 +230,7 @@ func TestAsked(t *testing.T) {
 			believes(there)
 			b.settle(idleEvery)
 			if got := b.verbs(); got != "create Succeeded" {
-				t.Errorf("it was begun: %s", got)
+				t.Errorf("it was started: %s", got)
 			}
 			b.r.Custom = b.api
 			b.ask("two", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })

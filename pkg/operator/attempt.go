@@ -18,7 +18,7 @@ import (
 )
 
 // open takes the lease, and the first attempt. Whether what is in flight is to be
-// stepped back counts as it is then: who just asked for it has the lease until
+// stepped back counts as it is then: the process that just asked for it has the lease until
 // the custom resource says so too.
 func (v *reconciliation) open(ctx context.Context, req *planner.Request) (time.Duration, error) {
 	e, err := v.engineOf(req)
@@ -66,7 +66,7 @@ func (v *reconciliation) engineOf(req *planner.Request) (engine.Engine, error) {
 	return v.Engines[0], nil // only a record is left to close, which any engine can do
 }
 
-// turn is one step of the operation in the works.
+// attempt is one step of the operation in the works.
 func (v *reconciliation) attempt(ctx context.Context) (time.Duration, error) {
 	s := v.tracker.session
 	done, again, err := s.Next(ctx)
@@ -111,7 +111,7 @@ func (v *reconciliation) look(ctx context.Context, now bool) (time.Duration, err
 	v.report.saw(e, s, "")
 	o, err := policy.SelfHeal(e, s, nil)
 	if o == nil && err == nil {
-		if c.Spec.Stopped || health.Assess(e, s).Database == health.Healthy {
+		if c.Spec.Stopped || health.Assess(e, s, planner.Verbs()).Database == health.Healthy {
 			v.well = true
 			return spread(v.key, idle(v.trackers.count())), nil
 		}

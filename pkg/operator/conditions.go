@@ -58,7 +58,7 @@ func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 	case s.state == nil && s.paused:
 		set(conditionReady, metav1.ConditionFalse, "Paused", "it is paused, and was not made yet")
 	case s.state == nil && (stalled || meta.FindStatusCondition(c.Status.Conditions, conditionReady) == nil):
-		set(conditionReady, metav1.ConditionUnknown, "NotSeen", "it was not looked at yet")
+		set(conditionReady, metav1.ConditionUnknown, "NotSeen", "it was not observed yet")
 	case s.state == nil:
 	case s.verdict.Database != health.Healthy:
 		set(conditionReady, metav1.ConditionFalse,
@@ -85,7 +85,8 @@ func (s *sheet) backups(c *v1alpha1.DatabaseCluster) {
 	condition := metav1.Condition{Type: conditionBackup, Status: metav1.ConditionTrue, Reason: "UpToDate",
 		ObservedGeneration: c.Generation}
 	if b.Problem != "" {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, b.Reason, said(c.Namespace, b.Problem)
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, b.Reason,
+			said(c.Namespace, b.Problem)
 	}
 	meta.SetStatusCondition(&c.Status.Conditions, condition)
 }

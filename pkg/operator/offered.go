@@ -41,7 +41,7 @@ func (o *offered) Start(ctx context.Context) error {
 		}
 		if err.Error() != told {
 			told = err.Error()
-			ctrllog.Log.Info("DatabaseBackups are not looked after", "why", told, "hint",
+			ctrllog.Log.Info("DatabaseBackups are not watched", "why", told, "hint",
 				"kubectl dbop operator upgrade brings definitions and rights of this version")
 		}
 		timer := time.NewTimer(offeredEvery)

@@ -93,8 +93,10 @@ func TestWhatWakes(t *testing.T) {
 			ObjectNew: object(1, false)}), false},
 		"somebody deletes it": {p.Update(event.TypedUpdateEvent[*v1alpha1.DatabaseBackup]{ObjectOld: object(1, false),
 			ObjectNew: object(2, false)}), true},
-		"it goes before time":  {p.Delete(event.TypedDeleteEvent[*v1alpha1.DatabaseBackup]{Object: object(1, false)}), true},
-		"it goes when all was": {p.Delete(event.TypedDeleteEvent[*v1alpha1.DatabaseBackup]{Object: object(1, true)}), false},
+		"it goes before time": {p.Delete(event.TypedDeleteEvent[*v1alpha1.DatabaseBackup]{Object: object(1,
+			false)}), true},
+		"it goes when all was": {p.Delete(event.TypedDeleteEvent[*v1alpha1.DatabaseBackup]{Object: object(1,
+			true)}), false},
 	} {
 		if row.got != row.want {
 			t.Errorf("%s: %v", name, row.got)

@@ -55,6 +55,8 @@ type Reconciler struct {
 	// Definition is the UID of the definition of custom resources; "" if there is
 	// none, it is being deleted, or may not be read. It asks the API server.
 	Definition func(context.Context) (string, error)
+	// HelperImage is the image of this tool, which new clusters of engines with agents take.
+	HelperImage string
 	// Operator is the heartbeat lease, for status.
 	Operator string
 

@@ -184,7 +184,7 @@ func TestReconcile(t *testing.T) {
 				t.Error(got)
 			}
 		},
-		"waits for whoever holds the lease": func(t *testing.T) {
+		"waits for the holder of the lease": func(t *testing.T) {
 			b := founded(t)
 			b.lockErr = errors.New("ada has it")
 			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
@@ -226,7 +226,8 @@ func TestReconcile(t *testing.T) {
 			b.begin()
 			b.edit(func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 })
 			b.once()
-			if m := b.message(conditionStalled); b.verbs() != "create Succeeded" || !strings.Contains(m, "operator adopt db") {
+			if m := b.message(conditionStalled); b.verbs() != "create Succeeded" ||
+				!strings.Contains(m, "operator adopt db") {
 				t.Errorf("%s; it says %q", b.verbs(), m)
 			}
 		},

@@ -94,6 +94,7 @@ func (v *reconciliation) read(ctx context.Context, fresh bool) error {
 	if s := v.tracker.session; s != nil && s.Seen().Cluster != nil {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
 		v.tracker.compare(&v.charge)
+		v.resolve()
 		return v.askedFor(ctx, fresh)
 	}
 	v.charge.Record, err = v.Store.GetCluster(ctx, v.key.Namespace, v.key.Name)
@@ -112,10 +113,23 @@ func (v *reconciliation) read(ctx context.Context, fresh bool) error {
 		return err
 	}
 	v.tracker.compare(&v.charge)
+	v.resolve()
 	if !fresh && v.tracker.unlinked(v.charge) {
 		return v.read(ctx, true)
 	}
 	return v.askedFor(ctx, fresh)
+}
+
+// resolve says what the object leaves to its engine.
+func (v *reconciliation) resolve() {
+	for _, c := range []**v1alpha1.DatabaseCluster{&v.charge.Custom, &v.charge.Deleted} {
+		if *c == nil {
+			continue
+		}
+		if e, err := v.engine((*c).Spec.Engine); err == nil { // one that is not known is told later
+			*c = policy.Resolve(e, *c, v.charge.Record, v.HelperImage)
+		}
+	}
 }
 
 // about is what a failure is about: as long as that is the same, trying again is in no hurry.
@@ -127,7 +141,7 @@ func (v *reconciliation) about() string {
 	return out + v.asks()
 }
 
-// move does what Govern says.
+// move does what policy.Next says.
 func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 	if v.charge.Custom == nil {
 		if again, err := v.orphaned(ctx); again > 0 || err != nil {
@@ -165,7 +179,7 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 		v.rest(ctx)
 		return 0, nil
 	case m.SyncSettings:
-		if err := v.missingClaim(ctx); err != nil {
+		if err := v.missingRepository(ctx); err != nil {
 			return v.nevertheless(ctx, err)
 		}
 		return time.Millisecond, v.write(ctx, m)
@@ -231,6 +245,8 @@ func (v *reconciliation) write(ctx context.Context, m policy.NextAction) error {
 	case m.Link:
 		policy.Link(c, v.custom, v.charge.Definition)
 	case m.SyncSettings:
+		// Nobody has asked yet what the same edit asks for besides: the next visit tells.
+		v.report.skip = true
 		v.charge.SyncSettings(c)
 	case m.Confirm:
 		policy.ConfirmDeletion(c, v.charge.Deleted, time.Now())

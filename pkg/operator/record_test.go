@@ -166,7 +166,8 @@ func TestLostRecordIsWrittenAgain(t *testing.T) {
 				if got == nil {
 					t.Fatal("there is no record")
 				}
-				if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID ||
+				if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" ||
+					got.Status.ID != want.Status.ID ||
 					got.Annotations[v1alpha1.AnnotationCustom] != "one" {
 					t.Errorf("the record is another: %+v %s", got, diff)
 				}
@@ -203,7 +204,7 @@ func TestRewrittenRecordIsTold(t *testing.T) {
 }
 
 // TestRecordIsWrittenAgainByWhoComesNext: an operator dies at each write of the
-// repair of a record, before and after it, or gets no answer; who goes on
+// repair of a record, before and after it, or gets no answer; the process that goes on
 // comes to the same end, also where somebody deletes the record once more.
 func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 	t.Parallel()
@@ -237,7 +238,8 @@ func TestRecordIsWrittenAgainByWhoComesNext(t *testing.T) {
 					if got == nil {
 						t.Fatalf("there is no record after %v", b.writes)
 					}
-					if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" || got.Status.ID != want.Status.ID ||
+					if diff := cmp.Diff(want.Status.Bootstrap, got.Status.Bootstrap); diff != "" ||
+						got.Status.ID != want.Status.ID ||
 						got.Generation != want.Generation {
 						t.Errorf("the record is another after %v: %+v %s", b.writes, got, diff)
 					}

@@ -113,5 +113,5 @@ func (v *reconciliation) waitsFor() string {
 	case v.report.stalled != nil:
 		return "until " + name + " is not stalled any more"
 	}
-	return "its turn"
+	return "the cluster"
 }

@@ -105,8 +105,9 @@ func Run(ctx context.Context, c Config) error {
 		Scheme: scheme, Logger: log, Cache: cacheOptions(c.Watched),
 		LeaderElection: c.Elect, LeaderElectionID: HeartbeatLease, LeaderElectionNamespace: c.Namespace,
 		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 new(leaderDuration), RenewDeadline: new(leaderRenewal), RetryPeriod: new(leaderRetry),
-		Metrics: metricsserver.Options{BindAddress: c.MetricsAddress}, HealthProbeBindAddress: c.HealthAddress,
+		LeaseDuration:                 new(leaderDuration), RenewDeadline: new(leaderRenewal),
+		RetryPeriod: new(leaderRetry),
+		Metrics:     metricsserver.Options{BindAddress: c.MetricsAddress}, HealthProbeBindAddress: c.HealthAddress,
 	})
 	if err != nil {
 		return fmt.Errorf("start the operator: %w", err)
@@ -134,7 +135,7 @@ func Run(ctx context.Context, c Config) error {
 		Kept: func(ctx context.Context, namespace string, name string) (store.Kept, error) {
 			return store.FindKept(ctx, own, namespace, name)
 		}, Engines: c.Engines, Definition: newDefinition(m.GetAPIReader()), Operator: c.Namespace + "/" + HeartbeatLease,
-		gauges: gauges,
+		HelperImage: c.HelperImage, gauges: gauges,
 		Runner: func(e engine.Engine, wanted *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
 			live := executor.Config{Client: own, Store: store.NewConfigMaps(own),
 				Dialer: dial.NewDialer(own, portforward.New(own)), Engine: e,
@@ -199,7 +200,8 @@ func watchedKinds() []*metav1.PartialObjectMetadata {
 
 // cacheOptions keep in memory what bears our label, without what is long.
 func cacheOptions(namespaces []string) cache.Options {
-	o := cache.Options{ByObject: map[client.Object]cache.ByObject{}, DefaultTransform: cache.TransformStripManagedFields()}
+	o := cache.Options{ByObject: map[client.Object]cache.ByObject{},
+		DefaultTransform: cache.TransformStripManagedFields()}
 	ours, err := labels.NewRequirement(v1alpha1.LabelCluster, "exists", nil)
 	if err == nil { // a constant that fits
 		for _, kind := range watchedKinds() {

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
@@ -37,7 +38,7 @@ func (s *sheet) saw(e engine.Engine, state ops.State, why string) {
 	if state.Cluster == nil {
 		return
 	}
-	s.state, s.verdict, s.why, s.healthy = &state, health.Assess(e, state), why, 0
+	s.state, s.verdict, s.why, s.healthy = &state, health.Assess(e, state, planner.Verbs()), why, 0
 	for _, r := range state.View.Voters() {
 		if e.Health(state.View, r.Name) == nil {
 			s.healthy++

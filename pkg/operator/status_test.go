@@ -27,11 +27,12 @@ func seen(level health.Level) *sheet {
 	return &sheet{verdict: health.Verdict{Level: level, Database: level, Headline: "so it is"}, healthy: 2,
 		state: &ops.State{Cluster: custom(), View: engine.View{
 			MemberList: []engine.Registered{{Name: "db-1", Voter: true}, {Name: "db-2", Voter: true}},
-			Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true, Serving: true},
+			Members: []engine.Member{{Name: "db-1", Version: "1.1.0", Role: engine.RoleLeader, Reachable: true,
+				Serving: true},
 				{Name: "db-2", Version: "1.1.0", Role: engine.RoleFollower, Reachable: true, Serving: true}}}}}
 }
 
-// TestBackupCondition: backups that are missing turn a condition of their own,
+// TestBackupCondition: backups that are missing change a condition of their own,
 // and nothing that is said of the database.
 func TestBackupCondition(t *testing.T) {
 	t.Parallel()
@@ -64,7 +65,7 @@ func TestBackupCondition(t *testing.T) {
 	is("")
 }
 
-// TestDriftedCondition: members that another version rendered turn a condition
+// TestDriftedCondition: members that another version rendered change a condition
 // of their own, which goes with them; the database is as ready as before.
 func TestDriftedCondition(t *testing.T) {
 	t.Parallel()
@@ -152,7 +153,7 @@ func TestStatusIsStable(t *testing.T) {
 	}
 	(&sheet{stalled: errors.New("no")}).fill(again)
 	if again.Status.Leader != "db-1" || again.Status.Ready != "2/2" {
-		t.Errorf("what was not looked at was forgotten: %+v", again.Status)
+		t.Errorf("what was not observed was forgotten: %+v", again.Status)
 	}
 }
 
@@ -162,8 +163,8 @@ func TestTold(t *testing.T) {
 		err          error
 		reason, text string
 	}{
-		{&ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget", Message: "too many", Hint: "look"}, "HealingBudget",
-			"too many; look"},
+		{&ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget", Message: "too many", Hint: "see"}, "HealingBudget",
+			"too many; see"},
 		{&engine.Refusal{Check: "storage.className", Reason: "no", Hint: "put it back"}, "StorageClassName",
 			"no; put it back"},
 		{errors.New("plain"), "Failed", "plain"},

@@ -134,7 +134,7 @@ func (b *bench) label(name, value string) {
 	}
 }
 
-// TestDeletionSurvivesTheOperator: once a deletion is written down, who comes
+// TestDeletionSurvivesTheOperator: once a deletion is written down, the process that comes
 // next ends the database, whatever became of the definition.
 func TestDeletionSurvivesTheOperator(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ func permanent(err error) bool {
 		errors.Is(err, repository.ErrDamaged) || errors.Is(err, repository.ErrNoSpace)
 }
 
-// Refusal turns an engine's refusal into an Error.
+// Refusal returns an engine's refusal as an Error.
 func Refusal(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

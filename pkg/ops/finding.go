@@ -13,7 +13,7 @@ const (
 // Finding is the outcome of one examination.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	// Subject is what was looked at, for example "quorum" or "member my-db-2".
+	// Subject is what was examined, for example "quorum" or "member my-db-2".
 	Subject string `json:"subject"`
 	// What was found, one sentence without a full stop.
 	What string `json:"what"`

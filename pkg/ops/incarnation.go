@@ -6,7 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// IncarnationOf is what a cluster is before another epoch begins.
+// IncarnationOf is what a cluster is before another incarnation begins.
 func IncarnationOf(c *v1alpha1.DatabaseCluster) *v1alpha1.Incarnation {
 	if c.Status.Bootstrap == nil {
 		return nil
@@ -16,7 +16,7 @@ func IncarnationOf(c *v1alpha1.DatabaseCluster) *v1alpha1.Incarnation {
 }
 
 // ReturnToIncarnation makes the cluster what it was before the operation began
-// another epoch. A repeat changes nothing.
+// another incarnation. A repeat changes nothing.
 func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 	from := op.Spec.FromIncarnation.DeepCopy()
 	c.Spec.RestoreFrom, c.Spec.Auth.Enabled, c.Spec.Stopped = from.RestoreFrom, from.Auth, from.Stopped
@@ -24,15 +24,15 @@ func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 }
 
 // BeginIncarnation writes the founding of an in-place restore or a recovery into the
-// cluster: one founder, under a name that no kept volume bears.
-func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, founder string) {
+// cluster: one initial member, under a name that no kept volume bears.
+func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, initial string) {
 	from := IncarnationSource(op)
 	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup,
 		KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret}
 	// Nobody is let in without a password who was not before.
 	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || from.Auth
 	c.Spec.Stopped = false
-	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op, founder), Members: []string{founder},
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op, initial), Members: []string{initial},
 		Incarnation: c.Status.Bootstrap.Incarnation + 1}
 }
 
@@ -43,7 +43,7 @@ const (
 	StepIncarnation = "begin-incarnation"
 )
 
-// IncarnationSource is what a new epoch begins from.
+// IncarnationSource is what a new incarnation starts from.
 func IncarnationSource(op *v1alpha1.Operation) v1alpha1.BackupSource {
 	if op.Spec.Source != nil {
 		return *op.Spec.Source
@@ -56,8 +56,8 @@ func IncarnationSource(op *v1alpha1.Operation) v1alpha1.BackupSource {
 // same. A restore that was stepped back and then gone on with begins under
 // another name, and its token is another one: the volumes of the first try are
 // not taken for its own.
-func IncarnationToken(op *v1alpha1.Operation, founder string) string {
-	return incarnationPrefix(op) + founder
+func IncarnationToken(op *v1alpha1.Operation, initial string) string {
+	return incarnationPrefix(op) + initial
 }
 
 // IncarnationStartedBy reports whether a token is that of an incarnation which the operation started.
@@ -65,4 +65,4 @@ func IncarnationStartedBy(op *v1alpha1.Operation, token string) bool {
 	return strings.HasPrefix(token, incarnationPrefix(op))
 }
 
-func incarnationPrefix(op *v1alpha1.Operation) string { return "epoch-" + op.Name + "-" }
+func incarnationPrefix(op *v1alpha1.Operation) string { return "incarnation-" + op.Name + "-" }

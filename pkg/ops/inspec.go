@@ -9,7 +9,7 @@ import (
 var flagWord = regexp.MustCompile(`--[a-z][a-z-]*`)
 
 // InSpec says in a text for people who write custom resources which field of
-// the spec stands for a flag. Whole commands stay as they are.
+// the spec is meant by a flag. Whole commands stay as they are.
 func InSpec(text string) string {
 	fields := strings.NewReplacer(
 		"--allow-downtime", "spec.waive: [downtime]",

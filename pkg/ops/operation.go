@@ -2,12 +2,14 @@ package ops
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// incarnationRecorded reports whether the operation may have ended an epoch.
-func incarnationRecorded(op *v1alpha1.Operation) bool {
+// IncarnationRecorded reports whether the operation may have ended an incarnation.
+func IncarnationRecorded(op *v1alpha1.Operation) bool {
 	return slices.ContainsFunc(op.Status.Journal, func(j v1alpha1.JournalEntry) bool { return j.Step == StepIncarnation })
 }
 
@@ -17,6 +19,24 @@ func OrUnknown(s string) string {
 		return "<unknown>"
 	}
 	return s
+}
+
+// BackupJob is the name of the Job that takes a backup into an object store.
+func BackupJob(backup string) string { return strings.ToLower(backup) }
+
+// CheckJobFailed is the check of the error that a Job of the tool has failed, and is gone.
+const CheckJobFailed = "backup-job"
+
+// JobStarted reports whether a Job may be taking the backup of an operation, which goes on without the process that
+// started it.
+func JobStarted(op *v1alpha1.Operation) bool {
+	at, err := repository.ParseLocation(op.Spec.Repository)
+	if err != nil || at.Kind != repository.KindNamed || op.Spec.Backup == "" ||
+		op.Status.Facts[v1alpha1.FactBackup] != "" {
+		return false
+	}
+	return slices.ContainsFunc(op.Status.Journal,
+		func(j v1alpha1.JournalEntry) bool { return j.Step == BackupStepPrefix+op.Spec.Backup })
 }
 
 // OperatorPrefix is what RequestedBy begins with where an operator asks by itself.
@@ -33,9 +53,4 @@ func Untouched(op *v1alpha1.Operation) bool {
 		}
 	}
 	return len(op.Status.Facts) == 0
-}
-
-// Bootstraps reports whether the cluster's record exists only for this operation.
-func Bootstraps(op *v1alpha1.Operation) bool {
-	return op.Spec.Verb == v1alpha1.VerbCreate || op.Spec.Verb == v1alpha1.VerbRestore && !op.Spec.InPlace
 }

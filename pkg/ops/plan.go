@@ -37,7 +37,7 @@ type Block struct {
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Error is the error that the block stands for.
+// Error is the error that the block is printed as.
 func (b Block) Error() *Error {
 	return &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint, Unknown: b.Unknown}
 }

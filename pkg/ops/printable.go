@@ -6,7 +6,7 @@ import (
 )
 
 // Printable replaces what a terminal would obey rather than show: escape
-// sequences, other control characters, and marks that turn the direction of
+// sequences, other control characters, and marks that change the direction of
 // text. Manifests, records, names of members, events and errors of others may
 // hold any of it. Lines and tabs stay.
 func Printable(s string) string {

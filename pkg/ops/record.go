@@ -65,7 +65,8 @@ func Retry(ctx context.Context, write func() error, final ...error) error {
 		err := write()
 		over := func(f error) bool { return errors.Is(err, f) }
 		_, denied := kube.Denied(err)
-		if err == nil || denied || !Transient(err) || slices.ContainsFunc(final, over) || time.Since(began) > OutageDeadline {
+		if err == nil || denied || !Transient(err) || slices.ContainsFunc(final, over) ||
+			time.Since(began) > OutageDeadline {
 			return err
 		}
 		timer := time.NewTimer(pause)

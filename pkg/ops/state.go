@@ -66,15 +66,8 @@ func Missing(e engine.Engine, s State) (data, witnesses int) {
 	return int(s.Cluster.Spec.Members) - len(s.View.Data()), e.Witnesses(s.Cluster.Spec) - len(s.View.Witnesses())
 }
 
-// Removes reports whether what is left of a member may be deleted: the
-// operation in flight names it, or its removal was begun and written down.
-func (s State) Removes(member string) bool {
-	if verb := s.Verb(); (verb == v1alpha1.VerbRemoveMember || verb == v1alpha1.VerbReplaceMember) &&
-		s.Operation.Spec.Member == member {
-		return true
-	}
-	return slices.Contains(s.Bootstrap().Removing, member)
-}
+// Removing reports whether the removal of a member was started and written down.
+func (s State) Removing(member string) bool { return slices.Contains(s.Bootstrap().Removing, member) }
 
 func (s *State) MemberIndex(name string) int {
 	for i, m := range s.Kube.Members {
@@ -94,7 +87,7 @@ func (s *State) Lead(name string) {
 			m.Role = engine.RoleFollower
 		}
 		if m.Name == name {
-			m.Role = engine.RoleLeader
+			m.Role, m.Serving = engine.RoleLeader, true
 		}
 		m.Leader = id
 	}
@@ -107,7 +100,7 @@ func (s *State) SetFact(name string) {
 	s.Operation.Status.Facts[name] = "predicted"
 }
 
-// Reloaded is the state once a member started anew: it accepts what its files say.
+// Reloaded is the state once a member started again: it accepts what its files say.
 func (s *State) Reloaded(member string) {
 	for i := range s.View.Members {
 		if m := &s.View.Members[i]; m.Name == member {
@@ -117,7 +110,7 @@ func (s *State) Reloaded(member string) {
 }
 
 // FiledSchedule is what a member will show that reads its files now; nil if they were
-// not looked at.
+// not observed.
 func (s *State) FiledSchedule(member string) *engine.Presented {
 	for _, l := range s.Kube.Leaves {
 		if l.Member != member || l.Use != pki.UseMember {
@@ -151,7 +144,7 @@ type State struct {
 	Cluster *v1alpha1.DatabaseCluster `json:"cluster,omitempty"`
 	// Operation is the request in flight; nil if there is none.
 	Operation *v1alpha1.Operation `json:"operation,omitempty"`
-	// Holding says who works on the cluster; nil where that was not looked at.
+	// Holding says who works on the cluster; nil where that was not observed.
 	Holding *lease.Holding `json:"holding,omitempty"`
 	// Orphaned: the record names a custom resource, and there is none.
 	Orphaned bool          `json:"orphaned,omitempty"`
@@ -171,8 +164,13 @@ func (s State) Bootstrap() v1alpha1.Bootstrap {
 	return *s.Cluster.Status.Bootstrap
 }
 
-// Formed reports whether the cluster has ever formed in this epoch.
+// Formed reports whether the cluster has ever formed in this incarnation.
 func (s State) Formed() bool { return s.Bootstrap().ClusterID != "" }
+
+// Founds reports whether members that start now found the cluster.
+func (s State) Founds(e engine.Engine) bool {
+	return !s.Formed() && (s.Cluster.Spec.RestoreFrom == nil || e.Capabilities().LoadedFounds)
+}
 
 // Verb is the verb in flight, "" without one.
 func (s State) Verb() v1alpha1.Verb {
@@ -206,14 +204,14 @@ func (s State) Fact(name string) string {
 	return s.Operation.Status.Facts[name]
 }
 
-// Ours reports whether what exists of the member belongs to this epoch.
+// Ours reports whether what exists of the member belongs to this incarnation.
 // Volumes of an earlier life, kept on purpose, are not.
 func (s State) Ours(m observe.Member) bool {
 	token := s.Bootstrap().Token
 	return (m.Workload.Exists && m.Workload.Token == token) || (m.Volume.Exists && m.Volume.Token == token)
 }
 
-// VolumeMissing reports whether a member of this epoch has a workload and no volume
+// VolumeMissing reports whether a member of this incarnation has a workload and no volume
 // any more: its pod waits for it in vain.
 func (s State) VolumeMissing(m observe.Member) bool {
 	return s.Formed() && m.Workload.Exists && m.Workload.Token == s.Bootstrap().Token && !m.Volume.Exists
@@ -235,17 +233,18 @@ func (s State) FreeName() string {
 	}
 }
 
-// free reports whether nothing of that name exists or is registered.
+// free reports whether nothing of that name exists or is registered, and a member may have it.
 func (s State) free(name string) bool {
 	m := s.Kube.Member(name)
 	_, registered := s.View.Registered(name)
-	return !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists && !registered
+	return !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists && !registered &&
+		!slices.Contains(s.View.Retired, name)
 }
 
-// Peers are the members that a starting one should be told of: the founders
+// Peers are the members that a starting one should be told of: the initial members
 // before the cluster formed, the database's own list afterwards, and without
-// a list every member of this epoch, for one that has never run before is
-// turned away by peers whose list is not the one that it was told.
+// a list every member of this incarnation: one that has never run before is
+// refused by peers whose list is not the one that it was told.
 func (s State) Peers(member string) []string {
 	if !s.Formed() {
 		return s.Bootstrap().Members

@@ -67,7 +67,8 @@ func TestHostileServersAreBounded(t *testing.T) {
 // TestListingsOfManyAreRead reads as many entries as are allowed.
 func TestListingsOfManyAreRead(t *testing.T) {
 	var l Listing
-	text := `{"later":{"x":[1]},"manifests":[{"id":"a"}` + strings.Repeat(`,{"id":"b"}`, maxBackups-1) + `],"broken":null}`
+	text := `{"later":{"x":[1]},"manifests":[{"id":"a"}` + strings.Repeat(`,{"id":"b"}`, maxBackups-1) +
+		`],"broken":null}`
 	if err := decodeAnswer(strings.NewReader(text), &l); err != nil || len(l.Manifests) != maxBackups ||
 		l.Manifests[0].ID != "a" {
 		t.Error(err, len(l.Manifests))

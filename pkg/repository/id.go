@@ -49,7 +49,7 @@ func CheckID(id string) error {
 	if ValidID(id) {
 		return nil
 	}
-	return fmt.Errorf("%w: %q; it looks like \"my-db-20261121T101500Z-0a1b\"", ErrID, id)
+	return fmt.Errorf("%w: %q; it resembles \"my-db-20261121T101500Z-0a1b\"", ErrID, id)
 }
 
 // ClusterOf cuts time and random suffix off an identifier; "" if it has none.

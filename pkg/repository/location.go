@@ -118,7 +118,8 @@ func parseDirectory(url, rest string) (Location, error) {
 	case rest == "":
 		return Location{}, fmt.Errorf("%w: %q names no directory; %s", ErrLocation, url, forms)
 	case rest == "~" || strings.HasPrefix(rest, "~/"):
-		return Location{}, fmt.Errorf("%w: %q: \"~\" is not expanded behind \"dir:\"; write the whole path", ErrLocation, url)
+		return Location{},
+			fmt.Errorf("%w: %q: \"~\" is not expanded behind \"dir:\"; write the whole path", ErrLocation, url)
 	}
 	return Location{Kind: KindDirectory, Path: filepath.Clean(rest)}, nil
 }

@@ -54,7 +54,8 @@ func TestParseLocationRefuses(t *testing.T) {
 		strings.Repeat("a", 5000): "say which",
 	} {
 		_, err := ParseLocation(url)
-		if !errors.Is(err, ErrLocation) || !strings.Contains(err.Error(), hint) || strings.Contains(err.Error(), "secret@") {
+		if !errors.Is(err, ErrLocation) || !strings.Contains(err.Error(), hint) ||
+			strings.Contains(err.Error(), "secret@") {
 			t.Errorf("%.40q: %.200v; want it to mention %q", url, err, hint)
 		}
 	}

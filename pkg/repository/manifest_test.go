@@ -16,7 +16,8 @@ const testID = "db-20261121T101500Z-0a1b"
 var emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 func TestDecodeManifest(t *testing.T) {
-	good := `{"format":1,"id":"` + testID + `","file":"x.snapshot","bytes":0,"sha256":"` + emptySum + `","facts":{"proof":"7 keys","auth":true}}`
+	good := `{"format":1,"id":"` + testID + `","file":"x.snapshot","bytes":0,"sha256":"` + emptySum +
+		`","facts":{"proof":"7 keys","auth":true}}`
 	m, err := decodeManifest(testID, []byte(good))
 	if err != nil || m.Facts.Proof != "7 keys" || !m.Facts.Auth {
 		t.Fatalf("a good one: %+v, %v", m, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
 // Errors that callers compare with errors.Is.
@@ -63,9 +64,23 @@ type Manifest struct {
 	// that it is encrypted there. Both are of format 2 alone.
 	Stored    int64 `json:"stored,omitempty"`
 	Encrypted bool  `json:"encrypted,omitempty"`
-	// Proof is the level of the best proof in an object store: "present", "intact" or "restorable".
-	Proof string `json:"proof,omitempty"`
+	// Proof is the level of the best proof in an object store: "present", "intact" or "restorable". ProvenAt is when
+	// that was found out.
+	Proof    string    `json:"proof,omitempty"`
+	ProvenAt time.Time `json:"provenAt,omitzero"`
 }
+
+// ProvenWithin reports whether each byte was found to be right no longer ago than that.
+func (m Manifest) ProvenWithin(d time.Duration, now time.Time) bool {
+	age := now.Sub(m.ProvenAt)
+	return (m.Proof == proofIntact || m.Proof == proofRestorable) && age >= 0 && age < d
+}
+
+// Levels of proof that take all bytes, as object stores name them.
+const (
+	proofIntact     = string(archive.LevelIntact)
+	proofRestorable = string(archive.LevelRestorable)
+)
 
 // Verification is the proof that a backup was restored and compared.
 type Verification struct {

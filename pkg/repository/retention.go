@@ -1,30 +1,33 @@
 package repository
 
-// Surplus names the backups that go when the newest keep scheduled ones of a
-// cluster stay, oldest last. all is a listing, newest first; half a backup is
-// not in it, and one whose manifest can't be read counts for nothing and stays.
+import (
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+)
+
+// Surplus names the backups of a cluster that no rule of a retention keeps, newest first. all is a listing, newest
+// first; half a backup is not in it, and one whose manifest can't be read counts for nothing and stays.
 // What was taken by hand or for the safety of an operation is no business of
 // a schedule, and the newest backup that was ever restored stays whatever
-// made it: the newer ones are not proven.
-func Surplus(all []Manifest, cluster, namespace string, keep int) []Manifest {
-	var scheduled, own []Manifest
+// made it: the newer ones are not proven. Ages count from when a backup was complete until now.
+func Surplus(all []Manifest, cluster, namespace string, by archive.Retention, now time.Time) []Manifest {
+	var own []Manifest
+	var entries []archive.Entry
 	for _, m := range all {
 		if m.Cluster != cluster || m.Namespace != namespace {
 			continue
 		}
-		own = append(own, m)
-		if m.Scheduled {
-			scheduled = append(scheduled, m)
+		e := archive.Entry{ID: m.ID, Attempt: m.ID, Scheduled: m.Scheduled, Stored: m.FinishedAt}
+		if m.Verified != nil {
+			e.Proof = &archive.Proof{Attempt: m.ID, Level: archive.LevelRestorable, Time: m.Verified.Time}
 		}
+		own, entries = append(own, m), append(entries, e)
 	}
-	if keep < 1 || len(scheduled) <= keep {
-		return nil
-	}
-	proven, _ := NewestVerified(own)
 	var out []Manifest
-	for _, m := range scheduled[keep:] {
-		if m.ID != proven.ID {
-			out = append(out, m)
+	for i, d := range by.Decide(entries, now, func(archive.Entry) bool { return true }) {
+		if !d.Keep {
+			out = append(out, own[i])
 		}
 	}
 	return out

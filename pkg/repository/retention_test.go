@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
 func TestSurplus(t *testing.T) {
@@ -48,12 +50,39 @@ func TestSurplus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, m := range Surplus(c.all, "db", "ns", c.keep) {
+			for _, m := range Surplus(c.all, "db", "ns", archive.Retention{Last: c.keep}, time.Unix(1000, 0)) {
 				got = append(got, m.ID)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestSurplusByAge(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	now := time.Date(2026, 11, 23, 2, 0, 0, 0, time.UTC) // a Monday
+	var all []Manifest
+	for i := range 30 {
+		at := now.Add(-time.Duration(i) * day)
+		all = append(all, Manifest{ID: at.Format(time.DateOnly), Cluster: "db", Namespace: "ns", FinishedAt: at,
+			Scheduled: true})
+	}
+	gone := map[string]bool{}
+	for _, m := range Surplus(all, "db", "ns", archive.Retention{Within: 3 * day, Weekly: 3}, now) {
+		gone[m.ID] = true
+	}
+	for _, kept := range []string{"2026-11-23", "2026-11-22", "2026-11-21", "2026-11-15"} {
+		if gone[kept] {
+			t.Errorf("%s is gone", kept)
+		}
+	}
+	if len(gone) != 26 {
+		t.Errorf("%d of 30 are gone", len(gone))
+	}
+	if left := Surplus(all[20:], "db", "ns", archive.Retention{Within: day}, now); len(left) != 9 {
+		t.Errorf("%d of 10 old ones are gone: the newest stays whatever its age", len(left))
 	}
 }

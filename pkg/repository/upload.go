@@ -27,15 +27,15 @@ func (r *Remote) Writer(ctx context.Context, id, operation string) (Writer, erro
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
-	var begun UploadReply
+	var started UploadReply
 	if err := r.call(ctx, http.MethodPost, backupPath(id, "uploads"), UploadRequest{Operation: operation},
-		&begun); err != nil {
+		&started); err != nil {
 		return nil, fmt.Errorf("begin backup %s in %s: %w", id, r.url, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	body, pipe := io.Pipe()
 	w := &upload{
-		ctx: ctx, stop: stop, repo: r, id: id, path: backupPath(id, "uploads", begun.Upload), operation: operation,
+		ctx: ctx, stop: stop, repo: r, id: id, path: backupPath(id, "uploads", started.Upload), operation: operation,
 		pipe: pipe, buffer: bufio.NewWriterSize(pipe, wire.Chunk/4), sum: sha256.New(), sent: make(chan struct{}),
 	}
 	// The transport waits for the body even after its context ended.

@@ -25,7 +25,7 @@ func (d *Directory) Writer(ctx context.Context, id, operation string) (Writer, e
 		return nil, err
 	}
 	if operation == "" {
-		return nil, fmt.Errorf("begin backup %s: it has no operation, so that no repeat could be told from a stranger", id)
+		return nil, fmt.Errorf("begin backup %s: it has no operation, so a repeat could not know its own", id)
 	}
 	if err := d.Prepare(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (w *directoryWriter) commit(ctx context.Context, m Manifest,
 	// come before the data takes its final name: what is not durable, or can't
 	// be read, never replaces a good backup.
 	durable := make(chan error, 1)
-	go func() { durable <- w.seal() }()
+	go func() { durable <- w.writeBack() }()
 	facts, err := open(w.repo.partPath(w.id))
 	if err := <-durable; err != nil {
 		return m, err
@@ -163,8 +163,8 @@ func (w *directoryWriter) flush(ctx context.Context) error {
 	return nil
 }
 
-// seal makes the data durable under its temporary name.
-func (w *directoryWriter) seal() error {
+// writeBack makes the data durable under its temporary name.
+func (w *directoryWriter) writeBack() error {
 	err := w.file.Sync()
 	if err == nil {
 		err = w.file.Close()

@@ -29,6 +29,11 @@ func TestRequests(t *testing.T) {
 	s := begin(t, options{durability: protocol.Preferred, members: 3}, 1)
 	p := s.primary()
 	others := s.replicas(p)
+	for _, m := range s.members {
+		if live, ready := m.probe("/live"), m.probe("/ready"); live+ready != "" {
+			t.Errorf("%s is not live because %q, not ready because %q", m.id, live, ready)
+		}
+	}
 	s.refuses("holds no data", func(ctx context.Context, c *api.Client) error {
 		return c.Switchover(ctx, api.Switchover{Target: "nobody"})
 	})
@@ -45,6 +50,10 @@ func TestRequests(t *testing.T) {
 	s.refuses("raise stop", func(ctx context.Context, c *api.Client) error { return c.Configure(ctx, wanted) })
 	wanted = s.settings
 	wanted.Version, wanted.Values = 2, map[string]string{"work_mem": "7MB", "fsync": "off"}
+	s.refuses("the setting fsync belongs to the agent", func(ctx context.Context, c *api.Client) error {
+		return c.Configure(ctx, wanted)
+	})
+	wanted.Values = map[string]string{"work_mem": "7MB"}
 	configure := func(ctx context.Context, c *api.Client) error { return c.Configure(ctx, wanted) }
 	if err := s.ask(others[0], configure); err != nil {
 		t.Fatal(err)
@@ -73,6 +82,11 @@ func TestRequests(t *testing.T) {
 		}
 		return false
 	})
+	for _, m := range others {
+		if live, ready := m.probe("/live"), m.probe("/ready"); live != "" || ready != "there is no primary now" {
+			t.Errorf("%s is not live because %q, not ready because %q", m.id, live, ready)
+		}
+	}
 	err := s.ask(others[0], func(ctx context.Context, c *api.Client) error {
 		return c.Failover(ctx, api.Failover{Target: others[0].id})
 	})
@@ -89,7 +103,10 @@ func TestRequests(t *testing.T) {
 		t.Error("the failover made another member the primary")
 	}
 	p.start()
-	if err := s.ask(others[1], func(ctx context.Context, c *api.Client) error { return c.EndHold(ctx, "h") }); err != nil {
+	if err := s.ask(others[1], func(ctx context.Context,
+		c *api.Client) error {
+		return c.EndHold(ctx, "h")
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s.wait("whole", s.whole)

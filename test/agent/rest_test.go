@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ const (
 	restTime      = 15 * time.Second
 )
 
-// use is what a process holds in memory, and the processor time that it has used. A clock tick is 10 ms on Linux.
+// use is what a process holds in memory, and the processor time that it has used.
 func use(t *testing.T, pid int) (memory int64, processor time.Duration) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -35,17 +36,20 @@ func use(t *testing.T, pid int) (memory int64, processor time.Duration) {
 			memory = n << 10
 		}
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	for _, f := range fields[11:13] {
-		ticks, err := strconv.ParseInt(f, 10, 64)
+	for _, task := range tasks {
+		raw, err := os.ReadFile(task)
 		if err != nil {
 			t.Fatal(err)
 		}
-		processor += time.Duration(ticks) * 10 * time.Millisecond
+		nanoseconds, err := strconv.ParseInt(strings.Fields(string(raw))[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		processor += time.Duration(nanoseconds)
 	}
 	return memory, processor
 }

@@ -16,6 +16,7 @@ var (
 	storiesFlag = flag.Int("stories", 1, "how many stories of random troubles are told")
 	slowFlag    = flag.Bool("slow", false, "use the default times")
 	restFlag    = flag.Bool("rest", false, "measure agents at rest")
+	allFlag     = flag.Bool("all", false, "make every trouble in each cluster")
 	troubleFlag = flag.String("trouble", "", "make this trouble alone")
 )
 
@@ -25,7 +26,9 @@ func begin(t *testing.T, o options, seed uint64) *story {
 	t.Helper()
 	s := &story{site: newSite(t, o), random: rand.New(rand.NewPCG(seed, 1))}
 	took := s.wait("a primary", func() bool { return s.primary() != nil })
-	s.prepare()
+	if err := s.engine.prepare(s.primary()); err != nil {
+		t.Fatal(err)
+	}
 	s.clients = s.write()
 	s.wait("all stream", s.whole)
 	t.Logf("founded: a primary after %s", took.Truncate(10*time.Millisecond))
@@ -44,7 +47,15 @@ func (s *story) make(tr trouble) {
 
 // TestStory makes one trouble after the other, in a random order. Of three clusters with different durability, each
 // gets a third of the troubles, or all of them where DBOP_TORTURE is all.
-func TestStory(t *testing.T) {
+func TestStory(t *testing.T) { tell(t, postgres{}, false) }
+
+// TestStoryValkey does the same with Valkey or Redis.
+func TestStoryValkey(t *testing.T) { tell(t, valkey{}, false) }
+
+// TestStoryValkeyProxied does it with clients that go through the agents, and TLS.
+func TestStoryValkeyProxied(t *testing.T) { tell(t, valkey{}, true) }
+
+func tell(t *testing.T, e engine, proxied bool) {
 	stories := *storiesFlag
 	if torture() {
 		stories = 100
@@ -54,11 +65,11 @@ func TestStory(t *testing.T) {
 		for i, d := range []protocol.Durability{protocol.Strict, protocol.Preferred, protocol.Async} {
 			t.Run(fmt.Sprintf("%s-%d", d, seed), func(t *testing.T) {
 				t.Parallel()
-				s := begin(t, options{durability: d, members: 3, slow: *slowFlag}, seed)
+				s := begin(t, options{durability: d, members: 3, slow: *slowFlag, engine: e, proxied: proxied}, seed)
 				all := troubles()
 				rand.New(rand.NewPCG(seed, 2)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 				for j, tr := range all {
-					if *troubleFlag == tr.name || *troubleFlag == "" && (torture() || j%3 == i) {
+					if *troubleFlag == tr.name || *troubleFlag == "" && (torture() || *allFlag || j%3 == i) {
 						s.make(tr)
 					}
 				}

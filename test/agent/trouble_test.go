@@ -88,7 +88,7 @@ func troubles() []trouble {
 		{"the server of the primary is killed", func(s *story) {
 			p := s.primary()
 			g := p.status().Generation
-			_ = syscall.Kill(p.postmaster(), syscall.SIGKILL)
+			_ = syscall.Kill(p.first(), syscall.SIGKILL)
 			s.ended(g)
 		}},
 		{"the agent of the primary is killed", func(s *story) {
@@ -122,6 +122,7 @@ func troubles() []trouble {
 			p.signal(syscall.SIGSTOP)
 			s.leaving(p)
 			time.Sleep(time.Duration(s.random.IntN(2000)) * time.Millisecond)
+			s.clients.thaw(p)
 			p.signal(syscall.SIGCONT)
 		}},
 		{"the agent of the primary freezes", func(s *story) {
@@ -196,8 +197,7 @@ func troubles() []trouble {
 				m.kill()
 			}
 			s.wait("the primary stops accepting writes", func() bool {
-				_, err := p.ask("app", time.Second, "INSERT INTO rows VALUES (-1, 0); DELETE FROM rows WHERE id = -1")
-				return err != nil && s.primary() == nil
+				return s.clients.refused(p) && s.primary() == nil
 			})
 			for _, m := range others {
 				m.start()

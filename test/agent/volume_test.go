@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -62,9 +63,14 @@ func (s *story) replace(m *member) {
 }
 
 // TestVolumes gives members an empty volume and an old one. Neither takes part under its name, and nothing is lost.
-func TestVolumes(t *testing.T) {
+func TestVolumes(t *testing.T) { loseVolumes(t, postgres{}) }
+
+// TestVolumesValkey does the same with Valkey or Redis.
+func TestVolumesValkey(t *testing.T) { loseVolumes(t, valkey{}) }
+
+func loseVolumes(t *testing.T, e engine) {
 	t.Parallel()
-	s := begin(t, options{durability: protocol.Strict, members: 3}, 1)
+	s := begin(t, options{durability: protocol.Strict, members: 3, engine: e}, 1)
 	time.Sleep(time.Second)
 	p := s.primary()
 	p.kill()
@@ -96,4 +102,12 @@ func TestVolumes(t *testing.T) {
 	s.refused(old, "its volume was")
 	s.replace(old)
 	s.clients.check(t)
+}
+
+// copyTree copies a volume while nothing runs on it.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("copy %s: %v: %s", from, err, out)
+	}
 }

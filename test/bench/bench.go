@@ -58,6 +58,7 @@ func measures() []measure {
 		{"list", etcd, measureList},
 		{"backup", etcd, measureBackup},
 		{"restore", etcd, measureRestore},
+		{"stores", noEngine, measureStores},
 		{"fleet", etcd, measureFleet},
 	}
 }

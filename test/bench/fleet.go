@@ -175,7 +175,7 @@ func (*bench) start(ctx context.Context, s *sizing, o *fleet.Operator, audit *fl
 	}
 	requests, err := audit.Take()
 	s.coldRequests = per(requests.Total(fleet.Any), s.clusters)
-	fmt.Printf("   all looked at %.1f s after the start, %.1f s of processor time; requests: %s\n", s.cold.Seconds(),
+	fmt.Printf("   all observed %.1f s after the start, %.1f s of processor time; requests: %s\n", s.cold.Seconds(),
 		s.coldCPU.Seconds(), requests)
 	return err
 }
@@ -232,7 +232,7 @@ func seen(ctx context.Context, o *fleet.Operator, n int) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("wait for the operator to look at %d clusters, it has at %d: %w", n, have,
+			return errors.Join(fmt.Errorf("wait for the operator to observe %d clusters, it has at %d: %w", n, have,
 				context.Cause(ctx)), err)
 		case <-time.After(250 * time.Millisecond):
 		}
@@ -268,7 +268,8 @@ func (r *rows) fleet(all []*sizing) {
 			continue
 		}
 		first := all[0]
-		judged(fmt.Sprintf("created at once ÷ %d at once, time", first.clusters), s.created.Seconds()/first.created.Seconds(),
+		judged(fmt.Sprintf("created at once ÷ %d at once, time", first.clusters),
+			s.created.Seconds()/first.created.Seconds(),
 			"ratio", 12,
 			fmt.Sprintf("%.1f s ÷ %.1f s", s.created.Seconds(), first.created.Seconds()))
 		r.plain(fmt.Sprintf("%srequests each ÷ those of %d at once", name, first.clusters), s.requests/first.requests,
@@ -286,7 +287,7 @@ func (s *sizing) standing(judged func(measure string, value float64, unit string
 		judged("processor of an idle operator", 100*s.idleCPU.Seconds()/s.idle.Seconds(), "% of a core", 2,
 			fmt.Sprintf("over %.0f s; %.0f requests/min", s.idle.Seconds(), s.idleRequests))
 	}
-	judged("start of the operator until it has looked at each", s.cold.Seconds(), "s", 30,
+	judged("start of the operator until it has observed each", s.cold.Seconds(), "s", 30,
 		fmt.Sprintf("%.1f s of its own processor time; %.1f requests each", s.coldCPU.Seconds(), s.coldRequests))
 	if len(s.edits) > 0 {
 		judged("one edit to the first step written down, median", s.edits.median(), "s", 1, s.edits.spread("s"))

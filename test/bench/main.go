@@ -23,7 +23,9 @@ type settings struct {
 	rounds  int
 	repeats int
 	sizeMiB int
-	only    string
+	// storeMiB is how long the stream is that goes into a repository.
+	storeMiB int
+	only     string
 	// clusters are the sizes of fleets, edits how many changes are timed in each, idleFor how long it is left alone.
 	clusters string
 	edits    int
@@ -41,9 +43,10 @@ func run() int {
 	flag.IntVar(&set.rounds, "rounds", 5, "how often each side of the comparison of create runs")
 	flag.IntVar(&set.repeats, "repeats", 3, "how often everything else on a cluster runs")
 	flag.IntVar(&set.sizeMiB, "size", 256, "MiB of values in the keyspace that is backed up")
+	flag.IntVar(&set.storeMiB, "stream", 1024, "MiB of the stream that is written to repositories and read back")
 	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+
 		strings.Join(names(), ","))
-	flag.StringVar(&set.clusters, "clusters", "100,1000", "how many clusters the operator looks after, smallest first")
+	flag.StringVar(&set.clusters, "clusters", "100,1000", "how many clusters the operator manages, smallest first")
 	flag.IntVar(&set.edits, "edits", 100, "how many edits of such clusters are timed")
 	flag.DurationVar(&set.idleFor, "idle", 32*time.Minute,
 		"how long the operator is left alone with 1,000 clusters or more; each of them is due once in 25 to 31 minutes; "+

@@ -50,7 +50,8 @@ func measureStart(ctx context.Context, b *bench) error {
 	}
 	b.rows.judged("version --client ÷ kubectl version --client, wall", ours.median()/theirs.median(), "ratio", 0.7,
 		"ours: "+ours.spread("s")+"; kubectl: "+theirs.spread("s"))
-	b.rows.judged("version --client ÷ kubectl version --client, peak memory", ourPeak.median()/theirPeak.median(), "ratio",
+	b.rows.judged("version --client ÷ kubectl version --client, peak memory",
+		ourPeak.median()/theirPeak.median(), "ratio",
 		1.0,
 		"ours: "+ourPeak.spread("MiB")+"; kubectl: "+theirPeak.spread("MiB"))
 	b.rows.plain("kubectl dbop version --client through kubectl ÷ kubectl version --client, wall",

@@ -2,7 +2,9 @@
 // etcd, with nothing but the commands that a person would type: it creates a
 // cluster, grows and shrinks it, backs it up, upgrades it twice, restores the
 // backup into a second cluster, and deletes both, while a client writes all
-// the time. It fails unless everything holds.
+// the time. A cluster of PostgreSQL then loses its primary, is switched over,
+// scaled and upgraded while rows are inserted. It fails unless everything
+// holds.
 package main
 
 import (

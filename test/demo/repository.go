@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -46,18 +45,21 @@ func (s *stage) addRepository(ctx context.Context) error {
 		"--identity-file", key)
 }
 
-// firstBackup is the identifier of the oldest backup in the repository.
-func (s *stage) firstBackup(ctx context.Context) (string, error) {
-	r, err := s.kubectl.Run(ctx, "dbop", "backup", "list", "--repository", s.repository, "-o", "name", "-n", s.namespace)
+// backupsOf are the identifiers of a cluster's backups in the repository, the newest first.
+func (s *stage) backupsOf(ctx context.Context, cluster string) ([]string, error) {
+	r, err := s.kubectl.Run(ctx, "dbop", "backup", "list", cluster, "--repository", s.repository, "-o", "name", "-n",
+		s.namespace)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	ids := strings.Fields(r.Stdout)
 	if len(ids) == 0 {
-		return "", errors.New("the backup is missing")
+		return nil, errors.New("the backup is missing")
 	}
-	slices.Reverse(ids) // newest first
-	return strings.TrimPrefix(ids[0], "backup/"), nil
+	for i := range ids {
+		ids[i] = strings.TrimPrefix(ids[i], "backup/")
+	}
+	return ids, nil
 }
 
 // forget removes the repository's keys. The backups stay in the store.

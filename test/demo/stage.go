@@ -26,17 +26,18 @@ type stage struct {
 	repository, storage string
 	db                  *harness.Etcd
 	writer              *harness.Writer
-	// writing is true while the writer writes.
-	writing bool
-	scenes  []scene
+	// gap is the longest time without an acknowledged write in a span; nil while nobody writes.
+	gap    func(from, to time.Time) (time.Duration, error)
+	scenes []scene
 }
 
 // scene is one row of the table.
 type scene struct {
-	title     string
-	from, to  time.Time
-	writing   bool
-	failed    bool
+	title    string
+	from, to time.Time
+	failed   bool
+	// gap is "-" where nobody wrote.
+	gap       string
 	operation bool
 }
 
@@ -90,18 +91,23 @@ func (s *stage) watch(title string, f func() error) error {
 }
 
 func (s *stage) open(title string) *scene {
-	return &scene{title: title, from: time.Now(), writing: s.writing}
+	return &scene{title: title, from: time.Now(), gap: "-"}
 }
 
 func (s *stage) close(sc *scene, failed bool) {
 	sc.to, sc.failed = time.Now(), failed
+	if s.gap != nil && sc.operation {
+		if gap, err := s.gap(sc.from, sc.to); err == nil {
+			sc.gap = fmt.Sprintf("%dms", gap.Milliseconds())
+		}
+	}
 	s.scenes = append(s.scenes, *sc)
 }
 
 // explain prints what helps to understand a failure.
 func (s *stage) explain(ctx context.Context) {
 	cli := s.site.CLI(s.home, nil)
-	s.site.Report(context.WithoutCancel(ctx), os.Stdout, s.namespace, cli, name, second)
+	s.site.Report(context.WithoutCancel(ctx), os.Stdout, s.namespace, cli, name, second, relational)
 }
 
 // clear ends everything that the story began.
@@ -137,19 +143,17 @@ func (s *stage) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "STEP\tSECONDS\tLONGEST-WRITE-GAP\tRESULT")
 	for _, sc := range s.scenes {
-		gap, result := "-", "ok"
-		if sc.writing && sc.operation && s.writer != nil {
-			gap = fmt.Sprintf("%dms", s.writer.LongestGap(sc.from, sc.to).Milliseconds())
-		}
+		result := "ok"
 		if sc.failed {
 			result = "FAILED"
 		}
-		fmt.Fprintf(w, "%s\t%.1f\t%s\t%s\n", sc.title, sc.to.Sub(sc.from).Seconds(), gap, result)
+		fmt.Fprintf(w, "%s\t%.1f\t%s\t%s\n", sc.title, sc.to.Sub(sc.from).Seconds(), sc.gap, result)
 	}
 	_ = w.Flush()
 	if s.writer != nil {
 		c := s.writer.Counts()
-		fmt.Fprintf(out, "\n%d writes at %d a second: %d acknowledged, %d tries repeated, %d given up\n", c.Writes, perSecond,
+		fmt.Fprintf(out, "\n%d writes at %d a second: %d acknowledged, %d tries repeated, %d given up\n",
+			c.Writes, perSecond,
 			c.Acked, c.Unknown, c.Lost)
 	}
 }

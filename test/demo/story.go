@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
@@ -37,7 +38,7 @@ func story(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.writer = harness.StartWriter(ctx, s.db, "live/", perSecond)
-	s.writing = true
+	s.gap = func(from, to time.Time) (time.Duration, error) { return s.writer.LongestGap(from, to), nil }
 	s.say("A client writes %d keys a second from here on.", perSecond)
 	for _, step := range []struct {
 		title string
@@ -60,10 +61,11 @@ func story(ctx context.Context, s *stage) error {
 
 // finale restores, compares and deletes.
 func finale(ctx context.Context, s *stage) error {
-	first, err := s.firstBackup(ctx)
+	backups, err := s.backupsOf(ctx, name)
 	if err != nil {
 		return err
 	}
+	first := backups[len(backups)-1]
 	if err := s.do(ctx, "restore into a second cluster", "restore", second, "--from", first, "--repository", s.repository,
 		"--members", "3", "--storage", "512Mi"); err != nil {
 		return err
@@ -72,8 +74,8 @@ func finale(ctx context.Context, s *stage) error {
 		return err
 	}
 	counts := s.writer.Stop()
-	s.writing = false
-	if err := s.watch("look for every acknowledged write",
+	s.gap = nil
+	if err := s.watch("read every acknowledged write",
 		func() error { return s.acknowledged(ctx, counts) }); err != nil {
 		return err
 	}
@@ -89,6 +91,9 @@ func finale(ctx context.Context, s *stage) error {
 		if err := s.do(ctx, step.title, step.args...); err != nil {
 			return err
 		}
+	}
+	if err := postgres(ctx, s); err != nil {
+		return err
 	}
 	if err := s.forget(ctx); err != nil {
 		return err

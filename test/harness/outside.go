@@ -105,7 +105,8 @@ func (h HandMade) container() corev1.Container {
 		// A name that is not the pod's.
 		"--name=member-$(POD)", "--data-dir=/var/lib/etcd/data",
 		"--listen-peer-urls=http://0.0.0.0:2380", "--listen-client-urls=" + scheme + "://0.0.0.0:2379",
-		"--initial-advertise-peer-urls=http://" + host + ":2380", "--advertise-client-urls=" + scheme + "://" + host + ":2379",
+		"--initial-advertise-peer-urls=http://" + host + ":2380", "--advertise-client-urls=" + scheme + "://" +
+			host + ":2379",
 		"--initial-cluster=" + strings.Join(all, ","), "--initial-cluster-state=new", "--initial-cluster-token=" + h.Name,
 		"--listen-metrics-urls=http://0.0.0.0:2381",
 	}
@@ -151,10 +152,11 @@ func (h HandMade) createSecret(ctx context.Context, s *Site) error {
 	block := func(kind string, der []byte) []byte {
 		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 	}
-	_, err = s.Client.CoreV1().Secrets(h.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: h.Name +
-		"-tls"}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{"tls.crt": block("CERTIFICATE", member), "tls.key": block("PRIVATE KEY", private),
-			"ca.crt": block("CERTIFICATE", signed)}}, metav1.CreateOptions{})
+	_, err = s.Client.CoreV1().Secrets(h.Namespace).Create(ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: h.Name +
+			"-tls"}, Type: corev1.SecretTypeTLS,
+			Data: map[string][]byte{"tls.crt": block("CERTIFICATE", member), "tls.key": block("PRIVATE KEY", private),
+				"ca.crt": block("CERTIFICATE", signed)}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create secret %s-tls: %w", h.Name, err)
 	}

@@ -74,7 +74,8 @@ func TestFaults(t *testing.T) {
 				_ = r.Body.Close()
 			}
 			if code != c.code || done.Load() != c.performed {
-				t.Errorf("answered %d (%v) after %d were performed, want %d and %d", code, err, done.Load(), c.code, c.performed)
+				t.Errorf("answered %d (%v) after %d were performed, want %d and %d", code, err, done.Load(), c.code,
+					c.performed)
 			}
 			if got := p.Faults()[c.fault]; got != 1 {
 				t.Errorf("it counts as %d faults", got)

@@ -119,7 +119,8 @@ func (s *storm) inflict(f Fault, pass http.Handler, w http.ResponseWriter, r *ht
 			"\"q\": the object has been modified; please apply your changes to the latest version and try again")
 	case FaultThrottled:
 		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests, please try again later")
+		refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+			"too many requests, please try again later")
 	case FaultBroken:
 		refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "Internal error occurred: etcdserver: "+
 			"leader changed")

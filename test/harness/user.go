@@ -55,8 +55,9 @@ func (s *Site) User(ctx context.Context, namespace, name, role, path string) err
 func (s *Site) granted(ctx context.Context, namespace, name string) error {
 	review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
 		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + namespace + ":" + name,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "get", Resource: "configmaps"},
+			User: "system:serviceaccount:" + namespace + ":" + name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "get",
+				Resource: "configmaps"},
 		}}
 	return Until(ctx, time.Minute, "the rights of user "+name, func(ctx context.Context) error {
 		got, err := s.Client.AuthorizationV1().LocalSubjectAccessReviews(namespace).Create(ctx, review,

@@ -1,5 +1,5 @@
 // Command hostile is what a tenant may put into an image in place of etcd: it
-// passes every probe, and answers who asks it without an end.
+// passes every probe, and answers every request without an end.
 package main
 
 import (

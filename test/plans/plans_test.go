@@ -13,16 +13,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -130,167 +125,6 @@ func alarmed(s *ops.State) {
 
 func corrupt(s *ops.State) { opstest.Alarm(s, "CORRUPT", engine.CauseDamage, "db-3") }
 
-func requests() []request {
-	small := &v1alpha1.SettingsChange{Set: map[string]string{"snapshot-count": "20000"}}
-	large := resource.MustParse("2Gi")
-	policy := opstest.Nightly()
-	empty := &workload.Schedule{Missing: opstest.ScheduleParts()}
-	newer := func(s *ops.State) { at(s, "3.6.16", "3.6") }
-	source := &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: "b0"}
-	template := drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: opstest.Image,
-		Want: "good", Have: "bad"}
-	return []request{
-		{name: "create", state: founding(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
-		{name: "create-with-users", state: with(founding(3), func(s *ops.State) { s.Cluster.Spec.Auth.Enabled = true }),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
-		{name: "create-over-volumes", state: with(founding(3), func(s *ops.State) {
-			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "other"}}}
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
-		{name: "create-discarding-volumes", state: with(founding(3), func(s *ops.State) {
-			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "other"}}}
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate, Purge: true}},
-		{name: "create-scheduled", state: with(founding(1), func(s *ops.State) {
-			s.Cluster.Spec.Backup,
-				s.Kube.Schedule = policy, empty
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
-		{name: "restore", state: with(founding(3), func(s *ops.State) {
-			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "pvc:backups", Backup: "b0"}
-			s.Cluster.Status.Bootstrap.Members = []string{"db-1"}
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, Source: source}},
-		{name: "restore-in-place", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true,
-			Source: source}},
-		{name: "restore-in-place-cancelled", state: running(3),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true, Source: source}, record: cancelling},
-		{name: "add-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbAddMember}},
-		{name: "remove-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember,
-			Member: "db-1"}},
-		{name: "remove-last-member", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember,
-			Member: "db-1"}},
-		{name: "remove-unknown", state: with(running(3), func(s *ops.State) {
-			s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "id-x", Name: "x", Voter: false})
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember, Member: "x"}},
-		{name: "replace-member", state: with(running(3), lost("db-2")),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-2"}},
-		{name: "replace-healthy", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember,
-			Member: "db-1"}},
-		{name: "replace-leader-by-force", state: running(3),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-1", Waive: []string{"evidence"}}},
-		{name: "scale-up", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 5}},
-		{name: "scale-down", state: running(5), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 3}},
-		{name: "scale-even", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 4}},
-		{name: "upgrade", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
-		{name: "upgrade-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16",
-			Waive: []string{"downtime"}}},
-		{name: "upgrade-too-far", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade,
-			Version: "3.7.3"}},
-		{name: "upgrade-cancelled", state: with(running(3), func(s *ops.State) { opstest.Runs(s, "db-2", "3.6.16") }),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}, record: cancelling},
-		{name: "upgrade-stopped", state: with(running(3), func(s *ops.State) { s.Cluster.Spec.Stopped = true }),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
-		{name: "downgrade", state: with(running(3), newer), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade,
-			Version: "3.5.35"}},
-		{name: "downgrade-cancelled", state: with(running(3), newer),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade, Version: "3.5.35"}, record: cancelling},
-		{name: "backup", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbBackup, Verify: true}},
-		{name: "backup-scheduled", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbBackup, Scheduled: true,
-			Keep: 3}},
-		{name: "backup-schedule", state: with(running(3), func(s *ops.State) { s.Kube.Schedule = empty }),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule, Policy: &policy}},
-		{name: "backup-schedule-none", state: opstest.Timed(running(3)),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule, Policy: &v1alpha1.BackupPolicy{}}},
-		{name: "configure", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure, Change: small}},
-		{name: "configure-unknown", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure,
-			Change: &v1alpha1.SettingsChange{Set: map[string]string{"colour": "red"}}}},
-		{name: "resize", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize,
-			Change: &v1alpha1.SettingsChange{Size: &large, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(
-				"1Gi")}}}},
-		{name: "switchover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover}},
-		{name: "switchover-to", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover,
-			Member: "db-3"}},
-		{name: "restart", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
-		{name: "restart-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
-		{name: "stop", state: opstest.Timed(running(3)), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbStop}},
-		{name: "start", state: with(running(3), func(s *ops.State) {
-			s.Cluster.Spec.Stopped, s.View = true, engine.View{}
-			for i := range s.Kube.Members {
-				s.Kube.Members[i].Workload, s.Kube.Members[i].Pod = observe.Workload{}, observe.Pod{}
-			}
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbStart}},
-		{name: "defrag", state: with(running(3), func(s *ops.State) {
-			for i := range s.View.Members {
-				s.View.Members[i].DataBytes = 1 << 30
-			}
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDefrag}},
-		{name: "compact", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCompact,
-			Compaction: &v1alpha1.Compaction{Keep: 100}}},
-		{name: "alarms-clear-space", state: with(running(3), alarmed),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbClearAlarms, Compaction: &v1alpha1.Compaction{Keep: 100}}},
-		{name: "alarms-clear-damage", state: with(running(3), corrupt),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbClearAlarms, Compaction: &v1alpha1.Compaction{}}},
-		{name: "restart-damaged", state: with(running(3), corrupt), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
-		{name: "recover-bring-back", state: with(running(3), func(s *ops.State) {
-			opstest.NoQuorum(s)
-			opstest.Podless(s, "db-1")
-			opstest.Podless(s, "db-2")
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover}},
-		{name: "recover-data", state: with(running(3), lost("db-1", "db-2")),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover, Method: v1alpha1.RecoverData}},
-		{name: "recover-backup", state: with(running(3), lost("db-1", "db-2")),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover, Method: v1alpha1.RecoverBackup, Source: source}},
-		{name: "recover-healthy", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRecover}},
-		{name: "repair", state: opstest.Differs(running(3), opstest.Gone("service/db", ""), template),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair}},
-		{name: "repair-quiet", state: opstest.Differs(running(3), opstest.Gone("service/db", ""), template),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair, Quiet: true}},
-		{name: "repair-authority", state: with(running(3),
-			func(s *ops.State) {
-				s.Kube.Trust = &pki.Trust{
-					Problem: "it is gone"}
-			}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRepair}},
-		{name: "upgrade-altered", state: opstest.Differs(running(3), opstest.Gone("secret/db-2-tls", "db-2")),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
-		{name: "auth-enable", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbEnableAuth}},
-		{name: "auth-disable", state: with(running(3), users), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDisableAuth}},
-		{name: "user-create", state: with(running(3), users),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreateUser,
-				User: &v1alpha1.DatabaseUser{Name: "billing", ReadOnly: true}}},
-		{name: "user-create-cancelled", state: with(running(3), users),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreateUser, User: &v1alpha1.DatabaseUser{Name: "billing"}},
-			record: func(op *v1alpha1.Operation) {
-				cancelling(op)
-				op.Status.Facts = map[string]string{v1alpha1.FactCredentials: "done"}
-			}},
-		{name: "user-delete", state: with(running(3), users),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDeleteUser, User: &v1alpha1.DatabaseUser{Name: "app"}}},
-		{name: "user-delete-unknown", state: with(running(3), users),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDeleteUser, User: &v1alpha1.DatabaseUser{Name: "nobody"}}},
-		{name: "credentials-rotate", state: with(running(3), users),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCredentials}},
-		{name: "credentials-drop", state: with(running(3), users),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCredentials, User: &v1alpha1.DatabaseUser{Name: "app"},
-				DropOld: true}},
-		{name: "certificates-rotate", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates,
-			Rotation: v1alpha1.RotateLeaves}},
-		{name: "certificates-rotate-begin", state: running(3),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateBegin}},
-		{name: "certificates-rotate-finish", state: with(running(3), opstest.Trusting),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateFinish}},
-		{name: "certificates-rotate-abandon", state: with(running(3), opstest.Trusting),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAbandon}},
-		{name: "certificates-rotate-at-once", state: running(3),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAtOnce}},
-		{name: "certificates-rotate-expired", state: dressed(opstest.Expired(v1alpha1.RotateAtOnce)),
-			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAtOnce}},
-		{name: "delete", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDelete}},
-		{name: "delete-purge", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDelete, Purge: true,
-			Waive: []string{"backup"}}},
-		{name: "drift", state: with(running(3), func(s *ops.State) {
-			s.Rendering = "ours"
-			s.Kube.Members[1].Pod = observe.Pod{}
-		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
-	}
-}
-
 // TestPlans takes each request the way that the runner takes it: what is left open is filled in, checked, pinned and
 // wanted, and then planned.
 func TestPlans(t *testing.T) {
@@ -339,7 +173,8 @@ func planned(t *testing.T, r request) string {
 			margin = strconv.Itoa(*step.Tolerates)
 		}
 		fmt.Fprintf(&out,
-			"%2d %s [%s] %s risk=%s to=%s leader=%s margin=%s deadline=%s\n   %s\n   because %s\n   touches %s\n", i+1, step.ID,
+			"%2d %s [%s] %s risk=%s to=%s leader=%s margin=%s deadline=%s\n   %s\n   because %s\n   touches %s\n",
+			i+1, step.ID,
 			step.Action,
 			strings.Join(step.Members, ","), step.Risk, step.To, step.Leader, margin, step.Deadline.Round(time.Second),
 			step.Title, step.Reason, strings.Join(step.Touches, " "))
@@ -349,7 +184,7 @@ func planned(t *testing.T, r request) string {
 	}
 	fmt.Fprintf(&out, "restarts %v\nleader moves %v\nirreversible %q\nkept %v\n", plan.Restarts, plan.LeaderMoves,
 		plan.Irreversible, plan.Kept)
-	for title, v := range map[string]any{"cancel": errorText(ops.Cancellable(op))} {
+	for title, v := range map[string]any{"cancel": errorText(planner.Verbs().Cancellable(op))} {
 		fmt.Fprintf(&out, "%s: %v\n", title, v)
 	}
 	spec, err := json.MarshalIndent(s.Cluster.Spec, "", "  ")

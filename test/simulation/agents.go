@@ -27,8 +27,8 @@ const (
 	syncTimeout = 10 * time.Second
 )
 
-// hasAgents reports whether the databases of this world are those of package agreed.
-func (w *world) hasAgents() bool { return w.engine.Name() == "agreed" }
+// hasAgents reports whether the databases of this world are those of package replicated.
+func (w *world) hasAgents() bool { return w.engine.Name() == "replicated" }
 
 // attend lets the agents of a group do what they do by themselves.
 func (w *world) attend(g *group) {

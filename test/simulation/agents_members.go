@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/test/simulation/agreed"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 )
 
 // enlist announces a member to the agents.
@@ -140,7 +140,7 @@ func (w *world) said(s *slot, m *engine.Member) {
 	m.Role = engine.RoleReplica
 	m.Position = agreed.Position(g.clusterID, d.term, d.index)
 	if e != nil && e.witness {
-		m.Role, m.Position = agreed.RoleWitness, ""
+		m.Role, m.Position, m.Version = agreed.RoleWitness, "", "" // it runs no server
 	}
 	if p.claims {
 		m.Role, m.Leader, m.Serving = engine.RolePrimary, d.id, w.now.Before(p.rivalUntil)

@@ -10,7 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
-	"github.com/dbop-dev/kubectl-dbop/test/simulation/agreed"
+	"github.com/dbop-dev/kubectl-dbop/test/simulation/replicated"
 )
 
 // agentMistake is a mistake, and a part of what the world has to say of it.
@@ -36,7 +36,8 @@ func agentMistakes() []agentMistake {
 		make("a vote given by the tool", "the agents' to give", promotedByHand),
 		{mistake{name: "a vote given too early", decide: planner.Decide, mischief: Mischief{EarlyVotes: true}},
 			"before it has joined"},
-		{mistake{name: "every member votes", decide: planner.Decide, mischief: Mischief{EvenVotes: true}}, "an even number"},
+		{mistake{name: "every member votes", decide: planner.Decide, mischief: Mischief{EvenVotes: true}},
+			"an even number"},
 		{mistake{name: "an empty proof trusted", decide: planner.Decide, mischief: Mischief{EmptyProofs: true}},
 			"proves nothing"},
 	}
@@ -50,7 +51,7 @@ func TestAgentMistakes(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+enough; seed++ {
-				o := play(t, agreed.Engine{}, seed, m.mischief, m.decide)
+				o := play(t, replicated.New(), seed, m.mischief, m.decide)
 				if n := slices.IndexFunc(o.all, func(line string) bool { return strings.Contains(line, m.says) }); n >= 0 {
 					t.Logf("caught in world %d: %s", seed, o.all[n])
 					return
@@ -124,12 +125,12 @@ func lastCopyRemoved(e engine.Engine, s ops.State) ops.Decision {
 }
 
 // noWitnesses is the engine without its witnesses.
-type noWitnesses struct{ agreed.Engine }
+type noWitnesses struct{ replicated.Engine }
 
 func (noWitnesses) Witnesses(v1alpha1.DatabaseClusterSpec) int { return 0 }
 
 func witnessForgotten(_ engine.Engine, s ops.State) ops.Decision {
-	return planner.Decide(noWitnesses{}, s)
+	return planner.Decide(noWitnesses{replicated.New()}, s)
 }
 
 // witnessWithData announces witnesses, and does not write down who is one.
@@ -141,7 +142,7 @@ func witnessWithData(e engine.Engine, s ops.State) ops.Decision {
 }
 
 // withLearners is the engine as one whose members wait to be promoted.
-type withLearners struct{ agreed.Engine }
+type withLearners struct{ replicated.Engine }
 
 func (e withLearners) Capabilities() engine.Capabilities {
 	c := e.Engine.Capabilities()
@@ -150,5 +151,5 @@ func (e withLearners) Capabilities() engine.Capabilities {
 }
 
 func promotedByHand(_ engine.Engine, s ops.State) ops.Decision {
-	return planner.Decide(withLearners{}, s)
+	return planner.Decide(withLearners{replicated.New()}, s)
 }

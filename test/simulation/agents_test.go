@@ -3,7 +3,7 @@ package simulation
 import (
 	"testing"
 
-	"github.com/dbop-dev/kubectl-dbop/test/simulation/agreed"
+	"github.com/dbop-dev/kubectl-dbop/test/simulation/replicated"
 )
 
 // agentWorlds are simulated by a plain go test, agentPairs are compared.
@@ -13,10 +13,10 @@ const (
 )
 
 // TestAgents plays worlds of a primary with replicas until one breaks a promise.
-func TestAgents(t *testing.T) { simulate(t, agreed.Engine{}, agentWorlds) }
+func TestAgents(t *testing.T) { simulate(t, replicated.New(), agentWorlds) }
 
 // TestAgentsSameSteps: as TestSameSteps.
-func TestAgentsSameSteps(t *testing.T) { sameSteps(t, agreed.Engine{}, comparisons(agentPairs)) }
+func TestAgentsSameSteps(t *testing.T) { sameSteps(t, replicated.New(), comparisons(agentPairs)) }
 
 // TestAgentsSameEnd: as TestSameEnd.
-func TestAgentsSameEnd(t *testing.T) { sameEnd(t, agreed.Engine{}, comparisons(agentPairs)) }
+func TestAgentsSameEnd(t *testing.T) { sameEnd(t, replicated.New(), comparisons(agentPairs)) }

@@ -3,7 +3,7 @@ package simulation
 import (
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/test/simulation/agreed"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 )
 
 // admit makes whole members of those that have joined: with the data, or, for a

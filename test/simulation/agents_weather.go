@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
-	"github.com/dbop-dev/kubectl-dbop/test/simulation/agreed"
 )
 
 // spareable reports whether a member's data may be lost: the rest is a majority,
@@ -49,7 +49,7 @@ func (w *world) blowAgents(s *slot) {
 		if lead := w.leads(g); lead != nil && w.runs(lead) {
 			w.struck(lead)
 			lead.aloneUntil = w.now.Add(w.between(10*time.Second, 60*time.Second))
-			w.logf("the primary %s loses its peers until %.1fs", lead.name, lead.aloneUntil.Sub(w.begun).Seconds())
+			w.logf("the primary %s loses its peers until %.1fs", lead.name, lead.aloneUntil.Sub(w.started).Seconds())
 		}
 	case w.chance(0.6):
 		if w.spareable(g, s) {
@@ -71,7 +71,7 @@ func (w *world) blowAgents(s *slot) {
 // delay keeps a replica from streaming for a while.
 func (w *world) delay(s *slot) {
 	s.lagUntil = w.now.Add(w.between(10*time.Second, 90*time.Second))
-	w.logf("%s lags until %.1fs", s.name, s.lagUntil.Sub(w.begun).Seconds())
+	w.logf("%s lags until %.1fs", s.name, s.lagUntil.Sub(w.started).Seconds())
 }
 
 // rollBack brings an old copy of a member's volume back.

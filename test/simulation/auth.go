@@ -52,7 +52,7 @@ func (w *world) logins(cluster, what string) {
 				in = g.access.passwords[s.next.user] == s.next.password
 			}
 			if !in {
-				w.violate("%s: who reads the secret of %s of %s is turned away", what, user, cluster)
+				w.violate("%s: who reads the secret of %s of %s is refused", what, user, cluster)
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (s *site) authenticate(ctx context.Context, st ops.State, step ops.Step) (o
 	return ops.Result{Facts: map[string]string{fact: "done"}}, nil
 }
 
-// rotate stages, sets and turns, as the live world does; root's name stays.
+// rotate stages, sets and switches, as the live world does; root's name stays.
 func (s *site) rotate(ctx context.Context, st ops.State, step ops.Step) error {
 	user, op := step.User, st.Operation.Name
 	if step.Action == ops.ActionDropOld {

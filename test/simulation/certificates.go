@@ -73,9 +73,9 @@ func (w *world) mount(s *slot) {
 	}
 }
 
-// strangers complains about members and clients that refuse each other
+// refusals complains about members and clients that refuse each other
 // although each did its part.
-func (w *world) strangers(cluster, what string) {
+func (w *world) refusals(cluster, what string) {
 	o := w.shared(cluster)
 	var running []*slot
 	for _, s := range w.slots {
@@ -86,14 +86,14 @@ func (w *world) strangers(cluster, what string) {
 	for _, s := range running {
 		for _, peer := range running {
 			if !slices.Contains(s.pod.process.accepts, peer.pod.files.leaf.signer) {
-				w.violate("%s: %s turns %s away: it does not trust who signed its certificate", what, s.name, peer.name)
+				w.violate("%s: %s refuses %s: it does not trust who signed its certificate", what, s.name, peer.name)
 			}
 		}
 		for _, secret := range []string{v1alpha1.AdminSecret(cluster), v1alpha1.ClientSecret(cluster)} {
 			switch l := o.leaves[secret]; {
 			case l == nil:
 			case !slices.Contains(s.pod.process.accepts, l.signer):
-				w.violate("%s: %s turns away who has read %s", what, s.name, secret)
+				w.violate("%s: %s refuses who has read %s", what, s.name, secret)
 			case !slices.Contains(l.trusts, s.pod.files.leaf.signer):
 				w.violate("%s: who has read %s does not trust %s", what, secret, s.name)
 			}
@@ -154,7 +154,7 @@ func (s *site) certify(ctx context.Context, st ops.State, step ops.Step) error {
 	change := func(what string, effect func()) error {
 		return s.do(ctx, what, func() error {
 			effect()
-			w.strangers(s.cluster, what)
+			w.refusals(s.cluster, what)
 			return nil
 		})
 	}
@@ -235,7 +235,8 @@ func (w *world) rotated(o *v1alpha1.Operation) {
 			w.violate("%s succeeded and %s holds the old certificate", o.Name, secret)
 		}
 		if o.Spec.Rotation != v1alpha1.RotateLeaves && !slices.Equal(l.trusts, sh.trust.bundle()) {
-			w.violate("%s (%s) succeeded and %s trusts %v of %v", o.Name, o.Spec.Rotation, secret, l.trusts, sh.trust.bundle())
+			w.violate("%s (%s) succeeded and %s trusts %v of %v", o.Name, o.Spec.Rotation, secret, l.trusts,
+				sh.trust.bundle())
 		}
 	}
 	for _, s := range w.slots {

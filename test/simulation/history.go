@@ -29,8 +29,8 @@ func (s *site) compact(ctx context.Context, st ops.State, step ops.Step) (ops.Re
 	return ops.Result{Facts: map[string]string{v1alpha1.FactCompacted: strconv.FormatInt(before, 10)}}, nil
 }
 
-// forgotten checks that an operation which says so has dropped history.
-func (w *world) forgotten(o *v1alpha1.Operation, g *group) {
+// droppedHistory checks that an operation which says so has dropped history.
+func (w *world) droppedHistory(o *v1alpha1.Operation, g *group) {
 	if c := o.Spec.Compaction; o.Spec.Verb == v1alpha1.VerbCompact && o.Status.Phase == v1alpha1.PhaseSucceeded &&
 		g.compacted < c.Before {
 		w.violate("%s succeeded and history is kept from %d on, not from %d", o.Name, g.compacted, c.Before)

@@ -105,7 +105,7 @@ func (h *held) Check(ctx context.Context) error {
 // Lost implements lease.Lease.
 func (h *held) Lost() <-chan struct{} { return h.lost }
 
-// Regain implements lease.Lease: who lost it here leaves it to the next.
+// Regain implements lease.Lease: a holder that lost it here leaves it to the next.
 func (h *held) Regain(context.Context) (lease.Lease, error) { return nil, lease.ErrLost }
 
 // Release implements lease.Lease.

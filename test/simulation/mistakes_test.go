@@ -34,8 +34,8 @@ func mistakes() []mistake {
 		{name: "leader rolled first", decide: leaderRolledFirst},
 		{name: "downgraded as soon as it is announced", decide: storageIgnored},
 		{name: "two learners at once", decide: twoLearners},
-		{name: "volumes of other epochs dropped", decide: incarnationsMixed},
-		{name: "disruption budget forgotten", decide: budgetOmitted},
+		{name: "volumes of other incarnations dropped", decide: incarnationsMixed},
+		{name: "disruption budget not kept", decide: budgetOmitted},
 		{name: "authentication before its users", decide: authFirst},
 		{name: "a joiner that hangs waited for", decide: neverRevived},
 		{name: "a silent voter restarted", decide: voterRevived},
@@ -43,7 +43,7 @@ func mistakes() []mistake {
 		{name: "a new authority takes over before members are ready", decide: promotedEarly},
 		{name: "members not restarted for the authorities that they accept", decide: neverReloaded},
 		{name: "clients go over before members trust them", decide: clientsFirst},
-		{name: "joiners started as founders", decide: planner.Decide, mischief: Mischief{BootstrapJoiners: true}},
+		{name: "joiners started as initial members", decide: planner.Decide, mischief: Mischief{BootstrapJoiners: true}},
 	}
 }
 
@@ -116,7 +116,8 @@ func upgradedBlindly(e engine.Engine, s ops.State) ops.Decision {
 	for i, m := range s.View.Members {
 		r, registered := s.View.Registered(m.Name)
 		if k := s.Kube.Member(m.Name); registered && !m.Reachable && k.Workload.Version == s.Cluster.Spec.Version {
-			s.View.Members[i] = engine.Member{Name: m.Name, ID: r.ID, Reachable: true, Serving: true, Role: engine.RoleFollower,
+			s.View.Members[i] = engine.Member{Name: m.Name, ID: r.ID, Reachable: true, Serving: true,
+				Role:      engine.RoleFollower,
 				ClusterID: leader.ClusterID,
 				Leader:    leader.ID, Version: k.Workload.Version, Protocol: leader.Protocol, Position: leader.Position}
 		}
@@ -166,7 +167,8 @@ func twoLearners(e engine.Engine, s ops.State) ops.Decision {
 		return d
 	}
 	name := freeName(s)
-	return ops.Decision{Step: &ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name},
+	return ops.Decision{Step: &ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister,
+		Members:  []string{name},
 		Deadline: d.Step.Deadline}}
 }
 
@@ -191,7 +193,7 @@ func budgetOmitted(e engine.Engine, s ops.State) ops.Decision {
 	return planner.Decide(e, s)
 }
 
-// authFirst turns authentication on while the applications' user is missing.
+// authFirst enables authentication while the applications' user is missing.
 func authFirst(e engine.Engine, s ops.State) ops.Decision {
 	d := planner.Decide(e, s)
 	if d.Step != nil && d.Step.ID == "ensure-user/client" && s.View.Auth() == engine.AuthOff {

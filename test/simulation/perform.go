@@ -45,7 +45,7 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return ops.Result{}, s.change(ctx,
 			func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = st.View.ClusterIDs[0] })
 	case ops.ActionDisableBootstrap:
-		return ops.Result{}, s.seal(ctx, step.Members)
+		return ops.Result{}, s.disableBootstrap(ctx, step.Members)
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
 		return ops.Result{}, s.membership(ctx, st, step)
 	case ops.ActionKeep:
@@ -93,6 +93,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 		return s.backup(ctx, st, step)
 	case ops.ActionVerify:
 		return s.verify(ctx, st)
+	case ops.ActionProveBackup:
+		return ops.Result{Facts: map[string]string{v1alpha1.FactProven: st.Operation.Spec.Source.Backup}}, nil
 	case ops.ActionPrune:
 		return s.prune(ctx, st)
 	case ops.ActionSchedule:
@@ -207,7 +209,7 @@ func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) e
 	})
 }
 
-func (s *site) seal(ctx context.Context, members []string) error {
+func (s *site) disableBootstrap(ctx context.Context, members []string) error {
 	for _, m := range members {
 		err := s.do(ctx, "seal "+m, func() error {
 			if l := s.actor.world.slot(s.cluster, m).workload; l != nil {
@@ -227,10 +229,10 @@ func (s *site) membership(ctx context.Context, st ops.State, step ops.Step) erro
 	if len(step.Members) > 0 {
 		name = step.Members[0]
 	}
-	if begun := step.Action == ops.ActionDeregister; begun || step.Action == ops.ActionRegister {
+	if started := step.Action == ops.ActionDeregister; started || step.Action == ops.ActionRegister {
 		note := func(f *v1alpha1.Bootstrap) bool {
-			removed := f.Remove(name, begun)
-			return !begun && f.SetWitness(name, step.Witness) || removed
+			removed := f.Remove(name, started)
+			return !started && f.SetWitness(name, step.Witness) || removed
 		}
 		if f := st.Bootstrap(); note(&f) {
 			if err := s.change(ctx, func(c *v1alpha1.DatabaseCluster) { note(c.Status.Bootstrap) }); err != nil {
@@ -257,7 +259,8 @@ func freeName(st ops.State) string {
 	for n := 1; ; n++ {
 		name := v1alpha1.MemberName(st.Cluster.Name, n)
 		m := st.Kube.Member(name)
-		if _, registered := st.View.Registered(name); !registered && !m.Volume.Exists && !m.Workload.Exists && !m.Pod.Exists {
+		if _, registered := st.View.Registered(name); !registered && !m.Volume.Exists && !m.Workload.Exists &&
+			!m.Pod.Exists {
 			return name
 		}
 	}

@@ -89,7 +89,7 @@ func (s *site) renew(ctx context.Context, st ops.State, member string, done func
 		return err
 	}
 	seen := false
-	err := s.actor.call(ctx, "look whether the template was seen", func() error {
+	err := s.actor.call(ctx, "read whether the template was seen", func() error {
 		l := w.slot(s.cluster, member).workload
 		seen = l != nil && !w.now.Before(l.seenAt)
 		return nil
@@ -146,7 +146,7 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 	w, op := s.actor.world, st.Operation
 	done := ops.Result{Facts: map[string]string{v1alpha1.FactBackup: op.Spec.Backup}}
 	have := false
-	err := s.actor.call(ctx, "look for the backup", func() error {
+	err := s.actor.call(ctx, "find the backup", func() error {
 		b, ok := w.backups[op.Spec.Backup]
 		have = ok && b.operation == op.Name
 		return nil
@@ -198,7 +198,8 @@ func (s *site) verify(ctx context.Context, st ops.State) (ops.Result, error) {
 		}
 		if match := w.engine.CompareProofs(b.proof, b.proof); w.hasAgents() && match != engine.MatchSame &&
 			!w.mischief.EmptyProofs {
-			return &ops.Error{Kind: ops.Refused, Check: "unproven", Message: "nothing proves that it holds what was backed up"}
+			return &ops.Error{Kind: ops.Refused, Check: "unproven",
+				Message: "nothing proves that it holds what was backed up"}
 		}
 		b.verified = true
 		w.backups[st.Operation.Spec.Backup] = b

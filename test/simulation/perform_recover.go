@@ -66,7 +66,7 @@ func (s *site) recoverData(ctx context.Context, st ops.State, member string) (op
 		for _, other := range w.slots {
 			if v := other.volume; v != nil && v.token == slot.volume.token && v.data != nil && !v.data.broken &&
 				d.behind(v.data) {
-				w.violate("%s begins anew from %s (term %d, index %d), and %s goes further (term %d, index %d)",
+				w.violate("%s starts again from %s (term %d, index %d), and %s goes further (term %d, index %d)",
 					s.actor.name, member, d.term, d.index, other.name, v.data.term, v.data.index)
 			}
 		}

@@ -121,17 +121,17 @@ func (p *person) process() *actor {
 func (p *person) insist(c command) {
 	name := c().Operation.Cluster
 	run := func(ctx context.Context, r *runner.Runner) error {
-		if p.turnwise() {
+		if p.inAttempts() {
 			request := c()
-			return takeTurns(ctx, r, name, &request, false)
+			return takeAttempts(ctx, r, name, &request, false)
 		}
 		_, err := r.Run(ctx, Namespace, c())
 		return err
 	}
 	resume := func(cancel bool) func(context.Context, *runner.Runner) error {
 		return func(ctx context.Context, r *runner.Runner) error {
-			if p.turnwise() {
-				return takeTurns(ctx, r, name, nil, cancel)
+			if p.inAttempts() {
+				return takeAttempts(ctx, r, name, nil, cancel)
 			}
 			_, err := r.Resume(ctx, Namespace, name, cancel)
 			return err
@@ -218,13 +218,13 @@ func (p *person) create(name, version string, members int, locked bool) command 
 }
 
 // cluster is a wanted cluster with its founding.
-func (p *person) cluster(name, version string, members, founders int) *v1alpha1.DatabaseCluster {
+func (p *person) cluster(name, version string, members, initial int) *v1alpha1.DatabaseCluster {
 	p.commands++
 	c := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
 	c.Spec = v1alpha1.DatabaseClusterSpec{Engine: p.world.engine.Name(), Version: version, Members: int32(members), //nolint:gosec // a size
 		Storage: v1alpha1.Storage{Size: resource.MustParse("8Gi")}}
 	f := &v1alpha1.Bootstrap{Token: fmt.Sprintf("token-%s-%d-%d", name, p.commands, p.rng.Uint32())}
-	for n := 1; n <= founders; n++ {
+	for n := 1; n <= initial; n++ {
 		f.Members = append(f.Members, v1alpha1.MemberName(name, n))
 	}
 	c.Status.Bootstrap = f

@@ -147,7 +147,8 @@ func (s recordStore) CreateOperation(ctx context.Context, o *v1alpha1.Operation)
 			return fmt.Errorf("operation %s: %w", o.Name, kube.ErrExists)
 		}
 		if other := r.active(o.Spec.Cluster); other != nil {
-			s.world().violate("two operations in flight: %s (%s) and %s (%s)", other.Name, other.Spec.Verb, o.Name, o.Spec.Verb)
+			s.world().violate("two operations in flight: %s (%s) and %s (%s)", other.Name, other.Spec.Verb, o.Name,
+				o.Spec.Verb)
 		}
 		o.ResourceVersion = r.stamp()
 		r.operations[o.Name] = o.DeepCopy()
@@ -205,7 +206,7 @@ func (s recordStore) ListOperations(ctx context.Context, _, cluster string) (out
 
 // ActiveOperation implements store.Store.
 func (s recordStore) ActiveOperation(ctx context.Context, _, cluster string) (out *v1alpha1.Operation, err error) {
-	err = s.actor.call(ctx, "look for an operation in flight", func() error {
+	err = s.actor.call(ctx, "find an operation in flight", func() error {
 		if o := s.world().records.active(cluster); o != nil {
 			out = o.DeepCopy()
 		}

@@ -49,7 +49,7 @@ func (p *person) bereave(size int) {
 	backup := p.backupID()
 	if err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
 		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "a",
-			Verb: v1alpha1.VerbBackup, Repository: "repository", Backup: backup}})
+			Verb: v1alpha1.VerbBackup, Repository: "pvc:backups", Backup: backup}})
 		return err
 	}); err != nil {
 		unlock := w.lock()
@@ -68,10 +68,11 @@ func (p *person) bereave(size int) {
 			method = v1alpha1.RecoverBackup
 		}
 		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
-			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method, Repository: "repository",
-				Backup: p.backupID()}
+			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method,
+				Repository: "pvc:backups",
+				Backup:     p.backupID()}
 			if method == v1alpha1.RecoverBackup {
-				spec.Source = &v1alpha1.BackupSource{Repository: "repository", Backup: backup}
+				spec.Source = &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: backup}
 			}
 			_, err := r.Run(ctx, Namespace, planner.Request{Operation: spec})
 			return err
@@ -128,7 +129,8 @@ func (w *world) recovered(size int, kept map[string]*data) {
 			continue
 		}
 		if c.Status.Bootstrap.Incarnation == 0 || g.voters() != size || w.leads(g) == nil {
-			w.violate("epoch %d has %d of %d voters, leader %q", c.Status.Bootstrap.Incarnation, g.voters(), size, g.leader)
+			w.violate("incarnation %d has %d of %d voters, leader %q", c.Status.Bootstrap.Incarnation, g.voters(), size,
+				g.leader)
 		}
 	}
 	for name, d := range kept {
@@ -179,7 +181,7 @@ func firstData(e engine.Engine, s ops.State) ops.Decision {
 		return d
 	}
 	step := *d.Step
-	step.Members = health.Weigh(e, s).Kept[:1]
+	step.Members = health.AssessLoss(e, s).Kept[:1]
 	return ops.Decision{Step: &step}
 }
 

@@ -28,7 +28,7 @@ func (p *person) next() command {
 		locked[id] = b.access.on
 	}
 	unlock()
-	spec := v1alpha1.OperationSpec{Cluster: name, Repository: "repository"}
+	spec := v1alpha1.OperationSpec{Cluster: name, Repository: "pvc:backups"}
 	one := func(change func(*v1alpha1.OperationSpec)) command {
 		return func() planner.Request {
 			s := spec
@@ -131,7 +131,7 @@ func (p *person) next() command {
 		if p.rng.Float64() < 0.5 {
 			return one(func(s *v1alpha1.OperationSpec) {
 				s.Verb, s.InPlace, s.Source = v1alpha1.VerbRestore, true,
-					&v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked[from]}
+					&v1alpha1.BackupSource{Repository: "pvc:backups", Backup: from, Auth: locked[from]}
 			})
 		}
 		return p.restore(pick(p, []string{"r", "s"}), from, c.Spec.Version, pick(p, []int{1, 3}), locked[from])
@@ -172,7 +172,7 @@ func (p *person) undo(name string) command {
 	return func() planner.Request {
 		defer p.world.lock()()
 		nothing := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbBackup,
-			Repository: "repository", Backup: p.backupID()}}
+			Repository: "pvc:backups", Backup: p.backupID()}}
 		c := p.world.records.clusters[name]
 		if c == nil {
 			return nothing
@@ -181,7 +181,7 @@ func (p *person) undo(name string) command {
 		if err != nil || u.Of == nil {
 			return nothing
 		}
-		u.Operation.Repository, u.Operation.Backup, u.Operation.Waive = "repository", p.backupID(),
+		u.Operation.Repository, u.Operation.Backup, u.Operation.Waive = "pvc:backups", p.backupID(),
 			append(u.Operation.Waive, "downtime")
 		p.world.tally["undo of "+string(u.Of.Spec.Verb)]++
 		return planner.Request{Operation: u.Operation}
@@ -192,10 +192,10 @@ func (p *person) undo(name string) command {
 func (p *person) restore(name, from, version string, members int, locked bool) command {
 	return func() planner.Request {
 		c := p.cluster(name, version, members, 1)
-		c.Spec.RestoreFrom, c.Spec.Auth.Enabled = &v1alpha1.RestoreSource{Repository: "repository", Backup: from}, locked
+		c.Spec.RestoreFrom, c.Spec.Auth.Enabled = &v1alpha1.RestoreSource{Repository: "pvc:backups", Backup: from}, locked
 		return planner.Request{
 			Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbRestore, Waive: []string{"size"},
-				Source: &v1alpha1.BackupSource{Repository: "repository", Backup: from, Auth: locked}},
+				Source: &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: from, Auth: locked}},
 			Cluster: c,
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
 // scheduled is one object of a schedule; only the CronJob has anything in it.
@@ -94,7 +95,8 @@ func (s *site) prune(ctx context.Context, st ops.State) (ops.Result, error) {
 	var surplus []string
 	err := s.actor.call(ctx, "list backups", func() error {
 		needed := executor.Needed(w.records.all())
-		for _, m := range repository.Surplus(w.manifests(), s.cluster, Namespace, int(st.Operation.Spec.Keep)) {
+		for _, m := range repository.Surplus(w.manifests(), s.cluster, Namespace,
+			archive.Retention{Last: int(st.Operation.Spec.Keep)}, st.Now) {
 			if !needed[m.ID] {
 				surplus = append(surplus, m.ID)
 			}

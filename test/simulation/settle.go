@@ -76,7 +76,7 @@ func (p *person) start(name string) {
 // while the others are well.
 func (p *person) repair(name string) {
 	unlock := p.world.lock()
-	member, op := p.world.bereft(name), p.world.records.active(name)
+	member, op := p.world.voterWithoutVolume(name), p.world.records.active(name)
 	unlock()
 	if member == "" {
 		return
@@ -90,7 +90,7 @@ func (p *person) repair(name string) {
 		}
 		p.start(name)
 		unlock := p.world.lock()
-		member = p.world.bereft(name)
+		member = p.world.voterWithoutVolume(name)
 		unlock()
 		if member == "" {
 			return
@@ -138,7 +138,7 @@ func (p *person) idle(name string) {
 	c, op, writes, last := w.records.clusters[name], w.records.active(name), w.records.writes, w.records.last(name)
 	unlock()
 	if last != nil && strings.HasPrefix(last.Status.Message, "superseded") {
-		return // half done, and who wanted it gone instead gave up
+		return // half done, and the person who wanted it gone instead gave up
 	}
 	if c == nil || c.Status.Bootstrap.ClusterID == "" || op != nil || w.damaged(name) {
 		return

@@ -101,7 +101,7 @@ func (s *site) view(ctx context.Context, st ops.State) engine.View {
 			}
 		})
 	}
-	ask(func() { v.MemberList, v.Quorum = a.world.roster(running) })
+	ask(func() { v.MemberList, v.Quorum = a.world.memberList(running) })
 	ask(func() { v.Alarms = a.world.alarms(running) })
 	ask(func() { v.Downgrade, v.DowngradeUnknown = a.world.underway(running) })
 	for _, name := range silent {

@@ -59,8 +59,8 @@ func (w *world) hurt(cluster string) bool {
 	return false
 }
 
-// bereft names the voter of a cluster whose data is lost, "" if there is none.
-func (w *world) bereft(cluster string) string {
+// voterWithoutVolume names the voter of a cluster whose data is lost, "" if there is none.
+func (w *world) voterWithoutVolume(cluster string) string {
 	c := w.records.clusters[cluster]
 	if c == nil || c.Status.Bootstrap.ClusterID == "" {
 		return ""

@@ -137,7 +137,8 @@ func (w *world) descending(a *actor, s *slot, target string) {
 		return
 	}
 	if d := s.pod.process.data; d.schema > minor(target) || d.group.minor > minor(target) {
-		w.violate("%s restarts %s on %s with storage of 3.%d in a cluster that speaks 3.%d", a.name, s.name, target, d.schema,
+		w.violate("%s restarts %s on %s with storage of 3.%d in a cluster that speaks 3.%d", a.name, s.name,
+			target, d.schema,
 			d.group.minor)
 	}
 }

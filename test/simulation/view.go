@@ -97,8 +97,8 @@ func (w *world) status(name string) engine.Member {
 	return m
 }
 
-// roster is the member list, if a majority is behind it and a named member relays it.
-func (w *world) roster(names []string) ([]engine.Registered, bool) {
+// memberList is the member list, if a majority is behind it and a named member relays it.
+func (w *world) memberList(names []string) ([]engine.Registered, bool) {
 	for _, name := range names {
 		s := w.find(name)
 		if !w.meets(s) || s.pod.process.data.group == nil {

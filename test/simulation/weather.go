@@ -56,7 +56,7 @@ func (w *world) blow() {
 	}
 	if w.chance(0.1) {
 		w.weather.downUntil = w.now.Add(w.between(time.Second, 25*time.Second))
-		w.logf("the API server is away until %.1fs", w.weather.downUntil.Sub(w.begun).Seconds())
+		w.logf("the API server is away until %.1fs", w.weather.downUntil.Sub(w.started).Seconds())
 		return
 	}
 	if len(w.slots) == 0 {
@@ -76,13 +76,14 @@ func (w *world) blow() {
 	case what == 3 && s.pod != nil:
 		w.struck(s)
 		s.cutUntil = w.now.Add(w.between(time.Second, 40*time.Second))
-		w.logf("%s is cut off or frozen until %.1fs", s.name, s.cutUntil.Sub(w.begun).Seconds())
+		w.logf("%s is cut off or frozen until %.1fs", s.name, s.cutUntil.Sub(w.started).Seconds())
 	case what == 4 && s.pod != nil:
 		w.struck(s)
 		s.aloneUntil = w.now.Add(w.between(time.Second, 40*time.Second))
-		w.logf("%s loses its peers until %.1fs", s.name, s.aloneUntil.Sub(w.begun).Seconds())
+		w.logf("%s loses its peers until %.1fs", s.name, s.aloneUntil.Sub(w.started).Seconds())
 	case what == 5 && s.pod != nil:
-		w.weather.missing, w.weather.missingTil = s.pod.template.version, w.now.Add(w.between(5*time.Second, 90*time.Second))
+		w.weather.missing, w.weather.missingTil = s.pod.template.version,
+			w.now.Add(w.between(5*time.Second, 90*time.Second))
 	case what == 6 && w.weather.losses > 0:
 		w.lose(s)
 	case what == 8 && w.hasAgents():

@@ -152,7 +152,7 @@ var memberName = regexp.MustCompile(`\bdb-\d+`)
 
 // told are the operations of a cluster, oldest first: what was asked for, how
 // it ended, and the steps that were taken, if they are to be told. Members are
-// called in the order of their turn: who leads, and so is last, is nobody's doing.
+// called in the order in which the operation did them: which of them led, and so was last, is chance.
 func (w *world) told(cluster string, steps bool) []string {
 	defer w.lock()()
 	var out []string
@@ -160,16 +160,16 @@ func (w *world) told(cluster string, steps bool) []string {
 		line := fmt.Sprintf("%s %s: members %d, version %q, %d settings", o.Spec.Verb, o.Status.Phase, o.Spec.Members,
 			o.Spec.Version, settingsOf(o.Spec))
 		if steps {
-			line += "\n" + strings.Join(turns(o), "\n")
+			line += "\n" + strings.Join(stepsOf(o), "\n")
 		}
 		out = append(out, line)
 	}
 	return out
 }
 
-// turns are the steps of an operation. One that ran into a halt and is done
+// stepsOf are the steps of an operation. One that ran into a halt and is done
 // again on the way back counts once.
-func turns(o v1alpha1.Operation) []string {
+func stepsOf(o v1alpha1.Operation) []string {
 	var out []string
 	names := map[string]string{}
 	for _, e := range o.Status.Journal {

@@ -19,13 +19,13 @@ const Namespace = "sim"
 const tick = 200 * time.Millisecond
 
 // world is one site: a Kubernetes, the databases on it, and the store. It
-// moves lazily: who reads it first lets it catch up with the clock.
+// moves lazily: the first that reads it lets it catch up with the clock.
 type world struct {
 	mu     sync.Mutex
 	engine engine.Engine
 	rng    *rand.Rand
 
-	begun, now, next time.Time
+	started, now, next time.Time
 
 	slots    []*slot
 	clusters map[string]*objects
@@ -76,7 +76,8 @@ type objects struct {
 func newWorld(e engine.Engine, seed uint64, m Mischief) *world {
 	now := time.Now()
 	return &world{
-		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), begun: now, now: now, next: now.Add(tick), //nolint:gosec // reproducible
+		engine: e, rng: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // reproducible
+		started: now, now: now, next: now.Add(tick),
 		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*leaseRecord{},
 		records: newRecords(), mischief: m, tally: map[string]int{}, expelled: map[string]time.Time{},
 	}
@@ -93,13 +94,13 @@ func (w *world) advance(now time.Time) {
 	for !w.next.After(now) {
 		w.now = w.next
 		w.next = w.next.Add(tick)
-		w.turn()
+		w.tick()
 	}
 	w.now = now
 }
 
-// turn lets everything that moves by itself move once.
-func (w *world) turn() {
+// tick lets everything that moves by itself move once.
+func (w *world) tick() {
 	w.blow()
 	w.renew()
 	for _, s := range w.slots {
@@ -116,7 +117,7 @@ func (w *world) turn() {
 	}
 	for name, o := range w.clusters {
 		if o.trust.next != 0 {
-			w.strangers(name, "by itself")
+			w.refusals(name, "by itself")
 		}
 	}
 }
@@ -146,7 +147,7 @@ func (w *world) shared(cluster string) *objects {
 
 // logf adds a line to the trace.
 func (w *world) logf(format string, args ...any) {
-	line := fmt.Sprintf("%9.3fs ", w.now.Sub(w.begun).Seconds()) + fmt.Sprintf(format, args...)
+	line := fmt.Sprintf("%9.3fs ", w.now.Sub(w.started).Seconds()) + fmt.Sprintf(format, args...)
 	w.trace = append(w.trace, line)
 	if len(w.trace) > 4000 {
 		w.trace = slices.Clone(w.trace[2000:])

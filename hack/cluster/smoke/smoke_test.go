@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// victim is the name of the node that has to suffer.
-const victim = "smoke"
+// target is the name of the node that has to suffer.
+const target = "smoke"
 
 // driver is the command, built from this tree.
 type driver struct{ path string }
@@ -87,12 +87,12 @@ func TestCluster(t *testing.T) {
 		if _, err := d.run("kubectl", "delete", "namespace", "smoke", "--ignore-not-found"); err != nil {
 			t.Error(err)
 		}
-		if _, err := d.run("node", "remove", victim); err != nil {
+		if _, err := d.run("node", "remove", target); err != nil {
 			t.Error(err)
 		}
 	})
-	d.must(t, "node", "add", victim)
-	d.must(t, "kubectl", "taint", "node", victim, "smoke=true:NoSchedule", "--overwrite")
+	d.must(t, "node", "add", target)
+	d.must(t, "kubectl", "taint", "node", target, "smoke=true:NoSchedule", "--overwrite")
 	d.must(t, "kubectl", "apply", "-f", "testdata/etcd.yaml")
 	began := time.Now()
 	d.kubectl(t, "rollout", "status", "statefulset/etcd", "--timeout=90s")
@@ -101,14 +101,14 @@ func TestCluster(t *testing.T) {
 	far, near := -1, -1
 	nodes := strings.Fields(d.kubectl(t, "get", "pods", "-o", "jsonpath={.items[*].spec.nodeName}"))
 	for ordinal, node := range nodes {
-		if node == victim {
+		if node == target {
 			far = ordinal
 		} else {
 			near = ordinal
 		}
 	}
 	if far < 0 || near < 0 {
-		t.Fatalf("members are on %v, not on %s and others", nodes, victim)
+		t.Fatalf("members are on %v, not on %s and others", nodes, target)
 	}
 
 	t.Run("names", func(t *testing.T) {
@@ -147,11 +147,11 @@ func TestCluster(t *testing.T) {
 	}
 	for _, harm := range []string{"cut", "crash"} {
 		t.Run(harm, func(t *testing.T) {
-			d.must(t, "node", harm, victim)
+			d.must(t, "node", harm, target)
 			if health() == nil {
-				t.Errorf("the member on %s still answers", victim)
+				t.Errorf("the member on %s still answers", target)
 			}
-			d.must(t, "node", "heal", victim)
+			d.must(t, "node", "heal", target)
 			eventually(t, "healed", time.Minute, health)
 		})
 	}

@@ -33,6 +33,7 @@ func Check(r *Release, manifest string) error {
 		}
 	}
 	problems = append(problems, r.checkPackages(sums, wanted)...)
+	problems = append(problems, r.checkAgents()...)
 	return errors.Join(append(problems, r.checkManifests(sums)...)...)
 }
 

@@ -68,7 +68,13 @@ func release(t *testing.T, program []byte) *made {
 		m.files["completions/"+name] = "a script"
 	}
 	m.files["man/man1/kubectl-dbop.1"], m.files["man/man1/kubectl-dbop-create.1"] = ".TH", ".TH"
-	m.write(filepath.Join(source, ".goreleaser.yaml"), "builds: [{goos: [linux], goarch: [amd64]}]")
+	m.write(filepath.Join(source, ".goreleaser.yaml"), "builds: [{binary: kubectl-dbop, goos: [linux], goarch: [amd64]}, "+
+		"{binary: dbop-agent, goos: [linux], goarch: [amd64]}]")
+	recipe, err := os.ReadFile(filepath.Join("..", "image", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write(filepath.Join(source, "hack", "release", "image", "Dockerfile"), string(recipe))
 	template, err := os.ReadFile(filepath.Join("..", "..", "..", "krew", "dbop.tmpl.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +86,10 @@ func release(t *testing.T, program []byte) *made {
 	m.write(filepath.Join(manifests, "install.yaml"), "image: ghcr.io/dbop-dev/kubectl-dbop:v1.2.3\n")
 	m.write(filepath.Join(dir, "metadata.json"), `{"version": "1.2.3"}`)
 	packages := []string{"kubectl-dbop_v1.2.3_linux_amd64.deb", "kubectl-dbop_v1.2.3_linux_amd64.rpm"}
-	list := []map[string]string{{"name": archiveName, "type": "Archive", "goos": "linux", "goarch": "amd64"}}
+	list := []map[string]string{{"name": archiveName, "type": "Archive", "goos": "linux", "goarch": "amd64"},
+		{"name": "kubectl-dbop", "type": "Binary", "goos": "linux", "goarch": "amd64", "path": "dist/plugin/kubectl-dbop"},
+		{"name": "dbop-agent", "type": "Binary", "goos": "linux", "goarch": "amd64", "path": "built/dbop-agent"}}
+	m.write(filepath.Join(root, "built", "dbop-agent"), string(program))
 	for _, name := range packages {
 		m.write(filepath.Join(dir, name), "a package")
 		list = append(list, map[string]string{"name": name, "type": "Linux Package"})
@@ -201,6 +210,16 @@ func TestCheck(t *testing.T) {
 		}, "install.yaml is missing or runs another image"},
 		"a stale kind": {func(m *made) { m.write(filepath.Join(m.r.Source, "deploy", "crd", "kind.yaml"), "newer") },
 			"kind.yaml is not what the tree has"},
+		"no agent": {func(m *made) {
+			m.change(filepath.Join(m.r.Dir, "artifacts.json"), `"name":"dbop-agent"`, `"name":"agent"`)
+			m.pack()
+		}, "dbop-agent is there for [], goreleaser builds it for [linux/amd64]"},
+		"an agent of something": {func(m *made) {
+			m.write(filepath.Join(m.r.Dir, "..", "built", "dbop-agent"), "#!/bin/sh")
+		}, "dbop-agent for linux/amd64: read how the program was built"},
+		"an image without the agent": {func(m *made) {
+			m.change(filepath.Join(m.r.Source, "hack", "release", "image", "Dockerfile"), "COPY $TARGETPLATFORM/dbop-agent", "#")
+		}, "the image has no dbop-agent"},
 		"a tag of nothing": {func(m *made) { m.r.Version = "v1.2" }, "not semver"},
 	} {
 		t.Run(name, func(t *testing.T) {

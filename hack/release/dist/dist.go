@@ -3,7 +3,6 @@ package dist
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +29,8 @@ type Release struct {
 	Archives               []krew.Archive
 	// Packages are the names of deb and rpm files.
 	Packages []string
+	// agents are the programs that are in the image alone.
+	agents []artifact
 }
 
 // artifact is a line of goreleaser's own list.
@@ -61,6 +62,10 @@ func Read(source, dir, manifests string) (*Release, error) {
 			r.Archives = append(r.Archives, krew.Archive{OS: a.OS, Arch: a.Arch, Name: a.Name, SHA256: sum})
 		case "Linux Package":
 			r.Packages = append(r.Packages, a.Name)
+		case "Binary":
+			if a.Name == agentProgram {
+				r.agents = append(r.agents, a)
+			}
 		}
 	}
 	slices.SortFunc(r.Archives, func(a, b krew.Archive) int { return strings.Compare(a.Name, b.Name) })
@@ -92,16 +97,19 @@ func (r *Release) Manifest() ([]byte, error) {
 		Base: "https://github.com/dbop-dev/kubectl-dbop/releases/download/" + r.Version})
 }
 
-// Platforms are those that .goreleaser.yaml builds for, sorted.
-func Platforms(source string) ([]string, error) {
+// Platforms are those that .goreleaser.yaml builds the plugin for, sorted.
+func Platforms(source string) ([]string, error) { return platforms(source, pluginProgram) }
+
+func platforms(source, program string) ([]string, error) {
 	raw, err := os.ReadFile(filepath.Join(source, ".goreleaser.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("read what goreleaser builds: %w", err)
 	}
 	var config struct {
 		Builds []struct {
-			OS   []string `json:"goos"`
-			Arch []string `json:"goarch"`
+			Binary string   `json:"binary"`
+			OS     []string `json:"goos"`
+			Arch   []string `json:"goarch"`
 		} `json:"builds"`
 	}
 	if err := yaml.Unmarshal(raw, &config); err != nil {
@@ -109,6 +117,9 @@ func Platforms(source string) ([]string, error) {
 	}
 	var out []string
 	for _, b := range config.Builds {
+		if b.Binary != program {
+			continue
+		}
 		for _, system := range b.OS {
 			for _, processor := range b.Arch {
 				out = append(out, system+"/"+processor)
@@ -116,7 +127,7 @@ func Platforms(source string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("goreleaser builds for no platform")
+		return nil, fmt.Errorf("goreleaser builds %s for no platform", program)
 	}
 	slices.Sort(out)
 	return out, nil

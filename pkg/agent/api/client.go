@@ -15,20 +15,24 @@ import (
 
 // Client speaks with the agent of one member.
 type Client struct {
-	name protocol.MemberID
-	http *http.Client
+	name   protocol.MemberID
+	scheme string
+	http   *http.Client
 }
 
 // NewClient returns a client. The connections come from dial: a port-forward, for example. The agent must prove that it
-// is the member of that name; config holds the certificate of the client and the authority of the agents.
+// is the member of that name; config holds the certificate of the client and the authority of the agents. Without a
+// config nobody proves anything: that is for an agent that answers on its own loopback alone.
 func NewClient(member protocol.MemberID, dial func(context.Context) (net.Conn, error), config *tls.Config) *Client {
-	config = config.Clone()
-	config.ServerName = string(member)
 	transport := &http.Transport{
-		TLSClientConfig: config, MaxIdleConns: 1,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		MaxIdleConns: 1, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 	}
-	return &Client{name: member, http: &http.Client{Transport: transport}}
+	c := &Client{name: member, scheme: "http", http: &http.Client{Transport: transport}}
+	if config != nil {
+		transport.TLSClientConfig = config.Clone()
+		transport.TLSClientConfig.ServerName, c.scheme = string(member), "https"
+	}
+	return c
 }
 
 // Close ends idle connections.
@@ -49,6 +53,17 @@ func (c *Client) Switchover(ctx context.Context, s Switchover) error {
 // Failover appoints a member although acknowledged writes may be lost.
 func (c *Client) Failover(ctx context.Context, f Failover) error {
 	return c.do(ctx, http.MethodPost, "/v1/failover", f, nil)
+}
+
+// Recover has this very member leave its incarnation; it begins the next one when it is started with that token. Again
+// has no effect.
+func (c *Client) Recover(ctx context.Context, r Recover) error {
+	return c.do(ctx, http.MethodPost, "/v1/recover", r, nil)
+}
+
+// Reinit removes the unfit copy of a member, and returns once that is gone. The member then clones the primary.
+func (c *Client) Reinit(ctx context.Context, id protocol.MemberID) error {
+	return c.do(ctx, http.MethodPost, "/v1/members/"+string(id)+"/reinit", nil, nil)
 }
 
 // AddMember adds a member; again has no effect.
@@ -77,23 +92,37 @@ func (c *Client) EndHold(ctx context.Context, id string) error {
 }
 
 func (c *Client) do(ctx context.Context, method, path string, body, into any) error {
+	got, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer got.Body.Close() //nolint:errcheck // it was read
+	return c.take(got, into)
+}
+
+// send asks, and leaves the answer to be read.
+func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var sent io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
 		if err != nil {
-			return fmt.Errorf("ask the agent of %s: %w", c.name, err)
+			return nil, fmt.Errorf("ask the agent of %s: %w", c.name, err)
 		}
 		sent = bytes.NewReader(raw)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "https://"+string(c.name)+path, sent)
+	r, err := http.NewRequestWithContext(ctx, method, c.scheme+"://"+string(c.name)+path, sent)
 	if err != nil {
-		return fmt.Errorf("ask the agent of %s: %w", c.name, err)
+		return nil, fmt.Errorf("ask the agent of %s: %w", c.name, err)
 	}
 	got, err := c.http.Do(r)
 	if err != nil {
-		return fmt.Errorf("ask the agent of %s: %w", c.name, err)
+		return nil, fmt.Errorf("ask the agent of %s: %w", c.name, err)
 	}
-	defer got.Body.Close() //nolint:errcheck // it was read
+	return got, nil
+}
+
+// take reads a short answer.
+func (c *Client) take(got *http.Response, into any) error {
 	raw, err := io.ReadAll(io.LimitReader(got.Body, mostBody))
 	if err != nil {
 		return fmt.Errorf("ask the agent of %s: %w", c.name, err)

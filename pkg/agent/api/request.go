@@ -19,6 +19,16 @@ type Failover struct {
 	Lose   bool              `json:"lose"`
 }
 
+// Recover has one member begin a new incarnation of the cluster alone, because the group lost its majority for good.
+type Recover struct {
+	// Token is that of the new incarnation.
+	Token string `json:"token"`
+	// Dead are the members whose processes provably don't run and never will.
+	Dead []protocol.MemberID `json:"dead"`
+	// Lose accepts that acknowledged writes may be lost. Without it the answer says what that may be.
+	Lose bool `json:"lose"`
+}
+
 // NewMember adds a member. Its name was never used before.
 type NewMember struct {
 	ID      protocol.MemberID `json:"id"`

@@ -69,16 +69,20 @@ func (l *Listener) Close() error {
 func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "group", Net: "unix"} }
 
 // Serve answers clients that prove themselves by a certificate, and other agents, until both listeners are closed.
+// Without a config clients prove nothing: that is for a listener that nobody else reaches.
 func (s *Service) Serve(clients net.Listener, config *tls.Config, agents net.Listener) error {
-	config = config.Clone()
-	config.ClientAuth, config.MinVersion = tls.RequireAndVerifyClientCert, tls.VersionTLS13
+	if config != nil {
+		config = config.Clone()
+		config.ClientAuth, config.MinVersion = tls.RequireAndVerifyClientCert, tls.VersionTLS13
+		clients = tls.NewListener(clients, config)
+	}
 	server := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0), // who is refused is no news
 	}
 	var errs [2]error
 	var both sync.WaitGroup
-	for i, l := range []net.Listener{tls.NewListener(clients, config), agents} {
+	for i, l := range []net.Listener{clients, agents} {
 		both.Go(func() {
 			if err := server.Serve(l); !errors.Is(err, net.ErrClosed) {
 				errs[i] = err

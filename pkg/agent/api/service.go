@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type Agent interface {
 	View(look func(*protocol.Node))
 	// Ask takes a request for another primary.
 	Ask(protocol.Intent)
+	// Reinit asks for the copy of this member to be made again.
+	Reinit()
 }
 
 // Group is what it needs of the group.
@@ -28,20 +31,46 @@ type Group interface {
 	Propose(protocol.Entry)
 	Leader() protocol.MemberID
 	Heard() map[protocol.MemberID]time.Time
+	// Recover has this member take no part any more, and begin the incarnation of a token after its next start.
+	Recover(token string) error
+}
+
+// Tuner is what it needs of a driver whose server has settings.
+type Tuner interface {
+	// CheckValues refuses values that the server would not take.
+	CheckValues(ctx context.Context, values map[string]string) error
+	// Pending are settings that the server takes only at its next start.
+	Pending() []string
 }
 
 // Service answers requests.
 type Service struct {
 	Member protocol.MemberID
 	Start  uint64
-	Agent  Agent
-	Group  Group
-	Now    func() protocol.Instant
+	// Version is the release of the server, "" of a witness.
+	Version string
+	Agent   Agent
+	// Users is nil where the engine has none.
+	Users Users
+	// Tuner is nil where the engine's settings are not checked.
+	Tuner Tuner
+	// Copier is nil where no copies of the data are made.
+	Copier Copier
+	// Meter is nil of a witness.
+	Meter Meter
+	Group Group
+	Now   func() protocol.Instant
 	// Dial connects to the service of another member's agent.
 	Dial func(protocol.MemberID) (net.Conn, error)
+	// Left is called after this member left its incarnation for another one.
+	Left func(token string)
 
 	mu      sync.Mutex
 	notices []Notice
+
+	// measuring is held while the server is asked for measured.
+	measuring sync.Mutex
+	measured  measured
 }
 
 const (
@@ -65,9 +94,19 @@ func (s *Service) Note(text string) {
 // Handler serves the requests. Who may connect was decided before.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, s.Status()) })
-	mux.HandleFunc("POST /v1/switchover", s.switchover)
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
+		st := s.Status()
+		st.Server.Measures = s.measures(r.Context())
+		answer(w, http.StatusOK, st)
+	})
+	mux.HandleFunc("POST /v1/switchover", s.onPrimary(s.switchover))
 	handle(mux, "POST /v1/failover", s.failover)
+	mux.HandleFunc("POST /v1/recover", func(w http.ResponseWriter, r *http.Request) {
+		if body, ok := read[Recover](w, r); ok {
+			s.recover(w, body)
+		}
+	})
+	mux.HandleFunc("POST /v1/members/{id}/reinit", s.reinit)
 	handle(mux, "POST /v1/members", s.add)
 	mux.HandleFunc("DELETE /v1/members/{id}", func(w http.ResponseWriter, r *http.Request) {
 		finish(w, s.remove(r.Context(), protocol.MemberID(r.PathValue("id"))))
@@ -77,21 +116,29 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("DELETE /v1/holds/{id}", func(w http.ResponseWriter, r *http.Request) {
 		finish(w, s.release(r.Context(), r.PathValue("id")))
 	})
+	s.handleUsers(mux)
+	s.handleCopies(mux)
 	return http.MaxBytesHandler(mux, mostBody)
 }
 
 // handle reads the body of a request, strictly, and does it.
 func handle[T any](mux *http.ServeMux, pattern string, do func(context.Context, T) error) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		var body T
-		d := json.NewDecoder(r.Body)
-		d.DisallowUnknownFields()
-		if err := d.Decode(&body); err != nil {
-			finish(w, Refused{Why: "the request can't be read: " + err.Error()})
-			return
+		if body, ok := read[T](w, r); ok {
+			finish(w, do(r.Context(), body))
 		}
-		finish(w, do(r.Context(), body))
 	})
+}
+
+// read takes the body of a request. It answers one that can't be read.
+func read[T any](w http.ResponseWriter, r *http.Request) (body T, ok bool) {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&body); err != nil {
+		finish(w, Refused{Why: "the request can't be read: " + err.Error()})
+		return body, false
+	}
+	return body, true
 }
 
 func finish(w http.ResponseWriter, err error) {
@@ -106,10 +153,16 @@ func finish(w http.ResponseWriter, err error) {
 	}
 }
 
+// answer says how long it is: it is whole as soon as it was sent, also if the agent ends right after it.
 func answer(w http.ResponseWriter, code int, body any) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		code, raw = http.StatusInternalServerError, []byte(`{"unknown":"the answer can't be written"}`)
+	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(raw)))
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // who asked may be gone
+	_, _ = w.Write(raw) // who asked may be gone
 }
 
 // agree proposes an entry until its effect is seen. Entries that come twice have no effect the second time.

@@ -14,6 +14,8 @@ type Status struct {
 	// Token identifies the incarnation, System the database. Both are empty before there is one.
 	Token  string `json:"token,omitempty"`
 	System string `json:"system,omitempty"`
+	// Version is the release of its server, "" of a witness.
+	Version string `json:"version,omitempty"`
 	// Server is what the member observes of its own server.
 	Server Server `json:"server"`
 	// Quorum says that the group has a leader that this member hears; Leader is its name.
@@ -28,6 +30,8 @@ type Status struct {
 	// Blocked says why there is no primary, or why this member takes no part.
 	Blocked string   `json:"blocked,omitempty"`
 	Members []Member `json:"members"`
+	// Removed are members that were; their IDs are not used again.
+	Removed []protocol.MemberID `json:"removed,omitempty"`
 	// Set is whose acknowledgements a write waits for; with Changing others must hold it too.
 	Set      protocol.SyncSet `json:"set"`
 	Changing bool             `json:"changing,omitempty"`
@@ -51,9 +55,12 @@ type Server struct {
 	// Unread says that the position is not known yet.
 	Unread bool `json:"unread,omitempty"`
 	// Unfit says why its data can't follow the primary.
-	Unfit    string               `json:"unfit,omitempty"`
-	Settings uint64               `json:"settings"`
+	Unfit    string `json:"unfit,omitempty"`
+	Settings uint64 `json:"settings"`
+	// Pending are settings that it takes only at its next start.
+	Pending  []string             `json:"pending,omitempty"`
 	Standbys []protocol.Streaming `json:"standbys,omitempty"`
+	Measures Measures             `json:"measures,omitzero"`
 }
 
 // Member is one member as the group knows it.

@@ -12,29 +12,24 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// switchover goes to the agent of the primary.
-func (s *Service) switchover(w http.ResponseWriter, r *http.Request) {
-	var primary protocol.MemberID
+// primary is who serves, as far as this member knows; "" for nobody.
+func (s *Service) primary() (primary protocol.MemberID) {
 	s.Agent.View(func(n *protocol.Node) {
 		if d := n.Document(); d.Phase == protocol.Serving {
 			primary = d.Primary
 		}
 	})
-	switch {
-	case primary == "":
-		finish(w, Refused{Why: "there is no primary to switch over from: ask for the status"})
-	case primary == s.Member:
-		var body Switchover
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			finish(w, Refused{Why: "the request can't be read: " + err.Error()})
-			return
-		}
-		finish(w, s.hand(r.Context(), body))
-	case r.Header.Get(forwarded) != "":
-		finish(w, Refused{Why: fmt.Sprintf("the primary changes: %s takes %s for it", s.Member, primary)})
-	default:
-		s.forward(w, r, primary)
+	return primary
+}
+
+// switchover is for the agent of the primary.
+func (s *Service) switchover(w http.ResponseWriter, r *http.Request) {
+	var body Switchover
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		finish(w, Refused{Why: "the request can't be read: " + err.Error()})
+		return
 	}
+	finish(w, s.hand(r.Context(), body))
 }
 
 // hand gives the part of the primary to the target, and waits until that serves.
@@ -74,7 +69,8 @@ func (s *Service) hand(ctx context.Context, body Switchover) error {
 		case now > from && phase == protocol.Serving && primary == body.Target:
 			return nil
 		case now > from && phase == protocol.Serving:
-			return Refused{Why: fmt.Sprintf("%s is the primary: %s did not have all of the log in time", primary, body.Target)}
+			return Refused{Why: fmt.Sprintf("%s is the primary: %s did not have all of the log in time", primary,
+				body.Target)}
 		}
 		select {
 		case <-ctx.Done():
@@ -96,21 +92,13 @@ func (s *Service) failover(ctx context.Context, body Failover) error {
 			return nil, err
 		}
 		if !body.Lose {
-			return nil, errors.New("this may lose acknowledged writes: " + lossText(protocol.LossOf(d, body.Target)))
+			return nil, fmt.Errorf("this may lose acknowledged writes: %s", protocol.LossOf(d, body.Target))
 		}
 		return e, nil
 	}, func(d *protocol.Document) bool {
 		appointed := d.Phase == protocol.Appointed || d.Phase == protocol.Serving
 		return appointed && d.Primary == body.Target && d.Generation == from
 	})
-}
-
-func lossText(l protocol.Loss) string {
-	text := fmt.Sprintf("%d bytes of what the last primary published are missing, and all that followed it", l.Bytes)
-	if l.Missing != "" {
-		text += "; " + l.Missing
-	}
-	return text
 }
 
 func (s *Service) add(ctx context.Context, body NewMember) error {
@@ -136,6 +124,11 @@ func (s *Service) remove(ctx context.Context, id protocol.MemberID) error {
 }
 
 func (s *Service) configure(ctx context.Context, body protocol.Settings) error {
+	if s.Tuner != nil {
+		if err := s.Tuner.CheckValues(ctx, body.Values); err != nil {
+			return err
+		}
+	}
 	return s.agree(ctx, func(*protocol.Document) (protocol.Entry, error) {
 		return &protocol.Configure{Settings: body}, nil
 	}, func(d *protocol.Document) bool { return d.Settings.Version == body.Version && same(d.Settings, body) })
@@ -164,7 +157,7 @@ func (s *Service) release(ctx context.Context, id string) error {
 
 // Status returns what this member knows.
 func (s *Service) Status() Status {
-	st := Status{Member: s.Member, Start: s.Start, Leader: s.Group.Leader()}
+	st := Status{Member: s.Member, Start: s.Start, Version: s.Version, Leader: s.Group.Leader()}
 	st.Quorum = st.Leader != ""
 	heard := s.Group.Heard()
 	s.Agent.View(func(n *protocol.Node) {
@@ -176,6 +169,7 @@ func (s *Service) Status() Status {
 			Role: o.Role, Serving: n.Serves(s.Now()), Generation: o.Generation, Upstream: o.Upstream, Volume: o.Volume,
 			Position: o.Position, Unread: o.Unread, Unfit: o.Unfit, Settings: o.Settings, Standbys: o.Standbys,
 		}
+		st.Removed = slices.Clone(d.Removed)
 		for id := range d.Reports {
 			if st.Reports == nil {
 				st.Reports = map[protocol.MemberID]Report{}
@@ -208,6 +202,9 @@ func (s *Service) Status() Status {
 		}
 		return 1
 	})
+	if s.Tuner != nil {
+		st.Server.Pending = s.Tuner.Pending()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.Notices = slices.Clone(s.notices)

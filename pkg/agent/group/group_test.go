@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -259,5 +260,32 @@ func TestPeers(t *testing.T) {
 		case err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// TestNamesResolveLate has a member that can't resolve the names of the others: it reaches those that connected to it.
+func TestNamesResolveLate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	m1 := s.open("m1", func(c *Config) {
+		right := c.Address
+		c.Address = func(id protocol.MemberID) string {
+			_, port, _ := net.SplitHostPort(right(id))
+			return net.JoinHostPort(string(id)+".invalid", port)
+		}
+	})
+	if _, err := m1.Dial("m2", forMessages); err == nil {
+		t.Fatal("m2 is reached although its name resolves to nothing")
+	}
+	groups := []*Group{m1, s.open("m2", nil), s.open("m3", nil)}
+	s.wait("a leader", func() bool { return leader(groups) != nil })
+	for _, id := range []protocol.MemberID{"m2", "m3"} {
+		s.wait("m1 reaches "+string(id), func() bool {
+			c, err := m1.Dial(id, forMessages)
+			if err != nil {
+				return false
+			}
+			return c.Close() == nil
+		})
 	}
 }

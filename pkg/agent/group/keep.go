@@ -7,17 +7,21 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 )
 
 // keep watches the disk and tells the protocol who leads and who is there.
 func (g *Group) keep() {
-	ticker := time.NewTicker(keepInterval)
-	defer ticker.Stop()
+	timer := time.NewTimer(pulse.Next(keepInterval))
+	defer timer.Stop()
 	for {
 		select {
 		case <-g.done:
 			return
-		case now := <-ticker.C:
+		case <-g.raft.LeaderCh():
+			g.lead()
+		case now := <-timer.C:
+			timer.Reset(pulse.Next(keepInterval))
 			if left := g.store.stalled(now); g.network.setLeft(left) {
 				g.config.Report(map[bool]string{
 					true:  "the disk of the group stalls: this member leaves its network",
@@ -85,17 +89,18 @@ func (g *Group) reconcile() {
 
 // tell sends the state of this agent to all members.
 func (g *Group) tell() {
-	ticker := time.NewTicker(stateInterval)
-	defer ticker.Stop()
+	timer := time.NewTimer(pulse.Next(stateInterval))
+	defer timer.Stop()
 	for {
 		select {
 		case <-g.done:
 			return
 		case <-g.moved:
-		case <-ticker.C:
+		case <-timer.C:
+			timer.Reset(pulse.Next(stateInterval))
 		}
 		g.mu.Lock()
-		s := state{Log: g.store.end(), Position: g.position}
+		s := state{Log: g.store.end(), Told: g.told}
 		g.mu.Unlock()
 		_, now, ok := g.configuration()
 		for _, m := range now.Servers {

@@ -16,8 +16,8 @@ type message struct {
 
 // state is what an agent tells all others every second.
 type state struct {
-	Log      position          `json:"log"`
-	Position protocol.Position `json:"position"`
+	Log position `json:"log"`
+	protocol.Told
 }
 
 // mailTimeout bounds a message.
@@ -94,7 +94,7 @@ func (g *Group) hear(from hello, c net.Conn) {
 				g.config.Report("remember what member " + string(from.ID) + " holds: " + err.Error())
 			}
 			g.heard(from.ID)
-			g.config.Deliver(protocol.Received{Member: from.ID, Position: m.State.Position})
+			g.config.Deliver(protocol.Received{Member: from.ID, Told: m.State.Told})
 		}
 	}
 }

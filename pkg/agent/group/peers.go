@@ -33,6 +33,9 @@ const (
 
 const helloVersion = 1
 
+// peersFile is in the directory of the group.
+const peersFile = "peers.json"
+
 // rememberInterval is how often what peers hold is written to disk. A rollback that is younger is noticed only by
 // members that did not restart meanwhile.
 const rememberInterval = 10 * time.Second
@@ -72,7 +75,8 @@ func (p *peers) check(h hello) error {
 	known, met := p.known[h.ID]
 	switch {
 	case h.Version != helloVersion:
-		return fmt.Errorf("it speaks version %d of the protocol between agents, this one version %d", h.Version, helloVersion)
+		return fmt.Errorf("it speaks version %d of the protocol between agents, this one version %d", h.Version,
+			helloVersion)
 	case h.Token != p.token:
 		return errors.New("it belongs to another incarnation of the cluster")
 	case !met || h.Start == known.Start:

@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,9 +25,9 @@ import (
 )
 
 const (
-	// clockInterval is how often the guard reads the clock at least, while it has a deadline: a timer does not go on while
-	// the machine sleeps.
-	clockInterval = 100 * time.Millisecond
+	// clockInterval is how often the guard reads the clock at least, while it has a deadline: nothing depends on the
+	// alarm alone.
+	clockInterval = time.Second
 	// killInterval is how often it kills until nothing is left.
 	killInterval = 5 * time.Millisecond
 	// restartPause is how long the guard waits before it starts the agent again.
@@ -54,6 +53,7 @@ type Guard struct {
 
 	// changed says that the guard got a deadline, or lost it.
 	changed chan struct{}
+	alarm   *alarm
 
 	mu       sync.Mutex
 	armed    bool
@@ -67,6 +67,11 @@ func (g *Guard) Run(ctx context.Context) error {
 		return fmt.Errorf("become the parent of processes that lose theirs: %w", err)
 	}
 	g.changed = make(chan struct{}, 1)
+	var err error
+	if g.alarm, err = newAlarm(); err != nil {
+		return err
+	}
+	defer g.alarm.close()
 	for ctx.Err() == nil {
 		if err := g.once(ctx); err != nil {
 			fmt.Fprintln(g.Log, "guard:", err)
@@ -91,6 +96,7 @@ func (g *Guard) once(ctx context.Context) error {
 	//nolint:gosec // that is what it is for
 	agent := exec.Command(g.Command[0], g.Command[1:]...)
 	agent.Stdout, agent.Stderr, agent.ExtraFiles = g.Log, g.Log, []*os.File{theirs}
+	agent.Env = append(os.Environ(), pidVariable+"="+strconv.Itoa(os.Getpid()))
 	if err := errors.Join(agent.Start(), theirs.Close()); err != nil {
 		g.killAll()
 		return fmt.Errorf("start the agent: %w", err)
@@ -119,6 +125,7 @@ func (g *Guard) once(ctx context.Context) error {
 		case <-late:
 			return errors.New("the agent did not stop in time: every process is killed")
 		case <-g.changed:
+		case <-g.alarm.rings:
 		case <-tick.C:
 		}
 		if g.over(Now()) {
@@ -149,6 +156,13 @@ func (g *Guard) listen(agent io.ReadWriter) {
 }
 
 func (g *Guard) set(d protocol.SetDeadline) {
+	at := d.At
+	if d.Unlimited {
+		at = 0
+	}
+	if err := g.alarm.set(at); err != nil {
+		fmt.Fprintln(g.Log, "guard:", err) // it reads the clock in time
+	}
 	g.mu.Lock()
 	armed := g.armed
 	g.armed, g.deadline = !d.Unlimited, d.At
@@ -176,122 +190,4 @@ func (g *Guard) over(now protocol.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.armed && now >= g.deadline
-}
-
-// killAll kills every process below this one until none is left, and reaps it.
-func (g *Guard) killAll() {
-	for {
-		for _, pid := range descendants(os.Getpid()) {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
-		}
-		for {
-			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-			if errors.Is(err, syscall.ECHILD) {
-				return
-			}
-			if err == nil && pid == 0 {
-				break // killed, and not dead yet
-			}
-		}
-		time.Sleep(killInterval)
-	}
-}
-
-// reap collects every child that ends until the one with a number did.
-func reap(until int) {
-	for {
-		pid, err := syscall.Wait4(-1, nil, 0, nil)
-		if pid == until || errors.Is(err, syscall.ECHILD) {
-			return
-		}
-	}
-}
-
-// descendants returns the processes below one.
-func descendants(of int) []int {
-	children := map[int][]int{}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		raw, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		// The name of the program, in brackets, may hold anything.
-		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-		if len(fields) > 1 && fields[0] != "Z" { // one that is dead and waits to be reaped does nothing
-			if parent, err := strconv.Atoi(fields[1]); err == nil {
-				children[parent] = append(children[parent], pid)
-			}
-		}
-	}
-	var all []int
-	for next := children[of]; len(next) > 0; {
-		pid := next[0]
-		next = append(next[1:], children[pid]...)
-		all = append(all, pid)
-	}
-	return all
-}
-
-// Client is the agent's side.
-type Client struct {
-	pid   int
-	guard io.ReadWriter
-
-	mu sync.Mutex
-	// answers come one for each deadline; gone is closed when the guard is.
-	answers chan string
-	gone    chan struct{}
-}
-
-// Dial returns the connection to the guard that started this process.
-func Dial() *Client { return newClient(os.Getppid(), os.NewFile(3, "guard")) }
-
-func newClient(pid int, guard io.ReadWriter) *Client {
-	c := &Client{pid: pid, guard: guard, answers: make(chan string, 1), gone: make(chan struct{})}
-	go func() {
-		defer close(c.gone)
-		for lines := bufio.NewScanner(guard); lines.Scan(); {
-			c.answers <- lines.Text()
-		}
-	}()
-	return c
-}
-
-// Gone is closed when the guard is gone: nobody keeps a deadline then.
-func (c *Client) Gone() <-chan struct{} { return c.gone }
-
-// Others returns the processes below the guard, besides this one: the server's, and tools'. Without a guard it returns
-// those below this one.
-func (c *Client) Others() []int {
-	if os.Getppid() != c.pid {
-		return descendants(os.Getpid())
-	}
-	return slices.DeleteFunc(descendants(c.pid), func(pid int) bool { return pid == os.Getpid() })
-}
-
-// Set returns once the guard keeps the deadline.
-func (c *Client) Set(d protocol.SetDeadline) error {
-	word := "deadline " + strconv.FormatInt(int64(d.At), 10)
-	if d.Unlimited {
-		word = "disarm"
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, err := io.WriteString(c.guard, word+"\n"); err != nil {
-		return fmt.Errorf("tell the guard the deadline: %w", err)
-	}
-	select {
-	case <-c.answers:
-		return nil
-	case <-c.gone:
-		return errors.New("tell the guard the deadline: the guard is gone")
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -59,7 +60,8 @@ func agent() {
 			panic(err)
 		}
 	case "disarmed":
-		if err := errors.Join(c.Set(protocol.SetDeadline{At: at}), c.Set(protocol.SetDeadline{Unlimited: true})); err != nil {
+		if err := errors.Join(c.Set(protocol.SetDeadline{At: at}),
+			c.Set(protocol.SetDeadline{Unlimited: true})); err != nil {
 			panic(err)
 		}
 	case "ends":
@@ -148,5 +150,51 @@ func TestDescendants(t *testing.T) {
 	}
 	if !found {
 		t.Error("a child is not found")
+	}
+}
+
+// TestOthersWhileTheGuardEnds has the guard give this process away while its processes are listed.
+func TestOthersWhileTheGuardEnds(t *testing.T) {
+	server := exec.Command("sleep", "1000")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer server.Process.Kill()
+	ended := 1 << 30 // no process has this number
+	for name, parents := range map[string][]int{
+		"it ended before": {1}, "it ends meanwhile": {ended, 1}, "it is there": {os.Getpid(), os.Getpid()},
+	} {
+		asked := 0
+		c := &Client{pid: parents[0], parent: func() int {
+			asked++
+			return parents[asked-1]
+		}}
+		if name == "it ended before" {
+			c.pid = ended
+		}
+		if got := c.Others(); !slices.Contains(got, server.Process.Pid) {
+			t.Errorf("%s: the others are %v, without the server %d", name, got, server.Process.Pid)
+		}
+	}
+}
+
+// TestOrphan is an agent whose guard ended before it was asked for: the parent is the first process of the machine then,
+// which is no guard.
+func TestOrphan(t *testing.T) {
+	server := exec.Command("sleep", "1000")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(server.Process.Kill(), server.Wait()) }()
+	for named, want := range map[string]int{"": nobody, "x": nobody, "1073741824": 1 << 30} {
+		t.Setenv(pidVariable, named)
+		c := &Client{pid: guardPID(), parent: func() int { return 1 }}
+		if c.pid != want {
+			t.Errorf("with %q the guard is %d, not %d", named, c.pid, want)
+		}
+		if got := c.Others(); !slices.Equal(got, []int{server.Process.Pid}) {
+			t.Errorf("with %q the others are %v, not %d alone", named, got, server.Process.Pid)
+		}
 	}
 }

@@ -5,9 +5,11 @@ package member
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 )
 
 // Server is the driver of an engine: all that the agent knows of the database beside it.
@@ -28,7 +30,7 @@ type Group interface {
 	GiveVote(id protocol.MemberID)
 	TakeVote(id protocol.MemberID)
 	StepDown()
-	Tell(p protocol.Position)
+	Tell(t protocol.Told)
 }
 
 // Guard kills the server at the deadline. Set returns once it keeps the deadline.
@@ -37,9 +39,13 @@ type Guard interface {
 }
 
 const (
-	tick = 150 * time.Millisecond
-	// observe is how often the server is observed besides: a primary's standbys come and go without a word.
-	observe = 400 * time.Millisecond
+	tick = 200 * time.Millisecond
+	// observeBusy is how often the server is observed while something changes, observeIdle at rest. The end of a process
+	// or of a stream is told at once.
+	observeBusy = 200 * time.Millisecond
+	observeIdle = time.Second
+	// mostAtRest is by how many bytes of its log a server at rest advances from one observation to the next.
+	mostAtRest = 64 << 10
 	// retryPause is the time between two attempts of a job.
 	retryPause = 200 * time.Millisecond
 )
@@ -53,45 +59,22 @@ type Member struct {
 	Now func() protocol.Instant
 	// Report takes what a person should know.
 	Report func(string)
+	// Route, if it is set, takes the way of clients after each event. It must not block.
+	Route func(protocol.Route)
 
 	events queue
+	// lastStep is an Instant.
+	lastStep atomic.Int64
 
 	mu   sync.Mutex
 	node *protocol.Node
+	// busy has a value when the server is observed at once, because the protocol began something.
+	busy chan struct{}
 	// changes counts the starts and ends of jobs: what was observed before one of them is not told after it.
 	changes int
 	cancel  context.CancelFunc
 	ended   chan struct{}
 	jobs    sync.WaitGroup
-}
-
-// queue keeps events in order. It never blocks who adds one.
-type queue struct {
-	mu     sync.Mutex
-	events []protocol.Event
-	more   chan struct{}
-}
-
-// Deliver takes an event of the group. It may come before Run.
-func (m *Member) Deliver(e protocol.Event) {
-	q := &m.events
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.events = append(q.events, e)
-	if q.more != nil {
-		select {
-		case q.more <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (q *queue) take() []protocol.Event {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	events := q.events
-	q.events = nil
-	return events
 }
 
 // Run runs the member until the context is done, or until its guard is gone. It does not stop the server: the guard
@@ -104,12 +87,13 @@ func (m *Member) Run(ctx context.Context, node *protocol.Node) error {
 	m.mu.Lock()
 	m.node = node
 	m.mu.Unlock()
+	m.busy = make(chan struct{}, 1)
 	ctx, stop := context.WithCancel(ctx)
 	defer m.jobs.Wait()
 	defer stop()
 	m.jobs.Go(func() { m.watch(ctx) })
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
+	timer := time.NewTimer(pulse.Next(tick))
+	defer timer.Stop()
 	for {
 		for _, e := range m.events.take() {
 			if err := m.step(ctx, e); err != nil {
@@ -120,7 +104,8 @@ func (m *Member) Run(ctx context.Context, node *protocol.Node) error {
 		case <-ctx.Done():
 			return nil
 		case <-more:
-		case <-ticker.C:
+		case <-timer.C:
+			timer.Reset(pulse.Next(tick))
 			if err := m.step(ctx, protocol.Tick{}); err != nil {
 				return err
 			}
@@ -131,6 +116,9 @@ func (m *Member) Run(ctx context.Context, node *protocol.Node) error {
 // Ask takes a request for another primary.
 func (m *Member) Ask(i protocol.Intent) { m.Deliver(protocol.Switchover{Intent: i}) }
 
+// Reinit asks for the copy of this member to be made again.
+func (m *Member) Reinit() { m.Deliver(protocol.Reinit{}) }
+
 // View calls a function with the node, while nothing happens to it.
 func (m *Member) View(look func(*protocol.Node)) {
 	m.mu.Lock()
@@ -140,46 +128,22 @@ func (m *Member) View(look func(*protocol.Node)) {
 	}
 }
 
-// watch tells the protocol what the server does.
-func (m *Member) watch(ctx context.Context) {
-	ticker := time.NewTicker(observe)
-	defer ticker.Stop()
-	for {
-		m.mu.Lock()
-		changes := m.changes
-		m.mu.Unlock()
-		s := m.Server.Observe(ctx)
-		m.mu.Lock()
-		if changes == m.changes {
-			m.Group.Tell(s.Position)
-			m.Deliver(seen{protocol.Observed{Server: s}, changes})
-		}
-		m.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return
-		case <-m.Server.Changed():
-		case <-ticker.C:
-		}
-	}
-}
-
-// seen is an observation that counts only while no job began or ended.
-type seen struct {
-	protocol.Observed
-	changes int
-}
-
-// jobEnd is the end of a job.
-type jobEnd struct {
-	protocol.Done
-	server protocol.Server
-	number int
-}
+// LastStep is when the loop took an event last; 0 before it runs. It never waits for the loop.
+func (m *Member) LastStep() protocol.Instant { return protocol.Instant(m.lastStep.Load()) }
 
 func (m *Member) step(ctx context.Context, e protocol.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.lastStep.Store(int64(m.Now()))
+	quiet := m.node.Quiet()
+	defer func() {
+		if quiet && !m.node.Quiet() {
+			select {
+			case m.busy <- struct{}{}:
+			default:
+			}
+		}
+	}()
 	events := []protocol.Event{e}
 	switch e := e.(type) {
 	case seen:
@@ -192,7 +156,7 @@ func (m *Member) step(ctx context.Context, e protocol.Event) error {
 			return nil // another job started since
 		}
 		m.changes++
-		m.Group.Tell(e.server.Position)
+		m.Group.Tell(e.server.Told())
 		events = []protocol.Event{protocol.Observed{Server: e.server}, e.Done}
 	}
 	for _, e := range events {
@@ -201,6 +165,9 @@ func (m *Member) step(ctx context.Context, e protocol.Event) error {
 				return err
 			}
 		}
+	}
+	if m.Route != nil {
+		m.Route(m.node.Route(m.Now()))
 	}
 	return nil
 }
@@ -225,37 +192,4 @@ func (m *Member) perform(ctx context.Context, effect protocol.Effect) error {
 		m.Report("refused: " + effect.Why)
 	}
 	return nil
-}
-
-// start ends the job before it, waits for that, and then runs the job.
-func (m *Member) start(ctx context.Context, job protocol.Job) {
-	before := m.ended
-	if m.cancel != nil {
-		m.cancel()
-	}
-	m.changes++
-	number := m.changes
-	ctx, m.cancel = context.WithCancel(ctx)
-	ended := make(chan struct{})
-	m.ended = ended
-	m.jobs.Go(func() {
-		defer close(ended)
-		if before != nil {
-			<-before
-		}
-		if err := m.Server.Do(ctx, job, func() bool { return m.valid(job.Generation) }); err != nil && ctx.Err() == nil {
-			m.Report(string(job.Kind) + ": " + err.Error())
-			select { // it is asked for again at once
-			case <-ctx.Done():
-			case <-time.After(retryPause):
-			}
-		}
-		m.Deliver(jobEnd{Done: protocol.Done{Job: job}, server: m.Server.Observe(ctx), number: number})
-	})
-}
-
-func (m *Member) valid(g protocol.Generation) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.node.Leased(g, m.Now())
 }

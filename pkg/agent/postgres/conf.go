@@ -14,6 +14,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
 // setting is one that the driver keeps. The server gets it on its command line, so that no file and no ALTER SYSTEM
@@ -74,7 +75,7 @@ const synchronous = "synchronous_standby_names"
 
 // name is under which this copy streams.
 func (s *Server) name() string {
-	return copyName(protocol.Standby{Member: s.ID, Volume: s.identity.Volume})
+	return volume.CopyName(protocol.Standby{Member: s.ID, Volume: s.identity.Volume})
 }
 
 func (s *Server) arguments() []string {
@@ -139,7 +140,8 @@ func (s *Server) hba() string {
 		host = "hostssl"
 	}
 	return "local all " + User + " trust\nlocal replication " + User + " trust\nlocal all all scram-sha-256\n" +
-		"host all " + User + " all reject\nhost replication " + User + " all reject\n" + host + " all all all scram-sha-256\n"
+		"host all " + User + " all reject\nhost replication " + User + " all reject\n" + host +
+		" all all all scram-sha-256\n"
 }
 
 // quote writes a value for a file of settings.

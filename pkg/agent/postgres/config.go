@@ -67,24 +67,24 @@ func (c Config) conninfo(port int, more string) string {
 	return fmt.Sprintf("host='%s' port=%d user=%s %s", c.Sockets, port, User, more)
 }
 
-// major asks the server's program for its version.
-func (c Config) major() (int, error) {
+// version asks the server's program for its release, such as "15.18".
+func (c Config) version() (release string, major int, err error) {
 	out, err := exec.Command(c.program("postgres"), "--version").Output() //nolint:gosec // the path is ours
 	if err != nil {
-		return 0, fmt.Errorf("ask %s for its version: %w", c.program("postgres"), err)
+		return "", 0, fmt.Errorf("ask %s for its version: %w", c.program("postgres"), err)
 	}
-	return parseMajor(string(out))
+	return parseVersion(string(out))
 }
 
-// parseMajor reads "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)".
-func parseMajor(out string) (int, error) {
+// parseVersion reads "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)".
+func parseVersion(out string) (release string, major int, err error) {
 	_, after, _ := strings.Cut(out, "(PostgreSQL) ")
 	digits := strings.TrimLeft(after, "0123456789")
-	major, err := strconv.Atoi(strings.TrimSuffix(after, digits))
+	major, err = strconv.Atoi(strings.TrimSuffix(after, digits))
 	if err != nil || major < 13 {
-		return 0, fmt.Errorf("read the version of PostgreSQL in %q: it must be at least 13", strings.TrimSpace(out))
+		return "", 0, fmt.Errorf("read the version of PostgreSQL in %q: it must be at least 13", strings.TrimSpace(out))
 	}
-	return major, nil
+	return strings.Fields(after)[0], major, nil
 }
 
 // prepare makes the directories that must exist before a server.
@@ -97,5 +97,13 @@ func (c Config) prepare() error {
 			return fmt.Errorf("prepare the volume: %w", err)
 		}
 	}
-	return os.Chmod(c.Sockets, 0o700) //nolint:gosec // a directory
+	if err := os.Chmod(c.Sockets, 0o700); err != nil { //nolint:gosec // a directory
+		return fmt.Errorf("use the directory %s for sockets: name one that does not exist, inside of what is mounted: %w",
+			c.Sockets, err)
+	}
+	// The kubelet gives the group of a volume rights that the server refuses.
+	if err := os.Chmod(c.pgdata(), 0o700); err != nil && !os.IsNotExist(err) { //nolint:gosec // a directory
+		return fmt.Errorf("prepare the volume: %w", err)
+	}
+	return nil
 }

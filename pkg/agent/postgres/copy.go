@@ -1,15 +1,15 @@
 package postgres
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
+
+// copyFile names the file of an identity.
+const copyFile = "copy.json"
 
 // identity is the content of copy.json, beside the data directory: both are renamed into place together.
 type identity struct {
@@ -23,21 +23,10 @@ type identity struct {
 	Rewinding bool `json:"rewinding,omitempty"`
 }
 
-// floorFile is the content of floor.json.
-type floorFile struct {
-	Floor protocol.Generation `json:"floor"`
-}
-
-func newVolume() string {
-	var raw [4]byte
-	_, _ = rand.Read(raw[:]) // it never fails
-	return hex.EncodeToString(raw[:])
-}
-
 // readIdentity reads copy.json and finishes a promotion that a crash interrupted. No file is no copy.
 func readIdentity(data string) (identity, error) {
 	var id identity
-	if there, err := disk.Read(filepath.Join(data, "copy.json"), &id); !there || err != nil {
+	if there, err := disk.Read(filepath.Join(data, copyFile), &id); !there || err != nil {
 		return identity{}, err
 	}
 	if id.Promoting == 0 {
@@ -52,16 +41,5 @@ func readIdentity(data string) (identity, error) {
 }
 
 func writeIdentity(data string, id identity) error {
-	return disk.Replace(filepath.Join(data, "copy.json"), id)
-}
-
-// copyName is the name under which a copy streams: a copy that was made again has another one.
-func copyName(s protocol.Standby) string { return string(s.Member) + "." + s.Volume }
-
-func parseCopyName(name string) (protocol.Standby, bool) {
-	i := strings.LastIndexByte(name, '.')
-	if i <= 0 {
-		return protocol.Standby{}, false
-	}
-	return protocol.Standby{Member: protocol.MemberID(name[:i]), Volume: name[i+1:]}, true
+	return disk.Replace(filepath.Join(data, copyFile), id)
 }

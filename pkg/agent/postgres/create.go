@@ -10,11 +10,13 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
 // initialise makes an empty database aside and renames it. Its text is ordered the same on every machine.
 func (s *Server) initialise(ctx context.Context) error {
-	args := []string{"--pgdata", filepath.Join(s.aside(), "pgdata"), "--username", User, "--data-checksums",
+	pgdata := filepath.Join(s.aside(), "pgdata")
+	args := []string{"--pgdata", pgdata, "--username", User, "--data-checksums",
 		"--encoding", "UTF8", "--auth", "scram-sha-256", "--auth-local", "trust", "--locale", "C.UTF-8"}
 	switch {
 	case s.major >= 17:
@@ -61,7 +63,7 @@ func (s *Server) create(ctx context.Context, fill func() (lineage, error)) error
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	made := identity{Volume: newVolume(), Lineage: past}
+	made := identity{Volume: volume.NewName(4), Lineage: past}
 	if err := writeIdentity(s.aside(), made); err != nil {
 		return err
 	}
@@ -77,11 +79,36 @@ func (s *Server) create(ctx context.Context, fill func() (lineage, error)) error
 	return nil
 }
 
+// discard removes the copy of the data.
+func (s *Server) discard() error {
+	if err := s.StopNow(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(s.aside()); err != nil {
+		return fmt.Errorf("remove what an interrupted attempt left: %w", err)
+	}
+	err := os.Rename(s.data(), s.aside()) // so that there is a whole copy or none
+	if err == nil {
+		err = disk.Sync(s.Directory)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the copy of the data: %w", err)
+	}
+	s.mu.Lock()
+	s.identity, s.unfit, s.position = identity{}, "", protocol.Position{}
+	s.mu.Unlock()
+	if err := os.RemoveAll(s.aside()); err != nil {
+		return fmt.Errorf("remove the copy of the data: %w", err)
+	}
+	return nil
+}
+
 func (s *Server) mayFollow(g protocol.Generation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g < s.floor {
-		return fmt.Errorf("follow a primary of generation %d: this member reported for generation %d", g, s.floor)
+	if g < s.floor.Generation() {
+		return fmt.Errorf("follow a primary of generation %d: this member reported for generation %d", g,
+			s.floor.Generation())
 	}
 	return nil
 }

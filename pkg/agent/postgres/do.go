@@ -9,11 +9,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
-
-// poll is how often a condition is asked for.
-const poll = 20 * time.Millisecond
 
 // Do performs a job. It returns soon after the context ended.
 func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) error {
@@ -22,6 +20,8 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 		return s.initialise(ctx)
 	case protocol.Clone:
 		return s.clone(ctx, job)
+	case protocol.Discard:
+		return s.discard()
 	case protocol.Follow:
 		return s.follow(ctx, job)
 	case protocol.Cut:
@@ -47,10 +47,7 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 func (s *Server) StopNow() error {
 	p := s.running()
 	s.upstream.Cut()
-	s.killAll()
-	if p != nil {
-		<-p.done
-	}
+	p.Kill(s.Others)
 	return nil
 }
 
@@ -61,41 +58,18 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := p.Cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return fmt.Errorf("stop the server: %w", err)
 	}
-	select {
-	case <-p.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop the server: %w", ctx.Err())
-	}
+	return p.Wait(ctx)
 }
 
 // until polls a condition while a run of the server goes on.
-func (s *Server) until(ctx context.Context, p *process, what string, holds func(answer) bool) error {
-	var last error
-	for {
+func (s *Server) until(ctx context.Context, p *process.Process, what string, holds func(answer) bool) error {
+	return p.Until(ctx, what, func(ctx context.Context) (bool, error) {
 		a, err := s.state(ctx)
-		switch {
-		case err != nil:
-			last = err
-		case holds(a):
-			return nil
-		default:
-			last = nil
-		}
-		select {
-		case <-p.done:
-			return fmt.Errorf("%s: the server ended: %s", what, p.tail)
-		case <-ctx.Done():
-			if last != nil {
-				return fmt.Errorf("%s: %w (last answer: %w)", what, ctx.Err(), last)
-			}
-			return fmt.Errorf("%s: %w", what, ctx.Err())
-		case <-time.After(poll):
-		}
-	}
+		return err == nil && holds(a), err
+	})
 }
 
 // cut writes the floor to disk, ends what the server streams from, and has the end of its log read. A primary is killed

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
 const (
@@ -55,7 +56,7 @@ func (s *Server) state(ctx context.Context) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		if standby, ok := parseCopyName(r[0]); ok {
+		if standby, ok := volume.ParseCopyName(r[0]); ok {
 			a.standbys = append(a.standbys, protocol.Streaming{Standby: standby, Flushed: uint64(at)})
 		}
 	}
@@ -72,13 +73,16 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc != p {
-		return protocol.Server{Volume: s.identity.Volume, Floor: s.floor, Unread: true}
+		return protocol.Server{Volume: s.identity.Volume, Floor: s.floor.Generation(), Unread: true}
 	}
 	o := s.base()
 	if c, err := readControl(s.pgdata()); err == nil {
 		o.System = c.System
 	}
 	o.Role, o.Settings, o.Set, o.SetAt = protocol.Replica, s.settings.Version, s.set, uint64(s.setAt)
+	if s.reloading {
+		o.Settings = 0
+	}
 	o.Upstream, o.Generation = s.upstream.Linked()
 	if s.upstream.Idle() > idleLink {
 		o.Upstream = ""
@@ -120,7 +124,7 @@ func (s *Server) learn(a answer) {
 
 // base is what holds whether the server runs or not.
 func (s *Server) base() protocol.Server {
-	return protocol.Server{Volume: s.identity.Volume, Floor: s.floor, Unfit: s.unfit}
+	return protocol.Server{Volume: s.identity.Volume, Floor: s.floor.Generation(), Unfit: s.unfit}
 }
 
 // stopped tells of a data directory without a server. Its position is known only after a stop in order.

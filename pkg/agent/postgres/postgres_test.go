@@ -18,24 +18,24 @@ func pair(t *testing.T) (*site, *place, *place) {
 	t.Helper()
 	s := newSite(t)
 	m1, m2 := s.open("m1"), s.open("m2")
-	o := m1.do(protocol.Job{Kind: protocol.Initialise})
+	o := m1.Must(protocol.Job{Kind: protocol.Initialise})
 	if o.Volume == "" || o.System == "" || o.Role != protocol.Stopped || o.Unread || o.Position.Timeline != 1 {
 		t.Fatalf("after initialise: %+v", o)
 	}
-	m1.do(protocol.Job{Kind: protocol.Cut, Generation: 1})
-	o = m1.serve(1, 2, protocol.SyncSet{Version: 1})
+	m1.Must(protocol.Job{Kind: protocol.Cut, Generation: 1})
+	o = m1.Serve(1, 2, protocol.SyncSet{Version: 1})
 	if o.Role != protocol.Primary || o.Generation != 1 || o.Position.Timeline != 2 || o.Set != 1 || o.Floor != 1 {
 		t.Fatalf("after promote: %+v", o)
 	}
 	m1.sql("CREATE TABLE rows (id int)")
-	m2.do(protocol.Job{Kind: protocol.Clone, Generation: 1, Member: "m1"})
-	m2.do(protocol.Job{Kind: protocol.Follow, Generation: 1, Member: "m1"})
-	m1.wait("m2 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
+	m2.Must(protocol.Job{Kind: protocol.Clone, Generation: 1, Member: "m1"})
+	m2.Must(protocol.Job{Kind: protocol.Follow, Generation: 1, Member: "m1"})
+	m1.Wait("m2 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
 	return s, m1, m2
 }
 
 func (p *place) standby() protocol.Standby {
-	return protocol.Standby{Member: p.id, Volume: p.identity.Volume}
+	return protocol.Standby{Member: p.ID, Volume: p.identity.Volume}
 }
 
 // TestSwitchover stops a primary in order: the positions of both are equal then, to the byte, and nobody is rewound.
@@ -43,42 +43,42 @@ func TestSwitchover(t *testing.T) {
 	t.Parallel()
 	_, m1, m2 := pair(t)
 	set := protocol.SyncSet{Version: 2, Standbys: []protocol.Standby{m2.standby()}, Need: 1}
-	if o := m1.do(protocol.Job{Kind: protocol.Load, Generation: 1, Set: set}); o.Set != 2 || o.SetAt == 0 {
+	if o := m1.Must(protocol.Job{Kind: protocol.Load, Generation: 1, Set: set}); o.Set != 2 || o.SetAt == 0 {
 		t.Fatalf("after load: %+v", o)
 	}
 	if got := m1.sql("SHOW synchronous_standby_names"); !strings.HasPrefix(got, `ANY 1 ("m2.`) {
 		t.Fatalf("synchronous_standby_names is %q", got)
 	}
 	m1.sql("INSERT INTO rows SELECT generate_series(1, 10000)")
-	m1.do(protocol.Job{Kind: protocol.Checkpoint, Generation: 1})
-	o := m1.do(protocol.Job{Kind: protocol.StopFast, Generation: 1})
+	m1.Must(protocol.Job{Kind: protocol.Checkpoint, Generation: 1})
+	o := m1.Must(protocol.Job{Kind: protocol.StopFast, Generation: 1})
 	if o.Role != protocol.Stopped || o.Unread {
 		t.Fatalf("after a stop in order: %+v", o)
 	}
 	if others := m1.Others(); len(others) != 0 {
 		t.Fatalf("processes are left: %v", others)
 	}
-	m1.serving = 0
-	report := m2.do(protocol.Job{Kind: protocol.Cut, Generation: 2})
+	m1.Serving = 0
+	report := m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2})
 	if o.Position != report.Position || report.Floor != 2 || report.Upstream != "" || report.Unread {
 		t.Fatalf("the primary ended at %s, the replica reports %+v", o.Position, report)
 	}
-	m2.serve(2, 5, protocol.SyncSet{Version: 3}) // timelines 3 and 4 were given to others
+	m2.Serve(2, 5, protocol.SyncSet{Version: 3}) // timelines 3 and 4 were given to others
 	if got := m2.sql("SELECT timeline_id FROM pg_control_checkpoint()"); got != "5" {
 		m2.sql("CHECKPOINT")
 		if got = m2.sql("SELECT timeline_id FROM pg_control_checkpoint()"); got != "5" {
 			t.Errorf("it is on timeline %s, want 5", got)
 		}
 	}
-	m1.do(protocol.Job{Kind: protocol.Cut, Generation: 2})
-	if err := m1.try(protocol.Job{Kind: protocol.Follow, Generation: 1, Member: "m2"}); err == nil {
+	m1.Must(protocol.Job{Kind: protocol.Cut, Generation: 2})
+	if err := m1.Try(protocol.Job{Kind: protocol.Follow, Generation: 1, Member: "m2"}); err == nil {
 		t.Error("it follows a primary of a generation before its report")
 	}
-	m1.do(protocol.Job{Kind: protocol.Follow, Generation: 2, Member: "m2"})
-	m2.wait("m1 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
+	m1.Must(protocol.Job{Kind: protocol.Follow, Generation: 2, Member: "m2"})
+	m2.Wait("m1 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
 	m2.sql("INSERT INTO rows VALUES (0)")
 	end := m2.Observe(t.Context()).Position
-	m1.wait("the row", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 && o.Position.Timeline == 5 })
+	m1.Wait("the row", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 && o.Position.Timeline == 5 })
 }
 
 // TestRewind kills a primary that has rows which no replica has. Its position is known only after its log was read; it
@@ -88,14 +88,14 @@ func TestRewind(t *testing.T) {
 	s, m1, m2 := pair(t)
 	m1.sql("INSERT INTO rows VALUES (1)")
 	end := m1.Observe(t.Context()).Position
-	m2.wait("row 1", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 })
-	m2.do(protocol.Job{Kind: protocol.Cut, Generation: 2})
+	m2.Wait("row 1", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 })
+	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2})
 	m1.sql("INSERT INTO rows SELECT 2 FROM generate_series(1, 1000)")
 	last := m1.Observe(t.Context()).Position
-	if err := syscall.Kill(m1.running().cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(m1.running().Cmd.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if o := m1.wait("the end", func(o protocol.Server) bool { return o.Role == protocol.Stopped }); !o.Unread {
+	if o := m1.Wait("the end", func(o protocol.Server) bool { return o.Role == protocol.Stopped }); !o.Unread {
 		t.Errorf("the position after a crash is %s; it must be read first", o.Position)
 	}
 	if others := m1.Others(); len(others) != 0 {
@@ -103,18 +103,18 @@ func TestRewind(t *testing.T) {
 	}
 	_ = m1.Close()
 	m1 = s.open("m1") // as after a restart of the agent
-	o := m1.do(protocol.Job{Kind: protocol.Cut, Generation: 2})
+	o := m1.Must(protocol.Job{Kind: protocol.Cut, Generation: 2})
 	if o.Unread || o.Position.Compare(last) < 0 || o.Role == protocol.Primary {
 		t.Errorf("it held %s and reports %+v", last, o)
 	}
-	m2.serve(2, 3, protocol.SyncSet{Version: 2})
+	m2.Serve(2, 3, protocol.SyncSet{Version: 2})
 	m2.sql("INSERT INTO rows VALUES (3)")
-	m1.do(protocol.Job{Kind: protocol.Follow, Generation: 2, Member: "m2"})
-	m2.wait("m1 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
+	m1.Must(protocol.Job{Kind: protocol.Follow, Generation: 2, Member: "m2"})
+	m2.Wait("m1 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
 	end = m2.Observe(t.Context()).Position
-	m1.wait("row 3", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 && !o.Unread })
-	m1.do(protocol.Job{Kind: protocol.Cut, Generation: 3}) // so that it has applied all
-	m1.wait("the rows", func(protocol.Server) bool { return m1.sql("SELECT DISTINCT id FROM rows ORDER BY 1") == "1,3" })
+	m1.Wait("row 3", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 && !o.Unread })
+	m1.Must(protocol.Job{Kind: protocol.Cut, Generation: 3}) // so that it has applied all
+	m1.Wait("the rows", func(protocol.Server) bool { return m1.sql("SELECT DISTINCT id FROM rows ORDER BY 1") == "1,3" })
 }
 
 // TestManaged tries to take settings from the agent.
@@ -124,7 +124,7 @@ func TestManaged(t *testing.T) {
 	m1.sql("ALTER SYSTEM SET restart_after_crash = on")
 	m1.sql("ALTER SYSTEM SET synchronous_standby_names = 'somebody'")
 	m1.sql("SELECT pg_reload_conf()")
-	m1.wait("the other names", func(protocol.Server) bool {
+	m1.Wait("the other names", func(protocol.Server) bool {
 		return m1.sql("SHOW synchronous_standby_names") == "somebody"
 	})
 	if o := m1.Observe(t.Context()); o.Set != 0 {
@@ -134,7 +134,8 @@ func TestManaged(t *testing.T) {
 		t.Errorf("restart_after_crash is %s", got)
 	}
 	values := map[string]string{"work_mem": "8MB", "fsync": "off", "application_name": `it's "x" \`}
-	o := m1.do(protocol.Job{Kind: protocol.Reload, Generation: 1, Settings: protocol.Settings{Version: 7, Values: values}})
+	o := m1.Must(protocol.Job{Kind: protocol.Reload, Generation: 1,
+		Settings: protocol.Settings{Version: 7, Values: values}})
 	if o.Settings != 7 || o.Set != 1 {
 		t.Errorf("after a reload: %+v", o)
 	}
@@ -163,19 +164,19 @@ func TestArguments(t *testing.T) {
 func TestRewindTwice(t *testing.T) {
 	t.Parallel()
 	_, m1, m2 := pair(t)
-	m2.do(protocol.Job{Kind: protocol.Cut, Generation: 2})
+	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2})
 	for g := range protocol.Generation(2) {
 		m1.sql("INSERT INTO rows VALUES (1)")
-		m1.do(protocol.Job{Kind: protocol.StopNow})
-		m1.do(protocol.Job{Kind: protocol.Cut, Generation: g + 2})
-		m1.serve(g+2, uint64(g)+3, protocol.SyncSet{Version: 2})
+		m1.Must(protocol.Job{Kind: protocol.StopNow})
+		m1.Must(protocol.Job{Kind: protocol.Cut, Generation: g + 2})
+		m1.Serve(g+2, uint64(g)+3, protocol.SyncSet{Version: 2})
 	}
 	m1.sql("INSERT INTO rows VALUES (1)")
-	m1.do(protocol.Job{Kind: protocol.StopNow})
-	m1.serving = 0
-	m2.serve(4, 5, protocol.SyncSet{Version: 4})
+	m1.Must(protocol.Job{Kind: protocol.StopNow})
+	m1.Serving = 0
+	m2.Serve(4, 5, protocol.SyncSet{Version: 4})
 	m2.sql("INSERT INTO rows VALUES (2)")
-	m1.do(protocol.Job{Kind: protocol.Follow, Generation: 4, Member: "m2"})
-	m2.wait("m1 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
-	m1.wait("the rows", func(protocol.Server) bool { return m1.sql("SELECT DISTINCT id FROM rows") == "2" })
+	m1.Must(protocol.Job{Kind: protocol.Follow, Generation: 4, Member: "m2"})
+	m2.Wait("m1 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
+	m1.Wait("the rows", func(protocol.Server) bool { return m1.sql("SELECT DISTINCT id FROM rows") == "2" })
 }

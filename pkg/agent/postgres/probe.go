@@ -5,6 +5,8 @@ package postgres
 import (
 	"context"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 
 // probe has the primary flush its log now and then, without waiting for standbys, while a run of it goes on. An error
 // that the server answers counts: it is alive.
-func (s *Server) probe(p *process) {
+func (s *Server) probe(p *process.Process) {
 	conn := connection{conninfo: s.conninfo(s.Port, "dbname=postgres application_name=probe")}
 	defer conn.close()
 	ticker := time.NewTicker(probeInterval)
@@ -32,7 +34,7 @@ func (s *Server) probe(p *process) {
 			s.mu.Unlock()
 		}
 		select {
-		case <-p.done:
+		case <-p.Done:
 			return
 		case <-ticker.C:
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
 var errLeaseOver = errors.New("the lease is over")
@@ -163,7 +164,7 @@ func setNames(set protocol.SyncSet) string {
 	}
 	names := make([]string, 0, len(set.Standbys))
 	for _, standby := range set.Standbys {
-		names = append(names, quoteName(copyName(standby)))
+		names = append(names, quoteName(volume.CopyName(standby)))
 	}
 	if len(names) == 0 {
 		names = append(names, `"nobody"`)
@@ -181,6 +182,13 @@ const reloadTime = 5 * time.Second
 func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 	ctx, stop := context.WithTimeout(ctx, reloadTime)
 	defer stop()
+	s.mu.Lock()
+	replaced := s.settings.Version != settings.Version
+	s.mu.Unlock()
+	if replaced {
+		s.setReloading(true)
+		defer s.setReloading(false)
+	}
 	if err := s.writeFiles(settings); err != nil {
 		return err
 	}
@@ -188,11 +196,18 @@ func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 	if p == nil {
 		return errors.New("reload the settings: the server does not run")
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	before, err := s.loaded(ctx)
+	if err != nil {
+		return fmt.Errorf("reload the settings: %w", err)
+	}
+	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		return fmt.Errorf("reload the settings: %w", err)
 	}
 	s.mu.Lock()
 	names := s.names
 	s.mu.Unlock()
-	return s.until(ctx, p, "reload the settings", func(a answer) bool { return a.synchronous == names })
+	if err := s.until(ctx, p, "reload the settings", func(a answer) bool { return a.synchronous == names }); err != nil {
+		return err
+	}
+	return s.learnPending(ctx, p, before)
 }

@@ -6,19 +6,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
 // Server is the PostgreSQL server beside an agent.
 type Server struct {
 	Config
 
+	release  string
 	major    int
 	upstream *stream.Upstream
 	// Downstream passes the log of this server to the agents of its replicas.
@@ -27,9 +31,9 @@ type Server struct {
 	changed    chan struct{}
 
 	mu       sync.Mutex
-	proc     *process
+	proc     *process.Process
 	identity identity
-	floor    protocol.Generation
+	floor    volume.Floor
 	// promoted is the generation for which this run of the server was, or is being, made a primary.
 	promoted protocol.Generation
 	// ready says that the promotion is complete: before that its timeline is still that of its predecessor.
@@ -40,6 +44,10 @@ type Server struct {
 	setAt lsn
 	// settings are those that the server's files hold.
 	settings protocol.Settings
+	// reloading says that the server may not have read them yet.
+	reloading bool
+	// pending are settings that this run of the server would take only at its next start.
+	pending []string
 	// read says that this run of the server has used up the log that was on disk.
 	read bool
 	// stale is what the server said to have received of a timeline that it left: its records before the fork are whole.
@@ -57,18 +65,19 @@ func Open(c Config) (*Server, error) {
 		return nil, err
 	}
 	var err error
-	if s.major, err = c.major(); err != nil {
+	if s.release, s.major, err = c.version(); err != nil {
+		return nil, err
+	}
+	if err = c.adopt(); err != nil {
 		return nil, err
 	}
 	if s.identity, err = readIdentity(c.data()); err != nil {
 		return nil, err
 	}
-	var f floorFile
-	if _, err = disk.Read(filepath.Join(c.Directory, "floor.json"), &f); err != nil {
+	if s.floor, err = volume.OpenFloor(c.Directory); err != nil {
 		return nil, err
 	}
-	s.floor = f.Floor
-	s.Downstream = &stream.Downstream{Socket: c.socket(c.Port), Serves: s.serves}
+	s.Downstream = &stream.Downstream{Socket: c.socket(c.Port), Serves: s.serves, Changed: s.change}
 	if s.upstream, err = stream.Listen(c.socket(upstreamPort), c.socket(toolPort), c.Dial); err != nil {
 		return nil, err
 	}
@@ -76,6 +85,9 @@ func Open(c Config) (*Server, error) {
 	s.observer = connection{conninfo: c.conninfo(c.Port, "dbname=postgres application_name=observer")}
 	return s, nil
 }
+
+// Release is the version of the server's program, such as "15.18".
+func (s *Server) Release() string { return s.release }
 
 // Changed has a value when a process of the server ended, or what it streams from did.
 func (s *Server) Changed() <-chan struct{} { return s.changed }
@@ -86,6 +98,9 @@ func (s *Server) change() {
 	default:
 	}
 }
+
+// Handle takes a connection of the agent of a replica, which asks for the log of this server.
+func (s *Server) Handle(from protocol.MemberID, conn net.Conn) { s.Downstream.Handle(from, conn) }
 
 // Close ends the sockets. The server is killed.
 func (s *Server) Close() error {
@@ -99,12 +114,8 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 	s.mu.Lock()
 	running := s.proc
 	s.mu.Unlock()
-	if running != nil {
-		select {
-		case <-running.done:
-		default:
-			return nil
-		}
+	if running != nil && !running.Over() {
+		return nil
 	}
 	if err := s.removeFillers(); err != nil {
 		return err
@@ -132,12 +143,12 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 		return err
 	}
 	s.proc, s.promoted, s.set, s.setAt, s.read, s.unfit = p, 0, 0, 0, false, ""
-	s.flushed, s.standbys, s.stale, s.ready = 0, nil, 0, false
+	s.flushed, s.standbys, s.stale, s.ready, s.pending = 0, nil, 0, false, nil
 	return nil
 }
 
 // ended notes that no process of a run is left.
-func (s *Server) ended(p *process) {
+func (s *Server) ended(p *process.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc == p {
@@ -156,7 +167,7 @@ func (s *Server) serves(g protocol.Generation, to protocol.MemberID) bool {
 }
 
 // running returns the present run of the server, or nil.
-func (s *Server) running() *process {
+func (s *Server) running() *process.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc
@@ -166,14 +177,7 @@ func (s *Server) running() *process {
 func (s *Server) raiseFloor(g protocol.Generation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g <= s.floor {
-		return nil
-	}
-	if err := disk.Replace(filepath.Join(s.Directory, "floor.json"), floorFile{Floor: g}); err != nil {
-		return err
-	}
-	s.floor = g
-	return nil
+	return s.floor.Raise(g)
 }
 
 // setIdentity writes what identifies the copy, and then counts on it.

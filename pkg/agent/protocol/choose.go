@@ -130,6 +130,15 @@ type Loss struct {
 	Missing string `json:"missing,omitempty"`
 }
 
+// String says it in one sentence without a full stop.
+func (l Loss) String() string {
+	text := fmt.Sprintf("%d bytes of what the last primary published are missing, and all that followed it", l.Bytes)
+	if l.Missing != "" {
+		text += "; " + l.Missing
+	}
+	return text
+}
+
 // LossOf returns what an appointment of a member that reported gives up.
 func LossOf(d *Document, id MemberID) Loss { return Loss{Bytes: lag(d, id), Missing: incomplete(d)} }
 

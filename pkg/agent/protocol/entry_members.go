@@ -32,7 +32,8 @@ func (e *OfferVote) apply(d *Document) error {
 	if d.OfferedVote == e.Member {
 		return refuse("the vote is offered to %q", e.Member)
 	}
-	if m, known := d.Members[e.Member]; e.Member != "" && (!known || m.Start == 0 || slices.Contains(d.Voters, e.Member)) {
+	if m, known := d.Members[e.Member]; e.Member != "" && (!known || m.Start == 0 ||
+		slices.Contains(d.Voters, e.Member)) {
 		return refuse("%s votes, or did not join yet", e.Member)
 	}
 	d.OfferedVote = e.Member

@@ -46,6 +46,24 @@ type Streaming struct {
 	Flushed uint64
 }
 
+// Told is what a member tells the others of its server.
+type Told struct {
+	// Position is what it holds.
+	Position Position `json:"position"`
+	// Role is what it serves as: a replica that streams, or a primary. Generation is that of the primary.
+	Role       Role       `json:"role,omitempty"`
+	Generation Generation `json:"generation,omitempty"`
+}
+
+// Told returns what the others should know of a server.
+func (s Server) Told() Told {
+	t := Told{Position: s.Position, Role: s.Role, Generation: s.Generation}
+	if s.Role == Replica && (s.Upstream == "" || s.Unread) {
+		t.Role, t.Generation = Stopped, 0
+	}
+	return t
+}
+
 // JobKind says what a job does to the server.
 type JobKind string
 
@@ -54,6 +72,8 @@ const (
 	Initialise JobKind = "initialise"
 	// Clone copies the data of the primary into an empty directory.
 	Clone JobKind = "clone"
+	// Discard stops the server and removes its copy of the data.
+	Discard JobKind = "discard"
 	// Follow runs the server as a replica of the primary of a generation, and rewinds it before if needed.
 	Follow JobKind = "follow"
 	// Cut writes the floor to disk, and then ends whatever the server streams from. A primary is stopped. After it the
@@ -109,13 +129,15 @@ type (
 	Observed struct{ Server Server }
 	// Done ends a job, well or not. The state of the server comes before it.
 	Done struct{ Job Job }
-	// Received is the position that another member says it holds.
+	// Received is what another member says of its server.
 	Received struct {
-		Member   MemberID
-		Position Position
+		Member MemberID
+		Told
 	}
 	// Switchover is a request for another primary.
 	Switchover struct{ Intent Intent }
+	// Reinit is a request to make the copy of this member again.
+	Reinit struct{}
 	// Retire says that this agent is about to end: a primary stops in order and releases its lease, and this start
 	// becomes none again.
 	Retire struct{}
@@ -131,6 +153,7 @@ func (Observed) event()   {}
 func (Done) event()       {}
 func (Received) event()   {}
 func (Switchover) event() {}
+func (Reinit) event()     {}
 func (Retire) event()     {}
 
 // Effect is something that the agent shall do, in the order given.

@@ -1,6 +1,9 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // act does what this member owes as a primary or a replica: at most one job at a time.
 func (n *Node) act() {
@@ -14,18 +17,28 @@ func (n *Node) act() {
 		}
 	case d.System == "":
 		n.initialise()
+	case n.reinitialise():
 	case n.server.Volume != "" && n.server.System != d.System:
 		// The data of another database: nothing of it is touched, and it takes no part.
 	case n.primary():
 		n.serve()
 	case n.server.Role == Primary:
 		n.do(Job{Kind: StopNow})
-	case n.retiring:
+	case n.retiring, n.catchingUp():
 	case d.Phase == Sealed:
 		n.report()
 	case d.Phase == Serving:
 		n.follow()
 	}
+}
+
+// catchUpTime bounds the wait for what this member held before its last start: the end of its log may never be agreed.
+const catchUpTime = 2 * time.Second
+
+// catchingUp says that entries are applied again which this member held before it started. A server that is started
+// meanwhile would begin with settings that were replaced.
+func (n *Node) catchingUp() bool {
+	return n.server.Role == Stopped && n.doc.Index < n.lastIndex && n.now.Sub(n.startedAt) < catchUpTime
 }
 
 func (n *Node) initialise() {

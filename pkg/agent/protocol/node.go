@@ -4,6 +4,12 @@ import (
 	"time"
 )
 
+// received is what another member told, and when that came.
+type received struct {
+	Told
+	at Instant
+}
+
 // Node is the part of one agent in the protocol.
 type Node struct {
 	id    MemberID
@@ -12,6 +18,8 @@ type Node struct {
 	nonce uint64
 	// lastIndex is that of the group's log when the agent started.
 	lastIndex uint64
+	// startedAt is when this agent started.
+	startedAt Instant
 
 	now    Instant
 	doc    Document
@@ -23,6 +31,8 @@ type Node struct {
 
 	// leaseSeen and sealSeen are when this agent learnt of the last lease and the last seal.
 	leaseSeen, sealSeen Instant
+	// intentSeen is when it learnt of the last plan for another primary.
+	intentSeen Instant
 	// witnessed says that the last lease was agreed after this agent started.
 	witnessed bool
 	leading   bool
@@ -33,9 +43,11 @@ type Node struct {
 
 	lease lease
 
-	received map[MemberID]Position
+	received map[MemberID]received
 	streamed map[MemberID]Instant
 	request  *Intent
+	// reinit says that the copy of this member shall be made again.
+	reinit bool
 	// checkpointed says that the checkpoint for the request was started.
 	checkpointed bool
 	retiring     bool
@@ -67,8 +79,9 @@ type Config struct {
 func New(c Config) *Node {
 	return &Node{
 		id: c.ID, found: c.Found, start: c.Start, nonce: c.Nonce, lastIndex: c.LastIndex, doc: c.Document, now: c.Now,
+		startedAt: c.Now,
 		leaseSeen: c.Now, sealSeen: c.Now, lease: lease{deadlines: map[uint64]Instant{}},
-		contact: map[MemberID]Instant{}, holdSeen: map[string]Instant{}, received: map[MemberID]Position{},
+		contact: map[MemberID]Instant{}, holdSeen: map[string]Instant{}, received: map[MemberID]received{},
 		streamed: map[MemberID]Instant{}, proposed: map[string]Instant{},
 	}
 }
@@ -91,6 +104,13 @@ func (n *Node) Serves(now Instant) bool {
 		n.Leased(n.doc.Generation, now)
 }
 
+// Quiet says that there is a primary, and that nothing is at work or asked for, as far as this member knows.
+func (n *Node) Quiet() bool {
+	d := &n.doc
+	return d.Phase == Serving && d.Intent == nil && n.request == nil && !n.retiring && n.job.Kind == "" &&
+		len(d.InForce) < 2
+}
+
 // Retired says that nothing is left to do before this agent ends in order.
 func (n *Node) Retired() bool {
 	return n.retiring && !n.primary() && n.job.Kind == "" && n.server.Role != Primary
@@ -103,7 +123,7 @@ func (n *Node) Refusal() (int, string) { return n.refusals, n.refused }
 func (n *Node) Server() Server { return n.server }
 
 // Received returns the position that another member told last.
-func (n *Node) Received(id MemberID) Position { return n.received[id] }
+func (n *Node) Received(id MemberID) Position { return n.received[id].Position }
 
 // Leased says whether this member may accept writes in a generation at a time, as far as its lease goes.
 func (n *Node) Leased(g Generation, now Instant) bool {
@@ -146,7 +166,9 @@ func (n *Node) Step(now Instant, e Event) []Effect {
 			}
 		}
 	case Received:
-		n.received[e.Member] = e.Position
+		n.received[e.Member] = received{e.Told, now}
+	case Reinit:
+		n.reinit = true
 	case Retire:
 		n.retiring = true
 	case Switchover:
@@ -175,7 +197,7 @@ func (n *Node) applied(e Applied) {
 	if n.halted != "" || e.Index <= n.doc.Index {
 		return
 	}
-	lease, phase, generation := n.doc.LeaseNumber, n.doc.Phase, n.doc.Generation
+	lease, phase, generation, planned := n.doc.LeaseNumber, n.doc.Phase, n.doc.Generation, n.doc.Intent != nil
 	if r, ok := e.Entry.(*Renew); ok && r.At == n.doc.Index && r.Chain != n.doc.Chain {
 		n.halted = "the primary agreed on other entries than this member holds: its group state was changed by hand or " +
 			"rolled back; remove the member and add it again"
@@ -185,11 +207,17 @@ func (n *Node) applied(e Applied) {
 	if n.doc.LeaseNumber != lease {
 		n.leaseSeen, n.witnessed = n.now, e.Index > n.lastIndex
 	}
+	if n.doc.Generation != generation {
+		n.reinit = false // what holds all is another one now
+	}
 	if n.doc.Generation != generation || n.doc.Intent != nil {
 		n.request = nil // it was agreed, or is out of date
 	}
 	if n.doc.Phase == Sealed && phase != Sealed {
 		n.sealSeen = n.now
+	}
+	if n.doc.Intent != nil && !planned {
+		n.intentSeen = n.now
 	}
 	if h, ok := e.Entry.(*StartHold); ok {
 		n.holdSeen[h.ID] = n.now

@@ -3,7 +3,11 @@ package protocol
 import (
 	"fmt"
 	"slices"
+	"time"
 )
+
+// holdTime is the time between the plan for another primary and the stop of the present one.
+const holdTime = 100 * time.Millisecond
 
 // serve does what the primary of the document owes: renew first, then load the set and promote.
 func (n *Node) serve() {
@@ -17,6 +21,8 @@ func (n *Node) serve() {
 		n.do(Job{Kind: StopNow})
 	case promoted && (!l.valid(d.Generation, n.now) || n.job.Kind == "" && !n.flushes()):
 		n.do(Job{Kind: StopNow})
+	case promoted && d.Intent != nil && !n.retiring && n.now.Sub(n.intentSeen) < holdTime:
+		// Proxies hold new connections by now. Those that are half open may still complete.
 	case promoted && (d.Intent != nil || n.retiring):
 		n.stoppedAt = n.now
 		n.do(Job{Kind: StopFast})
@@ -42,7 +48,8 @@ func (n *Node) giveUp() {
 	if n.job.Kind != "" {
 		return // a promotion may be at work
 	}
-	if d.Intent != nil && n.lease.promoted == d.Generation && n.received[d.Intent.Target].Compare(n.server.Position) < 0 &&
+	if d.Intent != nil && n.lease.promoted == d.Generation &&
+		n.received[d.Intent.Target].Position.Compare(n.server.Position) < 0 &&
 		n.now.Sub(n.stoppedAt) < d.Settings.Timing.Lease/2 {
 		return // the target has not confirmed the end of the log yet
 	}

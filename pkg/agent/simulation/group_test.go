@@ -15,61 +15,6 @@ type record struct {
 	voters uint
 }
 
-// seen is what a member remembers of another: its last start and the most of its log.
-type seen struct {
-	start, nonce uint64
-	term         uint64
-	length       int
-}
-
-const electionTimeout = time.Second
-
-// linked says whether two members reach each other in both directions.
-func (w *world) linked(a, b *member) bool {
-	return !w.cut[a.number][b.number] && !w.cut[b.number][a.number]
-}
-
-// send delivers something to another member, unless it is lost.
-func (m *member) send(to *member, deliver func()) {
-	w := m.world
-	if w.cut[m.number][to.number] || w.loss > 0 && w.chance(w.loss) || m.hung() > 3*time.Second {
-		return
-	}
-	life, from := to.life, m.proof()
-	delay := w.between(time.Millisecond, 30*time.Millisecond)
-	if w.loss > 0 && w.chance(w.loss) {
-		delay = w.between(0, 6*time.Second)
-	}
-	w.after(delay, func() {
-		to.when(life, func() { // each side has proved itself to the other
-			m.receive(to, to.proof(), func() { to.receive(m, from, deliver) })
-		})
-	})
-}
-
-// proof is what a connection proves before the first message.
-func (m *member) proof() seen {
-	return seen{start: m.disk.start, nonce: m.nonce, term: m.lastTerm(), length: len(m.disk.log)}
-}
-
-// receive refuses who comes back with an older start or with less log than it acknowledged.
-func (m *member) receive(from *member, proof seen, deliver func()) {
-	if m.hung() > 3*time.Second {
-		return
-	}
-	known := &m.disk.seen[from.number]
-	older := proof.start < known.start || proof.start == known.start && proof.nonce != known.nonce
-	less := proof.term < known.term || proof.term == known.term && proof.length < known.length
-	if known.start != 0 && m.world.mistake != rollbackAccepted && (older || proof.start > known.start && less) {
-		from.refused = true
-		return
-	}
-	if proof.start >= known.start && !less {
-		*known = proof
-	}
-	deliver()
-}
-
 func (m *member) lastTerm() uint64 {
 	if len(m.disk.log) == 0 {
 		return 0
@@ -82,62 +27,6 @@ func (m *member) voters() uint {
 		return 0
 	}
 	return m.disk.log[len(m.disk.log)-1].voters
-}
-
-// elect makes a member the leader if a majority agrees.
-func (m *member) elect() {
-	w := m.world
-	term := m.disk.term + 1
-	granted := uint(0)
-	for _, v := range w.members {
-		if m.voters()&(1<<v.number) == 0 {
-			continue
-		}
-		if v == m {
-			granted |= 1 << v.number
-			continue
-		}
-		if !v.up() || v.hung() > 0 || !w.linked(m, v) || w.now-v.heard < electionTimeout {
-			continue
-		}
-		if v.disk.term > m.disk.term {
-			m.disk.term = v.disk.term // it asks again with a higher one
-			return
-		}
-		if v.lastTerm() > m.lastTerm() || v.lastTerm() == m.lastTerm() && len(v.disk.log) > len(m.disk.log) {
-			continue
-		}
-		refused := true
-		v.receive(m, m.proof(), func() { m.receive(v, v.proof(), func() { refused = false }) })
-		if !refused {
-			granted |= 1 << v.number
-		}
-	}
-	if 2*bits.OnesCount(granted) <= bits.OnesCount(m.voters()) {
-		return
-	}
-	for _, v := range w.members {
-		if granted&(1<<v.number) != 0 {
-			v.disk.term = term
-			v.follow()
-		}
-	}
-	w.logf("%s leads the group in term %d", m.id, term)
-	m.leader = true
-	m.match = make([]int, len(w.members))
-	m.acked = make([]time.Duration, len(w.members))
-	for i := range m.acked {
-		m.acked[i] = w.now
-	}
-	m.append(nil, m.voters())
-	m.step(protocol.Led{Leading: true})
-}
-
-func (m *member) follow() {
-	if m.leader {
-		m.leader = false
-		m.step(protocol.Led{})
-	}
 }
 
 // append adds an entry to the log of the leader.
@@ -196,7 +85,8 @@ func (m *member) accept(leader *member, term uint64, log []record, commit int) {
 	m.disk.term = term
 	m.follow()
 	m.heard, m.leaderHint = w.now, leader
-	if n := min(len(m.disk.log), len(log)); n == 0 || m.disk.log[n-1].term != log[n-1].term || len(log) > len(m.disk.log) {
+	if n := min(len(m.disk.log), len(log)); n == 0 || m.disk.log[n-1].term != log[n-1].term ||
+		len(log) > len(m.disk.log) {
 		m.disk.log = log
 	}
 	m.commit = max(m.commit, min(commit, len(log)))
@@ -303,9 +193,9 @@ func (m *member) group() {
 		m.elect()
 	}
 	for _, to := range w.members {
-		position := m.position()
+		told := protocol.Told{Position: m.position()}
 		if to != m && w.chance(0.3) {
-			m.send(to, func() { to.step(protocol.Received{Member: m.id, Position: position}) })
+			m.send(to, func() { to.step(protocol.Received{Member: m.id, Told: told}) })
 		}
 	}
 }

@@ -7,49 +7,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-type row struct{ id, timeline uint64 }
-
-// disk is what survives a crash.
-type disk struct {
-	term     uint64
-	log      []record
-	start    uint64
-	floor    protocol.Generation
-	document protocol.Document
-	// snapshot is the index of the document.
-	snapshot int
-	seen     []seen
-
-	system, volume string
-	rows           []row
-	unfit          string
-	// unread says that the server crashed and its log was not read to its end since.
-	unread bool
-}
-
-// server is the database beside an agent.
-type server struct {
-	role       protocol.Role
-	generation protocol.Generation
-	upstream   *member
-	set        protocol.SyncSet
-	setAt      int
-	settings   uint64
-	acked      int
-	draining   bool
-	flushed    protocol.Instant
-	// standbys are the offsets that standbys confirmed, and when.
-	standbys map[*member]confirmed
-	// orphaned is a server whose first process is dead.
-	orphaned bool
-}
-
-type confirmed struct {
-	volume string
-	offset int
-	at     time.Duration
-}
-
 // member is an agent, its guard, its server and its volume.
 type member struct {
 	world            *world

@@ -38,7 +38,8 @@ func changes() []change {
 		{"one report fewer suffices", "choose.go", "r+set.Need <= len(set.Standbys)", "r+set.Need < len(set.Standbys)"},
 		{"copies are known by the name of their member", "choose.go", "return ok && r.Volume == s.Volume", "return ok"},
 		{"the offset comes before the timeline", "document.go",
-			"cmp.Or(cmp.Compare(p.Timeline, q.Timeline), cmp.Compare(p.Offset, q.Offset))", "cmp.Compare(p.Offset, q.Offset)"},
+			"cmp.Or(cmp.Compare(p.Timeline, q.Timeline), cmp.Compare(p.Offset, q.Offset))",
+			"cmp.Compare(p.Offset, q.Offset)"},
 		{"the former set is forgotten at once", "entry_set.go",
 			"d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce), e.Set)",
 			"d.Sets, d.InForce = e.Set.Version, append(slices.Clone(d.InForce[:0]), e.Set)"},
@@ -51,7 +52,8 @@ func changes() []change {
 		{"an agent renews what it released", "lease.go", "|| l.released == d.Generation ||", "||"},
 		{"a start of the agent renews the lease of another", "entry_lease.go",
 			"case d.Phase == Serving && e.Process != d.Process:", "case false:"},
-		{"a vote is given before the guard has a deadline", "leader.go", "case d.Phase != Serving || d.Bounded:", "default:"},
+		{"a vote is given before the guard has a deadline", "leader.go", "case d.Phase != Serving || d.Bounded:",
+			"default:"},
 		{"every primary is taken for a sole voter", "document.go",
 			"return len(d.Voters) == 1 && d.Voters[0] == d.Primary && d.OfferedVote == \"\"", "return true"},
 		{"a primary acts before its lease is agreed", "primary.go",
@@ -59,7 +61,7 @@ func changes() []change {
 		{"timelines are counted from the reports alone", "choose.go",
 			"max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1", "highest(d.Reports) + 1"},
 		{"a fast stop does not wait for the target", "primary.go",
-			"n.received[d.Intent.Target].Compare(n.server.Position) < 0", "false"},
+			"n.received[d.Intent.Target].Position.Compare(n.server.Position) < 0", "false"},
 		{"votes stay even", "votes.go", "case voters%2 == 0 || voters > target:", "case voters > target:"},
 	}
 }

@@ -192,3 +192,26 @@ func (m *member) drain() {
 		}
 	}
 }
+
+// server is the database beside an agent.
+type server struct {
+	role       protocol.Role
+	generation protocol.Generation
+	upstream   *member
+	set        protocol.SyncSet
+	setAt      int
+	settings   uint64
+	acked      int
+	draining   bool
+	flushed    protocol.Instant
+	// standbys are the offsets that standbys confirmed, and when.
+	standbys map[*member]confirmed
+	// orphaned is a server whose first process is dead.
+	orphaned bool
+}
+
+type confirmed struct {
+	volume string
+	offset int
+	at     time.Duration
+}

@@ -284,7 +284,8 @@ func (w *world) agreedSet(version uint64) bool {
 func (w *world) promoted(m *member) {
 	s := &m.server
 	w.primaries++
-	w.logf("%s is promoted in generation %d with %d rows, timeline %d", m.id, s.generation, len(m.disk.rows), m.timeline())
+	w.logf("%s is promoted in generation %d with %d rows, timeline %d", m.id, s.generation, len(m.disk.rows),
+		m.timeline())
 	if w.timelines[m.timeline()] {
 		w.fail("timeline %d is used twice", m.timeline())
 	}

@@ -16,6 +16,14 @@ type Downstream struct {
 	Socket string
 	// Serves says whether the server is a primary of a generation, with a lease, and a member may have its log.
 	Serves func(protocol.Generation, protocol.MemberID) bool
+	// Open, if set, connects to the server instead of Socket.
+	Open func() (net.Conn, error)
+	// Filter, if set, returns what the server may read of what a replica sends; copied names its copy of the data.
+	Filter func(copied string, replica net.Conn) net.Conn
+	// Facts is what the driver tells those who follow, as JSON.
+	Facts func() any
+	// Changed, if it is set, is called when a stream begins and when it ends.
+	Changed func()
 
 	mu    sync.Mutex
 	conns map[net.Conn]string
@@ -33,7 +41,13 @@ func (d *Downstream) Handle(from protocol.MemberID, remote net.Conn) {
 		_, _ = io.WriteString(remote, "this member does not serve that generation to you\n")
 		return
 	}
-	local, err := net.DialTimeout("unix", d.Socket, answerTimeout)
+	if r.Facts {
+		if _, err := io.WriteString(remote, "ok\n"); err == nil && d.Facts != nil {
+			_ = json.NewEncoder(remote).Encode(d.Facts())
+		}
+		return
+	}
+	local, err := d.open()
 	if err != nil {
 		_, _ = io.WriteString(remote, "the server does not answer\n")
 		return
@@ -49,10 +63,29 @@ func (d *Downstream) Handle(from protocol.MemberID, remote net.Conn) {
 	}
 	d.conns[local] = r.Copy
 	d.mu.Unlock()
-	join(local, remote, func() {})
+	replica := remote
+	if d.Filter != nil {
+		replica = d.Filter(r.Copy, remote)
+	}
+	d.changed()
+	defer d.changed()
+	join(local, replica, func() {})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.conns, local)
+}
+
+func (d *Downstream) open() (net.Conn, error) {
+	if d.Open != nil {
+		return d.Open()
+	}
+	return net.DialTimeout("unix", d.Socket, answerTimeout)
+}
+
+func (d *Downstream) changed() {
+	if d.Changed != nil {
+		d.Changed()
+	}
 }
 
 // Drop ends the streams of every copy but those that keep allows; they may come again.

@@ -43,9 +43,10 @@ func newSite(t *testing.T) *site {
 			go func() { _, _ = io.Copy(c, c); _ = c.Close() }()
 		}
 	}()
-	s.down = &Downstream{Socket: server.Addr().String(), Serves: func(g protocol.Generation, from protocol.MemberID) bool {
-		return g == 3 && from == "m2"
-	}}
+	s.down = &Downstream{Socket: server.Addr().String(),
+		Serves: func(g protocol.Generation, from protocol.MemberID) bool {
+			return g == 3 && from == "m2"
+		}}
 	agent, err := net.Listen("unix", filepath.Join(dir, "agent"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,25 +14,16 @@ import (
 // Dial connects to the agent of a member.
 type Dial func(protocol.MemberID) (net.Conn, error)
 
-// request is the first line on a connection between two agents. It is answered by the line "ok".
-type request struct {
-	Generation protocol.Generation `json:"generation"`
-	// Copy names the copy of the data that asks, "" for a tool.
-	Copy string `json:"copy,omitempty"`
-}
-
-// answerTimeout bounds the answer of the other agent.
-const answerTimeout = 2 * time.Second
-
-// dialPause is the time between two attempts to reach a primary.
-const dialPause = 100 * time.Millisecond
-
 // Upstream is the end of a replica: two sockets beside its server. The one for the server passes only while the replica
 // is linked, the one for tools (a clone, a rewind, questions) as soon as a primary is aimed at. A server that asks
 // before that is kept waiting.
 type Upstream struct {
 	// Ended is called when a stream of the server ended.
 	Ended func()
+	// Greet, if set, takes a connection first and returns what the server sends after that. An error ends it.
+	Greet func(server net.Conn) (net.Conn, error)
+	// Watch, if set, returns what the server may read of what its primary sends.
+	Watch func(primary net.Conn) net.Conn
 
 	dial           Dial
 	servers, tools net.Listener
@@ -63,13 +54,25 @@ func Listen(servers, tools string, dial Dial) (*Upstream, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	u := &Upstream{
-		dial: dial, servers: s, tools: t, change: make(chan struct{}),
+	u := New(s, t, dial)
+	u.Start()
+	return u, nil
+}
+
+// New returns the end of a replica for sockets that are open; tools may be nil.
+func New(servers, tools net.Listener, dial Dial) *Upstream {
+	return &Upstream{
+		dial: dial, servers: servers, tools: tools, change: make(chan struct{}),
 		conns: map[net.Conn]bool{}, waiting: map[net.Conn]bool{},
 	}
-	u.running.Go(func() { u.serve(s, true) })
-	u.running.Go(func() { u.serve(t, false) })
-	return u, nil
+}
+
+// Start takes connections.
+func (u *Upstream) Start() {
+	u.running.Go(func() { u.serve(u.servers, true) })
+	if u.tools != nil {
+		u.running.Go(func() { u.serve(u.tools, false) })
+	}
 }
 
 // Aim chooses the primary that tools reach. Whatever was connected before ends.
@@ -86,6 +89,31 @@ func (u *Upstream) Link(copied string) {
 	defer u.mu.Unlock()
 	u.linked, u.copied, u.last = u.to != "", copied, time.Now()
 	u.changed()
+}
+
+// Facts asks the primary that is aimed at for what its driver tells.
+func (u *Upstream) Facts(facts any) error {
+	u.mu.Lock()
+	to, r := u.to, request{Generation: u.generation, Facts: true}
+	u.mu.Unlock()
+	if to == "" {
+		return errors.New("ask a primary for its facts: none is chosen")
+	}
+	remote, err := u.dial(to)
+	if err != nil {
+		return fmt.Errorf("ask a primary for its facts: %w", err)
+	}
+	defer remote.Close() //nolint:errcheck // all was read
+	if err := ask(remote, r); err != nil {
+		return err
+	}
+	if err := remote.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return fmt.Errorf("ask a primary for its facts: %w", err)
+	}
+	if err := json.NewDecoder(remote).Decode(facts); err != nil {
+		return fmt.Errorf("read the facts of a primary: %w", err)
+	}
+	return nil
 }
 
 // Linked returns the primary that the server may stream from, and its generation, or "".
@@ -142,124 +170,11 @@ func (u *Upstream) Waiting() bool {
 
 // Close ends all of it.
 func (u *Upstream) Close() error {
-	err := errors.Join(u.servers.Close(), u.tools.Close())
+	err := u.servers.Close()
+	if u.tools != nil {
+		err = errors.Join(err, u.tools.Close())
+	}
 	u.Cut()
 	u.running.Wait()
 	return err
-}
-
-func (u *Upstream) serve(l net.Listener, server bool) {
-	for {
-		c, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			time.Sleep(10 * time.Millisecond) // out of descriptors, for example
-			continue
-		}
-		go u.pass(c, server)
-	}
-}
-
-func (u *Upstream) pass(local net.Conn, server bool) {
-	defer u.forget(local)
-	u.mu.Lock()
-	u.conns[local] = true
-	if server {
-		u.waiting[local] = true
-	}
-	u.mu.Unlock()
-	remote := u.reach(local, server)
-	if remote == nil {
-		return
-	}
-	defer u.forget(remote)
-	moved := func() {}
-	if server {
-		moved = u.moved
-	}
-	join(local, remote, moved)
-	if server && u.Ended != nil {
-		u.Ended()
-	}
-}
-
-func (u *Upstream) forget(c net.Conn) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.conns, c)
-	delete(u.waiting, c)
-	_ = c.Close()
-}
-
-// reach connects to the primary for a local connection, or returns nil if that was cut. A server waits for it, a tool
-// gets one attempt.
-func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
-	for {
-		u.mu.Lock()
-		to, asks, change := u.to, request{Generation: u.generation}, u.change
-		ready := to != "" && (!server || u.linked)
-		if server {
-			asks.Copy = u.copied
-		}
-		open := u.conns[local]
-		u.mu.Unlock()
-		if !open || !ready && !server {
-			return nil
-		}
-		var again <-chan time.Time
-		if ready {
-			if remote := u.connect(local, to, asks); remote != nil || !server {
-				return remote
-			}
-			again = time.After(dialPause)
-		}
-		select {
-		case <-change:
-		case <-again:
-		}
-	}
-}
-
-// connect makes one attempt. It returns nil as well if the local connection was cut meanwhile.
-func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request) net.Conn {
-	remote, err := u.dial(to)
-	if err != nil {
-		return nil
-	}
-	if err := ask(remote, asks); err != nil {
-		_ = remote.Close()
-		return nil
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if !u.conns[local] {
-		_ = remote.Close()
-		return nil
-	}
-	u.conns[remote] = true
-	delete(u.waiting, local)
-	return remote
-}
-
-func ask(c net.Conn, r request) error {
-	raw, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if err := c.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
-		return err
-	}
-	if _, err := c.Write(append(raw, '\n')); err != nil {
-		return err
-	}
-	answer, err := line(c)
-	if err != nil {
-		return err
-	}
-	if answer != "ok" {
-		return fmt.Errorf("ask a primary of generation %d for its log: %s", r.Generation, answer)
-	}
-	return c.SetDeadline(time.Time{})
 }

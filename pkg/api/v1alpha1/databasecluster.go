@@ -1,9 +1,6 @@
 package v1alpha1
 
 import (
-	"cmp"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,13 +50,14 @@ type DatabaseClusterList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.tls) && has(self.tls.disabled) && self.tls.disabled) == (has(oldSelf.tls) && has(oldSelf.tls.disabled) && oldSelf.tls.disabled)",message="how a cluster is secured is settled when it is created",fieldPath=".tls",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(self.version.split('.')[0]) == int(oldSelf.version.split('.')[0]) && int(self.version.split('.')[1]) - int(oldSelf.version.split('.')[1]) <= 1",message="etcd is upgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(oldSelf.version.split('.')[1]) - int(self.version.split('.')[1]) <= 1",message="etcd is downgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="self.version.split('.').size() == (self.engine == 'postgres' ? 2 : 3)",message="the version must be a full one, such as 3.6.16 of etcd or 17.12 of PostgreSQL",fieldPath=".version",reason=FieldValueInvalid
 type DatabaseClusterSpec struct {
 	// Engine is the database product, for example "etcd". Immutable.
-	// +kubebuilder:validation:Enum=etcd
+	// +kubebuilder:validation:Enum=etcd;postgres;redis;valkey
 	Engine string `json:"engine"`
-	// Version is a full version such as "3.6.16"; commands accept a minor
-	// ("3.6") and write the newest patch they know.
-	// +kubebuilder:validation:Pattern=`^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$`
+	// Version is a full version such as "3.6.16", or "17.12" of PostgreSQL;
+	// commands accept the beginning of one ("3.6") and write the newest they know.
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,4}(\.[0-9]{1,4}){1,2}$`
 	// +kubebuilder:validation:MaxLength=14
 	Version string `json:"version"`
 	// Members is the number of members that vote or serve.
@@ -143,68 +141,11 @@ type Storage struct {
 	ClassName *string `json:"className,omitempty"`
 }
 
-// TLS of a cluster. The zero value is TLS on, with a CA of its own.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.issuer) || !has(self.caSecret) || size(self.caSecret) == 0",message="name either an issuer or a secret with an authority",fieldPath=".issuer",reason=FieldValueInvalid
-type TLS struct {
-	// Disabled serves peers and clients in plain text.
-	Disabled bool `json:"disabled,omitempty"`
-	// CASecret names a secret of type kubernetes.io/tls with an authority of the
-	// person's. It is read when the cluster is created and when the authority
-	// is rotated, and never changed.
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
-	// +kubebuilder:validation:MaxLength=253
-	CASecret string `json:"caSecret,omitempty"`
-	// Issuer of cert-manager that signs an authority for this cluster alone. It
-	// is asked when the cluster is created and when the authority is rotated.
-	Issuer *Issuer `json:"issuer,omitempty"`
-}
-
-// Issuer names an issuer of cert-manager.
-type Issuer struct {
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-	// Kind is Issuer, of the cluster's namespace, if not set.
-	// +kubebuilder:default=Issuer
-	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z0-9]*)?$`
-	// +kubebuilder:validation:MaxLength=63
-	Kind string `json:"kind,omitempty"`
-	// Group is that of cert-manager itself if not set; other issuers have their own.
-	// +kubebuilder:default=cert-manager.io
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
-	// +kubebuilder:validation:MaxLength=253
-	Group string `json:"group,omitempty"`
-}
-
-// String is kind and name, as a person says it.
-func (i Issuer) String() string { return cmp.Or(i.Kind, "Issuer") + " " + i.Name }
-
-// Auth of a cluster's clients.
-type Auth struct {
-	// Enabled refuses clients that don't log in.
-	Enabled bool `json:"enabled,omitempty"`
-	// Users that were made besides the administrator and the applications' user.
-	// +kubebuilder:validation:MaxItems=1000
-	Users []DatabaseUser `json:"users,omitempty"`
-}
-
-// DatabaseUser is a user of the database. The password is in a secret alone.
-type DatabaseUser struct {
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
-	Name string `json:"name"`
-	// Prefix of the keys that the user may use; "" is every key.
-	// +kubebuilder:validation:MaxLength=1024
-	Prefix string `json:"prefix,omitempty"`
-	// ReadOnly forbids writing.
-	ReadOnly bool `json:"readOnly,omitempty"`
-}
-
 // BackupPolicy is where backups go unless a command says otherwise, and when
 // they are taken unasked.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && size(self.repository) > 0",message="scheduled backups go to a claim or an object store: repository must be \"pvc:CLAIM\", \"pvc:CLAIM/PATH\" or the name of a repository",fieldPath=".repository",reason=FieldValueInvalid
-// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !has(self.timeZone) && !has(self.keep)",message="timeZone and keep are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || ![has(self.timeZone), has(self.keep), has(self.keepFor), has(self.keepDaily), has(self.keepWeekly), has(self.keepMonthly), has(self.keepYearly), has(self.verify)].exists(x, x)",message="timeZone, verify and what is kept are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
 type BackupPolicy struct {
 	// Repository is "pvc:CLAIM", "pvc:CLAIM/PATH" or the name of a repository; a custom resource names no
 	// directory of a machine ("dir:/path"), which only the command line has.
@@ -223,11 +164,10 @@ type BackupPolicy struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z][-+_/A-Za-z0-9]*$`
 	TimeZone string `json:"timeZone,omitempty"`
-	// Keep is how many scheduled backups stay; older ones are deleted after each
-	// run. Without it all stay. Those taken by hand always do, and so does the
-	// newest verified one.
-	// +kubebuilder:validation:Minimum=1
-	Keep int32 `json:"keep,omitempty"`
+	// Retention says which of them stay.
+	Retention `json:",inline"`
+	// Verify is how often one of them is restored into a throw-away member and compared.
+	Verify VerifyEvery `json:"verify,omitempty"`
 }
 
 // RestoreSource is the backup that a cluster begins from.
@@ -305,59 +245,6 @@ type Pause struct {
 	By   string      `json:"by,omitempty"`
 	From string      `json:"from,omitempty"`
 	At   metav1.Time `json:"at"`
-}
-
-// Bootstrap is written before the first member starts. Until ClusterID is set
-// the founding members, and only they, may start as a new cluster; from then
-// on every member joins an existing one, for good.
-type Bootstrap struct {
-	// Token separates this cluster from any other of the same name.
-	Token string `json:"token"`
-	// Members are the names of the founding members.
-	Members []string `json:"members"`
-	// ClusterID is what the members said once they had formed.
-	ClusterID string `json:"clusterID,omitempty"`
-	// Loaded says that the founding member's volume holds the restored backup.
-	Loaded bool `json:"loaded,omitempty"`
-	// ExpectedProof is that of the loaded backup, to be compared by the engine
-	// with what the founding member serves; "" if the engine can't prove it.
-	ExpectedProof string `json:"expectedProof,omitempty"`
-	// ExpectedMark is what the founding member may be asked instead of reading
-	// all its keys: it was taken of its data when that was seen to be the backup's.
-	ExpectedMark string `json:"expectedMark,omitempty"`
-	// Removing names the members whose removal was started. It is written before the
-	// member list changes: a volume goes only because its member was to be removed,
-	// never because it is not listed.
-	// +listType=set
-	Removing []string `json:"removing,omitempty"`
-	// Witnesses names the members that vote and hold no data. It is written before
-	// such a member is announced to the database: its pod is another one.
-	// +listType=set
-	Witnesses []string `json:"witnesses,omitempty"`
-	// Incarnation counts in-place restores.
-	Incarnation int32 `json:"incarnation,omitempty"`
-}
-
-// Remove notes that the removal of a member has started, or takes that back; false
-// if that is what it says already.
-func (f *Bootstrap) Remove(member string, begun bool) bool {
-	return set(&f.Removing, member, begun)
-}
-
-// SetWitness notes whether a member is a witness; false if that is what it says already.
-func (f *Bootstrap) SetWitness(member string, is bool) bool { return set(&f.Witnesses, member, is) }
-
-// set puts a name into a list or takes it out, without a change to what shares
-// the list; false if there was nothing to do.
-func set(list *[]string, name string, in bool) bool {
-	if slices.Contains(*list, name) == in {
-		return false
-	}
-	*list = slices.DeleteFunc(slices.Clone(*list), func(m string) bool { return m == name })
-	if in {
-		*list = append(*list, name)
-	}
-	return true
 }
 
 // BackupReference names a backup and says when it was made or verified.

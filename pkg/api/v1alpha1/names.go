@@ -75,6 +75,9 @@ func HeadlessService(cluster string) string { return cluster }
 // ClientService is where clients go.
 func ClientService(cluster string) string { return cluster + "-client" }
 
+// ReadOnlyService is where clients read that need not read what was written last.
+func ReadOnlyService(cluster string) string { return cluster + "-readonly" }
+
 // ClientHost is the DNS name of the client service, without the cluster domain.
 // Every member's certificate holds it, and nobody else's.
 func ClientHost(cluster, namespace string) string {

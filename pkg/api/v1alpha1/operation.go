@@ -6,93 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Verb names an operation as the command line spells it.
-type Verb string
-
-// The verbs.
-const (
-	VerbCreate       Verb = "create"
-	VerbAddMember    Verb = "add-member"
-	VerbRemoveMember Verb = "remove-member"
-	VerbScale        Verb = "scale"
-	VerbUpgrade      Verb = "upgrade"
-	VerbDowngrade    Verb = "downgrade"
-	VerbBackup       Verb = "backup"
-	VerbSchedule     Verb = "backup-schedule"
-	VerbVerify       Verb = "verify"
-	VerbRestore      Verb = "restore"
-	VerbDelete       Verb = "delete"
-
-	VerbReplaceMember Verb = "replace-member"
-	VerbSwitchover    Verb = "switchover"
-	VerbRestart       Verb = "restart"
-	VerbStop          Verb = "stop"
-	VerbStart         Verb = "start"
-	VerbDefrag        Verb = "defrag"
-	VerbCompact       Verb = "compact"
-	VerbClearAlarms   Verb = "alarms-clear"
-	VerbConfigure     Verb = "configure"
-	VerbResize        Verb = "resize"
-	VerbRecover       Verb = "recover"
-	VerbRepair        Verb = "repair"
-
-	VerbEnableAuth        Verb = "auth-enable"
-	VerbDisableAuth       Verb = "auth-disable"
-	VerbCreateUser        Verb = "user-create"
-	VerbDeleteUser        Verb = "user-delete"
-	VerbRotateCredentials Verb = "credentials-rotate"
-
-	VerbRotateCertificates Verb = "certificates-rotate"
-)
-
-// Rotation is what a rotation of certificates renews.
-type Rotation string
-
-// The rotations. One of the authority has two halves, between which every
-// client reads its secret again; it may take days, and the cluster is free
-// meanwhile.
-const (
-	// RotateLeaves issues every certificate again by the same authority.
-	RotateLeaves Rotation = "leaves"
-	// RotateBegin puts a new authority beside the old one and has everybody
-	// trust both; clients get certificates of the new one.
-	RotateBegin Rotation = "begin"
-	// RotateFinish gives members certificates of the new authority, and lets
-	// nobody trust the old one any more.
-	RotateFinish Rotation = "finish"
-	// RotateAtOnce is both halves without a stop.
-	RotateAtOnce Rotation = "at-once"
-	// RotateAbandon takes the new authority away again.
-	RotateAbandon Rotation = "abandon"
-)
-
-// RecoveryMethod is a way back from a lost quorum.
-type RecoveryMethod string
-
-// The methods, from the one that loses nothing to the one that loses most.
-const (
-	// RecoverBringBack gives pods to members whose volumes exist; no data is touched.
-	RecoverBringBack RecoveryMethod = "bring-back"
-	// RecoverData begins again from the most advanced data that is left.
-	RecoverData RecoveryMethod = "data"
-	// RecoverBackup begins again from a backup.
-	RecoverBackup RecoveryMethod = "backup"
-)
-
-// Phase is how far an operation came.
-type Phase string
-
-// The phases. Running, Paused and Cancelling hold the cluster: no other
-// operation starts.
-const (
-	PhaseRunning    Phase = "Running"
-	PhasePaused     Phase = "Paused"
-	PhaseCancelling Phase = "Cancelling"
-	PhaseSucceeded  Phase = "Succeeded"
-	PhaseFailed     Phase = "Failed"
-	PhaseCancelled  Phase = "Cancelled"
-)
-
 // Operation is the record of one request. It is written before the first
 // effect, so a killed process leaves something to continue; it carries only
 // what cannot be observed, and a journal for people. It lives in a ConfigMap,
@@ -169,10 +82,13 @@ type OperationSpec struct {
 	Source *BackupSource `json:"source,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.
 	Verify bool `json:"verify,omitempty"`
+	// VerifyEvery has the backup of a schedule verified if none was for so long.
+	VerifyEvery VerifyEvery `json:"verifyEvery,omitempty"`
 	// Scheduled marks the backup as one that a schedule's retention may delete,
-	// and Keep is how many of these stay; 0 for all.
-	Scheduled bool  `json:"scheduled,omitempty"`
-	Keep      int32 `json:"keep,omitempty"`
+	// and Retention says which of these stay. Its days begin in TimeZone.
+	Scheduled bool `json:"scheduled,omitempty"`
+	Retention `json:",inline"`
+	TimeZone  string `json:"timeZone,omitempty"`
 	// Object is the UID of the DatabaseBackup that asks for this; "" for none.
 	Object string `json:"object,omitempty"`
 	// Policy is what backup-schedule was asked for, FromPolicy what was before.
@@ -243,29 +159,6 @@ type BackupSource struct {
 	RootSecret string `json:"rootSecret,omitempty"`
 }
 
-// OperationStatus is how far the operation came.
-type OperationStatus struct {
-	Phase      Phase        `json:"phase,omitempty"`
-	StartedAt  metav1.Time  `json:"startedAt,omitempty"`
-	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
-	// Message says why it is paused, failed or cancelled.
-	Message string `json:"message,omitempty"`
-	// Facts are results that later steps need and nobody can observe, for
-	// example that the safety backup was made and verified.
-	Facts map[string]string `json:"facts,omitempty"`
-	// Journal holds the steps performed so far, oldest first.
-	Journal []JournalEntry `json:"journal,omitempty"`
-}
-
-// JournalEntry is one performed step.
-type JournalEntry struct {
-	Step       string       `json:"step"`
-	Title      string       `json:"title,omitempty"`
-	StartedAt  metav1.Time  `json:"startedAt"`
-	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
-	Error      string       `json:"error,omitempty"`
-}
-
 // Active reports whether the operation still holds its cluster.
 func (o *Operation) Active() bool {
 	switch o.Status.Phase {
@@ -280,35 +173,3 @@ func (o *Operation) Active() bool {
 func (o *Operation) Waives(check string) bool {
 	return slices.Contains(o.Spec.Waive, check)
 }
-
-// FactExamined names the fact that holds what a member's volume says of itself.
-func FactExamined(member string) string { return "examined/" + member }
-
-// The facts of an operation, see OperationStatus.Facts.
-const (
-	// FactBackup is set to the identifier once the operation's backup is whole in its repository.
-	FactBackup = "backup"
-	// FactVerified is set to the identifier once that backup was restored and compared.
-	FactVerified = "verified"
-	// FactBytes and FactContents are the size of that backup, and what it holds.
-	FactBytes    = "backup-bytes"
-	FactContents = "backup-contents"
-	// FactKept lists the volumes that another incarnation left as they were.
-	FactKept = "kept-volumes"
-	// FactPruned is set to the number of backups that retention deleted.
-	FactPruned = "pruned"
-	// FactPrepared is set to the target version once the members are ready for it.
-	FactPrepared = "prepared"
-	// FactCredentials is set once the secrets with passwords exist.
-	FactCredentials = "credentials"
-	// FactCompacted is set to the revision before which no member keeps history.
-	FactCompacted = "compacted"
-	// FactCompared is set once all members were found to have the same data.
-	FactCompared = "compared"
-	// FactWritten is set once every member took a write.
-	FactWritten = "written"
-	// FactObjectsDeleted is set once the objects of a deleted cluster are gone, but for its volumes and records.
-	FactObjectsDeleted = "objects-deleted"
-	// FactProved is set once authentication was tried from all sides.
-	FactProved = "proved"
-)

@@ -27,7 +27,7 @@ func newAuthEnable(f *command.Factory) *cobra.Command {
 		Use: "enable [NAME]", Short: "Require clients to log in",
 		Long: `Require clients to log in. The administrator, the applications' user and every user that was made get their
 passwords first, each in a secret of its own; it counts once it was tried from all sides. 'kubectl dbop cancel'
-steps back. Without TLS, clients that send no password are turned away from then on: make their users and let
+steps back. Without TLS, clients that send no password are refused from then on: make their users and let
 them send it beforehand, which does no harm.`,
 		Example: `  # Let only those in who log in
   kubectl dbop user auth enable my-db`,

@@ -103,7 +103,7 @@ func (s certificateSheet) show(f *command.Factory, out *printer.Output) error {
 	}
 	t := out.NewTable(columns...)
 	for _, c := range s.Certificates {
-		live := c.Live
+		live := c.Loaded
 		if c.Problem != "" {
 			live = c.Problem
 		}

@@ -28,7 +28,8 @@ func TestCertificates(t *testing.T) {
 		t.Fatalf("wrote %v", b.Writes)
 	}
 	b.Cluster.Facts.Leaves[0].NotAfter = clitest.Noon.Add(-time.Hour)
-	if r := b.Run("certificates", "show"); r.Code != exit.Degraded || !strings.Contains(r.Out, "FAIL    my-db-admin-tls") {
+	if r := b.Run("certificates", "show"); r.Code != exit.Degraded ||
+		!strings.Contains(r.Out, "FAIL    my-db-admin-tls") {
 		t.Errorf("one that ran out: exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }

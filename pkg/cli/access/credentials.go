@@ -22,7 +22,7 @@ func newUserRotate(f *command.Factory) *cobra.Command {
 		Use:   "rotate NAME [USER]",
 		Short: "Give users new passwords without locking anybody out",
 		Long: `Give one user of the cluster NAME a new password, or all users. The user gets it under a second name, USER.2
-and USER in turn, with the same rights. The secret then holds that name and password. Clients that read the
+and USER alternately, with the same rights. The secret then holds that name and password. Clients that read the
 secret again use the new one. The others keep using the old one, until --drop-old ends it.
 
 The administrator's password changes at once, because only this tool uses it. So does that of 'client' where
@@ -59,15 +59,16 @@ TLS is on, because certificates bear the name.`,
 	return cmd
 }
 
-// askDropOld asks before clients may be refused; a rotation turns nobody away.
+// askDropOld asks before clients may be refused; a rotation refuses nobody.
 func askDropOld(drop bool) func(*planner.Prepared) (command.Question, error) {
 	if !drop {
 		return nil
 	}
 	return func(p *planner.Prepared) (command.Question, error) {
-		return command.Question{What: "End the passwords that were valid before the last rotation", Cluster: p.State.Cluster,
-			Lost: []string{"access of clients that have not read their secret again"},
-			Kept: []string{"all data, and the present passwords"}}, nil
+		return command.Question{What: "End the passwords that were valid before the last rotation",
+			Cluster: p.State.Cluster,
+			Lost:    []string{"access of clients that have not read their secret again"},
+			Kept:    []string{"all data, and the present passwords"}}, nil
 	}
 }
 

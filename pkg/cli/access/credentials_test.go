@@ -41,7 +41,7 @@ func TestUserList(t *testing.T) {
 	b.CreateCluster("my-db")
 	b.Must("user", "create", "my-db", "billing", "--progress", "none")
 	want := "USER        ROLE      MAY                                          SECRET\n" +
-		"billing.2   billing   read and write /billing/*, read every key   my-db-user-billing\n" +
+		"billing.2   billing   read and write /billing/*, read all data   my-db-user-billing\n" +
 		"root        <none>    everything                                   my-db-root\n" +
 		"theirs      own       <none>                                       <none>\n"
 	if r := b.Run("user", "list", "my-db"); strings.Join(strings.Fields(r.Out), " ") != strings.Join(strings.Fields(want),
@@ -50,7 +50,7 @@ func TestUserList(t *testing.T) {
 	}
 }
 
-// TestAuthAsks: nobody's clients are refused without a yes, and a rotation turns nobody away.
+// TestAuthAsks: nobody's clients are refused without a yes, and a rotation refuses nobody.
 func TestAuthAsks(t *testing.T) {
 	b := clitest.New(t)
 	b.CreateCluster("my-db")

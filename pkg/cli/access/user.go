@@ -39,7 +39,7 @@ func newUserCreate(f *command.Factory) *cobra.Command {
 	cmd := newUserChange(f, userChange{verb: v1alpha1.VerbCreateUser, verbed: "created",
 		use: "create NAME USER", short: "Create a user with a generated password",
 		long: `Create a user of the cluster NAME with a generated password, which is kept in the secret NAME-user-USER. By
-default the user may read and write every key.`,
+default the user may read and write all data.`,
 		example: `  # Create a user who may use the keys below /billing/
   kubectl dbop user create my-db billing --prefix /billing/
 
@@ -50,15 +50,15 @@ default the user may read and write every key.`,
 			u.Name = o.User.Name
 			o.User = &u
 			if !c.Spec.TLS.Disabled && (u.ReadOnly || u.Prefix != "") {
-				f.Note("note: a client that sends no name acts as the user that its certificate names; secret %s names one who "+
-					"may do more", v1alpha1.ClientSecret(c.Name))
+				f.Note("note: a client that sends no name acts as the user that its certificate names; secret %s names "+
+					"one who may do more", v1alpha1.ClientSecret(c.Name))
 			}
 		},
 		next: func(c *v1alpha1.DatabaseCluster, user string) string {
 			return command.DisplayName + " user show " + c.Name + " " + user
 		}})
 	cmd.Flags().StringVar(&wanted.Prefix, "prefix", "",
-		"Beginning of the keys that the user may use; every key if not set.")
+		"Beginning of the keys that the user may use, of PostgreSQL the name of a database; all data if not set.")
 	cmd.Flags().BoolVar(&wanted.ReadOnly, "read-only", false, "Let the user read and not write.")
 	return cmd
 }
@@ -66,8 +66,8 @@ default the user may read and write every key.`,
 func newUserDelete(f *command.Factory) *cobra.Command {
 	return newUserChange(f, userChange{verb: v1alpha1.VerbDeleteUser, verbed: "deleted",
 		use: "delete NAME USER", short: "Delete a user and its secret",
-		long: "Delete a user of the cluster NAME and the secret with its password. Whoever is logged in with it is turned " +
-			"away.",
+		long: "Delete a user of the cluster NAME and the secret with its password. Clients that are logged in with " +
+			"it are refused.",
 		example: `  # Delete a user
   kubectl dbop user delete my-db billing`,
 		ask: func(p *planner.Prepared) (command.Question, error) {
@@ -162,7 +162,7 @@ func rights(u engine.User) string {
 		if g.ReadOnly {
 			verb = "read "
 		}
-		keys := "every key"
+		keys := "all data"
 		if g.Prefix != "" {
 			keys = g.Prefix + "*"
 		}

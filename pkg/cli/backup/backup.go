@@ -18,7 +18,8 @@ func NewBackup(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	var repo, to string
 	var verify, scheduled bool
-	var keep int32
+	var keep v1alpha1.Retention
+	var every, zone string
 	var within time.Duration
 	outside := &command.ExternalFlags{}
 	cmd := &cobra.Command{
@@ -41,10 +42,10 @@ A database that something else made is backed up by --from-statefulset, --select
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case keep < 0:
-				return exit.Misuse("--keep can't be negative; 0 keeps all")
-			case keep > 0 && !scheduled:
+			case !keep.KeepsAll() && !scheduled:
 				return exit.Misuse("--keep requires --scheduled")
+			case every != "" && !scheduled:
+				return exit.Misuse("--verify-every requires --scheduled")
 			case scheduled && outside.Given():
 				return exit.Misuse("--scheduled is for clusters of this tool's")
 			}
@@ -69,7 +70,8 @@ A database that something else made is backed up by --from-statefulset, --select
 				return err
 			}
 			spec := f.Operation(cmd.Context(), v1alpha1.VerbBackup, t.Cluster.Name)
-			spec.Verify, spec.Scheduled, spec.Keep = verify, scheduled, keep
+			spec.Verify, spec.Scheduled, spec.Retention, spec.TimeZone = verify, scheduled, keep, zone
+			spec.VerifyEvery = v1alpha1.VerifyEvery(every)
 			if err := f.BackupTo(&spec, repo, t.Cluster); err != nil {
 				return err
 			}
@@ -87,12 +89,14 @@ A database that something else made is backed up by --from-statefulset, --select
 	cmd.Flags().BoolVar(&verify, "verify", false, "Restore the backup into a throw-away member and compare.")
 	cmd.Flags().BoolVar(&scheduled, "scheduled", false,
 		"Leave the backup to the retention of a schedule, and change nothing else on the way.")
-	cmd.Flags().Int32Var(&keep, "keep", 0,
-		"With --scheduled, how many scheduled backups stay; older ones are deleted afterwards. 0 for all.")
-	cmd.Flags().DurationVar(&within, "wait-for-turn", 0,
+	addRetention(cmd, &keep)
+	cmd.Flags().StringVar(&every, "verify-every", "",
+		"Verify if none was verified this day, week or month: daily, weekly or monthly.")
+	cmd.Flags().StringVar(&zone, "time-zone", "", "Time zone in which days begin.")
+	cmd.Flags().DurationVar(&within, "wait-for-lease", 0,
 		"How long to wait for another operation on the cluster to end, such as 30m, before giving up.")
 	// What schedules are made of; nobody types it.
-	for _, name := range []string{"scheduled", "keep", "wait-for-turn"} {
+	for _, name := range append(retentionNames(), "scheduled", "wait-for-lease", "verify-every", "time-zone") {
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	_ = cmd.MarkFlagDirname("to")

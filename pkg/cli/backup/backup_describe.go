@@ -53,6 +53,9 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 	if v := m.Verified; v != nil {
 		verified = fmt.Sprintf("%s (%s ago), served by %s %s", v.Time.UTC().Format(time.RFC3339), printer.Age(now, v.Time),
 			m.Engine, v.Version)
+	} else if m.Proof != "" {
+		verified = fmt.Sprintf("never; its bytes were found %s %s (%s ago)", m.Proof, m.ProvenAt.UTC().Format(time.RFC3339),
+			printer.Age(now, m.ProvenAt))
 	}
 	auth := "no"
 	if m.Facts.Auth {
@@ -65,7 +68,7 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 	case m.Origin != "":
 		from += "; " + m.Origin
 	}
-	for _, line := range [][2]string{
+	lines := [][2]string{
 		{"Name", m.ID},
 		{"Repository", url},
 		{"Cluster", m.Cluster + " in namespace " + m.Namespace},
@@ -76,16 +79,25 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 				printer.Span(m.FinishedAt.Sub(m.StartedAt)))},
 		{"Size", fmt.Sprintf("%s (%d bytes)", printer.Size(m.Bytes), m.Bytes)},
 		{"SHA-256", m.SHA256},
-		{"Revision", m.Facts.Reading("revision")},
-		{"Keys", m.Facts.Reading("keys")},
-		{"Data format", printer.OrUnknown(m.Facts.Schema)},
-		{"Members", printer.OrNone(m.Facts.Members)},
+	}
+	for _, r := range m.Facts.Readings {
+		if r.Name == "" {
+			continue
+		}
+		lines = append(lines, [2]string{strings.ToUpper(r.Name[:1]) + r.Name[1:], r.Value})
+	}
+	lines = append(lines, [2]string{"Data format", printer.OrUnknown(m.Facts.Schema)})
+	if len(m.Facts.Members) > 0 {
+		lines = append(lines, [2]string{"Members", printer.OrNone(m.Facts.Members)})
+	}
+	lines = append(lines, [][2]string{
 		{"Users in data", auth},
 		{"Verified", verified},
 		{"Taken by", takenBy(m)},
 		{"Operation", m.Operation},
 		{"Made by", m.Tool},
-	} {
+	}...)
+	for _, line := range lines {
 		fmt.Fprintf(w, "%-14s %s\n", line[0]+":", strings.TrimSpace(line[1]))
 	}
 }

@@ -194,8 +194,11 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 	t := out.NewTable(append(columns, "AGE")...)
 	for _, b := range l.Items {
 		verified := "no"
-		if b.Verified != nil {
+		switch {
+		case b.Verified != nil:
 			verified = f.Age(b.Verified.Time)
+		case b.Proof != "":
+			verified = b.Proof + " " + f.Age(b.ProvenAt)
 		}
 		row := []string{b.ID, b.Cluster, b.Engine, b.Version, printer.Size(b.Bytes), verified}
 		if several {

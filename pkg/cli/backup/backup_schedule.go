@@ -18,9 +18,9 @@ import (
 
 // scheduleFlags are what a schedule is made of.
 type scheduleFlags struct {
-	repository, zone, helper string
-	keep                     int32
-	remove                   bool
+	repository, zone, helper, verify string
+	keep                             v1alpha1.Retention
+	remove                           bool
 }
 
 func newBackupSchedule(f *command.Factory) *cobra.Command {
@@ -32,15 +32,19 @@ func newBackupSchedule(f *command.Factory) *cobra.Command {
 		Long: `Show, set or remove the schedule of a cluster's backups. SCHEDULE is that of cron: minute, hour, day of
 month, month, day of week. Without it the schedule is shown.
 
-A CronJob in the cluster's namespace takes the backups with this program, into a claim of that namespace,
-with or without an operator. With --keep each run deletes the oldest backups that the schedule took. It never
-deletes backups that people or operations took, nor the newest verified one. A missed or failed backup shows
-in 'kubectl dbop status'.
+A CronJob in the cluster's namespace takes the backups with this program, into a claim of that namespace or an
+object store, with or without an operator. With --keep and the like each run deletes the oldest backups that the
+schedule took. It never deletes backups that people or operations took, nor the newest verified one. With --verify
+the first run of each day, week or month restores its backup into a throw-away member and compares. A missed or
+failed backup shows in 'kubectl dbop status'.
 
 It creates a service account with a Role of its own. The stock ClusterRole admin may do that, and edit may
 not.`,
 		Example: `  # Back up my-db each night, and keep a week of it
   kubectl dbop backup schedule my-db "0 2 * * *" --keep 7 --repository pvc:backups --time-zone Europe/Berlin
+
+  # Keep all of a week and one of each of four weeks in an object store, and prove one a week
+  kubectl dbop backup schedule my-db "0 2 * * *" --keep 7d --keep-weekly 4 --verify weekly --repository offsite
 
   # Show the schedule of my-db
   kubectl dbop backup schedule my-db
@@ -53,6 +57,7 @@ not.`,
 		Args:              command.Arguments(1, 2, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			made := append(retentionNames(), "verify", "time-zone", "repository", "helper-image")
 			given := func(names ...string) bool {
 				for _, n := range names {
 					if cmd.Flags().Changed(n) {
@@ -62,12 +67,13 @@ not.`,
 				return false
 			}
 			switch {
-			case s.remove && (len(args) > 1 || given("keep", "time-zone", "repository", "helper-image")):
+			case s.remove && (len(args) > 1 || given(made...)):
 				return exit.Misuse("--remove goes alone")
-			case len(args) == 1 && !s.remove && given("keep", "time-zone", "repository", "helper-image"):
+			case len(args) == 1 && !s.remove && given(made...):
 				return exit.Misuse("a SCHEDULE is missing, for example \"0 2 * * *\"")
-			case s.keep < 0:
-				return exit.Misuse("--keep can't be negative; 0 keeps all")
+			}
+			if err := checkRetention(s.keep); err != nil {
+				return err
 			}
 			t, in, err := c.Begin(cmd.Context(), v1alpha1.VerbSchedule, args[:1])
 			if err != nil {
@@ -84,7 +90,8 @@ not.`,
 				if err != nil {
 					return err
 				}
-				spec.Policy = &v1alpha1.BackupPolicy{Repository: at.String(), Schedule: args[1], TimeZone: s.zone, Keep: s.keep}
+				spec.Policy = &v1alpha1.BackupPolicy{Repository: at.String(), Schedule: args[1], TimeZone: s.zone,
+					Retention: s.keep, Verify: v1alpha1.VerifyEvery(s.verify)}
 				spec.Image = f.HelperImage(s.helper, t.Cluster)
 				in.Verbed, in.Next = "backed up by schedule", command.DisplayName+" backup schedule "+t.Cluster.Name
 			}
@@ -93,7 +100,8 @@ not.`,
 	}
 	c.AddTo(cmd, command.ShortTimeout, false)
 	command.AddRepositoryFlag(cmd, &s.repository, "scheduled backups")
-	cmd.Flags().Int32Var(&s.keep, "keep", 0, "How many scheduled backups stay; 0 for all.")
+	addRetention(cmd, &s.keep)
+	cmd.Flags().StringVar(&s.verify, "verify", "", "Verify a backup: daily, weekly or monthly. Never if not set.")
 	cmd.Flags().StringVar(&s.zone, "time-zone", "",
 		"Time zone of the schedule, such as Europe/Berlin. By default that of the cluster's controllers, mostly UTC.")
 	cmd.Flags().StringVar(&s.helper, "helper-image", "",
@@ -140,12 +148,15 @@ func showSchedule(ctx context.Context, f *command.Factory, out *printer.Output, 
 
 func (s scheduleSheet) print(w io.Writer, now time.Time) {
 	p := s.Schedule.Policy
-	zone, keep := p.TimeZone, "all"
+	zone, keep, verify := p.TimeZone, "all", "never"
 	if zone == "" {
 		zone = "of the cluster's controllers"
 	}
-	if p.Keep > 0 {
-		keep = fmt.Sprintf("the newest %d, and the newest verified one", p.Keep)
+	if !p.KeepsAll() {
+		keep = p.Kept() + ", and the newest verified one"
+	}
+	if p.Verify != "" {
+		verify = string(p.Verify)
 	}
 	for _, line := range [][2]string{
 		{"Cluster", s.Name + " in namespace " + s.Namespace},
@@ -153,6 +164,7 @@ func (s scheduleSheet) print(w io.Writer, now time.Time) {
 		{"Time zone", zone},
 		{"Repository", p.Repository},
 		{"Kept", keep},
+		{"Verified", verify},
 		{"CronJob", v1alpha1.Schedule(s.Name)},
 		{"State", s.Schedule.State()},
 		{"Newest backup", command.BackupText(s.LastBackup, now)},

@@ -45,7 +45,7 @@ func TestBackupScheduleRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--remove goes alone":   {"my-db", "0 2 * * *", "--remove"},
 		"a SCHEDULE is missing": {"my-db", "--keep", "7"},
-		"can't be negative":     {"my-db", "0 2 * * *", "--keep", "-1"},
+		"can't be kept":         {"my-db", "0 2 * * *", "--keep=-1"},
 		"is no schedule":        {"my-db", "each night", "--repository", "pvc:backups"},
 		"is no place there":     {"my-db", "0 2 * * *", "--repository", "dir:/backups"},
 		"there is no time zone": {"my-db", "0 2 * * *", "--repository", "pvc:backups", "--time-zone", "Atlantis"},
@@ -66,7 +66,7 @@ func TestBackupWaitsItsTurn(t *testing.T) {
 	b.CreateCluster("my-db")
 	b.LockErr = &lease.HeldError{Cluster: "my-db", Holder: "bob@laptop"}
 	began := time.Now()
-	r := b.Run("backup", "my-db", "--scheduled", "--keep", "3", "--wait-for-turn", "300ms", "--progress", "none")
+	r := b.Run("backup", "my-db", "--scheduled", "--keep", "3", "--wait-for-lease", "300ms", "--progress", "none")
 	if r.Code != exit.Busy || !strings.Contains(r.Err, "waiting: ") || time.Since(began) < 300*time.Millisecond {
 		t.Errorf("exit %d after %s\n%s", r.Code, time.Since(began), r.Err)
 	}

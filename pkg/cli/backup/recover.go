@@ -39,8 +39,8 @@ bring-back gives pods to members whose volumes exist, and touches no data; data 
 most advanced data directory that is left; backup starts again from the newest verified backup. No volume is
 deleted by any of them. With a quorum it does nothing.
 
-Without the flags it looks, says what it would do, and asks. What may lose data asks for the cluster's name.`,
-		Example: `  # Look, and go the proposed way once it was confirmed
+Without the flags it observes, says what it would do, and asks. What may lose data asks for the cluster's name.`,
+		Example: `  # Inspect, and go the proposed way once it was confirmed
   kubectl dbop recover my-db
 
   # Start again from a backup, because no data is left
@@ -109,7 +109,7 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 	spec := f.Operation(ctx, v1alpha1.VerbRecover, name)
 	spec.Method, spec.Dead, spec.Without = v1alpha1.RecoveryMethod(flags.method), flags.dead, flags.without
 	spec.Waive = command.Waived(map[string]bool{"transient": flags.force})
-	evidence := health.Weigh(t.Engine, s, flags.without...)
+	evidence := health.AssessLoss(t.Engine, s, flags.without...)
 	active := s.Operation
 	recovering := active != nil && active.Spec.Verb == v1alpha1.VerbRecover
 	switch {
@@ -231,6 +231,7 @@ func newestVerified(ctx context.Context, r repository.Repository, cluster string
 	}
 	slices.Sort(ids)
 	return m, &ops.Error{Kind: ops.Refused, Check: "backup",
-		Message: fmt.Sprintf("no backup of %s in %s was ever verified; there are: %s", cluster, r.URL(), printer.OrNone(ids)),
-		Hint:    "name one: --method backup --from ID, or another --repository"}
+		Message: fmt.Sprintf("no backup of %s in %s was ever verified; there are: %s", cluster, r.URL(),
+			printer.OrNone(ids)),
+		Hint: "name one: --method backup --from ID, or another --repository"}
 }

@@ -62,7 +62,7 @@ func TestRecoverAsksForTheName(t *testing.T) {
 			"no such backup"},
 		{[]string{"recover", "my-db", "--method", "bring-back", "--yes"}, exit.Refused, "only 0 of 3 volumes exist"},
 		{[]string{"recover", "my-db", "--method", "data", "--confirm", "my-db"}, exit.Refused,
-			"can't begin anew from the data"},
+			"can't start again from the data"},
 	} {
 		if r := b.Run(c.args...); r.Code != c.code || !strings.Contains(r.Err, c.says) {
 			t.Errorf("%v: exit %d, want %d, %q\n%s", c.args, r.Code, c.code, c.says, r.Err)

@@ -7,13 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
@@ -122,9 +120,9 @@ func (l *live) Runner(o RunnerOptions) (*Runner, error) {
 	}
 	run := &runner.Runner{Engine: o.Engine, Store: config.Store, Cluster: world, Lock: lock(config.Client),
 		Reporter: o.Reporter, Stop: o.Stop, FailPoint: l.FailPoint, Poll: pollEvery}
-	beside := &runner.DelegatingRunner{CustomResources: store.CustomResources{Client: config.Client},
+	delegating := &runner.DelegatingRunner{CustomResources: store.CustomResources{Client: config.Client},
 		Mounted: config.Mounted, Runner: run}
-	return &Runner{Cluster: world, Operations: beside}, nil
+	return &Runner{Cluster: world, Operations: delegating}, nil
 }
 
 // lock takes the leases of clusters.
@@ -259,80 +257,6 @@ func (l *live) Preflight(ctx context.Context, namespace, claim string) (prefligh
 // CertificateSecrets implements Clients.
 func (l *live) CertificateSecrets(ctx context.Context, namespace string) ([]string, error) {
 	return read(l, func(c *kube.Client) ([]string, error) { return pki.CertificateSecrets(ctx, c, namespace) })
-}
-
-// Custom implements Clients.
-func (l *live) Custom(ctx context.Context, namespace, name string) (*v1alpha1.DatabaseCluster, bool, error) {
-	c, err := l.client(kube.DryRunClient)
-	if err != nil {
-		return nil, false, err
-	}
-	custom, err := store.CustomResources{Client: c}.GetCustom(ctx, namespace, name)
-	if err != nil {
-		return nil, false, err
-	}
-	alive, err := store.CustomResources{Client: c}.OperatorAlive(ctx, namespace, name)
-	return custom, alive, err
-}
-
-// Adopt implements Clients.
-func (l *live) Adopt(ctx context.Context, t *Target) error {
-	r, client, err := l.direct(t.Engine)
-	if err != nil {
-		return err
-	}
-	return r.Adopt(ctx, store.CustomResources{Client: client}, t.Namespace, t.Cluster.Name)
-}
-
-// Release implements Clients.
-func (l *live) Release(ctx context.Context, t *Target) error {
-	r, client, err := l.direct(t.Engine)
-	if err != nil {
-		return err
-	}
-	return r.Release(ctx, store.CustomResources{Client: client}, t.Namespace, t.Cluster.Name)
-}
-
-// direct works on the record and the custom resource alone, so that what is
-// written to one is not mirrored to the other.
-func (l *live) direct(e engine.Engine) (*runner.Runner, *kube.Client, error) {
-	c, err := l.client(kube.DryRunNone)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &runner.Runner{Engine: e, Store: store.NewConfigMaps(c), Lock: lock(c), Reporter: ops.Silent{}}, c, nil
-}
-
-// Manifest implements Clients.
-func (l *live) Manifest(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return read(l, func(c *kube.Client) (*unstructured.Unstructured, error) { return c.GetManifest(ctx, u) })
-}
-
-// ApplyManifest implements Clients.
-func (l *live) ApplyManifest(ctx context.Context, mode kube.DryRun, u *unstructured.Unstructured) error {
-	c, err := l.client(mode)
-	if err != nil {
-		return err
-	}
-	return c.ApplyManifest(ctx, u)
-}
-
-// DeleteManifest implements Clients.
-func (l *live) DeleteManifest(ctx context.Context, mode kube.DryRun, u *unstructured.Unstructured) error {
-	c, err := l.client(mode)
-	if err != nil {
-		return err
-	}
-	return c.DeleteManifest(ctx, u)
-}
-
-// Rollout implements Clients.
-func (l *live) Rollout(ctx context.Context, namespace, name string) (ready, wanted int64, image string, err error) {
-	c, err := l.client(kube.DryRunClient)
-	if err != nil {
-		return 0, 0, "", err
-	}
-	return c.Rollout(ctx, namespace, name)
 }
 
 // ServerVersion implements Clients.

@@ -30,7 +30,8 @@ type Flags struct {
 // AddTo defines the flags that create and restore share.
 func (c *Flags) AddTo(f *command.Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&c.Version, "version", c.Version, "Version of the database, such as 3.6 (its newest patch) or 3.6.16.")
+	flags.StringVar(&c.Version, "version", c.Version,
+		"Version of the database, such as 3.6 (its newest patch) or 3.6.16.")
 	flags.StringVar(&c.storage, "storage", command.DefaultStorage, "Size of each member's volume, such as 10Gi.")
 	flags.StringVar(&c.storageClass, "storage-class", "",
 		"Storage class of the volumes; the cluster's default class if not set.")
@@ -45,7 +46,8 @@ func (c *Flags) AddTo(f *command.Factory, cmd *cobra.Command) {
 	flags.StringVar(&c.caSecret, "ca-secret", "",
 		"Secret of type kubernetes.io/tls with an authority of your own that signs all certificates.")
 	flags.StringVar(&c.issuer, "issuer", "",
-		"Issuer of cert-manager that signs an authority for this cluster: NAME, or KIND/NAME as in ClusterIssuer/corporate.")
+		"Issuer of cert-manager that signs an authority for this cluster: NAME, or KIND/NAME as in "+
+			"ClusterIssuer/corporate.")
 	flags.StringToStringVar(&c.config, "config", nil, "Option of the database as NAME=VALUE; may be repeated.")
 	flags.BoolVar(&c.requireSpread, "require-spread", false, "Never run two members on one node; wait for nodes instead.")
 	flags.BoolVar(&c.Force, "force", false, "Accept a number of members that adds cost but no safety.")
@@ -77,7 +79,10 @@ func (c *Flags) Cluster(f *command.Factory, namespace, name string) (*v1alpha1.D
 	out.Spec = v1alpha1.DatabaseClusterSpec{
 		Engine: e.Name(), Version: version, Members: c.Members, Image: c.Image, Config: c.config,
 		Registry: f.Either(c.registry, command.EnvRegistry), HelperImage: f.Either(c.Helper, command.EnvHelperImage),
-		TLS: secured, Auth: v1alpha1.Auth{Enabled: c.auth},
+		TLS: secured, Auth: v1alpha1.Auth{Enabled: c.auth || e.Capabilities().Login},
+	}
+	if e.Capabilities().Agent {
+		out.Spec.HelperImage = f.HelperImage(c.Helper, out)
 	}
 	if c.repository != "" {
 		at, err := f.Location(c.repository, nil)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 )
 
 // NewConnect makes the command connect.
@@ -50,6 +50,9 @@ administrator there, and no password or key of the cluster is in its arguments o
 	return cmd
 }
 
+// leaderTimeout bounds the question who leads.
+const leaderTimeout = 10 * time.Second
+
 func runConnect(ctx context.Context, f *command.Factory, name, member string, args []string, noExec bool) error {
 	t, err := f.Target(ctx, []string{name})
 	if err != nil {
@@ -59,14 +62,23 @@ func runConnect(ctx context.Context, f *command.Factory, name, member string, ar
 	if !ok {
 		return &engine.Refusal{Check: "connect", Reason: "no client program is known for engine " + t.Engine.Name()}
 	}
+	way := program.Way(t.Cluster)
+	if member == "" && way.Leader {
+		s, err := f.ObserveOnce(ctx, t, leaderTimeout, nil)
+		if err != nil {
+			return err
+		}
+		leader, _ := s.View.Leader()
+		member = leader.Name
+	}
 	pod, member, err := runningMember(ctx, f, t, member)
 	if err != nil {
 		return err
 	}
 	switch {
-	case executor.NeedsLocalProxy(t.Cluster) && noExec:
+	case way.OnMachine && noExec:
 		return printProxy(f, t, program, pod, args)
-	case executor.NeedsLocalProxy(t.Cluster):
+	case way.OnMachine:
 		return throughProxy(ctx, f, t, program, member, args)
 	}
 	argv := program.InPod(t.Cluster, args)

@@ -59,7 +59,8 @@ nothing to a cluster that is as requested already.`,
 				return createFromVolumes(c, cmd, args)
 			}
 			if flags.Engine == "" {
-				return &exit.UsageError{Text: "--engine is required", Advice: command.DisplayName + " engines lists what there is"}
+				return &exit.UsageError{Text: "--engine is required", Advice: command.DisplayName +
+					" engines lists what there is"}
 			}
 			if err := CheckName(args[0]); err != nil {
 				return err

@@ -38,7 +38,8 @@ func TestCreateDiscardsVolumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clitest.New(t)
-			b.Cluster.Facts.Members = []observe.Member{{Name: "my-db-1", Volume: observe.Volume{Exists: true, Token: "earlier"}}}
+			b.Cluster.Facts.Members = []observe.Member{{Name: "my-db-1",
+				Volume: observe.Volume{Exists: true, Token: "earlier"}}}
 			b.Tty, b.In = row.answer != "", strings.NewReader(row.answer)
 			r := b.Run(row.args...)
 			if r.Code != row.code || !strings.Contains(r.Out+r.Err, row.says) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
@@ -57,6 +58,17 @@ half-made cluster too, and ends an operation that is in flight.`,
 	return cmd
 }
 
+// former are the volumes from before a restore in place, which no deletion takes.
+func former(s ops.State) []string {
+	var out []string
+	for _, m := range s.Kube.Members {
+		if m.Volume.Exists && !s.Ours(m) {
+			out = append(out, "persistentvolumeclaim/"+v1alpha1.VolumeName(m.Name)+", from before a restore in place")
+		}
+	}
+	return out
+}
+
 // deletionQuestion tells what will be gone for good.
 func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *planner.Prepared) command.Question {
 	q := command.Question{What: "Delete cluster " + name, Cluster: p.State.Cluster,
@@ -65,7 +77,8 @@ func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *planner.Prepa
 		q.Lost, q.Kept = []string{"the cluster; no member of it ever ran, and its volumes hold nothing"}, nil
 	}
 	if spec.Purge {
-		q.Lost, q.Kept, q.Typed = []string{"the running database and all its volumes, for good"}, nil, name
+		q.Lost, q.Kept, q.Typed = []string{"the running database and the volumes of its members, for good"},
+			former(p.State), name
 	}
 	if len(spec.Waive) > 0 {
 		q.Lost = append(q.Lost, "everything since the newest backup: no last one is taken")

@@ -35,7 +35,8 @@ come back: if it never will, kubectl delete node says so to Kubernetes.`,
 				again = p.Interrupted()
 				return command.Question{What: "Replace member " + args[1] + " of " + p.Request.Operation.Cluster,
 						Cluster: p.State.Cluster,
-						Lost:    []string{"what is left on the volume of " + args[1]}, Kept: []string{"the copies of the other members"}},
+						Lost:    []string{"what is left on the volume of " + args[1]},
+						Kept:    []string{"the copies of the other members"}},
 					nil
 			}
 			in.Settled = func(in *command.Intent, _ *v1alpha1.Operation) {

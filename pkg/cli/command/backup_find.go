@@ -61,7 +61,8 @@ func (f *Factory) FindBackup(ctx context.Context, flag, id, image string) (repos
 	if errors.Is(err, repository.ErrDamaged) {
 		hint += "; " + DisplayName + " backup delete " + id + " --repository " + r.URL() + " deletes this one"
 	}
-	return nil, m, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()), Hint: hint, Err: err}
+	return nil, m, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()),
+		Hint: hint, Err: err}
 }
 
 // OpenBackup is findBackup for a backup whose manifest may be damaged: the

@@ -204,7 +204,7 @@ func (c *Change) Prepare(ctx context.Context, in Intent, mode kube.DryRun) (*pla
 	return r.Prepare(ctx, in.Namespace, in.Request)
 }
 
-// Settle turns "nothing to do" into success, unless the person wants to know.
+// Settle returns nil for "nothing to do", unless the person wants to know.
 func (c *Change) Settle(in Intent, err error) error {
 	if ops.KindOf(err) != ops.Unchanged {
 		return err

@@ -24,7 +24,7 @@ const (
 // Completion suggests what can follow.
 type Completion = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
 
-// Suggest turns an observation-up into a completion: bounded, never files, never an
+// Suggest makes a completion that reads the cluster: bounded, never files, never an
 // error message between a person's words.
 func Suggest(most int, look func(ctx context.Context, args []string) ([]string, error)) Completion {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -169,18 +169,19 @@ func CompleteEngines(f *Factory, cmd *cobra.Command) {
 
 // CompleteEngineVersions suggests versions of one engine, or of all for "".
 func CompleteEngineVersions(f *Factory, cmd *cobra.Command, name func() string) {
-	_ = cmd.RegisterFlagCompletionFunc("version", Suggest(completeMost, func(context.Context, []string) ([]string, error) {
-		var out []string
-		for _, e := range f.Engines {
-			if want := name(); want != "" && e.Name() != want {
-				continue
+	_ = cmd.RegisterFlagCompletionFunc("version",
+		Suggest(completeMost, func(context.Context, []string) ([]string, error) {
+			var out []string
+			for _, e := range f.Engines {
+				if want := name(); want != "" && e.Name() != want {
+					continue
+				}
+				for _, r := range e.Catalog().Releases {
+					out = append(out, r.Version)
+				}
 			}
-			for _, r := range e.Catalog().Releases {
-				out = append(out, r.Version)
-			}
-		}
-		return out, nil
-	}))
+			return out, nil
+		}))
 }
 
 // CompleteGlobals suggests contexts and namespaces.

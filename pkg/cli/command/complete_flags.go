@@ -52,7 +52,8 @@ func takesPath(flag *pflag.Flag) bool {
 	if _, directory := flag.Annotations[cobra.BashCompSubdirsInDir]; directory {
 		return true
 	}
-	return slices.Contains([]string{"kubeconfig", "cache-dir", "certificate-authority", "client-certificate", "client-key",
+	return slices.Contains([]string{"kubeconfig", "cache-dir", "certificate-authority", "client-certificate",
+		"client-key",
 		"template", "from-file", "file"}, flag.Name)
 }
 

@@ -40,8 +40,8 @@ func HintOf(err error) string {
 	case clientcmd.IsContextNotFound(err):
 		return "kubectl config get-contexts lists what there is"
 	case apierrors.IsForbidden(err):
-		return "the built-in role edit of the namespace grants what this tool needs; kubectl auth can-i --list shows what " +
-			"you may do"
+		return "the built-in role edit of the namespace grants what this tool needs; kubectl auth can-i --list " +
+			"shows what you may do"
 	case apierrors.IsUnauthorized(err):
 		return "log in to the cluster again; kubectl auth whoami tells who you are"
 	case errors.As(err, &network):

@@ -23,7 +23,8 @@ func WritePlan(w io.Writer, paint printer.Palette, subject, namespace string, p 
 			steps = append(steps, s)
 		}
 	}
-	title := fmt.Sprintf("Plan: %s %s in namespace %s, %s", p.Verb, subject, namespace, printer.Plural(len(steps), "step"))
+	title := fmt.Sprintf("Plan: %s %s in namespace %s, %s", p.Verb, subject, namespace,
+		printer.Plural(len(steps), "step"))
 	fmt.Fprintf(w, "%s\n", paint.Bold(title))
 	if len(steps) > 0 {
 		if err := planTable(steps, wide).Print(w, ""); err != nil {

@@ -83,7 +83,8 @@ func (f *Factory) Targets(ctx context.Context, args []string, all bool) ([]*clie
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, &clients.Target{Namespace: clusters[i].Namespace, Cluster: &clusters[i], Engine: e, Store: records})
+		out = append(out,
+			&clients.Target{Namespace: clusters[i].Namespace, Cluster: &clusters[i], Engine: e, Store: records})
 	}
 	if len(out) == 0 {
 		_, err := f.only(ctx, records, namespace)

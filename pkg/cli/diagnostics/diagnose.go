@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // diagnosisSheet is what diagnose says, for machines.
@@ -74,7 +75,7 @@ func diagnose(ctx context.Context, f *command.Factory, t *clients.Target, timeou
 	if err != nil {
 		return health.Diagnosis{}, err
 	}
-	return health.Diagnose(t.Engine, s), nil
+	return health.Diagnose(t.Engine, s, planner.Verbs()), nil
 }
 
 func (s diagnosisSheet) show(f *command.Factory, out *printer.Output) error {

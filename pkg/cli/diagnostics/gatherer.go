@@ -82,7 +82,7 @@ func (g *gatherer) judgements(ctx context.Context, dir string, t *clients.Target
 		return
 	}
 	g.sheet(path.Join(dir, "status.yaml"), newStatusSheet(t.Engine, s))
-	g.sheet(path.Join(dir, "diagnosis.yaml"), health.Diagnose(t.Engine, s))
+	g.sheet(path.Join(dir, "diagnosis.yaml"), health.Diagnose(t.Engine, s, planner.Verbs()))
 	if s.Operation != nil {
 		g.sheet(path.Join(dir, "plan.yaml"), planner.MakePlan(t.Engine, s))
 	}

@@ -23,19 +23,19 @@ func NewInspect(f *command.Factory) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "inspect [CLUSTER-OR-STATEFULSET]",
-		Short: "Look at a database that something else made",
-		Long: `Look at a database that something else made, such as a chart, another operator or a person, or at one of
+		Short: "Inspect a database that something else made",
+		Long: `Inspect a database that something else made, such as a chart, another operator or a person, or at one of
 this tool's: its members by their own word, their versions, and what is dangerous about it. How to speak to it is
 told by flags, or guessed from its pods; what was guessed is said. Nothing is ever written.
 
 Exit codes: 0 nothing failed, 10 something failed, 11 no majority answered.`,
-		Example: `  # Look at the StatefulSet of a chart
+		Example: `  # Inspect the StatefulSet of a chart
   kubectl dbop inspect my-etcd
 
-  # Look at pods by their labels, with a certificate and a password
+  # Inspect pods by their labels, with a certificate and a password
   kubectl dbop inspect --selector app=etcd --cert-secret etcd-client --user-secret etcd-root
 
-  # Look at two pods only
+  # Inspect two pods only
   kubectl dbop inspect --endpoints etcd-0:2379,etcd-1:2379 -o yaml`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),

@@ -154,7 +154,8 @@ func (l *listing) states(ctx context.Context, clusters []v1alpha1.DatabaseCluste
 		if o.sheet != nil && o.sheet.Custom != nil && o.sheet.Custom.Missing {
 			name := o.target.Cluster.Name
 			l.f.Note("%s",
-				ops.InNamespace("databasecluster "+name+" is missing, and no operator acts on its cluster: kubectl dbop status "+
+				ops.InNamespace("databasecluster "+name+" is missing, and no operator acts on its cluster: kubectl "+
+					"dbop status "+
 					name, o.target.Namespace))
 		}
 	}

@@ -31,7 +31,7 @@ func NewLogs(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs [NAME]",
 		Short: "Print the logs of all members",
-		Long: `Print the logs of all members. The name of the member stands before each line. Without -f the lines are
+		Long: `Print the logs of all members. The name of the member is before each line. Without -f the lines are
 merged by time. With -f new members and members that restart are followed too, until the command is
 interrupted. Lines are printed as the database wrote them, control characters included.`,
 		Example: `  # Print the last ten minutes of all members of my-db

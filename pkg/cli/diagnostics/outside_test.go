@@ -16,10 +16,11 @@ func TestInspect(t *testing.T) {
 	b.Golden("inspect_wide", b.Run("inspect", "-l", "app=hand", "-o", "wide"))
 	b.Golden("inspect_json", b.Run("inspect", "--endpoints", "hand-0:2379", "-o", "json"))
 	if b.ExternalCluster.Config.Endpoints[0] != "hand-0:2379" || b.ExternalCluster.Config.Namespace != "shop" {
-		t.Errorf("looked for %+v", b.ExternalCluster.Config)
+		t.Errorf("searched %+v", b.ExternalCluster.Config)
 	}
 	b.Run("inspect", "hand", "--cert-secret", "c", "--ca-secret", "a", "--user-secret", "u")
-	if c := b.ExternalCluster.Config; c.Name != "hand" || c.CertSecret != "c" || c.CASecret != "a" || c.UserSecret != "u" {
+	if c := b.ExternalCluster.Config; c.Name != "hand" || c.CertSecret != "c" || c.CASecret != "a" ||
+		c.UserSecret != "u" {
 		t.Errorf("speaks with %+v", c)
 	}
 	b.ExternalCluster.Lost = true
@@ -59,5 +60,6 @@ func TestBackupOutside(t *testing.T) {
 	if r := b.Run("list"); !strings.Contains(r.Out, "3.5.9") {
 		t.Errorf("restored as\n%s", r.Out)
 	}
-	b.Must("backup", "--from-statefulset", "hand", "--to", filepath.Join(b.Dir, "other"), "--verify", "--progress", "none")
+	b.Must("backup", "--from-statefulset", "hand", "--to", filepath.Join(b.Dir, "other"), "--verify",
+		"--progress", "none")
 }

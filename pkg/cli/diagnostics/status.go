@@ -67,7 +67,7 @@ Exit codes: 0 healthy, 7 a right to ask the members is missing, 10 degraded, 11 
 	}
 	out.AddTo(cmd)
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Show the clusters of all namespaces.")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Look again every 2 seconds until interrupted.")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Repeat every 2 seconds until interrupted.")
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "Timeout of one check, such as 10s.")
 	return cmd
 }

@@ -19,7 +19,8 @@ func TestManyClusters(t *testing.T) {
 		r := b.Run(args...)
 		var out []string
 		for line := range strings.Lines(r.Out) {
-			if f := strings.Fields(line); len(f) > 4 && (strings.HasPrefix(f[0], "my-db") || strings.HasPrefix(f[0], "other")) {
+			if f := strings.Fields(line); len(f) > 4 &&
+				(strings.HasPrefix(f[0], "my-db") || strings.HasPrefix(f[0], "other")) {
 				out = append(out, f[0]+" "+f[3]+" "+f[4])
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 )
 
 // customStatus is the custom resource that a cluster is under, and who
@@ -18,6 +19,8 @@ type customStatus struct {
 	Alive    bool   `json:"alive"`
 	// Missing: there is no such object, although the record names it.
 	Missing bool `json:"missing,omitempty"`
+	// Deleted: there is none because a person deleted it, and an operator ends the database.
+	Deleted bool `json:"deleted,omitempty"`
 	// Unknown says why it could not be found out.
 	Unknown string `json:"unknown,omitempty"`
 }
@@ -32,7 +35,12 @@ func operated(ctx context.Context, f *command.Factory, t *clients.Target) *custo
 	if custom != nil {
 		out.Operator, out.Alive = custom.Status.Operator, alive
 	}
-	if out.Missing = errors.Is(err, kube.ErrNotFound); !out.Missing && err != nil {
+	switch gone := errors.Is(err, kube.ErrNotFound); {
+	case gone && policy.Ends(t.Cluster):
+		out.Deleted = true
+	case gone:
+		out.Missing = true
+	case err != nil:
 		out.Unknown = err.Error()
 	}
 	return out
@@ -41,6 +49,8 @@ func operated(ctx context.Context, f *command.Factory, t *clients.Target) *custo
 func (c *customStatus) text() string {
 	out := "databasecluster/" + c.Name
 	switch {
+	case c.Deleted:
+		return out + " was deleted, and its operator ends the database"
 	case c.Missing:
 		return out + " is missing; commands act themselves"
 	case c.Unknown != "":

@@ -64,3 +64,32 @@ func TestStatusNamesWhoOperates(t *testing.T) {
 		t.Errorf("%s", r.Out)
 	}
 }
+
+// TestStatusOfADeletedObject: a custom resource that its operator saw being deleted is not told as missing.
+func TestStatusOfADeletedObject(t *testing.T) {
+	b := clitest.New(t)
+	b.CreateCluster("my-db")
+	store := b.Records(kube.DryRunNone)
+	c, err := store.GetCluster(t.Context(), "shop", "my-db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Annotations = map[string]string{v1alpha1.AnnotationCustom: "one"}
+	c.Status.Deletion = &v1alpha1.Deletion{Object: "one", Record: c.UID}
+	if err := store.UpdateCluster(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	b.CustomErr = kube.ErrNotFound
+	r := b.Run("status", "my-db")
+	if r.Code != exit.Done || strings.Contains(r.Out, "missing") ||
+		!strings.Contains(r.Out, "databasecluster/my-db was deleted, and its operator ends the database") {
+		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	c.Status.Deletion.Object = "another"
+	if err := store.UpdateCluster(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.Run("status", "my-db"); r.Code != exit.Degraded || !strings.Contains(r.Out, "is missing") {
+		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+}

@@ -3,6 +3,7 @@ package diagnostics
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -50,10 +52,9 @@ type memberStatus struct {
 	engine.Member `json:",inline"`
 	Node          string `json:"node,omitempty"`
 	Restarts      int32  `json:"restarts"`
-	// LagEntries is how many log entries the member is behind the leader; nil
-	// where that can't be counted.
-	LagEntries *int64 `json:"lagEntries,omitempty"`
-	lag        string
+	// Lag is how much history the member lacks of the leader's; nil where that can't be counted.
+	Lag *engine.Distance `json:"lag,omitempty"`
+	lag string
 	// VolumeBytes is the capacity of the member's volume.
 	VolumeBytes int64  `json:"volumeBytes,omitempty"`
 	Health      string `json:"health,omitempty"`
@@ -75,8 +76,8 @@ type operationStatus struct {
 
 func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	c := s.Cluster
-	out := statusSheet{Verdict: health.Assess(e, s), Namespace: c.Namespace, Name: c.Name, Engine: c.Spec.Engine,
-		Version:       c.Spec.Version,
+	out := statusSheet{Verdict: health.Assess(e, s, planner.Verbs()), Namespace: c.Namespace, Name: c.Name,
+		Engine: c.Spec.Engine, Version: c.Spec.Version,
 		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup,
 		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s),
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
@@ -89,7 +90,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 			m.Health = err.Error()
 		}
 		if led && m.Reachable {
-			m.lag, m.LagEntries = lag(e, m.Position, leader.Position)
+			m.lag, m.Lag = lag(e, m.Position, leader.Position)
 		}
 		out.Members = append(out.Members, m)
 	}
@@ -132,9 +133,13 @@ func memberNames(s ops.State) []string {
 }
 
 // lag tells how a position compares with the leader's, in words and counted.
-func lag(e engine.Engine, position, leader engine.Position) (string, *int64) {
-	if d, ok := e.Lag(engine.Gap{Leader: leader, Member: position}); ok && d.Amount > 0 {
-		return fmt.Sprintf("%d behind", d.Amount), &d.Amount
+func lag(e engine.Engine, position, leader engine.Position) (string, *engine.Distance) {
+	d, counted := e.Lag(engine.Gap{Leader: leader, Member: position})
+	switch {
+	case counted && d.Amount > 0 && d.Unit == "bytes":
+		return printer.Size(d.Amount) + " behind", &d
+	case counted && d.Amount > 0:
+		return fmt.Sprintf("%d behind", d.Amount), &d
 	}
 	switch order, ok := e.Compare(position, leader); {
 	case !ok:
@@ -142,7 +147,10 @@ func lag(e engine.Engine, position, leader engine.Position) (string, *int64) {
 	case order < 0:
 		return "behind", nil
 	}
-	return "0", new(int64)
+	if !counted {
+		return "0", nil
+	}
+	return "0", &d
 }
 
 // lastStep is the newest line of the journal.
@@ -226,11 +234,21 @@ func pauseText(p *v1alpha1.Pause, now time.Time) string {
 	if p == nil {
 		return "by an edit"
 	}
-	return fmt.Sprintf("by %s@%s, %s ago", printer.OrUnknown(p.By), printer.OrUnknown(p.From), printer.Age(now, p.At.Time))
+	return fmt.Sprintf("by %s@%s, %s ago", printer.OrUnknown(p.By), printer.OrUnknown(p.From),
+		printer.Age(now, p.At.Time))
 }
 
 func (s statusSheet) table(out *printer.Output) *printer.Table {
-	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE", "OF-QUOTA", "NODE"}
+	var readings printer.Readings
+	for _, m := range s.Members {
+		readings.Add(m.Readings)
+	}
+	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE"}
+	limited := len(readings) == 0 || slices.ContainsFunc(s.Members, func(m memberStatus) bool { return m.QuotaBytes > 0 })
+	if limited {
+		columns = append(columns, "OF-QUOTA")
+	}
+	columns = append(slices.Concat(columns, readings.Columns()), "NODE")
 	if out.Wide() {
 		columns = append(columns, "RESTARTS", "ID", "CLUSTER-ID", "PROTOCOL", "POSITION")
 	}
@@ -246,7 +264,11 @@ func (s statusSheet) table(out *printer.Output) *printer.Table {
 			db = printer.Size(m.DataBytes)
 			quota = share(m.DataBytes, m.QuotaBytes)
 		}
-		row := []string{m.Name, role, version, behind, db, quota, m.Node}
+		row := []string{m.Name, role, version, behind, db}
+		if limited {
+			row = append(row, quota)
+		}
+		row = append(slices.Concat(row, readings.Row(m.Readings)), m.Node)
 		if out.Wide() {
 			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
 		}

@@ -121,10 +121,12 @@ func operatorSkew(client, operator string) string {
 		return ""
 	}
 	if ours.LessThan(theirs) {
-		return fmt.Sprintf("the operator is %s and this tool %s: install the tool of the operator's minor", operator, client)
+		return fmt.Sprintf("the operator is %s and this tool %s: install the tool of the operator's minor",
+			operator, client)
 	}
 	return fmt.Sprintf(
-		"the operator is %s and this tool %s: %s operator upgrade brings the operator to this version; no database restarts",
+		"the operator is %s and this tool %s: %s operator upgrade brings the operator to this version; no database "+
+			"restarts",
 		operator, client, command.DisplayName)
 }
 
@@ -142,7 +144,8 @@ func skew(server version.Info) string {
 		return ""
 	}
 	if d := BuiltFor - minor; d > 1 || d < -1 {
-		return fmt.Sprintf("this tool is built for Kubernetes 1.%d, the server is 1.%d: more than one minor apart", BuiltFor,
+		return fmt.Sprintf("this tool is built for Kubernetes 1.%d, the server is 1.%d: more than one "+
+			"minor apart", BuiltFor,
 			minor)
 	}
 	return ""

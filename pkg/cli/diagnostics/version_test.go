@@ -17,7 +17,8 @@ func TestVersionOfTheOperator(t *testing.T) {
 			"operator upgrade brings the operator"},
 		"newer": {"ghcr.io/dbop-dev/kubectl-dbop:v1.10.0", "Operator Version: v1.10.0\n",
 			"install the tool of the operator's minor"},
-		"a tag and digest": {"registry:5000/kubectl-dbop:v1.1.0@sha256:00", "Operator Version: v1.1.0\n", "operator upgrade"},
+		"a tag and digest": {"registry:5000/kubectl-dbop:v1.1.0@sha256:00", "Operator Version: v1.1.0\n",
+			"operator upgrade"},
 		"a digest": {"registry:5000/kubectl-dbop@sha256:00",
 			"Operator Version: registry:5000/kubectl-dbop@sha256:00\n", ""},
 		"a build": {"dbop.test/kubectl-dbop:dev", "Operator Version: dev\n", ""},
@@ -26,7 +27,8 @@ func TestVersionOfTheOperator(t *testing.T) {
 			b := clitest.New(t)
 			b.Image = c.image
 			r := b.Run("version")
-			if r.Code != exit.Done || !strings.Contains(r.Out, c.line) || c.line == "" && strings.Contains(r.Out, "Operator") {
+			if r.Code != exit.Done || !strings.Contains(r.Out, c.line) || c.line == "" &&
+				strings.Contains(r.Out, "Operator") {
 				t.Errorf("exit %d, stdout %q", r.Code, r.Out)
 			}
 			if !strings.Contains(r.Err, c.warning) || c.warning == "" && strings.Contains(r.Err, "operator") {

@@ -53,7 +53,8 @@ func Code(ctx context.Context, err error) int {
 		return int(said)
 	case errors.As(err, &wrong):
 		return Usage
-	case errors.Is(err, ErrInterrupted), errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrInterrupted):
+	case errors.Is(err, ErrInterrupted), errors.Is(err, context.Canceled) &&
+		errors.Is(context.Cause(ctx), ErrInterrupted):
 		return Interrupted
 	case errors.Is(err, lease.ErrHeld):
 		return Busy

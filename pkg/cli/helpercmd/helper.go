@@ -24,7 +24,7 @@ func NewHelper(f *command.Factory) *cobra.Command {
 		RunE:   command.ParentOnly,
 	}
 	cmd.AddCommand(newHelperServe(f), newHelperLoad(f), newHelperInstall(), newHelperExamine(f), newHelperCopy(),
-		newHelperMeasure(), newHelperBackup(f))
+		newHelperMeasure(), newHelperBackup(f), newHelperProve(f), newHelperUnpack(f))
 	return cmd
 }
 
@@ -99,7 +99,8 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "Loopback address with port.")
-	cmd.Flags().StringVar(&from, "from-repository", "", "Directory where a repository's description and keys are mounted.")
+	cmd.Flags().StringVar(&from, "from-repository", "",
+		"Directory where a repository's description and keys are mounted.")
 	cmd.Flags().StringVar(&id, "backup", "", "With --from-repository, the backup to load.")
 	cmd.Flags().StringVar(&report, "report", "", "With --from-repository, the file that takes the report.")
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")

@@ -28,8 +28,8 @@ func newHelperBackup(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup --report FILE",
 		Short: "Take one backup into an object store",
-		Long: "Take one backup into an object store. What to back up is in the environment, and keys are in files that are " +
-			"mounted: no right to the API is needed.",
+		Long: "Take one backup into an object store. What to back up is in the environment, and keys are in files " +
+			"that are mounted: no right to the API is needed.",
 		Example: `  # Take the backup that the environment asks for
   kubectl dbop helper backup --report /dev/termination-log`,
 		Args: command.Arguments(0, 0, ""),

@@ -30,9 +30,9 @@ func newOperatorRun(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the operator process",
-		Long: `Run the operator process: it looks after every DatabaseCluster until it is stopped. The Deployment runs it.
+		Long: `Run the operator process: it manages every DatabaseCluster until it is stopped. The Deployment runs it.
 It also works from a terminal, with the rights of the person who starts it.`,
-		Example: `  # Look after the clusters of one namespace
+		Example: `  # Manage the clusters of one namespace
   kubectl dbop operator run --watch my-namespace`,
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -17,7 +17,7 @@ func newOperatorAdopt(f *command.Factory) *cobra.Command {
 	return newHandover(f, "adopted", clients.Clients.Adopt, &cobra.Command{
 		Use:   "adopt NAME",
 		Short: "Put a cluster of the command line under a custom resource",
-		Long: `Put a cluster of the command line under a custom resource, for an operator to look after. No pod restarts, no
+		Long: `Put a cluster of the command line under a custom resource, for an operator to manage. No pod restarts, no
 object is recreated, and its history stays.`,
 		Example: `  # Put my-db under a custom resource of its name
   kubectl dbop operator adopt my-db

@@ -116,7 +116,7 @@ func (r *uninstallation) find(ctx context.Context) error {
 		switch _, err := r.f.Clients.Manifest(ctx, o); {
 		case errors.Is(err, kube.ErrNotFound):
 		case err != nil:
-			return fmt.Errorf("look for %s %s: %w", o.GetKind(), o.GetName(), err)
+			return fmt.Errorf("find %s %s: %w", o.GetKind(), o.GetName(), err)
 		default:
 			r.objects = append(r.objects, o)
 		}
@@ -131,7 +131,7 @@ func (r *uninstallation) find(ctx context.Context) error {
 			// Nobody can release it, and its database goes on without its definition.
 			r.f.Note("left out: %s", printer.OneLine(err.Error()))
 		} else if err != nil {
-			return fmt.Errorf("look for clusters under a custom resource: %w", err)
+			return fmt.Errorf("find clusters under a custom resource: %w", err)
 		}
 		for _, c := range all {
 			if c.Annotations[v1alpha1.AnnotationCustom] != "" {

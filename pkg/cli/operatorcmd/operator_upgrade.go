@@ -105,7 +105,8 @@ func (i *installation) forward(installed string) error {
 	switch back, known := deploy.Older(i.options.Image, installed); {
 	case back:
 		return &ops.Error{Kind: ops.Refused, Check: "downgrade",
-			Message: fmt.Sprintf("the operator in namespace %s runs %s, which is newer than %s", i.options.Namespace, installed,
+			Message: fmt.Sprintf("the operator in namespace %s runs %s, which is newer than %s",
+				i.options.Namespace, installed,
 				i.options.Image),
 			Hint: "use a plugin of that version or later; or take the operator away, and install the older one: " +
 				command.DisplayName + " operator uninstall"}

@@ -72,7 +72,8 @@ func (o *Output) AddTo(cmd *cobra.Command) {
 }
 
 func (o *Output) allowed() []string {
-	all := slices.Concat(o.own, o.flags.JSONYamlPrintFlags.AllowedFormats(), o.flags.TemplatePrinterFlags.AllowedFormats())
+	all := slices.Concat(o.own, o.flags.JSONYamlPrintFlags.AllowedFormats(),
+		o.flags.TemplatePrinterFlags.AllowedFormats())
 	if o.tables {
 		all = append(all, formatColumns)
 	}

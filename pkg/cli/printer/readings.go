@@ -21,11 +21,11 @@ func (r *Readings) Add(row []engine.Reading) {
 	}
 }
 
-// Columns are the headings.
+// Columns are the headings, fit for a terminal: names may come from a member.
 func (r Readings) Columns() []string {
 	out := make([]string, len(r))
 	for i, name := range r {
-		out[i] = strings.ReplaceAll(strings.ToUpper(name), " ", "-")
+		out[i] = strings.ReplaceAll(strings.ToUpper(OneLine(name)), " ", "-")
 	}
 	return out
 }

@@ -28,25 +28,17 @@ what must be refused. A store that accepts a condition and ignores it would lose
 		Args:              command.Arguments(1, 1, "the NAME of the repository"),
 		ValidArgsFunction: complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := nameArgument(args)
-			if err != nil {
-				return err
-			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			named, namespace, err := place(f, kube.DryRunClient)
+			r, err := find(ctx, f, kube.DryRunClient, args)
 			if err != nil {
 				return err
 			}
-			d, err := find(ctx, named, namespace, name)
+			secrets, err := r.named.Secrets(ctx, r.namespace, r.description)
 			if err != nil {
 				return err
 			}
-			secrets, err := named.Secrets(ctx, namespace, d)
-			if err != nil {
-				return err
-			}
-			return probe(ctx, f, out, named, d, secrets, lock)
+			return probe(ctx, f, out, r.named, r.description, secrets, lock)
 		},
 	}
 	out.AddTo(cmd)

@@ -22,31 +22,24 @@ store holds stays, and is there again once the repository is added with the same
 		Args:              command.Arguments(1, 1, "the NAME of the repository"),
 		ValidArgsFunction: complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := nameArgument(args)
+			r, err := find(cmd.Context(), f, kube.DryRunNone, args)
 			if err != nil {
 				return err
 			}
-			named, namespace, err := place(f, kube.DryRunNone)
-			if err != nil {
-				return err
-			}
-			d, err := find(cmd.Context(), named, namespace, name)
-			if err != nil {
-				return err
-			}
-			in := command.Intent{Namespace: namespace, Subject: "repository/" + name, Verbed: "removed"}
+			d := r.description
+			in := command.Intent{Namespace: r.namespace, Subject: "repository/" + d.Name, Verbed: "removed"}
 			if c.DryRun != command.DryRunNone {
 				in.Verbed = "removed (dry run)"
 				return reportRemoved(cmd.Context(), f, c, in, d)
 			}
-			q := command.Question{What: "Forget repository " + name, Kept: []string{"every backup in " + d.URL},
+			q := command.Question{What: "Forget repository " + d.Name, Kept: []string{"every backup in " + d.URL},
 				Lost: []string{"the keys of the namespace to it: its signing key, and the secret key if the namespace has it"}}
 			if !c.Yes {
 				if err := f.Confirm(cmd.Context(), in, q); err != nil {
 					return err
 				}
 			}
-			if err := named.Delete(cmd.Context(), namespace, name); err != nil {
+			if err := r.named.Delete(cmd.Context(), r.namespace, d.Name); err != nil {
 				return err
 			}
 			return reportRemoved(cmd.Context(), f, c, in, d)

@@ -56,15 +56,30 @@ func place(f *command.Factory, mode kube.DryRun) (clients.Named, string, error) 
 	return named, namespace, err
 }
 
-// find reads a description, or says how to make it.
-func find(ctx context.Context, named clients.Named, namespace, name string) (bucket.Description, error) {
+// existing is a repository that the namespace has.
+type existing struct {
+	named       clients.Named
+	namespace   string
+	description bucket.Description
+}
+
+// find reads the description of the repository that the argument names, or says how to list those there are.
+func find(ctx context.Context, f *command.Factory, mode kube.DryRun, args []string) (existing, error) {
+	name, err := nameArgument(args)
+	if err != nil {
+		return existing{}, err
+	}
+	named, namespace, err := place(f, mode)
+	if err != nil {
+		return existing{}, err
+	}
 	d, err := named.Get(ctx, namespace, name)
 	if errors.Is(err, kube.ErrNotFound) {
-		return d, &ops.Error{Kind: ops.Failed, Check: "repository", Err: err,
+		err = &ops.Error{Kind: ops.Failed, Check: "repository", Err: err,
 			Message: fmt.Sprintf("there is no repository %s in namespace %s", name, namespace),
 			Hint:    command.DisplayName + " repository list shows those there are"}
 	}
-	return d, err
+	return existing{named: named, namespace: namespace, description: d}, err
 }
 
 // complete suggests the names of repositories.

@@ -16,7 +16,8 @@ func inputs(c Case) []engine.PodInput {
 	var out []engine.PodInput
 	for _, r := range c.Engine.Catalog().Releases {
 		for _, bootstrap := range []bool{true, false} {
-			out = append(out, engine.PodInput{Cluster: c.Cluster, Member: peers[0], Image: r.Image, Version: r.Version,
+			out = append(out, engine.PodInput{Cluster: c.Cluster, Member: peers[0], Image: r.Image,
+				ToolImage: "tool:1", Version: r.Version,
 				Bootstrap: bootstrap, Peers: peers})
 		}
 	}

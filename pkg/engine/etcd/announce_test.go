@@ -50,7 +50,7 @@ func (f *fleet) announce(from, to string) {
 	if err := New().CheckLowered(v, target); !errors.Is(err, engine.ErrNotReady) {
 		t.Fatalf("lowered before it was announced: %v", err)
 	}
-	begun := time.Now()
+	started := time.Now()
 	for range 2 { // a repeat changes nothing
 		f.whenReady("announce", func() error { return f.session.AnnounceDowngrade(t.Context(), target) })
 	}
@@ -58,7 +58,7 @@ func (f *fleet) announce(from, to string) {
 		v = f.session.Observe(t.Context(), members)
 		return New().CheckLowered(v, target)
 	})
-	t.Logf("lowered to %s in %v", to, time.Since(begun))
+	t.Logf("lowered to %s in %v", to, time.Since(started))
 	// Without this a member that is killed now may start no more: what it
 	// replays from its log still raises the cluster to the newer version.
 	if err := f.session.PrepareUpgrade(t.Context(), members, target); err != nil {
@@ -84,9 +84,9 @@ func (f *fleet) downgrade(from, to string) {
 		t.Logf("%d moved to %s, announced: %q", i, to, v.Downgrade)
 		f.restart(to, member)
 	}
-	begun := time.Now()
+	started := time.Now()
 	f.ended(to)
-	t.Logf("ended on %s in %v", to, time.Since(begun))
+	t.Logf("ended on %s in %v", to, time.Since(started))
 	for _, m := range f.healthy(members...).Members {
 		t.Logf("%s: version %s, protocol %s, schema %q", m.Name, m.Version, m.Protocol, m.Schema)
 	}

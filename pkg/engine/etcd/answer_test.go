@@ -157,7 +157,7 @@ func TestAnswersFitIntoMemory(t *testing.T) {
 	}
 	s := hostile(t, serve)
 	for what, ask := range map[string]func(){
-		"a look": func() {
+		"an observation": func() {
 			if v := s.Observe(t.Context(), names); !v.Quorum {
 				t.Errorf("the answers were not taken: %+v", v)
 			}

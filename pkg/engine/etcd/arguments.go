@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
-// What --initial-cluster-state says; see Seal.
+// What --initial-cluster-state says; see DisableBootstrap.
 const (
 	stateFlag     = "--initial-cluster-state="
 	stateNew      = "new"

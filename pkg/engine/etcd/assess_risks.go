@@ -51,7 +51,8 @@ func (a *assessment) flags() {
 		reason, _ := flags.ManagedBecause(name)
 		if pods := a.pods(func(t engine.MemberConfig) bool { return slices.Contains(t.Dangerous, name) }); len(pods) > 0 {
 			a.add(engine.Risk{Subject: "flags", What: "it runs with " + name + ": " + reason, Severe: true,
-				Evidence: []string{"set on " + strings.Join(pods, ", ")}, Remedy: []string{"take the flag away, back up first"}})
+				Evidence: []string{"set on " + strings.Join(pods, ", ")},
+				Remedy:   []string{"take the flag away, back up first"}})
 		}
 	}
 }
@@ -76,8 +77,9 @@ func (a *assessment) versions() {
 		}
 		seen := []string{has + " runs on " + strings.Join(running[has], ", ")}
 		if v.Line().Less(versions.OldestLine) || versions.NewestLine.Less(v.Line()) {
-			a.add(engine.Risk{Subject: "version", What: fmt.Sprintf("etcd %s is none of those that this tool knows (%s to %s)",
-				v.Line(), versions.OldestLine, versions.NewestLine),
+			a.add(engine.Risk{Subject: "version",
+				What: fmt.Sprintf("etcd %s is none of those that this tool knows (%s to %s)",
+					v.Line(), versions.OldestLine, versions.NewestLine),
 				Evidence: seen, Remedy: []string{"its backup can be restored by the same minor or the next one only"}})
 			continue
 		}
@@ -117,7 +119,7 @@ func (a *assessment) security() {
 	switch {
 	case off && open:
 		a.add(engine.Risk{Subject: "access",
-			What: "whoever reaches the port may read and write everything: no client certificate is demanded and " +
+			What: "everybody who reaches the port may read and write everything: no client certificate is demanded and " +
 				"authentication is off", Severe: true})
 	case off && len(a.traces) > 0:
 		a.add(engine.Risk{Subject: "access",
@@ -145,8 +147,8 @@ func (a *assessment) space() {
 	})
 	if len(none) > 0 {
 		a.add(engine.Risk{Subject: "compaction",
-			What: "no automatic compaction is set: unless a client compacts, as Kubernetes does, the history grows until the " +
-				"quota is reached",
+			What: "no automatic compaction is set: unless a client compacts, as Kubernetes does, the history grows " +
+				"until the quota is reached",
 			Evidence: []string{strings.Join(none, ", ")},
 			Remedy:   []string{"set auto-compaction-retention, or compact by a client"}})
 	}

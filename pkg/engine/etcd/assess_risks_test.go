@@ -30,9 +30,11 @@ func TestAssessRisks(t *testing.T) {
 		subject, words string
 		severe         bool
 	}{
-		"nothing wrong":   {good, on, "", "", false},
-		"lost writes":     {good, running("3.5.4"), "version", "3.5.4 is older than 3.5.6, and it is known to be bad", true},
-		"bad early minor": {good, running("3.6.1"), "version", "3.6.1 is older than 3.6.5, and it is known to be bad", true},
+		"nothing wrong": {good, on, "", "", false},
+		"lost writes": {good, running("3.5.4"), "version",
+			"3.5.4 is older than 3.5.6, and it is known to be bad", true},
+		"bad early minor": {good, running("3.6.1"), "version",
+			"3.6.1 is older than 3.6.5, and it is known to be bad", true},
 		"before the next": {good, running("3.5.20"), "version", "it must not go to 3.6 yet", false},
 		"unknown":         {good, running("3.4.30"), "version", "etcd 3.4 is none of those", false},
 		"no TLS":          {with(func(t *engine.MemberConfig) { t.TLS = false }), on, "clients", "plain text", false},
@@ -50,7 +52,8 @@ func TestAssessRisks(t *testing.T) {
 			t.Options = map[string]string{"auto-compaction-retention": "1h", "enable-v2": "true"}
 		}), running("3.5.35"), "flags", "etcd 3.6 does not start with --enable-v2", false},
 		"open to all": {with(func(t *engine.MemberConfig) { t.ClientCertificates = false }),
-			engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff}, "access", "whoever reaches",
+			engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff}, "access",
+			"everybody who reaches",
 			true},
 		"certificates all": {good, engine.Member{Name: "a", Reachable: true, Version: "3.6.16", Auth: engine.AuthOff},
 			"access", "each client certificate", false},

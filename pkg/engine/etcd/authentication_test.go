@@ -30,7 +30,7 @@ func plainText(f *fleet) {
 	}
 }
 
-// TestAuthentication turns authentication on and off on every series, with
+// TestAuthentication enables and disables authentication on every series, with
 // certificates that name users and with passwords, with every request made
 // twice, and lets the session do all that operations ask of it meanwhile.
 func TestAuthentication(t *testing.T) {
@@ -130,7 +130,7 @@ func (f *fleet) serveAuthenticated(series string) {
 func (f *fleet) disableAuth() {
 	t, ctx, up := f.t, f.t.Context(), []string{f.name(1), f.name(2)}
 	for range 2 {
-		f.whenReady("turn off", func() error { return f.session.DisableAuth(ctx) })
+		f.whenReady("disable", func() error { return f.session.DisableAuth(ctx) })
 	}
 	if auth := f.healthy(up...).Auth(); auth != engine.AuthOff {
 		t.Errorf("authentication is %q after it was turned off", auth)
@@ -215,7 +215,11 @@ func TestPasswordChange(t *testing.T) {
 	defer func() { _ = as.Close() }()
 	read := func() error {
 		var failed error
-		err := as.With(f.name(1), func(c *client.Connection) bool { _, failed = c.Client.Get(t.Context(), "k"); return true })
+		err := as.With(f.name(1), func(c *client.Connection) bool {
+			_,
+				failed = c.Client.Get(t.Context(), "k")
+			return true
+		})
 		return errors.Join(err, failed)
 	}
 	if err := read(); err != nil {
@@ -243,10 +247,11 @@ func TestLockedOut(t *testing.T) {
 	f.enableAuth(f.names()...)
 	access := f.access()
 	access.Credentials = nil
-	stranger := client.New(access, f.session.At)
-	defer func() { _ = stranger.Close() }()
-	for _, m := range stranger.Observe(t.Context(), f.names()).Members {
-		if !m.Reachable || m.Auth != engine.AuthOn || m.Version == "" || !strings.Contains(m.Problem, "user name is empty") {
+	other := client.New(access, f.session.At)
+	defer func() { _ = other.Close() }()
+	for _, m := range other.Observe(t.Context(), f.names()).Members {
+		if !m.Reachable || m.Auth != engine.AuthOn || m.Version == "" ||
+			!strings.Contains(m.Problem, "user name is empty") {
 			t.Errorf("without a password: %+v", m)
 		}
 	}

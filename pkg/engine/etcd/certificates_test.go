@@ -75,7 +75,8 @@ func (i *issuer) members(dir string, hosts []string, life time.Duration) tls.Cer
 func (i *issuer) client(user string) *tls.Config {
 	i.t.Helper()
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: user}, NotBefore: i.ca.NotBefore, NotAfter: i.ca.NotAfter,
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: user}, NotBefore: i.ca.NotBefore,
+		NotAfter: i.ca.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	k := key(i.t)

@@ -7,6 +7,11 @@ import (
 
 var _ engine.ClientProgram = (*Engine)(nil)
 
+// Way implements engine.ClientProgram.
+func (*Engine) Way(c *v1alpha1.DatabaseCluster) engine.ClientWay {
+	return engine.ClientWay{OnMachine: c.Spec.Auth.Enabled}
+}
+
 // InPod implements engine.ClientProgram. The server's certificate names every
 // address that a member answers on, localhost among them.
 func (*Engine) InPod(c *v1alpha1.DatabaseCluster, args []string) []string {

@@ -13,7 +13,8 @@ import (
 func TestInPod(t *testing.T) {
 	t.Parallel()
 	c := &v1alpha1.DatabaseCluster{}
-	want := "etcdctl --endpoints=https://localhost:2379 --cacert=/etc/etcd/tls/ca.crt --cert=/etc/etcd/tls/tls.crt --key=/etc/etcd/tls/tls.key get k"
+	want := "etcdctl --endpoints=https://localhost:2379 --cacert=/etc/etcd/tls/ca.crt --cert=/etc/etcd/tls/tls.crt " +
+		"--key=/etc/etcd/tls/tls.key get k"
 	if got := strings.Join(New().InPod(c, []string{"get", "k"}), " "); got != want {
 		t.Error(got)
 	}

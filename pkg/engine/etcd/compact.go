@@ -41,5 +41,5 @@ func (*Engine) CompactRevision(v engine.View, revision, keep int64) (int64, erro
 func (*Engine) CompactImpact(before int64) string {
 	return fmt.Sprintf(
 		"every key keeps its value; who reads, or watches from, a revision before %d is told that it was compacted, and "+
-			"must read anew", before)
+			"must read again", before)
 }

@@ -33,7 +33,8 @@ func (*Engine) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error 
 			"a cluster of %d members was asked for and etcd takes 1 to %d", spec.Members, maxMembers)
 	}
 	if spec.Members%2 == 0 && !force {
-		return refusal.New("even-members", fmt.Sprintf("choose %d members, or waive the check with --force", spec.Members+1),
+		return refusal.New("even-members",
+			fmt.Sprintf("choose %d members, or waive the check with --force", spec.Members+1),
 			"%d members tolerate no more failures than %d and one more can fail", spec.Members, spec.Members-1)
 	}
 	if err := flags.Lint(spec.Config, v); err != nil {

@@ -112,13 +112,15 @@ func recoverData(t *testing.T, series, data string, want engine.Fingerprint) {
 	if err := os.Chmod(s.members[m].data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	pod, err := New().RecoveryPod(engine.PodInput{Cluster: s.cluster, Member: m, Image: "x", Version: versionOf(t, series),
+	pod,
+		err := New().RecoveryPod(engine.PodInput{Cluster: s.cluster, Member: m, Image: "x", Version: versionOf(t, series),
 		Bootstrap: true, Peers: []string{m}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	args := strings.Join(pod.Container.Args, " ")
-	if !strings.Contains(args, "--listen-peer-urls=https://127.0.0.1:") || !strings.Contains(args, "--listen-client-urls=https://127.0.0.1:") || pod.Container.ReadinessProbe != nil {
+	if !strings.Contains(args, "--listen-peer-urls=https://127.0.0.1:") || !strings.Contains(args,
+		"--listen-client-urls=https://127.0.0.1:") || pod.Container.ReadinessProbe != nil {
 		t.Errorf("reachable from outside: %s", args)
 	}
 	p := s.members[m]

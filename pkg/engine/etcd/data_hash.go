@@ -25,7 +25,7 @@ func (*Engine) DataHash(dataDir string) (engine.DataHash, error) {
 	}
 	i := engine.DataHash{Fingerprint: c.Facts.Fingerprint}
 	// Without a key that lives, etcd hashes what a compaction is about to drop.
-	if c.History.Live > 0 {
+	if c.History.Current > 0 {
 		i.Mark = client.Mark(c.Latest, c.Compacted, c.History.Sum())
 	}
 	return i, nil

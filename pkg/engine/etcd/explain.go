@@ -28,8 +28,8 @@ var lastWords = []struct {
 		"snap: no available snapshot"},
 		meaning: "parts of its data are missing or can't be read", replace: true},
 	{any: []string{"flag provided but not defined", "unknown flag"},
-		meaning: "it does not know an option that it is started with: its image is of another version than its name says, " +
-			"or the option is mistyped",
+		meaning: "it does not know an option that it is started with: its image is of another version than its " +
+			"name says, or the option is mistyped",
 		remedy: "check the image and the options"},
 	{any: []string{"permission denied"},
 		meaning: "it may not read its own files", remedy: "check who owns the files on its volume; nothing is lost"},

@@ -10,7 +10,7 @@ import (
 )
 
 // maxLag is how many log entries a healthy member may be behind the leader.
-// It is the distance at which etcd itself turns requests down
+// It is the distance at which etcd itself refuses requests
 // (maxGapBetweenApplyAndCommitIndex) and from which a follower needs a
 // snapshot (snapshot-catchup-entries). Less would be noise: members are asked
 // one after another while the log grows.

@@ -104,8 +104,8 @@ func (f *fleet) handOver() {
 	if l, _ := f.healthy(f.names()...).Leader(); l.Name != joining {
 		t.Errorf("%s leads after a hand-over to %s", l.Name, joining)
 	}
-	if err := f.session.HandOver(ctx, "stranger-1"); !errors.Is(err, engine.ErrRefused) {
-		t.Errorf("hand over to a stranger: %v", err)
+	if err := f.session.HandOver(ctx, "unknown-1"); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("hand over to an unknown member: %v", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func (f *fleet) deregister() {
 	for range 2 {
 		f.whenReady("deregister", func() error { return f.session.Deregister(ctx, seed, id) })
 	}
-	// A successor of that name is another member: who still holds the former
+	// A successor of that name is another member: a caller that still holds the former
 	// identity does not remove it.
 	f.whenReady("register a successor", func() error { return f.session.Register(ctx, seed) })
 	f.whenReady("deregister the former once more", func() error { return f.session.Deregister(ctx, seed, id) })

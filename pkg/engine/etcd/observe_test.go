@@ -31,10 +31,10 @@ func TestObserveThroughFailures(t *testing.T) {
 	}
 
 	l, _ := v.Leader()
-	victim := members[slices.IndexFunc(members, func(m string) bool { return m != l.Name })]
-	f.kill(victim)
+	target := members[slices.IndexFunc(members, func(m string) bool { return m != l.Name })]
+	f.kill(target)
 	v = f.session.Observe(t.Context(), members)
-	if m := v.Member(victim); m.Reachable || m.Problem == "" || strings.Contains(m.Problem, "desc =") {
+	if m := v.Member(target); m.Reachable || m.Problem == "" || strings.Contains(m.Problem, "desc =") {
 		t.Errorf("killed member: %+v", m)
 	}
 	if !v.Quorum || New().Tolerates(v) != 0 {
@@ -47,9 +47,9 @@ func TestObserveThroughFailures(t *testing.T) {
 
 	f.kill(l.Name)
 	f.eventually("quorum lost", func() error {
-		begun := time.Now()
+		started := time.Now()
 		v = f.session.Observe(t.Context(), members)
-		if spent := time.Since(begun); spent > 2*client.ObserveTimeout {
+		if spent := time.Since(started); spent > 2*client.ObserveTimeout {
 			t.Errorf("observing without quorum took %v", spent)
 		}
 		if v.Quorum {
@@ -61,7 +61,7 @@ func TestObserveThroughFailures(t *testing.T) {
 		t.Errorf("two down: roster %v, tolerates %d", v.MemberList, New().Tolerates(v))
 	}
 
-	f.start(series36, victim, false, members...)
+	f.start(series36, target, false, members...)
 	f.start(series36, l.Name, false, members...)
 	f.healthy(members...)
 }
@@ -92,7 +92,8 @@ func TestObserveAlarms(t *testing.T) {
 			if m.QuotaBytes != 1<<20 || New().Tolerates(v) != 0 {
 				t.Errorf("quota %d, tolerates %d", m.QuotaBytes, New().Tolerates(v))
 			}
-			if err := New().CheckUpgrade(v, f.cluster.Spec, "3.7.3"); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
+			if err := New().CheckUpgrade(v, f.cluster.Spec, "3.7.3"); err == nil ||
+				!strings.Contains(err.Error(), "NOSPACE") {
 				t.Errorf("upgrade with an alarm: %v", err)
 			}
 		})

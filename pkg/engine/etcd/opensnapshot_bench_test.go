@@ -54,7 +54,9 @@ func writeKeys(b *testing.B, path string, keys, size int) {
 				if _, err := rand.Read(value); err != nil {
 					return err
 				}
-				v, err := proto.Marshal(&mvccpb.KeyValue{Key: fmt.Appendf(nil, "/registry/pods/namespace/%09d", n), Value: value})
+				v,
+					err := proto.Marshal(&mvccpb.KeyValue{Key: fmt.Appendf(nil, "/registry/pods/namespace/%09d", n),
+					Value: value})
 				if err != nil {
 					return err
 				}

@@ -125,7 +125,8 @@ func TestOpenSnapshot(t *testing.T) {
 					put("members", "4", []byte(`{"name":"db-1"}`))(tx))
 			},
 			want: engine.SnapshotFacts{
-				Fingerprint: datafile.NewDigest().Fingerprint(0), Auth: true, Schema: "3.6.0", Members: []string{"db-1", "db-2"},
+				Fingerprint: datafile.NewDigest().Fingerprint(0), Auth: true, Schema: "3.6.0",
+				Members: []string{"db-1", "db-2"},
 			},
 		},
 	} {

@@ -21,7 +21,8 @@ func probe(c *corev1.Container, v versions.Version) {
 		alive = corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(addresses.MetricsPort)}}
 		ready = get("/health")
 	}
-	c.StartupProbe = &corev1.Probe{ProbeHandler: alive, PeriodSeconds: 1, TimeoutSeconds: 1, FailureThreshold: startBudget}
+	c.StartupProbe = &corev1.Probe{ProbeHandler: alive, PeriodSeconds: 1, TimeoutSeconds: 1,
+		FailureThreshold: startBudget}
 	c.LivenessProbe = &corev1.Probe{ProbeHandler: alive, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 6}
 	c.ReadinessProbe = &corev1.Probe{ProbeHandler: ready, PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 3}
 }

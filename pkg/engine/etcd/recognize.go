@@ -101,7 +101,8 @@ func memberConfigFrom(c *corev1.Container, set map[string]string) engine.MemberC
 		ClientCertificates: set["client-cert-auth"] == "true" || set["trusted-ca-file"] != ""}
 	t.Port, t.TLS = clientsOf(c, set)
 	t.TLS = t.TLS || t.Certificate != "" || set["auto-tls"] == "true"
-	t.PeerTLS = strings.Contains(set["listen-peer-urls"]+set["initial-advertise-peer-urls"], "https://") || set["peer-cert-file"] != "" || set["peer-auto-tls"] == "true"
+	t.PeerTLS = strings.Contains(set["listen-peer-urls"]+set["initial-advertise-peer-urls"], "https://") ||
+		set["peer-cert-file"] != "" || set["peer-auto-tls"] == "true"
 	for name, value := range set {
 		if _, ours := flags.Find(name); ours || experimentalFlag(name) {
 			if t.Options == nil {

@@ -17,16 +17,19 @@ func TestRecognize(t *testing.T) {
 		container corev1.Container
 		want      engine.MemberConfig
 	}{
-		"flags": {corev1.Container{Name: "db", Image: "example.org/etcd:v3.6.16", Args: []string{"--name=$(POD)", "--listen-client-urls=https://0.0.0.0:2479,http://127.0.0.1:1", "--cert-file=/c/tls.crt", "--key-file=/c/tls.key",
-			"--trusted-ca-file=/c/ca.crt", "--client-cert-auth=true", "--initial-advertise-peer-urls=https://x:2380", "--auto-compaction-retention=1h", "--unsafe-no-fsync"}},
+		"flags": {corev1.Container{Name: "db", Image: "example.org/etcd:v3.6.16", Args: []string{"--name=$(POD)",
+			"--listen-client-urls=https://0.0.0.0:2479,http://127.0.0.1:1", "--cert-file=/c/tls.crt", "--key-file=/c/tls.key",
+			"--trusted-ca-file=/c/ca.crt", "--client-cert-auth=true", "--initial-advertise-peer-urls=https://x:2380",
+			"--auto-compaction-retention=1h", "--unsafe-no-fsync"}},
 			engine.MemberConfig{Container: "db", Image: "example.org/etcd:v3.6.16", Port: 2479, TLS: true, PeerTLS: true,
 				ClientCertificates: true, Certificate: "/c/tls.crt", Key: "/c/tls.key", Authority: "/c/ca.crt",
 				Options: map[string]string{"auto-compaction-retention": "1h"}, Dangerous: []string{"unsafe-no-fsync"}}},
-		"variables of a chart": {corev1.Container{Name: "etcd", Image: "docker.io/bitnami/etcd:3.5.21", Env: []corev1.EnvVar{
-			{Name: "ETCD_LISTEN_CLIENT_URLS", Value: "http://0.0.0.0:2379"},
-			{Name: "ETCD_QUOTA_BACKEND_BYTES", Value: "100000000"},
-			{Name: "ETCD_ROOT_PASSWORD", Value: "very secret"},
-			{Name: "ETCD_TRUSTED_CA_FILE", ValueFrom: &corev1.EnvVarSource{}}}},
+		"variables of a chart": {corev1.Container{Name: "etcd", Image: "docker.io/bitnami/etcd:3.5.21",
+			Env: []corev1.EnvVar{
+				{Name: "ETCD_LISTEN_CLIENT_URLS", Value: "http://0.0.0.0:2379"},
+				{Name: "ETCD_QUOTA_BACKEND_BYTES", Value: "100000000"},
+				{Name: "ETCD_ROOT_PASSWORD", Value: "very secret"},
+				{Name: "ETCD_TRUSTED_CA_FILE", ValueFrom: &corev1.EnvVarSource{}}}},
 			engine.MemberConfig{Container: "etcd", Image: "docker.io/bitnami/etcd:3.5.21", Port: 2379,
 				Options: map[string]string{"quota-backend-bytes": "100000000"}}},
 		"a shell": {corev1.Container{Name: "x", Image: "example.org/own",

@@ -18,7 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func cluster() *v1alpha1.DatabaseCluster {
 	return &v1alpha1.DatabaseCluster{
@@ -97,7 +97,7 @@ func TestPod(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("rendered differently (-golden +now), -update writes it anew:\n%s", diff)
+				t.Errorf("rendered differently (-golden +now), -update writes it again:\n%s", diff)
 			}
 		})
 	}

@@ -12,7 +12,8 @@ import (
 func (*Engine) CheckRestore(from, target string) error {
 	has, err := versions.Parse(from)
 	if err != nil {
-		return refusal.New("backup-version", "kubectl dbop restore --help", "the backup does not say which etcd made it: %v",
+		return refusal.New("backup-version", "kubectl dbop restore --help",
+			"the backup does not say which etcd made it: %v",
 			err)
 	}
 	to, err := versions.Supported(target)

@@ -36,11 +36,11 @@ func TestRollingUpgrade(t *testing.T) {
 func (f *fleet) upgrade(from, to string, undo bool) {
 	t, members := f.t, f.names()
 	old, target := versionOf(t, from), versionOf(t, to)
-	begun := time.Now()
+	started := time.Now()
 	if err := f.session.PrepareUpgrade(t.Context(), members, target); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("prepared the upgrade to %s in %v", target, time.Since(begun))
+	t.Logf("prepared the upgrade to %s in %v", target, time.Since(started))
 	for i := range members {
 		v := f.healthy(members...)
 		if err := New().CheckUpgrade(v, f.cluster.Spec, target); err != nil {

@@ -27,7 +27,8 @@ func (*Engine) CheckSettings(v engine.View, spec v1alpha1.DatabaseClusterSpec, f
 	}
 	for _, m := range v.Members {
 		if m.Reachable && m.DataBytes >= most {
-			return refusal.New("quota", refusal.Command("defrag", v)+" gives space back; or choose a larger "+flags.QuotaOption,
+			return refusal.New("quota", refusal.Command("defrag",
+				v)+" gives space back; or choose a larger "+flags.QuotaOption,
 				"the data file of member %s has %d bytes and would not fit into a quota of %d", m.Name, m.DataBytes, most)
 		}
 	}

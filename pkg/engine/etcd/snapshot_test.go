@@ -217,7 +217,7 @@ func (f *fleet) attests(member, mark string) {
 		other = mark[:len(mark)-1] + "1"
 	}
 	if yes, err := f.session.VerifyHash(f.t.Context(), member, other); err != nil || yes {
-		f.t.Errorf("the member stands by %s, which is not %s: %v", other, mark, err)
+		f.t.Errorf("the member confirms %s, which is not %s: %v", other, mark, err)
 	}
 }
 

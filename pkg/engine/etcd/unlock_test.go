@@ -32,8 +32,8 @@ func TestUnlock(t *testing.T) {
 			}
 			f.kill(seed)
 			f.passwords = nil
-			stranger := client.New(f.access(), f.session.At)
-			defer func() { _ = stranger.Close() }()
+			other := client.New(f.access(), f.session.At)
+			defer func() { _ = other.Close() }()
 			for _, unlocked := range []bool{false, true} {
 				if err := os.RemoveAll(f.members[seed].data); err != nil {
 					t.Fatal(err)
@@ -46,7 +46,7 @@ func TestUnlock(t *testing.T) {
 				}
 				f.start(series, seed, false, seed)
 				f.eventually("answers as it should", func() error {
-					found, err := stranger.Fingerprint(t.Context(), seed)
+					found, err := other.Fingerprint(t.Context(), seed)
 					switch {
 					case unlocked && (err != nil || counted(found, "keys") != 1):
 						return fmt.Errorf("found %+v: %w", found, err)

@@ -76,7 +76,8 @@ func checkSteps(v engine.View, to versions.Version, step func(v engine.View, m e
 			return err
 		}
 		if first.Name != "" && has != from {
-			return refusal.New("mixed-versions", fmt.Sprintf("%s --version %s", refusal.Command("upgrade", v), later(has, from)),
+			return refusal.New("mixed-versions",
+				fmt.Sprintf("%s --version %s", refusal.Command("upgrade", v), later(has, from)),
 				"member %s runs %s and member %s runs %s; bring them to one version first", first.Name, from, m.Name, has)
 		}
 		first, from = m, has
@@ -102,7 +103,8 @@ func checkStepUp(v engine.View, m engine.Member, from, to versions.Version) erro
 		return nil
 	case to.Line() != from.Line().Next():
 		return refusal.New("skipped-minor", upgradeTo(from.Line().Next().String()),
-			"member %s runs %s; etcd upgrades one minor at a time and %s is further (https://etcd.io/docs/v3.6/upgrades/)", m.Name, from, to)
+			"member %s runs %s; etcd upgrades one minor at a time and %s is further (https://etcd.io/docs/v3.6/upgrades/)",
+			m.Name, from, to)
 	}
 	s, ok := versions.StepFrom(from.Line())
 	if !ok {

@@ -27,7 +27,8 @@ func TestCheckUpgraded(t *testing.T) {
 		{"storage behind", all("3.7.3", "3.7.0", "3.6.0"), "3.7.3", "storage version 3.6.0, not 3.7"},
 		{"storage unknown", all("3.6.16", "3.6.0", ""), "3.6.16", "storage version unknown"},
 		{"not reached", world(3, down(1)), "3.6.16", "member db-1 was not reached: refused"},
-		{"the leader keeps silent", world(3, func(v *engine.View) { v.DowngradeUnknown = true }), "3.6.16", "no leader says"},
+		{"the leader keeps silent", world(3, func(v *engine.View) { v.DowngradeUnknown = true }), "3.6.16",
+			"no leader says"},
 		{"no quorum", world(3, noQuorum), "3.6.16", "no quorum"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

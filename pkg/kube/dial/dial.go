@@ -142,7 +142,7 @@ func (d *Dialer) Close() error {
 	return errors.Join(all...)
 }
 
-// lane is a tunnel that is open or being opened, and who uses it.
+// lane is a tunnel that is open or being opened, and its users.
 type lane struct {
 	key    client.ObjectKey
 	ready  chan struct{}
@@ -249,7 +249,8 @@ type forwarded struct {
 // tell a refused connection from a pod that is no more.
 func (f *forwarded) Read(p []byte) (int, error) {
 	n, err := f.Conn.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, net.ErrClosed) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) &&
+		!errors.Is(err, net.ErrClosed) {
 		f.dialer.retire(f.lane)
 	}
 	return n, err

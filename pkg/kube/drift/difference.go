@@ -125,7 +125,8 @@ func (c Comparison) Differences(want, have client.Object) []Difference {
 			kind = Edited
 		}
 		have := value(found, path)
-		if !byDefault(path, have) && !slices.ContainsFunc(out, func(d Difference) bool { return d.Field == path.String() }) {
+		if !byDefault(path, have) && !slices.ContainsFunc(out,
+			func(d Difference) bool { return d.Field == path.String() }) {
 			note(kind, path, nil, have)
 		}
 	}

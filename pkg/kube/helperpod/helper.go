@@ -36,17 +36,21 @@ func Get(ctx context.Context, c *kube.Client, namespace, name string) (observe.H
 // Delete ends a helper pod and returns before it is gone. A pod that is
 // no helper is refused with ErrForeign; a repeat does nothing.
 func Delete(ctx context.Context, c *kube.Client, namespace, name string) error {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	found, err := c.Metadata(ctx, pod)
+	return remove(ctx, c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+}
+
+// remove deletes an object that has the label of a helper, and no other object that has its name.
+func remove(ctx context.Context, c *kube.Client, o client.Object, options ...client.DeleteOption) error {
+	found, err := c.Metadata(ctx, o)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
 		return nil
 	case err != nil:
 		return err
 	case found.Labels[v1alpha1.LabelPurpose] == "":
-		return c.ForeignError("delete", pod)
+		return c.ForeignError("delete", o)
 	case found.DeletionTimestamp != nil:
 		return nil
 	}
-	return kube.IgnoreNotFound(c.API.Delete(ctx, pod, client.Preconditions{UID: &found.UID}))
+	return kube.IgnoreNotFound(c.API.Delete(ctx, o, append(options, client.Preconditions{UID: &found.UID})...))
 }

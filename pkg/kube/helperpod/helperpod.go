@@ -23,6 +23,7 @@ const (
 	PurposeRecover    = "recover"
 	PurposeMeasure    = "measure"
 	PurposeBackup     = "backup"
+	PurposeProve      = "prove"
 )
 
 // InstalledBinary is where a helper with InstallFrom finds this tool.
@@ -60,8 +61,11 @@ type Spec struct {
 	Env map[string]string
 	// Then is the container that runs, on the same data, once Command has
 	// succeeded. The helper counts as running when this one does.
-	Then      *corev1.Container
-	Resources corev1.ResourceRequirements
+	Then *corev1.Container
+	// ThenInit run between the two, with the mounts of Then. ThenVolumes are what these and Then mount besides.
+	ThenInit    []corev1.Container
+	ThenVolumes []corev1.Volume
+	Resources   corev1.ResourceRequirements
 	// Annotations of the pod, for example the version it runs.
 	Annotations map[string]string
 	// Deadline after which an abandoned helper ends by itself; two hours by default.
@@ -121,21 +125,31 @@ func Build(in Spec) *corev1.Pod {
 		install := workload.HelperContainer("install", in.InstallFrom,
 			[]corev1.VolumeMount{{Name: "dbop", MountPath: path.Dir(InstalledBinary)}})
 		install.Command = []string{"/usr/local/bin/kubectl-dbop", "helper", "install", "--to", InstalledBinary}
-		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: "dbop", MountPath: path.Dir(InstalledBinary),
-			ReadOnly: true})
+		first.VolumeMounts = append(first.VolumeMounts,
+			corev1.VolumeMount{Name: "dbop", MountPath: path.Dir(InstalledBinary),
+				ReadOnly: true})
 		pod.Spec.InitContainers = []corev1.Container{install}
 	}
 	if in.Then == nil {
 		pod.Spec.Containers = []corev1.Container{first}
 		return pod
 	}
-	then := *in.Then.DeepCopy()
-	then.VolumeMounts = append(then.VolumeMounts, mounts...)
-	then.SecurityContext, then.TerminationMessagePolicy = workload.ContainerSecurity(),
-		corev1.TerminationMessageFallbackToLogsOnError
+	pod.Spec.Volumes = append(pod.Spec.Volumes, in.ThenVolumes...)
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, first)
-	pod.Spec.Containers = []corev1.Container{then}
+	for _, c := range in.ThenInit {
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, engineContainer(c, mounts))
+	}
+	pod.Spec.Containers = []corev1.Container{engineContainer(*in.Then, mounts)}
 	return pod
+}
+
+// engineContainer is restricted whatever the engine says.
+func engineContainer(c corev1.Container, mounts []corev1.VolumeMount) corev1.Container {
+	out := *c.DeepCopy()
+	out.VolumeMounts = append(out.VolumeMounts, mounts...)
+	out.SecurityContext, out.TerminationMessagePolicy = workload.ContainerSecurity(),
+		corev1.TerminationMessageFallbackToLogsOnError
+	return out
 }
 
 func helperLabels(in Spec) map[string]string {

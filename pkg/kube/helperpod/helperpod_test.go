@@ -13,7 +13,8 @@ func TestBuildHelper(t *testing.T) {
 	tests := map[string]Spec{
 		"helper-repository": {
 			Name: "dbop-repository-1", Namespace: "shop", Purpose: PurposeRepository, Image: "example.com/dbop:v1",
-			Args: []string{"helper", "serve"}, Claim: "backups", SubPath: "etcd", MountPath: "/repository", Deadline: time.Hour,
+			Args: []string{"helper", "serve"}, Claim: "backups", SubPath: "etcd", MountPath: "/repository",
+			Deadline: time.Hour,
 		},
 		"helper-load": {
 			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad,
@@ -24,8 +25,20 @@ func TestBuildHelper(t *testing.T) {
 		"helper-verify": {
 			Name: "verify-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeVerify,
 			Image:       "example.com/etcd:v3.6.16",
-			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, MountPath: "/var/lib/etcd",
-			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"},
+			MountPath: "/var/lib/etcd",
+			Then:      &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
+		},
+		"helper-verify-agent": {
+			Name: "verify-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeVerify,
+			Image:       "example.com/postgres:17.12",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, MountPath: "/data",
+			Then: &corev1.Container{Name: "postgres", Image: "example.com/postgres:17.12",
+				VolumeMounts: []corev1.VolumeMount{{Name: "agent", MountPath: "/agent"}}},
+			ThenInit: []corev1.Container{{Name: "agent", Image: "example.com/dbop:v1",
+				VolumeMounts: []corev1.VolumeMount{{Name: "agent", MountPath: "/agent"}}}},
+			ThenVolumes: []corev1.Volume{{Name: "agent", VolumeSource: corev1.VolumeSource{
+				EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 		},
 		"helper-measure": {
 			Name: "db-1-measure", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeMeasure,
@@ -40,7 +53,8 @@ func TestBuildHelper(t *testing.T) {
 		"helper-recover": {
 			Name: "recover-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeRecover,
 			Image:       "example.com/etcd:v3.6.16",
-			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "copy"}, MountPath: "/var/lib/etcd",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "copy"},
+			MountPath:   "/var/lib/etcd",
 			SourceClaim: "db-1", SourcePath: "/source",
 			Then: &corev1.Container{Name: "etcd", Image: "example.com/etcd:v3.6.16", Command: []string{"etcd"}},
 		},

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 )
@@ -103,19 +102,19 @@ func GetJob(ctx context.Context, c *kube.Client, namespace, name string) (Job, e
 	return out, nil
 }
 
+// JobRuns reports whether a Job, or a pod of it, is still there.
+func JobRuns(ctx context.Context, c *kube.Client, namespace, name string) (bool, error) {
+	if _, err := GetJob(ctx, c, namespace, name); !errors.Is(err, kube.ErrNotFound) {
+		return err == nil, err
+	}
+	pods := &corev1.PodList{}
+	err := c.API.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{batchv1.JobNameLabel: name})
+	return len(pods.Items) > 0, err
+}
+
 // DeleteJob ends a Job and its pods, and returns before they are gone. A Job of somebody else is refused with
 // ErrForeign; a repeat does nothing.
 func DeleteJob(ctx context.Context, c *kube.Client, namespace, name string) error {
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	found, err := c.Metadata(ctx, j)
-	switch {
-	case errors.Is(err, kube.ErrNotFound):
-		return nil
-	case err != nil:
-		return err
-	case found.Labels[v1alpha1.LabelPurpose] == "":
-		return c.ForeignError("delete", j)
-	}
-	return kube.IgnoreNotFound(c.API.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground),
-		client.Preconditions{UID: &found.UID}))
+	return remove(ctx, c, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
 }

@@ -96,12 +96,21 @@ func TestGetJob(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for range 2 {
+		if runs, err := JobRuns(t.Context(), c, in.Namespace, in.Name); !runs || err != nil {
+			t.Errorf("its pod is there: %v, %v", runs, err)
+		}
 		if err := DeleteJob(t.Context(), c, in.Namespace, in.Name); err != nil {
 			t.Error(err)
 		}
 	}
-	stranger := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: in.Name}}
-	if err := api.Create(t.Context(), stranger); err != nil {
+	if err := api.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := JobRuns(t.Context(), c, in.Namespace, in.Name); runs || err != nil {
+		t.Errorf("after all of it is gone: %v, %v", runs, err)
+	}
+	other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: in.Name}}
+	if err := api.Create(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	if err := DeleteJob(t.Context(), c, in.Namespace, in.Name); !errors.Is(err, kube.ErrForeign) {

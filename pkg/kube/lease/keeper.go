@@ -183,7 +183,8 @@ func (k *keeper) giveBack(ctx context.Context) error {
 	case err == nil && holder(found) != k.identity:
 		return nil
 	case err == nil && k.clusterGone(ctx):
-		err = k.client.API.Delete(ctx, found, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
+		err = k.client.API.Delete(ctx, found,
+			client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
 	case err == nil:
 		none := ""
 		found.Spec.HolderIdentity = &none

@@ -227,7 +227,8 @@ func TestReleaseIsRepeatedOverAHiccup(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := &coordinationv1.Lease{}
-			if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: v1alpha1.Record("db")}, left); err != nil ||
+			if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: v1alpha1.Record("db")},
+				left); err != nil ||
 				holder(left) != "" {
 				t.Errorf("the lease is held by %q: %v", holder(left), err)
 			}

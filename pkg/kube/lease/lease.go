@@ -132,7 +132,8 @@ func (a *acquisition) try(ctx context.Context) (Lease, error) {
 	err := a.client.API.Get(ctx, a.key, found)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
-		return a.take(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: a.key.Namespace, Name: a.key.Name}})
+		return a.take(ctx,
+			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: a.key.Namespace, Name: a.key.Name}})
 	case err != nil:
 		return nil, fmt.Errorf("read the lease of cluster %s: %w", a.cluster, err)
 	case holder(found) == "" || holder(found) == a.identity || a.holderDied(found):

@@ -63,7 +63,8 @@ func taken(c *v1alpha1.DatabaseCluster) []client.Object {
 	if c.Spec.TLS.Disabled {
 		return out
 	}
-	for _, name := range []string{v1alpha1.CASecret(c.Name), v1alpha1.AdminSecret(c.Name), v1alpha1.ClientSecret(c.Name)} {
+	for _, name := range []string{v1alpha1.CASecret(c.Name), v1alpha1.AdminSecret(c.Name),
+		v1alpha1.ClientSecret(c.Name)} {
 		note(&corev1.Secret{}, name)
 	}
 	for n := 1; n <= int(c.Spec.Members); n++ {

@@ -23,7 +23,8 @@ func Leftovers(ctx context.Context, c *kube.Client, namespace string) ([]string,
 		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList")} {
 		var all metav1.PartialObjectMetadataList
 		all.SetGroupVersionKind(kind)
-		if err := c.API.List(ctx, &all, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelCluster}); err != nil {
+		if err := c.API.List(ctx, &all, client.InNamespace(namespace),
+			client.HasLabels{v1alpha1.LabelCluster}); err != nil {
 			return nil, err
 		}
 		for i := range all.Items {

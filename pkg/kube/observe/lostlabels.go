@@ -34,7 +34,8 @@ func findUnlabelled(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 	}
 	for _, name := range s.incomplete(cluster) {
 		v, w := &corev1.PersistentVolumeClaim{}, &appsv1.StatefulSet{}
-		if found, err := c.FindUnlabelled(ctx, cluster, s.claim(name) != nil, key(v1alpha1.VolumeName(name)), v); err != nil {
+		if found, err := c.FindUnlabelled(ctx, cluster, s.claim(name) != nil, key(v1alpha1.VolumeName(name)),
+			v); err != nil {
 			return err
 		} else if found {
 			s.claims.Items = append(s.claims.Items, *v)

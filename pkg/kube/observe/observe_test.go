@@ -153,7 +153,7 @@ func TestFactsListsNoWholeNamespace(t *testing.T) {
 // TestFactsLooksForForeignersOnce: as soon as something of the cluster exists,
 // writes check by themselves. A volume that an earlier cluster left is no beginning.
 func TestFactsLooksForForeignersOnce(t *testing.T) {
-	services, _ := workload.BuildServices(kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}})
+	services := workload.BuildServices(kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}})[0]
 	for name, made := range map[string]client.Object{"a service": services,
 		"a volume": workload.BuildVolume(kubetest.Cluster(), "db-2")} {
 		t.Run(name, func(t *testing.T) {

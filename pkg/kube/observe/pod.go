@@ -36,7 +36,8 @@ func PodFacts(p *corev1.Pod, now time.Time) Pod {
 func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 	f := Helper{Name: p.Name, UID: string(p.UID), Purpose: p.Labels[v1alpha1.LabelPurpose],
 		Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil,
-		Done: p.Status.Phase == corev1.PodSucceeded, Failed: p.Status.Phase == corev1.PodFailed, Problem: podProblem(p, now)}
+		Done: p.Status.Phase == corev1.PodSucceeded, Failed: p.Status.Phase == corev1.PodFailed,
+		Problem: podProblem(p, now)}
 	if s := mainStatus(p); s != nil {
 		f.Running = s.State.Running != nil && p.DeletionTimestamp == nil
 		if t := s.State.Terminated; t != nil {

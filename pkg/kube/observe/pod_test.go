@@ -60,7 +60,8 @@ func TestHelperFacts(t *testing.T) {
 }
 
 func TestWorkloadFactsReadBackWhatIsBuilt(t *testing.T) {
-	want := Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.16", Version: "3.6.16", Token: "token-1",
+	want := Workload{Exists: true, Bootstrap: true, Image: "example.com/etcd:v3.6.16", Version: "3.6.16",
+		Token:    "token-1",
 		Renderer: "v1.2.3"}
 	if diff := cmp.Diff(want, workloadFacts(workload.Build(memberInput()))); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)

@@ -94,8 +94,9 @@ func containerProblem(p *corev1.Pod, s *corev1.ContainerStatus, now time.Time) *
 				Since: started(p)}
 		case slices.Contains([]string{"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 			"PostStartHookError"}, w.Reason):
-			return &Problem{Kind: ProblemConfig, Message: fmt.Sprintf("container %s: %s", s.Name, cmp.Or(w.Message, w.Reason)),
-				Since: started(p)}
+			return &Problem{Kind: ProblemConfig,
+				Message: fmt.Sprintf("container %s: %s", s.Name, cmp.Or(w.Message, w.Reason)),
+				Since:   started(p)}
 		case w.Reason == "CrashLoopBackOff":
 			return crash(p, s, lastEnd(s))
 		}

@@ -75,7 +75,8 @@ func deleted(since time.Duration) func(*corev1.Pod) {
 }
 
 func TestPodProblem(t *testing.T) {
-	full := corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "cannot write: no space left on device",
+	full := corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error",
+		Message:    "cannot write: no space left on device",
 		FinishedAt: ago(time.Minute)}
 	failed := corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "starting\n{\"msg\":\"bad flag\"}\n",
 		FinishedAt: ago(time.Minute)}
@@ -95,12 +96,15 @@ func TestPodProblem(t *testing.T) {
 			"PersistentVolume's node affinity. no new claims to deallocate")),
 			&Problem{ProblemNode, "its volume is on a node that is not there any more: 0/1 nodes are available: 1 node(s) " +
 				"didn't match PersistentVolume's node affinity. no new claims to deallocate", minute, time.Time{}}},
-		{"volume on a node that is cordoned", testPod(unscheduled("0/2 nodes are available: 1 node(s) were unschedulable, " +
-			"1 node(s) had volume node affinity conflict.")),
-			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had volume node " +
-				"affinity conflict.", minute, time.Time{}}},
-		{"volume on a node without room", testPod(unscheduled("0/2 nodes are available: 1 node(s) had volume node affinity " +
-			"conflict, 1 Insufficient memory.")),
+		{"volume on a node that is cordoned",
+			testPod(unscheduled("0/2 nodes are available: 1 node(s) were unschedulable, " +
+				"1 node(s) had volume node affinity conflict.")),
+			&Problem{ProblemUnschedulable,
+				"0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had volume node " +
+					"affinity conflict.", minute, time.Time{}}},
+		{"volume on a node without room",
+			testPod(unscheduled("0/2 nodes are available: 1 node(s) had volume node affinity " +
+				"conflict, 1 Insufficient memory.")),
 			&Problem{ProblemUnschedulable, "0/2 nodes are available: 1 node(s) had volume node affinity conflict, 1 " +
 				"Insufficient memory.", minute, time.Time{}}},
 		{"image", testPod(unready(time.Hour), waiting("ImagePullBackOff", "Back-off pulling image")), &Problem{ProblemImage,
@@ -120,8 +124,9 @@ func TestPodProblem(t *testing.T) {
 		{"one crash is none", testPod(unready(10*time.Minute), restarted(1, failed)), nil},
 		{"crashes of long ago", testPod(unready(10*time.Minute), restarted(6, old)), nil},
 		{"crashes, but ready since", testPod(restarted(6, failed)), nil},
-		{"memory", testPod(unready(10*time.Minute), restarted(1, killed)), &Problem{ProblemOOM, "container etcd restarted " +
-			"1 times, killed because it ran out of memory", kubetest.Noon().Add(-10 * time.Minute), time.Time{}}},
+		{"memory", testPod(unready(10*time.Minute), restarted(1, killed)),
+			&Problem{ProblemOOM, "container etcd restarted " +
+				"1 times, killed because it ran out of memory", kubetest.Noon().Add(-10 * time.Minute), time.Time{}}},
 		{"memory in a loop", testPod(unready(10*time.Minute), waiting("CrashLoopBackOff", ""), restarted(4, killed)),
 			&Problem{ProblemOOM, "container etcd restarted 4 times, killed because it ran out of memory",
 				kubetest.Noon().Add(-10 * time.Minute), time.Time{}}},
@@ -133,11 +138,13 @@ func TestPodProblem(t *testing.T) {
 		}), &Problem{ProblemNode, "node node-1 is not ready", minute, time.Time{}}},
 		{"not ready by its probe", testPod(unready(time.Minute)), nil},
 		{"stopping", testPod(deleted(0)), nil},
-		{"stopping for ever", testPod(deleted(5 * time.Minute)), &Problem{ProblemNode, "node node-1 does not confirm that " +
-			"the pod ended", kubetest.Noon().Add(-5 * time.Minute), time.Time{}}},
+		{"stopping for ever", testPod(deleted(5 * time.Minute)),
+			&Problem{ProblemNode, "node node-1 does not confirm that " +
+				"the pod ended", kubetest.Noon().Add(-5 * time.Minute), time.Time{}}},
 		{"an init container's image", testPod(unready(time.Hour), func(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "install", Image: "dbop:v1",
-				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
+					Message: "not found"}}}}
 		}), &Problem{ProblemImage, "image dbop:v1: not found", kubetest.Noon().Add(-50 * time.Minute), time.Time{}}},
 	}
 	for _, tt := range tests {

@@ -43,8 +43,7 @@ func (s *snapshot) differences(c *v1alpha1.DatabaseCluster, made Rendered) []dri
 
 func (s *snapshot) serviceDifferences(c *v1alpha1.DatabaseCluster, made Rendered) []drift.Difference {
 	var out []drift.Difference
-	headless, clients := workload.BuildServices(c, made.Ports)
-	for _, want := range []*corev1.Service{headless, clients} {
+	for _, want := range workload.BuildServices(c, made.Ports) {
 		have := s.service(want.Name)
 		if have == nil {
 			out = append(out, drift.MissingObject("Service", want.Name, ""))

@@ -20,21 +20,23 @@ import (
 
 // renders is what the test's cluster is compared with.
 func renders(whole bool) Rendered {
-	return Rendered{Ports: []corev1.ServicePort{{Name: "client", Port: 2379}}, Workload: func(member string,
-		_ *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
-		in := memberInput()
-		in.Member = member
-		return workload.Build(in), whole
-	}}
+	return Rendered{Ports: []corev1.ServicePort{{Name: "client", Port: 2379}, {Name: "readonly", Port: 2379}},
+		Workload: func(member string,
+			_ *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
+			in := memberInput()
+			in.Member = member
+			return workload.Build(in), whole
+		}}
 }
 
 // asMade is a snapshot of one member, as this tool makes it.
 func asMade() *snapshot {
-	headless, clients := workload.BuildServices(kubetest.Cluster(), renders(true).Ports)
+	made := workload.BuildServices(kubetest.Cluster(), renders(true).Ports)
+	headless, readers, clients := made[0], made[1], made[2]
 	in := memberInput()
 	in.Member = "db-1"
 	return &snapshot{
-		services: corev1.ServiceList{Items: []corev1.Service{*headless, *clients}},
+		services: corev1.ServiceList{Items: []corev1.Service{*headless, *clients, *readers}},
 		budgets: policyv1.PodDisruptionBudgetList{Items: []policyv1.PodDisruptionBudget{
 			*workload.BuildBudget(kubetest.Cluster(), 2)}},
 		workloads: appsv1.StatefulSetList{Items: []appsv1.StatefulSet{*workload.Build(in)}},
@@ -45,7 +47,8 @@ func asMade() *snapshot {
 
 // wrote is what the API server keeps of a write.
 func wrote(manager, subresource, fields string) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &metav1.Time{Time: kubetest.Noon()},
+	return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource,
+		Time:     &metav1.Time{Time: kubetest.Noon()},
 		FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
@@ -58,6 +61,11 @@ func TestDifferences(t *testing.T) {
 		"nothing": {change: func(*snapshot) {}},
 		"a service is gone": {change: func(s *snapshot) { s.services.Items = s.services.Items[1:] },
 			want: []string{"service/db Missing   "}},
+		"the service of readers is gone": {change: func(s *snapshot) { s.services.Items = s.services.Items[:2] },
+			want: []string{"service/db-readonly Missing   "}},
+		"the service of readers selects others": {change: func(s *snapshot) {
+			s.services.Items[2].Spec.Selector[kube.LabelComponent] = "x"
+		}, want: []string{"service/db-readonly Edited spec.selector.app.kubernetes.io/component database x"}},
 		"a budget is gone": {change: func(s *snapshot) { s.budgets.Items = nil },
 			want: []string{"poddisruptionbudget/db Missing   "}},
 		"a workload is gone": {change: func(s *snapshot) { s.workloads.Items = nil },
@@ -67,7 +75,8 @@ func TestDifferences(t *testing.T) {
 		"a selector has one more": {change: func(s *snapshot) {
 			o := &s.services.Items[1]
 			o.Spec.Selector["role"] = "x"
-			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", "", `{"f:spec":{"f:selector":{"f:role":{}}}}`)}
+			o.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", "",
+				`{"f:spec":{"f:selector":{"f:role":{}}}}`)}
 		}, want: []string{"service/db-client Added spec.selector.role  x by kubectl-edit"}},
 		"a label was removed": {change: func(s *snapshot) { delete(s.services.Items[0].Labels, v1alpha1.LabelCluster) },
 			want: []string{"service/db Edited metadata.labels.dbop.dev/cluster db "}},

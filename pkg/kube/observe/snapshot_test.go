@@ -17,7 +17,8 @@ import (
 func secretMeta(name, id string) metav1.PartialObjectMetadata {
 	c := kubetest.Cluster()
 	c.Status.ID = id
-	return metav1.PartialObjectMetadata{ObjectMeta: kube.ObjectMeta(c, name, kube.ObjectLabels(c, kube.ComponentDatabase))}
+	return metav1.PartialObjectMetadata{ObjectMeta: kube.ObjectMeta(c, name,
+		kube.ObjectLabels(c, kube.ComponentDatabase))}
 }
 
 func TestSnapshotCertificates(t *testing.T) {
@@ -77,7 +78,8 @@ func TestSnapshotMembersAreSortedByNumber(t *testing.T) {
 }
 
 func TestSnapshotServicesAndBudget(t *testing.T) {
-	headless, clients := workload.BuildServices(kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}})
+	made := workload.BuildServices(kubetest.Cluster(), []corev1.ServicePort{{Name: "client", Port: 2379}})
+	headless, clients := made[0], made[1]
 	s := snapshot{services: corev1.ServiceList{Items: []corev1.Service{*headless}}}
 	if f := s.facts(kubetest.Cluster(), kubetest.Noon()); f.Services || f.Budget != nil {
 		t.Errorf("half of it: services %v, budget %v", f.Services, f.Budget)

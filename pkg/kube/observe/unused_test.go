@@ -58,7 +58,8 @@ func TestUnused(t *testing.T) {
 			p: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(made.Add(2 * time.Second))},
 				Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "db"}}},
 				Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
-					{Name: "db", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}}},
+					{Name: "db",
+						State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}}},
 		}
 		c.change(&o)
 		if got := unused(o.v, o.w, o.p); got != c.want {

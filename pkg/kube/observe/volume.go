@@ -12,7 +12,8 @@ import (
 // volumeFacts reads a member's claim.
 func volumeFacts(v *corev1.PersistentVolumeClaim) Volume {
 	f := Volume{
-		Exists: true, Bound: v.Status.Phase == corev1.ClaimBound, Terminating: v.DeletionTimestamp != nil, UID: string(v.UID),
+		Exists: true, Bound: v.Status.Phase == corev1.ClaimBound, Terminating: v.DeletionTimestamp != nil,
+		UID:   string(v.UID),
 		Token: v.Annotations[kube.AnnotationToken],
 		Size:  v.Spec.Resources.Requests[corev1.ResourceStorage], Capacity: v.Status.Capacity[corev1.ResourceStorage],
 	}

@@ -69,7 +69,8 @@ func Ensure(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClust
 	if has, err := FromSecret(s); err == nil {
 		return has, nil
 	}
-	s.Data = map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user), corev1.BasicAuthPasswordKey: []byte(rand.Text())}
+	s.Data = map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user),
+		corev1.BasicAuthPasswordKey: []byte(rand.Text())}
 	if err := c.API.Update(ctx, s); err != nil {
 		return Set{}, err
 	}

@@ -71,11 +71,14 @@ func EnsureMemberCertificate(ctx context.Context, c *kube.Client, cluster *v1alp
 // MemberHosts are the names by which a member is dialled, the one that
 // identifies it first. localhost is for port-forwards and probes.
 func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
-	service := v1alpha1.ClientService(c.Name)
+	service, readOnly := v1alpha1.ClientService(c.Name), v1alpha1.ReadOnlyService(c.Name)
 	return []string{
 		v1alpha1.MemberHost(c.Name, c.Namespace, member),
 		v1alpha1.PodName(member) + "." + v1alpha1.HeadlessService(c.Name),
 		service, service + "." + c.Namespace, v1alpha1.ClientHost(c.Name, c.Namespace),
+		readOnly, readOnly + "." + c.Namespace, readOnly + "." + c.Namespace + ".svc",
+		// Agents know each other by the name of the member alone.
+		member,
 		"localhost", "127.0.0.1", "::1",
 	}
 }

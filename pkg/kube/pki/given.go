@@ -66,7 +66,8 @@ func authorityBelow(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 func authorityTemplate(name string, now time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(authorityLife),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 }
 
@@ -90,7 +91,7 @@ func firstCertificate(chain []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: first.Type, Bytes: first.Bytes})
 }
 
-// chainOf is a chain without those who signed themselves: who trusts these has them.
+// chainOf is a chain without certificates that signed themselves: a client that trusts these has them.
 func chainOf(certificates []byte) []byte {
 	var out []byte
 	for _, a := range parseCertificates(certificates) {

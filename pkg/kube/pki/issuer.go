@@ -26,7 +26,7 @@ import (
 
 // issuedAuthority has the cluster's issuer sign an authority for this cluster
 // alone. Its key is made here and kept in a secret until the answer is there,
-// so cert-manager never sees it, and who continues after a crash asks the
+// so cert-manager never sees it, and a process that continues after a crash asks the
 // same. ErrIssuing (wrapped, with what the issuer says) asks for another try.
 // After a refusal, ErrAuthority, the next try asks again. What is left of a
 // request that was answered before is of the present key, and goes first.

@@ -164,7 +164,7 @@ func unasked(t *testing.T, api client.Client) {
 }
 
 // TestIssuedAuthoritySurvivesCrashes dies at every write of a founding and of
-// a rotation, one after the other: one that ends and one that is given up; who continues
+// a rotation, one after the other: one that ends and one that is given up; a process that continues
 // comes to the same end, with nothing left of the requests.
 func TestIssuedAuthoritySurvivesCrashes(t *testing.T) {
 	t.Run("to its end", func(t *testing.T) {
@@ -310,8 +310,9 @@ func TestNoAuthorityIssued(t *testing.T) {
 			_ = EnsureCertificates(t.Context(), c, cluster)
 			row.answer(t, api)
 			err := EnsureCertificates(t.Context(), c, cluster)
-			if !errors.Is(err, kube.ErrAuthority) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(),
-				"Issuer corporate") {
+			if !errors.Is(err, kube.ErrAuthority) || !strings.Contains(err.Error(), row.want) ||
+				!strings.Contains(err.Error(),
+					"Issuer corporate") {
 				t.Errorf("%v, want %s", err, row.want)
 			}
 			unasked(t, api)

@@ -65,7 +65,8 @@ func successor(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCl
 		return nil, errors.New("the new authority can't be read back")
 	}
 	if known := parseCertificates(old); len(known) == 0 || known[0].Equal(given[0]) {
-		return map[string][]byte{corev1.TLSCertKey: p.Certificate, corev1.TLSPrivateKeyKey: p.Key, CAKey: p.Certificate}, nil
+		return map[string][]byte{corev1.TLSCertKey: p.Certificate, corev1.TLSPrivateKeyKey: p.Key,
+			CAKey: p.Certificate}, nil
 	}
 	return map[string][]byte{
 		corev1.TLSCertKey: old, corev1.TLSPrivateKeyKey: {}, CAKey: slices.Concat(old, p.Certificate),

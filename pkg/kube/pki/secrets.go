@@ -119,8 +119,9 @@ func (s *Secrets) Differences(members []string, now time.Time) []drift.Differenc
 		want := secretMetadata(s.cluster, name, member)
 		out = append(out, drift.ComparisonOf(want).Of("Secret", name, member).Differences(want, have)...)
 		if problem := s.problem(have, trusted, now); problem != "" {
-			d := drift.Difference{Object: drift.Reference("Secret", name), Member: member, Kind: drift.Unusable, Field: "data",
-				Have: problem}
+			d := drift.Difference{Object: drift.Reference("Secret", name), Member: member, Kind: drift.Unusable,
+				Field: "data",
+				Have:  problem}
 			if who, ok := drift.OwnersOf(have.GetManagedFields()).Other(drift.Path{"data"}); ok {
 				d.By, d.Since = who.Manager, who.Since
 			}

@@ -53,7 +53,7 @@ func TestPasswordDifferences(t *testing.T) {
 	}
 }
 
-// TestSecretsThatLostTheirLabels: who removes labels takes neither the
+// TestSecretsThatLostTheirLabels: removing the labels takes neither the
 // authority nor a certificate away.
 func TestSecretsThatLostTheirLabels(t *testing.T) {
 	t.Parallel()

@@ -34,8 +34,9 @@ func TestSaveAndGet(t *testing.T) {
 		identity    bool
 		want        bucket.Secrets
 	}{
-		"own credentials, to write": {"offsite.dbop-repository", false, bucket.Secrets{bucket.FileSigningKey: []byte("sign"),
-			"AWS_ACCESS_KEY_ID": []byte("me"), "AWS_SECRET_ACCESS_KEY": []byte("mine")}},
+		"own credentials, to write": {"offsite.dbop-repository", false,
+			bucket.Secrets{bucket.FileSigningKey: []byte("sign"),
+				"AWS_ACCESS_KEY_ID": []byte("me"), "AWS_SECRET_ACCESS_KEY": []byte("mine")}},
 		"own credentials, to read": {"offsite.dbop-repository", true, secrets()},
 		"those of a person": {"mine", true, bucket.Secrets{bucket.FileSigningKey: []byte("sign"),
 			bucket.FileIdentity: []byte("read"), "AWS_ACCESS_KEY_ID": []byte("theirs")}},
@@ -76,12 +77,12 @@ func TestSaveAndGet(t *testing.T) {
 	}
 }
 
-// TestStrangers: what only has the name of ours is neither changed nor deleted nor believed.
-func TestStrangers(t *testing.T) {
+// TestObjectsOfOthers: what only has the name of ours is neither changed nor deleted nor believed.
+func TestObjectsOfOthers(t *testing.T) {
 	t.Parallel()
-	stranger := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "offsite.dbop-repository"},
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "offsite.dbop-repository"},
 		Data: map[string]string{bucket.FileDescription: `{"name":"other","url":"s3://b","plain":true}`}}
-	c, _ := kubetest.New(t, interceptor.Funcs{}, stranger)
+	c, _ := kubetest.New(t, interceptor.Funcs{}, other)
 	if err := Save(t.Context(), c, "shop", described(""), secrets()); !errors.Is(err, kube.ErrForeign) {
 		t.Errorf("save: %v", err)
 	}
@@ -112,7 +113,8 @@ func TestVolume(t *testing.T) {
 		for _, s := range v.Projected.Sources[1:] {
 			got = append(got, s.Secret.Name)
 		}
-		if diff := cmp.Diff(row.want, got); diff != "" || v.Projected.Sources[0].ConfigMap.Name != "offsite.dbop-repository" {
+		if diff := cmp.Diff(row.want, got); diff != "" ||
+			v.Projected.Sources[0].ConfigMap.Name != "offsite.dbop-repository" {
 			t.Error(diff)
 		}
 	}

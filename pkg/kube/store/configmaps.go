@@ -89,7 +89,8 @@ func (s *ConfigMaps) replaceDamaged(ctx context.Context, m *corev1.ConfigMap) er
 		return &kube.RequestError{Verb: "create", Resource: "configmaps", Namespace: m.Namespace, Name: m.Name,
 			Kind: kube.ErrExists}
 	}
-	old.Labels, old.Annotations, old.Data = kube.Merged(old.Labels, m.Labels), kube.Merged(old.Annotations, m.Annotations),
+	old.Labels, old.Annotations, old.Data = kube.Merged(old.Labels, m.Labels),
+		kube.Merged(old.Annotations, m.Annotations),
 		m.Data
 	if err := s.client.API.Update(ctx, old); err != nil {
 		return err

@@ -77,7 +77,8 @@ var storeLabels = []string{kube.LabelName, kube.LabelInstance, kube.LabelVersion
 
 func encodeCluster(c *v1alpha1.DatabaseCluster, generation int64) (*corev1.ConfigMap, error) {
 	own := kube.ObjectLabels(c, kube.ComponentRecord)
-	own[v1alpha1.LabelKind], own[v1alpha1.LabelEngine], own[kube.LabelVersion] = kindCluster, c.Spec.Engine, c.Spec.Version
+	own[v1alpha1.LabelKind], own[v1alpha1.LabelEngine], own[kube.LabelVersion] = kindCluster, c.Spec.Engine,
+		c.Spec.Version
 	return encode(c.ObjectMeta, v1alpha1.Record(c.Name), own, keyCluster, recordedCluster{Generation: generation,
 		Spec: c.Spec, Status: c.Status})
 }

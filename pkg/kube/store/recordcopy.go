@@ -152,7 +152,8 @@ func FindKept(ctx context.Context, c *kube.Client, namespace, name string) (Kept
 	if record.Name != "" {
 		_, k.Damaged = decodeCluster(record)
 		own, err := contentOf(record)
-		if readable := err == nil && own.Status.Bootstrap != nil; readable && (len(running) == 0 || running[own.Status.ID]) {
+		if readable := err == nil && own.Status.Bootstrap != nil; readable &&
+			(len(running) == 0 || running[own.Status.ID]) {
 			ids[own.Status.ID] = true
 			newest = recordCopy{recordedCluster{own.Generation, own.Spec, own.Status}, own.Annotations}
 		}

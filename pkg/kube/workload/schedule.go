@@ -67,7 +67,7 @@ const scheduleParts = 4
 
 // BuildSchedule is the CronJob, and before it what it acts with. Its pod
 // mounts the repository itself and dials members directly, so it needs no
-// right to make pods, nor to read any but the tool's own secrets.
+// right to make pods unless it verifies, nor to read any but the tool's own secrets.
 func BuildSchedule(in ScheduleInput) ([]client.Object, error) {
 	c := in.Cluster
 	meta := func() metav1.ObjectMeta {
@@ -106,6 +106,12 @@ func scheduleRules(c *v1alpha1.DatabaseCluster) []rbacv1.PolicyRule {
 			"delete"}, ResourceNames: []string{record}},
 		{APIGroups: []string{"batch"}, Resources: []string{"cronjobs"}, Verbs: []string{"get"},
 			ResourceNames: []string{v1alpha1.Schedule(cluster)}},
+	}
+	if c.Spec.Backup.Verify != "" { // the throw-away member
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"},
+			Verbs: []string{"create", "delete"}},
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/portforward"},
+				Verbs: []string{"get", "create"}})
 	}
 	if c.Annotations[v1alpha1.AnnotationCustom] != "" {
 		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion().Group},
@@ -178,9 +184,27 @@ func schedulePod(in ScheduleInput) corev1.PodSpec {
 // scheduleArgs is a command that a person could type as well.
 func scheduleArgs(in ScheduleInput) []string {
 	args := []string{"backup", in.Cluster.Name, "--namespace", in.Cluster.Namespace, "--repository", in.Policy.Repository,
-		"--scheduled", "--wait-for-turn", schedulePatient.String(), "--timeout", scheduleTry.String(), "--progress", "plain"}
-	if in.Policy.Keep > 0 {
-		args = append(args, "--keep", strconv.Itoa(int(in.Policy.Keep)))
+		"--scheduled", "--wait-for-lease", schedulePatient.String(), "--timeout", scheduleTry.String(),
+		"--progress", "plain"}
+	p := in.Policy
+	for _, rule := range []struct {
+		flag  string
+		count int32
+	}{{"--keep", p.Keep}, {"--keep-daily", p.KeepDaily}, {"--keep-weekly", p.KeepWeekly},
+		{"--keep-monthly", p.KeepMonthly}, {"--keep-yearly", p.KeepYearly}} {
+		if rule.count > 0 {
+			args = append(args, rule.flag, strconv.Itoa(int(rule.count)))
+		}
+	}
+	if p.KeepFor != "" {
+		args = append(args, "--keep", p.KeepFor)
+	}
+	if p.Verify != "" {
+		args = append(args, "--verify-every", string(p.Verify))
+	}
+	if calendar := p.KeepDaily + p.KeepWeekly + p.KeepMonthly + p.KeepYearly; p.TimeZone != "" &&
+		(calendar > 0 || p.Verify != "") {
+		args = append(args, "--time-zone", p.TimeZone)
 	}
 	return args
 }

@@ -25,7 +25,7 @@ import (
 
 func scheduleInput(c *v1alpha1.DatabaseCluster) ScheduleInput {
 	policy := v1alpha1.BackupPolicy{Repository: "pvc:backups/etcd", Schedule: "0 2 * * *", TimeZone: "Europe/Berlin",
-		Keep: 7}
+		Retention: v1alpha1.Retention{Keep: 7}}
 	c.Spec.Backup = policy
 	return ScheduleInput{Cluster: c, Policy: policy, Claim: "backups", SubPath: "etcd", Image: "example.com/dbop:v1",
 		Since: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)}
@@ -55,6 +55,20 @@ func TestScheduleMayDoLittle(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestVerifyingSchedule: only a schedule that verifies may make pods, and its command says what it is asked for.
+func TestVerifyingSchedule(t *testing.T) {
+	t.Parallel()
+	in := scheduleInput(kubetest.Cluster())
+	in.Policy.Retention = v1alpha1.Retention{KeepFor: "7d", KeepWeekly: 4}
+	in.Policy.Verify = v1alpha1.VerifyWeekly
+	in.Cluster.Spec.Backup = in.Policy
+	objects, err := BuildSchedule(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Golden(t, "schedule-verify", objects)
 }
 
 // made is a client with the objects of a schedule.
@@ -105,7 +119,7 @@ func TestScheduleFacts(t *testing.T) {
 		"a run that ended": {change: func(j *batchv1.CronJob, _ *rbacv1.Role) {
 			j.Status.LastScheduleTime, j.Status.LastSuccessfulTime = &started, &ended
 		}, want: func(s *Schedule) bool {
-			return s.LastBegun.Equal(started.Time) && s.LastDone.Equal(ended.Time) && !s.Running
+			return s.LastStarted.Equal(started.Time) && s.LastDone.Equal(ended.Time) && !s.Running
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

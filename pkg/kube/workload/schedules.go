@@ -34,11 +34,11 @@ type Schedule struct {
 	Suspended bool   `json:"suspended,omitempty"`
 	// Custom is true if it may read the cluster's custom resource.
 	Custom bool `json:"custom,omitempty"`
-	// Running is true while a run is under way. LastBegun is when the last one
+	// Running is true while a run is under way. LastStarted is when the last one
 	// was due that was started, LastDone when the last one ended well.
-	Running   bool      `json:"running,omitempty"`
-	LastBegun time.Time `json:"lastBegun,omitzero"`
-	LastDone  time.Time `json:"lastDone,omitzero"`
+	Running     bool      `json:"running,omitempty"`
+	LastStarted time.Time `json:"lastStarted,omitzero"`
+	LastDone    time.Time `json:"lastDone,omitzero"`
 }
 
 // Exists reports whether anything begins backups.
@@ -58,7 +58,7 @@ func (s *Schedule) Clone() *Schedule {
 // compares what exists with what would be made of in; a policy without a schedule
 // compares nothing. The image, since when, and whether it is suspended are as the
 // CronJob says. nil if it may not be read, where parts is not set: who
-// changes a schedule needs that right, and who reads a cluster does not.
+// changes a schedule needs that right, and a command that reads a cluster does not.
 func ReadSchedule(ctx context.Context, c *kube.Client, in ScheduleInput, parts bool) (*Schedule, []drift.Difference,
 	error) {
 	out, objects := &Schedule{}, scheduleKinds(in.Cluster)
@@ -91,7 +91,8 @@ func ReadSchedule(ctx context.Context, c *kube.Client, in ScheduleInput, parts b
 			}
 		}
 		if exists && (parts || o == job) && in.Policy.Schedule != "" {
-			differences = append(differences, drift.ComparisonOf(made[i]).Of(kind, o.GetName(), "").Differences(made[i], o)...)
+			differences = append(differences,
+				drift.ComparisonOf(made[i]).Of(kind, o.GetName(), "").Differences(made[i], o)...)
 		}
 		if role, ok := o.(*rbacv1.Role); ok && parts && exists {
 			exists = equality.Semantic.DeepEqual(role.Rules, scheduleRules(in.Cluster)) // no less, and no more
@@ -138,7 +139,7 @@ func (s *Schedule) read(job *batchv1.CronJob) {
 	s.Suspended, s.Running = job.Spec.Suspend != nil && *job.Spec.Suspend, len(job.Status.Active) > 0
 	s.Custom = job.Annotations[v1alpha1.AnnotationCustom] != ""
 	if t := job.Status.LastScheduleTime; t != nil {
-		s.LastBegun = t.Time
+		s.LastStarted = t.Time
 	}
 	if t := job.Status.LastSuccessfulTime; t != nil {
 		s.LastDone = t.Time

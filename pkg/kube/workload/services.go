@@ -11,24 +11,36 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
-// clientPort is the name of the ports that clients use.
-const clientPort = "client"
+// Names of ports that clients use: for everything, and to read what may be a little old.
+const (
+	clientPort   = "client"
+	readOnlyPort = "readonly"
+)
 
-// BuildServices makes the service that carries the members' identities and
-// the one where clients go. Members must find each other before they are
-// ready, clients must not find them.
-func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) (headless, clients *corev1.Service) {
-	headless = service(c, v1alpha1.HeadlessService(c.Name))
+// BuildServices makes the service that carries the members' identities, the one
+// where clients only read, if a port asks for it, and at last the one where
+// clients go. Members must find each other before they are ready, clients must
+// not find them.
+func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) []*corev1.Service {
+	headless, clients := service(c, v1alpha1.HeadlessService(c.Name)), service(c, v1alpha1.ClientService(c.Name))
+	readOnly := service(c, v1alpha1.ReadOnlyService(c.Name))
 	headless.Spec.ClusterIP = corev1.ClusterIPNone
 	headless.Spec.PublishNotReadyAddresses = true
-	headless.Spec.Ports = complete(ports)
-	clients = service(c, v1alpha1.ClientService(c.Name))
-	for _, p := range headless.Spec.Ports {
-		if p.Name == clientPort {
+	for _, p := range complete(ports) {
+		switch p.Name {
+		case clientPort:
 			clients.Spec.Ports = append(clients.Spec.Ports, p)
+		case readOnlyPort:
+			p.Name = clientPort
+			readOnly.Spec.Ports = append(readOnly.Spec.Ports, p)
+			continue // a service has each number once
 		}
+		headless.Spec.Ports = append(headless.Spec.Ports, p)
 	}
-	return headless, clients
+	if len(readOnly.Spec.Ports) == 0 {
+		return []*corev1.Service{headless, clients}
+	}
+	return []*corev1.Service{headless, readOnly, clients}
 }
 
 func service(c *v1alpha1.DatabaseCluster, name string) *corev1.Service {
@@ -55,11 +67,10 @@ func complete(ports []corev1.ServicePort) []corev1.ServicePort {
 	return out
 }
 
-// ApplyServices makes both services. A repeat changes nothing.
+// ApplyServices makes the services. A repeat changes nothing.
 func ApplyServices(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster,
 	ports []corev1.ServicePort) error {
-	headless, clients := BuildServices(cluster, ports)
-	for _, s := range []*corev1.Service{headless, clients} {
+	for _, s := range BuildServices(cluster, ports) {
 		if err := c.Apply(ctx, cluster, s); err != nil {
 			return err
 		}

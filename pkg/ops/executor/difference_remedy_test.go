@@ -82,7 +82,7 @@ func TestRepairSchedule(t *testing.T) {
 	s.Cluster.Spec.Backup = v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 3 * * *"}
 	s.Kube.Schedule = &workload.Schedule{Policy: s.Cluster.Spec.Backup, Missing: []string{"Role"},
 		Present: []string{"CronJob"}}
-	if v := health.Assess(opstest.Stub{}, s); v.Level != health.Degraded ||
+	if v := health.Assess(opstest.Stub{}, s, planner.Verbs()); v.Level != health.Degraded ||
 		!slices.Contains(v.Next, "kubectl dbop repair db") {
 		t.Errorf("status %+v", v)
 	}
@@ -103,7 +103,7 @@ func TestRepairChangedSchedule(t *testing.T) {
 	missing.Kube.Schedule = s.Kube.Schedule.Clone()
 	missing.Kube.Schedule.Missing = []string{"Role"}
 	for _, s := range []ops.State{s, missing} {
-		if v := health.Assess(opstest.Stub{}, s); v.Level != health.Degraded || len(v.Problems) < 2 ||
+		if v := health.Assess(opstest.Stub{}, s, planner.Verbs()); v.Level != health.Degraded || len(v.Problems) < 2 ||
 			!slices.Equal(v.Next, []string{"kubectl dbop repair db"}) {
 			t.Errorf("status %+v", v)
 		}
@@ -151,7 +151,7 @@ func TestUnexamined(t *testing.T) {
 	l := liveOf(b)
 	ReadAll(l)
 	var told []string
-	for _, f := range health.Diagnose(opstest.Stub{}, observation(b, l)).Findings {
+	for _, f := range health.Diagnose(opstest.Stub{}, observation(b, l), planner.Verbs()).Findings {
 		if f.What == "not examined: there is no right to read them" {
 			told = append(told, f.Subject)
 		}

@@ -36,7 +36,7 @@ func TestDrifted(t *testing.T) {
 			s.Rendering = "new"
 			s.Kube.Members[0].Workload.Version = "1.0.0"
 		}), want: []string{"db-2", "db-3"}},
-		"another epoch's": {state: opstest.Rendered(func(s *ops.State) {
+		"another incarnation's": {state: opstest.Rendered(func(s *ops.State) {
 			s.Rendering = "new"
 			s.Kube.Members[0].Workload.Token = "x"
 			s.Kube.Members[0].Volume.Token = "x"
@@ -61,7 +61,7 @@ func TestRenderingDigest(t *testing.T) {
 		if change != nil {
 			change(c)
 		}
-		d, err := rules.RenderingDigest(&opstest.Database{}, c, image)
+		d, err := rules.RenderingDigest(&opstest.Database{}, c, image, "tool")
 		if err != nil || d == "" {
 			t.Fatalf("%q, %v", d, err)
 		}

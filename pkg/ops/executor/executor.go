@@ -54,9 +54,9 @@ type Executor struct {
 	token   string
 	// admin is the certificate that the session uses; nil in plain text.
 	admin *pki.Certificate
-	// certificates says that operations ask for all of them, heedExpiry that
+	// certificates says that operations ask for all of them, followsExpiry that
 	// they do as soon as one is met that ran out.
-	certificates, heedExpiry bool
+	certificates, followsExpiry bool
 	// secrets are those that were read last, and read is when.
 	secrets *pki.Secrets
 	read    time.Time
@@ -122,7 +122,7 @@ func (l *Executor) Observe(ctx context.Context) (ops.State, error) {
 		return s, nil
 	}
 	if s.Kube, err = observe.Read(ctx, l.Client, c, l.made(c)); err != nil {
-		return s, fmt.Errorf("look at what exists for cluster %s: %w", l.Name, err)
+		return s, fmt.Errorf("observe what exists for cluster %s: %w", l.Name, err)
 	}
 	l.remember(s.Kube)
 	if err := l.certificateFacts(ctx, &s, c); err != nil {
@@ -143,7 +143,7 @@ func (l *Executor) Observe(ctx context.Context) (ops.State, error) {
 		s.Kube.Administrator = l.admin
 		l.mu.Unlock()
 		l.refusedPasswords(ctx, &s)
-		if err := l.heed(ctx, &s, c); err != nil {
+		if err := l.watchExpiry(ctx, &s, c); err != nil {
 			return s, err
 		}
 	}
@@ -271,7 +271,7 @@ func (l *Executor) rendering(c *v1alpha1.DatabaseCluster) string {
 	if err != nil {
 		return ""
 	}
-	digest, err := rules.RenderingDigest(l.Engine, c, image)
+	digest, err := rules.RenderingDigest(l.Engine, c, image, l.helperImage(c))
 	if err != nil {
 		return ""
 	}

@@ -35,7 +35,7 @@ func TestObserveWithoutCluster(t *testing.T) {
 		t.Errorf("who is in the way (-want +got):\n%s", diff)
 	}
 	if len(b.Server.Writes) > 0 || len(b.Database.Sessions) > 0 {
-		t.Errorf("a look wrote %v and made %d sessions", b.Server.Writes, len(b.Database.Sessions))
+		t.Errorf("an observation wrote %v and made %d sessions", b.Server.Writes, len(b.Database.Sessions))
 	}
 }
 
@@ -63,8 +63,9 @@ func TestObserveAsksWhoRuns(t *testing.T) {
 		}, [][]string{{"db-1"}}, "its pod is starting"},
 		"an image can't be pulled": {func(b *opstest.Bench) {
 			opstest.Edit(b, &corev1.Pod{}, "db-2-0", func(p *corev1.Pod) {
-				p.Status = opstest.Started(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
-					Message: "no such tag"}})
+				p.Status = opstest.Started(p,
+					corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
+						Message: "no such tag"}})
 			})
 		}, [][]string{{"db-1"}}, "image example.com/stub:1.1.0: no such tag"},
 		"no pod yet": {func(b *opstest.Bench) {
@@ -79,7 +80,7 @@ func TestObserveAsksWhoRuns(t *testing.T) {
 			opstest.Held(b, &corev1.Pod{}, "db-2-0")
 			b.Must(b.Server.Raw.Delete(t.Context(), &corev1.Pod{ObjectMeta: opstest.Object("db-2-0", nil)}))
 		}, [][]string{{"db-1"}}, "its pod is stopping"},
-		"a member of an earlier epoch": {func(b *opstest.Bench) {
+		"a member of an earlier incarnation": {func(b *opstest.Bench) {
 			opstest.Edit(b, &appsv1.StatefulSet{}, "db-2",
 				func(w *appsv1.StatefulSet) { w.Annotations["dbop.dev/token"] = "before" })
 			opstest.Edit(b, &corev1.PersistentVolumeClaim{}, "db-2",

@@ -50,7 +50,7 @@ func TestCancelRestoreInPlace(t *testing.T) {
 		served := slices.ContainsFunc(s.Operation.Status.Journal,
 			func(j v1alpha1.JournalEntry) bool { return strings.HasPrefix(j.Step, "start-members/") })
 		s.Operation.Status.Phase = v1alpha1.PhaseCancelling
-		if err := ops.Cancellable(s.Operation); err != nil {
+		if err := planner.Verbs().Cancellable(s.Operation); err != nil {
 			t.Fatal(err)
 		}
 		var steps []string
@@ -101,7 +101,7 @@ func TestCancelRestoreInPlaceNeedsTheFormerVolumes(t *testing.T) {
 		t.Errorf("one of three volumes is left: %+v", d)
 	}
 	s.Operation.Spec.FromIncarnation = nil
-	if ops.Cancellable(s.Operation) == nil {
+	if planner.Verbs().Cancellable(s.Operation) == nil {
 		t.Error("nobody knows where to go back to")
 	}
 }
@@ -117,7 +117,7 @@ func TestReturnToIncarnationEndsTheLoader(t *testing.T) {
 	_, err := perform(b, ops.Step{Action: ops.ActionNewIncarnation})
 	b.Must(err)
 	if !ops.IncarnationStartedBy(b.Op, b.Cluster().Status.Bootstrap.Token) {
-		t.Fatal("no epoch began")
+		t.Fatal("no incarnation began")
 	}
 	b.Must(helperpod.Create(t.Context(), b.Client(), helperpod.Spec{Name: "db-2-load", Namespace: "shop",
 		Cluster: b.Cluster(), Purpose: helperpod.PurposeLoad, Image: "example.com/dbop:v1"}))

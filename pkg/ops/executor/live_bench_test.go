@@ -40,7 +40,7 @@ func running(b *opstest.Bench, members ...string) {
 func observation(b *opstest.Bench, l *Executor) ops.State {
 	b.T.Helper()
 	if b.Op != nil {
-		Attend(l, b.Op.Spec.Verb, true)
+		SelectFacts(l, b.Op.Spec.Verb, true)
 	}
 	s, err := l.Observe(b.T.Context())
 	b.Must(err)

@@ -30,17 +30,21 @@ type loadSource struct {
 
 // sourceOf says how a backup gets into a volume. It refuses one that the loader could not read.
 func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manifest) (loadSource, error) {
-	name, ok := l.remote(url)
-	if !ok {
+	at, err := ops.ParseRepository(url)
+	if err != nil {
+		return loadSource{}, err
+	}
+	if at.Kind != repository.KindNamed {
 		return loadSource{args: []string{"--listen", loadAddress}}, nil
 	}
-	d, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, name)
+	d, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, at.Name)
 	if err != nil {
 		return loadSource{}, err
 	}
 	if m.Encrypted && !d.Identity {
 		return loadSource{}, &ops.Error{Kind: ops.Refused, Check: "key",
-			Message: fmt.Sprintf("backup %s is encrypted, and namespace %s has no key that reads it; nothing was changed", m.ID,
+			Message: fmt.Sprintf("backup %s is encrypted, and namespace %s has no key that reads it; nothing "+
+				"was changed", m.ID,
 				l.Namespace),
 			Hint: fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE gives it one", d.Name, d.URL)}
 	}

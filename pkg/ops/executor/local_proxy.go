@@ -14,11 +14,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// NeedsLocalProxy reports whether a client program in a member's pod would be
-// refused: it can't be given what it must log in with, neither by its
-// environment, which is the pod's, nor by its arguments, which everybody sees.
-func NeedsLocalProxy(c *v1alpha1.DatabaseCluster) bool { return c.Spec.Auth.Enabled }
-
 // LocalProxy is a way into a member for a program of this machine.
 type LocalProxy struct {
 	at   engine.ClientEndpoint

@@ -36,8 +36,9 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step,
 	case ops.ActionRecordFormed:
 		return ops.Result{}, l.recordFormed(ctx, s)
 	case ops.ActionDisableBootstrap:
-		return ops.Result{}, l.seal(ctx, s, step.Members)
-	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver:
+		return ops.Result{}, l.disableBootstrap(ctx, s, step.Members)
+	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver,
+		ops.ActionFailOver:
 		return ops.Result{}, l.membership(ctx, s, step)
 	case ops.ActionKeep:
 		return ops.Result{}, l.note(ctx, func(f *v1alpha1.Bootstrap) bool { return f.Remove(step.Member(), false) })
@@ -70,13 +71,21 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step,
 		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Rendering == s.Rendering })
 	case ops.ActionGrow:
 		return ops.Result{}, l.grow(ctx, s, step.Members)
+	case ops.ActionConfigure:
+		return ops.Result{}, l.configure(ctx, s)
 	case ops.ActionRoll:
 		want := rules.Settings(s, l.Engine)
-		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool { return p.Settings == want })
+		return ops.Result{}, l.renew(ctx, s, step.Member(), func(p observe.Pod) bool {
+			return p.Settings == want && len(s.View.Member(step.Member()).Pending) == 0
+		})
 	case ops.ActionBackup:
 		return l.backup(ctx, s, step, report)
 	case ops.ActionVerify:
 		return l.verify(ctx, s, step, report)
+	case ops.ActionStopBackup:
+		return l.stopBackup(ctx, s)
+	case ops.ActionProveBackup:
+		return l.prove(ctx, s, report)
 	case ops.ActionPrune:
 		return l.prune(ctx, s)
 	case ops.ActionSchedule:
@@ -145,6 +154,13 @@ func (l *Executor) membership(ctx context.Context, s ops.State, step ops.Step) e
 			return err
 		}
 		return session.Deregister(ctx, entry.Name, entry.ID)
+	case ops.ActionFailOver:
+		f, ok := session.(engine.Failoverer)
+		if !ok {
+			return fmt.Errorf("%s can't have a member lead that its members don't choose: %w", l.Engine.Name(),
+				engine.ErrRefused)
+		}
+		return f.Failover(ctx, step.To)
 	default:
 		return session.HandOver(ctx, step.To)
 	}

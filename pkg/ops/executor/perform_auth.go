@@ -104,6 +104,10 @@ func (l *Executor) deleteUser(ctx context.Context, s ops.State, name string, a e
 
 // Users asks the database who its users are.
 func (l *Executor) Users(ctx context.Context, c *v1alpha1.DatabaseCluster) ([]engine.User, error) {
+	// Who can be asked is seen first.
+	if _, err := l.Observe(ctx); err != nil {
+		return nil, err
+	}
 	session, err := l.connect(ctx, c)
 	if err != nil {
 		return nil, err
@@ -133,7 +137,7 @@ func (l *Executor) rotate(ctx context.Context, s ops.State, name string, a engin
 		return err
 	}
 	staged, err := password.Stage(ctx, l.Client, s.Cluster, name, s.Operation.Name, func(present string) string {
-		if rules.InPlace(s.Cluster, u) {
+		if rules.InPlace(l.Engine, s.Cluster, u) {
 			return name
 		}
 		return otherName(name, present)

@@ -58,7 +58,7 @@ func TestUsersOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestRotation turns a user's name and password and back, each step twice.
+// TestRotation changes a user's name and password and back, each step twice.
 func TestRotation(t *testing.T) {
 	b := plain(t)
 	for i, want := range []string{"app.2", "app"} {

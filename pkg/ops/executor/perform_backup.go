@@ -68,7 +68,7 @@ func (w *boundedWriter) Write(p []byte) (int, error) {
 			Message: fmt.Sprintf("the snapshot has more than %d bytes, %d times what the volume of %s can hold", w.most,
 				looseStorage, w.of),
 			Hint: fmt.Sprintf(
-				"look at what runs there: kubectl dbop diagnose %s; where the data really is that large: kubectl dbop resize %s "+
+				"see what runs there: kubectl dbop diagnose %s; where the data really is that large: kubectl dbop resize %s "+
 					"--storage SIZE, then repeat the command", w.cluster, w.cluster)}
 	}
 	return w.Writer.Write(p)

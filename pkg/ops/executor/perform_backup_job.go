@@ -36,12 +36,16 @@ func (l *Executor) remote(url string) (string, bool) {
 func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, repo repository.Repository,
 	name string) (ops.Result, error) {
 	op := s.Operation
-	job := strings.ToLower(op.Spec.Backup)
+	job := ops.BackupJob(op.Spec.Backup)
 	have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
 		if m, err := repo.Get(ctx, op.Spec.Backup); err == nil && m.Operation == op.Name {
 			return l.backedUp(ctx, op, measured(m))
+		}
+		if step.Member() == "" {
+			return ops.Result{}, fmt.Errorf("job %s is gone, and no member is fit to take a backup from: %w", job,
+				engine.ErrNotReady)
 		}
 		spec, err := l.backupJob(ctx, s, step, name, job)
 		if err != nil {
@@ -54,18 +58,9 @@ func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, 
 	case err != nil:
 		return ops.Result{}, err
 	case have.Failed:
-		why := have.Why
-		if have.Pod != nil {
-			why = cmp.Or(have.Pod.Message, why)
-		}
-		if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
-			return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)
-		}
-		return ops.Result{}, &ops.Error{Kind: ops.NeedsHuman, Check: "backup-job",
-			Message: fmt.Sprintf("job %s failed: %s", job, cmp.Or(strings.TrimSpace(why), "it left no message")),
-			Hint:    "kubectl dbop repository check " + name + "; then repeat the command"}
+		return ops.Result{}, l.jobFailed(ctx, name, job, have)
 	case !have.Done:
-		return ops.Result{}, l.jobRuns(s, job, have)
+		return ops.Result{}, l.jobRuns(s, job, have, "is taking the backup")
 	}
 	m, err := repo.Get(ctx, op.Spec.Backup)
 	if err != nil {
@@ -77,8 +72,40 @@ func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, 
 	return l.backedUp(ctx, op, measured(m))
 }
 
-// jobRuns says what a Job waits for.
-func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job) error {
+// jobFailed removes a Job that has failed, and says why it did.
+func (l *Executor) jobFailed(ctx context.Context, repository, name string, j helperpod.Job) error {
+	why := j.Why
+	if j.Pod != nil {
+		why = cmp.Or(j.Pod.Message, why)
+	}
+	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, name); err != nil {
+		return fmt.Errorf("remove job %s: %w", name, err)
+	}
+	return &ops.Error{Kind: ops.NeedsHuman, Check: ops.CheckJobFailed,
+		Message: fmt.Sprintf("job %s failed: %s", name, cmp.Or(strings.TrimSpace(why), "it left no message")),
+		Hint:    "kubectl dbop repository check " + repository + "; then repeat the command"}
+}
+
+// stopBackup deletes the Job that takes a backup which nobody wants any more. What it stored so far belongs to no
+// backup, and a prune collects it.
+func (l *Executor) stopBackup(ctx context.Context, s ops.State) (ops.Result, error) {
+	id := s.Operation.Spec.Backup
+	job := ops.BackupJob(id)
+	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
+		return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)
+	}
+	runs, err := helperpod.JobRuns(ctx, l.Client, l.Namespace, job)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	if runs {
+		return ops.Result{}, fmt.Errorf("job %s is stopping: %w", job, engine.ErrNotReady)
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactStopped: id}}, nil
+}
+
+// jobRuns says what a Job waits for, or what its pod does.
+func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job, does string) error {
 	switch p := j.Pod; {
 	case p == nil:
 		return fmt.Errorf("job %s is starting: %w", name, engine.ErrNotReady)
@@ -88,7 +115,7 @@ func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job) error {
 		return fmt.Errorf("pod %s failed (%s) and is made again: %w", p.Name, cmp.Or(p.Message, "it left no message"),
 			engine.ErrNotReady)
 	case p.Running:
-		return fmt.Errorf("pod %s is taking the backup: %w", p.Name, engine.ErrNotReady)
+		return fmt.Errorf("pod %s %s: %w", p.Name, does, engine.ErrNotReady)
 	default:
 		return fmt.Errorf("pod %s is starting: %w", p.Name, engine.ErrNotReady)
 	}

@@ -122,7 +122,7 @@ func TestBackupThatFailsIsNone(t *testing.T) {
 			"complete backup " + backupID},
 		"no session": {func(b *opstest.Bench) { b.Database.Refuses = opstest.ErrStub }, opstest.ErrStub,
 			"connect to db"},
-		"a stranger's backup": {func(b *opstest.Bench) {
+		"the backup of another": {func(b *opstest.Bench) {
 			other := b.Op.DeepCopy()
 			_, err := perform(b, backupStep())
 			b.Must(err)

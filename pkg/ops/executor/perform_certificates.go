@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // ReadCertificates has a world read every certificate from now on: at
@@ -25,28 +26,29 @@ func ReadCertificates(w ops.Cluster) {
 	}
 }
 
-// Attend has the world read what an operation of that verb is about; for
-// one in flight also at certificates, should any that members or the tool show
-// have run out.
-func Attend(w ops.Cluster, verb v1alpha1.Verb, inFlight bool) {
-	if verb == v1alpha1.VerbRotateCertificates || verb == v1alpha1.VerbRepair {
+// SelectFacts has the cluster read what an operation of that verb is about; for
+// one in flight also the certificates, if any that members or the tool show
+// has run out.
+func SelectFacts(w ops.Cluster, verb v1alpha1.Verb, inFlight bool) {
+	reads := planner.OperationOf(verb).Traits()
+	if reads.ReadsCertificates {
 		ReadCertificates(w)
 	}
-	if l, ok := w.(interface{ ReadSchedule() }); ok && verb == v1alpha1.VerbSchedule {
+	if l, ok := w.(interface{ ReadSchedule() }); ok && reads.ReadsSchedule {
 		l.ReadSchedule()
 	}
 	if l, ok := w.(*Executor); ok && inFlight {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.heedExpiry = true
+		l.followsExpiry = true
 	}
 }
 
-// watch reads the certificates from now on if one that was met ran out.
-func (l *Executor) heed(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
+// watchExpiry reads the certificates from now on if one that was met ran out.
+func (l *Executor) watchExpiry(ctx context.Context, s *ops.State, c *v1alpha1.DatabaseCluster) error {
 	over := slices.ContainsFunc(health.Expiries(*s), func(e health.Expiry) bool { return e.Over && !e.Authority })
 	l.mu.Lock()
-	begin := over && l.heedExpiry && !l.certificates
+	begin := over && l.followsExpiry && !l.certificates
 	l.certificates = l.certificates || begin
 	l.mu.Unlock()
 	if !begin {
@@ -73,13 +75,13 @@ func (l *Executor) certificateFacts(ctx context.Context, s *ops.State, c *v1alph
 	wanted = wanted || c.Spec.TLS.CASecret != "" && founding
 	secrets, err := l.readSecrets(ctx, s, c, wanted)
 	if err != nil {
-		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
+		return fmt.Errorf("read the certificates of %s: %w", c.Name, err)
 	}
 	if !wanted || secrets == nil || c.Spec.TLS.Disabled {
 		return nil
 	}
 	if s.Kube.Trust, s.Kube.Leaves, err = pki.CertificateFacts(ctx, l.Client, c, secrets); err != nil {
-		return fmt.Errorf("look at the certificates of %s: %w", c.Name, err)
+		return fmt.Errorf("read the certificates of %s: %w", c.Name, err)
 	}
 	now, ok := s.Kube.Leaf(v1alpha1.AdminSecret(c.Name))
 	l.mu.Lock()

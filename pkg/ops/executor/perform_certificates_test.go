@@ -49,7 +49,7 @@ func TestCertificatesAreLookedAtOnRequest(t *testing.T) {
 	b.Op = opstest.Operation(v1alpha1.VerbRestart)
 	if s := observation(b, liveOf(b)); s.Kube.Trust != nil || s.View.Member("db-1").Certificate != nil ||
 		s.Kube.Administrator == nil {
-		t.Errorf("looked at without need: %+v, administrator %+v", s.Kube.Trust, s.Kube.Administrator)
+		t.Errorf("read without need: %+v, administrator %+v", s.Kube.Trust, s.Kube.Administrator)
 	}
 }
 
@@ -85,7 +85,8 @@ func TestServedAsksForPatience(t *testing.T) {
 		"what can't be seen is seen later": {"", true, nil},
 	} {
 		b.Database.Model.Shows, s.View.Quorum = engine.Presented{Fingerprint: c.shows}, c.quorum
-		if err := liveOf(b).served(t.Context(), s, "db-1", "new"); !errors.Is(err, c.want) || (c.want == nil && err != nil) {
+		if err := liveOf(b).served(t.Context(), s, "db-1", "new"); !errors.Is(err, c.want) ||
+			(c.want == nil && err != nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -115,7 +116,7 @@ func TestAnIssuerIsWaitedFor(t *testing.T) {
 		hint    string
 	}{
 		"issued": {from, nil, "", ""},
-		"silent": {from, fmt.Errorf("nobody looked: %w", kube.ErrIssuing), ops.NotYet, ""},
+		"silent": {from, fmt.Errorf("nobody asked: %w", kube.ErrIssuing), ops.NotYet, ""},
 		"refused": {from, fmt.Errorf("denied: %w", kube.ErrAuthority), ops.NeedsHuman,
 			"kubectl describe clusterissuer corporate -n shop"},
 		"a person's can't be used":   {own, fmt.Errorf("ran out: %w", kube.ErrAuthority), ops.Failed, ""},
@@ -131,7 +132,7 @@ func TestAnIssuerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestFoundingWithAnIssuer: who signs is said, and has longer than we would need.
+// TestFoundingWithAnIssuer: the signer is said, and has longer than we would need.
 func TestFoundingWithAnIssuer(t *testing.T) {
 	b := opstest.NewBench(t)
 	c := b.Founded(1, "")
@@ -163,13 +164,13 @@ func TestHeedsWhatRanOut(t *testing.T) {
 			b.Founded(2, "id")
 			b.Must(pki.EnsureCertificates(t.Context(), b.Client(), b.Cluster()))
 			l := liveOf(b)
-			Attend(l, v1alpha1.VerbScale, c.inFlight)
+			SelectFacts(l, v1alpha1.VerbScale, c.inFlight)
 			for range 2 {
 				s := observation(b, l)
 				s.View.Members = []engine.Member{{Name: "db-1", Certificate: &engine.Presented{NotAfter: s.Now.Add(c.ends)}}}
-				b.Must(l.heed(t.Context(), &s, b.Cluster()))
+				b.Must(l.watchExpiry(t.Context(), &s, b.Cluster()))
 				if looked := s.Kube.Trust != nil && len(s.Kube.Leaves) > 0; looked != c.looks {
-					t.Errorf("looked at certificates: %v", looked)
+					t.Errorf("read certificates: %v", looked)
 				}
 			}
 		})

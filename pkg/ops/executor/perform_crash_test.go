@@ -65,7 +65,7 @@ func deeds() map[string]deed {
 			"StatefulSet/db-2", "Pod/db-1-0", "Pod/db-2-0", "Service/db",
 			"Service/db-client", "Secret/db-ca", "Secret/db-admin-tls", "Secret/db-client-tls", "Secret/db-1-tls",
 			"Secret/db-2-tls"}, 12},
-		"begin epoch": {func(b *opstest.Bench) {
+		"begin incarnation": {func(b *opstest.Bench) {
 			formed(b)
 			b.Op = opstest.Operation(v1alpha1.VerbRestore)
 			b.Op.Spec.Source = &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b1"}

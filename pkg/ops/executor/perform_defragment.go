@@ -62,8 +62,9 @@ func (l *Executor) measure(ctx context.Context, s ops.State, member, leftovers s
 		if err != nil {
 			return err
 		}
-		pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
-			Peers: s.Peers(member)})
+		pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, ToolImage: l.helperImage(c), Member: member, Image: image,
+			Version: c.Spec.Version,
+			Peers:   s.Peers(member)})
 		if err != nil {
 			return fmt.Errorf("render the pod of %s: %w", member, err)
 		}
@@ -104,8 +105,8 @@ func volumeTooFull(s ops.State, member string, fill helper.Fill, need int64) *op
 	}
 	e := &ops.Error{Kind: ops.Refused, Check: "volume-space",
 		Message: fmt.Sprintf(
-			"the volume of %s is too full to defragment it: %d MiB of %d MiB are free, and it needs %d MiB for a copy of its "+
-				"data and for its log",
+			"the volume of %s is too full to defragment it: %d MiB of %d MiB are free, and it needs %d MiB for a "+
+				"copy of its data and for its log",
 			member, fill.Free/mib, fill.Total/mib, (need+mib-1)/mib)}
 	if float64(fill.Total) > disk*float64(has.Value()) {
 		e.Hint = fmt.Sprintf(

@@ -76,7 +76,8 @@ func TestDefragmentMeasuresFirst(t *testing.T) {
 				!mounted(got, "/var/lib/stub").ReadOnly {
 				t.Errorf("the pod runs %q on %q", got.Args, p.Spec.NodeName)
 			}
-			b.Becomes(p.Name, opstest.Ended(p, 0, fmt.Sprintf(`{"free":%d,"total":%d,"leftovers":%d}`, c.free, c.total, c.leftovers)))
+			b.Becomes(p.Name, opstest.Ended(p, 0,
+				fmt.Sprintf(`{"free":%d,"total":%d,"leftovers":%d}`, c.free, c.total, c.leftovers)))
 			r, err := perform()
 			if calls := b.Database.Last().Calls; !slices.Equal(calls, c.calls) {
 				t.Errorf("calls %q, want %q", calls, c.calls)

@@ -27,19 +27,19 @@ func (l *Executor) recordFormed(ctx context.Context, s ops.State) error {
 // servesBackup asks the initial member. Its word for the very data that was seen to be
 // the backup's is enough; where it can't give it, all its keys are read.
 func (l *Executor) servesBackup(ctx context.Context, session engine.Session, f v1alpha1.Bootstrap) error {
-	founder := f.Members[0]
+	initial := f.Members[0]
 	if a, ok := session.(engine.HashVerifier); ok && f.ExpectedMark != "" {
-		if yes, err := a.VerifyHash(ctx, founder, f.ExpectedMark); err == nil && yes {
+		if yes, err := a.VerifyHash(ctx, initial, f.ExpectedMark); err == nil && yes {
 			return nil
 		}
 	}
-	got, err := session.Fingerprint(ctx, founder)
+	got, err := session.Fingerprint(ctx, initial)
 	if err != nil {
-		return fmt.Errorf("compare the restored data of %s: %w", founder, err)
+		return fmt.Errorf("compare the restored data of %s: %w", initial, err)
 	}
 	if l.Engine.CompareProofs(engine.Proof(f.ExpectedProof), got.Proof) != engine.MatchSame {
 		return &ops.Error{Kind: ops.NeedsHuman, Check: "restored-data",
-			Message: fmt.Sprintf("%s serves %s, the backup held %s", founder, got.Proof.Short(),
+			Message: fmt.Sprintf("%s serves %s, the backup held %s", initial, got.Proof.Short(),
 				engine.Proof(f.ExpectedProof).Short()),
 			Hint: "find out whether a client wrote already; if none did, restore another backup into a new cluster: " +
 				"kubectl dbop backup list"}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -17,7 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// stagingDir is where a loader keeps the backup until it is a data directory, below the volume's mount.
+// stagingDir is where a loader keeps the backup until it is a data directory, beside that.
 const stagingDir = ".dbop-load"
 
 // load puts a backup into the initial member's volume. The loader pod runs the
@@ -147,8 +148,9 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	if err != nil {
 		return err
 	}
-	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
-		Peers: []string{member}})
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, ToolImage: l.helperImage(c), Member: member, Image: image,
+		Version: c.Spec.Version,
+		Peers:   []string{member}})
 	if err != nil {
 		return err
 	}
@@ -170,8 +172,9 @@ func (l *Executor) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engi
 	keepRevision bool, further ...string) []string {
 	token := c.Status.Bootstrap.Token
 	args := append([]string{"helper", "load"}, from.args...)
-	args = append(args, "--into", pod.DataDir, "--staging", pod.DataPath+"/"+stagingDir, "--operation", token)
+	args = append(args, "--into", pod.DataDir, "--staging", path.Join(path.Dir(pod.DataDir), stagingDir),
+		"--operation", token)
 	args = append(append(args, further...), "--")
 	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token,
-		File: helper.FileToken, DataDir: helper.OutToken, KeepRevision: keepRevision})...)
+		File: helper.FileToken, DataDir: helper.OutToken, Tool: helperpod.InstalledBinary, KeepRevision: keepRevision})...)
 }

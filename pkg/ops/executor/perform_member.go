@@ -38,7 +38,7 @@ func (l *Executor) start(ctx context.Context, s ops.State, members []string) err
 
 // applyWorkload renders a member's workload as the cluster wants it now.
 func (l *Executor) applyWorkload(ctx context.Context, s ops.State, member string) (workload.Applied, error) {
-	in, err := l.workload(s.Cluster, member, s.Peers(member), !s.Formed() && s.Cluster.Spec.RestoreFrom == nil)
+	in, err := l.workload(s.Cluster, member, s.Peers(member), s.Founds(l.Engine))
 	if err != nil {
 		return workload.Applied{}, err
 	}
@@ -57,7 +57,7 @@ func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []
 		return workload.Input{}, err
 	}
 	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
-		Peers: peers, Bootstrap: bootstrap,
+		ToolImage: l.helperImage(c), Peers: peers, Bootstrap: bootstrap,
 		Witness: c.Status.Bootstrap != nil && slices.Contains(c.Status.Bootstrap.Witnesses, member)})
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
@@ -71,8 +71,8 @@ func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []
 		Renderer:  l.Tool, Rendering: l.rendering(c)}, nil
 }
 
-// seal takes the founding words out of the members' templates.
-func (l *Executor) seal(ctx context.Context, s ops.State, members []string) error {
+// disableBootstrap takes the founding words out of the members' templates.
+func (l *Executor) disableBootstrap(ctx context.Context, s ops.State, members []string) error {
 	for _, m := range members {
 		if err := workload.DisableBootstrap(ctx, l.Client, s.Cluster.Namespace, m, l.Engine.DisableBootstrap); err != nil {
 			return fmt.Errorf("seal the workload of %s: %w", m, err)
@@ -96,6 +96,19 @@ func (l *Executor) prepare(ctx context.Context, s ops.State, members []string) (
 	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: target}}, nil
 }
 
+// configure has the members agree on the wanted settings.
+func (l *Executor) configure(ctx context.Context, s ops.State) error {
+	session, err := l.connect(ctx, s.Cluster)
+	if err != nil {
+		return err
+	}
+	c, ok := session.(engine.Configurer)
+	if !ok {
+		return engine.ErrReadOnly
+	}
+	return c.Configure(ctx, s.Cluster.Spec)
+}
+
 // restart deletes the pod that the record names, or else the one that was
 // seen. Who asks for a restart also gets the template of this program, and
 // nobody restarts with a template that somebody changed.
@@ -106,16 +119,16 @@ func (l *Executor) restart(ctx context.Context, s ops.State, member string) erro
 	}
 	if slices.Contains(health.Tampered(s), member) || verb == v1alpha1.VerbRestart &&
 		slices.Contains(rules.Drifted(s), member) {
-		if err := l.renderAnew(ctx, s, member); err != nil {
+		if err := l.renderAgain(ctx, s, member); err != nil {
 			return err
 		}
 	}
 	return l.renewPod(ctx, s, member, uid)
 }
 
-// renderAnew applies a template that the workload's controller must have seen
+// renderAgain applies a template that the workload's controller must have seen
 // before a pod is deleted: one made from the old template would restart twice.
-func (l *Executor) renderAnew(ctx context.Context, s ops.State, member string) error {
+func (l *Executor) renderAgain(ctx context.Context, s ops.State, member string) error {
 	applied, err := l.applyWorkload(ctx, s, member)
 	if err != nil {
 		return err
@@ -137,7 +150,7 @@ func (l *Executor) renewPod(ctx context.Context, s ops.State, member, uid string
 // renew gives a member its new template, then restarts its pod. done says of a
 // pod that it was made from the new one.
 func (l *Executor) renew(ctx context.Context, s ops.State, member string, done func(observe.Pod) bool) error {
-	if err := l.renderAnew(ctx, s, member); err != nil {
+	if err := l.renderAgain(ctx, s, member); err != nil {
 		return err
 	}
 	pod := s.Kube.Member(member).Pod

@@ -35,12 +35,12 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 	for name, c := range map[string]struct {
 		id      string
 		restore bool
-		roster  []engine.Registered
+		listed  []engine.Registered
 		member  string
 		want    []string
 	}{
-		"a founder":          {"", false, nil, "db-1", []string{"--name=db-1", "--peers=db-1,db-2", "--found"}},
-		"a restored founder": {"", true, nil, "db-1", []string{"--name=db-1", "--peers=db-1,db-2"}},
+		"an initial member":         {"", false, nil, "db-1", []string{"--name=db-1", "--peers=db-1,db-2", "--found"}},
+		"a restored initial member": {"", true, nil, "db-1", []string{"--name=db-1", "--peers=db-1,db-2"}},
 		"a joiner": {"id", false, []engine.Registered{{Name: "db-1"}, {Name: "db-3"}}, "db-3",
 			[]string{"--name=db-3", "--peers=db-1,db-3"}},
 		"a joiner that the list lacks": {"id", false, []engine.Registered{{Name: "db-1"}}, "db-3",
@@ -57,7 +57,7 @@ func TestStartTellsMembersWhoTheirPeersAre(t *testing.T) {
 			b.Must(workload.ApplyVolume(t.Context(), b.Client(), cluster, "db-1"))
 			l := liveOf(b)
 			s := observation(b, l)
-			s.Cluster, s.View.MemberList = cluster, c.roster
+			s.Cluster, s.View.MemberList = cluster, c.listed
 			if _, err := l.Perform(t.Context(), s, ops.Step{Action: ops.ActionStart, Members: []string{c.member}},
 				nil); err != nil {
 				t.Fatal(err)
@@ -111,7 +111,8 @@ func TestRenewalWaitsForTheWorkloadsController(t *testing.T) {
 	}{
 		ops.ActionRestart: {func(*v1alpha1.DatabaseCluster) {},
 			func(renewed, other observe.Member) bool {
-				return renewed.Pod.Rendering == renewed.Workload.Rendering && renewed.Workload.Rendering != other.Workload.Rendering
+				return renewed.Pod.Rendering == renewed.Workload.Rendering &&
+					renewed.Workload.Rendering != other.Workload.Rendering
 			}},
 		ops.ActionUpgrade: {func(c *v1alpha1.DatabaseCluster) { c.Spec.Version = "1.2.0" },
 			func(renewed, other observe.Member) bool {

@@ -137,7 +137,8 @@ func (l *Executor) notRecovered(ctx context.Context, h observe.Helper, member st
 		return fmt.Errorf("remove failed helper pod %s: %w", h.Name, err)
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: "recover",
-		Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member, cmp.Or(h.Message, "it left no message")),
+		Message: fmt.Sprintf("a copy of the data of %s does not serve: %s", member,
+			cmp.Or(h.Message, "it left no message")),
 		Hint: fmt.Sprintf(
 			"the same command tries again; to leave this data out of account: --without %s; to use a backup: --method backup",
 			member)}
@@ -167,8 +168,9 @@ func (l *Executor) recoveryPod(s ops.State, member string) (engine.Pod, error) {
 	if err != nil {
 		return engine.Pod{}, err
 	}
-	return recoverer.RecoveryPod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version,
-		Peers: []string{t.Name}})
+	return recoverer.RecoveryPod(engine.PodInput{Cluster: t, ToolImage: l.helperImage(t), Member: t.Name, Image: image,
+		Version: t.Spec.Version,
+		Peers:   []string{t.Name}})
 }
 
 func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alpha1.DatabaseCluster,
@@ -186,7 +188,7 @@ func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alph
 		SourceClaim: v1alpha1.VolumeName(member), SourcePath: recoverySource,
 		Command:   []string{helperpod.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceEphemeralStorage: *room}},
-		Then:      &pod.Container})
+		Then:      &pod.Container, ThenInit: pod.Init, ThenVolumes: pod.Volumes})
 }
 
 // backUpRecovered streams what the copy serves into the repository. A backup

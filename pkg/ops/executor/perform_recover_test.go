@@ -126,7 +126,8 @@ func TestRecoverDataBacksUpACopy(t *testing.T) {
 	}
 	m, err := repo.Get(t.Context(), backupID)
 	b.Must(err)
-	if m.Member != "db-1" || m.ClusterID != "id" || m.Operation != b.Op.Name || !strings.Contains(m.Origin, "ends at 20") {
+	if m.Member != "db-1" || m.ClusterID != "id" || m.Operation != b.Op.Name ||
+		!strings.Contains(m.Origin, "ends at 20") {
 		t.Errorf("%+v", m)
 	}
 	if last := b.Cluster().Status.LastBackup; last == nil || last.ID != backupID {

@@ -53,7 +53,7 @@ func (l *Executor) repair(ctx context.Context, s ops.State, object, member strin
 	case health.KindVolume:
 		err = l.applyVolume(ctx, s, member)
 	case health.KindWorkload:
-		err = l.renderAnew(ctx, s, member)
+		err = l.renderAgain(ctx, s, member)
 	case health.KindPod:
 		err = workload.LabelPod(ctx, l.Client, s.Cluster, member)
 	case health.KindSecret:

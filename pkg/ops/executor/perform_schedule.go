@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
@@ -23,7 +24,7 @@ func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 	at, err := repository.ParseLocation(c.Spec.Backup.Repository)
 	if err != nil {
 		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Err: err,
-			Hint: `name one as "pvc:CLAIM"`}
+			Hint: `name one as "pvc:CLAIM" or by its name`}
 	}
 	named, err := l.namedRepository(ctx, c, at)
 	if err != nil {
@@ -65,13 +66,17 @@ func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseClus
 // or not at all, and a repeat reads what is left.
 func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 	op := s.Operation
+	by, err := rules.RetentionOf(op.Spec.Retention, op.Spec.TimeZone)
+	if err != nil {
+		return ops.Result{}, err
+	}
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	defer closing(repo)
 	if b, ok := repo.(*bucket.Repository); ok {
-		return l.pruneBucket(ctx, op, b)
+		return l.pruneBucket(ctx, b, by)
 	}
 	all, err := repo.List(ctx, l.Name)
 	if _, err := repository.SplitDamaged(err); err != nil {
@@ -82,7 +87,7 @@ func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	n := 0
-	for _, m := range repository.Surplus(all, l.Name, l.Namespace, int(op.Spec.Keep)) {
+	for _, m := range repository.Surplus(all, l.Name, l.Namespace, by, l.Client.Now()) {
 		if needed[m.ID] {
 			continue
 		}
@@ -99,12 +104,12 @@ func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
 }
 
 // pruneBucket has the store's own retention decide: it goes by the store's clock, by signatures and by holds.
-func (l *Executor) pruneBucket(ctx context.Context, op *v1alpha1.Operation, b *bucket.Repository) (ops.Result, error) {
+func (l *Executor) pruneBucket(ctx context.Context, b *bucket.Repository, by archive.Retention) (ops.Result, error) {
 	needed, err := l.needed(ctx)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	r, err := b.Prune(ctx, l.Name, archive.Retention{Last: int(op.Spec.Keep)}, needed)
+	r, err := b.Prune(ctx, l.Name, by, needed)
 	if err != nil {
 		return ops.Result{}, err
 	}

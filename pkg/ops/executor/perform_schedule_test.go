@@ -102,9 +102,9 @@ func TestNeeded(t *testing.T) {
 	made := v1alpha1.DatabaseCluster{}
 	made.Spec.RestoreFrom, made.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loaded"},
 		&v1alpha1.Bootstrap{ClusterID: "id"}
-	begun := v1alpha1.DatabaseCluster{}
-	begun.Spec.RestoreFrom, begun.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loading"}, &v1alpha1.Bootstrap{}
-	got := Needed([]v1alpha1.DatabaseCluster{made, begun},
+	started := v1alpha1.DatabaseCluster{}
+	started.Spec.RestoreFrom, started.Status.Bootstrap = &v1alpha1.RestoreSource{Backup: "loading"}, &v1alpha1.Bootstrap{}
+	got := Needed([]v1alpha1.DatabaseCluster{made, started},
 		[]v1alpha1.Operation{source(v1alpha1.PhasePaused, "paused"), source(v1alpha1.PhaseSucceeded, "done")})
 	if diff := cmp.Diff(map[string]bool{"loading": true, "paused": true}, got); diff != "" {
 		t.Error(diff)

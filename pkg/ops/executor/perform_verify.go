@@ -160,8 +160,9 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 	if err != nil {
 		return err
 	}
-	pod, err := l.Engine.Pod(engine.PodInput{Cluster: t, Member: t.Name, Image: image, Version: t.Spec.Version,
-		Peers: []string{t.Name}, Loopback: true})
+	pod, err := l.Engine.Pod(engine.PodInput{Cluster: t, ToolImage: l.helperImage(t), Member: t.Name, Image: image,
+		Version: t.Spec.Version,
+		Peers:   []string{t.Name}, Loopback: true})
 	if err != nil {
 		return err
 	}
@@ -172,6 +173,7 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace,
 		Cluster: owner, Purpose: helperpod.PurposeVerify,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container,
+		ThenInit: pod.Init, ThenVolumes: pod.Volumes,
 		Files:   from.files,
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }

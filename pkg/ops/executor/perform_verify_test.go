@@ -63,7 +63,8 @@ func TestVerifyStampsWhatWasRestoredAndCompared(t *testing.T) {
 	if v := m.Verified; v == nil || v.Version != "1.1.0" || v.Tool != "v1" || v.Time.IsZero() {
 		t.Errorf("stamp %+v", v)
 	}
-	if last := b.Cluster().Status.LastVerifiedBackup; last == nil || last.ID != backupID || last.Repository != repo.URL() {
+	if last := b.Cluster().Status.LastVerifiedBackup; last == nil || last.ID != backupID ||
+		last.Repository != repo.URL() {
 		t.Errorf("noted %+v", last)
 	}
 	s := b.Database.Last()

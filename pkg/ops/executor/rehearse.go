@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -48,7 +49,7 @@ func (l *Executor) rehearseFounding(ctx context.Context, s ops.State) error {
 		return err
 	}
 	url := s.Cluster.Spec.Backup.Repository
-	if url == "" || !ops.Bootstraps(s.Operation) {
+	if url == "" || !planner.Verbs().Bootstraps(s.Operation) {
 		return nil
 	}
 	_, err := l.findRepository(ctx, url)
@@ -71,7 +72,8 @@ func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64)
 		case free >= 0 && free < bytes:
 			return &ops.Error{Kind: ops.Refused, Check: "repository-space", Hint: "delete old backups, make room there, or " +
 				hint, Err: repository.ErrNoSpace,
-				Message: fmt.Sprintf("%s has %d bytes free, and the backup needs about %d; nothing was changed", url, free, bytes)}
+				Message: fmt.Sprintf("%s has %d bytes free, and the backup needs about %d; nothing was changed", url,
+					free, bytes)}
 		}
 		return nil
 	})
@@ -88,8 +90,9 @@ func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 		m, err := r.Get(ctx, source.Backup)
 		if err != nil {
 			return &ops.Error{Kind: ops.Refused, Check: "backup",
-				Message: fmt.Sprintf("backup %s can't be restored from %s; nothing was changed", source.Backup, source.Repository),
-				Hint:    "kubectl dbop backup list --repository " + source.Repository, Err: err}
+				Message: fmt.Sprintf("backup %s can't be restored from %s; nothing was changed", source.Backup,
+					source.Repository),
+				Hint: "kubectl dbop backup list --repository " + source.Repository, Err: err}
 		}
 		if err := l.loadable(m, s.Cluster.Spec.Version); err != nil {
 			return err
@@ -132,7 +135,8 @@ func (l *Executor) findRepository(ctx context.Context, url string) (repository.L
 	}
 	if err := workload.FindClaim(ctx, l.Client, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
 		return at, &ops.Error{Kind: ops.Refused, Check: "claim",
-			Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim, l.Namespace,
+			Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim,
+				l.Namespace,
 				url),
 			Hint: "create that claim, or name another repository"}
 	}

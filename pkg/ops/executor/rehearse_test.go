@@ -74,7 +74,7 @@ func TestRehearseFindsTheClaim(t *testing.T) {
 			}
 			err := l.Rehearse(t.Context(), s, ops.Step{Action: c.action, Members: []string{"db-1"}})
 			if pods := b.Server.Writes[before:]; len(pods) > 0 {
-				t.Errorf("a look made %v", pods)
+				t.Errorf("an observation made %v", pods)
 			}
 			if !c.refused {
 				b.Must(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// TestRemovalIsWrittenDownFirst: who dies right before or after the member list
+// TestRemovalIsWrittenDownFirst: a process that dies right before or after the member list
 // changes leaves a record that says whose volume may go. A successor ends that.
 func TestRemovalIsWrittenDownFirst(t *testing.T) {
 	b := plain(t)

@@ -62,7 +62,7 @@ func (r *Repositories) Open(ctx context.Context, namespace, url string) (reposit
 	if at.Kind == repository.KindDirectory && r.NoDirectories {
 		return nil, &ops.Error{Kind: ops.Refused, Check: "repository", Message: url +
 			" is a directory of one machine, which an operator does not have",
-			Hint: `name a repository as "pvc:CLAIM"; or repeat the command on that machine`}
+			Hint: `name a repository as "pvc:CLAIM" or by its name; or repeat the command on that machine`}
 	}
 	switch at.Kind {
 	case repository.KindDirectory:
@@ -165,7 +165,8 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 				return context.Cause(caller)
 			}
 			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper",
-				Message: fmt.Sprintf("helper pod %s did not start within %s", name, helperDeadline), Hint: "kubectl describe pod " +
+				Message: fmt.Sprintf("helper pod %s did not start within %s", name, helperDeadline),
+				Hint: "kubectl describe pod " +
 					name + " -n " + namespace}
 		}
 	}

@@ -61,7 +61,8 @@ func TestOpenClaim(t *testing.T) {
 	b.Must(err)
 	_, err = w.Write([]byte("keys"))
 	b.Must(err)
-	_, err = w.Commit(t.Context(), repository.Manifest{Engine: "stub", Cluster: "db", Version: "1.1.0"}, b.Database.Opened)
+	_, err = w.Commit(t.Context(), repository.Manifest{Engine: "stub", Cluster: "db", Version: "1.1.0"},
+		b.Database.Opened)
 	b.Must(err)
 	d, err := repository.NewDirectory(root)
 	b.Must(err)

@@ -15,10 +15,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// TestReadAsAllowed: who may read no secret is shown what Kubernetes says,
-// and what could not be read; who acts is refused.
+// TestReadAsAllowed: a person who may read no secret is shown what Kubernetes says,
+// and what could not be read; a command that acts is refused.
 func TestReadAsAllowed(t *testing.T) {
 	t.Parallel()
 	b := opstest.NewBench(t)
@@ -27,7 +28,8 @@ func TestReadAsAllowed(t *testing.T) {
 	opstest.Edit(b, &corev1.Pod{}, "db-1-0", func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	})
-	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New(`User "ada" cannot get resource "secrets"`))
+	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "",
+		errors.New(`User "ada" cannot get resource "secrets"`))
 	b.Server.API = interceptor.NewClient(b.Server.API, interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*corev1.SecretList); ok {
@@ -44,12 +46,12 @@ func TestReadAsAllowed(t *testing.T) {
 		},
 	})
 	if _, err := liveOf(b).Observe(t.Context()); err == nil {
-		t.Error("who acts looks without asking the members")
+		t.Error("who acts observes without asking the members")
 	}
 	l := liveOf(b)
 	ReadAsAllowed(l)
 	s := observation(b, l)
-	v := health.Assess(opstest.Stub{}, s)
+	v := health.Assess(opstest.Stub{}, s, planner.Verbs())
 	if v.Level != health.Unknown || v.Headline != "1 of 2 pods are ready, and nobody asked the members" {
 		t.Errorf("%+v", v)
 	}

@@ -65,7 +65,7 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 	var ok bool
 	if o.recognizer, ok = c.Engine.(engine.Recognizer); !ok {
 		return nil, &ops.Error{Kind: ops.Refused, Check: "engine", Message: "members of " + c.Engine.Name() +
-			" that something else made can't be looked at", Hint: "kubectl dbop engines"}
+			" that something else made can't be inspected", Hint: "kubectl dbop engines"}
 	}
 	if err := o.find(ctx); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (o *Cluster) find(ctx context.Context) error {
 	}
 	if len(o.members) == 0 {
 		return &ops.Error{Kind: ops.Failed, Check: "not-found",
-			Message: fmt.Sprintf("%s in namespace %s has no pods that look like %s", o.found.Found, o.Namespace,
+			Message: fmt.Sprintf("%s in namespace %s has no pods that resemble %s", o.found.Found, o.Namespace,
 				o.Engine.Name()),
 			Hint: "name them: --endpoints POD:PORT,POD:PORT"}
 	}
@@ -176,7 +176,8 @@ func (o *Cluster) endpoints() ([]string, error) {
 }
 
 func wrongEndpoint(e string) error {
-	return &ops.Error{Kind: ops.Refused, Check: "endpoints", Message: fmt.Sprintf("%q is no endpoint", e), Hint: "write POD:PORT, or a URL such as https://host:2379"}
+	return &ops.Error{Kind: ops.Refused, Check: "endpoints", Message: fmt.Sprintf("%q is no endpoint", e),
+		Hint: "write POD:PORT, or a URL such as https://host:2379"}
 }
 
 // running are the members that can be asked.

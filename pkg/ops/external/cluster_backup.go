@@ -9,9 +9,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// outsideOperation begins the identifier of who wrote a backup of an outsider:
+// externalOperation begins the identifier of who wrote a backup of an external cluster:
 // there is no operation to record on what is not ours.
-const outsideOperation = "outside/"
+const externalOperation = "outside/"
 
 // Backup streams one member into the repository, checked as any other backup.
 // It writes nothing to Kubernetes or to the database. A crash leaves what the
@@ -38,7 +38,7 @@ func (o *Cluster) Backup(ctx context.Context, repo repository.Repository, id str
 			pod = p
 		}
 	}
-	w, err := repo.Writer(ctx, id, outsideOperation+id)
+	w, err := repo.Writer(ctx, id, externalOperation+id)
 	if err != nil {
 		return repository.Manifest{}, err
 	}
@@ -50,7 +50,7 @@ func (o *Cluster) Backup(ctx context.Context, repo repository.Repository, id str
 	}
 	m := repository.Manifest{Format: 1, ID: id, Engine: o.Engine.Name(), Cluster: o.Title(), Namespace: o.Namespace,
 		Version:   member.Version,
-		ClusterID: member.ClusterID, Member: source, Operation: outsideOperation + id, Tool: o.Tool, StartedAt: started,
+		ClusterID: member.ClusterID, Member: source, Operation: externalOperation + id, Tool: o.Tool, StartedAt: started,
 		FinishedAt: o.Client.Now()}
 	// Snapshot checked the stream.
 	open := func(path string) (engine.SnapshotFacts, error) { return o.Engine.OpenSnapshot(path, true) }

@@ -27,7 +27,7 @@ func (o *Cluster) guess(format string, args ...any) {
 }
 
 // connect makes the read-only session. A session dials members of ours; each
-// is led to where the outsider's member really is.
+// is led to where the external cluster's member really is.
 func (o *Cluster) connect(ctx context.Context) error {
 	o.secure = o.servesTLS(ctx)
 	access := engine.Access{External: true}
@@ -133,7 +133,8 @@ func (o *Cluster) tryTLS(ctx context.Context, m outsideMember) (bool, error) {
 func (o *Cluster) trust() (external.Keys, error) {
 	if named := o.CertSecret; named != "" {
 		at := external.SecretKey{Secret: named}
-		return external.Keys{Certificate: at, Key: at, Authority: external.SecretKey{Secret: cmp.Or(o.CASecret, named)}}, nil
+		return external.Keys{Certificate: at, Key: at,
+			Authority: external.SecretKey{Secret: cmp.Or(o.CASecret, named)}}, nil
 	}
 	if c := o.found.Cluster; c != "" {
 		at := external.SecretKey{Secret: v1alpha1.AdminSecret(c)}

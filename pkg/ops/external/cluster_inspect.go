@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Inspection is all that an observation of an outsider shows. It holds no secret.
+// Inspection is all that an observation of an external cluster shows. It holds no secret.
 type Inspection struct {
 	Engine    string `json:"engine"`
 	Namespace string `json:"namespace"`
@@ -166,7 +166,7 @@ func (s *inspection) identity() {
 	default:
 		s.add(ops.Finding{Severity: ops.Fail, Subject: "identity",
 			What: fmt.Sprintf("split: the members belong to %d different clusters", len(ids)), Evidence: ids,
-			Remedy: []string{"look at each by itself with --endpoints; each may hold writes that the others lack"}})
+			Remedy: []string{"inspect each by itself with --endpoints; each may hold writes that the others lack"}})
 	}
 }
 

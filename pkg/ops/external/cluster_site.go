@@ -70,7 +70,8 @@ func (s *inspection) volumes() {
 	}
 	if len(fleeting) > 0 {
 		s.add(ops.Finding{Severity: ops.Fail, Subject: "volumes",
-			What: "no persistent volume holds the data: it goes with the pod", Evidence: []string{strings.Join(fleeting, ", ")},
-			Remedy: []string{"take a backup now, and restore it into a cluster with volumes"}})
+			What:     "no persistent volume holds the data: it goes with the pod",
+			Evidence: []string{strings.Join(fleeting, ", ")},
+			Remedy:   []string{"take a backup now, and restore it into a cluster with volumes"}})
 	}
 }

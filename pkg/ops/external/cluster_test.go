@@ -67,9 +67,10 @@ func TestInspection(t *testing.T) {
 		severity       ops.Severity
 		subject, words string
 	}{
-		"split":      {func(s *inspection) { s.view.ClusterIDs = []string{"1", "2"} }, ops.Fail, "identity", "split"},
-		"no quorum":  {func(s *inspection) { s.view.Quorum = false }, ops.Fail, "quorum", "no member"},
-		"a dead one": {func(s *inspection) { s.view.Members[1].Reachable = false }, ops.Fail, "member b", "does not answer"},
+		"split":     {func(s *inspection) { s.view.ClusterIDs = []string{"1", "2"} }, ops.Fail, "identity", "split"},
+		"no quorum": {func(s *inspection) { s.view.Quorum = false }, ops.Fail, "quorum", "no member"},
+		"a dead one": {func(s *inspection) { s.view.Members[1].Reachable = false }, ops.Fail, "member b",
+			"does not answer"},
 		"no pod": {func(s *inspection) {
 			s.view.MemberList = append(s.view.MemberList, engine.Registered{Name: "d", Voter: true})
 		}, ops.Fail, "member d", "does not answer"},

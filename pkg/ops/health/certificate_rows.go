@@ -26,7 +26,7 @@ type CertificateRow struct {
 	DaysLeft int `json:"daysLeft"`
 	// Live says whether the running member shows this certificate and accepts
 	// the authorities of its bundle; "" where nothing serves it.
-	Live string `json:"live,omitempty"`
+	Loaded string `json:"loaded,omitempty"`
 	// Problem says why it can't be used.
 	Problem string `json:"problem,omitempty"`
 }
@@ -54,7 +54,7 @@ func CertificateRows(s ops.State) []CertificateRow {
 		case pki.UseClient:
 			r.Use = "for applications"
 		default:
-			r.Use, r.Live = "served by "+l.Member, live(s, l)
+			r.Use, r.Loaded = "served by "+l.Member, live(s, l)
 			members = append(members, r)
 			continue
 		}

@@ -225,7 +225,7 @@ func (c *siteCheck) repository() {
 			f.Evidence = []string{fmt.Sprintf("%d MiB are free", at.Free>>20)}
 		}
 	case claim == nil:
-		f.Severity, f.What = ops.Warn, at.URL+" was not looked at"
+		f.Severity, f.What = ops.Warn, at.URL+" was not checked"
 	case claim.Unknown != "":
 		f.Severity, f.What, f.Evidence = ops.Warn, at.URL+" can't be read", []string{claim.Unknown}
 	case !claim.Exists:

@@ -133,7 +133,8 @@ func brokenLimits(limits []preflight.Limit, of corev1.LimitType, have corev1.Res
 			most, limit, request := l.MaxLimitRequestRatio[name], have.Limits[name], have.Requests[name]
 			if request.IsZero() || limit.IsZero() ||
 				limit.AsApproximateFloat64() > most.AsApproximateFloat64()*request.AsApproximateFloat64() {
-				add(name, "the limit, %s, may be at most %s times the request, %s", limit.String(), most.String(), request.String())
+				add(name, "the limit, %s, may be at most %s times the request, %s", limit.String(), most.String(),
+					request.String())
 			}
 		}
 	}

@@ -41,8 +41,8 @@ func TestCheckComparesWithLimitRanges(t *testing.T) {
 			says: "a limit of at most 2Gi must be set"},
 		"ratio": {item: corev1.LimitRangeItem{Type: "Container", MaxLimitRequestRatio: list("memory", "2")}, asked: memory,
 			severity: ops.Warn,
-			says: "scheduled backup would be refused: limitrange bounds, memory of a Container: the limit, 512Mi, may be at " +
-				"most 2 times the request, 64Mi"},
+			says: "scheduled backup would be refused: limitrange bounds, memory of a Container: the limit, 512Mi, " +
+				"may be at most 2 times the request, 64Mi"},
 		"a small volume": {item: corev1.LimitRangeItem{Type: "PersistentVolumeClaim", Min: list("storage", "10Gi")},
 			severity: ops.Fail,
 			says:     "1Gi is below the least, 10Gi | create with a --storage"},

@@ -47,7 +47,8 @@ func TestCheck(t *testing.T) {
 		{"no level", func(s *Site) { s.Kube.Namespace.PodSecurity = "" }, ops.OK, "pod security", "no level"},
 		{"odd level", func(s *Site) { s.Kube.Namespace.PodSecurity = "strict" }, ops.Warn, "pod security", `"strict"`},
 		{"rights", func(s *Site) {
-			s.Kube.Missing = []preflight.Right{{Verb: "create", Group: "apps", Resource: "statefulsets", Role: "dbop-operate"}}
+			s.Kube.Missing = []preflight.Right{{Verb: "create", Group: "apps", Resource: "statefulsets",
+				Role: "dbop-operate"}}
 		}, ops.Fail, "rights",
 			"create statefulsets.apps | ask an administrator: kubectl create rolebinding dbop-operate --role=dbop-operate " +
 				"--user=ada --namespace=shop"},
@@ -62,7 +63,8 @@ func TestCheck(t *testing.T) {
 			ops.Warn, "storage class", "you may not"},
 		{"quota", func(s *Site) { s.Kube.Quotas = []string{"small: pods 1 of 2"} }, ops.Warn, "resource quota",
 			"small: pods 1 of 2"},
-		{"quota hidden", func(s *Site) { s.Kube.QuotasUnknown = "you may not" }, ops.Warn, "resource quota", "can't be read"},
+		{"quota hidden", func(s *Site) { s.Kube.QuotasUnknown = "you may not" }, ops.Warn, "resource quota",
+			"can't be read"},
 		{"repository", func(s *Site) { s.Repository.Problem = "write to dir:/backups: read-only" }, ops.Fail, "repository",
 			"read-only"},
 		{"full repository", func(s *Site) { s.Repository.Free = 1 << 20 }, ops.Warn, "repository", "1 MiB are free"},
@@ -78,7 +80,7 @@ func TestCheck(t *testing.T) {
 			s.Kube.Claim = &preflight.Claim{Name: "b", Unknown: "you may not"}
 		}, ops.Warn, "repository", "you may not"},
 		{"claim without a server", func(s *Site) { s.Kube, s.Repository = nil, RepositorySite{URL: "pvc:b"} }, ops.Warn,
-			"repository", "was not looked at"},
+			"repository", "was not checked"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := readySite()

@@ -36,9 +36,9 @@ type Diagnosis struct {
 // Diagnose examines a state from all sides. It is pure: it asks nobody but
 // the engine, and that only for judgements. Nothing is concluded from silence
 // alone: a member that does not answer is not a member that is lost.
-func Diagnose(e engine.Engine, s ops.State) Diagnosis {
-	d := &Examination{e: e, S: s}
-	d.Level = Assess(e, s).Level
+func Diagnose(e engine.Engine, s ops.State, verbs ops.Verbs) Diagnosis {
+	d := &Examination{e: e, S: s, verbs: verbs}
+	d.Level = Assess(e, s, verbs).Level
 	if s.Cluster == nil {
 		d.add(ops.Finding{Severity: ops.Fail, Subject: "cluster", What: "there is no such cluster",
 			Remedy: []string{"kubectl dbop list -A"}})
@@ -57,12 +57,13 @@ func Diagnose(e engine.Engine, s ops.State) Diagnosis {
 	d.certificates()
 	d.quorum()
 	d.leader()
-	d.roster()
+	d.memberList()
 	for _, name := range d.members() {
 		d.member(name)
 	}
 	d.alarms()
 	d.space()
+	d.warnings()
 	d.versions()
 	d.objects()
 	d.differences()
@@ -80,6 +81,8 @@ type Examination struct {
 	e    engine.Engine
 	S    ops.State
 	name string
+	// verbs say what may be done with the operation in flight.
+	verbs ops.Verbs
 }
 
 func (d *Examination) add(f ops.Finding) { d.Findings = append(d.Findings, f) }
@@ -149,7 +152,7 @@ func (d *Examination) operation() {
 	}
 	if op.Status.Phase == v1alpha1.PhasePaused || silent > quiet || d.S.Stopped() {
 		f.Severity, f.Remedy = ops.Warn, []string{"kubectl dbop resume " + d.name}
-		if way := ops.WayBack(op, d.S.Cluster); way != "" {
+		if way := d.verbs.WayBack(op, d.S.Cluster); way != "" {
 			f.Remedy = append(f.Remedy, way)
 		}
 	}

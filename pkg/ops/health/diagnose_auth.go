@@ -20,13 +20,13 @@ func (d *Examination) authentication() {
 		return
 	case auth == "":
 		f.Severity, f.What = ops.Warn, "the members don't agree whether clients must log in"
-		f.Remedy = []string{"look again: a member that is behind follows",
+		f.Remedy = []string{"check again: a member that is behind follows",
 			"if it stays, its data differs: kubectl dbop member replace " + d.name + " MEMBER"}
 	case auth == engine.AuthOff:
 		f.Severity, f.What = ops.Fail, "clients are let in without logging in, although they must"
 		f.Remedy = d.settle("kubectl dbop user auth enable " + d.name)
 	case !wants:
-		f.Severity, f.What = ops.Warn, "clients must log in, and this tool did not turn that on"
+		f.Severity, f.What = ops.Warn, "clients must log in, and this tool did not enable that"
 		f.Remedy = []string{"kubectl dbop user auth enable " + d.name +
 			" makes it its own: the administrator gets a new password",
 			"or kubectl dbop user auth disable " + d.name}

@@ -29,7 +29,8 @@ func (d *Examination) identity() {
 		f.Severity, f.What = ops.Warn, "no member told its cluster ID"
 	case len(ids) > 1:
 		f.Severity, f.What = ops.Fail, fmt.Sprintf("split: the members belong to %d different clusters", len(ids))
-		f.Remedy = []string{"keep clients from writing, and delete no volume: each part may hold writes that the other lacks",
+		f.Remedy = []string{"keep clients from writing, and delete no volume: each part may hold writes that the " +
+			"other lacks",
 			"decide which part is the database" + d.recordedPart(recorded),
 			"export the other part's keys before its members are replaced"}
 	case recorded != "" && ids[0] != recorded:
@@ -46,7 +47,8 @@ func (d *Examination) identity() {
 			Remedy:   []string{"keep clients from writing; if it lasts, stop the one that the other members do not follow"}})
 	}
 	if foreign := d.S.Kube.Foreign; len(foreign) > 0 {
-		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects", What: "objects that are not this cluster's bear its names",
+		d.add(ops.Finding{Severity: ops.Fail, Subject: "objects",
+			What:     "objects that are not this cluster's bear its names",
 			Evidence: foreign,
 			Remedy:   []string{"remove them if nobody needs them, or choose another name for the cluster"}})
 	}
@@ -213,7 +215,7 @@ func (d *Examination) restore(kept []string) []string {
 	}
 	newest := d.NewestBackup()
 	if newest == nil {
-		return append(out, "no backup is known; look for one: kubectl dbop backup list "+d.name)
+		return append(out, "no backup is known; search for one: kubectl dbop backup list "+d.name)
 	}
 	return append(out, fmt.Sprintf("restore the newest backup, of %s; writes since then are lost",
 		ops.Moment(newest.Time.Time)),
@@ -235,18 +237,23 @@ func (d *Examination) leader() {
 		if m.Leader != "" && !slices.Contains(follows, m.Leader) {
 			follows = append(follows, m.Leader)
 		}
-		f.Evidence = append(f.Evidence, d.allegiance(m))
+		f.Evidence = append(f.Evidence, d.follows(m))
 	}
 	switch {
 	case len(claims) > 1 || len(follows) > 1:
 		f.Severity, f.What = ops.Warn, "the members do not agree on who leads; between two leaders that is so for a moment"
-		f.Remedy = []string{"look again: kubectl dbop diagnose " + d.name}
+		f.Remedy = []string{"check again: kubectl dbop diagnose " + d.name}
 	case len(claims) == 1:
 		f.What = "all that answer agree that " + claims[0] + " leads"
 	case len(follows) == 1 && d.S.View.Quorum:
 		f.Severity, f.What = ops.Warn, "the leader is known but was not reached"
 	default:
 		f.Severity, f.What, f.Remedy = ops.Fail, "nobody leads", []string{"kubectl dbop logs " + d.name}
+		for _, c := range d.S.View.Candidates {
+			f.Evidence = append(f.Evidence, "if "+c.Member+" leads: "+c.Loss)
+			f.Remedy = []string{"bring back the members that are away; if they never come back: kubectl dbop plan failover " +
+				d.name}
+		}
 		if d.QuorumLoss != LossNone {
 			f.Remedy = []string{"first the quorum, see above"}
 		}
@@ -254,8 +261,8 @@ func (d *Examination) leader() {
 	d.add(f)
 }
 
-// allegiance is what a member says of its role and whom it follows, by name where the ID is known.
-func (d *Examination) allegiance(m engine.Member) string {
+// follows is what a member says of its role and whom it follows, by name where the ID is known.
+func (d *Examination) follows(m engine.Member) string {
 	if m.Role.Leads() || m.Leader == "" {
 		return fmt.Sprintf("%s is %s", m.Name, m.Role)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// roster searches for entries that should not last: learners, members that never
+// memberList searches for entries that should not last: learners, members that never
 // started, and what exists of members that the database does not count.
-func (d *Examination) roster() {
+func (d *Examination) memberList() {
 	if !d.S.View.Quorum {
 		return
 	}
@@ -41,9 +41,9 @@ func (d *Examination) roster() {
 			What:     "objects of it are left, but the database does not count it as a member",
 			Evidence: []string{leftovers(m)}, Remedy: d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d", d.name,
 				d.S.Cluster.Spec.Members))}
-		if !d.S.Removes(m.Name) {
+		if !d.verbs.Removes(d.S, m.Name) {
 			f.Evidence = append(f.Evidence, "nobody asked this tool to remove it, so its volume is kept")
-			f.Remedy = []string{d.S.Afterwards(v1alpha1.VerbRemoveMember,
+			f.Remedy = []string{d.verbs.Afterwards(d.S, v1alpha1.VerbRemoveMember,
 				"if nobody needs its volume: kubectl dbop member remove "+d.name+" "+m.Name)}
 		}
 		d.add(f)
@@ -54,7 +54,7 @@ func (d *Examination) roster() {
 	}
 }
 
-// settle is how something half done is finished: by who began it, else as given.
+// settle is how something half done is finished: by the one that began it, else as given.
 func (d *Examination) settle(otherwise string) []string {
 	if d.S.Operation != nil {
 		return []string{"kubectl dbop resume " + d.name}
@@ -87,7 +87,7 @@ func (d *Examination) member(name string) {
 	m, said := d.S.Kube.Member(name), d.S.View.Member(name)
 	entry, registered := d.S.View.Registered(name)
 	if d.S.View.Quorum && (!registered || !entry.Voter || !entry.Started) {
-		return // roster spoke of it
+		return // memberList spoke of it
 	}
 	f := ops.Finding{Severity: ops.Fail, Subject: "member " + name}
 	health := d.e.Health(d.S.View, name)
@@ -135,7 +135,7 @@ func (d *Examination) explain(f *ops.Finding, name string, problem observe.Probl
 	}
 	f.What += ": " + advice.Meaning
 	f.Remedy = append(advice.Remedy, "kubectl dbop logs "+d.name)
-	if way := ops.WayBack(d.S.Operation, d.S.Cluster); way != "" {
+	if way := d.verbs.WayBack(d.S.Operation, d.S.Cluster); way != "" {
 		f.Remedy = append([]string{"step back: " + way}, f.Remedy...)
 	}
 }
@@ -166,7 +166,8 @@ func (d *Examination) volumeGone(name string) ops.Finding {
 }
 
 func (d *Examination) replace(name string) string {
-	return d.S.Afterwards(v1alpha1.VerbReplaceMember, fmt.Sprintf("kubectl dbop member replace %s %s", d.name, name))
+	return d.verbs.Afterwards(d.S, v1alpha1.VerbReplaceMember,
+		fmt.Sprintf("kubectl dbop member replace %s %s", d.name, name))
 }
 
 // revive is what gives a member with a volume its pod.
@@ -228,7 +229,7 @@ func (d *Examination) mend(name string, k observe.ProblemKind) []string {
 		}
 		return []string{logs, "if they show that its data is damaged, and a majority is well: " + d.replace(name)}
 	case observe.ProblemDisk:
-		return []string{d.S.MoreSpace() + "; a new volume of the same size would not help"}
+		return []string{d.verbs.MoreSpace(d.S) + "; a new volume of the same size would not help"}
 	case observe.ProblemOOM:
 		return []string{"give it more memory; a new volume would not help"}
 	case observe.ProblemNode:

@@ -34,7 +34,8 @@ func (d *Examination) budget() {
 		f.What = fmt.Sprintf("evictions leave at least %d of %d members", *b, voters)
 	}
 	if f.Severity == ops.Warn {
-		f.Remedy = d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d sets it anew", d.name, d.S.Cluster.Spec.Members))
+		f.Remedy = d.settle(fmt.Sprintf("kubectl dbop scale %s --members %d sets it again", d.name,
+			d.S.Cluster.Spec.Members))
 	}
 	d.add(f)
 }
@@ -59,8 +60,9 @@ func (d *Examination) spread() {
 		case n == voters:
 			f.Severity, f.What = ops.Warn, "all voters run on node "+node+": its loss stops the cluster"
 		case voters-n < ops.Majority(voters):
-			f.Severity, f.What = ops.Warn, fmt.Sprintf("%d of %d voters run on node %s: its loss stops the cluster", n, voters,
-				node)
+			f.Severity, f.What = ops.Warn,
+				fmt.Sprintf("%d of %d voters run on node %s: its loss stops the cluster", n, voters,
+					node)
 		default:
 			continue
 		}

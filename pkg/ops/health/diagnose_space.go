@@ -46,14 +46,27 @@ func (d *Examination) reached() int {
 func (d *Examination) space() {
 	before := len(d.Findings)
 	var seen []string
+	drop := ""
+	if _, compacts := d.e.(engine.CompactionRules); compacts {
+		drop = ", drop history (kubectl dbop compact " + d.name + "),"
+	}
 	for _, m := range d.S.View.Members {
 		capacity := d.S.Kube.Member(m.Name).Volume.Capacity
-		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed, drop history (kubectl dbop compact "+d.name+
-			"), or raise the quota")
+		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed"+drop+" or raise the quota")
 		d.fill(m, "volume", capacity.Value(), &seen, "grow the volume, where its storage class allows it")
 	}
 	if len(d.Findings) == before && len(seen) > 0 {
 		d.add(ops.Finding{Severity: ops.OK, Subject: "space", What: "no quota or volume is near its limit", Evidence: seen})
+	}
+}
+
+// warnings tells what the members warn of.
+func (d *Examination) warnings() {
+	for _, m := range d.S.View.Members {
+		for _, what := range m.Warnings {
+			d.add(ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name, What: what,
+				Remedy: []string{"kubectl dbop connect " + d.name}})
+		}
 	}
 }
 

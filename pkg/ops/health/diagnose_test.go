@@ -33,7 +33,7 @@ func text(f ops.Finding) string {
 }
 
 func TestASoundClusterHasNoFindings(t *testing.T) {
-	d := Diagnose(opstest.Stub{}, soundState())
+	d := Diagnose(opstest.Stub{}, soundState(), verbs)
 	if !d.Serves || d.QuorumLoss != LossNone || len(d.Findings) < 10 {
 		t.Errorf("%+v", d)
 	}
@@ -61,7 +61,7 @@ func TestDiagnose(t *testing.T) {
 			change: func(s *ops.State) { opstest.WantsAuth(s); s.SetAuth(engine.AuthOff) }, severity: ops.Fail,
 			subject: "authentication", says: []string{"kubectl dbop user auth enable db"}},
 		{name: "logins not ours", change: func(s *ops.State) { s.SetAuth(engine.AuthOn) }, severity: ops.Warn,
-			subject: "authentication", says: []string{"did not turn that on", "auth disable db"}},
+			subject: "authentication", says: []string{"did not enable that", "auth disable db"}},
 		{name: "logins at some",
 			change:   func(s *ops.State) { opstest.WantsAuth(s); s.SetAuth(engine.AuthOn); opstest.OneDiffers(s) },
 			severity: ops.Warn, subject: "authentication", says: []string{"db-2 says it is off", "member replace db"}},
@@ -79,12 +79,14 @@ func TestDiagnose(t *testing.T) {
 				"other"}
 			s.View.Members[2].ClusterID = "other"
 		}, down: true,
-			severity: ops.Fail, subject: "identity", says: []string{"split", "db-3 says cluster ID other", "that of db-1, db-2",
+			severity: ops.Fail, subject: "identity",
+			says: []string{"split", "db-3 says cluster ID other", "that of db-1, db-2",
 				"delete no volume"}},
 		{name: "another identity", change: func(s *ops.State) { s.View.ClusterIDs = []string{"other"} }, down: true,
 			severity: ops.Fail, subject: "identity", says: []string{"another cluster than the recorded"}},
-		{name: "foreign objects", change: func(s *ops.State) { s.Kube.Foreign = []string{"service/db"} }, severity: ops.Fail,
-			subject: "objects", says: []string{"service/db"}},
+		{name: "foreign objects", change: func(s *ops.State) { s.Kube.Foreign = []string{"service/db"} },
+			severity: ops.Fail,
+			subject:  "objects", says: []string{"service/db"}},
 		{name: "services gone", change: func(s *ops.State) { s.Kube.Services = false }, severity: ops.Fail,
 			subject: "objects", says: []string{"missing: a service"}},
 		{name: "pods gone", change: func(s *ops.State) {
@@ -150,8 +152,9 @@ func TestDiagnose(t *testing.T) {
 			opstest.Podless(s, "db-2")
 		}, down: true, loss: LossTransient,
 			severity: ops.Warn, subject: "member db-3", says: []string{"waits for the others"}},
-		{name: "no margin", change: func(s *ops.State) { opstest.Podless(s, "db-3") }, severity: ops.Warn, subject: "quorum",
-			says: []string{"no further failure"}},
+		{name: "no margin", change: func(s *ops.State) { opstest.Podless(s, "db-3") }, severity: ops.Warn,
+			subject: "quorum",
+			says:    []string{"no further failure"}},
 		{name: "fewer healthy than a majority", change: func(s *ops.State) {
 			opstest.Podless(s, "db-2")
 			opstest.Podless(s,
@@ -197,8 +200,9 @@ func TestDiagnose(t *testing.T) {
 			subject: "member db-3", says: []string{"does not serve"}},
 		{name: "volume gone", change: func(s *ops.State) { opstest.Vanish(s, "db-2") }, severity: ops.Fail,
 			subject: "member db-2", says: []string{"its volume is gone", "kubectl dbop member replace db db-2"}},
-		{name: "volume going", change: func(s *ops.State) { s.Kube.Members[1].Volume.Terminating = true }, severity: ops.Fail,
-			subject: "member db-2", says: []string{"being deleted"}},
+		{name: "volume going", change: func(s *ops.State) { s.Kube.Members[1].Volume.Terminating = true },
+			severity: ops.Fail,
+			subject:  "member db-2", says: []string{"being deleted"}},
 		{name: "workload gone", change: func(s *ops.State) {
 			opstest.Podless(s,
 				"db-2")
@@ -239,8 +243,9 @@ func TestDiagnose(t *testing.T) {
 			opstest.Runs(s, "db-2", "1.0.0")
 			s.Operation = opstest.Operation(v1alpha1.VerbUpgrade)
 		}, severity: ops.OK, subject: "versions", says: []string{"upgrade is in flight"}},
-		{name: "a downgrade that nobody is at", change: func(s *ops.State) { s.View.Downgrade = "1.0.0" }, severity: ops.Warn,
-			subject: "downgrade", says: []string{"nobody can join", "kubectl dbop downgrade db --version 1.0"}},
+		{name: "a downgrade that nobody is at", change: func(s *ops.State) { s.View.Downgrade = "1.0.0" },
+			severity: ops.Warn,
+			subject:  "downgrade", says: []string{"nobody can join", "kubectl dbop downgrade db --version 1.0"}},
 		{name: "no budget", change: func(s *ops.State) { s.Kube.Budget = nil }, severity: ops.Warn,
 			subject: "disruption budget", says: []string{"there is none"}},
 		{name: "one node", change: func(s *ops.State) {
@@ -276,7 +281,7 @@ func TestDiagnose(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := soundState()
 			test.change(&s)
-			d := Diagnose(opstest.Stub{}, s)
+			d := Diagnose(opstest.Stub{}, s, verbs)
 			if d.Serves == test.down || d.QuorumLoss != test.loss {
 				t.Errorf("serves %t, loss %q; want %t, %q", d.Serves, d.QuorumLoss, !test.down, test.loss)
 			}
@@ -301,7 +306,7 @@ func TestTheEngineExplainsItsAlarms(t *testing.T) {
 	opstest.Alarm(&s, "NOSPACE", engine.CauseSpace, "db-1")
 	opstest.Alarm(&s, "NEW", engine.CauseUnknown, "db-1")
 	var seen []string
-	for _, f := range Diagnose(opstest.Advised{}, s).Findings {
+	for _, f := range Diagnose(opstest.Advised{}, s, verbs).Findings {
 		if strings.HasPrefix(f.Subject, "alarm ") {
 			seen = append(seen, text(f))
 		}
@@ -324,7 +329,7 @@ func TestDiagnoseAndAssessAgree(t *testing.T) {
 	} {
 		s := soundState()
 		change(&s)
-		d, v := Diagnose(opstest.Stub{}, s), Assess(opstest.Stub{}, s)
+		d, v := Diagnose(opstest.Stub{}, s, verbs), Assess(opstest.Stub{}, s, verbs)
 		if d.Serves != (v.Level != Down) || (v.Level == Degraded &&
 			ops.Count(d.Findings, ops.Fail)+ops.Count(d.Findings, ops.Warn) == 0) {
 			t.Errorf("%s: %s, but serves %t with %+v", name, v.Level, d.Serves, d.Findings)
@@ -336,13 +341,13 @@ func TestTheEngineExplainsACrash(t *testing.T) {
 	s := soundState()
 	opstest.Down(&s, "db-2", observe.ProblemCrashing, 0)
 	for _, want := range []string{"again and again: it is rotten", "renew db-2 | kubectl dbop logs db"} {
-		if i := slices.IndexFunc(Diagnose(opstest.Advised{}, s).Findings,
+		if i := slices.IndexFunc(Diagnose(opstest.Advised{}, s, verbs).Findings,
 			func(f ops.Finding) bool { return strings.Contains(text(f), want) }); i < 0 {
 			t.Errorf("%q is missing", want)
 		}
 	}
 	s.Operation = opstest.Operation(v1alpha1.VerbUpgrade)
-	if i := slices.IndexFunc(Diagnose(opstest.Advised{}, s).Findings,
+	if i := slices.IndexFunc(Diagnose(opstest.Advised{}, s, verbs).Findings,
 		func(f ops.Finding) bool { return strings.Contains(text(f), "kubectl dbop cancel db | renew db-2") }); i < 0 {
 		t.Error("stepping back is not named first")
 	}

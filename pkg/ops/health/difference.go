@@ -157,6 +157,7 @@ func RecordEnding(c *v1alpha1.DatabaseCluster) string {
 // EndRecord are the commands after which a record that was deleted is there again.
 func EndRecord(c *v1alpha1.DatabaseCluster) []string {
 	return []string{
-		fmt.Sprintf(`kubectl patch configmap %s -n %s --type=merge -p '{"metadata":{"finalizers":null}}'`, v1alpha1.Record(c.Name), c.Namespace),
+		fmt.Sprintf(`kubectl patch configmap %s -n %s --type=merge -p '{"metadata":{"finalizers":null}}'`,
+			v1alpha1.Record(c.Name), c.Namespace),
 		"kubectl dbop repair " + c.Name}
 }

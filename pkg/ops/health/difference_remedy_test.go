@@ -20,8 +20,8 @@ func TestLostLogin(t *testing.T) {
 		s.View.Members[i].Reachable = false
 	}
 	recovers := func(s ops.State) bool {
-		all := Assess(opstest.Stub{}, s).Next
-		for _, f := range Diagnose(opstest.Stub{}, s).Findings {
+		all := Assess(opstest.Stub{}, s, verbs).Next
+		for _, f := range Diagnose(opstest.Stub{}, s, verbs).Findings {
 			all = append(all, f.Remedy...)
 		}
 		return slices.ContainsFunc(all, func(c string) bool { return strings.Contains(c, "dbop recover") })
@@ -33,7 +33,7 @@ func TestLostLogin(t *testing.T) {
 	if recovers(s) {
 		t.Error("recover is suggested, though nobody could ask the members")
 	}
-	if next := Assess(opstest.Stub{}, s).Next; !slices.Contains(next, "kubectl dbop repair db") {
+	if next := Assess(opstest.Stub{}, s, verbs).Next; !slices.Contains(next, "kubectl dbop repair db") {
 		t.Errorf("next: %v", next)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Evidence is what an observation shows of a cluster's chances to serve again. It is
-// the judgement of Diagnose, taken apart for who has to choose.
+// the judgement of Diagnose, taken apart for the person that has to choose.
 type Evidence struct {
 	// Serves: there is a quorum, and nothing to recover from.
 	Serves bool `json:"serves"`
@@ -32,9 +32,9 @@ type Evidence struct {
 	Proposed v1alpha1.RecoveryMethod `json:"proposed,omitempty"`
 }
 
-// Weigh gathers the evidence. It is pure. Volumes that a person leaves out of
+// AssessLoss gathers the evidence. It is pure. Volumes that a person leaves out of
 // account count as gone.
-func Weigh(e engine.Engine, s ops.State, without ...string) Evidence {
+func AssessLoss(e engine.Engine, s ops.State, without ...string) Evidence {
 	d := &Examination{e: e, S: s, name: s.Cluster.Name}
 	out := Evidence{Serves: s.View.Quorum, Voters: d.electorate()}
 	for _, name := range d.members() {
@@ -121,7 +121,7 @@ func (e Evidence) Losses(method v1alpha1.RecoveryMethod) (lost, kept []string) {
 	if method == v1alpha1.RecoverData {
 		lost = append(lost, "writes that were acknowledged and that only members without a volume had: "+
 			cmp.Or(strings.Join(e.Gone, ", "), "none is known"),
-			"leases begin anew, and watchers must list again: revisions are raised")
+			"leases start again, and watchers must list again: revisions are raised")
 	}
 	return lost, kept
 }

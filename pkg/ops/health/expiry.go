@@ -104,7 +104,7 @@ func (d *Examination) certificates() {
 	}
 	switch {
 	case over > 0:
-		f.Severity, f.What = ops.Fail, fmt.Sprintf("%d ran out: whoever holds one is turned away, members too", over)
+		f.Severity, f.What = ops.Fail, fmt.Sprintf("%d ran out: everybody who holds one is refused, members too", over)
 		f.Remedy = []string{renewal(d.name, all)}
 		if d.S.Operation != nil && !slices.ContainsFunc(all, func(e Expiry) bool { return e.Over && e.Authority }) {
 			f.Remedy = []string{"kubectl dbop resume " + d.name + " renews them, and continues what is in flight"}

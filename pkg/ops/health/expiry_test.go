@@ -41,15 +41,16 @@ func TestExpiryIsTold(t *testing.T) {
 		"a month is enough": {state: in(31*day, admin), severity: ops.OK},
 		"a member's, over": {state: in(-time.Second, member), severity: ops.Fail,
 			problem: "the certificate that db-2 serves ran out on 2030-01-02", next: "kubectl dbop certificates rotate db"},
-		"the authority, over": {state: in(-time.Second, ca), severity: ops.Fail, problem: "the authority CN=shop/db ran out",
-			next: "kubectl dbop certificates rotate db --ca=at-once"},
+		"the authority, over": {state: in(-time.Second, ca), severity: ops.Fail,
+			problem: "the authority CN=shop/db ran out",
+			next:    "kubectl dbop certificates rotate db --ca=at-once"},
 		"the authority soon": {state: in(3*day, ca), severity: ops.Warn, problem: "the authority CN=shop/db runs out",
 			next: "kubectl dbop certificates rotate db --ca"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var found ops.Finding
-			for _, f := range Diagnose(opstest.Stub{}, c.state).Findings {
+			for _, f := range Diagnose(opstest.Stub{}, c.state, verbs).Findings {
 				if f.Subject == "certificates" {
 					found = f
 				}
@@ -57,7 +58,7 @@ func TestExpiryIsTold(t *testing.T) {
 			if found.Severity != c.severity {
 				t.Errorf("finding %+v, want %s", found, c.severity)
 			}
-			v := Assess(opstest.Stub{}, c.state)
+			v := Assess(opstest.Stub{}, c.state, verbs)
 			if c.problem == "" {
 				if len(v.Problems) > 0 || v.Level != Healthy {
 					t.Errorf("verdict %+v", v)
@@ -72,7 +73,7 @@ func TestExpiryIsTold(t *testing.T) {
 	}
 	s := opstest.Certified(3)
 	s.Kube.Administrator = nil
-	for _, f := range Diagnose(opstest.Stub{}, s).Findings {
+	for _, f := range Diagnose(opstest.Stub{}, s, verbs).Findings {
 		if f.Subject == "certificates" {
 			t.Errorf("nothing was seen, and it says %+v", f)
 		}
@@ -87,7 +88,7 @@ func TestCertificateRows(t *testing.T) {
 	s.Kube.Leaves[3].Problem = "certificate and key do not match"
 	got := map[string]string{}
 	for _, r := range CertificateRows(s) {
-		got[r.Secret] = string(r.Severity) + " " + r.Live
+		got[r.Secret] = string(r.Severity) + " " + r.Loaded
 	}
 	for secret, want := range map[string]string{"db-ca": "OK ", "db-1-tls": "OK serves another one",
 		"db-2-tls": "WARN served", "db-client-tls": "FAIL "} {
@@ -98,7 +99,7 @@ func TestCertificateRows(t *testing.T) {
 	opstest.Trusting(&s)
 	s.View.Members[0].Certificate.Accepts = []string{opstest.OldCA().Subject}
 	for _, r := range CertificateRows(s) {
-		if r.Use == "served by db-1" && !strings.Contains(r.Live, "trusts 1 authorities instead of 2") {
+		if r.Use == "served by db-1" && !strings.Contains(r.Loaded, "trusts 1 authorities instead of 2") {
 			t.Errorf("row %+v", r)
 		}
 	}

@@ -17,10 +17,12 @@ func (a *assessment) commands() []string {
 	}
 	if op := a.s.Operation; op != nil {
 		next = append(next, "kubectl dbop resume "+name)
-		if way := ops.WayBack(op, a.s.Cluster); way != "" {
+		if way := a.verbs.WayBack(op, a.s.Cluster); way != "" {
 			next = append(next, way)
 		}
-	} else if down && Blind(a.s) == nil {
+	} else if down && len(a.s.View.Candidates) > 0 {
+		next = append(next, "kubectl dbop plan failover "+name)
+	} else if down && !a.s.View.Quorum && Blind(a.s) == nil {
 		next = append(next, "kubectl dbop recover "+name)
 	} else if !a.s.Formed() {
 		next = append(next, "kubectl dbop diagnose "+name)

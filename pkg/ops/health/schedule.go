@@ -47,7 +47,7 @@ const ScheduleGrace = 30 * time.Minute
 type Schedule struct {
 	Policy v1alpha1.BackupPolicy `json:"policy"`
 	// Problem is why there is none that should be there; "" if all is well.
-	// Reason is it in a word: Failed, Overdue, Missing, Incomplete or Suspended.
+	// Reason is it in a word: Failed, Overdue, Unverified, Missing, Incomplete or Suspended.
 	Reason  string `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`
 	Running bool   `json:"running,omitempty"`
@@ -61,6 +61,8 @@ func (s *Schedule) remedy(cluster string) string {
 	switch s.Reason {
 	case "Missing", "Incomplete", "Suspended":
 		return "kubectl dbop repair " + cluster
+	case "Unverified":
+		return "kubectl dbop backup " + cluster + " --verify"
 	}
 	return "kubectl dbop backup " + cluster
 }
@@ -93,11 +95,13 @@ func Scheduled(s ops.State) *Schedule {
 	due, err := CronOf(s.Cluster.Spec.Backup)
 	switch {
 	case err != nil:
-		return tell("Invalid", "backups are to be taken at %q, which is no schedule: %v", s.Cluster.Spec.Backup.Schedule, err)
+		return tell("Invalid", "backups are to be taken at %q, which is no schedule: %v",
+			s.Cluster.Spec.Backup.Schedule, err)
 	case s.Cluster.Spec.Stopped:
 		return out // nothing to take one from, and nothing changes
 	case !have.Exists():
-		return tell("Missing", "backups are to be taken at %q, and cronjob %s is gone", s.Cluster.Spec.Backup.Schedule, name)
+		return tell("Missing", "backups are to be taken at %q, and cronjob %s is gone",
+			s.Cluster.Spec.Backup.Schedule, name)
 	case len(have.Missing) > 0:
 		return tell("Incomplete", "scheduled backups can't be taken: %s is gone or was changed",
 			strings.Join(Touched(have.Missing, name), ", "))
@@ -108,20 +112,38 @@ func Scheduled(s ops.State) *Schedule {
 	out.Next = &next
 	last := lastBackedUp(s)
 	switch missed := due.Next(latest(last, have.Since)); {
-	case have.Running && !have.LastBegun.After(missed):
+	case have.Running && !have.LastStarted.After(missed):
 		return out
-	case !have.Running && have.LastBegun.After(last):
+	case !have.Running && have.LastStarted.After(last):
 		return tell("Failed", "the scheduled backup of %s failed: kubectl logs -l %s=%s,%s=%s shows why",
-			stamped(have.LastBegun),
+			stamped(have.LastStarted),
 			v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, workload.PurposeBackup)
 	case missed.Add(ScheduleGrace).Before(s.Now):
 		return tell("Overdue", "a backup was due at %s and was not taken", stamped(missed))
 	}
+	if missed, ok := unverified(s, due); ok {
+		return tell("Unverified", "a backup was to be verified at %s and was not: kubectl logs -l %s=%s,%s=%s shows why",
+			stamped(missed), v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, workload.PurposeBackup)
+	}
 	return out
 }
 
+// unverified is when a backup was to be verified that was not; false if all is well.
+func unverified(s ops.State, due cron.Schedule) (time.Time, bool) {
+	p := s.Cluster.Spec.Backup
+	if p.Verify == "" {
+		return time.Time{}, false
+	}
+	last := s.Kube.Schedule.Since
+	if v := s.Cluster.Status.LastVerifiedBackup; v != nil && v.Repository == p.Repository {
+		last = latest(last, v.Time.Time)
+	}
+	missed := due.Next(last.Add(longestPeriod(p.Verify)))
+	return missed, missed.Add(verifyGrace).Before(s.Now)
+}
+
 // lastBackedUp is when the newest backup in the schedule's repository was
-// complete, who took it.
+// complete, no matter who took it.
 func lastBackedUp(s ops.State) time.Time {
 	last := s.Kube.Schedule.LastDone
 	if b := s.Cluster.Status.LastBackup; b != nil && b.Repository == s.Cluster.Spec.Backup.Repository {

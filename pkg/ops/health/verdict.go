@@ -43,7 +43,7 @@ const fullDisk = 0.85
 
 // Assess judges a state. It is pure, and asks the engine for every judgement
 // of a member.
-func Assess(e engine.Engine, s ops.State) Verdict {
+func Assess(e engine.Engine, s ops.State, verbs ops.Verbs) Verdict {
 	if s.Cluster == nil {
 		return Verdict{Level: Down, Database: Down, Headline: "there is no such cluster"}
 	}
@@ -51,7 +51,7 @@ func Assess(e engine.Engine, s ops.State) Verdict {
 		return Verdict{Level: Down, Database: Down, Headline: "it is stopped as asked for, and its volumes are kept",
 			Next: []string{"kubectl dbop start " + s.Cluster.Name}}
 	}
-	a := assessment{e: e, s: s}
+	a := assessment{e: e, s: s, verbs: verbs}
 	v := a.verdict()
 	if s.Orphaned {
 		name := s.Cluster.Name
@@ -97,6 +97,7 @@ func (a *assessment) verdict() Verdict {
 type assessment struct {
 	e        engine.Engine
 	s        ops.State
+	verbs    ops.Verbs
 	problems []string
 	split    bool
 	sick     []string
@@ -243,12 +244,18 @@ func (a *assessment) level() (Level, string) {
 	return Healthy, fmt.Sprintf("all %d members are healthy, %s", total, a.margin())
 }
 
+// serves reports whether clients can write, as far as the members say. Where no leader is elected by a quorum alone,
+// one has to be known.
 func (a *assessment) serves() bool {
-	if a.e.Capabilities().Quorum {
+	_, leads := a.s.View.Leader()
+	switch c := a.e.Capabilities(); {
+	case !c.Quorum:
+		return leads
+	case !c.Failover:
 		return a.s.View.Quorum
 	}
-	_, leads := a.s.View.Leader()
-	return leads
+	return a.s.View.Quorum &&
+		(leads || slices.ContainsFunc(a.s.View.Members, func(m engine.Member) bool { return m.Leader != "" }))
 }
 
 // margin says what else may fail.

@@ -153,13 +153,14 @@ func TestAssess(t *testing.T) {
 				s.Cluster.Status.LastVerifiedBackup = nil, nil
 		},
 			level: Healthy, headline: "all 3", next: "kubectl dbop backup db --verify"},
-		{name: "no verified backup", change: func(s *ops.State) { s.Cluster.Status.LastVerifiedBackup = nil }, level: Healthy,
+		{name: "no verified backup", change: func(s *ops.State) { s.Cluster.Status.LastVerifiedBackup = nil },
+			level:    Healthy,
 			headline: "all 3", next: "kubectl dbop backup verify db-x"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := wellState()
 			test.change(&s)
-			v := Assess(quorate{}, s)
+			v := Assess(quorate{}, s, verbs)
 			if v.Level != test.level || !strings.Contains(v.Headline, test.headline) {
 				t.Errorf("%s: %s, want %s: %s", v.Level, v.Headline, test.level, test.headline)
 			}

@@ -17,6 +17,9 @@ func (AddMember) Traits() rules.Traits {
 	return rules.Traits{Starts: true, Restarts: true, NeedsSpace: true}
 }
 
+// Manners implements rules.Operation.
+func (AddMember) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime} }
+
 // Default implements rules.Operation.
 func (AddMember) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	if o.Members == 0 {

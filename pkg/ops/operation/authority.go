@@ -66,7 +66,7 @@ func rotateAuthority(p rules.Situation, trust pki.Trust) *ops.Decision {
 		return withdraw(p, trust)
 	case trust.Next == nil && p.S.Operation.Spec.Rotation == v1alpha1.RotateFinish:
 		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation",
-			Message: "no new authority was begun, so there is nothing to finish",
+			Message: "no change of the authority was started, so there is nothing to finish",
 			Hint:    "begin: kubectl dbop certificates rotate " + p.S.Cluster.Name + " --ca"})
 	default:
 		return trustBoth(p, trust, aim)
@@ -94,7 +94,7 @@ func trustBoth(p rules.Situation, trust pki.Trust, aim signing) *ops.Decision {
 	if d := renewMembers(p, true, signedByOther(*trust.Next), true); d != nil {
 		return d
 	}
-	return promote(p, trust, "from here on clients that did not read their secret again are turned away")
+	return promote(p, trust, "from here on clients that did not read their secret again are refused")
 }
 
 func promote(p rules.Situation, trust pki.Trust, reason string) *ops.Decision {
@@ -153,7 +153,8 @@ func withdraw(p rules.Situation, trust pki.Trust) *ops.Decision {
 		}
 		return rules.Do(ops.Step{ID: "drop-authority", Action: ops.ActionDropCA, Risk: ops.RiskNone,
 			Deadline: rules.StepDeadline,
-			Title:    "Take the new authority away again", Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
+			Title:    "Take the new authority away again",
+			Touches:  []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
 	}
 	return dropOld(p, trust)
 }
@@ -166,7 +167,7 @@ func dropOld(p rules.Situation, trust pki.Trust) *ops.Decision {
 	if d := distribute(p, trust, "Let everybody trust "+trust.Current.Subject+" alone"); d != nil {
 		return d
 	}
-	if d := together(p); d != nil {
+	if d := atOnce(p); d != nil {
 		return d
 	}
 	return loaded(p, trust)

@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -14,11 +15,37 @@ import (
 type Backup struct{ rules.Plain }
 
 // Traits implements rules.Operation.
-func (Backup) Traits() rules.Traits { return rules.Traits{SparesMembers: true} }
+func (Backup) Traits() rules.Traits { return rules.Traits{SparesMembers: true, OnlyReads: true} }
+
+// Manners implements rules.Operation.
+func (Backup) Manners() ops.Manners {
+	return ops.Manners{
+		StepsBack: ops.Anytime,
+		// The next run of the schedule takes another, where this one was taken and could not be verified, or could not
+		// delete older ones.
+		Yields: func(op *v1alpha1.Operation) bool {
+			return op.Spec.Scheduled && op.Status.Facts[v1alpha1.FactBackup] != ""
+		},
+		Same: func(have, asked v1alpha1.OperationSpec) bool {
+			return have.Repository == asked.Repository && (have.Object == asked.Object || asked.Object == "")
+		},
+	}
+}
 
 // Check implements rules.Operation.
 func (Backup) Check(_ engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
+	if _, err := rules.RetentionOf(o.Retention, o.TimeZone); err != nil {
+		return &engine.Refusal{Check: "retention", Reason: err.Error(), Hint: "correct what is to be kept"}
+	}
 	return checkAsked(o)
+}
+
+// Resolve implements rules.Operation: whether this backup of a schedule is one to verify is decided once.
+func (Backup) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
+	if health.VerificationDue(o.VerifyEvery, o.Repository, o.TimeZone, s.Cluster.Status.LastVerifiedBackup, s.Now) {
+		o.Verify = true
+	}
+	return nil
 }
 
 // Steps implements rules.Operation. The rights of a scheduled backup reach no further than the backup.
@@ -42,7 +69,7 @@ func checkAsked(o v1alpha1.OperationSpec) error {
 	spec := v1alpha1.DatabaseClusterSpec{Backup: v1alpha1.BackupPolicy{Repository: o.Repository}}
 	err := rules.Keep(&v1alpha1.OperationSpec{Cluster: o.Cluster, Verb: o.Verb}, spec)
 	if r, ok := errors.AsType[*engine.Refusal](err); ok {
-		r.Hint = `set spec.backup.repository of the cluster to "pvc:CLAIM"; or delete this object, and make another one with spec.repository`
+		r.Hint = `set spec.backup.repository of the cluster to "pvc:CLAIM" or the name of a repository; or delete this object, and make another one with spec.repository`
 		if o.Repository == "" {
 			r.Reason = fmt.Sprintf("neither this object nor databasecluster %s names a repository", o.Cluster)
 		}
@@ -65,11 +92,11 @@ func backup(p rules.Situation) *ops.Decision {
 // retention deletes what a schedule does not keep, once there is a newer one.
 func retention(p rules.Situation) *ops.Decision {
 	o := p.S.Operation.Spec
-	if !o.Scheduled || o.Keep < 1 || p.S.Fact(v1alpha1.FactPruned) != "" {
+	if !o.Scheduled || o.KeepsAll() || p.S.Fact(v1alpha1.FactPruned) != "" {
 		return nil
 	}
 	return rules.Do(ops.Step{ID: "prune-backups", Action: ops.ActionPrune, Risk: ops.RiskIrreversible,
 		Deadline: rules.StreamDeadline,
-		Title: fmt.Sprintf("Keep the newest %d scheduled backups in %s, and the newest verified one", o.Keep,
+		Title: fmt.Sprintf("Keep %s of the scheduled backups in %s, and the newest verified one", o.Kept(),
 			o.Repository)})
 }

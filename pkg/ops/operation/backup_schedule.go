@@ -17,7 +17,17 @@ import (
 type BackupSchedule struct{ rules.Plain }
 
 // Traits implements rules.Operation.
-func (BackupSchedule) Traits() rules.Traits { return rules.Traits{Schedule: rules.ScheduleMade} }
+func (BackupSchedule) Traits() rules.Traits {
+	return rules.Traits{ReadsSchedule: true, Schedule: rules.ScheduleMade}
+}
+
+// Manners implements rules.Operation.
+func (BackupSchedule) Manners() ops.Manners {
+	return ops.Manners{
+		StepsBack: ops.Anytime,
+		Same:      func(have, asked v1alpha1.OperationSpec) bool { return *have.Policy == *asked.Policy },
+	}
+}
 
 // Default implements rules.Operation.
 func (BackupSchedule) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
@@ -75,13 +85,19 @@ func checkPolicy(p v1alpha1.BackupPolicy) error {
 		return refuse(`name a claim of the cluster's namespace, "pvc:CLAIM" or "pvc:CLAIM/PATH", or a repository by its name`,
 			"scheduled backups are taken inside the cluster, and %q is no place there", p.Repository)
 	}
-	if p.Keep < 0 {
-		return refuse("0 keeps all", "%d backups can't be kept", p.Keep)
-	}
 	if p.TimeZone != "" {
 		if _, err := time.LoadLocation(p.TimeZone); err != nil || p.TimeZone == "Local" {
-			return refuse(`name one of the IANA database, such as "Europe/Berlin", or leave it out`, "there is no time zone %q", p.TimeZone)
+			return refuse(`name one of the IANA database, such as "Europe/Berlin", or leave it out`,
+				"there is no time zone %q", p.TimeZone)
 		}
+	}
+	if _, err := rules.RetentionOf(p.Retention, p.TimeZone); err != nil {
+		return refuse("without a rule all backups are kept", "it can't be kept: %v", err)
+	}
+	switch p.Verify {
+	case "", v1alpha1.VerifyDaily, v1alpha1.VerifyWeekly, v1alpha1.VerifyMonthly:
+	default:
+		return refuse("daily, weekly or monthly", "backups can't be verified %q", p.Verify)
 	}
 	s, err := health.CronOf(p)
 	switch {

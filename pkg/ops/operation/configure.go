@@ -3,6 +3,8 @@ package operation
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
@@ -15,6 +17,16 @@ type Configure struct{ rules.Plain }
 // Traits implements rules.Operation.
 func (Configure) Traits() rules.Traits {
 	return rules.Traits{Restarts: true, NewSettings: true, Outdated: unsettled}
+}
+
+// Manners implements rules.Operation.
+func (Configure) Manners() ops.Manners {
+	return ops.Manners{
+		StepsBack: ops.Anytime, Rolls: true,
+		Same: func(have, asked v1alpha1.OperationSpec) bool {
+			return equality.Semantic.DeepEqual(have.Change, asked.Change)
+		},
+	}
 }
 
 // Default implements rules.Operation.
@@ -38,7 +50,14 @@ func (Configure) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.Operatio
 }
 
 // Steps implements rules.Operation.
-func (Configure) Steps() rules.Steps { return rules.Steps{Running: mend, Joined: roll} }
+func (Configure) Steps() rules.Steps {
+	return rules.Steps{Running: mend, Joined: func(p rules.Situation) *ops.Decision {
+		if d := p.ChangeSettings(); d != nil {
+			return d
+		}
+		return roll(p)
+	}}
+}
 
 // mend gives members that can't start the wanted settings while there is no quorum.
 func mend(p rules.Situation) *ops.Decision {
@@ -119,7 +138,8 @@ func unsettled(p rules.Situation) []string {
 		if !m.Workload.Exists || (p.S.Cancelling() && !p.Touched(name)) {
 			continue
 		}
-		if m.Workload.Settings != want || (m.Pod.Exists && m.Pod.Settings != want) {
+		if m.Workload.Settings != want || (m.Pod.Exists && m.Pod.Settings != want) ||
+			p.Pending(name) && !p.Rolled(name) {
 			out = append(out, name)
 		}
 	}
@@ -132,7 +152,8 @@ func oneVersion(p rules.Situation) *ops.Decision {
 	for _, name := range p.VoterNames() {
 		if w := p.S.Kube.Member(name).Workload; w.Exists && w.Version != p.S.Cluster.Spec.Version {
 			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "mixed-versions",
-				Message: fmt.Sprintf("%s is of version %s and %s wants %s, so a restart would change its version", name, w.Version,
+				Message: fmt.Sprintf("%s is of version %s and %s wants %s, so a restart would change its version",
+					name, w.Version,
 					p.S.Cluster.Name, p.S.Cluster.Spec.Version),
 				Hint: fmt.Sprintf("kubectl dbop upgrade %s --version %s", p.S.Cluster.Name, p.S.Cluster.Spec.Version)})
 		}

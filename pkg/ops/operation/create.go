@@ -17,6 +17,13 @@ func (Create) Traits() rules.Traits {
 	return rules.Traits{Unformed: true, Passwords: true, NoWayBack: true, Schedule: rules.ScheduleMade}
 }
 
+// Manners implements rules.Operation.
+func (Create) Manners() ops.Manners {
+	return ops.Manners{
+		Bootstraps: func(v1alpha1.OperationSpec) bool { return true },
+	}
+}
+
 // Check implements rules.Operation.
 func (Create) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error {
 	if c.Spec.Auth.Enabled {

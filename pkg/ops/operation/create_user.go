@@ -13,6 +13,9 @@ import (
 // CreateUser makes one user, with a password in a secret.
 type CreateUser struct{ rules.Plain }
 
+// Manners implements rules.Operation.
+func (CreateUser) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime, Same: sameUser} }
+
 // Check implements rules.Operation.
 func (CreateUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
 	if err := checkLogin(e); err != nil || o.User == nil {

@@ -14,7 +14,17 @@ import (
 type Delete struct{ rules.Plain }
 
 // Traits implements rules.Operation.
-func (Delete) Traits() rules.Traits { return rules.Traits{Unformed: true, Ends: true} }
+func (Delete) Traits() rules.Traits { return rules.Traits{Unformed: true} }
+
+// Manners implements rules.Operation.
+func (Delete) Manners() ops.Manners {
+	return ops.Manners{
+		Ends: true,
+		Same: func(have, asked v1alpha1.OperationSpec) bool {
+			return have.Purge == asked.Purge && slices.Equal(have.Waive, asked.Waive)
+		},
+	}
+}
 
 // Resolve writes down the volumes that hold nothing.
 func (Delete) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
@@ -30,7 +40,7 @@ func (Delete) Steps() rules.Steps { return rules.Steps{First: deletion} }
 // can be continued.
 func deletion(p rules.Situation) *ops.Decision {
 	if p.S.Formed() && !p.S.Waives("backup") {
-		if d := p.BackupFirst(false, false); d != nil {
+		if d := p.BackupFirst(true, false); d != nil {
 			return d
 		}
 	}

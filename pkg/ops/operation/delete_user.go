@@ -12,6 +12,9 @@ import (
 // DeleteUser deletes one user and its secret.
 type DeleteUser struct{ rules.Plain }
 
+// Manners implements rules.Operation.
+func (DeleteUser) Manners() ops.Manners { return ops.Manners{Same: sameUser} }
+
 // Check implements rules.Operation.
 func (DeleteUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
 	if err := checkLogin(e); err != nil || o.User == nil {

@@ -3,11 +3,15 @@ package operation
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // DisableAuth lets clients in without logging in.
 type DisableAuth struct{ rules.Plain }
+
+// Manners implements rules.Operation.
+func (DisableAuth) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime} }
 
 // Check implements rules.Operation.
 func (DisableAuth) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {

@@ -12,6 +12,9 @@ import (
 // EnableAuth has clients log in. Users and passwords exist before it is enabled.
 type EnableAuth struct{ rules.Plain }
 
+// Manners implements rules.Operation.
+func (EnableAuth) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime} }
+
 // Check implements rules.Operation.
 func (EnableAuth) Check(e engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
 	return checkLogin(e)
@@ -51,7 +54,7 @@ func checkLogin(e engine.Engine) error {
 	return &engine.Refusal{Check: "users", Reason: "clients of " + e.Name() + " can't be made to log in by this tool"}
 }
 
-// authenticate turns the demand to log in on or off. All who may log in exist before it is enabled, so that nobody
+// authenticate switches the demand to log in on or off. All who may log in exist before it is enabled, so that nobody
 // is locked out on the way, and it counts as on once it was tried: the administrator and the applications may, a
 // client without a name may not. Stepping back, and turning it off, leave users and passwords where they are.
 func authenticate(p rules.Situation) *ops.Decision {
@@ -79,8 +82,8 @@ func enableAuth(p rules.Situation) *ops.Decision {
 	if p.S.View.Auth() != engine.AuthOn {
 		return rules.Do(ops.Step{ID: "enable-auth", Action: ops.ActionEnableAuth, Risk: ops.RiskNone,
 			Deadline: rules.StepDeadline,
-			Title:    "Turn authentication on",
-			Reason:   "everybody who may log in exists; who does not log in is turned away from now on"})
+			Title:    "Enable authentication",
+			Reason:   "everybody who may log in exists; clients that do not log in are refused from now on"})
 	}
 	return rules.Do(ops.Step{ID: "prove-auth", Action: ops.ActionProveAuth, Risk: ops.RiskNone,
 		Deadline: rules.StepDeadline,
@@ -93,7 +96,7 @@ func disableAuth(p rules.Situation) *ops.Decision {
 	}
 	return rules.Do(ops.Step{ID: "disable-auth", Action: ops.ActionDisableAuth, Risk: ops.RiskNone,
 		Deadline: rules.StepDeadline,
-		Title:    "Turn authentication off", Reason: "users, passwords and secrets stay as they are"})
+		Title:    "Disable authentication", Reason: "users, passwords and secrets stay as they are"})
 }
 
 // ensureUser makes one user in the database, with the password of its secret.
@@ -108,12 +111,12 @@ func mayDo(u engine.User) string {
 	if u.Admin {
 		return "may do everything"
 	}
-	verb, keys := "may read and write ", "every key"
+	verb, data := "may read and write ", "all data"
 	if u.Grants[0].ReadOnly {
 		verb = "may read "
 	}
 	if prefix := u.Grants[0].Prefix; prefix != "" {
-		keys = fmt.Sprintf("the keys below %q", prefix)
+		data = fmt.Sprintf("the data below %q", prefix)
 	}
-	return verb + keys
+	return verb + data
 }

@@ -17,7 +17,21 @@ type Recover struct{ rules.Plain }
 
 // Traits implements rules.Operation.
 func (Recover) Traits() rules.Traits {
-	return rules.Traits{Starts: true, Restarts: true, Recovers: true, NoWayBack: true, Schedule: rules.ScheduleSuspended}
+	return rules.Traits{Starts: true, Restarts: true, NoWayBack: true, Schedule: rules.ScheduleSuspended}
+}
+
+// Manners implements rules.Operation.
+func (Recover) Manners() ops.Manners {
+	return ops.Manners{
+		Recovers: true, NewData: true,
+		StepsBack: func(op *v1alpha1.Operation) bool { return !ops.IncarnationRecorded(op) },
+		Same: func(have, asked v1alpha1.OperationSpec) bool {
+			return (asked.Method == "" || have.Method == asked.Method) &&
+				(asked.Source == nil || have.Source != nil && *have.Source == *asked.Source) &&
+				slices.Equal(have.Dead, asked.Dead) && slices.Equal(have.Without, asked.Without) &&
+				slices.Equal(have.Waive, asked.Waive)
+		},
+	}
 }
 
 // Resolve implements rules.Operation.
@@ -60,7 +74,7 @@ func recovery(p rules.Situation) *ops.Decision {
 			": no member could be asked, so nobody knows that one is lost",
 			Hint: "kubectl dbop repair " + p.S.Cluster.Name})
 	}
-	evidence := health.Weigh(p.E, p.S, p.S.Operation.Spec.Without...)
+	evidence := health.AssessLoss(p.E, p.S, p.S.Operation.Spec.Without...)
 	if p.S.Operation.Spec.Method == v1alpha1.RecoverBringBack {
 		return bringBack(p, evidence)
 	}
@@ -117,7 +131,7 @@ func bringBack(p rules.Situation, evidence health.Evidence) *ops.Decision {
 		}
 		return rules.Block(&ops.Error{Kind: first.Kind, Check: first.Check, Message: first.Message, Hint: hint})
 	}
-	return p.Await("quorum", "the members come up and look for each other")
+	return p.Await("quorum", "the members come up and find each other")
 }
 
 // forgetPods lets workloads of members on dead nodes make new pods elsewhere.
@@ -166,7 +180,7 @@ func fence(p rules.Situation) *ops.Decision {
 	return rules.Do(ops.Step{ID: ops.StepFence, Action: ops.ActionFence, Members: names, Risk: ops.RiskDowntime,
 		Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
 		Title:  "Stop " + strings.Join(names, ", ") + " and keep their volumes",
-		Reason: "nothing may write or answer while the data is looked at"})
+		Reason: "nothing may write or answer while the data is inspected"})
 }
 
 func deadHint(p rules.Situation) string {
@@ -184,7 +198,7 @@ func pinRecovery(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error 
 		return &engine.Refusal{Check: "quorum", Reason: e.Name() + " needs no quorum, so none can be lost",
 			Hint: "kubectl dbop diagnose " + o.Cluster}
 	}
-	evidence := health.Weigh(e, s, o.Without...)
+	evidence := health.AssessLoss(e, s, o.Without...)
 	if evidence.Serves {
 		return nil
 	}
@@ -198,7 +212,7 @@ func pinRecovery(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error 
 		return &engine.Refusal{Check: "backup", Reason: "there is no verified backup to recover " + o.Cluster + " from",
 			Hint: "name one with --from; kubectl dbop backup list " + o.Cluster}
 	case o.Method == v1alpha1.RecoverData && !recoversData:
-		return &engine.Refusal{Check: "method", Reason: e.Name() + " can't begin anew from the data of one member",
+		return &engine.Refusal{Check: "method", Reason: e.Name() + " can't start again from the data of one member",
 			Hint: "recover from a backup: --method backup"}
 	case o.Method == v1alpha1.RecoverData && len(evidence.Kept) == 0:
 		return &engine.Refusal{Check: "no-data", Reason: "no volume of " + o.Cluster + " is left",

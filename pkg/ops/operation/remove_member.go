@@ -16,8 +16,11 @@ type RemoveMember struct{ sized }
 
 // Traits implements rules.Operation.
 func (RemoveMember) Traits() rules.Traits {
-	return rules.Traits{Removes: true, NeedsSpace: true, NoWayBack: true}
+	return rules.Traits{NeedsSpace: true, NoWayBack: true}
 }
+
+// Manners implements rules.Operation.
+func (RemoveMember) Manners() ops.Manners { return ops.Manners{Removes: true, Same: sameMember} }
 
 // Default implements rules.Operation.
 func (RemoveMember) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
@@ -120,3 +123,6 @@ func expel(p rules.Situation) *ops.Decision {
 		Title:  fmt.Sprintf("Remove %s (%s) from the database's member list", name, entry.ID),
 		Reason: "it is no member of this cluster"})
 }
+
+// sameMember reports whether two requests name the same member.
+func sameMember(have, asked v1alpha1.OperationSpec) bool { return have.Member == asked.Member }

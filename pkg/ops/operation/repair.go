@@ -16,8 +16,11 @@ type Repair struct{ rules.Plain }
 
 // Traits implements rules.Operation.
 func (Repair) Traits() rules.Traits {
-	return rules.Traits{Unformed: true, Stopped: true, Schedule: rules.ScheduleMade}
+	return rules.Traits{Unformed: true, Stopped: true, ReadsCertificates: true, Schedule: rules.ScheduleMade}
 }
+
+// Manners implements rules.Operation.
+func (Repair) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime} }
 
 // Resolve writes down the pods that restart, and the authority that is replaced.
 func (Repair) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {

@@ -33,7 +33,7 @@ func restoringAuthority(p rules.Situation) *ops.Decision {
 		if d := distribute(p, *trust, "Let everybody trust "+trust.Current.Subject+" alone"); d != nil {
 			return d
 		}
-		return together(p)
+		return atOnce(p)
 	case trust.Next != nil:
 		return trustBoth(p, *trust, newSigns)
 	case trust.Current.Fingerprint != lost:

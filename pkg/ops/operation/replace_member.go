@@ -16,8 +16,11 @@ type ReplaceMember struct{ rules.Plain }
 
 // Traits implements rules.Operation.
 func (ReplaceMember) Traits() rules.Traits {
-	return rules.Traits{Starts: true, Restarts: true, Replaces: true, DespiteDamage: true, NoWayBack: true}
+	return rules.Traits{Starts: true, Restarts: true, DespiteDamage: true, NoWayBack: true}
 }
+
+// Manners implements rules.Operation.
+func (ReplaceMember) Manners() ops.Manners { return ops.Manners{Replaces: true, Same: sameMember} }
 
 // Resolve writes down who is replaced: the successor bears the same name.
 func (ReplaceMember) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
@@ -92,7 +95,8 @@ func evidence(p rules.Situation, name string) *ops.Decision {
 		return nil // also while its pod runs: the volume goes when that stops
 	}
 	if p.E.Health(p.S.View, name) == nil {
-		return refuse(name+" is healthy: nothing is to be replaced", "insist with --force if its data is to be made anew")
+		return refuse(name+" is healthy: nothing is to be replaced",
+			"insist with --force if its data is to be copied again")
 	}
 	problem := m.Pod.Problem
 	switch {
@@ -107,7 +111,8 @@ func evidence(p rules.Situation, name string) *ops.Decision {
 	case problem.Kind == observe.ProblemDisk:
 		return refuse(name+
 			" can't start because its disk is full: its data is whole, and a new volume of the same size would be full again",
-			fmt.Sprintf("give it more space: kubectl dbop resize %s --storage SIZE; then it starts by itself", p.S.Cluster.Name))
+			fmt.Sprintf("give it more space: kubectl dbop resize %s --storage SIZE; then it starts by itself",
+				p.S.Cluster.Name))
 	case health.OnSilentNode(m.Pod):
 		return refuse(fmt.Sprintf("node %s, on which %s runs, is silent, and nothing shows that it is gone for good",
 			m.Pod.Node, name),

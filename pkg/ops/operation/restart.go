@@ -16,6 +16,9 @@ type Restart struct{ rules.Plain }
 // Traits implements rules.Operation.
 func (Restart) Traits() rules.Traits { return rules.Traits{Restarts: true} }
 
+// Manners implements rules.Operation.
+func (Restart) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime} }
+
 // Resolve implements rules.Operation.
 func (Restart) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	o.Pods = rules.PodsOf(s)

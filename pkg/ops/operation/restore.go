@@ -18,6 +18,23 @@ func (Restore) Traits() rules.Traits {
 	return rules.Traits{Unformed: true, Starts: true, Restarts: true, NoWayBack: true, Schedule: rules.ScheduleMade}
 }
 
+// Manners implements rules.Operation.
+func (Restore) Manners() ops.Manners {
+	return ops.Manners{
+		NewData:    true,
+		Bootstraps: func(o v1alpha1.OperationSpec) bool { return !o.InPlace },
+		// What the cluster was before is there to go back to.
+		StepsBack: func(op *v1alpha1.Operation) bool {
+			from := op.Spec.FromIncarnation
+			return from != nil && from.Bootstrap.ClusterID != ""
+		},
+		Same: func(have, asked v1alpha1.OperationSpec) bool {
+			return have.InPlace == asked.InPlace && (have.Source == nil) == (asked.Source == nil) &&
+				(have.Source == nil || *have.Source == *asked.Source)
+		},
+	}
+}
+
 // Default implements rules.Operation.
 func (Restore) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	if o.InPlace {
@@ -58,11 +75,13 @@ func replacedData(u *rules.Undoing) error {
 	of, facts, hint := u.Of.Spec, u.Of.Status.Facts, ""
 	switch kept := facts[v1alpha1.FactKept]; {
 	case facts[v1alpha1.FactBackup] != "":
-		hint = fmt.Sprintf("the data of before is in a backup: kubectl dbop restore %s --in-place --from %s --repository %s",
+		hint = fmt.Sprintf("the data of before is in a backup: kubectl dbop restore %s --in-place --from %s "+
+			"--repository %s",
 			of.Cluster, of.Backup, of.Repository)
 	case kept != "":
 		hint = fmt.Sprintf(
-			"no backup was taken before; the data of before is in its volumes, which %s left as they were: kubectl get pvc %s",
+			"no backup was taken before; the data of before is in its volumes, which %s left as they were: kubectl "+
+				"get pvc %s",
 			of.Verb, kept)
 	}
 	return rules.NoUndo(of.Cluster, string(of.Verb)+" replaced the data of "+of.Cluster, hint)
@@ -96,8 +115,11 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 	if incarnationStarted(p) {
 		return nil
 	}
+	if d := p.ProveSource(); d != nil {
+		return d
+	}
 	if !p.S.Waives("backup") {
-		if d := p.BackupFirst(false, false); d != nil {
+		if d := p.BackupFirst(true, false); d != nil {
 			return d
 		}
 	}
@@ -118,7 +140,7 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 func beginIncarnation(p rules.Situation) *ops.Decision {
 	return rules.Do(ops.Step{ID: "begin-incarnation", Action: ops.ActionNewIncarnation, Risk: ops.RiskIrreversible,
 		Deadline: rules.StepDeadline,
-		Title:    "Begin anew from backup " + ops.IncarnationSource(p.S.Operation).Backup,
+		Title:    "Start again from backup " + ops.IncarnationSource(p.S.Operation).Backup,
 		Reason:   "the old volumes stay, under their old names"})
 }
 

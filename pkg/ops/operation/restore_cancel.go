@@ -42,7 +42,7 @@ func returnToIncarnation(p rules.Situation) *ops.Decision {
 		return d
 	}
 	if !p.S.View.Quorum {
-		return p.Await("quorum", "the former members come up and look for each other", p.Running()...)
+		return p.Await("quorum", "the former members come up and find each other", p.Running()...)
 	}
 	for _, name := range p.VoterNames() {
 		if err := p.E.Health(p.S.View, name); err != nil && !p.Lost(name) {
@@ -64,7 +64,8 @@ func volumesLeft(p rules.Situation) *ops.Decision {
 		return nil
 	}
 	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes",
-		Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left, from.FromMembers,
+		Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left,
+			from.FromMembers,
 			p.S.Cluster.Name),
 		Hint: "finish the restore: kubectl dbop resume " + p.S.Cluster.Name})
 }

@@ -17,7 +17,16 @@ type RotateCertificates struct{ rules.Plain }
 
 // Traits implements rules.Operation.
 func (RotateCertificates) Traits() rules.Traits {
-	return rules.Traits{Starts: true, Restarts: true, RenewsCertificates: true}
+	return rules.Traits{Starts: true, Restarts: true, RenewsCertificates: true, ReadsCertificates: true}
+}
+
+// Manners implements rules.Operation.
+func (RotateCertificates) Manners() ops.Manners {
+	return ops.Manners{
+		StepsBack: ops.Anytime,
+		Succeeds:  func(o v1alpha1.OperationSpec) bool { return o.Rotation == v1alpha1.RotateAtOnce },
+		Same:      func(have, asked v1alpha1.OperationSpec) bool { return have.Rotation == asked.Rotation },
+	}
 }
 
 // Resolve writes down which certificates, authority and pods there are, so that a repeat renews nothing twice.
@@ -64,7 +73,7 @@ func certificates(p rules.Situation) *ops.Decision {
 	}
 	trust := p.S.Kube.Trust
 	if trust == nil {
-		return p.Await("certificates", "the certificates were not looked at")
+		return p.Await("certificates", "the certificates were not observed")
 	}
 	if trust.Problem != "" {
 		return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "authority", Message: trust.Problem,

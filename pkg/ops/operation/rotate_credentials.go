@@ -13,6 +13,11 @@ import (
 // RotateCredentials gives users new passwords, or ends those that a rotation left valid.
 type RotateCredentials struct{ rules.Plain }
 
+// Manners implements rules.Operation.
+func (RotateCredentials) Manners() ops.Manners {
+	return ops.Manners{StepsBack: ops.Anytime, Same: sameUser}
+}
+
 // Check implements rules.Operation.
 func (RotateCredentials) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
 	if err := checkLogin(e); err != nil || o.User == nil {
@@ -49,7 +54,7 @@ func deleteUser(p rules.Situation, u engine.User) *ops.Decision {
 	}
 	return rules.Do(ops.Step{ID: "delete-user/" + u.Name, Action: ops.ActionDeleteUser, User: u.Name,
 		Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-		Title: "Delete user " + u.Name + " and its secret", Reason: "whoever is logged in with it is turned away",
+		Title: "Delete user " + u.Name + " and its secret", Reason: "clients that are logged in with it are refused",
 		Touches: rules.PasswordSecrets(p.S.Cluster, u)})
 }
 
@@ -76,8 +81,8 @@ func rotation(p rules.Situation) *ops.Decision {
 		case o.DropOld:
 			step.ID, step.Action, step.Risk = "drop-credentials/"+u.Name, ops.ActionDropOld, ops.RiskIrreversible
 			step.Title, step.Reason = "End the password that "+u.Name+" had before",
-				"who has not reloaded the secret is turned away"
-		case !rules.InPlace(p.S.Cluster, u):
+				"clients that have not read the secret again are refused"
+		case !rules.InPlace(p.E, p.S.Cluster, u):
 			step.Title, step.Reason = "Give "+u.Name+" a second name with a new password",
 				"the first stays valid until it is dropped"
 		}
@@ -123,7 +128,13 @@ func checkRootPassword(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) er
 		return nil
 	}
 	return &engine.Refusal{Check: "root-password", Reason: fmt.Sprintf(
-		"backup %s demands the administrator's password, and without TLS no certificate stands in for it", from.Backup),
+		"backup %s demands the administrator's password, and without TLS no certificate replaces it", from.Backup),
 		Hint: "name the secret that holds the password of that time: --root-password-secret NAME (that of the cluster " +
 			"that was backed up, if it still exists, is its name followed by -root)"}
+}
+
+// sameUser reports whether two requests are about the same user, or about all, and end the same.
+func sameUser(have, asked v1alpha1.OperationSpec) bool {
+	return have.DropOld == asked.DropOld && (have.User == nil) == (asked.User == nil) &&
+		(have.User == nil || have.User.Name == asked.User.Name)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -26,6 +27,13 @@ type Scale struct{ sized }
 // Traits implements rules.Operation.
 func (Scale) Traits() rules.Traits {
 	return rules.Traits{Starts: true, Restarts: true, NeedsSpace: true}
+}
+
+// Manners implements rules.Operation.
+func (Scale) Manners() ops.Manners {
+	return ops.Manners{StepsBack: ops.Anytime,
+		Same: func(have, asked v1alpha1.OperationSpec) bool { return have.Members == asked.Members },
+	}
 }
 
 // Check implements rules.Operation.

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -13,6 +14,9 @@ func (Start) Traits() rules.Traits {
 	return rules.Traits{Starts: true, Restarts: true, PutsBackTemplates: true, NoWayBack: true,
 		Schedule: rules.ScheduleSuspended}
 }
+
+// Manners implements rules.Operation.
+func (Start) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime} }
 
 // Default implements rules.Operation.
 func (Start) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -12,6 +13,9 @@ type Stop struct{ rules.Plain }
 func (Stop) Traits() rules.Traits {
 	return rules.Traits{Stopped: true, Schedule: rules.ScheduleSuspended}
 }
+
+// Manners implements rules.Operation.
+func (Stop) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime} }
 
 // Default implements rules.Operation.
 func (Stop) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {

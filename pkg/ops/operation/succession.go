@@ -20,7 +20,7 @@ func succeed(p rules.Situation, trust pki.Trust) *ops.Decision {
 	case p.S.Operation.Spec.Rotation != v1alpha1.RotateAtOnce:
 		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "rotation",
 			Message: "the authority " + trust.Current.Subject + " ran out on " + ops.Moment(trust.Current.NotAfter) +
-				": whoever holds a certificate of it is turned away, so nobody can be spared",
+				": everybody who holds a certificate of it is refused, so nobody can be spared",
 			Hint: "replace it and restart all members together: kubectl dbop certificates rotate " + c + " --ca=at-once"})
 	case trust.Next == nil:
 		return addAuthority(p)
@@ -39,9 +39,9 @@ func resign(p rules.Situation, trust pki.Trust) *ops.Decision {
 }
 
 // together restarts all members that ran under an authority that ran out: those
-// that trust it and those that trust its successor turn each other away, also
+// that trust it and those that trust its successor refuse each other, also
 // once a majority is back. Their pods were written down for that case alone.
-func together(p rules.Situation) *ops.Decision {
+func atOnce(p rules.Situation) *ops.Decision {
 	for _, name := range p.Certified() {
 		pod := p.S.Kube.Member(name).Pod
 		if uid := p.S.Operation.Spec.Pods[name]; uid == "" || !pod.Exists || pod.UID != uid {
@@ -50,7 +50,7 @@ func together(p rules.Situation) *ops.Decision {
 		return rules.Do(ops.Step{ID: "restart-member/" + name, Action: ops.ActionRestart, Members: []string{name},
 			Risk: ops.RiskDowntime, Deadline: rules.WaitDeadline,
 			Title:   "Restart " + name,
-			Reason:  "authorities are read at the start alone, and members of two authorities turn each other away",
+			Reason:  "authorities are read at the start alone, and members of two authorities refuse each other",
 			Touches: []string{"pod/" + v1alpha1.PodName(name)}})
 	}
 	return nil

@@ -15,6 +15,9 @@ type Switchover struct{ rules.Plain }
 // Traits implements rules.Operation.
 func (Switchover) Traits() rules.Traits { return rules.Traits{SparesMembers: true} }
 
+// Manners implements rules.Operation.
+func (Switchover) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime, Same: sameMember} }
+
 // Resolve writes down who leads.
 func (Switchover) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	if l, ok := s.View.Leader(); ok {
@@ -37,7 +40,7 @@ func (Switchover) Undo(u *rules.Undoing) error {
 	return nil
 }
 
-// switchover moves leadership to the chosen member, or away from who led
+// switchover moves leadership to the chosen member, or away from the member that led
 // when it was asked for. Both are written down, so a repeat does not move it on.
 func switchover(p rules.Situation) *ops.Decision {
 	if p.S.Cancelling() {

@@ -43,7 +43,7 @@ func staysBelow(p rules.Situation, left string, outdated []string) bool {
 // take part first, then followers, the leader last after it handed over to a
 // member that is upgraded already. Between two of them every member must be
 // healthy. It goes back the same way while the engine still allows it. No
-// other verb restarts members for their version: who asked for it gave up,
+// other verb restarts members for their version: the person who asked for it gave up,
 // and the checks and the backup of an upgrade belong to it.
 func upgrade(p rules.Situation) *ops.Decision {
 	outdated := p.Outdated()

@@ -12,6 +12,14 @@ import (
 // Versioned is what upgrade and downgrade share.
 type Versioned struct{ rules.Plain }
 
+// Manners implements rules.Operation.
+func (Versioned) Manners() ops.Manners {
+	return ops.Manners{
+		StepsBack: ops.Anytime, Rolls: true,
+		Same: func(have, asked v1alpha1.OperationSpec) bool { return have.Version == asked.Version },
+	}
+}
+
 // Check implements rules.Operation.
 func (Versioned) Check(_ engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
 	if err := ops.CheckImage("--image", o.Image); err != nil {

@@ -24,9 +24,10 @@ func Certified(members int) ops.State {
 	s := Well(members)
 	s.Kube.Trust = &pki.Trust{Current: OldCA()}
 	leaf := func(secret string, use pki.CertificateUse, member string) {
-		s.Kube.Leaves = append(s.Kube.Leaves, pki.Certificate{Secret: secret, Use: use, Member: member, Fingerprint: "old-" +
-			secret,
-			Signer: "ca-old", Trusts: s.Kube.Trust.Bundle(), NotAfter: Now().Add(200 * 24 * time.Hour)})
+		s.Kube.Leaves = append(s.Kube.Leaves,
+			pki.Certificate{Secret: secret, Use: use, Member: member, Fingerprint: "old-" +
+				secret,
+				Signer: "ca-old", Trusts: s.Kube.Trust.Bundle(), NotAfter: Now().Add(200 * 24 * time.Hour)})
 	}
 	for i, m := range s.View.Members {
 		leaf(m.Name+"-tls", pki.UseMember, m.Name)

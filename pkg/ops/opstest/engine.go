@@ -85,6 +85,11 @@ func (Engine) CheckDowngrade(_ engine.View, _ v1alpha1.DatabaseClusterSpec, targ
 	return nil
 }
 
+func (Engine) Way(c *v1alpha1.DatabaseCluster) engine.ClientWay {
+	return engine.ClientWay{OnMachine: c.Spec.Auth.Enabled}
+}
+
+// InPod implements engine.ClientProgram.
 func (Engine) InPod(_ *v1alpha1.DatabaseCluster, args []string) []string {
 	return append([]string{"fakectl"}, args...)
 }
@@ -111,7 +116,8 @@ func (Engine) CheckLowered(v engine.View, _ string) error {
 
 func (Engine) CheckSettings(_ engine.View, spec v1alpha1.DatabaseClusterSpec, _ bool) error {
 	if _, ok := spec.Config["colour"]; ok {
-		return &engine.Refusal{Check: "config", Reason: `option "colour" is not known to fakedb`, Hint: "did you mean color?"}
+		return &engine.Refusal{Check: "config", Reason: `option "colour" is not known to fakedb`,
+			Hint: "did you mean color?"}
 	}
 	return nil
 }
@@ -147,7 +153,7 @@ func (Engine) CompactRevision(_ engine.View, revision, keep int64) (int64, error
 	}
 	return 1000 - keep, nil
 }
-func (Engine) CompactImpact(int64) string { return "who reads older ones is turned away" }
+func (Engine) CompactImpact(int64) string { return "clients that read older ones are refused" }
 
 // whole takes any bytes for a whole snapshot.
 type whole struct{}

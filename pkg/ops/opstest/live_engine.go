@@ -56,7 +56,8 @@ func (*Database) Pod(in engine.PodInput) (engine.Pod, error) {
 
 func (*Database) DisableBootstrap(p corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	p = *p.DeepCopy()
-	p.Spec.Containers[0].Args = slices.DeleteFunc(p.Spec.Containers[0].Args, func(a string) bool { return a == "--found" })
+	p.Spec.Containers[0].Args = slices.DeleteFunc(p.Spec.Containers[0].Args,
+		func(a string) bool { return a == "--found" })
 	return p
 }
 

@@ -110,7 +110,8 @@ func newServer() *server {
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return s.write("delete", o, func() error { return s.remove(ctx, o, opts) })
 		},
-		Apply: func(ctx context.Context, c client.WithWatch, a runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		Apply: func(ctx context.Context, c client.WithWatch, a runtime.ApplyConfiguration,
+			opts ...client.ApplyOption) error {
 			o := a.(client.Object)
 			return s.write("apply", o, func() error {
 				if err := c.Apply(ctx, a, opts...); err != nil {

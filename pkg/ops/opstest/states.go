@@ -145,7 +145,8 @@ const Image = "spec.template.spec.containers[db].image"
 
 // Nightly is a schedule with a claim, seven backups and one run a night.
 func Nightly() v1alpha1.BackupPolicy {
-	return v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 2 * * *", Keep: 7}
+	return v1alpha1.BackupPolicy{Repository: "pvc:backups", Schedule: "0 2 * * *",
+		Retention: v1alpha1.Retention{Keep: 7}}
 }
 
 // ScheduleParts are the kinds of a schedule's objects.

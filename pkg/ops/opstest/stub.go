@@ -171,19 +171,19 @@ func (s Stub) Successor(v engine.View, except ...string) string {
 }
 
 func (s Stub) RemovalCandidate(v engine.View) string {
-	victim := ""
+	candidate := ""
 	for _, r := range v.Data() {
 		if s.Health(v, r.Name) != nil {
 			return r.Name
 		}
 		if !v.Member(r.Name).Role.Leads() {
-			victim = r.Name
+			candidate = r.Name
 		}
 	}
-	if victim == "" {
-		victim = v.Data()[0].Name
+	if candidate == "" {
+		candidate = v.Data()[0].Name
 	}
-	return victim
+	return candidate
 }
 
 func (s Stub) Source(v engine.View, leader bool) string {

@@ -55,7 +55,7 @@ func TestDecideAgreed(t *testing.T) {
 		}
 	}
 	ask(t, agreed{}, []question{
-		{"registers whoever joins", sized(v1alpha1.VerbScale, 4, func(*ops.State) {}), "register-member/db-4"},
+		{"registers a member that joins", sized(v1alpha1.VerbScale, 4, func(*ops.State) {}), "register-member/db-4"},
 		{"waits for it", sized(v1alpha1.VerbScale, 4, func(s *ops.State) {
 			s.View.MemberList = append(s.View.MemberList, engine.Registered{ID: "4", Name: "db-4", Started: true})
 			s.View.Members = append(s.View.Members, engine.Member{Name: "db-4", ID: "4", Reachable: true})

@@ -106,11 +106,11 @@ func TestClearAlarms(t *testing.T) {
 		want   []string
 		block  string
 	}{
-		"none stands, and a member is down": {change: []func(*ops.State){func(s *ops.State) {
+		"none is raised, and a member is down": {change: []func(*ops.State){func(s *ops.State) {
 			opstest.Down(s, "db-3",
 				observe.ProblemCrashing, 0)
 		}}},
-		"none stands": {},
+		"none is raised": {},
 		"full of history: the leader last, disarmed after that, proved at last": {change: []func(*ops.State){full},
 			want: all},
 		"there is room already": {change: []func(*ops.State){full, func(s *ops.State) { filled(s, 800, 800) }},
@@ -206,7 +206,7 @@ func TestNoRoomSaysWhatToDo(t *testing.T) {
 }
 
 // TestWhatGoesOnUnderAnAlarm: more space is given, or there would be no way out
-// of the want of it. Under damage nobody restarts anything, and who is
+// of the want of it. Under damage nobody restarts anything, and a member that is
 // accused of it bars nobody's replacement.
 func TestWhatGoesOnUnderAnAlarm(t *testing.T) {
 	t.Parallel()
@@ -223,14 +223,16 @@ func TestWhatGoesOnUnderAnAlarm(t *testing.T) {
 		{v1alpha1.VerbReplaceMember, engine.CauseDamage, "db-2", true},
 		{v1alpha1.VerbConfigure, engine.CauseDamage, "db-2", false},
 		{v1alpha1.VerbRestart, engine.CauseDamage, "db-2", false},
-		{v1alpha1.VerbDefrag, engine.CauseDamage, "db-2", false}, {v1alpha1.VerbAddMember, engine.CauseSpace, "db-2", false},
+		{v1alpha1.VerbDefrag, engine.CauseDamage, "db-2", false},
+		{v1alpha1.VerbAddMember, engine.CauseSpace, "db-2", false},
 	} {
 		t.Run(fmt.Sprint(c.verb, c.cause, c.accuse), func(t *testing.T) {
 			t.Parallel()
 			s := opstest.Well(3)
 			s.Operation = opstest.Operation(c.verb)
 			s.Operation.Spec.Pods = map[string]string{"db-1": "a", "db-2": "b", "db-3": "c"}
-			s.Operation.Spec.Member, s.Operation.Spec.MemberID, s.Operation.Spec.Waive = "db-2", "id-db-2", []string{"evidence"}
+			s.Operation.Spec.Member, s.Operation.Spec.MemberID, s.Operation.Spec.Waive = "db-2", "id-db-2",
+				[]string{"evidence"}
 			s.Cluster.Spec.Config = map[string]string{"speed": "high"}
 			if c.verb == v1alpha1.VerbAddMember {
 				s.Cluster.Spec.Members = 4

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -47,9 +46,10 @@ func TestSameAsked(t *testing.T) {
 		active, asks string
 		want         bool
 	}{{"", "", true}, {"one", "one", true}, {"one", "", true}, {"", "one", false}, {"two", "one", false}} {
-		op := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
-			Object: row.active}}
-		if got := ops.Same(op, v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
+		op := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup,
+			Repository: "pvc:b",
+			Object:     row.active}}
+		if got := Verbs().Same(op, v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
 			Object: row.asks}); got != row.want {
 			t.Errorf("%+v: %v", row, got)
 		}

@@ -31,7 +31,8 @@ func about(user string) func(*ops.State) {
 func listed(users ...string) func(*ops.State) {
 	return func(s *ops.State) {
 		for _, u := range users {
-			s.Cluster.Spec.Auth.Users = append(s.Cluster.Spec.Auth.Users, v1alpha1.DatabaseUser{Name: u, Prefix: "/" + u + "/"})
+			s.Cluster.Spec.Auth.Users = append(s.Cluster.Spec.Auth.Users,
+				v1alpha1.DatabaseUser{Name: u, Prefix: "/" + u + "/"})
 		}
 	}
 }
@@ -87,19 +88,21 @@ func TestAuthentication(t *testing.T) {
 		"off already": {
 			asked(v1alpha1.VerbDisableAuth, engine.AuthOff), nil, ""},
 		"off, stepped back": {
-			asked(v1alpha1.VerbDisableAuth, engine.AuthOff, hadAuth, cancelled), append(makesAll, "enable-auth", "prove-auth"),
+			asked(v1alpha1.VerbDisableAuth, engine.AuthOff, hadAuth, cancelled),
+			append(makesAll, "enable-auth", "prove-auth"),
 			""},
 		"a restored cluster whose data demands it": {
 			asked(v1alpha1.VerbRestore, engine.AuthOn, opstest.WantsAuth), append(makesAll, "prove-auth"), ""},
 		"a restored cluster that had it before": {
-			asked(v1alpha1.VerbRestore, engine.AuthOff, opstest.WantsAuth), append(makesAll, "enable-auth", "prove-auth"), ""},
+			asked(v1alpha1.VerbRestore, engine.AuthOff, opstest.WantsAuth),
+			append(makesAll, "enable-auth", "prove-auth"), ""},
 		"a restored cluster that is proved": {
 			asked(v1alpha1.VerbRestore, engine.AuthOn, opstest.WantsAuth, known(v1alpha1.FactProved)), nil, ""},
 		"created, and created once more": {
 			asked(v1alpha1.VerbCreate, engine.AuthOn, opstest.WantsAuth), nil, ""},
 		"created once more, after somebody turned it off": {
 			asked(v1alpha1.VerbCreate, engine.AuthOff, opstest.WantsAuth), append(makesAll, "enable-auth", "prove-auth"), ""},
-		"no other verb turns it on": {
+		"no other verb enables it": {
 			asked(v1alpha1.VerbRestart, engine.AuthOff, opstest.WantsAuth), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +148,8 @@ func expectPlan(t *testing.T, s ops.State, want []string, block string) {
 // TestIncarnationKeepsOut: a restore in place lets nobody in without a password who was not before.
 func TestIncarnationKeepsOut(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ had, brings, want bool }{{false, false, false}, {true, false, true}, {false, true, true}} {
+	for _, c := range []struct{ had, brings, want bool }{{false, false, false}, {true, false, true},
+		{false, true, true}} {
 		s := opstest.Well(1)
 		s.Cluster.Spec.Auth.Enabled = c.had
 		op := opstest.Operation(v1alpha1.VerbRestore)

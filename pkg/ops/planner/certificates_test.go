@@ -30,8 +30,9 @@ func expired(s *ops.State, names ...string) {
 		m := &s.View.Members[i]
 		for _, n := range names {
 			if m.Name == n {
-				m.Certificate = &engine.Presented{Fingerprint: m.Certificate.Fingerprint, NotAfter: opstest.Now().Add(-time.Hour),
-					Accepts: m.Certificate.Accepts}
+				m.Certificate = &engine.Presented{Fingerprint: m.Certificate.Fingerprint,
+					NotAfter: opstest.Now().Add(-time.Hour),
+					Accepts:  m.Certificate.Accepts}
 			}
 		}
 	}
@@ -78,9 +79,11 @@ func TestRotateLeaves(t *testing.T) {
 		}), want: all},
 		"clients keep the new authority's between the halves": {state: rotating(t, v1alpha1.RotateLeaves, 1,
 			opstest.Trusting),
-			want: []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls"}},
+			want: []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls",
+				"renew-certificate/db-1-tls"}},
 		"no authority": {state: rotating(t, v1alpha1.RotateLeaves, 3,
-			func(s *ops.State) { s.Kube.Trust = &pki.Trust{Problem: "secret db-ca is gone"} }), block: "secret db-ca is gone"},
+			func(s *ops.State) { s.Kube.Trust = &pki.Trust{Problem: "secret db-ca is gone"} }),
+			block: "secret db-ca is gone"},
 		"plain text": {state: rotating(t, v1alpha1.RotateLeaves, 3,
 			func(s *ops.State) { s.Cluster.Spec.TLS.Disabled = true }),
 			block: "db is served in plain text: there are no certificates"},
@@ -124,12 +127,12 @@ func TestRotateAuthority(t *testing.T) {
 		"the first half, done": {state: rotating(t, v1alpha1.RotateBegin, 3, opstest.Trusting)},
 		"the second half":      {state: rotating(t, v1alpha1.RotateFinish, 3, opstest.Trusting), want: finish},
 		"the second without first": {state: rotating(t, v1alpha1.RotateFinish, 3, nil),
-			block: "no new authority was begun, so there is nothing to finish"},
+			block: "no change of the authority was started, so there is nothing to finish"},
 		"both": {state: rotating(t, v1alpha1.RotateAtOnce, 3, nil),
 			want: append(append(append([]string{}, begin...), members...),
 				append([]string{"promote-authority"}, "distribute-trust", "restart-member/db-1", "restart-member/db-3",
 					"hand-over/db-1", "restart-member/db-2")...)},
-		"abandon what was begun": {state: rotating(t, v1alpha1.RotateAbandon, 3, opstest.Trusting),
+		"abandon what was started": {state: rotating(t, v1alpha1.RotateAbandon, 3, opstest.Trusting),
 			want: append([]string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "drop-authority"},
 				drop...)},
 		"stepping back from nothing": {state: rotating(t, v1alpha1.RotateBegin, 3, back(nil))},
@@ -197,7 +200,7 @@ func TestFoundingJudgesThePersonsAuthority(t *testing.T) {
 	}
 }
 
-// TestRotationWaitsForQuorum: who has to restart is not known without a
+// TestRotationWaitsForQuorum: which member has to restart is not known without a
 // majority, and what follows must not begin before all have.
 func TestRotationWaitsForQuorum(t *testing.T) {
 	t.Parallel()

@@ -95,13 +95,13 @@ func TestCompactRevisionIsPinned(t *testing.T) {
 		t.Error("the request itself was changed")
 	}
 	record := &v1alpha1.Operation{Spec: o}
-	if !ops.Same(record, asked) {
+	if !Verbs().Same(record, asked) {
 		t.Error("the same command does not continue the record")
 	}
 	for _, other := range []*v1alpha1.Compaction{{Keep: 31}, {Revision: 70}, nil} {
 		r := asked
 		r.Compaction = other
-		if ops.Same(record, r) {
+		if Verbs().Same(record, r) {
 			t.Errorf("%+v continues %+v", other, o.Compaction)
 		}
 	}

@@ -16,6 +16,7 @@ func Decide(e engine.Engine, s ops.State) ops.Decision {
 	p, steps := For(e, s).WithoutAlarms(), OperationOf(s.Verb()).Steps()
 	for _, next := range []func(rules.Situation) *ops.Decision{
 		rules.Situation.Paused,
+		rules.Situation.StoppingBackup,
 		rules.Situation.Identity,
 		steps.Alone,
 		rules.Situation.Intact,

@@ -34,7 +34,8 @@ func TestDecideBackup(t *testing.T) {
 			s.Operation.Spec.Verify = true
 			s.Operation.Status.Facts[v1alpha1.FactVerified] = "b1"
 		}), "done"},
-		{"of a cluster with a member down", with(v1alpha1.VerbBackup, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
+		{"of a cluster with a member down", with(v1alpha1.VerbBackup,
+			func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
 			"backup/b1"},
 		{"nobody is fit", with(v1alpha1.VerbBackup, func(s *ops.State) { opstest.NoQuorum(s) }), "blocked Refused backup"},
 	})
@@ -51,7 +52,7 @@ func TestDecideDeletion(t *testing.T) {
 		{"keeps volumes", with(v1alpha1.VerbDelete, func(s *ops.State) { made(s); stoppedState(s) }), "delete-objects"},
 		{"purges volumes", with(v1alpha1.VerbDelete, func(s *ops.State) { made(s); stoppedState(s); purge(s) }),
 			"delete-volumes"},
-		{"purges none of another epoch", with(v1alpha1.VerbDelete, func(s *ops.State) {
+		{"purges none of another incarnation", with(v1alpha1.VerbDelete, func(s *ops.State) {
 			made(s)
 			stoppedState(s)
 			purge(s)
@@ -59,7 +60,7 @@ func TestDecideDeletion(t *testing.T) {
 				s.Kube.Members[i].Volume.Token = "old"
 			}
 		}), "delete-objects"},
-		{"objects by label, also where none that is looked at is left", with(v1alpha1.VerbDelete, func(s *ops.State) {
+		{"objects by label, also where none that is observed is left", with(v1alpha1.VerbDelete, func(s *ops.State) {
 			made(s)
 			stoppedState(s)
 			s.Kube.Services, s.Kube.Certificates, s.Kube.Budget = false, false, nil
@@ -88,21 +89,24 @@ func TestDecideRestoreInPlace(t *testing.T) {
 			change(s)
 		})
 	}
-	begun := func(s *ops.State) {
+	proven := func(s *ops.State) { s.SetFact(v1alpha1.FactProven) }
+	started := func(s *ops.State) {
 		made(s)
 		stoppedState(s)
 		newIncarnation(s)
 	}
 	ask(t, opstest.Stub{}, []question{
-		{"a safety backup", restore(func(*ops.State) {}), "backup/b1"},
-		{"stops all", restore(made), "stop-members"},
-		{"begins the epoch", restore(func(s *ops.State) { made(s); stoppedState(s) }), "begin-incarnation"},
-		{"loads under a new name", restore(begun), "load-backup/db-4"},
+		{"reads the backup first", restore(func(*ops.State) {}), "prove-backup/b0"},
+		{"a safety backup", restore(proven), "backup/b1"},
+		{"stops all", restore(func(s *ops.State) { made(s); proven(s) }), "stop-members"},
+		{"begins the incarnation", restore(func(s *ops.State) { made(s); proven(s); stoppedState(s) }),
+			"begin-incarnation"},
+		{"loads under a new name", restore(started), "load-backup/db-4"},
 		{"starts what is loaded", restore(func(s *ops.State) {
-			begun(s)
+			started(s)
 			s.Cluster.Status.Bootstrap.Loaded = true
 			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-4",
-				Volume: observe.Volume{Exists: true, Token: "epoch-db.op-db-4"}})
+				Volume: observe.Volume{Exists: true, Token: "incarnation-db.op-db-4"}})
 		}), "start-members/db-4"},
 	})
 }

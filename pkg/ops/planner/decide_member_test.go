@@ -105,13 +105,14 @@ func TestDecideLeaving(t *testing.T) {
 			sized(v1alpha1.VerbScale, 2, func(s *ops.State) { dropRegistered(s, "db-3") }), "done"},
 		{"what is left of the one that is named", remove("db-3", func(s *ops.State) { dropRegistered(s, "db-3") }),
 			"retire-member/db-3"},
-		{"never a volume of another epoch", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
+		{"never a volume of another incarnation", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {
 			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-7",
 				Volume: observe.Volume{Exists: true, Token: "old"}})
 		}), "done"},
 		{"never without quorum", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { gone("db-3")(s); opstest.NoQuorum(s) }),
 			"wait/quorum"},
-		{"the unhealthy one goes first", sized(v1alpha1.VerbScale, 2, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }),
+		{"the unhealthy one goes first", sized(v1alpha1.VerbScale, 2,
+			func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }),
 			"deregister-member/db-2"},
 		{"not the only copy", remove("db-3", func(s *ops.State) {
 			dropRegistered(s, "db-3")

@@ -47,8 +47,9 @@ func ask(t *testing.T, e engine.Engine, rows []question) {
 			if diff := cmp.Diff(before, s); diff != "" {
 				t.Errorf("Decide changed its input (-before +after):\n%s", diff)
 			}
-			if d.Blocked != nil && (d.Blocked.Message == "" || (d.Blocked.Hint == "" && d.Blocked.Check != "members-healthy" &&
-				d.Blocked.Check != "quorum" && d.Blocked.Check != "skipped-minor" && d.Blocked.Check != "rollback")) {
+			if d.Blocked != nil && (d.Blocked.Message == "" ||
+				(d.Blocked.Hint == "" && d.Blocked.Check != "members-healthy" &&
+					d.Blocked.Check != "quorum" && d.Blocked.Check != "skipped-minor" && d.Blocked.Check != "rollback")) {
 				t.Errorf("a block without message or hint: %+v", d.Blocked)
 			}
 			if d.Step != nil && (d.Step.Title == "" || d.Step.Deadline <= 0 || d.Step.Risk == "") {
@@ -168,7 +169,7 @@ func TestDecideFounding(t *testing.T) {
 				time.Minute)
 		}), "blocked NeedsHuman ImagePull"},
 		{"all serve", half(started), "record-bootstrap"},
-		{"recorded, not sealed", half(func(s *ops.State) { started(s); s.Cluster.Status.Bootstrap.ClusterID = "id" }),
+		{"recorded, not checked", half(func(s *ops.State) { started(s); s.Cluster.Status.Bootstrap.ClusterID = "id" }),
 			"disable-bootstrap"},
 		{"secrets of an earlier cluster", half(func(s *ops.State) { s.Kube.Leftovers = []string{"secret/db-ca"} }),
 			"delete-leftovers"},
@@ -210,7 +211,8 @@ func TestDecideIdentity(t *testing.T) {
 			return s
 		}, "blocked Refused foreign-objects"},
 		{"nobody knows how it was founded",
-			func() ops.State { s := opstest.Well(3); s.Cluster.Status.Bootstrap = nil; return s }, "blocked NeedsHuman record"},
+			func() ops.State { s := opstest.Well(3); s.Cluster.Status.Bootstrap = nil; return s },
+			"blocked NeedsHuman record"},
 		{"nobody knows how it was founded, and it goes", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbDelete), false)
 			s.Cluster.Status.Bootstrap, s.Operation.Spec.Waive = nil, []string{"backup"}
@@ -223,7 +225,8 @@ func TestDecideIdentity(t *testing.T) {
 		}, "blocked NeedsHuman record"},
 		{"a split", func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"id", "other"}; return s },
 			"blocked NeedsHuman split"},
-		{"another cluster's data", func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"other"}; return s },
+		{"another cluster's data",
+			func() ops.State { s := opstest.Well(3); s.View.ClusterIDs = []string{"other"}; return s },
 			"blocked NeedsHuman cluster-id"},
 		{"a split can be deleted", func() ops.State {
 			s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbDelete), false)

@@ -45,7 +45,8 @@ func TestDecideUpgrade(t *testing.T) {
 			}), "blocked NeedsHuman CrashLooping"},
 		{"a restart not seen yet", opstest.Upgrading(3, []string{"db-2"},
 			func(s *ops.State) { s.Kube.Members[1].Pod.Version = "1.1.0" }), "upgrade-member/db-2"},
-		{"waits for the cluster to speak it", opstest.Upgrading(3, []string{"db-1", "db-2", "db-3"}, same), "wait/upgraded"},
+		{"waits for the cluster to speak it", opstest.Upgrading(3, []string{"db-1", "db-2", "db-3"}, same),
+			"wait/upgraded"},
 		{"refused before anything is done", opstest.Upgrading(3, nil,
 			func(s *ops.State) {
 				s.Operation.Status.Journal = nil

@@ -56,22 +56,26 @@ func TestDefragment(t *testing.T) {
 				for i := range s.View.Members {
 					s.View.Members[i].UsedBytes = 999
 				}
-			}), want: []string{"defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2", "defragment-member/db-1"}},
+			}), want: []string{"defragment-member/db-2", "defragment-member/db-3", "hand-over/db-2",
+				"defragment-member/db-1"}},
 		"something is left of a failed try": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "seen"
-				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x",
+				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen",
+					etcd.FactDefragmented("db-1"): "x",
 					etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"restart-member/db-2", "defragment-member/db-2"}},
 		"what was left went with a restart": {
 			state: wasteful(func(s *ops.State) {
 				s.Kube.Members[1].Pod.UID = "later"
-				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen", etcd.FactDefragmented("db-1"): "x",
+				s.Operation.Status.Facts = map[string]string{etcd.FactLeftovers("db-2"): "seen",
+					etcd.FactDefragmented("db-1"): "x",
 					etcd.FactDefragmented("db-3"): "x"}
 			}), want: []string{"defragment-member/db-2"}},
 		"done once already": {
 			state: wasteful(func(s *ops.State) {
-				s.Operation.Status.Facts = map[string]string{etcd.FactDefragmented("db-1"): "x", etcd.FactDefragmented("db-2"): "x",
+				s.Operation.Status.Facts = map[string]string{etcd.FactDefragmented("db-1"): "x",
+					etcd.FactDefragmented("db-2"): "x",
 					etcd.FactDefragmented("db-3"): "x"}
 			})},
 		"a member is down": {

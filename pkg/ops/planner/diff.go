@@ -15,8 +15,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// Diff turns the difference between what is wanted and what was accepted
-// into the next operation, the very one that a command would ask for; nil if
+// Diff makes, of the difference between what is wanted and what was accepted,
+// the next operation, the very one that a command would ask for; nil if
 // there is none. One difference after another: room before members, users last.
 func Diff(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) (*v1alpha1.OperationSpec, error) {
 	have := c.Spec
@@ -193,7 +193,7 @@ func SyncSettings(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster
 // in flight is about, and it is to be stepped back: they put back what was
 // before, or changed their mind while it could not go on.
 func Withdrawn(want v1alpha1.DatabaseClusterSpec, op *v1alpha1.Operation) bool {
-	if op.Status.Phase == v1alpha1.PhaseCancelling || ops.Cancellable(op) != nil || !asks(want, op, op.Status.Phase) {
+	if op.Status.Phase == v1alpha1.PhaseCancelling || Verbs().Cancellable(op) != nil || !asks(want, op, op.Status.Phase) {
 		return false
 	}
 	return op.Status.Phase == v1alpha1.PhasePaused || !asks(want, op, v1alpha1.PhaseCancelling)

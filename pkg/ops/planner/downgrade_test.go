@@ -35,7 +35,8 @@ func TestDecideDowngrade(t *testing.T) {
 	before := func(s *ops.State) { s.View.Downgrade = ""; opstest.Speaks(s, "1.1", "1.1") }
 	all := []string{"db-1", "db-2", "db-3"}
 	ask(t, opstest.Stub{}, []question{
-		{"backup first", downgrading(3, nil, func(s *ops.State) { before(s); s.Operation.Status.Facts = nil }), "backup/b1"},
+		{"backup first", downgrading(3, nil, func(s *ops.State) { before(s); s.Operation.Status.Facts = nil }),
+			"backup/b1"},
 		{"verified second", downgrading(3, nil, func(s *ops.State) {
 			before(s)
 			delete(s.Operation.Status.Facts,
@@ -62,7 +63,8 @@ func TestDecideDowngrade(t *testing.T) {
 			func(s *ops.State) { s.Operation.Status.Facts = nil }), "backup/b1"},
 		{"cancelled, all came up again, and resumed", downgrading(3, nil, func(s *ops.State) {
 			before(s)
-			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "downgrade-member/db-2"}, {Step: "withdraw-downgrade"},
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "downgrade-member/db-2"},
+				{Step: "withdraw-downgrade"},
 				{Step: "upgrade-member/db-2"}}
 		}), "announce-downgrade"},
 		{"cancelled before the moved one came up, and resumed", downgrading(3, []string{"db-2"}, func(s *ops.State) {
@@ -73,7 +75,8 @@ func TestDecideDowngrade(t *testing.T) {
 			downgrading(3, []string{"db-2"}, func(s *ops.State) {
 				s.View.Downgrade = ""
 				s.Kube.Members[1].Workload.Version = "1.1.0"
-				s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: "withdraw-downgrade"},
+				s.Operation.Status.Journal = append(s.Operation.Status.Journal,
+					v1alpha1.JournalEntry{Step: "withdraw-downgrade"},
 					v1alpha1.JournalEntry{Step: "upgrade-member/db-2"})
 			}), "downgrade-member/db-2"},
 		{"then leadership", downgrading(3, []string{"db-2", "db-3"}, same), "hand-over/db-2"},
@@ -117,7 +120,8 @@ func TestDecideDowngrade(t *testing.T) {
 			opstest.NoQuorum(s)
 		}), "downgrade-member/db-3"},
 		{"no quorum, and nobody is down there any more", downgrading(3, nil, func(s *ops.State) {
-			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "downgrade-member/db-2"}, {Step: "upgrade-member/db-2"}}
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "downgrade-member/db-2"},
+				{Step: "upgrade-member/db-2"}}
 			opstest.Down(s, "db-1", "", 0)
 			opstest.Down(s, "db-3", observe.ProblemCrashing, time.Minute)
 			opstest.NoQuorum(s)

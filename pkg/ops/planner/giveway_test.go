@@ -32,7 +32,7 @@ func TestWayBackWithoutALostMember(t *testing.T) {
 				time.Hour)
 			opstest.Cancelling(s)
 		}), "done"},
-		{"one that has just begun to crash is waited for", opstest.Upgrading(5, []string{"db-2"}, func(s *ops.State) {
+		{"one that has just started to crash is waited for", opstest.Upgrading(5, []string{"db-2"}, func(s *ops.State) {
 			opstest.Down(s, "db-4", observe.ProblemCrashing, time.Second)
 			opstest.Cancelling(s)
 		}), "wait/healthy"},

@@ -57,7 +57,7 @@ func TestDecideGrow(t *testing.T) {
 			s.Kube.Members[0].Volume.Problem = &observe.Problem{Kind: observe.ProblemGrowth, Message: "no room",
 				Since: s.Now.Add(-time.Minute)}
 		}), "blocked NeedsHuman VolumeNotGrown"},
-		{"volumes of another epoch stay as they are", enlarging(func(s *ops.State) {
+		{"volumes of another incarnation stay as they are", enlarging(func(s *ops.State) {
 			asked(s)
 			for i := range s.Kube.Members {
 				s.Kube.Members[i].Volume.Capacity = s.Cluster.Spec.Storage.Size

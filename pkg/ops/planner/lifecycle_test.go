@@ -41,7 +41,7 @@ func TestStopAndStart(t *testing.T) {
 			opstest.Down(s, "db-2", "", 0)
 			s.Kube.Members[1].Workload, s.Kube.Members[1].Pod = observe.Workload{}, observe.Pod{}
 		}), want: []string{"start-members/db-2", "wait/healthy"}},
-		"a volume of an earlier epoch stays at rest": {state: asked(v1alpha1.VerbStart, func(s *ops.State) {
+		"a volume of an earlier incarnation stays at rest": {state: asked(v1alpha1.VerbStart, func(s *ops.State) {
 			s.Kube.Members = append(s.Kube.Members, observe.Member{Name: "db-9",
 				Volume: observe.Volume{Exists: true, Token: "earlier"}})
 		})},

@@ -36,7 +36,8 @@ func TestDecideLingering(t *testing.T) {
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"its node is silent", told(v1alpha1.VerbScale, 2, left), "blocked NeedsHuman silent-node"},
-		{"its node answers", told(v1alpha1.VerbScale, 2, func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Problem = nil }),
+		{"its node answers", told(v1alpha1.VerbScale, 2,
+			func(s *ops.State) { left(s); s.Kube.Members[2].Pod.Problem = nil }),
 			"retire-member/db-3"},
 		{"its workload is there still", told(v1alpha1.VerbScale, 2,
 			func(s *ops.State) {

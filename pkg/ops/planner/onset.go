@@ -14,8 +14,8 @@ import (
 // that is told of them, for there is no better one. An event from before the
 // run is no evidence: what it speaks of, a quota for example, may be lifted.
 type Onsets struct {
-	first map[onset]time.Time
-	begun bool
+	first   map[onset]time.Time
+	started bool
 	// since is when the run began, by the API server's clock.
 	since time.Time
 }
@@ -36,7 +36,7 @@ func (g *Onsets) Date(s *ops.State) {
 		m.Pod.Problem = g.dated(onset{m.Name, m.Pod.UID, ""}, m.Pod.Problem, s.Now)
 		m.Volume.Problem = g.dated(onset{m.Name, "", ""}, m.Volume.Problem, s.Now)
 	}
-	g.begun = true
+	g.started = true
 }
 
 func (g *Onsets) dated(of onset, p *observe.Problem, now time.Time) *observe.Problem {
@@ -47,7 +47,7 @@ func (g *Onsets) dated(of onset, p *observe.Problem, now time.Time) *observe.Pro
 	since, known := g.first[of]
 	if !known {
 		since = now
-		if !g.begun {
+		if !g.started {
 			since = p.Since
 		}
 		g.first[of] = since

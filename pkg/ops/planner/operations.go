@@ -21,6 +21,7 @@ func operations() map[v1alpha1.Verb]rules.Operation {
 		v1alpha1.VerbConfigure:          operation.Configure{},
 		v1alpha1.VerbResize:             operation.Resize{},
 		v1alpha1.VerbSwitchover:         operation.Switchover{},
+		v1alpha1.VerbFailover:           operation.Failover{},
 		v1alpha1.VerbRestart:            operation.Restart{},
 		v1alpha1.VerbStop:               operation.Stop{},
 		v1alpha1.VerbStart:              operation.Start{},
@@ -54,5 +55,11 @@ func OperationOf(verb v1alpha1.Verb) rules.Operation {
 
 // For is a state as the rules judge it, with what they ask about the operation in flight.
 func For(e engine.Engine, s ops.State) rules.Situation {
-	return rules.Situation{E: e, S: s, Traits: OperationOf(s.Verb()).Traits()}
+	o := OperationOf(s.Verb())
+	return rules.Situation{E: e, S: s, Traits: o.Traits(), Manners: o.Manners(), Verbs: Verbs()}
+}
+
+// Verbs says how operations meet.
+func Verbs() ops.Verbs {
+	return func(verb v1alpha1.Verb) ops.Manners { return OperationOf(verb).Manners() }
 }

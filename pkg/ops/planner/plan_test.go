@@ -13,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
-var update = flag.Bool("update", false, "write the golden plans anew")
+var update = flag.Bool("update", false, "write the golden plans again")
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
@@ -91,6 +91,6 @@ func golden(t *testing.T, name string, v any) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("plan differs from %s (go test -update writes it anew):\n%s", path, diff)
+		t.Errorf("plan differs from %s (go test -update writes it again):\n%s", path, diff)
 	}
 }

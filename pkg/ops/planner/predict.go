@@ -41,11 +41,17 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		n.Kube.Members[n.MemberIndex(step.Member())].Workload = observe.Workload{}
 	case ops.ActionStart:
 		for _, m := range step.Members {
-			AddMember(&n, m, !n.Formed() && n.Cluster.Spec.RestoreFrom == nil)
+			AddMember(&n, m, n.Founds(e))
 			n.Kube.Members[n.MemberIndex(m)].Workload.Settings = rules.Settings(n, e)
 		}
 	case ops.ActionCorrect:
 		corrected(&n, step.Member(), rules.Settings(n, e))
+	case ops.ActionConfigure:
+		if live, ok := e.(engine.LiveSettings); ok {
+			if want, err := live.LiveOptions(n.Cluster.Spec); err == nil {
+				n.View.Settings = want
+			}
+		}
 	case ops.ActionRecordFormed:
 		n.Cluster.Status.Bootstrap.ClusterID = n.View.ClusterIDs[0]
 	case ops.ActionDisableBootstrap:
@@ -65,6 +71,9 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionKeep:
 		n.Cluster.Status.Bootstrap.Remove(step.Member(), false)
 	case ops.ActionHandOver:
+		n.Lead(step.To)
+	case ops.ActionFailOver:
+		n.View.Candidates = nil
 		n.Lead(step.To)
 	case ops.ActionRetire, ops.ActionDeleteVolume:
 		for _, m := range step.Members {
@@ -128,6 +137,10 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		n.SetFact(v1alpha1.FactVerified)
 	case ops.ActionPrune:
 		n.SetFact(v1alpha1.FactPruned)
+	case ops.ActionStopBackup:
+		n.SetFact(v1alpha1.FactStopped)
+	case ops.ActionProveBackup:
+		n.SetFact(v1alpha1.FactProven)
 	case ops.ActionSchedule, ops.ActionUnschedule:
 		rescheduled(For(e, n), &n)
 	case ops.ActionStop, ops.ActionFence:
@@ -169,7 +182,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 func predictedID(s ops.State, member string) string {
 	id := "predicted-" + member
 	if s.Operation != nil && s.Operation.Spec.MemberID == id {
-		id += "-anew"
+		id += "-again"
 	}
 	return id
 }
@@ -211,7 +224,7 @@ func setVoter(e engine.Engine, s *ops.State, name string) {
 	settle(e, s)
 }
 
-// becomeWhole predicts that who joins without being promoted has joined.
+// becomeWhole predicts that a member that joins without being promoted has joined.
 func becomeWhole(s *ops.State) {
 	for i := range s.View.MemberList {
 		if r := &s.View.MemberList[i]; s.Kube.Member(r.Name).Workload.Exists && !r.Spare {

@@ -31,7 +31,8 @@ func renewed(s *ops.State, step ops.Step) {
 	}
 	for i := range s.View.Members {
 		if m := &s.View.Members[i]; m.Name == l.Member && m.Certificate != nil {
-			m.Certificate = &engine.Presented{Fingerprint: l.Fingerprint, NotAfter: l.NotAfter, Accepts: m.Certificate.Accepts}
+			m.Certificate = &engine.Presented{Fingerprint: l.Fingerprint, NotAfter: l.NotAfter,
+				Accepts: m.Certificate.Accepts}
 		}
 	}
 }

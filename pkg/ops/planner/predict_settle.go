@@ -17,7 +17,7 @@ func settle(e engine.Engine, s *ops.State) {
 		for _, r := range s.View.MemberList {
 			if r.Voter && !r.Witness {
 				like = engine.Member{ID: r.ID, Name: r.Name, ClusterID: s.View.ClusterIDs[0],
-					Protocol: e.Series(s.Cluster.Spec.Version), Auth: bornWith(*s)}
+					Protocol: e.Series(s.Cluster.Spec.Version), Auth: bornWith(e, *s)}
 				break
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // Interrupted is the command that asks again for what this request puts an end
 // to; "" if that was nothing, or was not wanted any more.
 func (p *Prepared) Interrupted() string {
-	if old := p.Supersedes; old != nil && ops.ReplacesIn(p.Request.Operation, old) &&
+	if old := p.Supersedes; old != nil && Verbs().ReplacesIn(p.Request.Operation, old) &&
 		old.Status.Phase != v1alpha1.PhaseCancelling {
 		return old.Spec.Command
 	}
@@ -50,9 +50,9 @@ func (p *Prepared) Record(namespace string) *v1alpha1.Operation {
 func (p *Prepared) Meet(active *v1alpha1.Operation) bool {
 	switch o := p.Request.Operation; {
 	case active == nil:
-	case ops.Continues(o, active):
+	case Verbs().Continues(o, active):
 		p.Continues = active
-	case ops.Supersedes(o, active):
+	case Verbs().Supersedes(o, active):
 		p.Supersedes = active
 	default:
 		return false

@@ -53,7 +53,8 @@ func restoredAuthority(s *ops.State) {
 	}
 	t.Current = next
 	if lost != operation.LostAuthority && next.Fingerprint != lost {
-		t.Current, t.Next, t.Problem = pki.Authority{Fingerprint: lost, Subject: "the lost authority"}, &next, "it has no key"
+		t.Current, t.Next, t.Problem = pki.Authority{Fingerprint: lost, Subject: "the lost authority"}, &next,
+			"it has no key"
 	}
 	s.Kube.Trust = &t
 }

@@ -72,14 +72,15 @@ func TestRecordThatIsBeingDeleted(t *testing.T) {
 }
 
 // TestPlanOfALostAuthority: the members change over one by one to another
-// authority where the lost one is known, and restart together where it is not.
+// authority where the lost one is known, and restart renewal where it is not.
 func TestPlanOfALostAuthority(t *testing.T) {
 	t.Parallel()
 	renewed := []string{"renew-certificate/db-admin-tls", "renew-certificate/db-client-tls", "renew-certificate/db-1-tls",
 		"renew-certificate/db-2-tls", "renew-certificate/db-3-tls"}
-	together := slices.Concat([]string{"restore-authority"}, renewed,
+	renewal := slices.Concat([]string{"restore-authority"}, renewed,
 		[]string{"distribute-trust", "restart-member/db-1", "restart-member/db-2", "restart-member/db-3"})
-	inTurn := slices.Concat([]string{"restore-authority", "distribute-trust", "restart-member/db-2", "restart-member/db-3",
+	inTurn := slices.Concat([]string{"restore-authority", "distribute-trust", "restart-member/db-2",
+		"restart-member/db-3",
 		"hand-over/db-2", "restart-member/db-1"},
 		renewed, []string{"promote-authority", "distribute-trust", "restart-member/db-1", "restart-member/db-3",
 			"hand-over/db-1", "restart-member/db-2"})
@@ -90,9 +91,9 @@ func TestPlanOfALostAuthority(t *testing.T) {
 		"it is there": {func(s *ops.State) { s.Kube.Trust = &pki.Trust{Current: opstest.NewCA()} },
 			[]string{}},
 		"known":                         {func(*ops.State) {}, inTurn},
-		"one certificate is of another": {func(s *ops.State) { s.Kube.Leaves[1].Signer = "ca-other" }, together},
+		"one certificate is of another": {func(s *ops.State) { s.Kube.Leaves[1].Signer = "ca-other" }, renewal},
 		"a member has no workload": {func(s *ops.State) { s.Kube.Members[2].Workload.Exists = false },
-			append(slices.Clone(together), "start-members/db-3")},
+			append(slices.Clone(renewal), "start-members/db-3")},
 		"the services are lost, too": {func(s *ops.State) { s.Kube.Services = false },
 			append([]string{"create-services"}, inTurn...)},
 		"an operator asks": {func(s *ops.State) { s.Operation.Spec.Quiet = true }, []string{}},

@@ -35,7 +35,7 @@ func twoLost(s *ops.State) {
 }
 
 // again is how a cluster of three is founded again from a backup, of members under free names.
-func anew(first, second, third string) []string {
+func rebuilt(first, second, third string) []string {
 	return []string{"begin-incarnation", "load-backup/" + first, "start-members/" + first, "wait/formed",
 		"record-bootstrap",
 		"register-member/" + second, "start-members/" + second, "wait/joined", "promote-member/" + second,
@@ -59,7 +59,8 @@ func TestRecover(t *testing.T) {
 	}
 	noPods := all(func(m *observe.Member) { m.Workload, m.Pod = observe.Workload{}, observe.Pod{} })
 	idle := all(func(m *observe.Member) { m.Workload.Idle, m.Pod = true, observe.Pod{} })
-	recovered := append([]string{"fence-members", "examine-volume/db-3", "recover-data"}, anew("db-1", "db-2", "db-4")...)
+	recovered := append([]string{"fence-members", "examine-volume/db-3", "recover-data"},
+		rebuilt("db-1", "db-2", "db-4")...)
 	for name, c := range map[string]struct {
 		state ops.State
 		want  []string
@@ -88,10 +89,10 @@ func TestRecover(t *testing.T) {
 			block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
 		"data: they may come back, insisted": {state: waiving(recovering(v1alpha1.RecoverData, noPods), "transient"),
 			want: append([]string{"examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "recover-data"},
-				anew("db-4", "db-5", "db-6")...)},
+				rebuilt("db-4", "db-5", "db-6")...)},
 		"data: two crash, which may be the data": {state: recovering(v1alpha1.RecoverData,
 			func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members", "examine-volume/db-1",
-			"examine-volume/db-2", "examine-volume/db-3", "recover-data"}, anew("db-4", "db-5", "db-6")...)},
+			"examine-volume/db-2", "examine-volume/db-3", "recover-data"}, rebuilt("db-4", "db-5", "db-6")...)},
 		"data: one can't be seen gone": {state: recovering(v1alpha1.RecoverData,
 			func(s *ops.State) {
 				twoLost(s)
@@ -105,9 +106,9 @@ func TestRecover(t *testing.T) {
 					time.Hour)
 			}), "db-3"), want: recovered},
 		"backup: nothing is left": {state: recovering(v1alpha1.RecoverBackup,
-			func(s *ops.State) { s.Kube.Members, s.View.Members = nil, nil }), want: anew("db-1", "db-2", "db-3")},
+			func(s *ops.State) { s.Kube.Members, s.View.Members = nil, nil }), want: rebuilt("db-1", "db-2", "db-3")},
 		"backup: one is left": {state: recovering(v1alpha1.RecoverBackup, twoLost),
-			want: append([]string{"fence-members"}, anew("db-1", "db-2", "db-4")...)},
+			want: append([]string{"fence-members"}, rebuilt("db-1", "db-2", "db-4")...)},
 		"backup: all may come back": {state: recovering(v1alpha1.RecoverBackup, noPods),
 			block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
 		"there is a quorum": {state: recovering(v1alpha1.RecoverData,
@@ -160,7 +161,8 @@ func (salvor) CompareDataDirs(a, b engine.Position) (int, bool) {
 func TestMostAdvancedData(t *testing.T) {
 	t.Parallel()
 	well := func(position string, revision int) string {
-		return fmt.Sprintf(`{"intact":true,"clusterID":"id","position":%q,"revision":%d,"summary":"ends at %s"}`, position, revision, position)
+		return fmt.Sprintf(`{"intact":true,"clusterID":"id","position":%q,"revision":%d,"summary":"ends at %s"}`, position,
+			revision, position)
 	}
 	const broken = `{"problem":"page 7 is no page","clusterID":"id","position":"9/9"}`
 	for name, c := range map[string]struct {
@@ -175,8 +177,10 @@ func TestMostAdvancedData(t *testing.T) {
 		"the most advanced can't be used": {broken, well("3/20", 6), "db-1", ""},
 		"none can be used": {broken, broken, "",
 			"no data that is left can be used: db-1: page 7 is no page; db-3: page 7 is no page"},
-		"of another cluster":                 {well("3/20", 6), `{"intact":true,"clusterID":"other"}`, "", "not all data is of cluster id: db-1 is of other, db-3 is of id"},
-		"the report of a newer tool is kept": {well("3/10", 5), `{"intact":true,"clusterID":"id","position":"3/20","new":1}`, "db-1", ""},
+		"of another cluster": {well("3/20", 6), `{"intact":true,"clusterID":"other"}`, "",
+			"not all data is of cluster id: db-1 is of other, db-3 is of id"},
+		"the report of a newer tool is kept": {well("3/10", 5),
+			`{"intact":true,"clusterID":"id","position":"3/20","new":1}`, "db-1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +197,8 @@ func TestMostAdvancedData(t *testing.T) {
 			d := Decide(salvor{}, s)
 			switch {
 			case c.block != "":
-				if d.Blocked == nil || d.Blocked.Message != c.block || d.Blocked.Kind != ops.NeedsHuman || d.Blocked.Hint == "" {
+				if d.Blocked == nil || d.Blocked.Message != c.block || d.Blocked.Kind != ops.NeedsHuman ||
+					d.Blocked.Hint == "" {
 					t.Errorf("%+v, want %q", d.Blocked, c.block)
 				}
 			case d.Step == nil || d.Step.Action != ops.ActionRecoverData || d.Step.Member() != c.want:
@@ -214,21 +219,22 @@ func TestRecoverTurnsBack(t *testing.T) {
 	s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: ops.StepFence}}
 	stopped(&s, []string{"db-1", "db-2", "db-3"})
 	const well = `{"intact":true,"clusterID":"id","position":"3/20"}`
-	s.Operation.Status.Facts = map[string]string{"examined/db-1": well, "examined/db-2": `{"problem":"bad"}`, "examined/db-3": well}
+	s.Operation.Status.Facts = map[string]string{"examined/db-1": well, "examined/db-2": `{"problem":"bad"}`,
+		"examined/db-3": well}
 	d := Decide(salvor{}, s)
 	if d.Blocked == nil || d.Blocked.Check != "transient" || !strings.Contains(d.Blocked.Hint, "kubectl dbop cancel db") {
 		t.Fatalf("%+v", d.Blocked)
 	}
-	if ops.Cancellable(s.Operation) != nil {
+	if Verbs().Cancellable(s.Operation) != nil {
 		t.Fatal("it can't be stepped back")
 	}
 	s.Operation.Status.Phase = v1alpha1.PhaseCancelling
 	judge(t, salvor{}, s, []string{"start-members/db-1,db-2,db-3"}, "")
 	s.Operation.Status.Phase = v1alpha1.PhaseRunning
-	judge(t, salvor{}, waiving(s, "transient"), append([]string{"recover-data"}, anew("db-4", "db-5", "db-6")...), "")
+	judge(t, salvor{}, waiving(s, "transient"), append([]string{"recover-data"}, rebuilt("db-4", "db-5", "db-6")...), "")
 	s.Operation.Status.Journal = append(s.Operation.Status.Journal, v1alpha1.JournalEntry{Step: ops.StepIncarnation})
-	if ops.Cancellable(s.Operation) == nil {
-		t.Error("it can be stepped back from a new epoch")
+	if Verbs().Cancellable(s.Operation) == nil {
+		t.Error("it can be stepped back from a new incarnation")
 	}
 }
 
@@ -285,7 +291,8 @@ func TestPinRecovery(t *testing.T) {
 func TestExaminedSaysWhoWasChosen(t *testing.T) {
 	t.Parallel()
 	op := opstest.Operation(v1alpha1.VerbRecover)
-	op.Status.Facts = map[string]string{"backup": "b", "examined/db-1": `{"intact":true,"position":"1/1","summary":"short"}`,
+	op.Status.Facts = map[string]string{"backup": "b",
+		"examined/db-1": `{"intact":true,"position":"1/1","summary":"short"}`,
 		"examined/db-2": `{"intact":true,"position":"2/2","summary":"long"}`, "examined/db-3": `{"problem":"bad"}`}
 	got := strings.Join(operation.Examined(salvor{}, op), "\n")
 	if want := "db-1: short (1/1, not 2/2)\ndb-2: long (chosen)\ndb-3: can't be used: bad"; got != want {

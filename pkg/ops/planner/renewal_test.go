@@ -55,7 +55,7 @@ func TestDecideRenewal(t *testing.T) {
 		}), "wait/quorum"},
 		{"by an authority that ran out itself",
 			stranded(func(s *ops.State) { s.Kube.Trust.Current.NotAfter = opstest.Now() }), "wait/quorum"},
-		{"nobody looked at them", stranded(func(s *ops.State) { s.Kube.Trust, s.Kube.Leaves = nil, nil }), "wait/quorum"},
+		{"nobody read them", stranded(func(s *ops.State) { s.Kube.Trust, s.Kube.Leaves = nil, nil }), "wait/quorum"},
 		{"for a request that is only considered", stranded(func(s *ops.State) {
 			s.Operation.ResourceVersion, s.Operation.Status.Journal = "", nil
 		}), "blocked Refused quorum"},

@@ -118,7 +118,8 @@ func TestIntact(t *testing.T) {
 		"to renew a certificate that ran out": {v1alpha1.VerbRotateCertificates,
 			drift.Difference{Object: "secret/db-2-tls", Member: "db-2", Kind: drift.Unusable}, "wait/certificates"},
 		"to recover what was scaled to nothing": {v1alpha1.VerbRecover,
-			drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: "spec.replicas", Want: "1",
+			drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited,
+				Field: "spec.replicas", Want: "1",
 				Have: "0"}, "done"},
 		"to stop without an authority": {v1alpha1.VerbStop, opstest.Gone("secret/db-ca", ""), "done"},
 	} {
@@ -167,11 +168,11 @@ func TestAltered(t *testing.T) {
 	if diff := cmp.Diff(want, health.Altered(s)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	v := health.Assess(opstest.Stub{}, s)
+	v := health.Assess(opstest.Stub{}, s, Verbs())
 	if v.Level != health.Degraded || len(v.Problems) != 2 || !slices.Contains(v.Next, "kubectl dbop repair db") {
 		t.Errorf("status %+v", v)
 	}
-	if n := ops.Count(health.Diagnose(opstest.Stub{}, s).Findings, ops.Fail); n != 1 {
+	if n := ops.Count(health.Diagnose(opstest.Stub{}, s, Verbs()).Findings, ops.Fail); n != 1 {
 		t.Errorf("diagnose: %d failures", n)
 	}
 }
@@ -189,7 +190,7 @@ func TestUnknownMember(t *testing.T) {
 		}
 		return s
 	}
-	v := health.Assess(opstest.Stub{}, with("", false))
+	v := health.Assess(opstest.Stub{}, with("", false), Verbs())
 	if v.Level != health.Degraded || !slices.Contains(v.Next, "kubectl dbop member remove db "+id) ||
 		len(v.Problems) != 1 {
 		t.Errorf("status %+v", v)

@@ -59,8 +59,8 @@ func TestReplace(t *testing.T) {
 		"it lacks memory": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemOOM, time.Hour) }),
 			block: "db-3 is killed because it ran out of memory: a new volume would not help"},
 		"its disk is full": {state: asked(func(s *ops.State) { opstest.Down(s, "db-3", observe.ProblemDisk, time.Hour) }),
-			block: "db-3 can't start because its disk is full: its data is whole, and a new volume of the same size would be " +
-				"full again"},
+			block: "db-3 can't start because its disk is full: its data is whole, and a new volume of the same size " +
+				"would be full again"},
 		"it lacks a node": {state: asked(func(s *ops.State) {
 			opstest.Down(s, "db-3", observe.ProblemUnschedulable,
 				time.Hour)

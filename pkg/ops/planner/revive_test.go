@@ -24,8 +24,8 @@ func silent(runs time.Duration, change func(*ops.State, *observe.Pod)) func() op
 	})
 }
 
-// begunAgo writes down that the restart was started so long ago.
-func begunAgo(s *ops.State, ago time.Duration) {
+// startedAgo writes down that the restart was started so long ago.
+func startedAgo(s *ops.State, ago time.Duration) {
 	s.Operation.Status.Journal = append(s.Operation.Status.Journal,
 		v1alpha1.JournalEntry{Step: "revive-member/db-4", StartedAt: metav1.NewTime(s.Now.Add(-ago))})
 }
@@ -40,7 +40,7 @@ func TestDecideRevive(t *testing.T) {
 			func(s *ops.State, _ *observe.Pod) { s.View.Members[3].Reachable = true }), "revive-member/db-4"},
 		{"it is ready", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Ready = true }), "wait/joined"},
 		{"it goes", silent(time.Hour, func(_ *ops.State, p *observe.Pod) { p.Terminating = true }), "wait/joined"},
-		{"its process began anew", silent(time.Hour, func(s *ops.State,
+		{"its process began again", silent(time.Hour, func(s *ops.State,
 			p *observe.Pod) {
 			p.Started = s.Now.Add(-10 * time.Second)
 		}), "wait/joined"},
@@ -57,15 +57,15 @@ func TestDecideRevive(t *testing.T) {
 		{"it has had the time for that, too", silent(4*time.Minute,
 			func(s *ops.State, _ *observe.Pod) { s.View.Members[0].DataBytes = 2 << 30 }), "revive-member/db-4"},
 		{"a process died before its restart", silent(50*time.Second,
-			func(s *ops.State, _ *observe.Pod) { begunAgo(s, 2*time.Second) }), "revive-member/db-4"},
+			func(s *ops.State, _ *observe.Pod) { startedAgo(s, 2*time.Second) }), "revive-member/db-4"},
 		{"one before that died, too", silent(5*time.Minute, func(s *ops.State,
 			_ *observe.Pod) {
-			begunAgo(s, 4*time.Minute)
+			startedAgo(s, 4*time.Minute)
 		}), "revive-member/db-4"},
-		{"it hangs again", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { begunAgo(s, 55*time.Second) }),
+		{"it hangs again", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) { startedAgo(s, 55*time.Second) }),
 			"wait/joined"},
 		{"another one was restarted", silent(50*time.Second, func(s *ops.State, _ *observe.Pod) {
-			begunAgo(s, 55*time.Second)
+			startedAgo(s, 55*time.Second)
 			s.Operation.Status.Journal[1].Step = "revive-member/db-5"
 		}), "revive-member/db-4"},
 		{"a voter is never restarted for it", sized(v1alpha1.VerbScale, 3, func(s *ops.State) {

@@ -44,7 +44,7 @@ func has(s *ops.State, member string) {
 	m.Pod.Settings = m.Workload.Settings
 }
 
-// steppingBack turns a change of settings round.
+// steppingBack reverses a change of settings.
 func steppingBack(s *ops.State) {
 	s.Operation.Status.Phase = v1alpha1.PhaseCancelling
 	ApplyTo(s.Cluster, s.Operation)
@@ -80,10 +80,11 @@ func TestRollPlans(t *testing.T) {
 				steppingBack(s)
 				s.Kube.Members[2].Workload.Settings = "as another tool would write it"
 			}), want: []string{"roll-member/db-2"}},
-		"stepping back restarts one that was started meanwhile": {state: configuring(3, []string{"db-2"}, func(s *ops.State) {
-			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "start-members/db-2,db-3"}}
-			steppingBack(s)
-		}), want: []string{"roll-member/db-2"}},
+		"stepping back restarts one that was started meanwhile": {state: configuring(3, []string{"db-2"},
+			func(s *ops.State) {
+				s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: "start-members/db-2,db-3"}}
+				steppingBack(s)
+			}), want: []string{"roll-member/db-2"}},
 		"stepping back before the first": {state: configuring(3, nil, steppingBack)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +97,8 @@ func TestRollPlans(t *testing.T) {
 func TestDecideRoll(t *testing.T) {
 	t.Parallel()
 	ask(t, opstest.Stub{}, []question{
-		{"one that does not take part goes first", configuring(3, nil, func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
+		{"one that does not take part goes first", configuring(3, nil,
+			func(s *ops.State) { opstest.Down(s, "db-3", "", 0) }),
 			"roll-member/db-3"},
 		{"paused on red", configuring(3, []string{"db-2"}, func(s *ops.State) { opstest.Down(s, "db-2", "", 0) }),
 			"wait/healthy"},
@@ -184,7 +186,8 @@ func TestDecideMendsSettings(t *testing.T) {
 			"roll-member/db-1"},
 		{"no room for what it asks for", configuring(1, nil, lost(observe.ProblemUnschedulable, time.Minute)),
 			"roll-member/db-1"},
-		{"a crash that may pass", configuring(1, nil, lost(observe.ProblemCrashing, time.Second)), "blocked Refused quorum"},
+		{"a crash that may pass", configuring(1, nil, lost(observe.ProblemCrashing, time.Second)),
+			"blocked Refused quorum"},
 		{"other settings don't bring a node back", configuring(1, nil, lost(observe.ProblemNode, time.Minute)),
 			"blocked Refused quorum"},
 		{"never with another version", configuring(1, nil, and(lost(observe.ProblemCrashing, time.Minute),

@@ -92,7 +92,7 @@ func TestDecideSchedule(t *testing.T) {
 			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbScale), true),
 				func(s *ops.State) { s.Kube.Schedule.Suspended = true })
 		}, "done"},
-		{"started anew", func() ops.State {
+		{"started again", func() ops.State {
 			return changed(opstest.Doing(opstest.Timed(opstest.Well(3)), opstest.Operation(v1alpha1.VerbStart), true),
 				func(s *ops.State) { s.Kube.Schedule.Suspended = true })
 		}, "schedule-backups"},
@@ -195,36 +195,36 @@ func TestScheduled(t *testing.T) {
 		want   string
 	}{
 		"taken": {func(s *ops.State) {
-			s.Kube.Schedule.LastBegun, s.Kube.Schedule.LastDone = due,
+			s.Kube.Schedule.LastStarted, s.Kube.Schedule.LastDone = due,
 				due.Add(time.Minute)
 		}, ""},
 		"taken, and the record says so": {func(s *ops.State) {
-			s.Kube.Schedule.LastBegun = due
+			s.Kube.Schedule.LastStarted = due
 			backedUp(s,
 				due.Add(time.Minute), "pvc:backups")
 		}, ""},
 		"none was due since it was set": {func(s *ops.State) { s.Kube.Schedule.Since = due.Add(time.Minute) }, ""},
-		"it was never begun":            {func(*ops.State) {}, "Overdue"},
+		"it was never started":          {func(*ops.State) {}, "Overdue"},
 		"it is due since a moment":      {func(s *ops.State) { s.Now = due.Add(health.ScheduleGrace / 2) }, ""},
-		"it failed":                     {func(s *ops.State) { s.Kube.Schedule.LastBegun = due }, "Failed"},
+		"it failed":                     {func(s *ops.State) { s.Kube.Schedule.LastStarted = due }, "Failed"},
 		"it failed, and one by hand is new": {func(s *ops.State) {
-			s.Kube.Schedule.LastBegun = due
+			s.Kube.Schedule.LastStarted = due
 			backedUp(s,
 				due.Add(time.Hour), "pvc:backups")
 		}, ""},
 		"the one by hand is elsewhere": {func(s *ops.State) {
-			s.Kube.Schedule.LastBegun = due
+			s.Kube.Schedule.LastStarted = due
 			backedUp(s,
 				due.Add(time.Hour), "dir:/home")
 		}, "Failed"},
 		"the one by hand is older": {func(s *ops.State) { backedUp(s, due.Add(-time.Hour), "pvc:backups") },
 			"Overdue"},
 		"it takes long": {func(s *ops.State) {
-			s.Kube.Schedule.LastBegun, s.Kube.Schedule.Running = due,
+			s.Kube.Schedule.LastStarted, s.Kube.Schedule.Running = due,
 				true
 		}, ""},
 		"one failed and the next runs": {func(s *ops.State) {
-			s.Kube.Schedule.LastBegun, s.Kube.Schedule.Running, s.Kube.Schedule.Since = due, true, due.Add(-30*time.Hour)
+			s.Kube.Schedule.LastStarted, s.Kube.Schedule.Running, s.Kube.Schedule.Since = due, true, due.Add(-30*time.Hour)
 		}, "Overdue"},
 		"nothing begins it": {func(s *ops.State) { s.Kube.Schedule = &workload.Schedule{Missing: opstest.ScheduleParts()} },
 			"Missing"},
@@ -246,7 +246,7 @@ func TestScheduled(t *testing.T) {
 			if got.Reason != row.want || (got.Problem == "") != (row.want == "") {
 				t.Errorf("%q: %s, want %q", got.Reason, got.Problem, row.want)
 			}
-			v := health.Assess(opstest.Stub{}, s)
+			v := health.Assess(opstest.Stub{}, s, Verbs())
 			if level := map[bool]health.Level{true: health.Healthy, false: health.Degraded}[row.want == "" ||
 				s.Cluster.Spec.Stopped]; !s.Cluster.Spec.Stopped && (v.Level != level || v.Database != health.Healthy) {
 				t.Errorf("it is %s, the database %s", v.Level, v.Database)
@@ -256,4 +256,42 @@ func TestScheduled(t *testing.T) {
 	if got := health.Scheduled(opstest.Well(3)); got != nil {
 		t.Errorf("without a schedule: %+v", got)
 	}
+}
+
+// TestDecideStopBackup: only a Job goes on without the process that started it, and it is stopped once.
+func TestDecideStopBackup(t *testing.T) {
+	t.Parallel()
+	cancelled := func(verb v1alpha1.Verb, url string, change func(*ops.State)) func() ops.State {
+		return func() ops.State {
+			s := opstest.Well(3)
+			s.Operation = opstest.Operation(verb)
+			s.Operation.Spec.Repository, s.Operation.Spec.Backup = url, "b"
+			s.Operation.Status.Phase = v1alpha1.PhaseCancelling
+			s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: ops.BackupStepPrefix + "b"}}
+			change(&s)
+			return s
+		}
+	}
+	as := func(*ops.State) {}
+	ask(t, opstest.Stub{}, []question{
+		{"in a store", cancelled(v1alpha1.VerbBackup, "offsite", as), "stop-backup/b"},
+		{"of a schedule", cancelled(v1alpha1.VerbBackup, "offsite", func(s *ops.State) { s.Operation.Spec.Scheduled = true }),
+			"stop-backup/b"},
+		{"for safety", cancelled(v1alpha1.VerbUpgrade, "offsite", as), "stop-backup/b"},
+		{"in a claim", cancelled(v1alpha1.VerbBackup, "pvc:backups", as), "done"},
+		{"stopped already", cancelled(v1alpha1.VerbBackup, "offsite",
+			func(s *ops.State) { s.SetFact(v1alpha1.FactStopped) }), "done"},
+		{"taken already", cancelled(v1alpha1.VerbBackup, "offsite",
+			func(s *ops.State) { s.SetFact(v1alpha1.FactBackup) }), "done"},
+		{"not started", cancelled(v1alpha1.VerbBackup, "offsite", func(s *ops.State) { s.Operation.Status.Journal = nil }),
+			"done"},
+		{"going on while no member is fit", cancelled(v1alpha1.VerbBackup, "offsite", func(s *ops.State) {
+			s.Operation.Status.Phase, s.Operation.Spec.Scheduled = v1alpha1.PhaseRunning, true
+			for i := range s.View.Members {
+				s.View.Members[i].Reachable, s.View.Members[i].Serving = false, false
+			}
+		}), "backup/b"},
+		{"going on", cancelled(v1alpha1.VerbBackup, "offsite",
+			func(s *ops.State) { s.Operation.Status.Phase = v1alpha1.PhaseRunning }), "backup/b"},
+	})
 }

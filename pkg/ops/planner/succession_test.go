@@ -39,8 +39,8 @@ func TestAuthorityRanOut(t *testing.T) {
 		want  []string
 		block string
 	}{
-		"a new one, everything by it, all together": {state: ranOut(t, v1alpha1.RotateAtOnce, nil), want: way},
-		"begun in time, finished too late": {state: ranOut(t, v1alpha1.RotateAtOnce,
+		"a new one, everything by it, all renewal": {state: ranOut(t, v1alpha1.RotateAtOnce, nil), want: way},
+		"started in time, finished too late": {state: ranOut(t, v1alpha1.RotateAtOnce,
 			func(s *ops.State) { authorities(s, ops.ActionAddCA) }), want: way[1:]},
 		"continued after it took over": {state: ranOut(t, v1alpha1.RotateAtOnce, promoted), want: way[2:]},
 		"continued after one was restarted": {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *ops.State) {
@@ -66,7 +66,8 @@ func TestAuthorityRanOut(t *testing.T) {
 		"nothing to go on": {state: ranOut(t, v1alpha1.RotateFinish, nil), block: "ran out on"},
 		"no way back":      {state: ranOut(t, v1alpha1.RotateAtOnce, cancelled), block: "nothing to go back to"},
 		"an own one that is no better": {state: ranOut(t, v1alpha1.RotateAtOnce, func(s *ops.State) {
-			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.GivenProblem = "corporate", "secret shop/corporate: the authority ran out"
+			s.Cluster.Spec.TLS.CASecret, s.Kube.Trust.GivenProblem = "corporate",
+				"secret shop/corporate: the authority ran out"
 		}), block: "shop/corporate"},
 	} {
 		t.Run(name, func(t *testing.T) {

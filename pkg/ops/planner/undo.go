@@ -11,7 +11,7 @@ import (
 // Undo finds the request that takes back what was done to a cluster last, by
 // its records, the newest first. It is pure. Where no way back is known, or the
 // cluster is not any more what that operation left, it says why and what to
-// type instead. Going back is offered once: who repeats a command that
+// type instead. Going back is offered once: a person who repeats a command that
 // came to its end must not get the contrary.
 func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*rules.Undoing, error) {
 	last := lastChange(c, records)
@@ -25,7 +25,8 @@ func Undo(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) (*rules.Und
 		return nil, rules.NoUndo(c.Name, "nothing is recorded that was done to "+c.Name, "")
 	}
 	if of := last.Spec.Undoes; of != "" {
-		return nil, rules.NoUndo(c.Name, fmt.Sprintf("the last operation (%s) took back another (%s) already", last.Name, of),
+		return nil, rules.NoUndo(c.Name,
+			fmt.Sprintf("the last operation (%s) took back another (%s) already", last.Name, of),
 			"")
 	}
 	u := &rules.Undoing{Of: last, Operation: v1alpha1.OperationSpec{Cluster: c.Name, Undoes: last.Name}}
@@ -52,8 +53,7 @@ func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1al
 			return o
 		case o.CreationTimestamp.Before(&c.CreationTimestamp):
 			return nil
-		case o.Status.Phase != v1alpha1.PhaseSucceeded, o.Spec.Verb == v1alpha1.VerbBackup,
-			o.Spec.Verb == v1alpha1.VerbVerify:
+		case o.Status.Phase != v1alpha1.PhaseSucceeded, OperationOf(o.Spec.Verb).Traits().OnlyReads:
 			continue
 		}
 		return o
@@ -66,7 +66,7 @@ func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1al
 func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records []v1alpha1.Operation) (*rules.Undoing,
 	error) {
 	if op.Spec.Undoes == "" {
-		return nil, &ops.Error{Kind: ops.Busy, Check: "operation", Hint: ops.InFlight(op, c).Hint,
+		return nil, &ops.Error{Kind: ops.Busy, Check: "operation", Hint: Verbs().InFlight(op, c).Hint,
 			Message: fmt.Sprintf("%s (%s) of %s is not finished", op.Spec.Verb, op.Name, op.Spec.Cluster)}
 	}
 	u := &rules.Undoing{Operation: op.Spec, Title: fmt.Sprintf("go on taking %s back", op.Spec.Undoes)}
@@ -76,7 +76,8 @@ func undoInFlight(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, records [
 			return u, nil
 		}
 	}
-	return nil, &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("%s takes back %s, of which the record is gone", op.Name,
-		op.Spec.Undoes),
+	return nil, &ops.Error{Kind: ops.Failed,
+		Message: fmt.Sprintf("%s takes back %s, of which the record is gone", op.Name,
+			op.Spec.Undoes),
 		Hint: "kubectl dbop resume " + op.Spec.Cluster}
 }

@@ -21,7 +21,8 @@ func TestUserPlans(t *testing.T) {
 		"create": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app")),
 			[]string{"create-credentials/app", "ensure-user/app"}},
 		"create while nobody has to log in": {
-			asked(v1alpha1.VerbCreateUser, engine.AuthOff, about("app")), []string{"create-credentials/app", "ensure-user/app"}},
+			asked(v1alpha1.VerbCreateUser, engine.AuthOff, about("app")),
+			[]string{"create-credentials/app", "ensure-user/app"}},
 		"create, stepped back": {
 			asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), known(v1alpha1.FactCredentials), cancelled),
 			[]string{"delete-user/app"}},
@@ -48,22 +49,36 @@ func TestUserPlans(t *testing.T) {
 	}
 }
 
-// TestNamesThatStay: certificates bear the name of the applications' user, so
-// with TLS it is not given a second one.
+// passwords is an engine whose clients always log in by password.
+type passwords struct{ opstest.Stub }
+
+func (p passwords) Capabilities() engine.Capabilities {
+	c := p.Stub.Capabilities()
+	c.Login = true
+	return c
+}
+
+// TestNamesThatStay: where certificates log the applications' user in, they bear its name, so it is not given a second
+// one.
 func TestNamesThatStay(t *testing.T) {
 	t.Parallel()
-	for title, s := range map[string]ops.State{
-		"Give client a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn,
-			about("client")),
-		"Give client a second name with a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("client"),
-			plainText),
-		"Give root a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, about("root"),
-			plainText),
-		"Give app a second name with a new password": asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, listed("app"),
-			about("app")),
+	const own, second = " a new password", " a second name with a new password"
+	for name, c := range map[string]struct {
+		engine engine.Engine
+		user   string
+		how    []func(*ops.State)
+		want   string
+	}{
+		"by certificate":              {opstest.Stub{}, "client", nil, own},
+		"in plain text":               {opstest.Stub{}, "client", []func(*ops.State){plainText}, second},
+		"by password, with TLS":       {passwords{}, "client", nil, second},
+		"the administrator":           {opstest.Stub{}, "root", []func(*ops.State){plainText}, own},
+		"the administrator, with TLS": {passwords{}, "root", nil, own},
+		"another user":                {opstest.Stub{}, "app", []func(*ops.State){listed("app")}, second},
 	} {
-		if got := MakePlan(opstest.Stub{}, s).Steps[0].Title; got != title {
-			t.Errorf("%q, want %q", got, title)
+		s := asked(v1alpha1.VerbRotateCredentials, engine.AuthOn, append(c.how, about(c.user))...)
+		if got := MakePlan(c.engine, s).Steps[0].Title; got != "Give "+c.user+c.want {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
@@ -108,7 +123,8 @@ func TestCheckUser(t *testing.T) {
 		switch {
 		case c.refuse == "" && err != nil:
 			t.Errorf("%s %+v: %v", c.verb, c.user, err)
-		case c.refuse != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), c.refuse) || refusal.Hint == ""):
+		case c.refuse != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), c.refuse) ||
+			refusal.Hint == ""):
 			t.Errorf("%s %+v: %v, want %q", c.verb, c.user, err, c.refuse)
 		}
 	}
@@ -150,9 +166,9 @@ func TestCheckRootPassword(t *testing.T) {
 		change  func(*ops.State)
 		refused bool
 	}{
-		"no users in it":          {v1alpha1.BackupSource{}, false, plainText, false},
-		"a certificate stands in": {v1alpha1.BackupSource{Auth: true}, false, func(*ops.State) {}, false},
-		"without TLS":             {v1alpha1.BackupSource{Auth: true}, false, plainText, true},
+		"no users in it":            {v1alpha1.BackupSource{}, false, plainText, false},
+		"a certificate replaces it": {v1alpha1.BackupSource{Auth: true}, false, func(*ops.State) {}, false},
+		"without TLS":               {v1alpha1.BackupSource{Auth: true}, false, plainText, true},
 		"without TLS, the password is named": {v1alpha1.BackupSource{Auth: true, RootSecret: "db-root"}, false, plainText,
 			false},
 		"in place, the cluster has a password": {v1alpha1.BackupSource{Auth: true}, true,

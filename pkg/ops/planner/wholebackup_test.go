@@ -28,14 +28,14 @@ func (o oneBackup) Reader(context.Context, string) (io.ReadCloser, repository.Ma
 	return io.NopCloser(strings.NewReader(o.data)), repository.Manifest{}, o.err
 }
 
-// sealed is an engine whose backups end with a full stop.
-type sealed struct{ opstest.Stub }
+// checked is an engine whose backups end with a full stop.
+type checked struct{ opstest.Stub }
 
-func (sealed) CheckStream() io.WriteCloser { return &seal{} }
+func (checked) CheckStream() io.WriteCloser { return &check{} }
 
-type seal struct{ bytes.Buffer }
+type check struct{ bytes.Buffer }
 
-func (s *seal) Close() error {
+func (s *check) Close() error {
 	if !strings.HasSuffix(s.String(), ".") {
 		return engine.ErrNotSnapshot
 	}
@@ -53,7 +53,7 @@ func TestWholeBackup(t *testing.T) {
 		"cut off":     {oneBackup{data: "all of"}, engine.ErrNotSnapshot},
 		"not legible": {oneBackup{err: gone}, gone},
 	} {
-		err := WholeBackup(t.Context(), c.repository, repository.Manifest{ID: "b1"}, sealed{})
+		err := WholeBackup(t.Context(), c.repository, repository.Manifest{ID: "b1"}, checked{})
 		if !errors.Is(err, c.cause) || (err == nil) != (c.cause == nil) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -20,12 +20,12 @@ func Found(e engine.Engine, c *v1alpha1.DatabaseCluster, random io.Reader) error
 			return fmt.Errorf("make a token and an identifier for cluster %s: %w", c.Name, err)
 		}
 	}
-	founders := ops.SizeOf(e, c.Spec)
+	initial := ops.SizeOf(e, c.Spec)
 	if c.Spec.RestoreFrom != nil {
-		founders = 1
+		initial = 1
 	}
 	f := &v1alpha1.Bootstrap{Token: hex.EncodeToString(token[:])}
-	for n := 1; n <= founders; n++ {
+	for n := 1; n <= initial; n++ {
 		f.Members = append(f.Members, v1alpha1.MemberName(c.Name, n))
 		f.SetWitness(v1alpha1.MemberName(c.Name, n), n > int(c.Spec.Members))
 	}

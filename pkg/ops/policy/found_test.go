@@ -27,7 +27,8 @@ func TestFound(t *testing.T) {
 		"a restored cluster begins with one": {witnessed{}, &v1alpha1.RestoreSource{Backup: "b"},
 			v1alpha1.Bootstrap{Members: []string{"my-db-1"}}},
 		"a witness among them": {witnessed{}, nil,
-			v1alpha1.Bootstrap{Members: []string{"my-db-1", "my-db-2", "my-db-3", "my-db-4"}, Witnesses: []string{"my-db-4"}}},
+			v1alpha1.Bootstrap{Members: []string{"my-db-1", "my-db-2", "my-db-3", "my-db-4"},
+				Witnesses: []string{"my-db-4"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Members: 3, RestoreFrom: c.restore}}

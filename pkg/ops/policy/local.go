@@ -59,10 +59,11 @@ func CheckRepositories(want v1alpha1.DatabaseClusterSpec) error {
 		if url == "" {
 			continue
 		}
-		hint := "set spec." + field + ` to "pvc:CLAIM" or "pvc:CLAIM/PATH"`
+		hint := "set spec." + field + ` to "pvc:CLAIM", "pvc:CLAIM/PATH" or the name of a repository`
 		at, err := repository.ParseLocation(url)
 		if err != nil {
-			return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf("spec.%s can't be used: %v", field, err), Hint: hint}
+			return &engine.Refusal{Check: "repository",
+				Reason: fmt.Sprintf("spec.%s can't be used: %v", field, err), Hint: hint}
 		}
 		if at.Kind == repository.KindDirectory {
 			return &engine.Refusal{Check: "repository", Reason: fmt.Sprintf(

@@ -67,7 +67,8 @@ type NextAction struct {
 func Next(g Input) (NextAction, error) {
 	switch {
 	case g.rewritable():
-		o := v1alpha1.OperationSpec{Cluster: g.Custom.Name, Verb: v1alpha1.VerbRepair, Quiet: true, RequestedBy: SelfHealedBy}
+		o := v1alpha1.OperationSpec{Cluster: g.Custom.Name, Verb: v1alpha1.VerbRepair, Quiet: true,
+			RequestedBy: SelfHealedBy}
 		return NextAction{Request: &planner.Request{Operation: o, Cluster: g.Kept.Record}}, nil
 	case g.Custom != nil && g.Damaged != nil:
 		return NextAction{Rest: true}, &ops.Error{Kind: ops.NeedsHuman, Check: "record-damaged", Message: "cluster " +
@@ -99,10 +100,12 @@ func Next(g Input) (NextAction, error) {
 	case owner == "":
 		return NextAction{Rest: true}, &ops.Error{Kind: ops.Refused, Check: "name-taken",
 			Message: fmt.Sprintf(
-				"the name is taken: configmap %s holds a cluster that the command line made, and databasecluster %s asks for one",
+				"the name is taken: configmap %s holds a cluster that the command line made, and databasecluster %s "+
+					"asks for one",
 				v1alpha1.Record(g.Record.Name), g.Custom.Name),
 			Hint: fmt.Sprintf(
-				"put that cluster under this object: kubectl dbop operator adopt %s -n %s; or delete this object", g.Custom.Name,
+				"put that cluster under this object: kubectl dbop operator adopt %s -n %s; or delete this object",
+				g.Custom.Name,
 				g.Custom.Namespace)}
 	case owner != string(g.Custom.UID), g.Definition != "" &&
 		g.Record.Annotations[v1alpha1.AnnotationDefinition] != g.Definition:
@@ -113,16 +116,16 @@ func Next(g Input) (NextAction, error) {
 	case o.Spec.Verb == v1alpha1.VerbDelete && o.Spec.RequestedBy == planner.DesiredBy && !confirmedIn(g.Record):
 		return NextAction{Rest: true}, &ops.Error{Kind: ops.NeedsHuman, Check: CheckOrphaned,
 			Message: fmt.Sprintf(
-				"operation %s deletes the database, but was not begun for this object: it was restored together with the record "+
-					"of %s", o.Name, g.Record.Name),
+				"operation %s deletes the database, but was not started for this object: it was restored together with "+
+					"the record of %s", o.Name, g.Record.Name),
 			Hint: fmt.Sprintf(
-				"nothing is done until a person decides: to finish the deletion, kubectl dbop operator release %s, then kubectl "+
-					"dbop delete %s", g.Record.Name, g.Record.Name)}
+				"nothing is done until a person decides: to finish the deletion, kubectl dbop operator release %s, then "+
+					"kubectl dbop delete %s", g.Record.Name, g.Record.Name)}
 	case g.Custom.Spec.Paused != g.Record.Spec.Paused:
 		return NextAction{SyncSettings: true}, nil
 	case g.Custom.Spec.Paused:
 		return NextAction{Rest: true}, nil
-	case ops.Bootstraps(o) && ops.Unformed(g.Record) && g.SyncSettings(g.Record.DeepCopy()):
+	case planner.Verbs().Bootstraps(o) && ops.Unformed(g.Record) && g.SyncSettings(g.Record.DeepCopy()):
 		return NextAction{SyncSettings: true}, nil
 	default:
 		back := g.Back()
@@ -163,7 +166,7 @@ func Next(g Input) (NextAction, error) {
 // gone, or it keeps the cluster for too long from what else may be needed.
 func (g Input) Back() bool {
 	o := g.Active
-	if needsMachine(o) != nil && ops.Cancellable(o) == nil && o.Status.Phase != v1alpha1.PhaseCancelling {
+	if needsMachine(o) != nil && planner.Verbs().Cancellable(o) == nil && o.Status.Phase != v1alpha1.PhaseCancelling {
 		return true // who asked for it is gone, as nobody has the lease, and it keeps the cluster from all else
 	}
 	if o.Spec.Object == "" || o.Status.Phase == v1alpha1.PhaseCancelling {

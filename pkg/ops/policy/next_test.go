@@ -57,7 +57,7 @@ func founding(g *Input) {
 
 // told is a move in a word.
 func told(m NextAction, err error) string {
-	out := "look "
+	out := "observe "
 	switch {
 	case m.Request != nil:
 		out = string(m.Request.Operation.Verb) + " "
@@ -95,7 +95,7 @@ func TestNext(t *testing.T) {
 		change func(*Input)
 		want   string
 	}{
-		{"at rest", func(*Input) {}, "look "},
+		{"at rest", func(*Input) {}, "observe "},
 		{"neither object nor record", func(g *Input) { g.Custom, g.Record = nil, nil }, "rest "},
 		{"a cluster of the command line", func(g *Input) { g.Custom, g.Record.Annotations = nil, nil }, "rest "},
 		{"a record that can't be read", func(g *Input) { g.Record, g.Damaged = nil, store.ErrDamaged },
@@ -108,13 +108,13 @@ func TestNext(t *testing.T) {
 		{"a new object, restored", func(g *Input) {
 			g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}
 		}, "restore "},
-		{"written down, and whoever did so died", func(g *Input) { g.Record.Status.Bootstrap.ClusterID = "" }, "create "},
-		{"written down, whoever did so died, and edited", func(g *Input) {
+		{"written down, and its writer died", func(g *Input) { g.Record.Status.Bootstrap.ClusterID = "" }, "create "},
+		{"written down, its writer died, and edited", func(g *Input) {
 			g.Record.Status.Bootstrap.ClusterID, g.Custom.Spec.Members = "", 5
 		}, "create "},
-		{"written down, whoever did so died, and paused", func(g *Input) {
+		{"written down, its writer died, and paused", func(g *Input) {
 			g.Record.Status.Bootstrap.ClusterID, g.Custom.Spec.Paused, g.Record.Spec.Paused = "", true, true
-		}, "look "},
+		}, "observe "},
 		{"a new object, paused", func(g *Input) { g.Record, g.Custom.Spec.Paused = nil, true }, "rest "},
 		{"a new object while the former cluster of its name goes",
 			func(g *Input) { g.Record, g.Active = nil, running(v1alpha1.VerbDelete) }, "continue "},
@@ -127,28 +127,30 @@ func TestNext(t *testing.T) {
 				v1alpha1.AnnotationDefinition)
 		}, "link "},
 		{"an object that a new definition serves", func(g *Input) { g.Definition = "other" }, "link "},
-		{"an object whose definition nobody asked for", func(g *Input) { g.Definition = "" }, "look "},
+		{"an object whose definition nobody asked for", func(g *Input) { g.Definition = "" }, "observe "},
 		{"an object that is going", func(g *Input) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} },
 			"rest "},
 		{"a difference", func(g *Input) { g.Custom.Spec.Members = 5 }, "scale "},
-		{"a difference that can't be", func(g *Input) { g.Custom.Spec.TLS.Disabled = true }, "look refused by tls"},
+		{"a difference that can't be", func(g *Input) { g.Custom.Spec.TLS.Disabled = true }, "observe refused by tls"},
 		{"what counts at once comes first", func(g *Input) { g.Custom.Spec.Members, g.Custom.Spec.Registry = 5, "mirror" },
 			"inherit "},
 		{"paused", func(g *Input) { g.Custom.Spec.Paused, g.Custom.Spec.Members = true, 5 }, "inherit "},
 		{"paused, and written down", func(g *Input) {
 			g.Custom.Spec.Paused, g.Record.Spec.Paused,
 				g.Custom.Spec.Members = true, true, 5
-		}, "look "},
+		}, "observe "},
 		{"an operation in flight", func(g *Input) { g.Active = running(v1alpha1.VerbRestart) }, "continue "},
 		{"an operation in flight goes before a difference", func(g *Input) {
 			g.Active,
 				g.Custom.Spec.Members = running(v1alpha1.VerbRestart), 5
 		}, "continue "},
 		{"a founding, and nothing to correct", func(g *Input) { founding(g) }, "continue "},
-		{"a founding, and another image", func(g *Input) { founding(g); g.Custom.Spec.Image = "mirror/etcd:1" }, "inherit "},
+		{"a founding, and another image", func(g *Input) { founding(g); g.Custom.Spec.Image = "mirror/etcd:1" },
+			"inherit "},
 		{"a founding, and another version", func(g *Input) { founding(g); g.Custom.Spec.Version = "3.6.1" }, "inherit "},
 		{"a founding, and another registry", func(g *Input) { founding(g); g.Custom.Spec.Registry = "mirror" }, "inherit "},
-		{"a founding, and another number of members", func(g *Input) { founding(g); g.Custom.Spec.Members = 5 }, "continue "},
+		{"a founding, and another number of members", func(g *Input) { founding(g); g.Custom.Spec.Members = 5 },
+			"continue "},
 		{"a founding without volumes, and another size",
 			func(g *Input) { founding(g); g.Custom.Spec.Storage.Size.Add(resource.MustParse("1Gi")) }, "inherit "},
 		{"a founding with volumes, and another size", func(g *Input) {
@@ -171,7 +173,10 @@ func TestNext(t *testing.T) {
 			g.Active = running(v1alpha1.VerbScale)
 			g.Active.Spec.Members, g.Record.Spec.Members = 5, 5
 		}, "continue back "},
-		{"an operation, and a pause", func(g *Input) { g.Active, g.Custom.Spec.Paused = running(v1alpha1.VerbRestart), true },
+		{"an operation, and a pause", func(g *Input) {
+			g.Active,
+				g.Custom.Spec.Paused = running(v1alpha1.VerbRestart), true
+		},
 			"inherit "},
 		{"an operation in a pause", func(g *Input) {
 			g.Active, g.Custom.Spec.Paused, g.Record.Spec.Paused = running(v1alpha1.VerbRestart), true, true
@@ -184,10 +189,16 @@ func TestNext(t *testing.T) {
 			"backup "},
 		{"one, and what counts at once", func(g *Input) { g.Backups, g.Custom.Spec.Registry = asking(), "mirror" },
 			"inherit "},
-		{"one, and an operation in flight", func(g *Input) { g.Backups, g.Active = asking(), running(v1alpha1.VerbRestart) },
+		{"one, and an operation in flight", func(g *Input) {
+			g.Backups, g.Active = asking(),
+				running(v1alpha1.VerbRestart)
+		},
 			"continue "},
-		{"one, and a pause", func(g *Input) { g.Backups, g.Custom.Spec.Paused, g.Record.Spec.Paused = asking(), true, true },
-			"look "},
+		{"one, and a pause", func(g *Input) {
+			g.Backups, g.Custom.Spec.Paused, g.Record.Spec.Paused = asking(),
+				true, true
+		},
+			"observe "},
 		{"one, of a cluster that has not formed", func(g *Input) {
 			g.Backups, g.Record.Status.Bootstrap.ClusterID = asking(),
 				""
@@ -225,7 +236,8 @@ func TestNext(t *testing.T) {
 			g.Active.Spec.Object = ""
 		}, "continue "},
 		{"a backup whose object is gone, in a pause", func(g *Input) {
-			g.Active, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = of(running(v1alpha1.VerbBackup)), true, true, true
+			g.Active, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = of(running(v1alpha1.VerbBackup)),
+				true, true, true
 		}, "rest "},
 		{"deleted, and only the record of that is left", func(g *Input) {
 			g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete)

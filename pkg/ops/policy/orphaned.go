@@ -53,6 +53,12 @@ func confirmedIn(record *v1alpha1.DatabaseCluster) bool {
 	return d != nil && d.Record == record.UID
 }
 
+// Ends reports whether an operator saw the custom resource of a record being
+// deleted, wrote that down, and so ends the database.
+func Ends(record *v1alpha1.DatabaseCluster) bool {
+	return confirmedIn(record) && string(record.Status.Deletion.Object) == record.Annotations[v1alpha1.AnnotationCustom]
+}
+
 // orphaned decides about a cluster whose custom resource is missing. That alone
 // ends nothing: the definition of its kind may have been deleted, or made again,
 // or a backup of the namespace may be on its way back. The database is ended if
@@ -65,7 +71,7 @@ func orphaned(g Input) (NextAction, error) {
 		return NextAction{Rest: true}, nil // a command does that, and a repeat of it goes on
 	case deleting && confirmedIn(c):
 		return NextAction{Continue: true}, nil
-	case confirmedIn(c) && string(c.Status.Deletion.Object) == c.Annotations[v1alpha1.AnnotationCustom]:
+	case Ends(c):
 		return requestEnd(c)
 	}
 	if why := doubtful(g); why != "" {
@@ -82,7 +88,8 @@ func doubtful(g Input) string {
 	case d == nil:
 		return "this operator did not see it being deleted"
 	case linked == "":
-		return "the definition of its kind was not known while it existed; may the operator read customresourcedefinition " +
+		return "the definition of its kind was not known while it existed; may the operator read " +
+			"customresourcedefinition " +
 			v1alpha1.DefinitionName + "?"
 	case g.Definition == "":
 		return "the definition of its kind is gone, or is being deleted"
@@ -105,8 +112,8 @@ func notConfirmed(c *v1alpha1.DatabaseCluster, why string) error {
 	return &ops.Error{Kind: ops.NeedsHuman, Check: CheckOrphaned,
 		Message: fmt.Sprintf("databasecluster %s is missing, and its database was left as it is: %s", c.Name, why),
 		Hint: fmt.Sprintf(
-			"apply the object again; or manage the cluster by commands: kubectl dbop operator release %s; or end it: kubectl "+
-				"dbop delete %s", c.Name, c.Name)}
+			"apply the object again; or manage the cluster by commands: kubectl dbop operator release %s; or end it: "+
+				"kubectl dbop delete %s", c.Name, c.Name)}
 }
 
 // requestEnd asks for the end of a database, in the way that its object asked for.

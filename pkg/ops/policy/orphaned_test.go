@@ -129,7 +129,7 @@ func TestOrphaned(t *testing.T) {
 	}
 }
 
-// TestOrphanedSaysWhatToType: who meets a missing object has three ways on.
+// TestOrphanedSaysWhatToType: a person who meets a missing object has three ways on.
 func TestOrphanedSaysWhatToType(t *testing.T) {
 	t.Parallel()
 	g := charged()
@@ -139,14 +139,15 @@ func TestOrphanedSaysWhatToType(t *testing.T) {
 	if !ok || ops.KindOf(err) != ops.NeedsHuman {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"apply the object again", "kubectl dbop operator release db", "kubectl dbop delete db"} {
+	for _, want := range []string{"apply the object again", "kubectl dbop operator release db",
+		"kubectl dbop delete db"} {
 		if !strings.Contains(e.Hint, want) {
 			t.Errorf("%q is not in %q", want, e.Hint)
 		}
 	}
 }
 
-// TestConfirmDeletionKeepsTheLastWord: who changed what becomes of the data, and
+// TestConfirmDeletionKeepsTheLastWord: a person who changed what becomes of the data, and
 // deleted the object before the operator took notice, has it as they said last.
 func TestConfirmDeletionKeepsTheLastWord(t *testing.T) {
 	t.Parallel()
@@ -192,7 +193,7 @@ func TestStatusTellsOfAMissingObject(t *testing.T) {
 	t.Parallel()
 	s := opstest.Well(3)
 	s.Orphaned = true
-	v := health.Assess(opstest.Stub{}, s)
+	v := health.Assess(opstest.Stub{}, s, planner.Verbs())
 	if v.Level != health.Degraded || v.Database != health.Healthy || len(v.Problems) == 0 || len(v.Next) == 0 {
 		t.Fatalf("%+v", v)
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // rewritable reports whether a lost or damaged record is written again without
@@ -18,9 +19,6 @@ func (g Input) rewritable() bool {
 	if g.Active == nil {
 		return true
 	}
-	switch g.Active.Spec.Verb {
-	case v1alpha1.VerbRestore, v1alpha1.VerbRecover, v1alpha1.VerbDelete:
-		return false
-	}
-	return true
+	active := planner.OperationOf(g.Active.Spec.Verb).Manners()
+	return !active.NewData && !active.Ends
 }

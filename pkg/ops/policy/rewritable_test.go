@@ -43,7 +43,7 @@ func TestRewritable(t *testing.T) {
 		"the object is being deleted": {func(g *Input) { g.Custom.DeletionTimestamp = &metav1.Time{Time: opstest.Now()} },
 			"rest "},
 		"the object was deleted":        {func(g *Input) { g.Custom = nil }, "rest "},
-		"the record is there after all": {func(g *Input) { g.Record = g.Kept.Record }, "look "},
+		"the record is there after all": {func(g *Input) { g.Record = g.Kept.Record }, "observe "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

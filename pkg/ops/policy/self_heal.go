@@ -101,7 +101,7 @@ func withinBudget(s ops.State, history []v1alpha1.Operation, name string) error 
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: "healing-budget",
 		Message: fmt.Sprintf(
-			"%s is lost, and %d members were replaced within the last hour already: something takes them that no replacement "+
-				"mends", name, spent),
+			"%s is lost, and %d members were replaced within the last hour already: something takes them that no "+
+				"replacement mends", name, spent),
 		Hint: fmt.Sprintf("find out what it is; then kubectl dbop member replace %s %s", s.Cluster.Name, name)}
 }

@@ -42,11 +42,13 @@ func TestSelfHeal(t *testing.T) {
 			s.Kube.Members[1].Volume = observe.Volume{Exists: true, Terminating: true}
 		}, nil, ""},
 		{"a volume that goes has an owner", func(s *ops.State) {
-			*s = opstest.Differs(*s, drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: drift.Owner})
+			*s = opstest.Differs(*s,
+				drift.Difference{Object: "persistentvolumeclaim/db-2", Member: "db-2", Kind: drift.Owner})
 			s.Kube.Members[1].Volume.Terminating = true
 		}, nil, ""},
 		{"two volumes are gone", func(s *ops.State) { lose(s, "db-2"); lose(s, "db-3") }, nil, ""},
-		{"a volume is gone and a member is down", func(s *ops.State) { lose(s, "db-2"); opstest.Down(s, "db-3", "", 0) }, nil,
+		{"a volume is gone and a member is down",
+			func(s *ops.State) { lose(s, "db-2"); opstest.Down(s, "db-3", "", 0) }, nil,
 			""},
 		{"no quorum", func(s *ops.State) { lose(s, "db-2"); opstest.NoQuorum(s) }, nil, ""},
 		{"a member crashes since long", func(s *ops.State) { opstest.Down(s, "db-2", observe.ProblemCrashing, time.Hour) },
@@ -89,7 +91,11 @@ func TestSelfHeal(t *testing.T) {
 		{"the authority was deleted, which nothing replaces", func(s *ops.State) {
 			*s = opstest.Differs(*s, opstest.Gone("secret/db-ca", ""), opstest.Gone("secret/db-2-tls", "db-2"))
 		}, nil, ""},
-		{"somebody works on it", func(s *ops.State) { lose(s, "db-2"); s.Operation = opstest.Operation(v1alpha1.VerbBackup) },
+		{"somebody works on it", func(s *ops.State) {
+			lose(s,
+				"db-2")
+			s.Operation = opstest.Operation(v1alpha1.VerbBackup)
+		},
 			nil, ""},
 		{"paused", func(s *ops.State) { lose(s, "db-2"); s.Cluster.Spec.Paused = true }, nil, ""},
 		{"stopped", func(s *ops.State) { lose(s, "db-2"); s.Cluster.Spec.Stopped = true }, nil, ""},
@@ -100,7 +106,8 @@ func TestSelfHeal(t *testing.T) {
 		{"one was replaced", func(s *ops.State) { lose(s, "db-2") },
 			[]v1alpha1.Operation{replaced(time.Minute, SelfHealedBy)}, "replace-member db-2"},
 		{"too many were replaced", func(s *ops.State) { lose(s, "db-2") },
-			[]v1alpha1.Operation{replaced(time.Minute, SelfHealedBy), replaced(50*time.Minute, SelfHealedBy)}, "healing-budget"},
+			[]v1alpha1.Operation{replaced(time.Minute, SelfHealedBy), replaced(50*time.Minute, SelfHealedBy)},
+			"healing-budget"},
 		{"many were, long ago", func(s *ops.State) { lose(s, "db-2") },
 			[]v1alpha1.Operation{replaced(time.Minute, SelfHealedBy), replaced(61*time.Minute, SelfHealedBy)},
 			"replace-member db-2"},

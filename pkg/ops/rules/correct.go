@@ -8,11 +8,11 @@ import (
 
 // correction gives an initial member the template of the corrected spec, and replaces
 // the pod that was made from the former one. Nobody uses the cluster yet.
-func (p Situation) correction(founders []string) *ops.Decision {
+func (p Situation) correction(initial []string) *ops.Decision {
 	if !ops.Unformed(p.S.Cluster) {
 		return nil
 	}
-	for _, name := range founders {
+	for _, name := range initial {
 		if !Outdated(p.S, p.S.Kube.Member(name)) {
 			continue
 		}

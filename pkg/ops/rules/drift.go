@@ -16,10 +16,10 @@ import (
 // of the cluster. Who else is a member is left out of it, so that it changes
 // with what the cluster wants and with the program only. Workload and pod
 // carry the digest of what they were made from; see State.Drifted.
-func RenderingDigest(e engine.Engine, c *v1alpha1.DatabaseCluster, image string) (string, error) {
+func RenderingDigest(e engine.Engine, c *v1alpha1.DatabaseCluster, image, tool string) (string, error) {
 	member := c.Name + "-1"
 	pod, err := e.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
-		Peers: []string{member}})
+		ToolImage: tool, Peers: []string{member}})
 	if err != nil {
 		return "", err
 	}

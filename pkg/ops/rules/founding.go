@@ -19,7 +19,7 @@ func RecordMissing(cluster string) *ops.Error {
 }
 
 // Founding brings a cluster into being, once. The founding members and the
-// token were written down before the first effect, so who continues
+// token were written down before the first effect, so a process that continues
 // starts the same members with the same words; they come up together, which
 // is one election instead of one join after another. When all of them agree,
 // the identity is recorded, and from then on nobody may found it again.
@@ -51,13 +51,14 @@ func (p Situation) Founding() *ops.Decision {
 			title, deadline = fmt.Sprintf("Have %s sign a certificate authority, and create client certificates", i),
 				WaitDeadline
 		}
-		return Do(ops.Step{ID: "create-certificates", Action: ops.ActionCertificates, Risk: ops.RiskNone, Deadline: deadline,
-			Title: title,
+		return Do(ops.Step{ID: "create-certificates", Action: ops.ActionCertificates, Risk: ops.RiskNone,
+			Deadline: deadline,
+			Title:    title,
 			Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name), "secret/" +
 				v1alpha1.AdminSecret(p.S.Cluster.Name), "secret/" + v1alpha1.ClientSecret(p.S.Cluster.Name)}})
 	}
 	if p.Traits.Passwords && p.S.Cluster.Spec.Auth.Enabled && p.S.Fact(v1alpha1.FactCredentials) == "" {
-		return p.Credentials("whoever waits for one to mount it need not wait for the cluster; " + EachOfItsOwn)
+		return p.Credentials("a client that waits to mount one need not wait for the cluster; " + EachOfItsOwn)
 	}
 	if !p.S.Kube.Services {
 		return p.Services()
@@ -117,7 +118,8 @@ func (p Situation) staleVolumes(f v1alpha1.Bootstrap) *ops.Decision {
 	hint := fmt.Sprintf(
 		"choose another name for the object; or delete it, and take them back: kubectl dbop create %s --from-volumes; "+
 			"or, if nobody needs that data, delete them: kubectl dbop create %s --engine %s --discard-volumes; "+
-			"then put that cluster under an object: kubectl dbop operator adopt %s", name, name, p.S.Cluster.Spec.Engine, name)
+			"then put that cluster under an object: kubectl dbop operator adopt %s", name, name,
+		p.S.Cluster.Spec.Engine, name)
 	if p.S.Cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
 		hint = fmt.Sprintf(
 			"take them back: kubectl dbop create %s --from-volumes; or choose another name; or, if nobody needs that data, "+

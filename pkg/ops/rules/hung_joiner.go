@@ -11,8 +11,8 @@ import (
 // A joiner that has run for so long without a word hangs; one that has much to
 // take in, before which it says nothing, is given a second more for each part.
 const (
-	hangPatience = 45 * time.Second
-	joinPart     = 16 << 20
+	hangLimit = 45 * time.Second
+	joinPart  = 16 << 20
 )
 
 // revive restarts a joiner that hangs, once: it has no vote, so nothing is
@@ -35,11 +35,11 @@ func (p Situation) hangs(pod observe.Pod) bool {
 	if !pod.Running || pod.Ready || pod.Terminating || pod.Problem != nil || pod.Started.IsZero() {
 		return false
 	}
-	patience := hangPatience
+	limit := hangLimit
 	if leader, ok := p.S.View.Leader(); ok {
-		patience += time.Duration(leader.DataBytes/joinPart) * time.Second
+		limit += time.Duration(leader.DataBytes/joinPart) * time.Second
 	}
-	return p.S.Now.Sub(pod.Started) > patience
+	return p.S.Now.Sub(pod.Started) > limit
 }
 
 // revived reports whether the pod is one that came after this operation's
@@ -49,7 +49,7 @@ func (p Situation) revived(name string, pod observe.Pod) bool {
 		return false
 	}
 	for _, e := range p.S.Operation.Status.Journal {
-		if e.Step == string(ops.ActionRevive)+"/"+name && pod.Created.After(e.StartedAt.Add(-hangPatience)) {
+		if e.Step == string(ops.ActionRevive)+"/"+name && pod.Created.After(e.StartedAt.Add(-hangLimit)) {
 			return true
 		}
 	}

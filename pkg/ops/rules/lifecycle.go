@@ -56,7 +56,8 @@ func (p Situation) Starting() *ops.Decision {
 	var names []string
 	for _, m := range p.S.Kube.Members {
 		_, registered := p.S.View.Registered(m.Name)
-		if m.Volume.Exists && !m.Volume.Terminating && !m.Workload.Exists && p.S.Ours(m) && (registered || !p.S.View.Quorum) {
+		if m.Volume.Exists && !m.Volume.Terminating && !m.Workload.Exists && p.S.Ours(m) &&
+			(registered || !p.S.View.Quorum) {
 			names = append(names, m.Name)
 		}
 	}

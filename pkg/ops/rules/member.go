@@ -36,7 +36,7 @@ func (p Situation) QuorumFirst() *ops.Decision {
 	return p.Await("quorum", why, names...)
 }
 
-// Joining finishes a join that began, who began it: a learner in the
+// Joining finishes a join, no matter who began it: a learner in the
 // roster is started, then promoted on the leader's word, or withdrawn if
 // nobody wants it any more.
 func (p Situation) Joining() *ops.Decision {
@@ -83,7 +83,7 @@ func (p Situation) Joining() *ops.Decision {
 // again. Who is missing from the list for another reason keeps its volume.
 func (p Situation) Leaving() *ops.Decision {
 	for _, m := range p.S.Kube.Members {
-		if _, registered := p.S.View.Registered(m.Name); registered || !p.S.Ours(m) || !p.S.Removes(m.Name) {
+		if _, registered := p.S.View.Registered(m.Name); registered || !p.S.Ours(m) || !p.Verbs.Removes(p.S, m.Name) {
 			continue
 		}
 		if d := p.Lingering([]string{m.Name}); d != nil {
@@ -106,7 +106,8 @@ func (p Situation) Staying() *ops.Decision {
 			continue
 		}
 		return Do(ops.Step{ID: "keep-member/" + name, Action: ops.ActionKeep, Members: []string{name}, Risk: ops.RiskNone,
-			Deadline: StepDeadline, Title: "Write down that " + name + " stays", Reason: "its removal was begun and given up",
+			Deadline: StepDeadline, Title: "Write down that " + name + " stays",
+			Reason:  "its removal was started and given up",
 			Touches: []string{"configmap/" + v1alpha1.Record(p.S.Cluster.Name)}})
 	}
 	return nil
@@ -145,7 +146,7 @@ func (p Situation) nextChange() change {
 	data, witnesses := ops.Missing(p.E, p.S)
 	leaves := ""
 	if data < 0 {
-		leaves = p.victim()
+		leaves = p.candidate()
 	}
 	switch {
 	case data > 0:
@@ -199,25 +200,25 @@ func (p Situation) grow(witness bool) *ops.Decision {
 		Deadline: WaitDeadline, Title: title, Reason: reason})
 }
 
-// victim is the member with data that leaves: the one that was named, or the engine's choice.
-func (p Situation) victim() string {
-	if p.Traits.Removes {
+// candidate is the member with data that leaves: the one that was named, or the engine's choice.
+func (p Situation) candidate() string {
+	if p.Manners.Removes {
 		return p.S.Operation.Spec.Member
 	}
 	return p.E.RemovalCandidate(p.S.View)
 }
 
-func (p Situation) shrink(victim string) *ops.Decision {
-	if _, ok := p.S.View.Registered(victim); !ok {
+func (p Situation) shrink(leaving string) *ops.Decision {
+	if _, ok := p.S.View.Registered(leaving); !ok {
 		return nil
 	}
-	if d := p.HandOverFirst(victim, "the leader is about to leave", victim); d != nil {
+	if d := p.HandOverFirst(leaving, "the leader is about to leave", leaving); d != nil {
 		return d
 	}
-	s := ops.Step{ID: "deregister-member/" + victim, Action: ops.ActionDeregister, Members: []string{victim},
+	s := ops.Step{ID: "deregister-member/" + leaving, Action: ops.ActionDeregister, Members: []string{leaving},
 		Risk: ops.RiskIrreversible, Deadline: WaitDeadline,
-		Title: "Remove " + victim + " from the database's member list"}
-	p.warn(&s, victim, victim)
+		Title: "Remove " + leaving + " from the database's member list"}
+	p.warn(&s, leaving, leaving)
 	return Do(s)
 }
 

@@ -8,8 +8,9 @@ import (
 
 // Operation is one verb: all that the tool must know of it. A verb embeds Plain and says only what is different.
 type Operation interface {
-	// Traits are what the standing rules ask about the operation.
+	// Traits are what the standing rules ask about the operation, Manners what other requests ask.
 	Traits() Traits
+	Manners() ops.Manners
 	// Check judges what the request and the recorded cluster show, before anything is observed. Wanted is the cluster
 	// that a create or a restore asks for; nil for everything else.
 	Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error
@@ -47,26 +48,24 @@ type Steps struct {
 type Traits struct {
 	// Unformed operations may be asked for before the cluster has formed, Stopped ones while it is stopped.
 	Unformed, Stopped bool
-	// Ends the cluster, whatever its members say of their identity.
-	Ends bool
 	// Starts makes members, Restarts restarts them.
 	Starts, Restarts bool
-	// Removes the member that the request names; Replaces it with another of the same name.
-	Removes, Replaces bool
 	// NeedsSpace: it does not begin under an alarm for want of space, because it changes members or versions.
 	NeedsSpace bool
 	// DespiteDamage: an alarm about damaged data does not keep it from going on.
 	DespiteDamage bool
 	// RenewsCertificates: certificates that can't be used don't keep it from beginning.
 	RenewsCertificates bool
-	// Recovers a lost quorum: it weighs why members crash.
-	Recovers bool
 	// Passwords are written down before the first member starts.
 	Passwords bool
 	// PutsBackTemplates before it starts members.
 	PutsBackTemplates bool
 	// NewSettings: it gives members other settings.
 	NewSettings bool
+	// OnlyReads: it changes nothing of the cluster, so there is nothing to undo.
+	OnlyReads bool
+	// ReadsCertificates, ReadsSchedule: it is about objects that are not read otherwise.
+	ReadsCertificates, ReadsSchedule bool
 	// SparesMembers: it ends without asking whether all members are healthy.
 	SparesMembers bool
 	// NoWayBack: it ends although a member was lost meanwhile, so that the member can be replaced.
@@ -99,6 +98,9 @@ var _ Operation = Plain{}
 
 // Traits implements Operation.
 func (Plain) Traits() Traits { return Traits{} }
+
+// Manners implements Operation.
+func (Plain) Manners() ops.Manners { return ops.Manners{} }
 
 // Check implements Operation.
 func (Plain) Check(engine.Engine, v1alpha1.OperationSpec, *v1alpha1.DatabaseCluster, *v1alpha1.DatabaseCluster) error {

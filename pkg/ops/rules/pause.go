@@ -15,6 +15,7 @@ func (p Situation) Paused() *ops.Decision {
 		return nil
 	}
 	return Block(&ops.Error{Kind: ops.Refused, Check: "paused",
-		Message: fmt.Sprintf("%s is paused: %s asked that nobody acts on it", p.S.Cluster.Name, health.PausedBy(p.S.Cluster)),
-		Hint:    "kubectl dbop resume " + p.S.Cluster.Name + " lifts that, and continues what is in flight"})
+		Message: fmt.Sprintf("%s is paused: %s asked that nobody acts on it", p.S.Cluster.Name,
+			health.PausedBy(p.S.Cluster)),
+		Hint: "kubectl dbop resume " + p.S.Cluster.Name + " lifts that, and continues what is in flight"})
 }

@@ -38,7 +38,7 @@ func (p Situation) Renewal() *ops.Decision {
 			continue
 		}
 		return p.Renew(l.Secret, l.Member, next, "it ran out on "+ops.Moment(l.NotAfter)+
-			", and whoever holds it is turned away")
+			", and everybody who holds it is refused")
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (p Situation) Certified() []string {
 func (p Situation) Renew(secret, member string, next bool, reason string) *ops.Decision {
 	s := ops.Step{ID: "renew-certificate/" + secret, Action: ops.ActionRenew, Secret: secret, NextCA: next,
 		Risk: ops.RiskNone, Deadline: mountDeadline,
-		Title: "Issue the certificate in " + secret + " anew", Reason: reason, Touches: []string{"secret/" + secret}}
+		Title: "Issue a new certificate in " + secret, Reason: reason, Touches: []string{"secret/" + secret}}
 	if next {
 		s.Title += ", by the new authority"
 	}

@@ -103,7 +103,7 @@ func (p Situation) Intact() *ops.Decision {
 	if p.S.Operation == nil || !p.Fresh() || !p.S.Formed() || p.S.Cluster.Spec.Stopped && !p.Traits.PutsBackTemplates {
 		return nil
 	}
-	if p.Traits.Starts || p.Traits.Restarts || p.Traits.Removes {
+	if p.Traits.Starts || p.Traits.Restarts || p.Manners.Removes {
 		if d := p.unknownFirst(); d != nil {
 			return d
 		}
@@ -138,8 +138,8 @@ func (p Situation) barsRestart(d drift.Difference) bool {
 	case health.KindWorkload:
 		// Who weighs why members crash must not weigh what somebody made of their templates.
 		// Members without a pod it brings back itself.
-		idle := p.Traits.Recovers && d.Have == "0"
-		return d.Is("spec.replicas") && !idle || d.Template() && p.Traits.Recovers
+		idle := p.Manners.Recovers && d.Have == "0"
+		return d.Is("spec.replicas") && !idle || d.Template() && p.Manners.Recovers
 	}
 	return false
 }

@@ -9,7 +9,7 @@ import (
 
 // InTurn restarts the next of the outdated members: one that does not take
 // part, else a follower, else the leader after it handed over to one that is
-// done. Every other member must be healthy, those that had their turn above
+// done. Every other member must be healthy, those that were done above
 // all: the pause on red. Of several that can't start as they are, each waits
 // for its place, and for none of the others.
 func (p Situation) InTurn(outdated []string, why string, step func(next string, risk ops.Risk) ops.Step) *ops.Decision {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -30,8 +31,10 @@ func (p Situation) Scheduling() *ops.Decision {
 		if len(have.Present) == 0 {
 			return nil
 		}
-		return Do(ops.Step{ID: "unschedule-backups", Action: ops.ActionUnschedule, Risk: ops.RiskNone, Deadline: StepDeadline,
-			Title: "Take no scheduled backups any more; those that exist stay", Touches: health.Touched(have.Present, name)})
+		return Do(ops.Step{ID: "unschedule-backups", Action: ops.ActionUnschedule, Risk: ops.RiskNone,
+			Deadline: StepDeadline,
+			Title:    "Take no scheduled backups any more; those that exist stay",
+			Touches:  health.Touched(have.Present, name)})
 	}
 	if p.scheduled() {
 		return nil
@@ -115,8 +118,8 @@ func DescribeSchedule(p v1alpha1.BackupPolicy) string {
 	if p.TimeZone != "" {
 		text += " " + p.TimeZone
 	}
-	if p.Keep > 0 {
-		return text + fmt.Sprintf(", and keep the newest %d", p.Keep)
+	if p.Verify != "" {
+		text += ", verify " + string(p.Verify)
 	}
-	return text + ", and keep all"
+	return text + ", and keep " + cmp.Or(p.Kept(), "all")
 }

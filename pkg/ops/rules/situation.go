@@ -10,12 +10,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Situation is a state as the rules judge it: with the engine whose rules hold, and the traits of the operation in
-// flight.
+// Situation is a state as the rules judge it: with the engine whose rules hold, what the operation in flight says
+// of itself, and how it meets others.
 type Situation struct {
-	E      engine.Engine
-	S      ops.State
-	Traits Traits
+	E       engine.Engine
+	S       ops.State
+	Traits  Traits
+	Manners ops.Manners
+	Verbs   ops.Verbs
 }
 
 // Identity stops everything where it is unclear whose data this is.
@@ -25,7 +27,7 @@ func (p Situation) Identity() *ops.Decision {
 			Message: fmt.Sprintf("%v bear names of cluster %s but do not belong to it", p.S.Kube.Foreign, p.S.Cluster.Name),
 			Hint:    "choose another name, or remove these objects if nobody needs them"})
 	}
-	if p.Traits.Ends {
+	if p.Manners.Ends {
 		return nil
 	}
 	if p.S.Cluster.Status.Bootstrap == nil {
@@ -45,7 +47,8 @@ func (p Situation) Identity() *ops.Decision {
 		for _, id := range p.S.View.ClusterIDs {
 			if id != want {
 				return Block(&ops.Error{Kind: ops.NeedsHuman, Check: "cluster-id",
-					Message: fmt.Sprintf("the members of %s say cluster ID %s, but %s was recorded when it formed", p.S.Cluster.Name,
+					Message: fmt.Sprintf("the members of %s say cluster ID %s, but %s was recorded when it formed",
+						p.S.Cluster.Name,
 						id, want),
 					Hint: "find out who replaced the data before anything else is done"})
 			}
@@ -146,14 +149,14 @@ func (p Situation) writtenDown() bool { return p.S.Operation.ResourceVersion != 
 
 // leaves reports whether the member goes with this operation, whatever its problem.
 func (p Situation) leaves(name string) bool {
-	if !p.Traits.Removes && !p.Traits.Replaces || p.S.Operation.Spec.Member != name {
+	if !p.Manners.Removes && !p.Manners.Replaces || p.S.Operation.Spec.Member != name {
 		return false
 	}
 	entry, registered := p.S.View.Registered(name)
 	if !registered {
 		return !p.S.View.Quorum
 	}
-	return p.Traits.Removes || entry.ID == p.S.Operation.Spec.MemberID
+	return p.Manners.Removes || entry.ID == p.S.Operation.Spec.MemberID
 }
 
 // Block ends the plan with an error.

@@ -11,7 +11,8 @@ import (
 
 // specAdvice says which fields of a custom resource to correct where a member
 // can't start; "" for a cluster without one, and where no field helps.
-func specAdvice(s ops.State, member string, problem observe.ProblemKind) string {
+func (p Situation) specAdvice(member string, problem observe.ProblemKind) string {
+	s := p.S
 	if s.Cluster.Annotations[v1alpha1.AnnotationCustom] == "" {
 		return ""
 	}
@@ -24,7 +25,7 @@ func specAdvice(s ops.State, member string, problem observe.ProblemKind) string 
 			cmp.Or(health.Describe(s, member), "kubectl dbop status "+s.Cluster.Name) + " shows why"
 	case observe.ProblemDisk:
 		if !s.Formed() {
-			return s.MoreSpace()
+			return p.Verbs.MoreSpace(s)
 		}
 		advice = "raise spec.storage.size"
 	case observe.ProblemCrashing, observe.ProblemOOM, observe.ProblemConfig:

@@ -21,7 +21,8 @@ func (p Situation) Lingering(members []string) *ops.Decision {
 	for _, name := range members {
 		if pod := p.S.Kube.Member(name).Pod; pod.Exists && health.OnSilentNode(pod) {
 			return Block(&ops.Error{Kind: ops.NeedsHuman, Check: "silent-node",
-				Message: fmt.Sprintf("pod %s was told to go, and its node %s does not answer", v1alpha1.PodName(name), pod.Node),
+				Message: fmt.Sprintf("pod %s was told to go, and its node %s does not answer",
+					v1alpha1.PodName(name), pod.Node),
 				Hint: fmt.Sprintf("bring the node back, or, if it is off for good, %s; then repeat the command",
 					health.NodeOff(pod.Node))})
 		}

@@ -53,7 +53,8 @@ func (u *Undoing) Resized() error {
 // NoUndo is the refusal, with the next thing to type.
 func NoUndo(cluster, reason, hint string) *ops.Error {
 	if hint == "" {
-		hint = "kubectl dbop history " + cluster + " shows what was done; the change that leads back is a command of its own"
+		hint = "kubectl dbop history " + cluster +
+			" shows what was done; the change that leads back is a command of its own"
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "undo", Message: reason, Hint: hint}
 }

@@ -9,7 +9,7 @@ import (
 // learner takes the place of the one that may join.
 func (p Situation) unknownFirst() *ops.Decision {
 	for _, r := range health.UnknownMembers(p.S) {
-		if p.Traits.Removes && p.S.Operation.Spec.Member == r.Name {
+		if p.Manners.Removes && p.S.Operation.Spec.Member == r.Name {
 			continue
 		}
 		f := health.UnknownFinding(p.S, r)

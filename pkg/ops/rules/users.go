@@ -10,9 +10,11 @@ import (
 func FactDeleted(name string) string { return "deleted-" + name }
 
 // InPlace reports whether a user's password is changed under its own name: the
-// administrator's is the tool's own, and a name that certificates bear must stay.
-func InPlace(c *v1alpha1.DatabaseCluster, u engine.User) bool {
-	return u.Admin || (u.Name == v1alpha1.ApplicationUser && !c.Spec.TLS.Disabled)
+// administrator's is the tool's own, and a name by which certificates log in must
+// stay. Where clients always log in, by password, certificates log nobody in.
+func InPlace(e engine.Engine, c *v1alpha1.DatabaseCluster, u engine.User) bool {
+	certified := !c.Spec.TLS.Disabled && !e.Capabilities().Login
+	return u.Admin || u.Name == v1alpha1.ApplicationUser && certified
 }
 
 // FactRotated is the fact that the password of a user was changed.
@@ -24,8 +26,9 @@ const EachOfItsOwn = "each is kept in a secret of its own"
 // Credentials writes the passwords down. A cluster that is founded with
 // authentication gets them before its first member.
 func (p Situation) Credentials(reason string) *ops.Decision {
-	return Do(ops.Step{ID: "create-credentials", Action: ops.ActionCredentials, Risk: ops.RiskNone, Deadline: StepDeadline,
-		Title: "Generate passwords", Reason: reason, Touches: PasswordSecrets(p.S.Cluster, p.Users()...)})
+	return Do(ops.Step{ID: "create-credentials", Action: ops.ActionCredentials, Risk: ops.RiskNone,
+		Deadline: StepDeadline,
+		Title:    "Generate passwords", Reason: reason, Touches: PasswordSecrets(p.S.Cluster, p.Users()...)})
 }
 
 // Users are all that the cluster has, in the order in which they are made.
@@ -38,7 +41,7 @@ func (p Situation) Users() []engine.User {
 }
 
 // UserNamed is what a user may do: the administrator everything, the
-// applications' user read and write every key, any other what was asked for.
+// applications' user read and write all data, any other what was asked for.
 func UserNamed(s ops.State, name string) engine.User {
 	if name == v1alpha1.AdminUser {
 		return engine.User{Name: name, Admin: true}

@@ -54,7 +54,7 @@ func (p Situation) SettledAt(names []string) *ops.Decision {
 		if err := p.E.Health(p.S.View, name); err != nil {
 			return p.Await("healthy", err.Error(), name)
 		}
-		if m.Version != p.S.Cluster.Spec.Version {
+		if r, _ := p.S.View.Registered(name); m.Version != p.S.Cluster.Spec.Version && !r.Witness {
 			return p.Await("healthy", fmt.Sprintf("%s still runs %s", name, m.Version), name)
 		}
 	}

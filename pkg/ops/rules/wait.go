@@ -27,8 +27,8 @@ const CrashLimit = 45 * time.Second
 // come back, and what was started then comes to its end by itself.
 const nodePatience = 2 * time.Minute
 
-// patience says how long the operation in flight waits for a problem to end.
-func (p Situation) patience(k observe.ProblemKind) time.Duration {
+// limit says how long the operation in flight waits for a problem to end.
+func (p Situation) limit(k observe.ProblemKind) time.Duration {
 	if k == observe.ProblemNode && p.S.Operation != nil && p.S.Operation.Status.Phase == v1alpha1.PhaseRunning &&
 		!p.Fresh() {
 		return nodePatience
@@ -55,7 +55,7 @@ const (
 	mountDeadline = 5 * time.Minute
 )
 
-// Gate turns an objection into a refusal as long as the request is only
+// Gate returns an objection as a refusal as long as the request is only
 // considered, and into a wait with a reason once it is written down: what was
 // fit a moment ago, and is not between two leaders, will be again. An
 // objection that wraps engine.ErrNotReady ends by itself, so it is waited out
@@ -86,7 +86,7 @@ func (p Situation) Await(id, why string, members ...string) *ops.Decision {
 		for _, problem := range []*observe.Problem{m.Volume.Problem, m.Pod.Problem} {
 			switch {
 			case problem == nil:
-			case p.S.Now.Sub(problem.Since) <= p.patience(problem.Kind):
+			case p.S.Now.Sub(problem.Since) <= p.limit(problem.Kind):
 				if problem.Kind == observe.ProblemNode && !strings.Contains(why, problem.Message) {
 					why += "; " + problem.Message
 				}
@@ -150,7 +150,7 @@ func (p Situation) replaceFirst(member string) *ops.Error {
 	if !p.S.View.Quorum {
 		e.Hint = fmt.Sprintf("kubectl dbop diagnose %s tells what is left and what the way back is", p.S.Cluster.Name)
 	} else if op := p.S.Operation; op != nil && p.writtenDown() && !p.GivesWay(member) {
-		way := ops.WayBack(op, p.S.Cluster)
+		way := p.Verbs.WayBack(op, p.S.Cluster)
 		if p.S.Cancelling() && p.Traits.StaysOpen != nil || way == "" && !p.leaves(member) {
 			way = "kubectl dbop resume " + p.S.Cluster.Name // there is no way back
 		}
@@ -167,7 +167,7 @@ func (p Situation) onwards() string {
 	if p.S.Cluster.Annotations[v1alpha1.AnnotationCustom] != "" {
 		again = "it goes on by itself"
 	}
-	return again + ops.OrBack(p.S.Operation, p.S.Cluster)
+	return again + p.Verbs.OrBack(p.S.Operation, p.S.Cluster)
 }
 
 // Stuck explains a problem and what a person may do about it.
@@ -194,13 +194,13 @@ func (p Situation) Stuck(member string, problem observe.Problem) *ops.Error {
 				p.replaceFirst(member).Hint
 		}
 	case observe.ProblemDisk:
-		hint = p.S.MoreSpace()
+		hint = p.Verbs.MoreSpace(p.S)
 	case observe.ProblemGrowth:
 		hint = "mend what the storage says, then " + p.onwards()
 	case observe.ProblemCrashing, observe.ProblemOOM, observe.ProblemConfig:
 		hint = "kubectl dbop logs " + p.S.Cluster.Name + " shows why; then " + p.onwards()
 	}
-	hint = cmp.Or(specAdvice(p.S, member, problem.Kind), hint)
+	hint = cmp.Or(p.specAdvice(member, problem.Kind), hint)
 	return &ops.Error{Kind: ops.NeedsHuman, Check: string(problem.Kind),
 		Message: fmt.Sprintf("%s: %s: %s", member, problem.Kind, problem.Message), Hint: hint}
 }

@@ -53,11 +53,13 @@ func (r *Runner) Adopt(ctx context.Context, customResources CustomResources, nam
 		}
 		// An object that a person wrote must want what there is: what would
 		// follow from a difference is theirs to see first.
-		if o, err := planner.Diff(custom.Spec, record); err != nil {
+		wanted := policy.Resolve(r.Engine, custom, record, record.Spec.HelperImage)
+		if o, err := planner.Diff(wanted.Spec, record); err != nil {
 			return ops.Refusal(err)
 		} else if o != nil {
 			return &ops.Error{Kind: ops.Refused, Check: "differs",
-				Message: fmt.Sprintf("databasecluster %s exists and wants something else than cluster %s is: %s would follow", name,
+				Message: fmt.Sprintf("databasecluster %s exists and wants something else than cluster %s is: %s "+
+					"would follow", name,
 					name, o.Verb),
 				Hint: fmt.Sprintf("make both say the same, or delete the object: kubectl delete dbc %s -n %s", name, namespace)}
 		}

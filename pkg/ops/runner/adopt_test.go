@@ -55,7 +55,8 @@ func TestAdoptAndRelease(t *testing.T) {
 				t.Fatalf("%v, %+v", err, c.one)
 			}
 		}
-		if m, err := policy.Next(policy.Input{Custom: c.one, Record: sh.cluster}); err != nil || m != (policy.NextAction{}) {
+		if m, err := policy.Next(policy.Input{Custom: c.one, Record: sh.cluster}); err != nil ||
+			m != (policy.NextAction{}) {
 			t.Errorf("adopted, and at once something is to be done: %+v, %v", m, err)
 		}
 		for _, want := range []ops.Kind{"", ops.Unchanged} {
@@ -97,7 +98,8 @@ func TestAdoptIsKilledAnywhere(t *testing.T) {
 		if err := r.Adopt(ctx, c, "shop", "db"); err == nil || c.one == nil {
 			t.Fatal("it did not die between its two writes")
 		}
-		if m, err := policy.Next(policy.Input{Custom: c.one, Record: sh.cluster}); !m.Rest || ops.KindOf(err) != ops.Refused {
+		if m, err := policy.Next(policy.Input{Custom: c.one, Record: sh.cluster}); !m.Rest ||
+			ops.KindOf(err) != ops.Refused {
 			t.Errorf("half adopted: %+v, %v", m, err)
 		}
 		sh.fuse = 1

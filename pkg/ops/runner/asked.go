@@ -7,7 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// onceOnly keeps a second backup from being taken for one object: who found
+// onceOnly keeps a second backup from being taken for one object: a process that found
 // that none was started may have stood still since. It is asked under the lease.
 func (r *Runner) onceOnly(ctx context.Context, namespace string, o v1alpha1.OperationSpec) error {
 	if o.Object == "" {

@@ -136,7 +136,8 @@ func (b *DelegatingRunner) alive(ctx context.Context, namespace string, o v1alph
 			return false, nil
 		}
 		return false, &ops.Error{Kind: ops.Refused, Check: "custom-resource",
-			Message: fmt.Sprintf("cluster %s belongs to databasecluster %s, which would ask for it again", o.Cluster, o.Cluster),
+			Message: fmt.Sprintf("cluster %s belongs to databasecluster %s, which would ask for it again",
+				o.Cluster, o.Cluster),
 			Hint: fmt.Sprintf(
 				"delete that: kubectl delete dbc %s -n %s; or take the cluster from under it: kubectl dbop operator release %s",
 				o.Cluster, namespace, o.Cluster)}
@@ -148,7 +149,7 @@ func (b *DelegatingRunner) alive(ctx context.Context, namespace string, o v1alph
 	if at := b.here(o); at != "" && alive {
 		b.Reporter.Note(at + " is a directory of this machine: acting without the operator, which does not have it.")
 	} else if alive {
-		b.Reporter.Note("An operator looks after " + o.Cluster + ": it carries this out.")
+		b.Reporter.Note("An operator manages " + o.Cluster + ": it carries this out.")
 	} else {
 		b.Reporter.Note("No operator is alive for " + o.Cluster + ": acting without one.")
 	}
@@ -178,7 +179,7 @@ func (b *DelegatingRunner) follow(ctx context.Context, op *v1alpha1.Operation) (
 		case v1alpha1.PhaseCancelled:
 			if strings.HasPrefix(op.Status.Message, supersededBy) {
 				return op, &ops.Error{Kind: ops.Failed, Check: "superseded",
-					Message: fmt.Sprintf("operation %s was %s before it had begun", op.Name, op.Status.Message),
+					Message: fmt.Sprintf("operation %s was %s before it had started", op.Name, op.Status.Message),
 					Hint:    "kubectl dbop status " + op.Spec.Cluster}
 			}
 			return op, nil
@@ -187,7 +188,7 @@ func (b *DelegatingRunner) follow(ctx context.Context, op *v1alpha1.Operation) (
 				Hint: "nothing was changed; correct that and repeat the command"}
 		case v1alpha1.PhasePaused:
 			return op, &ops.Error{Kind: ops.NeedsHuman, Check: "operator", Message: op.Status.Message,
-				Hint: "the operator tries again by itself" + ops.OrBack(op, b.recorded(ctx, op))}
+				Hint: "the operator tries again by itself" + planner.Verbs().OrBack(op, b.recorded(ctx, op))}
 		}
 		timer := time.NewTimer(watchEvery)
 		select {

@@ -27,8 +27,8 @@ func (h *heard) Done(s ops.Step, _ time.Duration, _ error) { h.lines = append(h.
 
 func (h *heard) Note(text string) { h.lines = append(h.lines, text) }
 
-// beside is a command line beside an operator that is alive, or not.
-func beside(sh *shelf, r *Runner, alive bool) (*DelegatingRunner, *heard) {
+// delegating is a command line delegating an operator that is alive, or not.
+func delegating(sh *shelf, r *Runner, alive bool) (*DelegatingRunner, *heard) {
 	h := &heard{}
 	sh.cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
 	own := *r
@@ -41,7 +41,7 @@ func beside(sh *shelf, r *Runner, alive bool) (*DelegatingRunner, *heard) {
 func TestDelegatingRunnerHasTheOperatorAct(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
-		b, h := beside(sh, r, true)
+		b, h := delegating(sh, r, true)
 		go func() {
 			time.Sleep(5 * time.Second)
 			s, err := r.Open(context.Background(), "shop", "db", nil, nil)
@@ -56,7 +56,7 @@ func TestDelegatingRunnerHasTheOperatorAct(t *testing.T) {
 		if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || sh.cluster.Spec.Members != 4 {
 			t.Fatalf("%v, %+v", err, op)
 		}
-		want := []string{"An operator looks after db: it carries this out."}
+		want := []string{"An operator manages db: it carries this out."}
 		for _, id := range growth() {
 			want = append(want, "started "+id, "done "+id)
 		}
@@ -69,7 +69,7 @@ func TestDelegatingRunnerHasTheOperatorAct(t *testing.T) {
 func TestDelegatingRunnerActsAlone(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
-		b, h := beside(sh, r, false)
+		b, h := delegating(sh, r, false)
 		if op, err := b.Run(context.Background(), "shop", scale(4)); err != nil ||
 			op.Status.Phase != v1alpha1.PhaseSucceeded {
 			t.Fatalf("%v, %+v", err, op)
@@ -83,7 +83,7 @@ func TestDelegatingRunnerActsAlone(t *testing.T) {
 func TestDelegatingRunnerRefusesToDelete(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
-		b, _ := beside(sh, r, true)
+		b, _ := delegating(sh, r, true)
 		_, err := b.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
 			Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
 		if ops.KindOf(err) != ops.Refused || len(sh.operations) != 0 {
@@ -97,7 +97,7 @@ func TestDelegatingRunnerRefusesToDelete(t *testing.T) {
 func TestDelegatingRunnerDeletesWithoutAnObject(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
-		b, _ := beside(sh, r, false)
+		b, _ := delegating(sh, r, false)
 		b.CustomResources = &customResources{}
 		op, err := b.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
 			Verb: v1alpha1.VerbDelete, Waive: []string{"backup"}}})
@@ -111,7 +111,7 @@ func TestDelegatingRunnerDeletesWithoutAnObject(t *testing.T) {
 func TestDelegatingRunnerCancels(t *testing.T) {
 	t.Parallel()
 	onShelf(t, func(sh *shelf, r *Runner) {
-		b, _ := beside(sh, r, true)
+		b, _ := delegating(sh, r, true)
 		op := opstest.Operation(v1alpha1.VerbScale)
 		op.Spec.Members, op.Spec.FromMembers, op.ResourceVersion, op.Spec.Repository = 5, 3, "0", ""
 		sh.operations, sh.cluster.Spec.Members = append(sh.operations, op), 5

@@ -18,7 +18,7 @@ func TestDelegatingRunnerActsOnItsOwnDirectory(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"dir:/home/ada/backups", "pvc:backups/db"} {
 		onShelf(t, func(sh *shelf, r *Runner) {
-			b, h := beside(sh, r, true)
+			b, h := delegating(sh, r, true)
 			b.Mounted = map[string]string{"pvc:backups/db": "/repository"} // as in the pod of a scheduled backup
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()

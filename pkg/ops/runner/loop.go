@@ -110,8 +110,9 @@ func (l *Loop) stopped(ctx context.Context) error {
 		return &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over",
 			Hint: "the same command continues where it stopped"}
 	case ctx.Err() != nil:
-		return &ops.Error{Kind: ops.Interrupted, Message: "interrupted", Hint: "the same command continues where it stopped",
-			Err: context.Cause(ctx)}
+		return &ops.Error{Kind: ops.Interrupted, Message: "interrupted",
+			Hint: "the same command continues where it stopped",
+			Err:  context.Cause(ctx)}
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func TestLoopDeadlines(t *testing.T) {
 		}
 	})
 	if ops.KindOf(err) != ops.NeedsHuman || took > rules.WaitDeadline+10*time.Second {
-		t.Errorf("two waits that take turns: %v after %s", err, took)
+		t.Errorf("two waits that alternate: %v after %s", err, took)
 	}
 	w, _, err, took := run(t, growing(), func(_ *ideal, l *Loop) {
 		l.Decide = func(engine.Engine, ops.State) ops.Decision {
@@ -348,7 +348,7 @@ func TestLoopStepsBack(t *testing.T) {
 	}
 }
 
-// TestPollGrows: who has one cluster observes at a steady pace, who has many observations
+// TestPollGrows: a process with one cluster observes at a steady pace, one with many observes
 // less often the longer a wait goes on.
 func TestPollGrows(t *testing.T) {
 	t.Parallel()

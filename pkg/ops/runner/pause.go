@@ -12,7 +12,7 @@ import (
 
 // SetPaused writes into a cluster who asks that nobody acts on it, or, with
 // nil, that anybody may again. It reports whether that is new. It takes no
-// lease: who holds it is to see this.
+// lease: its holder is to see this.
 func SetPaused(ctx context.Context, store store.Store, namespace, name string, by *v1alpha1.Pause) (bool, error) {
 	for try := 1; ; try++ {
 		c, err := store.GetCluster(ctx, namespace, name)

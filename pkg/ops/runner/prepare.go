@@ -25,7 +25,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 		return nil, err
 	}
 	if !p.Meet(active) {
-		return nil, ops.InFlight(active, r.recorded(ctx, active))
+		return nil, planner.Verbs().InFlight(active, r.recorded(ctx, active))
 	}
 	cluster, err := r.cluster(ctx, namespace, p)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 	}
 	world := r.Cluster(namespace, o.Cluster)
 	defer closeQuietly(world)
-	executor.Attend(world, o.Verb, p.Continues != nil)
+	executor.SelectFacts(world, o.Verb, p.Continues != nil)
 	if err := r.consider(ctx, world, p, cluster, op); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, c
 	c.Spec.Paused = false
 	world := r.Cluster(namespace, cluster)
 	defer closeQuietly(world)
-	executor.Attend(world, op.Spec.Verb, true)
+	executor.SelectFacts(world, op.Spec.Verb, true)
 	return p, r.consider(ctx, world, p, c, op)
 }
 

@@ -12,14 +12,14 @@ import (
 // dizzy is a world that sees no majority for a few observations.
 type dizzy struct {
 	ops.ClosableCluster
-	looks, left int
+	observations, left int
 	// silent members do not answer at all.
 	silent int
 }
 
 func (d *dizzy) Observe(ctx context.Context) (ops.State, error) {
 	s, err := d.ClosableCluster.Observe(ctx)
-	d.looks++
+	d.observations++
 	if d.left--; d.left >= 0 {
 		s = planner.Clone(s)
 		opstest.NoQuorum(&s)
@@ -34,9 +34,9 @@ func (d *dizzy) Observe(ctx context.Context) (ops.State, error) {
 func TestPrepareLooksAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		without, looks int
-		silent         int
-		refused        bool
+		without, observations int
+		silent                int
+		refused               bool
 	}{
 		"a majority at once":         {0, 1, 0, false},
 		"a majority a little later":  {2, 3, 1, false},
@@ -48,8 +48,8 @@ func TestPrepareLooksAgain(t *testing.T) {
 				d := &dizzy{ClosableCluster: r.Cluster("shop", "db"), left: c.without, silent: c.silent}
 				r.Cluster = func(string, string) ops.ClosableCluster { return d }
 				_, err := r.Prepare(context.Background(), "shop", scale(5))
-				if (ops.KindOf(err) == ops.Refused && err != nil) != c.refused || d.looks != c.looks {
-					t.Errorf("%v after %d looks", err, d.looks)
+				if (ops.KindOf(err) == ops.Refused && err != nil) != c.refused || d.observations != c.observations {
+					t.Errorf("%v after %d observations", err, d.observations)
 				}
 			})
 		})

@@ -51,7 +51,7 @@ func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *plann
 // stays until the end, and for a driver of many clusters.
 func (r *Runner) session(op *v1alpha1.Operation, held lease.Lease, many bool) *Session {
 	s := &Session{runner: r, lease: held, op: op, cluster: r.Cluster(op.Namespace, op.Spec.Cluster)}
-	executor.Attend(s.cluster, op.Spec.Verb, true)
+	executor.SelectFacts(s.cluster, op.Spec.Verb, true)
 	executor.Holding(s.cluster, held)
 	s.loop = &Loop{Engine: r.Engine, Cluster: s.cluster, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop,
 		Poll:      r.Poll,

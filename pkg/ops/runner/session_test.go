@@ -50,7 +50,8 @@ func TestSessionTakesTheStepsOfTheLoop(t *testing.T) {
 					if s.Operation.Spec.User == nil {
 						s.Operation.Spec.User = &v1alpha1.DatabaseUser{Name: "app"}
 					}
-					sh := &shelf{cluster: s.Cluster.DeepCopy(), operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1,
+					sh := &shelf{cluster: s.Cluster.DeepCopy(),
+						operations: []*v1alpha1.Operation{s.Operation.DeepCopy()}, version: 1,
 						fuse: 1 << 30}
 					w := newIdeal(s)
 					runner := newRunner(sh, w)
@@ -96,7 +97,8 @@ func TestSessionOpens(t *testing.T) {
 		}
 		// The process dies here; the next one takes up the record, and steps it back.
 		_ = s.Close(ctx)
-		if s, err = r.Open(ctx, "shop", "db", nil, func(*v1alpha1.Operation) (bool, error) { return true, nil }); err != nil {
+		if s, err = r.Open(ctx, "shop", "db", nil,
+			func(*v1alpha1.Operation) (bool, error) { return true, nil }); err != nil {
 			t.Fatal(err)
 		}
 		if err := drive(ctx, s); err != nil || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelled ||
@@ -128,7 +130,7 @@ func TestSessionAgrees(t *testing.T) {
 	})
 }
 
-// TestSessionNeverSleeps: who alternates between many clusters must get its
+// TestSessionNeverSleeps: a process that alternates between many clusters must get its
 // worker back at once, and be told when to come again.
 func TestSessionNeverSleeps(t *testing.T) {
 	t.Parallel()
@@ -152,7 +154,7 @@ func TestSessionNeverSleeps(t *testing.T) {
 			}
 		}
 		if took := time.Since(began); took != 0 {
-			t.Errorf("five turns slept for %s", took)
+			t.Errorf("five attempts slept for %s", took)
 		}
 	})
 }

@@ -16,13 +16,13 @@ func (r *Runner) mayGiveWay(p *planner.Prepared, c *v1alpha1.DatabaseCluster) er
 	if old == nil || ops.Untouched(old) {
 		return nil
 	}
-	if ops.SucceedsIn(p.Request.Operation, old) {
+	if planner.Verbs().SucceedsIn(p.Request.Operation, old) {
 		if rules.AuthorityOver(p.State) {
 			return nil
 		}
-		return ops.InFlight(old, c)
+		return planner.Verbs().InFlight(old, c)
 	}
-	if !ops.ReplacesIn(p.Request.Operation, old) {
+	if !planner.Verbs().ReplacesIn(p.Request.Operation, old) {
 		return nil // it gives way to whatever comes
 	}
 	s := planner.Clone(p.State)
@@ -32,14 +32,15 @@ func (r *Runner) mayGiveWay(p *planner.Prepared, c *v1alpha1.DatabaseCluster) er
 	if d.Blocked != nil && planner.For(r.Engine, s).GivesWay(p.Request.Operation.Member) {
 		return nil
 	}
-	e := ops.InFlight(old, c)
+	e := planner.Verbs().InFlight(old, c)
 	if old.Status.Phase == v1alpha1.PhaseCancelling {
 		e.Hint = fmt.Sprintf(
 			"continue it first: kubectl dbop resume %s, or kubectl dbop cancel %s; a replacement takes over where neither "+
 				"goes on for want of that member", old.Spec.Cluster, old.Spec.Cluster)
 	} else {
 		e.Hint = fmt.Sprintf(
-			"step back first: kubectl dbop cancel %s; a replacement takes over where that does not go on for want of the member",
+			"step back first: kubectl dbop cancel %s; a replacement takes over where that does not go on for want of "+
+				"the member",
 			old.Spec.Cluster)
 	}
 	return e

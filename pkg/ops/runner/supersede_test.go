@@ -96,8 +96,9 @@ func TestReplacementTakesOver(t *testing.T) {
 				sh.cluster, sh.operations = s.Cluster.DeepCopy(), []*v1alpha1.Operation{op}
 				sh.cluster.ResourceVersion = "0"
 				r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(s), sh} }
-				p, err := r.Prepare(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
-					Verb: v1alpha1.VerbReplaceMember, Member: row.member}})
+				p, err := r.Prepare(context.Background(), "shop",
+					planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+						Verb: v1alpha1.VerbReplaceMember, Member: row.member}})
 				if row.refused != "" {
 					e, ok := errors.AsType[*ops.Error](err)
 					if !ok || e.Kind != ops.Busy || !strings.Contains(e.Hint, row.refused) {
@@ -117,7 +118,7 @@ func TestReplacementTakesOver(t *testing.T) {
 	}
 }
 
-// TestInterrupted: who replaced a member in the middle of an upgrade is told
+// TestInterrupted: a person who replaced a member in the middle of an upgrade is told
 // how to ask for the upgrade again.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,8 @@ func TestUndo(t *testing.T) {
 			lost: "that don't log in"},
 		{name: "a switchover", of: done(v1alpha1.VerbSwitchover,
 			func(op *v1alpha1.Operation) { op.Spec.Leader, op.Spec.Member = "db-1", "db-2" }),
-			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover, Member: "db-1"}, title: "hand leadership back to db-1"},
+			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover, Member: "db-1"},
+			title: "hand leadership back to db-1"},
 		{name: "a user", of: done(v1alpha1.VerbCreateUser,
 			func(op *v1alpha1.Operation) { op.Spec.User = &v1alpha1.DatabaseUser{Name: "app", ReadOnly: true} }),
 			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbDeleteUser, User: &v1alpha1.DatabaseUser{Name: "app"}},
@@ -203,7 +204,8 @@ func TestUndoRefuses(t *testing.T) {
 		{name: "recover", records: []v1alpha1.Operation{done(v1alpha1.VerbRecover, nil)}, kind: ops.Refused,
 			says: "replaced the data", hint: "history"},
 		{name: "replacement", records: []v1alpha1.Operation{done(v1alpha1.VerbReplaceMember,
-			func(op *v1alpha1.Operation) { op.Spec.Member = "db-2" })}, kind: ops.Refused, says: "what db-2 had before is gone"},
+			func(op *v1alpha1.Operation) { op.Spec.Member = "db-2" })}, kind: ops.Refused,
+			says: "what db-2 had before is gone"},
 		{name: "deleted user", records: []v1alpha1.Operation{done(v1alpha1.VerbDeleteUser,
 			func(op *v1alpha1.Operation) { op.Spec.User = &v1alpha1.DatabaseUser{Name: "app"} })},
 			kind: ops.Refused, says: "password of app", hint: "kubectl dbop user create db app"},
@@ -242,7 +244,7 @@ func TestUndoRefuses(t *testing.T) {
 func TestUndoLooksPast(t *testing.T) {
 	t.Parallel()
 	c := opstest.Well(3).Cluster
-	records := []v1alpha1.Operation{done(v1alpha1.VerbVerify, nil), done(v1alpha1.VerbBackup, nil),
+	records := []v1alpha1.Operation{done(v1alpha1.VerbBackup, nil),
 		done(v1alpha1.VerbUpgrade, func(op *v1alpha1.Operation) { op.Status.Phase = v1alpha1.PhaseCancelled }),
 		done(v1alpha1.VerbScale, func(op *v1alpha1.Operation) { op.Spec.FromMembers, op.Spec.Members = 1, 3 })}
 	if u, err := planner.Undo(c, records); err != nil || u.Of.Spec.Verb != v1alpha1.VerbScale {
@@ -295,7 +297,8 @@ func TestRunnerUndoes(t *testing.T) {
 		if err != nil || sh.cluster.Spec.Members != 5 || op.Spec.Undoes != "db.op-1" || len(sh.operations) != 3 {
 			t.Errorf("%v, %+v", err, op)
 		}
-		if _, err := r.Run(ctx, "shop", again); ops.KindOf(err) != ops.Refused || !strings.Contains(err.Error(), "already") {
+		if _, err := r.Run(ctx, "shop", again); ops.KindOf(err) != ops.Refused ||
+			!strings.Contains(err.Error(), "already") {
 			t.Errorf("done, typed again: %v", err)
 		}
 	})

@@ -23,10 +23,14 @@ func revert(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) bool {
 
 // giveUp ends an operation that failed before it had an effect, so that it does
 // not block the next command. What had an effect stays as it is, and so does
-// what an operator asked for: that tries again by itself.
+// what an operator asked for: that tries again by itself. A Job goes on: who repeats the command finds what it made.
 func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease lease.Lease, cause error) error {
-	if op.Status.Phase != v1alpha1.PhasePaused || !ops.Untouched(op) || ops.Bootstraps(op) ||
+	touched := !ops.Untouched(op) && !settingsRefused(op, cause)
+	if op.Status.Phase != v1alpha1.PhasePaused || touched || planner.Verbs().Bootstraps(op) ||
 		strings.HasPrefix(op.Spec.RequestedBy, ops.OperatorPrefix) {
+		return cause
+	}
+	if failed, ok := errors.AsType[*ops.Error](cause); ops.JobStarted(op) && (!ok || failed.Check != ops.CheckJobFailed) {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
@@ -42,6 +46,14 @@ func (r *Runner) giveUp(ctx context.Context, op *v1alpha1.Operation, lease lease
 	}
 	r.Reporter.Note(fmt.Sprintf("Nothing was changed: operation %s ended as failed.", op.Name))
 	return cause
+}
+
+// settingsRefused reports whether all that an operation did was to ask members for settings that the database would not
+// take. That changes nothing.
+func settingsRefused(op *v1alpha1.Operation, cause error) bool {
+	j := op.Status.Journal
+	return ops.KindOf(cause) == ops.Refused && len(j) == 1 && j[0].Step == string(ops.ActionConfigure) &&
+		j[0].Error != "" && len(op.Status.Facts) == 0
 }
 
 // revertRecord writes into the cluster's record what was wanted before the operation.

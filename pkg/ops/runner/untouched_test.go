@@ -47,6 +47,32 @@ func TestUntouched(t *testing.T) {
 	}
 }
 
+// TestJobStarted: only a Job in an object store goes on without the process that started it.
+func TestJobStarted(t *testing.T) {
+	t.Parallel()
+	started := []v1alpha1.JournalEntry{{Step: "backup/b1"}}
+	for name, c := range map[string]struct {
+		repository string
+		journal    []v1alpha1.JournalEntry
+		facts      map[string]string
+		want       bool
+	}{
+		"in a store":        {"offsite", started, nil, true},
+		"in a claim":        {"pvc:backups", started, nil, false},
+		"in a directory":    {"dir:/b", started, nil, false},
+		"not yet":           {"offsite", nil, nil, false},
+		"taken":             {"offsite", started, map[string]string{v1alpha1.FactBackup: "b1"}, false},
+		"another's backup":  {"offsite", []v1alpha1.JournalEntry{{Step: "backup/b2"}}, nil, false},
+		"nowhere to put it": {"", started, nil, false},
+	} {
+		op := opstest.Operation(v1alpha1.VerbBackup)
+		op.Spec.Repository, op.Spec.Backup, op.Status.Journal, op.Status.Facts = c.repository, "b1", c.journal, c.facts
+		if got := ops.JobStarted(op); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // upgradeWithBackup begins with a safety backup.
 func upgradeWithBackup() planner.Request {
 	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "1.2.0",
@@ -151,7 +177,8 @@ func TestDyingBeforeTheFirstStep(t *testing.T) {
 							err = nil
 						}
 						if err != nil || sh.cluster.Spec.Members != 3 {
-							t.Errorf("after %d writes, %s: %v, wants %d members", fuse, next.Operation.Verb, err, sh.cluster.Spec.Members)
+							t.Errorf("after %d writes, %s: %v, wants %d members", fuse, next.Operation.Verb, err,
+								sh.cluster.Spec.Members)
 						}
 						if phases := phasesOf(sh); slices.Contains(phases, v1alpha1.PhaseRunning) ||
 							slices.Contains(phases, v1alpha1.PhasePaused) {

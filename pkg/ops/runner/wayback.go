@@ -6,14 +6,15 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
 // mayCancel refuses to step back from what has no way back, and says what
 // ends it instead.
 func (r *Runner) mayCancel(ctx context.Context, op *v1alpha1.Operation) error {
-	err := ops.Cancellable(op)
+	err := planner.Verbs().Cancellable(op)
 	if e, ok := errors.AsType[*ops.Error](err); ok {
-		e.Hint += ops.OrBack(op, r.recorded(ctx, op))
+		e.Hint += planner.Verbs().OrBack(op, r.recorded(ctx, op))
 	}
 	return err
 }

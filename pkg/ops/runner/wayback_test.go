@@ -79,9 +79,9 @@ func suggested(r *Runner, sh *shelf, s ops.State) map[string]string {
 	hint := func(err error) string { return ops.Refusal(err).Hint }
 	out := map[string]string{
 		"stuck":  planner.For(opstest.Stub{}, s).Stuck("db-3", *s.Kube.Member("db-3").Pod.Problem).Hint,
-		"status": strings.Join(health.Assess(opstest.Stub{}, s).Next, "; "),
+		"status": strings.Join(health.Assess(opstest.Stub{}, s, planner.Verbs()).Next, "; "),
 	}
-	for i, f := range health.Diagnose(opstest.Stub{}, s).Findings {
+	for i, f := range health.Diagnose(opstest.Stub{}, s, planner.Verbs()).Findings {
 		out[fmt.Sprintf("finding %d", i)] = strings.Join(f.Remedy, "; ")
 	}
 	if _, err := r.Prepare(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
@@ -123,7 +123,8 @@ func follow(t *testing.T, name, text string, r *Runner, sh *shelf, s ops.State) 
 			over = true
 		case verb == "delete" && custom:
 			t.Errorf("%s: %q is refused under a custom resource", name, text)
-		case verb == "status", verb == "logs", verb == "diagnose", verb == "engines", verb == "backup" && c.Word(1) == "list":
+		case verb == "status", verb == "logs", verb == "diagnose", verb == "engines", verb == "backup" &&
+			c.Word(1) == "list":
 		default:
 			over = verb == "delete"
 			p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",

@@ -87,11 +87,11 @@ func TestRunnerRidesOutWrites(t *testing.T) {
 type losing struct {
 	free
 
-	looks int
+	observations int
 }
 
 func (l *losing) Check(context.Context) error {
-	if l.looks--; l.looks < 0 {
+	if l.observations--; l.observations < 0 {
 		return lease.ErrLost
 	}
 	return nil
@@ -100,17 +100,18 @@ func (l *losing) Check(context.Context) error {
 // TestRunnerWritesNothingWithoutLease loses the lease between two tries.
 func TestRunnerWritesNothingWithoutLease(t *testing.T) {
 	t.Parallel()
-	for looks, records := range []int{0, 0, 1, 1} {
+	for observations, records := range []int{0, 0, 1, 1} {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			r.Store = &flaky{shelf: sh, err: opstest.ErrStub}
 			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
-				return &losing{looks: looks}, nil
+				return &losing{observations: observations}, nil
 			}
 			if _, err := r.Run(context.Background(), "shop", scale(5)); !errors.Is(err, lease.ErrLost) {
-				t.Errorf("lost after %d looks: %v", looks, err)
+				t.Errorf("lost after %d observations: %v", observations, err)
 			}
 			if len(sh.operations) != records || sh.cluster.Spec.Members != 3 {
-				t.Errorf("lost after %d looks: %d records, %d members wanted", looks, len(sh.operations), sh.cluster.Spec.Members)
+				t.Errorf("lost after %d observations: %d records, %d members wanted", observations, len(sh.operations),
+					sh.cluster.Spec.Members)
 			}
 		})
 	}
@@ -134,18 +135,18 @@ func (f *forgetful) Regain(context.Context) (lease.Lease, error) {
 // could act, under the same record, and no step is done twice.
 func TestRunnerTakesALostLeaseBack(t *testing.T) {
 	t.Parallel()
-	for looks := 2; looks < 6; looks++ {
+	for observations := 2; observations < 6; observations++ {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			regained := 0
 			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
-				return &forgetful{losing{looks: looks}, &regained}, nil
+				return &forgetful{losing{observations: observations}, &regained}, nil
 			}
 			op, err := r.Run(context.Background(), "shop", scale(5))
 			if err != nil || op.Status.Phase != v1alpha1.PhaseSucceeded || regained != 2 {
-				t.Fatalf("lost after %d looks: %v, regained after %d tries, %+v", looks, err, regained, op)
+				t.Fatalf("lost after %d observations: %v, regained after %d tries, %+v", observations, err, regained, op)
 			}
 			if n := len(sh.operations); n != 1 {
-				t.Errorf("lost after %d looks: %d records", looks, n)
+				t.Errorf("lost after %d observations: %d records", observations, n)
 			}
 		})
 	}

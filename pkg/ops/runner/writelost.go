@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
@@ -24,5 +23,5 @@ func (r *Runner) writeLost(ctx context.Context, namespace string, req planner.Re
 		return fmt.Errorf("write the record of %s again: %w", c.Name, err)
 	}
 	r.Reporter.Note("The record of " + c.Name + " is written again.")
-	return ops.InFlight(active, c)
+	return planner.Verbs().InFlight(active, c)
 }

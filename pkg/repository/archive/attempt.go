@@ -135,7 +135,8 @@ func (w *Writer) resume(ctx context.Context) error {
 			return err
 		}
 		list := w.marks[m.Stream]
-		if m.Attempt != w.attempt || m.Number != len(list) || markKey(w.request.Scope, w.attempt, m.Stream, m.Number) != key {
+		if m.Attempt != w.attempt || m.Number != len(list) ||
+			markKey(w.request.Scope, w.attempt, m.Stream, m.Number) != key {
 			return fmt.Errorf("%w: %s is out of place", ErrDamaged, key)
 		}
 		w.marks[m.Stream] = append(list, m)

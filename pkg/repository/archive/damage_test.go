@@ -236,17 +236,20 @@ func TestHostileManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(m *Manifest){
-		"format 0":         func(m *Manifest) { m.Format = 0 },
-		"attempt":          func(m *Manifest) { m.Attempt = "../../x" },
-		"parent":           func(m *Manifest) { m.Parent = "../../x" },
-		"its own parent":   func(m *Manifest) { m.Parent = m.Attempt },
-		"stream path":      func(m *Manifest) { m.Streams[0].Name = "../x" },
-		"stream hidden":    func(m *Manifest) { m.Streams[0].Name = ".x" },
-		"stream twice":     func(m *Manifest) { m.Streams = append(m.Streams, m.Streams[0]) },
-		"no streams":       func(m *Manifest) { m.Streams = nil },
-		"negative":         func(m *Manifest) { m.Streams[0].Volumes[0].Plain = -1 },
-		"nothing stored":   func(m *Manifest) { m.Streams[0].Volumes[0].Bytes = 0 },
-		"overflow":         func(m *Manifest) { m.Streams[0].Volumes = slices.Repeat([]Volume{{1 << 59, sum, 1 << 59}}, 30) },
+		"format 0":       func(m *Manifest) { m.Format = 0 },
+		"attempt":        func(m *Manifest) { m.Attempt = "../../x" },
+		"parent":         func(m *Manifest) { m.Parent = "../../x" },
+		"its own parent": func(m *Manifest) { m.Parent = m.Attempt },
+		"stream path":    func(m *Manifest) { m.Streams[0].Name = "../x" },
+		"stream hidden":  func(m *Manifest) { m.Streams[0].Name = ".x" },
+		"stream twice":   func(m *Manifest) { m.Streams = append(m.Streams, m.Streams[0]) },
+		"no streams":     func(m *Manifest) { m.Streams = nil },
+		"negative":       func(m *Manifest) { m.Streams[0].Volumes[0].Plain = -1 },
+		"nothing stored": func(m *Manifest) { m.Streams[0].Volumes[0].Bytes = 0 },
+		"overflow": func(m *Manifest) {
+			m.Streams[0].Volumes = slices.Repeat([]Volume{{1 << 59, sum,
+				1 << 59}}, 30)
+		},
 		"too many volumes": func(m *Manifest) { m.Streams[0].Volumes = slices.Repeat(m.Streams[0].Volumes, maxVolumes+1) },
 		"no hash":          func(m *Manifest) { m.Streams[0].Volumes[0].SHA256 = "00" },
 		"ends before":      func(m *Manifest) { m.FinishedAt = time.Unix(0, 0) },

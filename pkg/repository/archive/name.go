@@ -119,8 +119,12 @@ func parseKey(kind, key, suffix string) (scope Scope, rest string, ok bool) {
 	return scope, parts[3], namespace && cluster
 }
 
+// parseSegment reads a part of a key. The empty name is written "!": an empty part is nobody's.
 func parseSegment(text string) (string, bool) {
-	if text == "!" {
+	switch text {
+	case "":
+		return "", false
+	case "!":
 		return "", true
 	}
 	return unescape(text)

@@ -50,6 +50,7 @@ func TestLongNames(t *testing.T) {
 func FuzzParseEntry(f *testing.F) {
 	f.Add("manifests/team-a/my-db/01KAF4ZV1CQ1DW31NN2ZQHCB7D_n-b_e-etcd_b-10_f-1_x-se_v-3.6.1_i-1_r-4711.json")
 	f.Add("manifests/!/x/01KAF4ZV1CQ1DW31NN2ZQHCB7D_n-!1b_e-etcd.json")
+	f.Add("manifests///01KAF4ZV1CQ1DW31NN2ZQHCB7D_n-b_e-etcd.json")
 	f.Fuzz(func(t *testing.T, key string) {
 		e, ok := parseEntry(store.Object{Key: key})
 		if !ok {

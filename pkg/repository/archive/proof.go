@@ -1,10 +1,13 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +86,31 @@ func (a *Archive) proofs(ctx context.Context, s Scope) (map[string][]Proof, erro
 		out[attempt] = append(out[attempt], p)
 	}
 	return out, nil
+}
+
+// BestProof reads the proofs of one backup, the highest level and then the newest first, and returns the first one
+// that a trusted key signed; nil if there is none. What names alone claim does not count.
+func (a *Archive) BestProof(ctx context.Context, e Entry) (*Proof, error) {
+	if e.Proof == nil {
+		return nil, nil
+	}
+	all, err := a.proofs(ctx, e.Scope)
+	if err != nil {
+		return nil, err
+	}
+	of := all[e.Attempt]
+	slices.SortFunc(of, func(x, y Proof) int { return cmp.Or(y.Level.rank()-x.Level.rank(), y.Time.Compare(x.Time)) })
+	for _, named := range of {
+		var p Proof
+		switch err := a.getSigned(ctx, named.key, &p); {
+		case err == nil && p.Attempt == e.Attempt && p.Level == named.Level:
+			return &p, nil
+		case err == nil, errors.Is(err, ErrSignature), errors.Is(err, ErrDamaged), errors.Is(err, store.ErrNotFound):
+		default:
+			return nil, fmt.Errorf("read a proof of backup %s: %w", e.ID, err)
+		}
+	}
+	return nil, nil
 }
 
 // newest is the highest proof, and of those the newest.

@@ -59,8 +59,9 @@ func opened(path string) (engine.SnapshotFacts, error) {
 	if bytes.HasPrefix(content, []byte("broken")) {
 		return engine.SnapshotFacts{}, engine.ErrNotSnapshot
 	}
-	return engine.SnapshotFacts{Members: []string{"my-db-1"}, Auth: true, Schema: "3.6.0", Fingerprint: engine.Fingerprint{
-		Proof: "7 keys", Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}}, nil
+	return engine.SnapshotFacts{Members: []string{"my-db-1"}, Auth: true, Schema: "3.6.0",
+		Fingerprint: engine.Fingerprint{
+			Proof: "7 keys", Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}}, nil
 }
 
 func manifest() repository.Manifest {
@@ -181,7 +182,7 @@ func TestNothingHalf(t *testing.T) {
 	}
 }
 
-// TestKeys: who has no key reads nothing, and who trusts nobody believes nothing.
+// TestKeys: a holder of no key reads nothing, and a reader that trusts nobody believes nothing.
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	d, s := described(t)
@@ -193,8 +194,8 @@ func TestKeys(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	others, otherSecrets := described(t)
-	stranger := inDirectory(t, dir, others, otherSecrets)
-	if _, err := stranger.Get(t.Context(), id); !errors.Is(err, repository.ErrDamaged) ||
+	other := inDirectory(t, dir, others, otherSecrets)
+	if _, err := other.Get(t.Context(), id); !errors.Is(err, repository.ErrDamaged) ||
 		!errors.Is(err, archive.ErrSignature) {
 		t.Errorf("signed by nobody who is trusted: %v", err)
 	}

@@ -47,7 +47,8 @@ func fromArchive(m *archive.Manifest) (repository.Manifest, error) {
 	out := repository.Manifest{
 		Format: m.Format, ID: m.ID, Engine: m.Engine, Cluster: m.Cluster, Namespace: m.Namespace, Version: m.Version,
 		ClusterID: m.ClusterID, Member: m.Member, Origin: m.Facts[factOrigin], Operation: m.Operation, Tool: m.Tool,
-		Scheduled: m.Scheduled, StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, Stored: m.Stored(), Encrypted: m.Encrypted,
+		Scheduled: m.Scheduled, StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, Stored: m.Stored(),
+		Encrypted: m.Encrypted,
 	}
 	for _, s := range m.Streams {
 		if s.Name == stream {
@@ -79,7 +80,7 @@ func proven(m repository.Manifest, p *archive.Proof) repository.Manifest {
 	if p == nil {
 		return m
 	}
-	m.Proof = string(p.Level)
+	m.Proof, m.ProvenAt = string(p.Level), p.Time
 	if p.Level == archive.LevelRestorable {
 		m.Verified = &repository.Verification{Time: p.Time, Version: p.Version, Tool: p.Tool}
 	}

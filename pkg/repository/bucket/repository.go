@@ -83,7 +83,11 @@ func (r *Repository) Get(ctx context.Context, id string) (repository.Manifest, e
 		return repository.Manifest{}, r.explain(err)
 	}
 	out, err := fromArchive(m)
-	return proven(out, e.Proof), err
+	if err != nil {
+		return out, err
+	}
+	p, err := r.archive.BestProof(ctx, e)
+	return proven(out, p), r.explain(err)
 }
 
 // List returns what the names of objects tell: no manifest is read, so much is missing in what it returns.
@@ -169,6 +173,22 @@ func (r *Repository) Present(ctx context.Context, id string) error {
 	m, err := r.archive.Manifest(ctx, e)
 	if err == nil {
 		err = r.archive.Verify(ctx, m, archive.LevelPresent)
+	}
+	return r.explain(err)
+}
+
+// Prove reads a backup, compares each byte with the signed manifest, and stores the proof.
+func (r *Repository) Prove(ctx context.Context, id, tool string) error {
+	e, err := r.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	m, err := r.archive.Manifest(ctx, e)
+	if err == nil {
+		err = r.archive.Verify(ctx, m, archive.LevelIntact)
+	}
+	if err == nil {
+		err = r.archive.AddProof(ctx, m, archive.Proof{Level: archive.LevelIntact, Tool: tool})
 	}
 	return r.explain(err)
 }

@@ -48,6 +48,8 @@ func (u *directoryUpload) Part(ctx context.Context, n int, body []byte) error {
 	if err != nil {
 		return u.store.explain(err, fmt.Sprintf("write part %d of %s", n, u.key))
 	}
+	// The disk takes it while the next parts are made.
+	disk.Writeback(u.file, int64(n)*PartSize, int64(len(body)))
 	return nil
 }
 

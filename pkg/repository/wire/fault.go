@@ -38,7 +38,7 @@ func (f *Fault) Error() string { return f.Message }
 // Unwrap returns the error of the kind, nil if the code is not known here.
 func (f *Fault) Unwrap() error { return f.kind }
 
-// Pack turns an error into what is sent.
+// Pack returns what is sent for an error.
 func (t Table) Pack(err error) (*Fault, int) {
 	for _, k := range t {
 		if errors.Is(err, k.Err) {

@@ -56,7 +56,7 @@ func flag(args []string, name string) string {
 	return ""
 }
 
-// begin runs a member with the arguments of its pod. Founders of one token
+// begin runs a member with the arguments of its pod. Initial members of one token
 // are of one cluster, as etcd computes it.
 func (d *databases) begin(host, version string, args []string, certificate *tls.Certificate) {
 	d.mu.Lock()

@@ -98,7 +98,8 @@ func (p *Plane) Operate(binary string) (*Operator, error) {
 	// the process has its own
 	defer func() { _ = log.Close() }()
 	health := net.JoinHostPort(loopback, ports[1])
-	o.cmd = exec.Command(binary, "operator", "run", "--metrics-address="+o.metrics, "--health-address="+health) // #nosec G204
+	o.cmd = exec.Command(binary, "operator", "run", "--metrics-address="+o.metrics,
+		"--health-address="+health) // #nosec G204
 	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+p.at("operator.kubeconfig"), "KUBERNETES_SERVICE_HOST="+loopback)
 	o.cmd.Stdout, o.cmd.Stderr = log, log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

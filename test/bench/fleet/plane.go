@@ -70,7 +70,8 @@ func Start(ctx context.Context, dir, components string) (*Plane, error) {
 	}
 	store, peer := "http://"+net.JoinHostPort(loopback, ports[0]), "http://"+net.JoinHostPort(loopback, ports[1])
 	err = errors.Join(
-		p.run("etcd", components, "etcd", "--name=fleet", "--data-dir="+p.at("etcd"), "--unsafe-no-fsync", "--log-level=warn",
+		p.run("etcd", components, "etcd", "--name=fleet", "--data-dir="+p.at("etcd"), "--unsafe-no-fsync",
+			"--log-level=warn",
 			"--quota-backend-bytes=8589934592", "--listen-client-urls="+store, "--advertise-client-urls="+store,
 			"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=fleet="+peer),
 		p.run("kube-apiserver", components, "kube-apiserver", "--bind-address="+loopback, "--secure-port="+ports[2],

@@ -99,8 +99,8 @@ func TestDamageFoundWhileRunning(t *testing.T) {
 	}
 	db := s.dial("my-db")
 	s.ok(harness.FillKeys(s.ctx, db, "kept/", 100, 64))
-	victim := s.follower("my-db")
-	file, err := machine.DataFile(s.ctx, s.ns, victim)
+	target := s.follower("my-db")
+	file, err := machine.DataFile(s.ctx, s.ns, target)
 	s.ok(err)
 	s.ok(harness.Until(s.ctx, podWithin, "the value to be in the file", func(context.Context) error {
 		_, err := harness.FlipBit(file, "value 7 ")
@@ -113,9 +113,9 @@ func TestDamageFoundWhileRunning(t *testing.T) {
 		}
 		return nil
 	}))
-	s.refused(4, []string{"the data of " + victim + " differs", "member replace my-db " + victim}, "alarms", "clear",
+	s.refused(4, []string{"the data of " + target + " differs", "member replace my-db " + target}, "alarms", "clear",
 		"my-db")
-	s.must("member", "replace", "my-db", victim, "--force", "--yes")
+	s.must("member", "replace", "my-db", target, "--force", "--yes")
 	if r := s.try("alarms", "list", "my-db"); r.Code != 10 || !strings.Contains(r.Stderr, "no member any more") {
 		t.Errorf("the alarm went with the member:\n%s", r)
 	}

@@ -22,7 +22,7 @@ const (
 	loginPatience = 10 * time.Second
 )
 
-// TestAuthUnderLoad turns authentication on and off under clients that have
+// TestAuthUnderLoad enables and disables authentication under clients that have
 // the cluster's client certificate, and does everything else in between.
 func TestAuthUnderLoad(t *testing.T) {
 	s := newScene(t, "auth", "my-db", "my-copy")
@@ -60,14 +60,14 @@ func TestAuthByPassword(t *testing.T) {
 	// Logins are cheap here, as is sound for generated passwords: the machine that
 	// tests run on is shared.
 	s.create("my-db", "3.6", "1", "--no-tls", "--config", "bcrypt-cost=4")
-	stranger := s.dial("my-db")
+	other := s.dial("my-db")
 	s.must("user", "create", "my-db", "app")
 	app := s.dialAs("my-db", "app")
 	w := harness.StartWriter(s.ctx, app, "load/", passwordRate)
 	began := time.Now()
 	s.must("user", "auth", "enable", "my-db", "--yes")
 	s.demands("my-db", "on")
-	s.turnedAway(stranger)
+	s.clientRefused(other)
 	s.connects("my-db")
 	s.must("scale", "my-db", "--members", "3")
 	s.must("user", "rotate", "my-db", "app")
@@ -79,7 +79,7 @@ func TestAuthByPassword(t *testing.T) {
 	t.Logf("longest write gap from before authentication until after a rotation: %s",
 		w.LongestGap(began, time.Now()).Round(time.Millisecond))
 	s.must("user", "rotate", "my-db", "app", "--drop-old", "--yes")
-	s.turnedAway(app)
+	s.clientRefused(app)
 	s.nothingLost(again, second, "second/")
 	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "kept/", 500, 64))
 	id := s.someBackup()
@@ -97,11 +97,11 @@ func TestAuthByPassword(t *testing.T) {
 	s.holdsBackup("my-copy")
 	// A login of before the restore names an entry of a log that is gone: etcd
 	// waits for it without an answer, so clients log in again.
-	anew := s.dialAs("my-db", "app")
-	_, err := anew.KV.Get(s.ctx, "kept/000001")
+	reconnected := s.dialAs("my-db", "app")
+	_, err := reconnected.KV.Get(s.ctx, "kept/000001")
 	s.ok(err)
 	s.must("user", "delete", "my-db", "app", "--yes")
-	s.turnedAway(anew)
+	s.clientRefused(reconnected)
 }
 
 func (s *scene) dialAs(name, user string) *harness.Etcd {
@@ -143,13 +143,13 @@ func (s *scene) demands(name, want string) {
 	}
 }
 
-// turnedAway asks that a client may not read any more.
-func (s *scene) turnedAway(client *harness.Etcd) {
+// clientRefused asks that a client may not read any more.
+func (s *scene) clientRefused(client *harness.Etcd) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, loginPatience)
 	defer cancel()
 	_, err := client.KV.Get(ctx, "kept/000001")
 	if err == nil || !strings.Contains(err.Error(), "etcdserver:") {
-		s.Errorf("a client that should be turned away reads: %v", err)
+		s.Errorf("a client that should be refused reads: %v", err)
 	}
 }

@@ -36,13 +36,13 @@ func memberDays() []badDay {
 // size: the tool waits and says for whom, and goes on when it goes on.
 func frozenWhileScaling(x *trouble) {
 	p := x.beginsWith("Register my-db-4", "scale", "my-db", "--members", "5")
-	victim := x.member(x.choose.IntN(2) == 0)
-	thaw, err := x.machine.Freeze(x.ctx, x.ns, victim)
+	target := x.member(x.choose.IntN(2) == 0)
+	thaw, err := x.machine.Freeze(x.ctx, x.ns, target)
 	x.ok(err)
 	defer thaw()
-	x.hears(p, "member "+victim+" was not reached")
-	x.othersReady(victim)
-	x.finds(knownWithin, victim, "does not answer")
+	x.hears(p, "member "+target+" was not reached")
+	x.othersReady(target)
+	x.finds(knownWithin, target, "does not answer")
 	thaw()
 	x.ends(p, 0)
 }
@@ -54,21 +54,21 @@ func frozenWhileUpgrading(x *trouble) {
 	args := []string{"upgrade", "my-db", "--version", "3.6", "--skip-backup"}
 	p := x.beginsWith("Restart ", append(args, "--timeout", "25s")...)
 	first := strings.Fields(p.Stderr()[strings.Index(p.Stderr(), "Restart "):])[1]
-	var victim string
+	var target string
 	for _, m := range x.status("my-db").Members {
-		if m.Name != first && (victim == "" || x.choose.IntN(2) == 0) {
-			victim = m.Name
+		if m.Name != first && (target == "" || x.choose.IntN(2) == 0) {
+			target = m.Name
 		}
 	}
-	thaw, err := x.machine.Freeze(x.ctx, x.ns, victim)
+	thaw, err := x.machine.Freeze(x.ctx, x.ns, target)
 	x.ok(err)
 	defer thaw()
 	before := x.pods()
 	x.judge(x.ends(p, 124), 124, "is over, at:")
 	for name, uid := range x.pods() {
 		// The frozen one serves nobody, so it may be the next to restart.
-		if name != first+"-0" && name != victim+"-0" && before[name] != uid {
-			x.Errorf("pod %s was restarted while %s was frozen", name, victim)
+		if name != first+"-0" && name != target+"-0" && before[name] != uid {
+			x.Errorf("pod %s was restarted while %s was frozen", name, target)
 		}
 	}
 	p = x.begin(args...)
@@ -96,43 +96,43 @@ func hangingJoiner(x *trouble) {
 
 // fullDisk takes all the space of one member's volume.
 func fullDisk(x *trouble) {
-	victim := x.member(x.choose.IntN(2) == 0)
-	volume, err := x.machine.Volume(x.ctx, x.ns, victim)
+	target := x.member(x.choose.IntN(2) == 0)
+	volume, err := x.machine.Volume(x.ctx, x.ns, target)
 	x.ok(err)
 	x.ok(harness.Fill(volume))
 	defer func() { x.ok(harness.Empty(volume)) }()
 	// What is preallocated holds a few writes more.
 	x.ok(harness.FillKeys(x.ctx, x.load.db, "big/", 16000, 1000))
-	x.finds(knownWithin, victim, "disk is full", "resize")
-	x.refusing(victim)
-	x.judge(x.try("member", "replace", "my-db", victim, "--yes"), 4, "full")
+	x.finds(knownWithin, target, "disk is full", "resize")
+	x.refusing(target)
+	x.judge(x.try("member", "replace", "my-db", target, "--yes"), 4, "full")
 	x.ok(harness.Empty(volume))
 	x.recovers()
 }
 
 // lostVolume takes a member's pod and volume away.
 func lostVolume(x *trouble) {
-	victim := x.member(x.choose.IntN(2) == 0)
-	x.lose(victim)
-	x.finds(knownWithin, victim, "its volume is gone", " member replace my-db "+victim)
-	x.refusing(victim)
-	x.judge(x.try("restart", "my-db"), 4, victim, "member replace")
-	x.replace(victim)
+	target := x.member(x.choose.IntN(2) == 0)
+	x.lose(target)
+	x.finds(knownWithin, target, "its volume is gone", " member replace my-db "+target)
+	x.refusing(target)
+	x.judge(x.try("restart", "my-db"), 4, target, "member replace")
+	x.replace(target)
 }
 
 // flippedBit damages one member's data file while its pod is away.
 func flippedBit(x *trouble) {
-	victim := x.member(x.choose.IntN(2) == 0)
-	file, err := x.machine.DataFile(x.ctx, x.ns, victim)
+	target := x.member(x.choose.IntN(2) == 0)
+	file, err := x.machine.DataFile(x.ctx, x.ns, target)
 	x.ok(err)
-	x.stop(victim)
+	x.stop(target)
 	copies, err := harness.FlipBit(file, "value 7 ")
 	x.ok(err)
-	x.start(victim)
-	x.Logf("%d copies of one value damaged in the data of %s", copies, victim)
-	x.finds(knownWithin, victim, "it is damaged", " member replace my-db "+victim)
-	x.refusing(victim)
-	x.replace(victim)
+	x.start(target)
+	x.Logf("%d copies of one value damaged in the data of %s", copies, target)
+	x.finds(knownWithin, target, "it is damaged", " member replace my-db "+target)
+	x.refusing(target)
+	x.replace(target)
 }
 
 // allPodsDeleted ends all pods at once: nothing but Kubernetes brings them back.

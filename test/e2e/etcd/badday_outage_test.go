@@ -29,7 +29,8 @@ const (
 func outages() []badDay {
 	return []badDay{
 		{name: "the node of one member cut off", version: "3.6", befall: minorityCut},
-		{name: "the node of one member cut off while it scales", version: "3.6", members: 5, befall: minorityCutWhileScaling},
+		{name: "the node of one member cut off while it scales", version: "3.6", members: 5,
+			befall: minorityCutWhileScaling},
 		{name: "the node of two members cut off", version: "3.6", befall: majorityCut},
 		{name: "a node lost for good", version: "3.6", befall: nodeLost},
 		{name: "DNS away while it scales", version: "3.6", members: 5, befall: withoutNames},
@@ -46,7 +47,7 @@ func minorityCut(x *trouble) {
 	x.finds(missedWithin, members[0], "its node is lost", "no further failure")
 	x.judge(x.try("scale", "my-db", "--members", "5"), 4, members[0])
 	x.refusing(members[0])
-	x.heal(node)
+	x.reconnect(node)
 }
 
 // minorityCutWhileScaling does so in the middle of a change of size.
@@ -55,7 +56,7 @@ func minorityCutWhileScaling(x *trouble) {
 	p := x.beginsWith("Register my-db-4", "scale", "my-db", "--members", "5")
 	x.cut(node)
 	x.hears(p, members[0]+" was not reached")
-	x.heal(node)
+	x.reconnect(node)
 	x.ends(p, 0)
 }
 
@@ -72,7 +73,7 @@ func majorityCut(x *trouble) {
 	})
 	x.refusing("no quorum")
 	x.judge(x.try("backup", "my-db"), 4, "fit to take a backup")
-	x.heal(node)
+	x.reconnect(node)
 }
 
 // nodeLost takes the power of a node away. As long as it may come back its
@@ -144,7 +145,7 @@ func (x *trouble) cut(node string) {
 	x.ok(x.machine.Cluster(x.ctx, "node", "cut", node))
 }
 
-func (x *trouble) heal(node string) {
+func (x *trouble) reconnect(node string) {
 	x.Helper()
 	x.mend("node", "heal", node)
 	x.within(missedWithin, node+" to be ready", func() error {

@@ -219,7 +219,7 @@ func (s *scene) liveCertificates(name, want string) {
 	s.Helper()
 	var sheet struct {
 		Certificates []struct {
-			Secret, Use, Live, Severity string
+			Secret, Use, Loaded, Severity string
 		} `json:"certificates"`
 	}
 	r := s.must("certificates", "show", name, "-o", "json")
@@ -230,8 +230,8 @@ func (s *scene) liveCertificates(name, want string) {
 			continue
 		}
 		members++
-		if c.Live != want || c.Severity != "OK" {
-			s.Errorf("%s: %s, %s", c.Secret, c.Severity, c.Live)
+		if c.Loaded != want || c.Severity != "OK" {
+			s.Errorf("%s: %s, %s", c.Secret, c.Severity, c.Loaded)
 		}
 	}
 	if members == 0 {

@@ -45,7 +45,8 @@ func TestMissingObjectsEndNothing(t *testing.T) {
 	s.must(install...)
 	c := s.custom()
 	apply := func() {
-		c.wanted(s.ns, "my-db", 3, func(spec *v1alpha1.DatabaseClusterSpec) { spec.DeletionPolicy = v1alpha1.DeletionPurge })
+		c.wanted(s.ns, "my-db", 3,
+			func(spec *v1alpha1.DatabaseClusterSpec) { spec.DeletionPolicy = v1alpha1.DeletionPurge })
 	}
 	apply()
 	c.ready("my-db", 3)

@@ -178,9 +178,10 @@ func (s *scene) reclaim(volume string, policy corev1.PersistentVolumeReclaimPoli
 // recreate makes the scene's namespace again, and has its volumes wait for their claims.
 func (s *scene) recreate(volumes []string) {
 	s.Helper()
-	_, err := s.site.Client.CoreV1().Namespaces().Create(s.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.ns,
-		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted",
-			"dbop.dev/test": "true"}}}, metav1.CreateOptions{})
+	_, err := s.site.Client.CoreV1().Namespaces().Create(s.ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.ns,
+			Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted",
+				"dbop.dev/test": "true"}}}, metav1.CreateOptions{})
 	s.ok(err)
 	for _, name := range volumes {
 		patch := []byte(`{"spec":{"claimRef":{"uid":null,"resourceVersion":null}}}`)

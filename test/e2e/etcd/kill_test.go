@@ -22,7 +22,7 @@ const (
 	killRate = 50
 )
 
-// deadly is one verb that is killed at its step fail points and repeated.
+// deadly is one verb that is killed between its steps and repeated.
 type deadly struct {
 	name string
 	// version and members of the cluster that is there before; members 0 is none.
@@ -96,7 +96,8 @@ func deadlies() []deadly {
 			reset: func(s *scene) { s.must("upgrade", "my-db", "--version", "3.7", "--skip-backup") }},
 		{name: "restore", version: "3.6", members: "1", arm: backedUp("restore", "my-copy", "--members", "3", "--storage",
 			storage, "--from"),
-			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"), quiet: true},
+			check: func(s *scene) { s.healthy("my-copy", 3); s.holdsBackup("my-copy") }, reset: purge("my-copy"),
+			quiet: true},
 		{name: "restore in place", version: "3.6", members: "3",
 			arm:   backedUp("restore", "my-db", "--in-place", "--yes", "--from"),
 			check: func(s *scene) { s.healthy("my-db", 3); s.holdsBackup("my-db") }, reset: func(*scene) {}, quiet: true},
@@ -107,7 +108,8 @@ func deadlies() []deadly {
 			s.must("user", "auth", "enable", "my-db", "--yes")
 			return []string{"user", "rotate", "my-db"}
 		}, check: func(s *scene) { s.healthy("my-db", 1); s.demands("my-db", "on") }, reset: func(*scene) {}},
-		{name: "user create", version: "3.6", members: "1", arm: fixed("user", "create", "my-db", "app", "--prefix", "/app/"),
+		{name: "user create", version: "3.6", members: "1",
+			arm: fixed("user", "create", "my-db", "app", "--prefix", "/app/"),
 			check: func(s *scene) {
 				if r := s.must("user", "list", "my-db"); !strings.Contains(r.Stdout, "read and write /app/*") {
 					s.Errorf("the user is missing:\n%s", r)
@@ -127,7 +129,7 @@ func deadlies() []deadly {
 	}...)
 }
 
-// TestKilled kills the tool with SIGKILL at step fail points of every verb, and
+// TestKilled kills the tool with SIGKILL between the steps of every verb, and
 // types the same command again, until it is done.
 func TestKilled(t *testing.T) {
 	t.Parallel()
@@ -168,7 +170,7 @@ func (d deadly) everywhere(t *testing.T, results *ledger) {
 	s := d.stage(t)
 	args := d.arm(s)
 	all := boundaries(s.plan(args...))
-	d.die(s, results, fmt.Sprintf("all %d in turn", len(all)), args, all)
+	d.die(s, results, fmt.Sprintf("all %d, one by one", len(all)), args, all)
 	for i, point := range all {
 		if s.Failed() {
 			return
@@ -190,7 +192,7 @@ func (d deadly) alone(s *scene, results *ledger, args []string, i int) {
 	s.Helper()
 	all := boundaries(s.plan(args...))
 	if i >= len(all) {
-		s.Logf("%s has only %d boundaries this time", d.name, len(all))
+		s.Logf("%s has only %d fail points this time", d.name, len(all))
 		return
 	}
 	d.die(s, results, all[i], args, all[i:i+1])

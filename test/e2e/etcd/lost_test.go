@@ -16,8 +16,8 @@ import (
 func TestLostInTheMiddle(t *testing.T) {
 	t.Parallel()
 	if !torture() {
-		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables and the simulation have it in " +
-			"every run")
+		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables and the simulation " +
+			"have it in every run")
 	}
 	for _, c := range []struct{ name, from, verb, to, runs, again, then string }{
 		{"upgrade", "3.5", "upgrade", "3.6", "upgrade-member", "3.6", "3.6."},

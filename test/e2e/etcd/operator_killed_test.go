@@ -52,7 +52,8 @@ func edits() []edit {
 		{"switchover", []string{"switchover", "my-db"}, nil, all},
 		{"rotate certificates", []string{"certificates", "rotate", "my-db"}, nil,
 			func(s *scene) { s.liveCertificates("my-db", "served") }},
-		{"upgrade", []string{"upgrade", "my-db", "--version", "3.7.3", "--skip-backup", "--allow-downtime"}, version("3.7.3"),
+		{"upgrade", []string{"upgrade", "my-db", "--version", "3.7.3", "--skip-backup", "--allow-downtime"},
+			version("3.7.3"),
 			func(s *scene) { s.runs("my-db", "3.7") }},
 		{"downgrade", []string{"downgrade", "my-db", "--version", "3.6.16", "--skip-backup", "--allow-downtime"},
 			version("3.6.16"), func(s *scene) { s.runs("my-db", "3.6") }},
@@ -213,7 +214,7 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 	if s.Failed() {
 		result = "FAILED"
 	}
-	return row{verb: "operators that die", where: fmt.Sprintf("%s, at %d boundaries in turn", e.name, deaths),
+	return row{verb: "operators that die", where: fmt.Sprintf("%s, at %d fail points, one by one", e.name, deaths),
 		runs: deaths + 1, result: result, gap: -1}
 }
 

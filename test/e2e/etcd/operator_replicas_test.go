@@ -184,7 +184,8 @@ func TestOperatorTurnsDown(t *testing.T) {
 		spec.Waive, spec.Config = []string{"downtime"}, map[string]string{"snapshot-count": "20000"}
 	}))
 	s.within(readyWithin, "the operator to restart my-db-1", func() error {
-		if r := s.kubectl("logs", "-l", "app.kubernetes.io/component=operator", "--tail=-1"); !strings.Contains(r.Stdout, `"step":"roll-member/my-db-1"`) {
+		if r := s.kubectl("logs", "-l", "app.kubernetes.io/component=operator", "--tail=-1"); !strings.Contains(r.Stdout,
+			`"step":"roll-member/my-db-1"`) {
 			return errors.New(r.String())
 		}
 		return nil

@@ -107,7 +107,7 @@ func TestOutsidePlain(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	for subject, words := range map[string]string{"access": "whoever reaches",
+	for subject, words := range map[string]string{"access": "everybody who reaches",
 		"flags": "3.7 does not start with --experimental-watch", "disruption budget": "there is none",
 		"compaction": "no automatic", "anti-affinity": "nothing keeps", "members": "all 3 are healthy"} {
 		if !in.says(subject, words) {
@@ -140,8 +140,10 @@ func TestOutsideSecured(t *testing.T) {
 	s.ok(harness.HandMade{Name: "hand", Namespace: s.ns, Image: s.image("3.5.35"), Members: 1, TLS: true}.Create(s.ctx,
 		s.site))
 	pod := "hand-0"
-	flags := []string{"--endpoints=https://" + pod + ".hand." + s.ns + ".svc:2379", "--cacert=/certs/ca.crt", "--cert=/certs/tls.crt", "--key=/certs/tls.key"}
-	for _, args := range [][]string{{"put", "/kept/1", "value"}, {"user", "add", "root:very secret"}, {"auth", "enable"}} {
+	flags := []string{"--endpoints=https://" + pod + ".hand." + s.ns + ".svc:2379", "--cacert=/certs/ca.crt",
+		"--cert=/certs/tls.crt", "--key=/certs/tls.key"}
+	for _, args := range [][]string{{"put", "/kept/1", "value"}, {"user", "add", "root:very secret"},
+		{"auth", "enable"}} {
 		s.inside(pod, append(flags, args...)...)
 	}
 	_, err := s.site.Client.CoreV1().Secrets(s.ns).Create(s.ctx,

@@ -138,7 +138,8 @@ func TestRecoverBringsBack(t *testing.T) {
 		s.ok(s.site.Client.AppsV1().StatefulSets(s.ns).Delete(s.ctx, m, atOnce()))
 	}
 	s.ok(harness.Until(s.ctx, podWithin, "all pods to be gone", func(ctx context.Context) error {
-		pods, err := s.site.Client.CoreV1().Pods(s.ns).List(ctx, metav1.ListOptions{LabelSelector: "dbop.dev/cluster=my-db"})
+		pods, err := s.site.Client.CoreV1().Pods(s.ns).List(ctx,
+			metav1.ListOptions{LabelSelector: "dbop.dev/cluster=my-db"})
 		if err == nil && len(pods.Items) > 0 {
 			err = fmt.Errorf("%d are left", len(pods.Items))
 		}

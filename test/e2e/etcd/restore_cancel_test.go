@@ -22,7 +22,8 @@ func TestCancelRestoreInPlace(t *testing.T) {
 		if diedAt(r) != point {
 			t.Fatalf("it did not die at %s:\n%s", point, r)
 		}
-		for _, back := range []string{"before:return-to-incarnation", "after:return-to-incarnation", "after:start-members"} {
+		for _, back := range []string{"before:return-to-incarnation", "after:return-to-incarnation",
+			"after:start-members"} {
 			if r := s.with(s.mortal(back), "cancel", "my-db"); diedAt(r) != back {
 				t.Fatalf("killed at %s, the way back does not come to %s:\n%s", point, back, r)
 			}

@@ -28,10 +28,10 @@ func TestVolumeTooFullToDefragment(t *testing.T) {
 		t.Skip(err)
 	}
 	s.exhaust(overwritten)
-	victim := s.follower("my-db")
-	volume, err := machine.Volume(s.ctx, s.ns, victim)
+	target := s.follower("my-db")
+	volume, err := machine.Volume(s.ctx, s.ns, target)
 	s.ok(err)
-	data, err := machine.DataFile(s.ctx, s.ns, victim)
+	data, err := machine.DataFile(s.ctx, s.ns, target)
 	s.ok(err)
 	left := filepath.Join(filepath.Dir(data), "db.tmp.123")
 	s.ok(os.WriteFile(left, make([]byte, 20<<20), 0o600))
@@ -39,7 +39,7 @@ func TestVolumeTooFullToDefragment(t *testing.T) {
 	before, err := disk.Free(volume)
 	s.ok(err)
 
-	r := s.refused(4, []string{"the volume of " + victim + " is too full", "MiB are free"}, "alarms", "clear", "my-db",
+	r := s.refused(4, []string{"the volume of " + target + " is too full", "MiB are free"}, "alarms", "clear", "my-db",
 		"--keep-revisions", "0")
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a failed try left is still there: %v", err)

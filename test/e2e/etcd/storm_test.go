@@ -17,8 +17,8 @@ import (
 const (
 	// stormShare of all requests fail in a storm.
 	stormShare = 0.15
-	// patience is how often a person types the same command again.
-	patience = 6
+	// attempts is how often a person types the same command again.
+	attempts = 6
 )
 
 // TestStorm does the main job through an API server that conflicts, throttles,
@@ -90,8 +90,8 @@ func (s *scene) insist(cli harness.Command, results *ledger, l *load, args ...st
 		if !slices.Contains([]int{1, 4, 5, 9}, r.Code) || !strings.Contains(r.Stderr, "error:") {
 			s.Fatalf("it gave up without a word or with a wrong exit code:\n%s", r)
 		}
-		if row.runs == patience {
-			s.Fatalf("%s is not done after %d times", row.where, patience)
+		if row.runs == attempts {
+			s.Fatalf("%s is not done after %d times", row.where, attempts)
 		}
 	}
 	if l != nil {

@@ -24,7 +24,8 @@ func TestStuck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, "stuck", "my-db")
-			args := append([]string{"create", "my-db", "--engine", "etcd", "--members", "1", "--storage", storage}, c.flags...)
+			args := append([]string{"create", "my-db", "--engine", "etcd", "--members", "1", "--storage",
+				storage}, c.flags...)
 			r := s.judge(s.try(args...), 9, c.words...)
 			if r.Duration > namedWithin {
 				t.Errorf("it took %s to be named:\n%s", r.Duration, r)

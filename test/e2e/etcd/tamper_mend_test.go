@@ -100,7 +100,8 @@ func (x *tampering) mend(changed object, d deed) (int, []string) {
 		}
 		line := x.remedy(typed)
 		if line == "" || len(typed) == remedies {
-			x.Fatalf("%v\nnothing else is printed that would mend it, after %q:\n%s", err, typed, strings.Join(x.news(), "\n"))
+			x.Fatalf("%v\nnothing else is printed that would mend it, after %q:\n%s", err, typed,
+				strings.Join(x.news(), "\n"))
 		}
 		typed = append(typed, line)
 		r := x.shell(line)

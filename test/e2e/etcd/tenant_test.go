@@ -43,7 +43,8 @@ func TestHostileTenant(t *testing.T) {
 	c.readyIn(bank, "my-db")
 
 	for _, name := range []string{"hostile", "hostile-too"} {
-		tenant.wanted(s.ns, name, 3, func(spec *v1alpha1.DatabaseClusterSpec) { spec.Image, spec.TLS.Disabled = image, true })
+		tenant.wanted(s.ns, name, 3,
+			func(spec *v1alpha1.DatabaseClusterSpec) { spec.Image, spec.TLS.Disabled = image, true })
 	}
 	s.within(readyWithin, "the hostile members to run", func() error {
 		for _, name := range []string{"hostile", "hostile-too"} {

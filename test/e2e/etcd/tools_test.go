@@ -31,7 +31,8 @@ func TestUpstreamTools(t *testing.T) {
 			t.Fatalf("etcdutl %s does not read the backup: %v\n%s", minor, err, r)
 		}
 		if said.Revision != b.Count("revision") || b.Count("keys") != 500 {
-			t.Errorf("etcdutl says revision %d and %d keys with history, the manifest %d and %d", said.Revision, said.TotalKey,
+			t.Errorf("etcdutl says revision %d and %d keys with history, the manifest %d and %d", said.Revision,
+				said.TotalKey,
 				b.Count("revision"), b.Count("keys"))
 		}
 	}

@@ -14,7 +14,8 @@ func TestLiar(t *testing.T) {
 	c := storetest.StartLiar(t)
 	s.cli.Env["AWS_ACCESS_KEY_ID"], s.cli.Env["AWS_SECRET_ACCESS_KEY"] = storetest.Credentials("AWS_ACCESS_KEY_ID"),
 		storetest.Credentials("AWS_SECRET_ACCESS_KEY")
-	r := s.try("repository", "add", "liar", "--url", "s3://"+c.Bucket+"/x", "--endpoint", c.Endpoint, "--region", c.Region,
+	r := s.try("repository", "add", "liar", "--url", "s3://"+c.Bucket+"/x", "--endpoint", c.Endpoint,
+		"--region", c.Region,
 		"--path-style", "--from-env", "--new-key-file", s.file("key.txt"))
 	s.refused(r, 4, "never replaces an object by a put")
 	s.says(s.must("repository", "list"), "No resources found")

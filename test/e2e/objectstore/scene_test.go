@@ -83,7 +83,8 @@ func (s *scene) clear() {
 func (s *scene) add(prefix string, more ...string) harness.Result {
 	s.Helper()
 	return s.try(append([]string{"repository", "add", "offsite", "--url", "s3://" + bucket + "/" + prefix, "--endpoint",
-		s.store.Endpoint, "--region", "us-east-1", "--path-style", "--ca-file", s.file("ca.pem"), "--from-env"}, more...)...)
+		s.store.Endpoint, "--region", "us-east-1", "--path-style", "--ca-file", s.file("ca.pem"), "--from-env"},
+		more...)...)
 }
 
 // try runs the plugin in the scene's namespace.

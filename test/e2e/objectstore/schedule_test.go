@@ -5,7 +5,6 @@ package objectstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -19,19 +18,8 @@ func TestSchedule(t *testing.T) {
 	s.succeeded(s.add("sched", "--new-key-file", s.file("key.txt")), "repository add")
 	s.must("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", "512Mi")
 	s.must("backup", "schedule", "my-db", "0 2 * * *", "--keep", "1", "--repository", "offsite")
-	for n := range 2 {
-		job := fmt.Sprintf("run-%d", n)
-		r, err := s.site.Kubectl(s.home).Run(s.ctx, "create", "job", "--from=cronjob/my-db-backup", job, "-n", s.ns)
-		s.ok(err)
-		s.succeeded(r, "kubectl create job")
-		s.ok(harness.Until(s.ctx, 90*time.Second, "the job "+job, func(ctx context.Context) error {
-			r, err := s.site.Kubectl(s.home).Run(ctx, "get", "job", job, "-n", s.ns, "-o", "jsonpath={.status.succeeded}")
-			if err == nil && r.Stdout != "1" {
-				err = errors.New("it has not succeeded yet")
-			}
-			return err
-		}))
-	}
+	s.run("run-0")
+	s.run("run-1")
 	if n := strings.Count(s.must("backup", "list", "--repository", "offsite", "-o", "name").Stdout, "backup/"); n != 1 {
 		t.Errorf("%d backups are left, and one is to be kept", n)
 	}
@@ -41,4 +29,42 @@ func TestSchedule(t *testing.T) {
 	s.says(s.must(append(prune, "--yes")...), "1 backups deleted")
 	s.says(s.must("backup", "schedule", "my-db"), "offsite", "the newest 1")
 	s.says(s.must("status", "my-db"), "my-db")
+
+	// By age and by week, and the first backup of the week is restored and compared.
+	s.succeeded(s.add("sched", "--identity-file", s.file("key.txt")), "repository add --identity-file")
+	s.must("backup", "schedule", "my-db", "0 2 * * *", "--keep", "7d", "--keep-weekly", "4", "--verify", "weekly",
+		"--repository", "offsite")
+	s.run("run-2")
+	s.says(s.must("backup", "describe", s.newest(), "--repository", "offsite"), "served by etcd")
+	s.run("run-3")
+	s.says(s.must("backup", "describe", s.newest(), "--repository", "offsite"), "never")
+	if n := strings.Count(s.must("backup", "list", "--repository", "offsite", "-o", "name").Stdout, "backup/"); n != 3 {
+		t.Errorf("%d backups are left, and those of a week are to be kept", n)
+	}
+	s.says(s.must("backup", "schedule", "my-db"), "those of 7d, one of each of 4 weeks", "weekly")
+	s.overdue()
+}
+
+// run starts a run of the schedule now, and waits for its end.
+func (s *scene) run(job string) {
+	s.Helper()
+	s.kubectl("create", "job", "--from=cronjob/my-db-backup", job)
+	s.ok(harness.Until(s.ctx, 2*time.Minute, "the job "+job, func(ctx context.Context) error {
+		r, err := s.site.Kubectl(s.home).Run(ctx, "get", "job", job, "-n", s.ns, "-o", "jsonpath={.status.succeeded}")
+		if err == nil && r.Stdout != "1" {
+			err = errors.New("it has not succeeded yet")
+		}
+		return err
+	}))
+}
+
+// overdue has the CronJob suspended: the verdict gets worse, and repair puts it back.
+func (s *scene) overdue() {
+	s.Helper()
+	s.kubectl("patch", "cronjob", "my-db-backup", "-p", `{"spec":{"suspend":true}}`)
+	if r := s.try("status", "my-db"); r.Code != 10 || !strings.Contains(r.Stdout, "suspended") {
+		s.Errorf("no scheduled backups are taken, and it says:\n%s", r)
+	}
+	s.must("repair", "my-db")
+	s.must("status", "my-db")
 }

@@ -23,12 +23,35 @@ func TestTrouble(t *testing.T) {
 	s.succeeded(s.add("trouble", "--new-key-file", s.file("key.txt")), "repository add")
 	s.succeeded(s.add("trouble", "--identity-file", s.file("key.txt")), "repository add --identity-file")
 	s.must("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", "512Mi")
+	s.cancelled()
 	s.killed()
 	id := s.newest()
 	s.must("backup", "verify", id, "--repository", "offsite")
 	s.stockTools(id)
 	s.damaged(id)
 	s.wrongKey(id)
+}
+
+// cancelled gives a backup up whose command was killed: its job ends, and there is no backup.
+func (s *scene) cancelled() {
+	s.Helper()
+	p, err := s.cli.Start(s.ctx, "backup", "my-db", "--repository", "offsite", "-n", s.ns)
+	s.ok(err)
+	s.ok(harness.Until(s.ctx, time.Minute, "the job", func(context.Context) error {
+		if s.kubectl("get", "jobs", "-o", "name") == "" {
+			return errors.New("there is none yet")
+		}
+		return nil
+	}))
+	s.ok(p.Signal(os.Kill))
+	_, _ = p.Wait()
+	s.says(s.must("cancel", "my-db"), "my-db")
+	if left := s.kubectl("get", "jobs,pods", "-l", "dbop.dev/purpose=backup", "-o", "name"); left != "" {
+		s.Errorf("left %s", left)
+	}
+	if n := strings.Count(s.must("backup", "list", "--repository", "offsite", "-o", "name").Stdout, "backup/"); n != 0 {
+		s.Errorf("there are %d backups", n)
+	}
 }
 
 // killed kills the command first and the pod next, and has the same command find the backup that the Job made.
@@ -74,7 +97,8 @@ func (s *scene) damaged(id string) {
 	flipped[len(flipped)/2] ^= 1
 	s.ok(s.store.Write(s.ctx, bucket, key, flipped))
 	s.refused(s.try("backup", "verify", id, "--repository", "offsite"), 9, "sha-256", id)
-	s.refused(s.try("restore", "flipped", "--from", id, "--repository", "offsite", "--storage", "512Mi", "--members", "1"),
+	s.refused(s.try("restore", "flipped", "--from", id, "--repository", "offsite", "--storage", "512Mi",
+		"--members", "1"),
 		9, "sha-256")
 	s.ok(s.store.Write(s.ctx, bucket, key, whole[:len(whole)-7]))
 	s.refused(s.try("restore", "cut", "--from", id, "--repository", "offsite", "--storage", "512Mi"), 4,

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/release"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/site"
 )
 
@@ -20,7 +21,18 @@ func Standard(at site.Site) []Image {
 	for _, minor := range []string{"etcd-3.5", "etcd-3.6", "etcd-3.7"} {
 		images = append(images, etcd(at, minor))
 	}
+	for _, built := range release.InCache(at) {
+		images = append(images, database(built))
+	}
 	return images
+}
+
+// database is the image of a release that was made of Debian's packages.
+func database(built release.Built) Image {
+	if built.Family == release.Postgres {
+		return postgres(built)
+	}
+	return valkey(built)
 }
 
 // File is where the archive of a standard image is kept.
@@ -51,12 +63,12 @@ func etcd(at site.Site, minor string) Image {
 	}
 }
 
-// Plugin is the product's own image, around a binary that was just built.
-func Plugin(name, binary string) Image {
+// Plugin is the product's own image, around programs that were just built. It starts the first one.
+func Plugin(name string, programs ...string) Image {
 	return Image{
 		Name:       name,
-		Programs:   []string{binary},
-		Entrypoint: []string{"/usr/local/bin/" + filepath.Base(binary)},
+		Programs:   programs,
+		Entrypoint: []string{"/usr/local/bin/" + filepath.Base(programs[0])},
 		User:       "65532:65532",
 		WorkingDir: "/home/nonroot",
 	}

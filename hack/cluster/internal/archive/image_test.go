@@ -64,7 +64,8 @@ func files(t *testing.T, image v1.Image) map[string]*tar.Header {
 }
 
 func TestPlugin(t *testing.T) {
-	image := written(t, Plugin("dbop.test/dbop-dev/kubectl-dbop:dev", program(t, "kubectl-dbop")))
+	image := written(t, Plugin("dbop.test/dbop-dev/kubectl-dbop:dev", program(t, "kubectl-dbop"),
+		program(t, "dbop-agent")))
 	config, err := image.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestPlugin(t *testing.T) {
 	}
 	found := files(t, image)
 	for path, mode := range map[string]int64{
-		"usr/local/bin/kubectl-dbop": 0o755, "tmp": 0o1777, "etc/passwd": 0o644, "etc/ssl/certs": 0o755,
+		"usr/local/bin/kubectl-dbop": 0o755, "usr/local/bin/dbop-agent": 0o755, "tmp": 0o1777, "etc/passwd": 0o644, "etc/ssl/certs": 0o755,
 	} {
 		header := found[path]
 		if header == nil || header.Mode != mode {

@@ -27,6 +27,8 @@ type entry struct {
 	mode    int64
 	owner   int
 	content []byte
+	// link is where a symbolic link leads.
+	link string
 }
 
 // base is what the static distroless image has that a program may miss.
@@ -79,8 +81,11 @@ func layer(entries []entry) (v1.Layer, error) {
 			Name: e.name, Mode: e.mode, Uid: e.owner, Gid: e.owner,
 			Size: int64(len(e.content)), ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg,
 		}
-		if strings.HasSuffix(e.name, "/") {
+		switch {
+		case strings.HasSuffix(e.name, "/"):
 			header.Typeflag = tar.TypeDir
+		case e.link != "":
+			header.Typeflag, header.Linkname = tar.TypeSymlink, e.link
 		}
 		if err := writer.WriteHeader(header); err != nil {
 			return nil, fmt.Errorf("pack %s into a layer: %w", e.name, err)

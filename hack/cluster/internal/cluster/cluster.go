@@ -67,7 +67,7 @@ func (c Cluster) archives() ([]string, error) {
 	var files []string
 	for _, image := range archive.Standard(c.Site) {
 		file := image.File(c.Site)
-		if !newer(file, image.Programs) {
+		if !newer(file, image.Parts()) {
 			if err := image.Write(file); err != nil {
 				return nil, err
 			}

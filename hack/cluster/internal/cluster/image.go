@@ -14,6 +14,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/archive"
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/node"
+	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/release"
 )
 
 // Load imports archives into every node that runs.
@@ -47,6 +48,31 @@ func (c Cluster) Load(ctx context.Context, files ...string) error {
 	}
 	c.Log.Printf("%d image archives on %d nodes", len(files), loaded)
 	return nil
+}
+
+// supply imports those standard images that a node lacks, or has in an
+// earlier build.
+func (c Cluster) supply(ctx context.Context, nodes []node.Node) error {
+	files, err := c.archives()
+	if err != nil {
+		return err
+	}
+	group, within := errgroup.WithContext(ctx)
+	for _, to := range nodes {
+		group.Go(func() error {
+			for _, file := range files {
+				if to.Has(file) {
+					continue
+				}
+				if err := to.Load(within, file); err != nil {
+					return err
+				}
+				c.Log.Printf("node %s has %s", to.Name, filepath.Base(file))
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 // loadedFile lists the archives that were loaded, so that a node that joins
@@ -92,7 +118,7 @@ func (c Cluster) loaded() ([]string, error) {
 
 // Images builds the standard images and loads them.
 func (c Cluster) Images(ctx context.Context) error {
-	if err := c.Build(ctx, []string{"pause", "etcd"}); err != nil {
+	if err := c.Build(ctx, []string{"pause", "etcd", release.Postgres, release.Valkey, release.Redis}); err != nil {
 		return err
 	}
 	files, err := c.archives()
@@ -102,13 +128,17 @@ func (c Cluster) Images(ctx context.Context) error {
 	return c.Load(ctx, files...)
 }
 
-// PluginImage packs a static program as an image and loads it.
-func (c Cluster) PluginImage(ctx context.Context, name, binary string) error {
-	path, err := filepath.Abs(binary)
-	if err != nil {
-		return fmt.Errorf("find %s: %w", binary, err)
+// PluginImage packs static programs as an image that starts the first one,
+// and loads it.
+func (c Cluster) PluginImage(ctx context.Context, name string, programs []string) error {
+	paths := make([]string, len(programs))
+	for i, program := range programs {
+		var err error
+		if paths[i], err = filepath.Abs(program); err != nil {
+			return fmt.Errorf("find %s: %w", program, err)
+		}
 	}
-	image := archive.Plugin(name, path)
+	image := archive.Plugin(name, paths...)
 	if err := image.Write(image.File(c.Site)); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (c Cluster) HealNode(ctx context.Context, name string) error {
 	if !found.Alive() {
 		return c.AddNode(ctx, name)
 	}
-	if err := network.Heal(found.Index); err != nil {
+	if err := network.Reconnect(found.Index); err != nil {
 		return err
 	}
 	c.Log.Printf("node %s is connected", name)

@@ -50,7 +50,7 @@ func (c Cluster) mayClean() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at the directory of the cluster: %w", err)
+		return fmt.Errorf("read the directory of the cluster: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(c.State, marker)); err != nil {
 		return fmt.Errorf("%s is not empty and not a cluster's, so it stays as it is: %w", c.State, err)

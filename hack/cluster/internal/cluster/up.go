@@ -35,7 +35,7 @@ func (c Cluster) Up(ctx context.Context, nodes int) error {
 	}
 	prepare, within := errgroup.WithContext(ctx)
 	prepare.Go(func() error { return machine.Install(within, c.Log) })
-	prepare.Go(func() error { return c.Build(within, nil) })
+	prepare.Go(func() error { return c.prepare(within) })
 	if err := prepare.Wait(); err != nil {
 		return err
 	}
@@ -167,6 +167,7 @@ func (c Cluster) complete(ctx context.Context, client *api.Client, count int) er
 			}
 		}
 	}
+	c.download(ctx)
 	for number := 1; len(nodes) < count && number <= count; number++ {
 		name := fmt.Sprintf("node-%d", number)
 		if _, err := node.Find(c.Site, name); err == nil {
@@ -179,5 +180,5 @@ func (c Cluster) complete(ctx context.Context, client *api.Client, count int) er
 			return err
 		}
 	}
-	return nil
+	return c.supply(ctx, nodes)
 }

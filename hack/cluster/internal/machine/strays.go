@@ -48,7 +48,7 @@ func Strays(state string) ([]string, error) {
 	} {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("look for files of the cluster: %w", err)
+			return nil, fmt.Errorf("search files of the cluster: %w", err)
 		}
 		for _, entry := range entries {
 			if path := filepath.Join(dir, entry.Name()); ours(path) {

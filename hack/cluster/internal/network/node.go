@@ -57,9 +57,9 @@ func Cut(index int) error {
 	return nil
 }
 
-// Heal puts the cable back. The route to the node's pods is on the bridge,
+// Reconnect puts the cable back. The route to the node's pods is on the bridge,
 // so it stayed.
-func Heal(index int) error {
+func Reconnect(index int) error {
 	if err := batch("link set " + site.NodeLink(index) + " up"); err != nil {
 		return fmt.Errorf("connect node %d again: %w", index, err)
 	}

@@ -112,15 +112,6 @@ func (n Node) listening(ctx context.Context) error {
 	return connection.Close()
 }
 
-// Load imports an image archive.
-func (n Node) Load(ctx context.Context, file string) error {
-	command := exec.CommandContext(ctx, "ctr", "--address", n.socket(), "--namespace", "k8s.io", "images", "import", file)
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("import %s into node %s: %w: %s", file, n.Name, err, process.LastLines(string(output), 5))
-	}
-	return nil
-}
-
 // spec starts a program in the node's namespace and group.
 func (n Node) spec(name string, args ...string) process.Spec {
 	return process.Spec{

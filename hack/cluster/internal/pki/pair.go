@@ -48,7 +48,7 @@ func NewKey() (private, public []byte, err error) {
 	return pair.Key, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), nil
 }
 
-// encode turns a signed certificate and its key into PEM.
+// encode returns a signed certificate and its key as PEM.
 func encode(der []byte, key *ecdsa.PrivateKey) (Pair, error) {
 	keyDER, err := x509.MarshalECPrivateKey(key)
 	if err != nil {

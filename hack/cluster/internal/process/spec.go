@@ -48,7 +48,7 @@ func Hook() error {
 	return become(os.Args[2])
 }
 
-// become turns the calling process into the component of an encoded Spec. It
+// become makes the calling process the component of an encoded Spec. It
 // returns only if that fails. A program of our own rather than nsenter and a
 // shell: the process has to be in its group before it can fork.
 func become(encoded string) error {

@@ -41,7 +41,7 @@ func attach(ctx context.Context, file string) (string, error) {
 func deviceOf(ctx context.Context, file string) (string, error) {
 	output, err := exec.CommandContext(ctx, "losetup", "--noheadings", "--output", "NAME", "--associated", file).Output()
 	if err != nil {
-		return "", fmt.Errorf("look for the loop device of %s: %w", file, err)
+		return "", fmt.Errorf("find the loop device of %s: %w", file, err)
 	}
 	device, _, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
 	return device, nil

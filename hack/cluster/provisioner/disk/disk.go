@@ -53,7 +53,7 @@ func (s Store) Create(ctx context.Context, name string, requested int64) error {
 func (s Store) Grow(ctx context.Context, name string, requested int64) error {
 	info, err := os.Stat(s.image(name))
 	if err != nil {
-		return fmt.Errorf("look at the disk %s: %w", name, err)
+		return fmt.Errorf("inspect the disk %s: %w", name, err)
 	}
 	if size := FileSize(requested); size > info.Size() {
 		if err := resize(s.image(name), size); err != nil {

@@ -92,7 +92,8 @@ func (s *Session) ClearAlarms(ctx context.Context, alarms []engine.Alarm) error 
 			if !ok || kind == int32(pb.AlarmType_NONE) {
 				return fmt.Errorf("etcd has no alarm %q", a.Name)
 			}
-			if _, err := c.Client.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: id, Alarm: pb.AlarmType(kind)}); err != nil {
+			if _, err := c.Client.AlarmDisarm(ctx,
+				&clientv3.AlarmMember{MemberID: id, Alarm: pb.AlarmType(kind)}); err != nil {
 				return err
 			}
 		}

@@ -9,7 +9,8 @@ import (
 
 func TestAlarmsFrom(t *testing.T) {
 	t.Parallel()
-	alarms, rest := alarmsFrom([]string{noLeader, "memberID:255 alarm:NOSPACE ", "memberID:7  alarm:NEW", "alarm:CORRUPT ",
+	alarms, rest := alarmsFrom([]string{noLeader, "memberID:255 alarm:NOSPACE ", "memberID:7  alarm:NEW",
+		"alarm:CORRUPT ",
 		"memberID:8 and more"})
 	want := []engine.Alarm{{Name: "NOSPACE", Cause: engine.CauseSpace, MemberID: "ff"}, {Name: "NEW", MemberID: "7"},
 		{Name: "CORRUPT", Cause: engine.CauseDamage}}

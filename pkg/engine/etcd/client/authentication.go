@@ -24,7 +24,7 @@ func (s *Session) EnableAuth(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("turn authentication on: %w", err)
+		return fmt.Errorf("enable authentication: %w", err)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (s *Session) DisableAuth(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("turn authentication off: %w", err)
+		return fmt.Errorf("disable authentication: %w", err)
 	}
 	return nil
 }

@@ -132,16 +132,16 @@ const (
 	// logins is how often a request seeks a token: that of another member may
 	// not hold here any more, and be replaced by one that this member issued.
 	logins = 2
-	// applyPatience is for a member to apply a login that another one answered.
-	applyPatience = 300 * time.Millisecond
-	applyPause    = 20 * time.Millisecond
+	// applyTimeout is for a member to apply a login that another one answered.
+	applyTimeout = 300 * time.Millisecond
+	applyPause   = 20 * time.Millisecond
 )
 
 // behind repeats a request while its member doesn't know the token: a login is
 // an entry of the log, answered where it was applied, and another member may be
 // a moment behind.
 func behind(ctx context.Context, request func() error) error {
-	patience, cancel := context.WithTimeout(ctx, applyPatience)
+	deadline, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	for {
 		err := request()
@@ -149,7 +149,7 @@ func behind(ctx context.Context, request func() error) error {
 			return err
 		}
 		select {
-		case <-patience.Done():
+		case <-deadline.Done():
 			return err
 		case <-time.After(applyPause):
 		}

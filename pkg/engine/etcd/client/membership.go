@@ -43,7 +43,8 @@ func (s *Session) isRegistered(ctx context.Context, c *Connection, member string
 		return false, err
 	}
 	if entry.Started {
-		return false, refusal.New("member-registered", "kubectl dbop status shows its state; remove it first to make it anew",
+		return false, refusal.New("member-registered",
+			"kubectl dbop status shows its state; remove it first, and add it again",
 			"member %s is registered and has started already", entry.Name)
 	}
 	return true, nil

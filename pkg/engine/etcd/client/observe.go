@@ -26,7 +26,7 @@ const (
 // majority is behind it.
 type report struct {
 	member engine.Member
-	roster []engine.Registered
+	listed []engine.Registered
 	// alarms are all that the member knows of.
 	alarms []engine.Alarm
 	// downgrade is the one that is under way, as the leader says if it told.
@@ -60,7 +60,7 @@ func viewFrom(said []report) engine.View {
 		}
 		if t.member.Serving && (!v.Quorum || t.member.Role.Leads()) {
 			v.Quorum = true
-			v.MemberList = t.roster
+			v.MemberList = t.listed
 		}
 		v.Alarms = gather(v.Alarms, t.alarms)
 		if t.told {
@@ -82,7 +82,7 @@ func (s *Session) ask(ctx context.Context, name string) report {
 	err := s.With(name, func(c *Connection) bool {
 		status, err := askStatus(ctx, c)
 		if barred(err) {
-			t.member = outsider(ctx, c, name, err)
+			t.member = unauthenticated(ctx, c, name, err)
 			return true
 		}
 		if err != nil {
@@ -114,8 +114,8 @@ func (s *Session) ask(ctx context.Context, name string) report {
 			auth = askAuth(ctx, c)
 		})
 		if t.member.Role != engine.RoleLearner {
-			roster, err := s.askMemberList(ctx, c)
-			t.roster, t.member.Serving = roster, err == nil
+			listed, err := s.askMemberList(ctx, c)
+			t.listed, t.member.Serving = listed, err == nil
 		}
 		wg.Wait()
 		t.member.Protocol, t.member.Auth = protocol, auth
@@ -127,9 +127,9 @@ func (s *Session) ask(ctx context.Context, name string) report {
 	return t
 }
 
-// outsider is what a member shows of itself to somebody who can't log in:
+// unauthenticated is what a member shows of itself to somebody who can't log in:
 // without quorum etcd lets nobody in by password.
-func outsider(ctx context.Context, c *Connection, name string, reason error) engine.Member {
+func unauthenticated(ctx context.Context, c *Connection, name string, reason error) engine.Member {
 	m := engine.Member{Name: name, Reachable: true, Role: engine.RoleUnknown, Problem: plain(reason), Auth: engine.AuthOn}
 	if v, err := askVersions(ctx, c); err == nil {
 		m.Version, m.Protocol = v.Server, v.cluster()
@@ -152,7 +152,7 @@ func (s *Session) askMemberList(ctx context.Context, c *Connection) ([]engine.Re
 // An entry that has not started has no name yet: its peer URL tells it, else
 // its ID means it.
 func (s *Session) memberListFrom(list *clientv3.MemberListResponse) []engine.Registered {
-	roster := make([]engine.Registered, 0, len(list.Members))
+	listed := make([]engine.Registered, 0, len(list.Members))
 	for _, m := range list.Members {
 		r := engine.Registered{ID: HexID(m.ID), Name: m.Name, Voter: !m.IsLearner, Started: m.Name != ""}
 		if len(m.PeerURLs) > 0 {
@@ -161,10 +161,10 @@ func (s *Session) memberListFrom(list *clientv3.MemberListResponse) []engine.Reg
 		if !r.Started {
 			r.Name = cmp.Or(s.At.Member(r.Address), r.ID)
 		}
-		roster = append(roster, r)
+		listed = append(listed, r)
 	}
-	slices.SortFunc(roster, func(a, b engine.Registered) int {
+	slices.SortFunc(listed, func(a, b engine.Registered) int {
 		return cmp.Or(cmp.Compare(addresses.Number(a.Name), addresses.Number(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
-	return roster
+	return listed
 }

@@ -34,7 +34,7 @@ func (s *Session) Present(ctx context.Context, member string) (engine.Presented,
 		return true
 	})
 	if err = errors.Join(err, failure); err != nil {
-		return p, fmt.Errorf("look at the certificate of member %s: %w", member, err)
+		return p, fmt.Errorf("read the certificate of member %s: %w", member, err)
 	}
 	return p, nil
 }

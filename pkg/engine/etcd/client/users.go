@@ -15,7 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// The user and the role that etcd itself knows: nobody can turn authentication
+// The user and the role that etcd itself knows: nobody can switch authentication
 // on without them, and the role may do everything.
 const (
 	rootUser = "root"
@@ -223,7 +223,8 @@ func (s *Session) DeleteUser(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := c.Client.UserDelete(ctx, name); err != nil && !errors.Is(rpctypes.Error(err), rpctypes.ErrUserNotFound) {
+		if _, err := c.Client.UserDelete(ctx, name); err != nil &&
+			!errors.Is(rpctypes.Error(err), rpctypes.ErrUserNotFound) {
 			return err
 		}
 		return dropUnused(ctx, c.Client, got.Roles...)

@@ -10,8 +10,8 @@ type HistoryHash struct {
 	crc uint32
 	// shift is x^(8n) for the n bytes hashed so far, modulo the polynomial.
 	shift uint32
-	// Live counts the keys that exist at the last revision.
-	Live int
+	// Current counts the keys that exist at the last revision.
+	Current int
 }
 
 // one is the polynomial 1: bits are reflected.
@@ -37,7 +37,7 @@ func (h *HistoryHash) prepend(pieces ...[]byte) {
 // newer than itself, the last change of each key that lives.
 func (h *HistoryHash) change(key, value []byte, newer, lives bool) {
 	if lives {
-		h.Live++
+		h.Current++
 	}
 	if newer || lives {
 		h.prepend(key, value)

@@ -35,7 +35,8 @@ func FuzzParsePair(f *testing.F) {
 		if proto.Unmarshal(b, &want) != nil {
 			return
 		}
-		if string(got.key) != string(want.Key) || string(got.value) != string(want.Value) || int64(got.lease) != want.Lease {
+		if string(got.key) != string(want.Key) || string(got.value) != string(want.Value) ||
+			int64(got.lease) != want.Lease {
 			t.Errorf("got %q %q %d, want %v", got.key, got.value, got.lease, &want)
 		}
 	})

@@ -48,8 +48,8 @@ var Steps = []step{
 		From: Line{3, 5},
 		Source: Floor{
 			At: Version{3, 5, 32},
-			Reason: "before it voters may come up as learners after the step, removed members may return, and old v2 data is " +
-				"not checked",
+			Reason: "before it voters may come up as learners after the step, removed members may return, and old v2 " +
+				"data is not checked",
 			Link: "https://github.com/etcd-io/etcd/issues/19557, /20793, /20967",
 		},
 		Target: Floor{

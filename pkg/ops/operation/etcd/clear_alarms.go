@@ -19,6 +19,11 @@ func (ClearAlarms) Traits() rules.Traits {
 	return rules.Traits{SparesMembers: true, DespiteDamage: true}
 }
 
+// Manners implements rules.Operation.
+func (ClearAlarms) Manners() ops.Manners {
+	return ops.Manners{StepsBack: ops.Anytime, Yields: ops.Anytime, Same: sameCompaction}
+}
+
 // Check implements rules.Operation.
 func (ClearAlarms) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
 	return health.CheckAlarms(e)
@@ -61,7 +66,8 @@ func clearAlarms(p rules.Situation) *ops.Decision {
 		}
 		return rules.Do(ops.Step{ID: string(ops.ActionCompare), Action: ops.ActionCompare, Members: p.VoterNames(),
 			Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
-			Title: "Compare the data of all members", Reason: "a damaged one is to be replaced before the alarm is taken back"})
+			Title:  "Compare the data of all members",
+			Reason: "a damaged one is to be replaced before the alarm is taken back"})
 	}
 	if d := makeRoom(p); d != nil {
 		return d

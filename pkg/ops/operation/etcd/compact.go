@@ -15,6 +15,11 @@ type Compact struct{ rules.Plain }
 // Traits implements rules.Operation.
 func (Compact) Traits() rules.Traits { return rules.Traits{SparesMembers: true} }
 
+// Manners implements rules.Operation.
+func (Compact) Manners() ops.Manners {
+	return ops.Manners{StepsBack: ops.Anytime, Same: sameCompaction}
+}
+
 // Check implements rules.Operation.
 func (Compact) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
 	return checkHistory(e)
@@ -80,4 +85,13 @@ func pinCompactRevision(e engine.Engine, o *v1alpha1.OperationSpec, v engine.Vie
 	pinned.Before, err = h.CompactRevision(v, pinned.Revision, pinned.Keep)
 	o.Compaction = &pinned
 	return err
+}
+
+// sameCompaction compares what was asked for, not what it came to.
+func sameCompaction(have, asked v1alpha1.OperationSpec) bool {
+	a, b := have.Compaction, asked.Compaction
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Revision == b.Revision && a.Keep == b.Keep
 }

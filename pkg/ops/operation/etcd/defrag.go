@@ -11,6 +11,9 @@ import (
 // Defrag gives back the space that deleted data left.
 type Defrag struct{ rules.Plain }
 
+// Manners implements rules.Operation.
+func (Defrag) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime, Yields: ops.Anytime} }
+
 // Steps implements rules.Operation.
 func (Defrag) Steps() rules.Steps { return rules.Steps{Sized: defragment} }
 
@@ -56,7 +59,8 @@ func defragmentNext(p rules.Situation, wasteful []string) *ops.Decision {
 		if risk == ops.RiskNone {
 			risk = ops.RiskRestart
 		}
-		return rules.Do(ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart, Members: []string{next}, Risk: risk,
+		return rules.Do(ops.Step{ID: "restart-member/" + next, Action: ops.ActionRestart,
+			Members: []string{next}, Risk: risk,
 			Deadline: rules.WaitDeadline,
 			Title:    "Restart " + next, Reason: "at its start it deletes the files that failed defragmentations left",
 			Touches: []string{"pod/" + v1alpha1.PodName(next)}})

@@ -29,7 +29,7 @@ func (Downgrade) Steps() rules.Steps {
 // downgrade takes the whole cluster to an older version. It is announced
 // first: the cluster goes on with what the older version speaks and reads.
 // Once every member says so they move one by one as in an upgrade. Cancelled,
-// the announcement is taken back and who has moved comes back up.
+// the announcement is taken back, and a member that has moved comes back up.
 func downgrade(p rules.Situation) *ops.Decision {
 	outdated := p.Outdated()
 	if p.S.Cancelling() {

@@ -10,7 +10,7 @@ import (
 )
 
 // makeRoom drops history and gives its space back, one member at a time, the
-// leader last. nil once every member has room, who made it: more quota
+// leader last. nil once every member has room, no matter who made it: more quota
 // needs no less history. Only a member that was defragmented shows how much
 // really is in use, so the first one that is still full ends it.
 func makeRoom(p rules.Situation) *ops.Decision {
@@ -60,12 +60,13 @@ func NoRoom(p rules.Situation, member string) *ops.Error {
 	}
 	if a, ok := p.E.(engine.Adviser); ok {
 		if option := a.SpaceOption(); option != "" {
-			hint += fmt.Sprintf("; or allow more data: kubectl dbop configure %s --set %s=%d, and repeat it then", name, option,
+			hint += fmt.Sprintf("; or allow more data: kubectl dbop configure %s --set %s=%d, and repeat it then",
+				name, option,
 				2*max(m.QuotaBytes, m.DataBytes))
 		}
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "space", Hint: hint,
 		Message: fmt.Sprintf(
-			"without history and free space the data of %s still has %d of the %d bytes that it may have, and the alarm would "+
-				"come back at once", member, m.DataBytes, m.QuotaBytes)}
+			"without history and free space the data of %s still has %d of the %d bytes that it may have, and the "+
+				"alarm would come back at once", member, m.DataBytes, m.QuotaBytes)}
 }

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Runs the tests of the driver of PostgreSQL, and stories of the agent, with further major versions:
+#   hack/agents.sh 17 18
+# Each runs in a mount namespace whose /usr is a tree that hack/cluster makes of Debian's packages. So the server has the
+# libraries of its own release, at the same paths as in a pod. A failure does not keep the next version from being tried.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+
+if [ "$(id -u)" != 0 ]; then
+	echo "PostgreSQL $* can't be tried: it takes root to mount the directories with its programs" >&2
+	exit 1
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/dbop-agents.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work" # the servers run as another user
+go test -c -o "$work/postgres.test" ./pkg/agent/postgres
+go test -c -o "$work/agent.test" ./test/agent
+go build -o "$work/dbop-agent" ./cmd/dbop-agent
+
+# within USR DIRECTORY COMMAND... runs a command where /usr is another directory.
+within() {
+	# shellcheck disable=SC2016 # the inner shell expands it
+	unshare --mount --propagation private sh -c 'mount --bind "$1" /usr && cd "$2" && shift 2 && exec "$@"' sh "$@"
+}
+
+code=0
+for major in "$@"; do
+	bin/cluster build "postgres-$major"
+	release=${DBOP_CLUSTER_CACHE:-$HOME/.cache/dbop-cluster}/postgres/$major/release.json
+	usr=$(sed -n 's/^ *"root": "\(.*\)",*$/\1/p' "$release")/usr
+	echo "PostgreSQL $(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' "$release")"
+	within "$usr" "$root/pkg/agent/postgres" "$work/postgres.test" -test.timeout 10m || code=1
+	# The seed differs, so that each version meets other troubles.
+	within "$usr" "$root/test/agent" env DBOP_AGENT="$work/dbop-agent" \
+		"$work/agent.test" -test.v -test.parallel 3 -test.timeout 30m -test.run '^(TestStory|TestRequests)$/^(strict|preferred)-' \
+		-seed "$major" || code=1
+done
+exit $code

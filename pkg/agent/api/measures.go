@@ -1,0 +1,57 @@
+package api
+
+import (
+	"context"
+	"time"
+)
+
+// Meter is what the service needs of a driver whose server tells more of itself than the protocol asks for.
+type Meter interface {
+	// Measure asks the server. What it does not tell stays empty. An error means that it did not answer.
+	Measure(ctx context.Context) (Measures, error)
+}
+
+// Measures are what a server tells of its load and of its data, for people.
+type Measures struct {
+	// DataBytes is the size of the data on the volume, with the log; MostBytes the most that the data may take, where
+	// the server has a limit.
+	DataBytes int64 `json:"dataBytes,omitempty"`
+	MostBytes int64 `json:"mostBytes,omitempty"`
+	// Readings are other values, in the order in which they are shown.
+	Readings []Reading `json:"readings,omitempty"`
+	// Warnings are what a person should do something about, each in one sentence without a full stop.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+const (
+	// measureTimeout bounds one question: status is not to wait for a server that is busy.
+	measureTimeout = time.Second
+	// measureAge is how old an answer may be. Frequent questions cost the server nothing more.
+	measureAge = 5 * time.Second
+)
+
+// measured is the last answer, and when the server was asked for it.
+type measured struct {
+	asked  time.Time
+	answer Measures
+}
+
+// measures returns what the server told a moment ago, or asks it. A server that does not answer tells nothing.
+func (s *Service) measures(ctx context.Context) Measures {
+	if s.Meter == nil {
+		return Measures{}
+	}
+	s.measuring.Lock()
+	defer s.measuring.Unlock()
+	if time.Since(s.measured.asked) < measureAge {
+		return s.measured.answer
+	}
+	ctx, stop := context.WithTimeout(ctx, measureTimeout)
+	defer stop()
+	answer, err := s.Meter.Measure(ctx)
+	if err != nil {
+		answer = Measures{}
+	}
+	s.measured = measured{asked: time.Now(), answer: answer}
+	return answer
+}

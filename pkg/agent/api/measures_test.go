@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// meter counts questions.
+type meter struct {
+	asked  int
+	answer Measures
+	err    error
+	wait   time.Duration
+}
+
+func (m *meter) Measure(ctx context.Context) (Measures, error) {
+	m.asked++
+	select {
+	case <-ctx.Done():
+		return Measures{DataBytes: -1}, ctx.Err()
+	case <-time.After(m.wait):
+		return m.answer, m.err
+	}
+}
+
+// TestMeasures: a server is asked seldom, and one that does not answer holds nobody up.
+func TestMeasures(t *testing.T) {
+	full := Measures{DataBytes: 7, Readings: []Reading{{Name: "connections", Value: "1/100"}}}
+	for _, c := range []struct {
+		name  string
+		meter meter
+		want  Measures
+		took  time.Duration
+	}{
+		{"answers", meter{answer: full, wait: 10 * time.Millisecond}, full, 10 * time.Millisecond},
+		{"fails", meter{answer: full, err: errors.New("down")}, Measures{}, 0},
+		{"is busy", meter{answer: full, wait: time.Hour}, Measures{}, measureTimeout},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, from := &Service{Meter: &c.meter}, time.Now()
+				for range 3 {
+					if diff := cmp.Diff(c.want, s.measures(t.Context())); diff != "" {
+						t.Error(diff)
+					}
+				}
+				if took := time.Since(from); took != c.took || c.meter.asked != 1 {
+					t.Errorf("asked %d times in %s, not once in %s", c.meter.asked, took, c.took)
+				}
+				time.Sleep(measureAge)
+				s.measures(t.Context())
+				if c.meter.asked != 2 {
+					t.Errorf("asked %d times", c.meter.asked)
+				}
+			})
+		})
+	}
+	if diff := cmp.Diff(Measures{}, new(Service).measures(t.Context())); diff != "" {
+		t.Error(diff)
+	}
+}

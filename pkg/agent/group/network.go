@@ -1,0 +1,139 @@
+package group
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// network is the network of the group: mutual TLS, and a hello on each connection before its first message.
+type network struct {
+	listener net.Listener
+	tls      *tls.Config
+	peers    *peers
+	hello    func() hello
+	address  func(protocol.MemberID) string
+	report   func(string)
+
+	accepted chan net.Conn
+	messages func(hello, net.Conn)
+	// handlers take connections for other purposes.
+	handlers map[Purpose]func(protocol.MemberID, net.Conn)
+	done     chan struct{}
+	once     sync.Once
+
+	mu sync.Mutex
+	// left says that the disk stalls: nothing passes until it works again.
+	left  bool
+	conns map[net.Conn]bool
+}
+
+var _ raft.StreamLayer = (*network)(nil)
+
+var errLeft = errors.New("the disk of this member stalls: it left the network of the group until the disk works again")
+
+// serve takes connections until the network is closed.
+func (n *network) serve() {
+	for {
+		c, err := n.listener.Accept()
+		if err != nil {
+			select {
+			case <-n.done:
+				return
+			case <-time.After(50 * time.Millisecond): // out of descriptors, for example
+				continue
+			}
+		}
+		go n.take(c)
+	}
+}
+
+// take proves a connection that came in, and hands it on.
+func (n *network) take(raw net.Conn) {
+	c := tls.Server(raw, n.tls)
+	h, err := n.prove(c, "", "")
+	if err != nil {
+		_ = c.Close()
+		if !errors.Is(err, errLeft) {
+			host, _, _ := net.SplitHostPort(raw.RemoteAddr().String()) // the port is another one each time
+			n.report(fmt.Sprintf("refused a connection from %s: %v", host, err))
+		}
+		return
+	}
+	wrapped := n.track(c)
+	if h.Purpose == forMessages {
+		n.messages(h, wrapped)
+		return
+	}
+	if h.Purpose != forRaft {
+		if handle := n.handlers[h.Purpose]; handle != nil {
+			handle(h.ID, wrapped)
+		}
+		_ = wrapped.Close()
+		return
+	}
+	select {
+	case n.accepted <- wrapped:
+	case <-n.done:
+		_ = wrapped.Close()
+	}
+}
+
+// Accept returns the next connection for raft.
+func (n *network) Accept() (net.Conn, error) {
+	select {
+	case c := <-n.accepted:
+		return c, nil
+	case <-n.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends the network. Raft closes it too.
+func (n *network) Close() error {
+	var err error
+	n.once.Do(func() {
+		close(n.done)
+		n.drop()
+		err = n.listener.Close()
+	})
+	return err
+}
+
+// Addr returns where it listens.
+func (n *network) Addr() net.Addr { return n.listener.Addr() }
+
+// Dial connects to a member by its ID: that is its address in the group.
+func (n *network) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return n.dial(protocol.MemberID(address), forRaft, timeout)
+}
+
+// dial asks DNS first, and takes the address where the member proved itself last if that fails. The other side is
+// proved anyway.
+func (n *network) dial(id protocol.MemberID, p Purpose, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	var dialer net.Dialer
+	raw, err := dialer.DialContext(ctx, "tcp", n.address(id))
+	var dns *net.DNSError
+	if last := n.peers.address(id); errors.As(err, &dns) && last != "" {
+		raw, err = dialer.DialContext(ctx, "tcp", last)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to member %s: %w", id, err)
+	}
+	c := tls.Client(raw, n.tls)
+	if _, err := n.prove(c, id, p); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("connect to member %s: %w", id, err)
+	}
+	return n.track(c), nil
+}

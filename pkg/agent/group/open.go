@@ -1,0 +1,153 @@
+package group
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// Config is what a group needs of the agent. All fields but Bootstrap are required.
+type Config struct {
+	ID protocol.MemberID
+	// Token identifies the incarnation.
+	Token string
+	// Directory keeps the log; it lies on the volume of the member.
+	Directory string
+	Listener  net.Listener
+	// Certificate names the member; Authority signed those of all members, and of nobody else.
+	Certificate tls.Certificate
+	Authority   *x509.CertPool
+	// Address returns host and port of a member.
+	Address func(protocol.MemberID) string
+	// Bootstrap names the first voters, alike at all first members. It has an effect on an empty directory only. A member
+	// that joins later has none.
+	Bootstrap []protocol.MemberID
+	// Election is the time without a word of the leader after which a voter asks for votes.
+	Election time.Duration
+	// Ballast is the size of the file that is given up when the disk is full.
+	Ballast int64
+	// Deliver takes events in order. It must not block.
+	Deliver func(protocol.Event)
+	// Report takes what a person should know.
+	Report func(string)
+	// Handlers take connections of members that dialled for a purpose of the agent's own. One that returns ends its
+	// connection.
+	Handlers map[Purpose]func(from protocol.MemberID, c net.Conn)
+	Log      io.Writer
+	// wrap lets tests stand between the group and its disk.
+	wrap func(durable) durable
+}
+
+// Open starts the part of one member. It counts a start, on disk, before it speaks to anybody.
+func Open(c Config) (*Group, error) {
+	g := &Group{
+		calls: make(chan func(), 64), moved: make(chan struct{}, 1), done: make(chan struct{}),
+		machine:   &machine{deliver: c.Deliver},
+		mailboxes: map[protocol.MemberID]*mailbox{}, contact: map[protocol.MemberID]time.Time{},
+	}
+	c.Report = seldom(c.Report)
+	g.config = c
+	if err := os.MkdirAll(c.Directory, 0o700); err != nil {
+		return nil, fmt.Errorf("open the group's directory: %w", err)
+	}
+	inner, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(c.Directory, "log.db")})
+	if err != nil {
+		return nil, fmt.Errorf("open the log of the group in %s: %w", c.Directory, err)
+	}
+	g.inner = inner
+	var disk durable = inner
+	if c.wrap != nil {
+		disk = c.wrap(disk)
+	}
+	if err := g.open(disk); err != nil {
+		return nil, errors.Join(err, inner.Close())
+	}
+	return g, nil
+}
+
+func (g *Group) open(inner durable) error {
+	c := g.config
+	var err error
+	if g.start, err = nextStart(c.Directory); err != nil {
+		return err
+	}
+	log := hclog.New(&hclog.LoggerOptions{Name: "group", Output: c.Log, Level: hclog.Warn})
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(c.Directory, 2, log)
+	if err != nil {
+		return fmt.Errorf("open the snapshots of the group in %s: %w", c.Directory, err)
+	}
+	config := raft.DefaultConfig()
+	config.LocalID = raft.ServerID(c.ID)
+	config.HeartbeatTimeout, config.ElectionTimeout, config.LeaderLeaseTimeout = c.Election, c.Election, c.Election
+	config.CommitTimeout = c.Election / 2
+	config.ShutdownOnRemove, config.NoLegacyTelemetry, config.Logger = false, true, log
+	config.SnapshotThreshold, config.TrailingLogs = 4096, 1024
+	if err := c.recover(config, inner, snapshots); err != nil {
+		return err
+	}
+	var end position
+	if list, err := snapshots.List(); err == nil && len(list) > 0 {
+		end = position{Term: list[0].Term, Index: list[0].Index}
+	}
+	weight := ballast{path: filepath.Join(c.Directory, "ballast"), size: c.Ballast}
+	if g.store, err = newStore(inner, end, weight.free); err != nil {
+		return fmt.Errorf("read the log of the group in %s: %w", c.Directory, err)
+	}
+	g.last = g.store.end().Index
+	if err := weight.fill(); err != nil {
+		c.Report("the volume has no room for the ballast of the group: " + err.Error())
+	}
+	known, err := openPeers(c.Token, filepath.Join(c.Directory, peersFile))
+	if err != nil {
+		return err
+	}
+	g.network = &network{
+		listener: c.Listener, tls: memberTLS(c.Certificate, c.Authority, c.Report), peers: known, hello: g.hello,
+		address: c.Address, report: c.Report, accepted: make(chan net.Conn), messages: g.hear, handlers: c.Handlers,
+		done: make(chan struct{}), conns: map[net.Conn]bool{},
+	}
+	transport := newPaced(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: g.network, MaxPool: 2, MaxRPCsInFlight: 1, Timeout: callTimeout, Logger: log,
+	}), c.Election)
+	g.machine.hurry = g.hurry
+	if err := g.bootstrap(config, snapshots, transport); err != nil {
+		return errors.Join(err, transport.Close())
+	}
+	if g.raft, err = raft.NewRaft(config, g.machine, g.store, g.store, snapshots, transport); err != nil {
+		return errors.Join(fmt.Errorf("start the group: %w", err), transport.Close())
+	}
+	g.running.Go(g.call)
+	g.running.Go(g.keep)
+	g.running.Go(g.tell)
+	g.running.Go(g.network.serve)
+	return nil
+}
+
+// bootstrap writes the first configuration, which is the same at all first members, into an empty log.
+func (g *Group) bootstrap(config *raft.Config, snapshots raft.SnapshotStore, transport raft.Transport) error {
+	if len(g.config.Bootstrap) == 0 {
+		return nil
+	}
+	var first raft.Configuration
+	for _, id := range slices.Sorted(slices.Values(g.config.Bootstrap)) {
+		first.Servers = append(first.Servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(id)})
+	}
+	err := raft.BootstrapCluster(config, g.store, g.store, snapshots, transport, first)
+	if err != nil && !errors.Is(err, raft.ErrCantBootstrap) {
+		return fmt.Errorf("write the first configuration of the group: %w", err)
+	}
+	return nil
+}

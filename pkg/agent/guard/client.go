@@ -1,0 +1,95 @@
+//go:build linux
+
+package guard
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// Client is the agent's side.
+type Client struct {
+	pid   int
+	guard io.ReadWriter
+	// parent asks for the process that this one is below at the moment.
+	parent func() int
+
+	mu sync.Mutex
+	// answers come one for each deadline; gone is closed when the guard is.
+	answers chan string
+	gone    chan struct{}
+}
+
+// pidVariable names the guard to the agent. The parent of the agent says that too, but not of a guard that ended before
+// it was asked: that would be the first process of the machine, and all others would be below it.
+const pidVariable = "DBOP_GUARD_PID"
+
+// nobody is the number of no process.
+const nobody = -1
+
+// Dial returns the connection to the guard that started this process.
+func Dial() *Client { return newClient(guardPID(), os.NewFile(3, "guard")) }
+
+// guardPID is the number of the guard that started this process, or nobody.
+func guardPID() int {
+	pid, err := strconv.Atoi(os.Getenv(pidVariable))
+	if err != nil {
+		return nobody
+	}
+	return pid
+}
+
+func newClient(pid int, guard io.ReadWriter) *Client {
+	c := &Client{pid: pid, guard: guard, parent: os.Getppid, answers: make(chan string, 1), gone: make(chan struct{})}
+	go func() {
+		defer close(c.gone)
+		for lines := bufio.NewScanner(guard); lines.Scan(); {
+			c.answers <- lines.Text()
+		}
+	}()
+	return c
+}
+
+// Gone is closed when the guard is gone: nobody keeps a deadline then.
+func (c *Client) Gone() <-chan struct{} { return c.gone }
+
+// Others returns the processes below the guard, besides this one: the server's, and tools'. Without a guard it returns
+// those below this one.
+func (c *Client) Others() []int {
+	if c.parent() == c.pid {
+		all := descendants(c.pid)
+		// A guard that ends closes its files first, and gives its children away later. Had that happened meanwhile,
+		// nothing would be below the guard, although the server runs.
+		if c.parent() == c.pid {
+			return slices.DeleteFunc(all, func(pid int) bool { return pid == os.Getpid() })
+		}
+	}
+	return descendants(os.Getpid())
+}
+
+// Set returns once the guard keeps the deadline.
+func (c *Client) Set(d protocol.SetDeadline) error {
+	word := "deadline " + strconv.FormatInt(int64(d.At), 10)
+	if d.Unlimited {
+		word = "disarm"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := io.WriteString(c.guard, word+"\n"); err != nil {
+		return fmt.Errorf("tell the guard the deadline: %w", err)
+	}
+	select {
+	case <-c.answers:
+		return nil
+	case <-c.gone:
+		return errors.New("tell the guard the deadline: the guard is gone")
+	}
+}

@@ -1,0 +1,48 @@
+package member
+
+import (
+	"context"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// jobEnd is the end of a job.
+type jobEnd struct {
+	protocol.Done
+	server protocol.Server
+	number int
+}
+
+// start ends the job before it, waits for that, and then runs the job.
+func (m *Member) start(ctx context.Context, job protocol.Job) {
+	before := m.ended
+	if m.cancel != nil {
+		m.cancel()
+	}
+	m.changes++
+	number := m.changes
+	ctx, m.cancel = context.WithCancel(ctx)
+	ended := make(chan struct{})
+	m.ended = ended
+	m.jobs.Go(func() {
+		defer close(ended)
+		if before != nil {
+			<-before
+		}
+		if err := m.Server.Do(ctx, job, func() bool { return m.valid(job.Generation) }); err != nil && ctx.Err() == nil {
+			m.Report(string(job.Kind) + ": " + err.Error())
+			select { // it is asked for again at once
+			case <-ctx.Done():
+			case <-time.After(retryPause):
+			}
+		}
+		m.Deliver(jobEnd{Done: protocol.Done{Job: job}, server: m.Server.Observe(ctx), number: number})
+	})
+}
+
+func (m *Member) valid(g protocol.Generation) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.node.Leased(g, m.Now())
+}

@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
+)
+
+// adopt takes the data that a loader made of a backup for a copy of its own. From there on it is one that has the end
+// of its log still to be read: the server recovers it, and the group promotes it to a timeline of its own.
+func (c Config) adopt() error {
+	record, found, err := loaded.Read(c.data())
+	if err != nil || !found {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(c.data(), copyFile)); err == nil {
+		return nil
+	}
+	past := lineage{Timeline: record.End.Timeline}
+	if past.Timeline > 1 {
+		path := filepath.Join(c.pgdata(), "pg_wal", historyName(past.Timeline))
+		raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
+		if err == nil {
+			past, err = parseHistory(past.Timeline, string(raw))
+		}
+		if err != nil {
+			return fmt.Errorf("take over the data of a backup: %w", err)
+		}
+	}
+	return writeIdentity(c.data(), identity{Volume: volume.NewName(4), Lineage: past})
+}

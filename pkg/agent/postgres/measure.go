@@ -1,0 +1,81 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+)
+
+// measures asks for what people want to know of a server. The sessions of the agent and the server's own processes do
+// not count as clients.
+const measures = `WITH client AS (SELECT xact_start FROM pg_stat_activity WHERE backend_type = 'client backend'
+  AND NOT (usename = current_user AND application_name IN ('agent', 'observer', 'probe')))
+SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
+ (SELECT sum(size) FROM pg_ls_waldir()),
+ (SELECT count(*) FROM client),
+ current_setting('max_connections'),
+ (SELECT (extract(day FROM open) * 86400 + extract(hour FROM open) * 3600 + extract(minute FROM open) * 60
+   + floor(extract(second FROM open)))::bigint
+  FROM (SELECT now() - min(xact_start) AS open FROM client) AS oldest),
+ (SELECT max(age(datfrozenxid)) FROM pg_database)`
+
+const (
+	// transactionIDs is how many transactions may begin after the oldest row that is not frozen. The server refuses
+	// writes 3 million before that (section 24.1.5 of the manual).
+	transactionIDs = 1 << 31
+	// worthTelling is the share of them from which it is shown, and much the one from which it is worth a warning: the
+	// server's own vacuum against it begins at 10 %.
+	worthTelling, much = 0.2, 0.5
+	// longTransaction keeps vacuum from removing rows.
+	longTransaction = time.Hour
+)
+
+// Measure implements api.Meter.
+func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
+	got, err := s.once(ctx, measures)
+	if err != nil {
+		return api.Measures{}, err
+	}
+	row := got[0][0]
+	n := make([]int64, len(row))
+	for i, text := range row {
+		if text == "" {
+			continue // nobody has a transaction open
+		}
+		if n[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return api.Measures{}, fmt.Errorf("read what the server measures: %w", err)
+		}
+	}
+	return measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5]), nil
+}
+
+// measuresFrom puts the answer in words: bytes of the databases and of the log, sessions and how many there may be, the
+// age of the oldest transaction in seconds, and that of the oldest transaction ID.
+func measuresFrom(databases, log, sessions, most, oldest, age int64) api.Measures {
+	m := api.Measures{DataBytes: databases + log, Readings: []api.Reading{
+		{Name: "connections", Value: fmt.Sprintf("%d/%d", sessions, most)},
+		{Name: "oldest transaction", Value: (time.Duration(oldest) * time.Second).String()},
+		{Name: "log", Value: fmt.Sprintf("%dMi", log>>20)},
+	}}
+	if sessions >= most {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("all of its %d connections are in use", most))
+	}
+	if open := time.Duration(oldest) * time.Second; open >= longTransaction {
+		m.Warnings = append(m.Warnings,
+			fmt.Sprintf("a transaction has been open for %s: rows that others delete stay", open))
+	}
+	share := float64(age) / transactionIDs
+	if share >= worthTelling {
+		m.Readings = append(m.Readings, api.Reading{Name: "wraparound", Value: fmt.Sprintf("%.0f%%", 100*share)})
+	}
+	if share >= much {
+		m.Warnings = append(m.Warnings, fmt.Sprintf(
+			"%.0f%% of the transaction IDs are used since the oldest row was frozen: vacuum it", 100*share))
+	}
+	return m
+}

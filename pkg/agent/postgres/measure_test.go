@@ -1,0 +1,41 @@
+//go:build linux
+
+package postgres
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+)
+
+func TestMeasuresFrom(t *testing.T) {
+	reading := func(all ...string) (out []api.Reading) {
+		for i := 0; i < len(all); i += 2 {
+			out = append(out, api.Reading{Name: all[i], Value: all[i+1]})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name string
+		got  api.Measures
+		want api.Measures
+	}{
+		{"at rest", measuresFrom(30<<20, 32<<20, 0, 100, 0, 50), api.Measures{DataBytes: 62 << 20,
+			Readings: reading("connections", "0/100", "oldest transaction", "0s", "log", "32Mi")}},
+		{"in use", measuresFrom(1, 0, 12, 100, 65, 0), api.Measures{DataBytes: 1,
+			Readings: reading("connections", "12/100", "oldest transaction", "1m5s", "log", "0Mi")}},
+		{"full", measuresFrom(1, 0, 100, 100, 7200, 0), api.Measures{DataBytes: 1,
+			Readings: reading("connections", "100/100", "oldest transaction", "2h0m0s", "log", "0Mi"),
+			Warnings: []string{"all of its 100 connections are in use",
+				"a transaction has been open for 2h0m0s: rows that others delete stay"}}},
+		{"old", measuresFrom(1, 0, 1, 100, 0, 1_200_000_000), api.Measures{DataBytes: 1,
+			Readings: reading("connections", "1/100", "oldest transaction", "0s", "log", "0Mi", "wraparound", "56%"),
+			Warnings: []string{"56% of the transaction IDs are used since the oldest row was frozen: vacuum it"}}},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}

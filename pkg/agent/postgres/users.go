@@ -1,0 +1,206 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+)
+
+// Database is the database that is made for applications.
+const Database = "app"
+
+// ownerOf is the role that owns what the users of a role make, so that all of them own the same.
+func ownerOf(role string) string { return role + "_owner" }
+
+// Users lists who may log in, without the agent's own role.
+func (s *Server) Users(ctx context.Context) ([]api.User, error) {
+	got, err := s.once(ctx, `SELECT r.rolname, r.rolsuper, d.datname,
+ has_database_privilege(r.oid, d.oid, 'CREATE')
+ FROM pg_roles r LEFT JOIN pg_database d ON NOT r.rolsuper AND NOT d.datistemplate AND d.datname <> 'postgres'
+ AND has_database_privilege(r.oid, d.oid, 'CONNECT')
+ WHERE r.rolcanlogin AND r.rolname <> '`+User+`' ORDER BY 1, 3`)
+	if err != nil {
+		return nil, fmt.Errorf("list the users: %w", err)
+	}
+	var out []api.User
+	for _, row := range got[0] {
+		if len(out) == 0 || out[len(out)-1].Name != row[0] {
+			u := api.User{Name: row[0], Admin: row[1] == "t"}
+			if !u.Admin {
+				u.Role = strings.TrimSuffix(row[0], ".2")
+			}
+			out = append(out, u)
+		}
+		if row[2] != "" {
+			u := &out[len(out)-1]
+			u.Grants = append(u.Grants, api.Grant{Name: row[2], ReadOnly: row[3] != "t"})
+		}
+	}
+	return out, nil
+}
+
+// EnsureUser makes a user in one transaction, and before it the databases that it may use. A user owns nothing itself:
+// at its login it takes the role that owns.
+func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
+	if u.Name == User || strings.HasPrefix(u.Name, "pg_") || u.Name == "" || len(u.Name) > 55 ||
+		strings.ContainsRune(u.Name, 0) {
+		return api.Refused{Why: fmt.Sprintf("%q is no name for a user of PostgreSQL", u.Name)}
+	}
+	known, err := s.once(ctx, "SELECT rolname, rolpassword FROM pg_authid; SELECT datname FROM pg_database")
+	if err != nil {
+		return fmt.Errorf("make user %s: %w", u.Name, err)
+	}
+	verifier := ""
+	if i := slices.IndexFunc(known[0], func(r []string) bool { return r[0] == u.Name }); i >= 0 {
+		verifier = known[0][i][1]
+	}
+	if !verifies(verifier, u.Password) {
+		if verifier, err = newVerifier(u.Password); err != nil {
+			return fmt.Errorf("make user %s: %w", u.Name, err)
+		}
+	}
+	has := func(list [][]string, name string) bool {
+		return slices.ContainsFunc(list, func(r []string) bool { return r[0] == name })
+	}
+	var change []string
+	if !has(known[0], u.Name) {
+		change = append(change, "CREATE ROLE "+quoteName(u.Name))
+	}
+	rights := "NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION"
+	if u.Admin {
+		rights = "SUPERUSER"
+	}
+	change = append(change, fmt.Sprintf("ALTER ROLE %s LOGIN INHERIT %s PASSWORD %s", quoteName(u.Name), rights,
+		literal(verifier)))
+	if !u.Admin {
+		grants, err := s.ensureGrants(ctx, u.User, known, has)
+		if err != nil {
+			return err
+		}
+		change = append(change, grants...)
+	}
+	return s.execute(ctx, "make user "+u.Name, change)
+}
+
+// ensureGrants makes the owner and the databases of a user's grants, and returns the statements that give them.
+func (s *Server) ensureGrants(ctx context.Context, u api.User, known rows, has func([][]string, string) bool) ([]string,
+	error) {
+	owner := ownerOf(u.Role)
+	if !has(known[0], owner) {
+		if err := s.execute(ctx, "make role "+owner, []string{"CREATE ROLE " + quoteName(owner) + " NOLOGIN"}); err != nil {
+			return nil, err
+		}
+	}
+	out := []string{
+		fmt.Sprintf("GRANT %s TO %s", quoteName(owner), quoteName(u.Name)),
+		fmt.Sprintf("ALTER ROLE %s SET role = %s", quoteName(u.Name), literal(owner)),
+	}
+	for _, g := range u.Grants {
+		name := g.Name
+		if name == "" {
+			name = Database
+		}
+		if !has(known[1], name) {
+			// CREATE DATABASE runs in no transaction; a crash after it leaves a database that the next try finds.
+			statement := "CREATE DATABASE " + quoteName(name)
+			if !g.ReadOnly {
+				statement += " OWNER " + quoteName(owner)
+			}
+			if _, err := s.once(ctx, statement); err != nil && !isDuplicate(err) {
+				return nil, refusedBy("make database "+name, err)
+			}
+		}
+		out = append(out, "REVOKE CONNECT ON DATABASE "+quoteName(name)+" FROM PUBLIC")
+		if g.ReadOnly {
+			out = append(out, fmt.Sprintf("GRANT CONNECT ON DATABASE %s TO %s", quoteName(name), quoteName(owner)),
+				"GRANT pg_read_all_data TO "+quoteName(owner))
+		} else {
+			out = append(out, fmt.Sprintf("GRANT ALL ON DATABASE %s TO %s", quoteName(name), quoteName(owner)))
+		}
+	}
+	return out, nil
+}
+
+// DeleteUser removes a user. Its role stays as long as something is its own, or somebody else has it.
+func (s *Server) DeleteUser(ctx context.Context, name string) error {
+	if name == User {
+		return api.Refused{Why: "the agent enters as " + User}
+	}
+	if err := s.execute(ctx, "delete user "+name, []string{"DROP ROLE IF EXISTS " + quoteName(name)}); err != nil {
+		return err
+	}
+	owner := ownerOf(strings.TrimSuffix(name, ".2"))
+	got, err := s.once(ctx, `SELECT 1 FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid WHERE r.rolname = `+
+		literal(owner))
+	if err != nil || len(got[0]) > 0 {
+		return err
+	}
+	err = s.execute(ctx, "delete role "+owner, []string{"DROP ROLE IF EXISTS " + quoteName(owner)})
+	if refused := (api.Refused{}); errors.As(err, &refused) {
+		return nil // it owns something
+	}
+	return err
+}
+
+// TestLogin comes the way that clients come: by TCP, with TLS where that is on.
+func (s *Server) TestLogin(ctx context.Context, name, password string) (bool, error) {
+	mode := "disable"
+	if s.Certificate != "" {
+		mode = "require" // it is the agent's own server
+	}
+	config, err := pgconn.ParseConfig(fmt.Sprintf(
+		"host=127.0.0.1 port=%d dbname=postgres sslmode=%s application_name=login", s.Port, mode))
+	if err != nil {
+		return false, fmt.Errorf("prepare a login: %w", err)
+	}
+	config.User, config.Password = name, password
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	var refused *pgconn.PgError
+	switch {
+	case err == nil:
+		return true, conn.Close(ctx)
+	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "28"):
+		return false, nil
+	case errors.As(err, &refused) &&
+		refused.Code == "42501": // the password was right, and the database is not the user's
+		return true, nil
+	}
+	return false, fmt.Errorf("log in as %s: %w", name, err)
+}
+
+// execute runs statements in one transaction, and waits for standbys as every write does. Their text never goes to the
+// log.
+func (s *Server) execute(ctx context.Context, what string, statements []string) error {
+	_, err := s.once(ctx, "SET log_statement = none; SET log_min_duration_statement = -1;"+
+		" SET log_min_error_statement = panic; BEGIN; "+strings.Join(statements, "; ")+"; COMMIT")
+	return refusedBy(what, err)
+}
+
+// refusedBy tells an answer of the server from a broken connection.
+func refusedBy(what string, err error) error {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return api.Refused{Why: fmt.Sprintf("%s: %s", what, answer.Message)}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+func isDuplicate(err error) bool {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && answer.Code == "42P04"
+}
+
+// literal quotes for SQL: the E form says what a backslash is.
+func literal(text string) string {
+	return "E'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
+}

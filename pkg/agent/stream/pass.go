@@ -1,0 +1,121 @@
+package stream
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// dialPause is the time between two attempts to reach a primary.
+const dialPause = 100 * time.Millisecond
+
+func (u *Upstream) serve(l net.Listener, server bool) {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // out of descriptors, for example
+			continue
+		}
+		go u.pass(c, server)
+	}
+}
+
+func (u *Upstream) pass(local net.Conn, server bool) {
+	defer u.forget(local)
+	u.mu.Lock()
+	u.conns[local] = true
+	u.mu.Unlock()
+	from := local
+	if server && u.Greet != nil {
+		var err error
+		if from, err = u.Greet(local); err != nil {
+			return
+		}
+	}
+	if server {
+		u.mu.Lock()
+		if u.conns[local] {
+			u.waiting[local] = true
+		}
+		u.mu.Unlock()
+	}
+	remote := u.reach(local, server)
+	if remote == nil {
+		return
+	}
+	defer u.forget(remote)
+	moved, to := func() {}, remote
+	if server {
+		moved = u.moved
+		if u.Watch != nil {
+			to = u.Watch(remote)
+		}
+	}
+	join(from, to, moved)
+	if server && u.Ended != nil {
+		u.Ended()
+	}
+}
+
+// reach connects to the primary for a local connection, or returns nil if that was cut. A server waits for it, a tool
+// gets one attempt.
+func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
+	for {
+		u.mu.Lock()
+		to, asks, change := u.to, request{Generation: u.generation}, u.change
+		ready := to != "" && (!server || u.linked)
+		if server {
+			asks.Copy = u.copied
+		}
+		open := u.conns[local]
+		u.mu.Unlock()
+		if !open || !ready && !server {
+			return nil
+		}
+		var again <-chan time.Time
+		if ready {
+			if remote := u.connect(local, to, asks); remote != nil || !server {
+				return remote
+			}
+			again = time.After(dialPause)
+		}
+		select {
+		case <-change:
+		case <-again:
+		}
+	}
+}
+
+// connect makes one attempt. It returns nil as well if the local connection was cut meanwhile.
+func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request) net.Conn {
+	remote, err := u.dial(to)
+	if err != nil {
+		return nil
+	}
+	if err := ask(remote, asks); err != nil {
+		_ = remote.Close()
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.conns[local] {
+		_ = remote.Close()
+		return nil
+	}
+	u.conns[remote] = true
+	delete(u.waiting, local)
+	return remote
+}
+
+func (u *Upstream) forget(c net.Conn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.conns, c)
+	delete(u.waiting, c)
+	_ = c.Close()
+}

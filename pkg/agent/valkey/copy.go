@@ -1,0 +1,110 @@
+//go:build linux
+
+package valkey
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
+)
+
+// copyFile names the file of an identity.
+const copyFile = "copy.json"
+
+// identity is the content of copy.json, beside the files of the server: both are renamed into place together.
+type identity struct {
+	// System names the database, Volume this copy of it.
+	System string `json:"system"`
+	Volume string `json:"volume"`
+	// Lineage is what the copy followed. A branch is written before a byte of it is received or accepted.
+	Lineage lineage `json:"lineage,omitempty"`
+	// End is where the data ends after a stop in order. While a server runs there is none.
+	End *protocol.Position `json:"end,omitempty"`
+	// Seen is an offset that the copy holds, from the last second or two of a run, and Appended what its append-only
+	// files held then, in bytes.
+	Seen     uint64 `json:"seen"`
+	Appended int64  `json:"appended,omitempty"`
+	// Primary says that the last run was promoted.
+	Primary bool `json:"primary,omitempty"`
+	// Boot is that of the machine of the last run, Flushed says that each write was flushed before its acknowledgement.
+	Boot    string `json:"boot,omitempty"`
+	Flushed bool   `json:"flushed,omitempty"`
+}
+
+// boot identifies the present run of the machine's kernel.
+func boot() string {
+	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return volume.NewName(8) // it is never equal, so nothing counts on it
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// readIdentity reads copy.json. No file is no copy.
+func readIdentity(data string) (id identity, err error) {
+	_, err = disk.Read(filepath.Join(data, copyFile), &id)
+	return id, err
+}
+
+func writeIdentity(data string, id identity) error {
+	return disk.Replace(filepath.Join(data, copyFile), id)
+}
+
+// appended returns how many bytes the append-only files of a copy hold.
+func appended(data string) (total int64) {
+	entries, err := os.ReadDir(filepath.Dir(manifest(data)))
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// replaceCopy puts the copy that was made aside into the place of the one before it, which is removed. A crash between
+// is repaired by repairCopy.
+func (c Config) replaceCopy() error {
+	if err := os.RemoveAll(c.old()); err != nil {
+		return fmt.Errorf("remove an old copy of the data: %w", err)
+	}
+	if err := os.Rename(c.data(), c.old()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("put a copy of the data into place: %w", err)
+	}
+	if err := os.Rename(c.aside(), c.data()); err != nil {
+		return fmt.Errorf("put a copy of the data into place: %w", err)
+	}
+	if err := disk.Sync(c.Directory); err != nil {
+		return err
+	}
+	return os.RemoveAll(c.old())
+}
+
+// repairCopy completes a replacement that a crash interrupted, or takes it back. A copy aside is whole if copy.json is
+// in it.
+func (c Config) repairCopy() error {
+	if !exists(c.data()) {
+		from := c.old()
+		if exists(filepath.Join(c.aside(), copyFile)) {
+			from = c.aside()
+		}
+		if err := os.Rename(from, c.data()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("complete the replacement of a copy of the data: %w", err)
+		}
+	}
+	return errors.Join(os.RemoveAll(c.aside()), os.RemoveAll(c.old()), disk.Sync(c.Directory))
+}

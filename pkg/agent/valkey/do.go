@@ -1,0 +1,211 @@
+//go:build linux
+
+package valkey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
+)
+
+// Do performs a job. It returns soon after the context ended.
+func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) error {
+	switch job.Kind {
+	case protocol.Initialise:
+		return s.initialise(ctx, job)
+	case protocol.Clone:
+		return s.clone(ctx, job)
+	case protocol.Discard:
+		return s.discard()
+	case protocol.Follow:
+		return s.follow(ctx, job)
+	case protocol.Cut:
+		return s.cut(ctx, job)
+	case protocol.Promote:
+		return s.promote(ctx, job, valid)
+	case protocol.Load:
+		return s.load(ctx, job.Set)
+	case protocol.Reload:
+		return s.reload(ctx, job.Settings)
+	case protocol.Checkpoint:
+		return nil // all data is in the append-only files already
+	case protocol.StopFast:
+		return s.stopFast(ctx)
+	case protocol.StopNow:
+		return s.StopNow()
+	}
+	return fmt.Errorf("this driver does not know the job %q", job.Kind)
+}
+
+// StopNow kills every process of the server, and returns when none is left.
+func (s *Server) StopNow() error {
+	p := s.running()
+	s.upstream.Cut()
+	p.Kill(s.Others)
+	return nil
+}
+
+// until polls a condition while a run of the server goes on.
+func (s *Server) until(ctx context.Context, p *process.Process, what string, holds func(answer) bool) error {
+	return p.Until(ctx, what, func(ctx context.Context) (bool, error) {
+		a, err := s.state(ctx)
+		return err == nil && holds(a), err
+	})
+}
+
+// settleTime bounds one attempt: the job is asked for again.
+const settleTime = 30 * time.Second
+
+// errUnknown is the end of data that a crash left. What it held was perhaps acknowledged, and nobody can count it.
+var errUnknown = errors.New("the server of this replica ended without an order: how much its data holds is not " +
+	"known, and it reports nothing until it has followed a primary")
+
+// unknownPause keeps the job from being asked for all the time.
+const unknownPause = time.Second
+
+// cut writes the floor to disk, ends what the server streams from, and waits until it has read the rest. A primary is
+// killed first, and so is a server that receives a copy aside. A server that does not run is started: what it can't
+// load must not be appointed.
+func (s *Server) cut(ctx context.Context, job protocol.Job) error {
+	if err := s.raiseFloor(job.Generation); err != nil {
+		return err
+	}
+	s.upstream.Cut()
+	s.mu.Lock()
+	s.settings.Durability = job.Settings.Durability
+	stop := s.promoted > 0 || s.making
+	s.mu.Unlock()
+	if stop {
+		if err := s.StopNow(); err != nil {
+			return err
+		}
+	}
+	ctx, end := context.WithTimeout(ctx, settleTime)
+	defer end()
+	if s.running() == nil {
+		if s.stopped().Unread {
+			select {
+			case <-ctx.Done():
+			case <-time.After(unknownPause):
+			}
+			return errUnknown
+		}
+		return s.rest(ctx, job.Settings)
+	}
+	return s.settle(ctx)
+}
+
+// settle waits until the server has loaded its files and receives nothing.
+func (s *Server) settle(ctx context.Context) error {
+	p := s.running()
+	if p == nil {
+		return errors.New("read the end of the data: the server ended")
+	}
+	return s.until(ctx, p, "read the end of the data", func(a answer) bool {
+		return !a.loading && !a.linked && !a.primary
+	})
+}
+
+// rest runs the server on the copy in place, without an upstream. Where its data ends is written down before.
+func (s *Server) rest(ctx context.Context, settings protocol.Settings) error {
+	at := s.stopped()
+	if at.Unfit != "" || at.Unread {
+		return fmt.Errorf("start the server: its data is not fit, or where it ends is not known: %s", at.Unfit)
+	}
+	if err := s.setIdentity(func(id *identity) { id.End = &at.Position }); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	id := s.identity
+	s.mu.Unlock()
+	if err := s.start(ctx, s.data(), id, settings); err != nil {
+		return err
+	}
+	return s.settle(ctx)
+}
+
+// stopFast stops the server in order. Where its data ends is written to disk. A primary accepts no writes from the
+// first moment, and waits until those who stream hold everything.
+func (s *Server) stopFast(ctx context.Context) error {
+	p := s.running()
+	if p == nil {
+		return nil
+	}
+	s.mu.Lock()
+	making, promoted, still := s.making, s.promoted > 0, !s.streamed && s.promoted == 0
+	s.mu.Unlock()
+	if making {
+		return s.StopNow() // the copy in place does not change
+	}
+	if !promoted {
+		s.upstream.Cut()
+	}
+	end, err := s.drain(ctx, p, promoted)
+	if err != nil {
+		return err
+	}
+	if _, err := s.ask(ctx, "SHUTDOWN", "NOSAVE", "NOW", "FORCE"); err != nil && isAnswered(err) {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	if err := p.Wait(ctx); err != nil {
+		return err
+	}
+	if still || !p.Cmd.ProcessState.Success() {
+		return nil
+	}
+	return s.setIdentity(func(id *identity) { id.End = &end })
+}
+
+// drainTime bounds the wait for those who stream: the next primary is asked for what it holds anyway.
+const drainTime = 3 * time.Second
+
+// drain ends all writes and returns where the data ends.
+func (s *Server) drain(ctx context.Context, p *process.Process, promoted bool) (protocol.Position, error) {
+	if !promoted {
+		if err := s.settle(ctx); err != nil {
+			return protocol.Position{}, err
+		}
+		return s.end(ctx)
+	}
+	if _, err := s.ask(ctx, "CLIENT", "PAUSE", "3600000", "WRITE"); err != nil {
+		return protocol.Position{}, fmt.Errorf("stop writes: %w", err)
+	}
+	end, err := s.end(ctx)
+	if err != nil {
+		return end, err
+	}
+	waiting, stop := context.WithTimeout(ctx, drainTime)
+	defer stop()
+	err = s.until(waiting, p, "hand the rest to the replicas", func(a answer) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, r := range a.standbys {
+			at := uint64(int64(r.Flushed) + s.base) //nolint:gosec // the log is far shorter
+			if counts := s.all || s.copies[volume.CopyName(r.Standby)]; counts && at < end.Offset {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		s.Report(err.Error())
+	}
+	return end, ctx.Err()
+}
+
+// end asks where the data ends.
+func (s *Server) end(ctx context.Context) (protocol.Position, error) {
+	a, err := s.state(ctx)
+	if err != nil {
+		return protocol.Position{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.learn(a)
+	return s.position, nil
+}

@@ -1,0 +1,64 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OperationStatus is how far the operation came.
+type OperationStatus struct {
+	Phase      Phase        `json:"phase,omitempty"`
+	StartedAt  metav1.Time  `json:"startedAt,omitempty"`
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	// Message says why it is paused, failed or cancelled.
+	Message string `json:"message,omitempty"`
+	// Facts are results that later steps need and nobody can observe, for
+	// example that the safety backup was made and verified.
+	Facts map[string]string `json:"facts,omitempty"`
+	// Journal holds the steps performed so far, oldest first.
+	Journal []JournalEntry `json:"journal,omitempty"`
+}
+
+// JournalEntry is one performed step.
+type JournalEntry struct {
+	Step       string       `json:"step"`
+	Title      string       `json:"title,omitempty"`
+	StartedAt  metav1.Time  `json:"startedAt"`
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	Error      string       `json:"error,omitempty"`
+}
+
+// FactExamined names the fact that holds what a member's volume says of itself.
+func FactExamined(member string) string { return "examined/" + member }
+
+// The facts of an operation, see OperationStatus.Facts.
+const (
+	// FactBackup is set to the identifier once the operation's backup is whole in its repository.
+	FactBackup = "backup"
+	// FactStopped is set to the identifier once nothing takes the operation's backup any more.
+	FactStopped = "backup-stopped"
+	// FactProven is set to the identifier of the backup that a restore loads, once each byte of it was read and compared.
+	FactProven = "source-proven"
+	// FactVerified is set to the identifier once that backup was restored and compared.
+	FactVerified = "verified"
+	// FactBytes and FactContents are the size of that backup, and what it holds.
+	FactBytes    = "backup-bytes"
+	FactContents = "backup-contents"
+	// FactKept lists the volumes that another incarnation left as they were.
+	FactKept = "kept-volumes"
+	// FactPruned is set to the number of backups that retention deleted.
+	FactPruned = "pruned"
+	// FactPrepared is set to the target version once the members are ready for it.
+	FactPrepared = "prepared"
+	// FactCredentials is set once the secrets with passwords exist.
+	FactCredentials = "credentials"
+	// FactCompacted is set to the revision before which no member keeps history.
+	FactCompacted = "compacted"
+	// FactCompared is set once all members were found to have the same data.
+	FactCompared = "compared"
+	// FactWritten is set once every member took a write.
+	FactWritten = "written"
+	// FactObjectsDeleted is set once the objects of a deleted cluster are gone, but for its volumes and records.
+	FactObjectsDeleted = "objects-deleted"
+	// FactProved is set once authentication was tried from all sides.
+	FactProved = "proved"
+)

@@ -1,0 +1,71 @@
+package repositories
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+)
+
+// addFlags are what a repository is made of.
+type addFlags struct {
+	url, endpoint, region, caFile, checksum string
+	pathStyle, objectLock                   bool
+
+	secret            string
+	fromEnv, workload bool
+
+	recipients, trust    []string
+	newKey, identityFile string
+	noEncryption, dryRun bool
+	timeout              time.Duration
+
+	// made is the new secret key.
+	made string
+}
+
+func (a *addFlags) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&a.url, "url", "", "Where the repository is: s3://BUCKET[/PREFIX].")
+	flags.StringVar(&a.endpoint, "endpoint", "", "URL of the store, if it is not Amazon's.")
+	flags.StringVar(&a.region, "region", "", "Region of the bucket; asked of the store if not set.")
+	flags.BoolVar(&a.pathStyle, "path-style", false, "Put the bucket into the path and not into the host name.")
+	flags.StringVar(&a.caFile, "ca-file", "", "Certificates in PEM that are trusted beside the system's.")
+	flags.StringVar(&a.checksum, "checksum", "",
+		"Checksums on the way to the store: required, or off for stores that refuse them; sent and not required if "+
+			"not set.")
+	flags.BoolVar(&a.objectLock, "require-object-lock", false, "Refuse a store that does not enforce retention.")
+	flags.StringVar(&a.secret, "secret", "", "Secret of the namespace with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
+	flags.BoolVar(&a.fromEnv, "from-env", false, "Take the credentials from the environment and keep them in a Secret.")
+	flags.BoolVar(&a.workload, "workload-identity", false, "Use no credentials but the identity that pods have.")
+	flags.StringSliceVar(&a.recipients, "recipient", nil, "Public key of age that can read the backups; may be repeated.")
+	flags.StringVar(&a.newKey, "new-key-file", "", "Make a pair of keys, and keep the secret one in this new file.")
+	flags.StringVar(&a.identityFile, "identity-file", "", "Secret key of age that the namespace gets, to read backups.")
+	flags.BoolVar(&a.noEncryption, "no-encryption", false, "Encrypt nothing: who can read the bucket can read the data.")
+	flags.StringSliceVar(&a.trust, "trust", nil, "Public key whose signatures count too, for backups that others took.")
+	flags.BoolVar(&a.dryRun, "dry-run", false, "Only try the store.")
+	flags.DurationVar(&a.timeout, "timeout", time.Minute, "Timeout of the command, such as 30s.")
+	_ = cmd.MarkFlagFilename("ca-file")
+	_ = cmd.MarkFlagFilename("identity-file")
+}
+
+func (a *addFlags) check() error {
+	sources := 0
+	for _, given := range []bool{a.secret != "", a.fromEnv, a.workload} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case a.url == "":
+		return exit.Misuse("--url is required, such as s3://backups/team-a")
+	case sources > 1:
+		return exit.Misuse("--secret, --from-env and --workload-identity exclude each other")
+	case a.noEncryption && (len(a.recipients) > 0 || a.newKey != "" || a.identityFile != ""):
+		return exit.Misuse("--no-encryption goes without --recipient, --new-key-file and --identity-file")
+	case a.newKey != "" && a.identityFile != "":
+		return exit.Misuse("--new-key-file and --identity-file exclude each other: use the new key's file the next time")
+	}
+	return nil
+}

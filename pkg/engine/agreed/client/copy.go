@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Snapshot implements engine.Session: the member's own agent copies the data, and Check sees every byte of it.
+func (s *Session) Snapshot(ctx context.Context, from string, w io.Writer, report func(int64)) error {
+	if s.Check == nil {
+		return &engine.Refusal{Check: "backup", Reason: "backups of this engine are not made yet",
+			Hint: "dump the data with a program of the database: kubectl dbop connect"}
+	}
+	c, err := s.client(from)
+	if err != nil {
+		return err
+	}
+	check := s.Check()
+	err = c.Copy(ctx, &counted{Writer: io.MultiWriter(check, w), report: report})
+	wrong := check.Close()
+	if refused, ok := errors.AsType[api.Refused](err); ok {
+		return &engine.Refusal{Check: "backup", Reason: refused.Why,
+			Hint: "dump the data with a program of the database: kubectl dbop connect"}
+	}
+	if err != nil {
+		return err
+	}
+	if wrong != nil {
+		return fmt.Errorf("check the copy of %s: %w", from, wrong)
+	}
+	return nil
+}
+
+// counted reports how many bytes passed.
+type counted struct {
+	io.Writer
+
+	report func(int64)
+	bytes  int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	if c.bytes += int64(n); c.report != nil {
+		c.report(c.bytes)
+	}
+	return n, err
+}
+
+// Fingerprint implements engine.Session: the member's own agent describes the data.
+func (s *Session) Fingerprint(ctx context.Context, member string) (engine.Fingerprint, error) {
+	c, err := s.client(member)
+	if err != nil {
+		return engine.Fingerprint{}, err
+	}
+	got, err := c.Contents(ctx)
+	if err != nil {
+		return engine.Fingerprint{}, fmt.Errorf("describe the data of %s: %w", member, err)
+	}
+	out := engine.Fingerprint{Proof: engine.Proof(got.Proof)}
+	for _, r := range got.Readings {
+		out.Readings = append(out.Readings, engine.Reading{Name: r.Name, Value: r.Value})
+	}
+	return out, nil
+}

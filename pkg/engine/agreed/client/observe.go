@@ -1,0 +1,176 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
+)
+
+// observeTimeout is after how long a member counts as unreachable.
+const observeTimeout = 3 * time.Second
+
+// said is what one agent answered.
+type said struct {
+	name   string
+	status api.Status
+	err    error
+}
+
+// Observe implements engine.Session.
+func (s *Session) Observe(ctx context.Context, members []string) engine.View {
+	all := make([]said, len(members))
+	var wg sync.WaitGroup
+	for i, member := range members {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+			defer cancel()
+			all[i].name = member
+			var c *api.Client
+			if c, all[i].err = s.client(member); all[i].err == nil {
+				all[i].status, all[i].err = c.Status(ctx)
+			}
+		})
+	}
+	wg.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = nil
+	for _, a := range all {
+		switch {
+		case a.err != nil:
+		case leads(a.status):
+			s.answered = append([]string{a.name}, s.answered...)
+		default:
+			s.answered = append(s.answered, a.name)
+		}
+	}
+	return s.view(all)
+}
+
+// leads reports whether the agent leads its group.
+func leads(s api.Status) bool { return s.Quorum && s.Leader == s.Member }
+
+// view puts the answers together. The word of who leads the agents counts first: another's may be older.
+func (s *Session) view(all []said) engine.View {
+	v := engine.View{Members: make([]engine.Member, 0, len(all))}
+	for _, a := range all {
+		m := s.member(a)
+		v.Members = append(v.Members, m)
+		if m.ClusterID != "" && !slices.Contains(v.ClusterIDs, m.ClusterID) {
+			v.ClusterIDs = append(v.ClusterIDs, m.ClusterID)
+		}
+		if a.err == nil && a.status.Quorum && a.status.Token == s.token && (!v.Quorum || leads(a.status)) {
+			v.Quorum, v.MemberList, v.Retired = true, memberList(a.status), retired(a.status)
+			v.Settings = agreed.Options(a.status.Settings)
+			v.Candidates = candidates(a.status)
+		}
+	}
+	slices.Sort(v.ClusterIDs)
+	return v
+}
+
+func memberList(s api.Status) []engine.Registered {
+	var out []engine.Registered
+	for _, m := range s.Members {
+		out = append(out, engine.Registered{ID: string(m.ID), Name: string(m.ID), Voter: m.Voter, Witness: m.Witness,
+			Spare: !m.Voter && !m.Leaving && m.Joined && (m.Witness || m.Volume != ""), Started: m.Joined})
+	}
+	return out
+}
+
+func retired(s api.Status) []string {
+	var out []string
+	for _, id := range s.Removed {
+		out = append(out, string(id))
+	}
+	return out
+}
+
+// candidates are the members that reported how much they hold while the agents wait for a person. The one that holds
+// the most is first.
+func candidates(s api.Status) []engine.Candidate {
+	if s.Phase != protocol.Sealed || s.Blocked == "" {
+		return nil
+	}
+	order := slices.SortedFunc(maps.Keys(s.Reports), func(a, b protocol.MemberID) int {
+		return cmp.Or(s.Reports[b].Position.Compare(s.Reports[a].Position), cmp.Compare(a, b))
+	})
+	out := make([]engine.Candidate, len(order))
+	for i, id := range order {
+		out[i] = engine.Candidate{Member: string(id), Loss: s.Reports[id].Loss.String()}
+	}
+	return out
+}
+
+// member is one answer in the words of the contract.
+func (s *Session) member(a said) engine.Member {
+	m := engine.Member{Name: a.name, Role: engine.RoleUnknown}
+	if a.err != nil {
+		m.Problem = a.err.Error()
+		return m
+	}
+	st := a.status
+	m.Reachable, m.ID, m.Version, m.Pending = true, string(st.Member), st.Version, st.Server.Pending
+	m.DataBytes, m.QuotaBytes = st.Server.Measures.DataBytes, st.Server.Measures.MostBytes
+	m.Warnings = st.Server.Measures.Warnings
+	for _, r := range st.Server.Measures.Readings {
+		m.Readings = append(m.Readings, engine.Reading(r))
+	}
+	if st.System != "" {
+		m.ClusterID = st.System + "@" + st.Token
+	}
+	if st.Phase == protocol.Serving {
+		m.Leader = string(st.Primary)
+	}
+	own := slices.IndexFunc(st.Members, func(o api.Member) bool { return o.ID == st.Member })
+	witness := own >= 0 && st.Members[own].Witness
+	switch {
+	case witness:
+		m.Role, m.Serving = agreed.RoleWitness, st.Quorum
+	case st.Server.Role == protocol.Primary:
+		m.Role, m.Serving = engine.RolePrimary, st.Server.Serving
+	case st.Server.Role == protocol.Replica:
+		m.Role, m.Serving = engine.RoleReplica, streams(st)
+	}
+	if !st.Server.Unread && !witness && st.Server.Volume != "" {
+		m.Position = agreed.Position(st.System, st.Server.Position.Timeline, st.Server.Position.Offset)
+	}
+	m.Problem = s.problem(st, witness)
+	return m
+}
+
+// streams reports whether a replica follows the present primary.
+func streams(s api.Status) bool {
+	return s.Quorum && s.Phase == protocol.Serving && s.Server.Upstream == s.Primary &&
+		s.Server.Generation == s.Generation
+}
+
+// problem says what is wrong with a member by its own word.
+func (s *Session) problem(st api.Status, witness bool) string {
+	var all []string
+	if st.Token != "" && st.Token != s.token {
+		all = append(all, "it belongs to another incarnation of the cluster")
+	}
+	if st.Server.Unfit != "" {
+		all = append(all, "its data can't follow the primary: "+st.Server.Unfit)
+	}
+	if st.Blocked != "" && (st.Server.Role != protocol.Primary || !st.Server.Serving) {
+		all = append(all, st.Blocked)
+	}
+	if len(all) == 0 && !witness && st.Server.Role != protocol.Stopped && st.Server.Settings != st.Settings.Version {
+		all = append(all, "it has not taken the settings yet that the members agreed on")
+	}
+	if len(all) == 0 && !witness && st.Server.Role == protocol.Stopped && st.System != "" {
+		all = append(all, "its server does not run")
+	}
+	return strings.Join(all, "; ")
+}

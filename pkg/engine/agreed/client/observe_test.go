@@ -1,0 +1,111 @@
+package client
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// status is what a member of three says: db-1 leads the agents, db-2 is the primary, db-3 the witness.
+func status(member protocol.MemberID) api.Status {
+	st := api.Status{Member: member, Version: "17.5", Token: "t", System: "7", Quorum: true, Leader: "db-1",
+		Generation: 4, Phase: protocol.Serving, Primary: "db-2", Settings: protocol.Settings{Version: 2},
+		Members: []api.Member{{ID: "db-1", Voter: true, Joined: true, Volume: "a"},
+			{ID: "db-2", Voter: true, Joined: true, Volume: "b"}, {ID: "db-3", Voter: true, Witness: true, Joined: true},
+			{ID: "db-4", Joined: true, Volume: "c"}, {ID: "db-5"}}, Removed: []protocol.MemberID{"db-0"},
+		Server: api.Server{Role: protocol.Replica, Generation: 4, Upstream: "db-2", Volume: "a", Settings: 2,
+			Position: protocol.Position{Timeline: 3, Offset: 500}}}
+	switch member {
+	case "db-2":
+		st.Server.Role, st.Server.Serving, st.Server.Upstream = protocol.Primary, true, ""
+	case "db-3":
+		st.Server, st.Version = api.Server{}, ""
+	}
+	return st
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+	s := &Session{token: "t"}
+	got := s.view([]said{{name: "db-1", status: status("db-1")}, {name: "db-2", status: status("db-2")},
+		{name: "db-3", status: status("db-3")}, {name: "db-4", err: errors.New("no route")}})
+	member := func(name string, role engine.Role, version string, at engine.Position) engine.Member {
+		return engine.Member{Name: name, Reachable: true, ID: name, ClusterID: "7@t", Role: role, Leader: "db-2",
+			Version: version, Position: at, Serving: true}
+	}
+	want := engine.View{Quorum: true, ClusterIDs: []string{"7@t"}, Retired: []string{"db-0"},
+		Settings: map[string]string{"durability": "", "acknowledge": "0", "max-lag": "0"},
+		Members: []engine.Member{member("db-1", engine.RoleReplica, "17.5", "7/3/500"),
+			member("db-2", engine.RolePrimary, "17.5", "7/3/500"), member("db-3", "witness", "", ""),
+			{Name: "db-4", Role: engine.RoleUnknown, Problem: "no route"}},
+		MemberList: []engine.Registered{{ID: "db-1", Name: "db-1", Voter: true, Started: true},
+			{ID: "db-2", Name: "db-2", Voter: true, Started: true},
+			{ID: "db-3", Name: "db-3", Voter: true, Witness: true, Started: true},
+			{ID: "db-4", Name: "db-4", Spare: true, Started: true}, {ID: "db-5", Name: "db-5"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMember: what is wrong with a member shows.
+func TestMember(t *testing.T) {
+	t.Parallel()
+	s := &Session{token: "t"}
+	for name, c := range map[string]struct {
+		change  func(*api.Status)
+		serving bool
+		problem string
+	}{
+		"sound": {func(*api.Status) {}, true, ""},
+		"another incarnation": {func(s *api.Status) { s.Token = "u" }, true,
+			"it belongs to another incarnation of the cluster"},
+		"a primary of before": {func(s *api.Status) { s.Server.Generation = 3 }, false, ""},
+		"another primary":     {func(s *api.Status) { s.Server.Upstream = "db-3" }, false, ""},
+		"nobody leads":        {func(s *api.Status) { s.Quorum = false }, false, ""},
+		"data of another fork": {func(s *api.Status) { s.Server.Unfit = "fork" }, true,
+			"its data can't follow the primary: fork"},
+		"settings of yesterday": {func(s *api.Status) { s.Server.Settings = 1 }, true,
+			"it has not taken the settings yet that the members agreed on"},
+		"stopped": {func(s *api.Status) { s.Server = api.Server{Volume: "a"} }, false, "its server does not run"},
+		"waits":   {func(s *api.Status) { s.Blocked = "reports are missing" }, true, "reports are missing"},
+	} {
+		st := status("db-1")
+		c.change(&st)
+		m := s.member(said{name: "db-1", status: st})
+		if m.Serving != c.serving || m.Problem != c.problem {
+			t.Errorf("%s: serving %t, problem %q; want %t, %q", name, m.Serving, m.Problem, c.serving, c.problem)
+		}
+	}
+}
+
+// TestCandidates: who may be appointed by a person shows only while the agents wait for one.
+func TestCandidates(t *testing.T) {
+	t.Parallel()
+	at := func(offset, bytes uint64, missing string) api.Report {
+		return api.Report{Position: protocol.Position{Timeline: 1, Offset: offset},
+			Loss: protocol.Loss{Bytes: bytes, Missing: missing}}
+	}
+	st := api.Status{Phase: protocol.Sealed, Blocked: "db-2 lacks 9 bytes", Reports: map[protocol.MemberID]api.Report{
+		"db-2": at(1, 9, ""), "db-3": at(8, 2, "db-1 did not report"), "db-1": at(1, 9, "")}}
+	lost := func(bytes string) string {
+		return bytes + " bytes of what the last primary published are missing, and all that followed it"
+	}
+	want := []engine.Candidate{{Member: "db-3", Loss: lost("2") + "; db-1 did not report"},
+		{Member: "db-1", Loss: lost("9")}, {Member: "db-2", Loss: lost("9")}}
+	if diff := cmp.Diff(want, candidates(st)); diff != "" {
+		t.Error(diff)
+	}
+	serving, settling := st, st
+	serving.Phase, settling.Blocked = protocol.Serving, ""
+	for _, s := range []api.Status{serving, settling} {
+		if got := candidates(s); got != nil {
+			t.Errorf("got %v in phase %s, blocked %q", got, s.Phase, s.Blocked)
+		}
+	}
+}

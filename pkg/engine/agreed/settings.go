@@ -1,0 +1,72 @@
+package agreed
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// Options that are the agents' own, beside the settings of the server.
+const (
+	durabilityOption  = "durability"
+	acknowledgeOption = "acknowledge"
+	maxLagOption      = "max-lag"
+)
+
+// Settings reads the options of a spec as what agents agree on first. Those that are not the agents' own are settings
+// of the server.
+func Settings(config map[string]string) (protocol.Settings, error) {
+	out := protocol.Settings{Version: 1, Timing: protocol.DefaultTiming(), Durability: protocol.Preferred, Acknowledge: 1,
+		MaxLag: 16 << 20, Values: map[string]string{}}
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		value := config[name]
+		switch name {
+		case durabilityOption:
+			out.Durability = protocol.Durability(value)
+		case acknowledgeOption:
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return out, badOption(name, value, "a number of standbys")
+			}
+			out.Acknowledge = n
+		case maxLagOption:
+			q, err := resource.ParseQuantity(value)
+			if err != nil || q.Value() < 0 {
+				return out, badOption(name, value, "an amount of the log, such as 16Mi")
+			}
+			out.MaxLag = uint64(q.Value()) //nolint:gosec // it is not negative
+		default:
+			out.Values[name] = value
+		}
+	}
+	if out.Durability == protocol.Async {
+		out.Acknowledge = 0
+	}
+	if err := out.Check(); err != nil {
+		return out, &engine.Refusal{Check: "settings", Reason: err.Error(), Hint: "give other values"}
+	}
+	return out, nil
+}
+
+func badOption(name, value, want string) error {
+	return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the option %s is %q, and takes %s", name, value, want),
+		Hint: "give it another value"}
+}
+
+// Options are settings as the options of a spec name them.
+func Options(s protocol.Settings) map[string]string {
+	out := maps.Clone(s.Values)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[durabilityOption] = string(s.Durability)
+	out[acknowledgeOption] = strconv.Itoa(s.Acknowledge)
+	out[maxLagOption] = strconv.FormatUint(s.MaxLag, 10)
+	return out
+}

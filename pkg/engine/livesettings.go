@@ -1,0 +1,21 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// LiveSettings is what an Engine also is if its members agree on the settings of their servers, and change them while
+// they run. Its sessions are Configurers, and their views hold Settings.
+type LiveSettings interface {
+	// LiveOptions are the settings that a spec asks for, as View.Settings names them. It is pure.
+	LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string, error)
+}
+
+// Configurer is what a Session also is if its engine has LiveSettings.
+type Configurer interface {
+	// Configure has the members agree on the settings of a spec. What the database would not take is a Refusal, and
+	// changes nothing. A repeat has no effect.
+	Configure(ctx context.Context, spec v1alpha1.DatabaseClusterSpec) error
+}

@@ -1,0 +1,58 @@
+package postgres
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
+)
+
+// managed are settings that safety needs, or that follow from the pod. The agent gives them on the command line.
+func managed() map[string]string {
+	safety, place := "the agent needs it for safety", "it follows from the pod"
+	return map[string]string{
+		"archive_cleanup_command": safety, "cluster_name": place, "config_file": place, "data_directory": place,
+		"external_pid_file": place, "fsync": safety, "full_page_writes": safety, "hba_file": place, "hot_standby": safety,
+		"ident_file": place, "lc_messages": "the agent reads the log", "listen_addresses": place,
+		"log_destination": place, "logging_collector": place, "max_wal_senders": safety,
+		"password_encryption": "passwords are kept as SCRAM", "port": place, "primary_conninfo": safety,
+		"primary_slot_name": safety, "promote_trigger_file": safety, "recovery_end_command": safety,
+		"recovery_min_apply_delay": safety, "recovery_target": safety, "recovery_target_lsn": safety,
+		"recovery_target_name": safety, "recovery_target_time": safety, "recovery_target_timeline": safety,
+		"recovery_target_xid": safety, "restart_after_crash": safety, "restore_command": safety, "ssl": place,
+		"ssl_ca_file": place, "ssl_cert_file": place, "ssl_key_file": place, "ssl_min_protocol_version": safety,
+		"superuser_reserved_connections": safety, "sync_replication_slots": safety,
+		"synchronous_standby_names": "the agents agree on it", "unix_socket_directories": place,
+		"unix_socket_permissions": safety, "wal_level": safety, "wal_log_hints": safety,
+		"wal_receiver_status_interval": safety, "wal_receiver_timeout": safety, "wal_retrieve_retry_interval": safety,
+		"wal_sender_timeout": safety,
+	}
+}
+
+// Lint implements engine.Renderer. Which settings a release knows, the server itself says.
+func (*Engine) Lint(config map[string]string, _ string) error {
+	kept := managed()
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if why, ok := kept[name]; ok {
+			return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the setting %s can't be changed: %s", name, why),
+				Hint: "leave it out"}
+		}
+	}
+	_, err := agreed.Settings(config)
+	return err
+}
+
+// Options implements engine.Renderer. None decides how a process starts: the agents agree on them, and have the server
+// load them.
+func (*Engine) Options(*v1alpha1.DatabaseCluster, string) (map[string]string, error) {
+	return map[string]string{}, nil
+}
+
+// LiveOptions implements engine.LiveSettings.
+func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string, error) {
+	settings, err := agreed.Settings(spec.Config)
+	return agreed.Options(settings), err
+}

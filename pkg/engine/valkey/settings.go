@@ -1,0 +1,90 @@
+package valkey
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
+)
+
+// kept are beginnings of settings that safety needs, or that follow from the pod. The agent refuses the others of its
+// own by their names.
+func kept() map[string]string {
+	safety, place := "the agent needs it for safety", "it follows from the pod"
+	return map[string]string{
+		"append": safety, "aof-load": safety, "aof-use": safety, "no-appendfsync": safety, "save": safety,
+		"replicaof": safety, "slaveof": safety, "master": safety, "primary": safety, "replica-announce": safety,
+		"slave-announce": safety, "replica-read-only": safety, "slave-read-only": safety,
+		"min-replicas": "the agents agree on it", "min-slaves": "the agents agree on it",
+		"enable-": safety, "cluster-": "cluster mode is not served", "aclfile": safety, "user": safety,
+		"requirepass": "users have passwords: kubectl dbop user create", "rename-command": safety, "loadmodule": safety,
+		"include": safety, "protected-mode": safety, "dir": place, "bind": place, "port": place, "tls-": place,
+		"unixsocket": place, "daemonize": place, "supervised": place, "logfile": place,
+	}
+}
+
+// Lint implements engine.Renderer. Which settings a release knows, the server itself says.
+func (*Engine) Lint(config map[string]string, _ string) error {
+	all := kept()
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if name == "appendfsync" {
+			continue // it may be raised
+		}
+		for _, beginning := range slices.Sorted(maps.Keys(all)) {
+			if strings.HasPrefix(strings.ToLower(name), beginning) {
+				return &engine.Refusal{
+					Check: "settings", Reason: fmt.Sprintf("the setting %s can't be changed: %s", name, all[beginning]),
+					Hint: "leave it out",
+				}
+			}
+		}
+	}
+	_, err := agreed.Settings(config)
+	return err
+}
+
+// Options implements engine.Renderer. None decides how a process starts: the agents agree on them, and have the server
+// load them.
+func (*Engine) Options(*v1alpha1.DatabaseCluster, string) (map[string]string, error) {
+	return map[string]string{}, nil
+}
+
+// LiveOptions implements engine.LiveSettings.
+func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string, error) {
+	settings, err := agreed.Settings(spec.Config)
+	return agreed.Options(settings), err
+}
+
+// CheckCreate implements engine.Rules.
+func (e *Engine) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error {
+	if err := e.Rules.CheckCreate(spec, force); err != nil {
+		return err
+	}
+	if spec.TLS.Disabled {
+		return &engine.Refusal{
+			Check: "tls", Reason: "the agents of " + e.Name() + " know each other by their certificates",
+			Hint: "leave --no-tls out",
+		}
+	}
+	if !spec.Auth.Enabled {
+		return &engine.Refusal{
+			Check: "auth", Reason: "clients of " + e.Name() + " always log in", Hint: "set spec.auth.enabled",
+		}
+	}
+	if v, ok := parse(spec.Version); ok && v[0] < e.product.oldest {
+		return &engine.Refusal{
+			Check: "version", Reason: fmt.Sprintf("%s %s is older than %d", e.Name(), spec.Version, e.product.oldest),
+			Hint: "kubectl dbop engines lists the versions",
+		}
+	}
+	return e.Lint(spec.Config, spec.Version)
+}
+
+// CheckSettings implements engine.Rules.
+func (e *Engine) CheckSettings(_ engine.View, spec v1alpha1.DatabaseClusterSpec, _ bool) error {
+	return e.Lint(spec.Config, spec.Version)
+}

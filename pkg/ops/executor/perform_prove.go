@@ -1,0 +1,107 @@
+package executor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
+)
+
+// provenFor is how long a proof counts that each byte of a backup is right: a store may lose some later.
+const provenFor = 24 * time.Hour
+
+// prove reads the backup that is to be loaded, and compares each byte. Out of an object store a Job reads it, with the
+// key that this process need not have.
+func (l *Executor) prove(ctx context.Context, s ops.State, report func(int64, int64)) (ops.Result, error) {
+	from := s.Operation.Spec.Source
+	done := ops.Result{Facts: map[string]string{v1alpha1.FactProven: from.Backup}}
+	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, from.Repository)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer closing(repo)
+	m, err := repo.Get(ctx, from.Backup)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("find backup %s: %w", from.Backup, err)
+	}
+	source, err := l.sourceOf(ctx, from.Repository, m)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	switch stored := repo.(type) {
+	case *bucket.Repository:
+		if m.ProvenWithin(provenFor, l.Client.Now()) {
+			return done, stored.Present(ctx, m.ID) // what was read then is still all there
+		}
+		err = l.proveInJob(ctx, s, stored, m, source)
+	default:
+		err = readAll(ctx, repo, m, report)
+	}
+	if err != nil {
+		return ops.Result{}, err
+	}
+	return done, nil
+}
+
+// readAll reads a backup; its reader compares the bytes.
+func readAll(ctx context.Context, repo repository.Repository, m repository.Manifest,
+	report func(int64, int64)) error {
+	r, _, err := repo.Reader(ctx, m.ID)
+	if err != nil {
+		return err // it names the backup and what is wrong with it
+	}
+	defer closing(r)
+	counter := &repository.Counter{Report: func(n int64) { report(n, m.Bytes) }}
+	if _, err := io.Copy(io.Discard, counter.Reader(r)); err != nil {
+		return fmt.Errorf("read backup %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// proveInJob does one attempt; ErrNotReady (wrapped) asks for another after a new observation.
+func (l *Executor) proveInJob(ctx context.Context, s ops.State, repo *bucket.Repository, m repository.Manifest,
+	source loadSource) error {
+	sum := sha256.Sum256([]byte(s.Operation.Name))
+	job := "prove-" + hex.EncodeToString(sum[:4])
+	have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job)
+	switch {
+	case errors.Is(err, kube.ErrNotFound):
+		if err := hold(ctx, repo, m.ID); err != nil {
+			return err
+		}
+		if err := helperpod.CreateJob(ctx, l.Client, helperpod.Spec{Name: job, Namespace: l.Namespace, Cluster: s.Cluster,
+			Purpose: helperpod.PurposeProve, Image: l.helperImage(s.Cluster), Files: source.files,
+			Args: []string{"helper", "prove", "--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
+				corev1.TerminationMessagePathDefault},
+			Resources: workload.ScheduleResources(), Deadline: rules.StreamDeadline}); err != nil {
+			return fmt.Errorf("start job %s: %w", job, err)
+		}
+		return fmt.Errorf("job %s is starting: %w", job, engine.ErrNotReady)
+	case err != nil:
+		return err
+	case have.Failed:
+		return l.jobFailed(ctx, repo.URL(), job, have)
+	case !have.Done:
+		return l.jobRuns(s, job, have, "is reading "+m.ID)
+	}
+	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
+		return fmt.Errorf("remove job %s: %w", job, err)
+	}
+	return nil
+}

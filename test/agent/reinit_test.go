@@ -1,0 +1,42 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// TestReinit damages the copy of a replica, and has it made again through the agent of another one.
+func TestReinit(t *testing.T) {
+	t.Parallel()
+	s := begin(t, options{durability: protocol.Strict, members: 3}, 1)
+	p := s.primary()
+	others := s.replicas(p)
+	damaged := others[0]
+	reinit := func(id protocol.MemberID) func(context.Context, *api.Client) error {
+		return func(ctx context.Context, c *api.Client) error { return c.Reinit(ctx, id) }
+	}
+	s.refuses("may be the last one", reinit(p.id))
+	s.refuses("can follow the primary", reinit(damaged.id))
+	s.refuses("there is no member", reinit("nobody"))
+	before := damaged.status().Server.Volume
+	damaged.kill()
+	if err := os.Remove(filepath.Join(damaged.directory, "data", "pgdata", "global", "pg_control")); err != nil {
+		t.Fatal(err)
+	}
+	damaged.start()
+	s.wait("the copy is reported", func() bool {
+		st := damaged.status()
+		return st != nil && st.Server.Unfit != ""
+	})
+	s.wait("the copy is removed", func() bool { return s.ask(others[1], reinit(damaged.id)) == nil })
+	s.wait("whole", s.whole)
+	if now := damaged.status().Server.Volume; now == before || now == "" {
+		t.Errorf("the copy is %q as before", now)
+	}
+	s.clients.check(t)
+}

@@ -1,0 +1,2 @@
+// Package postgres holds the tests of PostgreSQL on a real cluster.
+package postgres

@@ -1,0 +1,71 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+// TestForcedFailover: a pair's replica lacks more than it may, and its primary never comes back. The members wait, the
+// tool says what is lost, and a person decides.
+func TestForcedFailover(t *testing.T) {
+	s := newScene(t, "force")
+	release := s.releases(17)[0]
+	s.create(release, "2", "--config", "max-lag=1Mi")
+	s.refused(4, "leads, so no member has to be appointed", "failover", "db", "--yes")
+	s.sql("SET ROLE client_owner; CREATE TABLE kept AS SELECT 1 AS n")
+	first, second := s.primary(), s.replica()
+
+	s.size(second, 0)
+	// With each renewal of its lease the primary publishes how far it has come: the last second may be missing there.
+	s.sql("SET ROLE client_owner; CREATE TABLE lost (n bigint, more text)")
+	for range 5 {
+		s.sql("INSERT INTO lost SELECT n, repeat('x', 100) FROM generate_series(1, 20000) AS n")
+	}
+	s.size(first, 0)
+	s.size(second, 1)
+	s.ok(harness.Until(s.ctx, 2*time.Minute, "the members to wait for a person", func(context.Context) error {
+		if r := s.try("status", "db"); !strings.Contains(r.Stdout, "kubectl dbop -n "+s.ns+" plan failover db") {
+			return fmt.Errorf("status does not name failover: %s", r.Stdout)
+		}
+		return nil
+	}))
+	if r := s.must("plan", "failover", "db", "-o", "wide"); !strings.Contains(r.Stdout, "Appoint "+second) ||
+		!strings.Contains(r.Stdout, "bytes of what the last primary published are missing") {
+		t.Errorf("the plan does not say what is lost:\n%s", r.Stdout)
+	}
+	s.must("failover", "db", "--yes")
+	if got := s.sql("SELECT n FROM kept"); got != "1" {
+		t.Errorf("what was replicated is %q", got)
+	}
+	if got := s.sql("SELECT count(*) FROM pg_class WHERE relname = 'lost'"); got != "0" {
+		t.Error("the primary that was given up was not")
+	}
+	s.size(first, 1)
+	s.healthy(2)
+}
+
+// size sets how many pods a member's workload wants.
+func (s *scene) size(member string, pods int) {
+	s.Helper()
+	sets := s.site.Client.AppsV1().StatefulSets(s.ns)
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, pods)
+	_, err := sets.Patch(s.ctx, member, types.MergePatchType, patch, metav1.PatchOptions{})
+	s.ok(err)
+	s.ok(harness.Until(s.ctx, time.Minute, "the pods of "+member, func(ctx context.Context) error {
+		set, err := sets.Get(ctx, member, metav1.GetOptions{})
+		if err == nil && int(set.Status.Replicas) != pods {
+			err = fmt.Errorf("%d of %d", set.Status.Replicas, pods)
+		}
+		return err
+	}))
+}

@@ -1,0 +1,121 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestLife takes a cluster through its days while a client writes: it loses no row that was acknowledged.
+func TestLife(t *testing.T) {
+	s := newScene(t, "life")
+	releases := s.releases(15)
+	old, latest := releases[len(releases)-1], releases[0]
+	s.create(old, "3")
+	w := s.write(old)
+
+	first, before := s.primary(), time.Now()
+	s.must("switchover", "db")
+	w.goesOn("clients write after a switchover")
+	if now := s.primary(); now == first {
+		t.Errorf("%s is still the primary", now)
+	}
+	t.Logf("switchover: no row was acknowledged for %s", w.gap(before))
+
+	second, before := s.primary(), time.Now()
+	s.ok(s.site.Client.CoreV1().Pods(s.ns).Delete(s.ctx, second+"-0",
+		metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	w.goesOn("clients write after the primary's pod was force-deleted")
+	t.Logf("force-deleted pod: no row was acknowledged for %s", w.gap(before))
+	s.healthy(3)
+
+	s.must("configure", "db", "--set", "work_mem=9MB")
+	s.refused(4, "invalid value for parameter", "configure", "db", "--set", "work_mem=much")
+	s.must("configure", "db", "--set", "max_connections=120")
+	if got := s.sql("SELECT current_setting('work_mem') || current_setting('max_connections')"); got != "9MB120" {
+		t.Errorf("work_mem and max_connections are %q", got)
+	}
+	if latest.Version != old.Version {
+		before = time.Now()
+		s.must("upgrade", "db", "--version", latest.Version, "--image", latest.Image, "--skip-backup")
+		w.goesOn("clients write after an upgrade")
+		t.Logf("upgrade: no row was acknowledged for %s", w.gap(before))
+		if got := s.sql("SHOW server_version"); !strings.HasPrefix(got, latest.Version) {
+			t.Errorf("the primary runs %s", got)
+		}
+	}
+	s.healthy(3)
+	s.must("member", "replace", "db", s.replica(), "--force", "--yes")
+	s.healthy(3)
+	w.check()
+	s.must("stop", "db", "--yes")
+	s.must("start", "db")
+	s.healthy(3)
+	s.must("delete", "db", "--skip-backup", "--purge", "--yes")
+}
+
+// TestPair: a pair has a witness and survives the loss of its primary, and grows without it.
+func TestPair(t *testing.T) {
+	s := newScene(t, "pair")
+	release := s.releases(17)[0]
+	s.create(release, "2")
+	if r := s.must("status", "db"); !strings.Contains(r.Stdout, " witness ") {
+		t.Errorf("there is no witness:\n%s", r.Stdout)
+	}
+	w := s.write(release)
+	first, before := s.primary(), time.Now()
+	s.ok(s.site.Client.CoreV1().Pods(s.ns).Delete(s.ctx, first+"-0", metav1.DeleteOptions{}))
+	w.goesOn("clients write after the pod of the primary was deleted")
+	t.Logf("deleted pod: no row was acknowledged for %s", w.gap(before))
+	s.healthy(2)
+
+	s.must("user", "create", "db", "alice", "--prefix", "sales")
+	if r := s.must("user", "list", "db"); !strings.Contains(r.Stdout, "alice") {
+		t.Errorf("alice is not listed:\n%s", r.Stdout)
+	}
+	s.must("user", "rotate", "db", "alice")
+	s.must("user", "rotate", "db", "client")
+	w.goesOn("clients with the former password write")
+	s.must("scale", "db", "--members", "3", "--yes")
+	s.healthy(3)
+	if r := s.must("status", "db"); strings.Contains(r.Stdout, " witness ") {
+		t.Errorf("three members need no witness:\n%s", r.Stdout)
+	}
+	w.check()
+}
+
+// TestRefusals: what this engine can't do, it says before anything is changed.
+func TestRefusals(t *testing.T) {
+	s := newScene(t, "refusals")
+	release := s.releases(18)[0]
+	version := []string{"--version", release.Version, "--image", release.Image, "--engine", "postgres"}
+	for words, more := range map[string][]string{
+		"know each other by their certificates": {"--no-tls"},
+		"can't be changed":                      {"--config", "fsync=off"},
+		"durability is":                         {"--config", "durability=perhaps"},
+		"are not between 1 and 9":               {"--members", "11"},
+	} {
+		s.refused(4, words, append(append([]string{"create", "db"}, version...), more...)...)
+	}
+	s.create(release, "1")
+	s.healthy(1)
+	if got := s.sql("SELECT 1"); got != "1" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// replica is a member that does not lead.
+func (s *scene) replica() string {
+	s.Helper()
+	for line := range strings.Lines(s.try("status", "db").Stdout) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == "replica" {
+			return f[0]
+		}
+	}
+	s.Fatal("there is no replica")
+	return ""
+}

@@ -1,0 +1,52 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+// writer is a pod that writes all the time.
+type writer struct {
+	*harness.PodWriter
+	scene *scene
+}
+
+// write starts a writer, and returns once it was acknowledged a row.
+func (s *scene) write(r harness.PostgresRelease) *writer {
+	s.Helper()
+	s.sql(harness.PostgresTable)
+	w, err := s.site.StartPostgresWriter(s.ctx, s.ns, "db", r.Image)
+	s.ok(err)
+	return &writer{w, s}
+}
+
+// goesOn waits for more rows.
+func (w *writer) goesOn(what string) {
+	w.scene.Helper()
+	w.scene.ok(w.GoesOn(w.scene.ctx, what))
+}
+
+// gap is the longest time without an acknowledgement since a moment.
+func (w *writer) gap(since time.Time) time.Duration {
+	w.scene.Helper()
+	gap, err := w.LongestGap(w.scene.ctx, since, time.Now())
+	w.scene.ok(err)
+	return gap
+}
+
+// check ends the writer: every row that was acknowledged is there.
+func (w *writer) check() {
+	s := w.scene
+	s.Helper()
+	acks, err := w.Stop(s.ctx)
+	s.ok(err)
+	lost := harness.Missing(acks, strings.Fields(s.sql("SELECT n FROM written")))
+	if len(lost) > 0 || len(acks) < 20 {
+		s.Errorf("of %d acknowledged rows %d are lost: %v", len(acks), len(lost), lost)
+	}
+	s.Logf("%d rows were acknowledged, and all are there", len(acks))
+}

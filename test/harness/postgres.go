@@ -1,0 +1,51 @@
+package harness
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+)
+
+// PostgresRelease is a release of PostgreSQL.
+type PostgresRelease struct{ Release }
+
+// Bin is the directory of the release's programs below Root.
+func (r PostgresRelease) Bin() string {
+	return filepath.Join(r.Root, "usr", "lib", "postgresql", strconv.Itoa(r.Major), "bin")
+}
+
+// PostgresReleases lists the releases of a major version, the newest first. Of 15 there are two while a security update
+// is out.
+func PostgresReleases(major int) ([]PostgresRelease, error) {
+	found, err := Releases("postgres", major)
+	out := make([]PostgresRelease, len(found))
+	for i, r := range found {
+		out[i] = PostgresRelease{r}
+	}
+	return out, err
+}
+
+// Postgres returns the newest release of a major version.
+func Postgres(major int) (PostgresRelease, error) {
+	found, err := PostgresReleases(major)
+	if err != nil {
+		return PostgresRelease{}, err
+	}
+	return found[0], nil
+}
+
+// postgresScript inserts one row after the other by the service of clients, each over a connection of its own, as a
+// program does that reconnects.
+const postgresScript = `n=0; while :; do n=$((n+1)); if psql -qAt -c "INSERT INTO written VALUES ($n)" 2>/dev/null
+then echo "$n $(date +%s%N)"; fi; done`
+
+// PostgresTable makes the table that a writer of PostgreSQL writes to, as the superuser in the database app.
+const PostgresTable = "SET ROLE client_owner; CREATE TABLE written (n bigint PRIMARY KEY)"
+
+// StartPostgresWriter starts a writer to the table of PostgresTable. It proves the server's certificate.
+func (s *Site) StartPostgresWriter(ctx context.Context, namespace, cluster, image string) (*PodWriter, error) {
+	return s.StartPodWriter(ctx, PodWriterSpec{Namespace: namespace, Cluster: cluster, Image: image,
+		Script: postgresScript, User: "PGUSER", Password: "PGPASSWORD",
+		Env: map[string]string{"PGHOST": cluster + "-client." + namespace + ".svc", "PGDATABASE": "app",
+			"PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/tls/ca.crt", "PGCONNECT_TIMEOUT": "2"}})
+}
