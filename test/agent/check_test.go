@@ -73,7 +73,7 @@ func (c *clients) check(t *testing.T) {
 // clients go through it. The row counts as lost if it is.
 func (c *clients) late(r row) bool {
 	s := c.site
-	allowed := s.options.durability != protocol.Strict && !s.options.proxied && s.engine.answersLate()
+	allowed := !s.options.proxied && s.engine.answersLate(s.options.durability)
 	return allowed && slices.ContainsFunc(c.thaws,
 		func(t thaw) bool {
 			return t.member == r.member && r.end > t.at && r.end < t.at+s.settings.Timing.KillAndReap

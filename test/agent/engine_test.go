@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
 // errReadOnly is the answer of a server that is no primary.
@@ -22,8 +24,9 @@ type engine interface {
 	dial(ctx context.Context, m *member) (session, error)
 	// rows returns the rows of a member once it holds all that the primary holds, or an error.
 	rows(p, m *member) (map[int]bool, error)
-	// answersLate says that a server which goes on after a freeze may answer what clients sent meanwhile.
-	answersLate() bool
+	// answersLate says that a server which goes on after a freeze may answer what clients sent meanwhile, with this
+	// durability and where clients don't go through the agent.
+	answersLate(protocol.Durability) bool
 	// timelines returns a function that says which timeline a history is.
 	timelines(s *site) func(history string) (uint64, bool)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
 // postgres is the engine PostgreSQL.
@@ -84,7 +86,8 @@ func (postgres) rows(p, m *member) (map[int]bool, error) {
 	return held, err
 }
 
-func (postgres) answersLate() bool { return false }
+// A commit of PostgreSQL waits for a standby, and those follow another primary by then, unless it waits for none.
+func (postgres) answersLate(d protocol.Durability) bool { return d == protocol.Async }
 
 func (postgres) timelines(*site) func(string) (uint64, bool) {
 	return func(history string) (uint64, bool) {

@@ -108,7 +108,7 @@ func (e valkey) rows(p, m *member) (map[int]bool, error) {
 	return held, err
 }
 
-func (valkey) answersLate() bool { return true }
+func (valkey) answersLate(d protocol.Durability) bool { return d != protocol.Strict }
 
 // timelines reads what the agents said when they promoted their servers.
 func (valkey) timelines(s *site) func(string) (uint64, bool) {

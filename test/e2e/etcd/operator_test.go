@@ -166,7 +166,7 @@ func (c *custom) rules() {
 			func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.8.0" }},
 		{"spec.version", "downgraded one minor version at a time",
 			func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.4.30" }},
-		{"spec.version", "should match", func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.6" }},
+		{"spec.version", "must be a full one", func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.6" }},
 		{"spec.engine", "supported values", func(s *v1alpha1.DatabaseClusterSpec) { s.Engine = "other" }},
 		{"spec.tls", "settled when it is created", func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.Disabled = true }},
 		{"spec.tls.issuer", "either an issuer or a secret", func(s *v1alpha1.DatabaseClusterSpec) {
