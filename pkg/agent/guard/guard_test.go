@@ -179,7 +179,7 @@ func TestOthersWhileTheGuardEnds(t *testing.T) {
 	}
 }
 
-// TestOrphan is an agent whose guard ended before it was asked for: the parent is the first process of the machine then,
+// TestOrphan is an agent whose guard ended before it was asked for: its parent is then the first process of the machine,
 // which is no guard.
 func TestOrphan(t *testing.T) {
 	server := exec.Command("sleep", "1000")
