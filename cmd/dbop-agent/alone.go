@@ -32,7 +32,7 @@ func (c config) checkAlone() error {
 	switch {
 	case len(c.InitialMembers) != 1:
 		return errors.New("an agent that is alone is the only initial member")
-	case c.Proxy.Listen+c.Proxy.ReadOnly+c.Health.Listen != "":
+	case c.Proxy.Listen+c.Proxy.ReadOnly+c.Health.Listen != "" || c.Sentinel != nil:
 		return errors.New("an agent that is alone takes no clients and no probes")
 	}
 	return nil

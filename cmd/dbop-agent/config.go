@@ -49,6 +49,8 @@ type config struct {
 		Address  string                       `json:"address,omitempty"`
 		Peers    map[protocol.MemberID]string `json:"peers,omitempty"`
 	} `json:"proxy"`
+	// Sentinel answers clients that know Redis or Valkey Sentinel, if it is set.
+	Sentinel *sentinelConfig `json:"sentinel,omitempty"`
 	// Health is where the kubelet asks whether this member lives and may serve, without TLS. Empty is nowhere.
 	Health struct {
 		Listen string `json:"listen"`
@@ -155,6 +157,9 @@ func (c config) check() error {
 	}
 	if p := c.Proxy; p.Listen+p.ReadOnly != "" && p.Address == "" && len(p.Peers) == 0 {
 		return errors.New("proxy.address is missing")
+	}
+	if a := c.Sentinel; a != nil && (a.Name == "" || a.Listen == "" || a.Address == "" && len(a.Peers) == 0) {
+		return errors.New("sentinel needs name, listen and address")
 	}
 	i := slices.IndexFunc(c.InitialMembers, func(m protocol.InitialMember) bool { return m.ID == c.Member })
 	if len(c.InitialMembers) > 0 {

@@ -43,6 +43,9 @@ func TestConfig(t *testing.T) {
 		{"a proxy that knows no server", "proxy.address is missing", func(c map[string]any) {
 			c["proxy"] = map[string]string{"listen": ":3"}
 		}},
+		{"answers of Sentinel without a name", "sentinel needs name", func(c map[string]any) {
+			c["sentinel"] = map[string]string{"listen": ":4", "address": "{member}.db:4"}
+		}},
 		{"two servers", "an agent runs one server", func(c map[string]any) { c["valkey"] = map[string]any{"port": 6379} }},
 		{"a member that joins later", "", func(c map[string]any) {
 			delete(c, "initialMembers")

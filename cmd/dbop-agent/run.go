@@ -41,6 +41,8 @@ type agent struct {
 	guard   *guard.Client
 	agents  *api.Listener
 	proxy   *proxy.Proxy
+	// advice answers clients of Sentinel; nil if nobody asked for that.
+	advice advice
 	// left gets the token of the incarnation that this member left for.
 	left chan string
 }
@@ -86,6 +88,8 @@ func run(ctx context.Context, c config) (err error) {
 	defer stop()
 	passing := make(chan error, 1)
 	go func() { passing <- a.proxy.Run(loop) }()
+	advising := make(chan error, 1)
+	go func() { advising <- a.advise(loop) }()
 	ended := make(chan error, 1)
 	go func() { ended <- a.member.Run(loop, a.node()) }()
 	select {
@@ -94,6 +98,8 @@ func run(ctx context.Context, c config) (err error) {
 	case err := <-serving:
 		return err
 	case err := <-passing:
+		return err
+	case err := <-advising:
 		return err
 	case token := <-a.left:
 		return fmt.Errorf("this member begins the incarnation %s when it is started with its token", token)
@@ -168,7 +174,10 @@ func (a *agent) open() error {
 	if err != nil {
 		return err
 	}
-	a.member.Route = a.proxy.Set
+	if err := a.openAdvice(); err != nil {
+		return err
+	}
+	a.member.Route = a.route
 	a.service.Group = a.group
 	a.service.Start, _, _ = a.group.Start()
 	a.service.Dial = func(id protocol.MemberID) (net.Conn, error) { return a.group.Dial(id, forAPI) }

@@ -31,12 +31,14 @@ type member struct {
 	port   int
 	// clients and readers are the ports of the agent for clients.
 	clients, readers int
-	relays           map[protocol.MemberID]*relay
-	guard            *exec.Cmd
-	ended            chan struct{}
-	log              *os.File
-	client           *api.Client
-	initial          bool
+	// sentinel is its port for clients that know Sentinel, where the engine has them.
+	sentinel int
+	relays   map[protocol.MemberID]*relay
+	guard    *exec.Cmd
+	ended    chan struct{}
+	log      *os.File
+	client   *api.Client
+	initial  bool
 	// token is that of its incarnation, "token" if it is empty.
 	token string
 	// seed names the volume: a volume that is emptied gets another one.

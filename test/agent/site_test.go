@@ -128,12 +128,12 @@ func freePorts(t *testing.T, n int) (ports []int) {
 
 // add prepares a member, and the links between it and those before it.
 func (s *site) add(id protocol.MemberID, initial bool) *member {
-	ports := freePorts(s.t, 6)
+	ports := freePorts(s.t, 7)
 	m := &member{
 		site: s, id: id, listen: "127.0.0.1:" + strconv.Itoa(ports[0]), api: "127.0.0.1:" + strconv.Itoa(ports[1]),
 		port: ports[2], relays: map[protocol.MemberID]*relay{}, initial: initial,
 		directory: filepath.Join(s.dir, string(id)), health: "127.0.0.1:" + strconv.Itoa(ports[3]),
-		clients: ports[4], readers: ports[5],
+		clients: ports[4], readers: ports[5], sentinel: ports[6],
 	}
 	for _, o := range slices.Concat(s.members, s.spare) {
 		there, back := newLink(), newLink()

@@ -47,6 +47,11 @@ func (valkey) configure(m *member, configuration map[string]any) {
 		server["authority"] = identity["authority"]
 	}
 	configuration["valkey"] = server
+	agents := map[string]string{}
+	for _, o := range slices.Concat(m.site.members, m.site.spare) {
+		agents[string(o.id)] = "127.0.0.1:" + strconv.Itoa(o.sentinel)
+	}
+	configuration["sentinel"] = map[string]any{"name": "db", "listen": agents[string(m.id)], "peers": agents}
 }
 
 func (valkey) values() map[string]string { return map[string]string{"maxmemory": "64mb"} }

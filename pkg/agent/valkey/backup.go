@@ -13,6 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
 )
 
 const (
@@ -40,7 +41,7 @@ func (s *Server) Copy(ctx context.Context, w io.Writer) error {
 			return fmt.Errorf("copy the data: %w", err)
 		}
 	}
-	if _, err := c.Write(encode([]string{"SYNC"})); err != nil {
+	if _, err := c.Write(resp.Encode([]string{"SYNC"})); err != nil {
 		return fmt.Errorf("copy the data: %w", err)
 	}
 	mark, err := c.awaitCopy()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -107,7 +108,7 @@ func (s *Server) countOffset(ctx context.Context, p *process.Process) (id string
 	if _, err := c.do(ctx, "REPLCONF", "capa", "eof", "capa", "psync2"); err != nil {
 		return "", fmt.Errorf("have the server count what it writes: %w", err)
 	}
-	if _, err := c.Write(encode([]string{"PSYNC", "?", "-1"})); err != nil {
+	if _, err := c.Write(resp.Encode([]string{"PSYNC", "?", "-1"})); err != nil {
 		return "", fmt.Errorf("have the server count what it writes: %w", err)
 	}
 	if err := s.until(ctx, p, "have the server count what it writes", counts); err != nil {

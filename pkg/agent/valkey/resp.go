@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
 )
 
 // answerError is an error that the server itself answered: it is alive.
@@ -51,19 +53,10 @@ func (s *session) do(ctx context.Context, args ...string) (string, error) {
 	if err := s.SetDeadline(deadline); err != nil {
 		return "", fmt.Errorf("ask the server: %w", err)
 	}
-	if _, err := s.Write(encode(args)); err != nil {
+	if _, err := s.Write(resp.Encode(args)); err != nil {
 		return "", fmt.Errorf("ask the server: %w", err)
 	}
 	return readAnswer(s.in)
-}
-
-// encode writes a command as the protocol of the server has it.
-func encode(args []string) []byte {
-	b := fmt.Appendf(nil, "*%d\r\n", len(args))
-	for _, a := range args {
-		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	return b
 }
 
 // mostBulk bounds one string of an answer.

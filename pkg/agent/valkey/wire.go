@@ -7,44 +7,17 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
 )
 
-const (
-	// greetTime bounds the first commands of a server.
-	greetTime = 5 * time.Second
-	// mostArguments bounds a command of a replica.
-	mostArguments = 16
-)
+// greetTime bounds the first commands of a server.
+const greetTime = 5 * time.Second
 
-// readCommand reads one command of a server that replicates.
-func readCommand(in *bufio.Reader) ([]string, error) {
-	line, err := readLine(in)
-	if err != nil {
-		return nil, err
-	}
-	count, found := strings.CutPrefix(line, "*")
-	n, err := strconv.Atoi(count)
-	if !found || err != nil || n < 1 || n > mostArguments {
-		return nil, fmt.Errorf("read a command of a replica: %q begins none", line)
-	}
-	args := make([]string, n)
-	for i := range args {
-		if line, err = readLine(in); err != nil {
-			return nil, err
-		}
-		length, found := strings.CutPrefix(line, "$")
-		if !found {
-			return nil, fmt.Errorf("read a command of a replica: %q begins no argument", line)
-		}
-		if args[i], err = readBulk(in, length); err != nil {
-			return nil, err
-		}
-	}
-	return args, nil
-}
+// replicaBounds are those of a command of a replica.
+var replicaBounds = resp.Bounds{Arguments: 16, Bytes: mostBulk}
 
 // buffered is a connection of which some bytes were read already.
 type buffered struct {
@@ -63,7 +36,7 @@ func greet(server net.Conn, password string) (net.Conn, error) {
 	}
 	in := bufio.NewReader(server)
 	for {
-		args, err := readCommand(in)
+		args, err := resp.ReadCommand(in, replicaBounds)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +119,7 @@ func count(replica net.Conn, acks func() bool) net.Conn {
 // Read passes one command after the other.
 func (c *counted) Read(p []byte) (int, error) {
 	if len(c.ready) == 0 {
-		args, err := readCommand(c.in)
+		args, err := resp.ReadCommand(c.in, replicaBounds)
 		if err != nil {
 			return 0, err
 		}
@@ -156,7 +129,7 @@ func (c *counted) Read(p []byte) (int, error) {
 		case command == "REPLCONF" && len(args) > 2 && strings.EqualFold(args[1], "ACK") && !c.acks():
 			args = []string{"REPLCONF", "ACK", "0"} // it is still known to be there
 		}
-		c.ready = encode(args)
+		c.ready = resp.Encode(args)
 	}
 	n := copy(p, c.ready)
 	c.ready = c.ready[n:]

@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
 )
 
 // reading is a connection from which a text is read.
@@ -45,7 +47,7 @@ func TestWatch(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	t.Parallel()
-	command := func(args ...string) string { return string(encode(args)) }
+	command := func(args ...string) string { return string(resp.Encode(args)) }
 	for name, c := range map[string]struct {
 		sent, passed string
 		acks, ends   bool
@@ -76,7 +78,7 @@ func TestGreet(t *testing.T) {
 		go func() {
 			in := bufio.NewReader(theirs)
 			for _, args := range [][]string{{"PING"}, {"AUTH", streamUser, password}} {
-				_, _ = theirs.Write(encode(args))
+				_, _ = theirs.Write(resp.Encode(args))
 				line, _ := readLine(in)
 				answers <- line
 			}

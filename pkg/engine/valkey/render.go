@@ -35,7 +35,7 @@ func (e *Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 		listen = "127.0.0.1"
 	}
 	return pod.Render(in, pod.Database{
-		Container: e.Name(), User: user, Volume: volume, Port: port, Key: key, Settings: settings,
+		Container: e.Name(), User: user, Volume: volume, Port: port, Key: key, Settings: settings, Sentinel: true,
 		Config: map[string]any{"program": e.product.server, "listen": listen, "port": port},
 	})
 }
@@ -46,7 +46,9 @@ func (*Engine) DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTempl
 }
 
 // Ports implements engine.Renderer.
-func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort { return pod.Ports(port) }
+func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
+	return append(pod.Ports(port), pod.SentinelPort())
+}
 
 // Way implements engine.ClientProgram.
 func (*Engine) Way(*v1alpha1.DatabaseCluster) engine.ClientWay { return engine.ClientWay{Leader: true} }

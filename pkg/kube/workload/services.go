@@ -11,10 +11,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
-// Names of ports that clients use: for everything, and to read what may be a little old.
+// Names of ports that clients use: for everything, to read what may be a little old, and to ask where the primary is.
 const (
 	clientPort   = "client"
 	readOnlyPort = "readonly"
+	sentinelPort = "sentinel"
 )
 
 // BuildServices makes the service that carries the members' identities, the one
@@ -28,7 +29,7 @@ func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) []*c
 	headless.Spec.PublishNotReadyAddresses = true
 	for _, p := range complete(ports) {
 		switch p.Name {
-		case clientPort:
+		case clientPort, sentinelPort:
 			clients.Spec.Ports = append(clients.Spec.Ports, p)
 		case readOnlyPort:
 			p.Name = clientPort

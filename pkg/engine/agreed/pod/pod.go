@@ -25,6 +25,8 @@ const (
 	healthPort   = 9742
 	primaryPort  = 9743
 	replicasPort = 9744
+	// sentinelPort is that of Sentinel, which clients try first.
+	sentinelPort = 26379
 )
 
 // Where things are in the containers.
@@ -60,6 +62,8 @@ type Database struct {
 	Config map[string]any
 	// Settings are those that the agents agree on at first.
 	Settings protocol.Settings
+	// Sentinel has the agents answer clients of Sentinel.
+	Sentinel bool
 }
 
 // Render renders a member's pod.
@@ -89,6 +93,9 @@ func Render(in engine.PodInput, d Database) (engine.Pod, error) {
 			port("client", d.Port), port("agent", client.Port), port("group", groupPort), port("health", healthPort),
 			port("primary", primaryPort), port("replicas", replicasPort),
 		},
+	}
+	if d.Sentinel {
+		container.Ports = append(container.Ports, port("sentinel", sentinelPort))
 	}
 	if !in.Loopback {
 		probe(&container)
@@ -136,6 +143,9 @@ func configure(in engine.PodInput, d Database) map[string]any {
 			"address": address(d.Port)},
 		"health": map[string]any{"listen": listen(healthPort)},
 	}
+	if d.Sentinel {
+		out["sentinel"] = map[string]any{"name": c.Name, "listen": listen(sentinelPort), "address": address(sentinelPort)}
+	}
 	if in.Bootstrap {
 		var initial []protocol.InitialMember
 		for _, name := range in.Peers {
@@ -172,11 +182,15 @@ func DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 
 // Ports implements engine.Renderer. Behind the services of clients every agent answers, and passes them on.
 func Ports(database int32) []corev1.ServicePort {
-	service := func(name string, n int32, target string) corev1.ServicePort {
-		return corev1.ServicePort{Name: name, Port: n, TargetPort: intstr.FromString(target), Protocol: corev1.ProtocolTCP}
-	}
 	return []corev1.ServicePort{service("client", database, "primary"), service("readonly", database, "replicas"),
 		service("agent", client.Port, "agent"), service("group", groupPort, "group")}
+}
+
+// SentinelPort is the port of the services where agents answer clients of Sentinel.
+func SentinelPort() corev1.ServicePort { return service("sentinel", sentinelPort, "sentinel") }
+
+func service(name string, n int32, target string) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, Port: n, TargetPort: intstr.FromString(target), Protocol: corev1.ProtocolTCP}
 }
 
 func port(name string, n int32) corev1.ContainerPort {
