@@ -206,6 +206,12 @@ func (a *agent) serves(g protocol.Generation, to protocol.MemberID) (yes bool) {
 	return yes
 }
 
+// told is where the data of another member ends, as that told last.
+func (a *agent) told(id protocol.MemberID) (at protocol.Position) {
+	a.member.View(func(n *protocol.Node) { at = n.Received(id) })
+	return at
+}
+
 func (a *agent) node() *protocol.Node {
 	number, nonce, last := a.group.Start()
 	return protocol.New(protocol.Config{

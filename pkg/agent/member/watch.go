@@ -25,7 +25,10 @@ func (m *Member) watch(ctx context.Context) {
 			m.Deliver(seen{protocol.Observed{Server: s}, changes})
 		}
 		interval := observeBusy
-		if m.node.Quiet() && rests(last, s) {
+		switch {
+		case m.node.Hurries():
+			interval = observeHurried
+		case m.node.Quiet() && rests(last, s):
 			interval = observeIdle
 		}
 		m.mu.Unlock()

@@ -44,7 +44,7 @@ func (s *Server) managed() []setting {
 		{"wal_sender_timeout", "5s"},
 		{"wal_receiver_timeout", "5s"},
 		{"wal_receiver_status_interval", "1s"},
-		{"wal_retrieve_retry_interval", "200ms"},
+		{"wal_retrieve_retry_interval", "50ms"},
 		{"recovery_target_timeline", "latest"},
 		{"primary_conninfo", c.conninfo(upstreamPort, "application_name="+s.name())},
 		{"primary_slot_name", ""},

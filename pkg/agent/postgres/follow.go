@@ -170,6 +170,9 @@ func (s *Server) awaitCheckpoint(ctx context.Context, timeline uint64) error {
 	return err
 }
 
+// ancestryPause is the time between two questions: commits wait for standbys meanwhile.
+const ancestryPause = 50 * time.Millisecond
+
 // ancestry asks the primary that is aimed at for its timeline and those before it, and for its system identifier. It
 // asks again while the primary is not up yet.
 func (s *Server) ancestry(ctx context.Context) (lineage, string, error) {
@@ -183,7 +186,7 @@ func (s *Server) ancestry(ctx context.Context) (lineage, string, error) {
 		select {
 		case <-ctx.Done():
 			return lineage{}, "", err
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(ancestryPause):
 		}
 	}
 }

@@ -111,6 +111,9 @@ func (n *Node) Quiet() bool {
 		len(d.InForce) < 2
 }
 
+// Hurries says that a primary stops for another one: no write is acknowledged until its replicas told what they hold.
+func (n *Node) Hurries() bool { return n.doc.Phase == Serving && n.doc.Intent != nil }
+
 // Retired says that nothing is left to do before this agent ends in order.
 func (n *Node) Retired() bool {
 	return n.retiring && !n.primary() && n.job.Kind == "" && n.server.Role != Primary

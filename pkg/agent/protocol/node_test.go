@@ -257,3 +257,20 @@ func TestStrictSetKeepsWhoIsAwaited(t *testing.T) {
 		t.Errorf("m2 leaves, and the set becomes %v", want)
 	}
 }
+
+// TestHurries: the server is observed more often while a primary stops for another one, and at no other time.
+func TestHurries(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		doc  Document
+		want bool
+	}{
+		"a primary serves":                 {doc: Document{Phase: Serving}},
+		"it stops for another one":         {doc: Document{Phase: Serving, Intent: &Intent{Target: "m2"}}, want: true},
+		"it stopped, and all told of that": {doc: Document{Phase: Sealed, Intent: &Intent{Target: "m2"}}},
+	} {
+		if got := (&Node{doc: c.doc}).Hurries(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // dialPause is the time between two attempts to reach a primary.
-const dialPause = 100 * time.Millisecond
+const dialPause = 50 * time.Millisecond
 
 func (u *Upstream) serve(l net.Listener, server bool) {
 	for {

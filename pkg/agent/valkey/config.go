@@ -43,6 +43,8 @@ type Config struct {
 	Dial stream.Dial
 	// Serves says whether the server is a primary of a generation, with a lease, and a member may have its data.
 	Serves func(protocol.Generation, protocol.MemberID) bool
+	// Told is what another member told last of where its data ends.
+	Told func(protocol.MemberID) protocol.Position
 	// Others returns the processes in the container besides the agent and those above it.
 	Others func() []int
 	// Now reads CLOCK_BOOTTIME.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
@@ -182,20 +183,28 @@ func (s *Server) drain(ctx context.Context, p *process.Process, promoted bool) (
 	waiting, stop := context.WithTimeout(ctx, drainTime)
 	defer stop()
 	err = s.until(waiting, p, "hand the rest to the replicas", func(a answer) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, r := range a.standbys {
-			at := uint64(int64(r.Flushed) + s.base) //nolint:gosec // the log is far shorter
-			if counts := s.all || s.copies[volume.CopyName(r.Standby)]; counts && at < end.Offset {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(s.counting(a), func(r protocol.Streaming) bool {
+			return r.Flushed < end.Offset && s.Told(r.Member).Offset < end.Offset
+		})
 	})
 	if err != nil {
 		s.Report(err.Error())
 	}
 	return end, ctx.Err()
+}
+
+// counting are the replicas whose acknowledgements count. They acknowledge once a second, and nothing asks them for more
+// while writes are stopped: what their agents told is newer.
+func (s *Server) counting(a answer) (of []protocol.Streaming) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range a.standbys {
+		if s.all || s.copies[volume.CopyName(r.Standby)] {
+			r.Flushed = uint64(max(0, int64(r.Flushed)+s.base)) //nolint:gosec // the log is far shorter
+			of = append(of, r)
+		}
+	}
+	return of
 }
 
 // end asks where the data ends.

@@ -34,6 +34,9 @@ func (s *Server) facts() any {
 // followTime bounds the questions to a primary, and the time until a stream goes on.
 const followTime = 5 * time.Second
 
+// factsPause is the time between two questions: writes wait for replicas meanwhile.
+const factsPause = 20 * time.Millisecond
+
 // askFacts asks the primary that is aimed at. It asks again while the primary is not up yet.
 func (s *Server) askFacts(ctx context.Context) (f facts, err error) {
 	ctx, stop := context.WithTimeout(ctx, followTime)
@@ -45,7 +48,7 @@ func (s *Server) askFacts(ctx context.Context) (f facts, err error) {
 		select {
 		case <-ctx.Done():
 			return f, err
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(factsPause):
 		}
 	}
 }
