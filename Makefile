@@ -91,7 +91,7 @@ e2e: failpoint stores cluster-up ## Tests on the real cluster; ENGINE=NAME and A
 .PHONY: torture
 torture: failpoint stores cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
 	$(if $(filter postgres,$(ENGINE)),hack/postgres.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -skip Valkey)
-	$(if $(filter valkey,$(ENGINE)),hack/valkey.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -run Valkey)
+	$(if $(filter valkey,$(ENGINE)),hack/valkey.sh && libraries=$$(hack/libraries.sh) && DBOP_CLIENT_LIBRARIES=$$libraries DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -run 'Valkey|Sentinel|Libraries')
 	$(if $(AREA),,go test -timeout 30m ./pkg/repository/...)
 	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)
