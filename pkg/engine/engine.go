@@ -150,6 +150,14 @@ type SnapshotFacts struct {
 	Members []string `json:"members,omitempty"`
 	// Auth is true if the data carries users and demands credentials.
 	Auth bool `json:"auth"`
+	// LogStart is where the log begins that the data needs; nil of an engine without a log to archive.
+	LogStart *LogStart `json:"logStart,omitempty"`
+}
+
+// LogStart names a file of the log, and the timeline that it belongs to.
+type LogStart struct {
+	Timeline string `json:"timeline"`
+	File     string `json:"file"`
 }
 
 // Renderer renders the wanted state of a member as a pod. It is pure.

@@ -100,6 +100,9 @@ func (o BackupOptions) take(ctx context.Context) (m repository.Manifest, err err
 	m = repository.Manifest{Engine: o.Engine.Name(), Cluster: r.Cluster.Name, Namespace: r.Cluster.Namespace,
 		Version: r.Version, ClusterID: r.ClusterID, Member: r.Member, Operation: r.Operation, ID: r.Backup, Tool: o.Tool,
 		Scheduled: r.Scheduled, StartedAt: o.Now()}
+	if b := r.Cluster.Status.Bootstrap; b != nil {
+		m.Incarnation = b.Token
+	}
 	if err := o.Session.Snapshot(ctx, r.Member, &bounded{Writer: w, left: r.Most, any: r.Most == 0}, nil); err != nil {
 		return m, err
 	}

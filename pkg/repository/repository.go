@@ -39,6 +39,8 @@ type Manifest struct {
 	// Version of the server, full.
 	Version   string `json:"version"`
 	ClusterID string `json:"clusterID"`
+	// Incarnation is the token of the history that the data belongs to: a restore in place begins another one.
+	Incarnation string `json:"incarnation,omitempty"`
 	// Member that streamed it.
 	Member string `json:"member"`
 	// Origin says where it comes from, if not from a member that ran.

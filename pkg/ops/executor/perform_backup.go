@@ -38,7 +38,7 @@ func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, repor
 	}
 	source := s.View.Member(step.Member())
 	made, err := l.streamTo(ctx, repo, op, session, source, longest(s, source.Name),
-		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name}, report)
+		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name, Incarnation: s.Bootstrap().Token}, report)
 	if err != nil {
 		return ops.Result{}, err
 	}

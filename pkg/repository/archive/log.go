@@ -158,7 +158,11 @@ func windowOf(all []Segment) Window {
 			n++
 		}
 		r := &w.Ranges[n-1]
-		r.Last, r.End, r.To = s.Name, s.End, s.Time
+		r.Last, r.End = s.Name, s.End
+		// One in which nothing was committed has no time.
+		if s.Time.After(r.To) {
+			r.To = s.Time
+		}
 		r.Segments++
 		r.Bytes += s.Bytes
 	}
@@ -166,7 +170,8 @@ func windowOf(all []Segment) Window {
 }
 
 // pruneLog deletes the segments before the first that a kept backup of the same timeline starts from. A timeline
-// that no kept backup starts from stays.
+// that no kept backup starts from stays. As long as backups of several timelines are kept, so does all of the log: what
+// goes on from a backup of the older one needs the younger one from its beginning.
 func (a *Archive) pruneLog(ctx context.Context, p *Plan) (int, error) {
 	first := map[string]map[string]string{} // by incarnation and timeline
 	for _, d := range p.Decisions {
@@ -185,6 +190,9 @@ func (a *Archive) pruneLog(ctx context.Context, p *Plan) (int, error) {
 	}
 	deleted := 0
 	for incarnation, timelines := range first {
+		if len(timelines) > 1 {
+			continue
+		}
 		all, err := a.Log(p.Scope, incarnation).Segments(ctx)
 		if err != nil {
 			return deleted, err

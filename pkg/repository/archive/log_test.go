@@ -216,25 +216,65 @@ func TestPruneLog(t *testing.T) {
 		}
 	}
 	for i, at := range []int{2, 5, 7} {
-		w, _, err := a.Begin(t.Context(), request(fmt.Sprint("b", i), fmt.Sprint("op", i), ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := Manifest{
-			Engine: "pg", Incarnation: "1", Scheduled: true, Log: &LogStart{Timeline: "1", Segment: numbered(at).Name},
-			Streams: []Stream{{Name: "base.tar"}},
-		}
-		if err := w.Stream(t.Context(), "base.tar", strings.NewReader("base")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Commit(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		from(t, a, fmt.Sprint("b", i), LogStart{Timeline: "1", Segment: numbered(at).Name})
 	}
 	if r := prune(t, a, Retention{Last: 2}); r.Segments != 5 || len(r.Deleted) != 1 {
 		t.Errorf("%+v", r)
 	}
 	if w, err := l.Window(t.Context()); err != nil || len(w.Ranges) != 1 || w.Ranges[0].First != numbered(5).Name {
 		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// TestPruneLogOfTimelines: a backup of the first timeline needs the second one from its beginning, although a backup
+// starts in the middle of that.
+func TestPruneLogOfTimelines(t *testing.T) {
+	keys, _ := testKeys(t)
+	a := Open(directory(t), keys)
+	l := a.Log(scope, "1")
+	for n := range 6 {
+		for _, timeline := range []string{"1", "2"} {
+			segment := numbered(n)
+			segment.Timeline = timeline
+			if err := l.Append(t.Context(), segment, pages(10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	from(t, a, "b0", LogStart{Timeline: "1", Segment: numbered(0).Name})
+	from(t, a, "b1", LogStart{Timeline: "1", Segment: numbered(2).Name})
+	from(t, a, "b2", LogStart{Timeline: "2", Segment: numbered(4).Name})
+	if r := prune(t, a, Retention{Last: 2}); r.Segments != 0 || len(r.Deleted) != 1 {
+		t.Errorf("with backups of both timelines it deleted %+v", r)
+	}
+	from(t, a, "b3", LogStart{Timeline: "2", Segment: numbered(5).Name})
+	if r := prune(t, a, Retention{Last: 2}); r.Segments != 4 || len(r.Deleted) != 1 {
+		t.Errorf("with backups of one timeline it deleted %+v", r)
+	}
+}
+
+// from stores a scheduled backup that starts from a segment.
+func from(t *testing.T, a *Archive, id string, start LogStart) {
+	t.Helper()
+	w, _, err := a.Begin(t.Context(), request(id, "op-"+id, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Stream(t.Context(), "base.tar", strings.NewReader("base")); err != nil {
+		t.Fatal(err)
+	}
+	m := Manifest{Engine: "pg", Incarnation: "1", Scheduled: true, Log: &start, Streams: []Stream{{Name: "base.tar"}}}
+	if _, err := w.Commit(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWindowTime: a segment in which nothing was committed doesn't take the end of a range back.
+func TestWindowTime(t *testing.T) {
+	idle := numbered(2)
+	idle.Time = time.Time{}
+	w := windowOf([]Segment{numbered(1), idle})
+	if len(w.Ranges) != 1 || !w.Ranges[0].To.Equal(numbered(1).Time) {
+		t.Errorf("got %+v", w.Ranges)
 	}
 }

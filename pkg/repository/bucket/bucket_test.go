@@ -60,13 +60,14 @@ func opened(path string) (engine.SnapshotFacts, error) {
 		return engine.SnapshotFacts{}, engine.ErrNotSnapshot
 	}
 	return engine.SnapshotFacts{Members: []string{"my-db-1"}, Auth: true, Schema: "3.6.0",
+		LogStart: &engine.LogStart{Timeline: "1", File: "000000010000000000000002"},
 		Fingerprint: engine.Fingerprint{
 			Proof: "7 keys", Readings: []engine.Reading{{Name: "revision", Value: "42"}, {Name: "keys", Value: "7"}}}}, nil
 }
 
 func manifest() repository.Manifest {
 	return repository.Manifest{Engine: "etcd", Cluster: "my-db", Namespace: "shop", Version: "3.6.16", ClusterID: "cid",
-		Member: "my-db-2", Tool: "v1", Origin: "somewhere", Scheduled: true,
+		Member: "my-db-2", Tool: "v1", Origin: "somewhere", Scheduled: true, Incarnation: "token-1",
 		StartedAt:  time.Date(2026, 11, 23, 10, 15, 0, 0, time.UTC),
 		FinishedAt: time.Date(2026, 11, 23, 10, 16, 0, 0, time.UTC)}
 }
@@ -113,6 +114,11 @@ func TestRoundTrip(t *testing.T) {
 	read, err := io.ReadAll(in)
 	if err != nil || string(read) != content || in.Close() != nil {
 		t.Errorf("read %d bytes, %v", len(read), err)
+	}
+	c, err := r.Archive().List(t.Context(), archive.Scope{})
+	if err != nil || len(c.Entries) != 1 || c.Entries[0].Incarnation != "token-1" || c.Entries[0].Log == nil ||
+		*c.Entries[0].Log != (archive.LogStart{Timeline: "1", Segment: "000000010000000000000002"}) {
+		t.Errorf("the catalogue has %+v, %v", c, err)
 	}
 	all, err := r.List(t.Context(), "my-db")
 	if err != nil || len(all) != 1 || all[0].ID != id || all[0].Stored != got.Stored || all[0].Verified != nil {
@@ -293,4 +299,28 @@ func FuzzParseDescription(f *testing.F) {
 			t.Fatalf("%+v, %v", read, err)
 		}
 	})
+}
+
+// TestLongestName: a backup of a cluster with the longest name, whose history began with a restore in place.
+func TestLongestName(t *testing.T) {
+	d, s := described(t)
+	r := inDirectory(t, t.TempDir(), d, s)
+	cluster := strings.Repeat("c", 40)
+	longest := cluster + "-20261121T101500Z-0a1b"
+	w, err := r.Writer(t.Context(), longest, "op-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, "pages"); err != nil {
+		t.Fatal(err)
+	}
+	m := manifest()
+	m.Cluster, m.Engine, m.Version = cluster, "postgres", "18.0"
+	m.Incarnation = cluster + ".dbop-op-0123456789/" + cluster + "-12"
+	if _, err := w.Commit(t.Context(), m, opened); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Get(t.Context(), longest); err != nil || got.Incarnation == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

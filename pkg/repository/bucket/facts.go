@@ -1,6 +1,8 @@
 package bucket
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -29,6 +31,10 @@ func toArchive(m repository.Manifest) (archive.Manifest, error) {
 		Scheduled: m.Scheduled, StartedAt: m.StartedAt.UTC(), FinishedAt: m.FinishedAt.UTC(),
 		Facts: map[string]string{factSnapshot: string(facts)},
 	}
+	if start := m.Facts.LogStart; start != nil {
+		out.Incarnation = incarnation(m.Incarnation)
+		out.Log = &archive.LogStart{Timeline: start.Timeline, Segment: start.File}
+	}
 	if m.Origin != "" {
 		out.Facts[factOrigin] = m.Origin
 	}
@@ -42,13 +48,26 @@ func toArchive(m repository.Manifest) (archive.Manifest, error) {
 	return out, nil
 }
 
+// mostIncarnation is how long the token of an incarnation may be in the name of an object.
+const mostIncarnation = 40
+
+// incarnation is a token as names of objects hold it: a long one is a hash.
+func incarnation(token string) string {
+	if len(token) <= mostIncarnation {
+		return token
+	}
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:16])
+}
+
 // fromArchive is a backup as its manifest tells it.
 func fromArchive(m *archive.Manifest) (repository.Manifest, error) {
 	out := repository.Manifest{
 		Format: m.Format, ID: m.ID, Engine: m.Engine, Cluster: m.Cluster, Namespace: m.Namespace, Version: m.Version,
 		ClusterID: m.ClusterID, Member: m.Member, Origin: m.Facts[factOrigin], Operation: m.Operation, Tool: m.Tool,
 		Scheduled: m.Scheduled, StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, Stored: m.Stored(),
-		Encrypted: m.Encrypted,
+		Incarnation: m.Incarnation,
+		Encrypted:   m.Encrypted,
 	}
 	for _, s := range m.Streams {
 		if s.Name == stream {

@@ -136,6 +136,7 @@ func (b *backup) bytes(t testing.TB) []byte {
 // facts are those of the sound backup.
 func facts(b *backup) Facts {
 	text := b.text()
-	return Facts{System: "7711", Major: "17", Start: 0x200028, End: 0x300100, Timeline: 3, Files: 7,
+	return Facts{System: "7711", Major: "17", Start: 0x200028, End: 0x300100, Timeline: 3, First: 3,
+		LogFile: "000000030000000000000002", Files: 7,
 		Bytes: 20000 + 3 + 3 + 512 + 22 + int64(len(b.files[0].content)), Manifest: text[len(text)-67 : len(text)-3]}
 }

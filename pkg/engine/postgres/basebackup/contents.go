@@ -140,6 +140,6 @@ func (c *contents) complete() (Facts, error) {
 	if err := c.log.hold(f.Start, f.End); err != nil {
 		return Facts{}, fmt.Errorf("recover the backup: %w", err)
 	}
-	f.Files, f.Bytes = c.count, c.bytes
+	f.Files, f.Bytes, f.LogFile = c.count, c.bytes, c.log.name(f.First, f.Start)
 	return f, nil
 }

@@ -14,6 +14,9 @@ type Facts struct {
 	System, Major string
 	// Start and End are the part of the log that recovery needs, Timeline that of its end.
 	Start, End, Timeline uint64
+	// First is the timeline of the start, LogFile the file of the log that holds it.
+	First   uint64
+	LogFile string
 	// Files and Bytes are those of the data, without the log; zero where they were not counted.
 	Files, Bytes int64
 	// Manifest is the checksum of the manifest: with it goes that of every file.
@@ -65,7 +68,7 @@ func (f *Facts) readRanges(m *manifest) error {
 			return err
 		}
 		if i == 0 || begin < f.Start {
-			f.Start = begin
+			f.Start, f.First = begin, r.Timeline
 		}
 		f.End = max(f.End, end)
 		f.Timeline = max(f.Timeline, r.Timeline)

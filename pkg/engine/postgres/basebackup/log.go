@@ -71,3 +71,9 @@ func (s *segments) hold(begin, end uint64) error {
 	}
 	return nil
 }
+
+// name is the file that holds a place of a timeline.
+func (s *segments) name(timeline, at uint64) string {
+	each, number := 1<<32/s.size, at/s.size
+	return fmt.Sprintf("%08X%08X%08X", timeline, number/each, number%each)
+}
