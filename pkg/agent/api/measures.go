@@ -30,20 +30,22 @@ const (
 	measureAge = 5 * time.Second
 )
 
-// measured is the last answer, and when the server was asked for it.
+// measured is the last answer, and when the server was asked for it, with which settings.
 type measured struct {
-	asked  time.Time
-	answer Measures
+	asked    time.Time
+	settings uint64
+	answer   Measures
 }
 
-// measures returns what the server told a moment ago, or asks it. A server that does not answer tells nothing.
-func (s *Service) measures(ctx context.Context) Measures {
+// measures returns what a server with a version of the settings told a moment ago, or asks it. A server that does not
+// answer tells nothing.
+func (s *Service) measures(ctx context.Context, settings uint64) Measures {
 	if s.Meter == nil {
 		return Measures{}
 	}
 	s.measuring.Lock()
 	defer s.measuring.Unlock()
-	if time.Since(s.measured.asked) < measureAge {
+	if time.Since(s.measured.asked) < measureAge && s.measured.settings == settings {
 		return s.measured.answer
 	}
 	ctx, stop := context.WithTimeout(ctx, measureTimeout)
@@ -52,6 +54,6 @@ func (s *Service) measures(ctx context.Context) Measures {
 	if err != nil {
 		answer = Measures{}
 	}
-	s.measured = measured{asked: time.Now(), answer: answer}
+	s.measured = measured{asked: time.Now(), settings: settings, answer: answer}
 	return answer
 }

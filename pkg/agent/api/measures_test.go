@@ -45,7 +45,7 @@ func TestMeasures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, from := &Service{Meter: &c.meter}, time.Now()
 				for range 3 {
-					if diff := cmp.Diff(c.want, s.measures(t.Context())); diff != "" {
+					if diff := cmp.Diff(c.want, s.measures(t.Context(), 1)); diff != "" {
 						t.Error(diff)
 					}
 				}
@@ -53,14 +53,18 @@ func TestMeasures(t *testing.T) {
 					t.Errorf("asked %d times in %s, not once in %s", c.meter.asked, took, c.took)
 				}
 				time.Sleep(measureAge)
-				s.measures(t.Context())
+				s.measures(t.Context(), 1)
 				if c.meter.asked != 2 {
 					t.Errorf("asked %d times", c.meter.asked)
+				}
+				s.measures(t.Context(), 2)
+				if c.meter.asked != 3 {
+					t.Errorf("asked %d times after the settings changed", c.meter.asked)
 				}
 			})
 		})
 	}
-	if diff := cmp.Diff(Measures{}, new(Service).measures(t.Context())); diff != "" {
+	if diff := cmp.Diff(Measures{}, new(Service).measures(t.Context(), 1)); diff != "" {
 		t.Error(diff)
 	}
 }

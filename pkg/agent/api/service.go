@@ -96,7 +96,7 @@ func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
 		st := s.Status()
-		st.Server.Measures = s.measures(r.Context())
+		st.Server.Measures = s.measures(r.Context(), st.Server.Settings)
 		answer(w, http.StatusOK, st)
 	})
 	mux.HandleFunc("POST /v1/switchover", s.onPrimary(s.switchover))
