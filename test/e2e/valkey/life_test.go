@@ -58,6 +58,9 @@ func TestPair(t *testing.T) {
 	create(s, "redis", r, "2")
 	s.Member("witness")
 	w := s.Writes(s.Site.StartValkeyWriter(s.Ctx, s.NS, "db", "redis", r.Image))
+	for range 6 { // through the witness as well
+		asked(s)
+	}
 	began := time.Now()
 	s.Kill(s.Member("primary"), false)
 	w.MustGoOn("the pod of the primary was deleted, and came back to confirm writes", began)
@@ -95,6 +98,17 @@ func TestRefusals(t *testing.T) {
 		} {
 			s.Refused(4, words, slices.Concat(of, more)...)
 		}
+	}
+}
+
+// asked asks an agent for the primary as clients of Sentinel do, from the pod of the writer.
+func asked(s *scene.Scene) {
+	s.Helper()
+	const ask = `$CLI --tls --cacert /tls/ca.crt -h $HOST -p 26379 --user "$NAME" --no-auth-warning ` +
+		`SENTINEL get-master-addr-by-name db`
+	want := s.Member("primary") + "-0.db." + s.NS + ".svc\n6379"
+	if got := kubectl(s, "exec", "db-writer", "--", "sh", "-c", ask); got != want {
+		s.Errorf("clients of Sentinel are told %q, want %q", got, want)
 	}
 }
 

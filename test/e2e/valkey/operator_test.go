@@ -128,7 +128,7 @@ func ready(s *scene.Scene, object string) {
 // kubectl runs it in the scene's namespace, and returns what it says.
 func kubectl(s *scene.Scene, args ...string) string {
 	s.Helper()
-	r, err := s.Site.Kubectl(s.TempDir()).Run(s.Ctx, append(args, "-n", s.NS)...)
+	r, err := s.Site.Kubectl(s.TempDir()).Run(s.Ctx, append([]string{"-n", s.NS}, args...)...)
 	s.OK(err)
 	if r.Code != 0 {
 		s.Fatalf("expected success:\n%s", r)
