@@ -6,13 +6,20 @@ type DataRecoverer interface {
 	// InspectDataDir reads the data directory of a member that does not run, and
 	// changes nothing in it. Damage is what it finds, not an error.
 	InspectDataDir(dir string) DataDirInfo
-	// CompareDataDirs orders the positions of two Remains by the engine's own
+	// CompareDataDirs orders the positions of two DataDirInfos by the engine's own
 	// rule of whose history goes first: -1, 0, 1, and false if they are not of
-	// one cluster. It is not Rules.Compare, which knows only what is applied.
+	// one cluster, or if neither is known to hold all of the other: then a person
+	// chooses. It is not Rules.Compare, which knows only what is applied.
 	CompareDataDirs(a, b Position) (int, bool)
 	// DataDirLag says in words what the member's data lacks of that which goes
 	// first (Leader), as far as their positions tell.
 	DataDirLag(Gap) string
+	// SameDatabase reports whether data with a DataDirInfo.ClusterID is of the
+	// cluster with the recorded one.
+	SameDatabase(found, recorded string) bool
+	// RecoveryNotice says what clients notice of a recovery besides writes that
+	// are lost; "" for nothing.
+	RecoveryNotice() string
 	// RecoveryPod renders the pod that serves a copy of a member's data as a
 	// database of one, whatever else the data says of its members. It is always
 	// Loopback: nobody may take it for the cluster that it was.
@@ -24,7 +31,8 @@ type DataDirInfo struct {
 	// Intact is true if the data opens clean; Problem says why not.
 	Intact  bool   `json:"intact"`
 	Problem string `json:"problem,omitempty"`
-	// MemberID and ClusterID as in Member.
+	// MemberID and ClusterID as in Member, as far as the data knows them. Without
+	// a ClusterID the member can't run again as it is.
 	MemberID  string `json:"memberID,omitempty"`
 	ClusterID string `json:"clusterID,omitempty"`
 	// Position is the end of the member's history, applied or not.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -16,19 +17,19 @@ func (c Config) adopt() error {
 	if err != nil || !found {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(c.data(), copyFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(c.data(), datadir.CopyFile)); err == nil {
 		return nil
 	}
-	past := lineage{Timeline: record.End.Timeline}
+	past := datadir.Lineage{Timeline: record.End.Timeline}
 	if past.Timeline > 1 {
-		path := filepath.Join(c.pgdata(), "pg_wal", historyName(past.Timeline))
+		path := filepath.Join(c.pgdata(), "pg_wal", datadir.HistoryName(past.Timeline))
 		raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
 		if err == nil {
-			past, err = parseHistory(past.Timeline, string(raw))
+			past, err = datadir.ParseHistory(past.Timeline, string(raw))
 		}
 		if err != nil {
 			return fmt.Errorf("take over the data of a backup: %w", err)
 		}
 	}
-	return writeIdentity(c.data(), identity{Volume: volume.NewName(4), Lineage: past})
+	return datadir.WriteIdentity(c.data(), datadir.Identity{Volume: volume.NewName(4), Lineage: past})
 }

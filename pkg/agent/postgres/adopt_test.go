@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -22,7 +23,7 @@ func TestAdopt(t *testing.T) {
 	if err := os.MkdirAll(wal, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := readIdentity(c.data()); err != nil || id.Volume != "" {
+	if id, err := datadir.ReadIdentity(c.data()); err != nil || id.Volume != "" {
 		t.Fatalf("data that nobody loaded is %+v, %v", id, err)
 	}
 	if err := loaded.Write(c.data(), loaded.Record{End: protocol.Position{Timeline: 3, Offset: 900}}); err != nil {
@@ -32,7 +33,7 @@ func TestAdopt(t *testing.T) {
 		t.Error("data without the history of its timeline is taken")
 	}
 	history := "1\t0/100\tx\n2\t0/200\tx\n"
-	if err := os.WriteFile(filepath.Join(wal, historyName(3)), []byte(history), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(wal, datadir.HistoryName(3)), []byte(history), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var volumes []string
@@ -40,11 +41,11 @@ func TestAdopt(t *testing.T) {
 		if err := c.adopt(); err != nil {
 			t.Fatal(err)
 		}
-		id, err := readIdentity(c.data())
+		id, err := datadir.ReadIdentity(c.data())
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := lineage{Timeline: 3, Forks: []fork{{Timeline: 1, End: 0x100}, {Timeline: 2, End: 0x200}}}
+		want := datadir.Lineage{Timeline: 3, Forks: []datadir.Fork{{Timeline: 1, End: 0x100}, {Timeline: 2, End: 0x200}}}
 		if diff := cmp.Diff(want, id.Lineage); diff != "" {
 			t.Error(diff)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -114,9 +115,9 @@ func (s *Server) Contents(context.Context) (api.Contents, error) {
 	if !ready {
 		return api.Contents{}, errors.New("describe the data: the server has not recovered it yet")
 	}
-	if past.at(lsn(record.End.Offset)) != record.End.Timeline {
+	if past.At(datadir.LSN(record.End.Offset)) != record.End.Timeline {
 		return api.Contents{}, fmt.Errorf("describe the data: the log of timeline %d was not used up to %s, the end of "+
-			"the backup", record.End.Timeline, lsn(record.End.Offset))
+			"the backup", record.End.Timeline, datadir.LSN(record.End.Offset))
 	}
 	return record.Contents, nil
 }

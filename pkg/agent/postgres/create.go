@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -24,8 +25,8 @@ func (s *Server) initialise(ctx context.Context) error {
 	case s.major >= 15:
 		args = append(args, "--locale-provider", "icu", "--icu-locale", "und")
 	}
-	return s.create(ctx, func() (lineage, error) {
-		return lineage{Timeline: 1}, s.run(ctx, "initdb", args...)
+	return s.create(ctx, func() (datadir.Lineage, error) {
+		return datadir.Lineage{Timeline: 1}, s.run(ctx, "initdb", args...)
 	})
 }
 
@@ -35,10 +36,10 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 		return err
 	}
 	s.upstream.Aim(job.Member, job.Generation)
-	return s.create(ctx, func() (lineage, error) {
+	return s.create(ctx, func() (datadir.Lineage, error) {
 		past, _, err := s.ancestry(ctx)
 		if err != nil {
-			return lineage{}, err
+			return datadir.Lineage{}, err
 		}
 		return past, s.run(ctx, "pg_basebackup", "--pgdata", filepath.Join(s.aside(), "pgdata"), "--wal-method", "stream",
 			"--checkpoint", "fast", "--dbname", s.conninfo(toolPort, ""))
@@ -46,7 +47,7 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 }
 
 // create has a directory made aside, and renames it once it is whole and on disk.
-func (s *Server) create(ctx context.Context, fill func() (lineage, error)) error {
+func (s *Server) create(ctx context.Context, fill func() (datadir.Lineage, error)) error {
 	if _, err := os.Stat(s.data()); err == nil {
 		return fmt.Errorf("create a copy of the data: %s exists", s.data())
 	}
@@ -63,8 +64,8 @@ func (s *Server) create(ctx context.Context, fill func() (lineage, error)) error
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	made := identity{Volume: volume.NewName(4), Lineage: past}
-	if err := writeIdentity(s.aside(), made); err != nil {
+	made := datadir.Identity{Volume: volume.NewName(4), Lineage: past}
+	if err := datadir.WriteIdentity(s.aside(), made); err != nil {
 		return err
 	}
 	if err := os.Rename(s.aside(), s.data()); err != nil {
@@ -95,7 +96,7 @@ func (s *Server) discard() error {
 		return fmt.Errorf("remove the copy of the data: %w", err)
 	}
 	s.mu.Lock()
-	s.identity, s.unfit, s.position = identity{}, "", protocol.Position{}
+	s.identity, s.unfit, s.position = datadir.Identity{}, "", protocol.Position{}
 	s.mu.Unlock()
 	if err := os.RemoveAll(s.aside()); err != nil {
 		return fmt.Errorf("remove the copy of the data: %w", err)

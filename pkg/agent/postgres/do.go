@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
@@ -118,7 +119,7 @@ func (s *Server) settle(ctx context.Context, settings protocol.Settings) error {
 
 // replay waits, without an upstream, until the server has applied all that it received. It returns where its log ends:
 // with a whole record.
-func (s *Server) replay(ctx context.Context, settings protocol.Settings) (end, received lsn, err error) {
+func (s *Server) replay(ctx context.Context, settings protocol.Settings) (end, received datadir.LSN, err error) {
 	if err := s.settle(ctx, settings); err != nil {
 		return 0, 0, err
 	}

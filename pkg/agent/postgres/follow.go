@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", job.Member, err)
 	}
-	c, err := readControl(s.pgdata())
+	c, err := datadir.ReadControl(s.pgdata())
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	s.mu.Lock()
 	own, rewinding := s.identity.Lineage, s.identity.Rewinding
 	s.mu.Unlock()
-	var stale lsn
+	var stale datadir.LSN
 	switch {
 	case rewinding:
 		err = s.rewind(ctx, past)
@@ -56,7 +57,7 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	if err != nil {
 		return err
 	}
-	if err := s.setIdentity(func(id *identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -88,16 +89,16 @@ func (s *Server) arrive(ctx context.Context) error {
 	if err := s.until(ctx, p, "complete a rewind", func(answer) bool { return true }); err != nil {
 		return err
 	}
-	return s.setIdentity(func(id *identity) { id.Rewinding = false })
+	return s.setIdentity(func(id *datadir.Identity) { id.Rewinding = false })
 }
 
 // fork compares the end of this log with the history of the primary, and rewinds what the primary does not have. It
 // returns what the server says to have received, which may end in the middle of a record.
-func (s *Server) fork(ctx context.Context, job protocol.Job, own, past lineage) (lsn, error) {
-	var end, received lsn
+func (s *Server) fork(ctx context.Context, job protocol.Job, own, past datadir.Lineage) (datadir.LSN, error) {
+	var end, received datadir.LSN
 	clean := false
 	if s.running() == nil {
-		if c, err := readControl(s.pgdata()); err == nil {
+		if c, err := datadir.ReadControl(s.pgdata()); err == nil {
 			s.mu.Lock()
 			end, clean = s.cleanEnd(c)
 			s.mu.Unlock()
@@ -109,11 +110,11 @@ func (s *Server) fork(ctx context.Context, job protocol.Job, own, past lineage) 
 			return 0, err
 		}
 	}
-	if past.holds(own, end) {
+	if past.Holds(own, end) {
 		return received, nil
 	}
 	s.Report(fmt.Sprintf("the log ends at %s on timeline %d, which %s does not have: the data is rewound", end,
-		own.at(end), job.Member))
+		own.At(end), job.Member))
 	if err := s.stopFast(ctx); err != nil {
 		return 0, err
 	}
@@ -122,7 +123,7 @@ func (s *Server) fork(ctx context.Context, job protocol.Job, own, past lineage) 
 }
 
 // rewind takes back what the primary does not have. The server is stopped.
-func (s *Server) rewind(ctx context.Context, past lineage) error {
+func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 	if p := s.running(); p != nil {
 		if err := s.stopFast(ctx); err != nil {
 			return err
@@ -143,7 +144,7 @@ func (s *Server) rewind(ctx context.Context, past lineage) error {
 			return fmt.Errorf("end the log of the data before its rewind: %w", err)
 		}
 	}
-	if err := s.setIdentity(func(id *identity) { id.Rewinding = true }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
 		return err
 	}
 	err := s.run(ctx, "pg_rewind", "--target-pgdata", s.pgdata(), "--source-server",
@@ -175,7 +176,7 @@ const ancestryPause = 50 * time.Millisecond
 
 // ancestry asks the primary that is aimed at for its timeline and those before it, and for its system identifier. It
 // asks again while the primary is not up yet.
-func (s *Server) ancestry(ctx context.Context) (lineage, string, error) {
+func (s *Server) ancestry(ctx context.Context) (datadir.Lineage, string, error) {
 	ctx, stop := context.WithTimeout(ctx, followTime)
 	defer stop()
 	for {
@@ -185,32 +186,32 @@ func (s *Server) ancestry(ctx context.Context) (lineage, string, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return lineage{}, "", err
+			return datadir.Lineage{}, "", err
 		case <-time.After(ancestryPause):
 		}
 	}
 }
 
-func (s *Server) askAncestry(ctx context.Context) (lineage, string, error) {
+func (s *Server) askAncestry(ctx context.Context) (datadir.Lineage, string, error) {
 	conn, err := dial(ctx, s.conninfo(toolPort, "dbname=postgres replication=database"))
 	if err != nil {
-		return lineage{}, "", err
+		return datadir.Lineage{}, "", err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	got, err := ask(ctx, conn, "IDENTIFY_SYSTEM")
 	if err != nil {
-		return lineage{}, "", err
+		return datadir.Lineage{}, "", err
 	}
 	system := got[0][0][0]
 	timeline, err := strconv.ParseUint(got[0][0][1], 10, 32)
 	if err != nil || timeline == 1 {
-		return lineage{Timeline: timeline}, system, err
+		return datadir.Lineage{Timeline: timeline}, system, err
 	}
 	history, err := ask(ctx, conn, "TIMELINE_HISTORY "+strconv.FormatUint(timeline, 10))
 	if err != nil {
-		return lineage{}, "", err
+		return datadir.Lineage{}, "", err
 	}
-	past, err := parseHistory(timeline, history[0][0][1])
+	past, err := datadir.ParseHistory(timeline, history[0][0][1])
 	return past, system, err
 }
 

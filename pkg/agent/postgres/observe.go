@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -29,7 +30,7 @@ SELECT application_name, flush_lsn FROM pg_stat_replication WHERE state = 'strea
 // answer is what a server says of itself.
 type answer struct {
 	recovering    bool
-	end, received lsn
+	end, received datadir.LSN
 	receiving     bool
 	synchronous   string
 	standbys      []protocol.Streaming
@@ -45,14 +46,14 @@ func (s *Server) state(ctx context.Context) (answer, error) {
 	}
 	row := got[0][0]
 	a := answer{recovering: row[0] == "t", receiving: row[3] != "0", synchronous: row[4]}
-	if a.end, err = parseLSN(row[1]); err != nil && row[1] != "" {
+	if a.end, err = datadir.ParseLSN(row[1]); err != nil && row[1] != "" {
 		return answer{}, err
 	}
-	if a.received, err = parseLSN(row[2]); err != nil && row[2] != "" {
+	if a.received, err = datadir.ParseLSN(row[2]); err != nil && row[2] != "" {
 		return answer{}, err
 	}
 	for _, r := range got[1] {
-		at, err := parseLSN(r[1])
+		at, err := datadir.ParseLSN(r[1])
 		if err != nil {
 			return answer{}, err
 		}
@@ -76,7 +77,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		return protocol.Server{Volume: s.identity.Volume, Floor: s.floor.Generation(), Unread: true}
 	}
 	o := s.base()
-	if c, err := readControl(s.pgdata()); err == nil {
+	if c, err := datadir.ReadControl(s.pgdata()); err == nil {
 		o.System = c.System
 	}
 	o.Role, o.Settings, o.Set, o.SetAt = protocol.Replica, s.settings.Version, s.set, uint64(s.setAt)
@@ -117,7 +118,7 @@ func (s *Server) learn(a answer) {
 		s.stale = 0
 		end = max(end, a.received)
 	}
-	timeline := s.identity.Lineage.at(end)
+	timeline := s.identity.Lineage.At(end)
 	s.position = protocol.Position{Timeline: timeline, Offset: uint64(end)}
 	s.standbys = a.standbys
 }
@@ -136,23 +137,23 @@ func (s *Server) stopped() protocol.Server {
 		return o
 	}
 	o.Unread = true
-	c, err := readControl(s.pgdata())
+	c, err := datadir.ReadControl(s.pgdata())
 	if err != nil {
 		o.Unfit = err.Error()
 		return o
 	}
 	o.System = c.System
 	if end, ok := s.cleanEnd(c); ok {
-		o.Position, o.Unread = protocol.Position{Timeline: s.identity.Lineage.at(end), Offset: uint64(end)}, false
+		o.Position, o.Unread = protocol.Position{Timeline: s.identity.Lineage.At(end), Offset: uint64(end)}, false
 	}
 	return o
 }
 
 // cleanEnd returns the end of the log of a primary that was stopped in order.
-func (s *Server) cleanEnd(c control) (lsn, bool) {
+func (s *Server) cleanEnd(c datadir.Control) (datadir.LSN, bool) {
 	if !c.Shutdown || s.identity.Rewinding || c.Timeline != s.identity.Lineage.Timeline {
 		return 0, false
 	}
-	end, err := c.end(s.pgdata())
+	end, err := c.End(s.pgdata())
 	return end, err == nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -32,7 +33,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.reserve(job.Timeline); err != nil {
 		return err
 	}
-	if err := s.setIdentity(func(id *identity) { id.Promoting = job.Timeline }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) { id.Promoting = job.Timeline }); err != nil {
 		return err
 	}
 	if !valid() || ctx.Err() != nil {
@@ -51,16 +52,16 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.until(ctx, p, "promote the server", func(a answer) bool { return !a.recovering }); err != nil {
 		return err
 	}
-	raw, err := os.ReadFile(filepath.Join(s.pgdata(), "pg_wal", historyName(job.Timeline)))
+	raw, err := os.ReadFile(filepath.Join(s.pgdata(), "pg_wal", datadir.HistoryName(job.Timeline)))
 	if err != nil {
 		return errors.Join(fmt.Errorf("promote the server to timeline %d: it took another one: %w", job.Timeline, err),
 			s.StopNow())
 	}
-	past, err := parseHistory(job.Timeline, string(raw))
+	past, err := datadir.ParseHistory(job.Timeline, string(raw))
 	if err != nil {
 		return errors.Join(err, s.StopNow())
 	}
-	if err := s.setIdentity(func(id *identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
 		return err
 	}
 	if err := s.mark(ctx); err != nil {
@@ -81,11 +82,11 @@ func (s *Server) reserve(timeline uint64) error {
 	last := s.identity.Lineage.Timeline
 	s.mu.Unlock()
 	for t := last + 1; t < timeline; t++ {
-		path := filepath.Join(wal, historyName(t))
+		path := filepath.Join(wal, datadir.HistoryName(t))
 		if _, err := os.Stat(path); err == nil {
 			continue
 		}
-		if err := disk.ReplaceBytes(path, []byte(filler)); err != nil {
+		if err := disk.ReplaceBytes(path, []byte(datadir.Filler)); err != nil {
 			return err
 		}
 	}
@@ -103,11 +104,11 @@ func (s *Server) removeFillers() error {
 		return err
 	}
 	for _, path := range found {
-		if filepath.Base(path) <= historyName(last) {
+		if filepath.Base(path) <= datadir.HistoryName(last) {
 			continue
 		}
 		raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
-		if err == nil && strings.HasPrefix(string(raw), filler) {
+		if err == nil && strings.HasPrefix(string(raw), datadir.Filler) {
 			err = os.Remove(path)
 		}
 		if err != nil {
@@ -146,7 +147,7 @@ func (s *Server) mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := parseLSN(got[0][0][0])
+	at, err := datadir.ParseLSN(got[0][0][0])
 	if err != nil {
 		return err
 	}

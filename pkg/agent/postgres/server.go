@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
@@ -32,7 +33,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	proc     *process.Process
-	identity identity
+	identity datadir.Identity
 	floor    volume.Floor
 	// promoted is the generation for which this run of the server was, or is being, made a primary.
 	promoted protocol.Generation
@@ -41,7 +42,7 @@ type Server struct {
 	// set is the version of the synchronous set that is loaded, names its text, setAt the log's place after that.
 	set   uint64
 	names string
-	setAt lsn
+	setAt datadir.LSN
 	// settings are those that the server's files hold.
 	settings protocol.Settings
 	// reloading says that the server may not have read them yet.
@@ -51,7 +52,7 @@ type Server struct {
 	// read says that this run of the server has used up the log that was on disk.
 	read bool
 	// stale is what the server said to have received of a timeline that it left: its records before the fork are whole.
-	stale    lsn
+	stale    datadir.LSN
 	position protocol.Position
 	flushed  protocol.Instant
 	standbys []protocol.Streaming
@@ -71,7 +72,7 @@ func Open(c Config) (*Server, error) {
 	if err = c.adopt(); err != nil {
 		return nil, err
 	}
-	if s.identity, err = readIdentity(c.data()); err != nil {
+	if s.identity, err = datadir.ReadIdentity(c.data()); err != nil {
 		return nil, err
 	}
 	if s.floor, err = volume.OpenFloor(c.Directory); err != nil {
@@ -181,12 +182,12 @@ func (s *Server) raiseFloor(g protocol.Generation) error {
 }
 
 // setIdentity writes what identifies the copy, and then counts on it.
-func (s *Server) setIdentity(change func(*identity)) error {
+func (s *Server) setIdentity(change func(*datadir.Identity)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.identity
 	change(&id)
-	if err := writeIdentity(s.data(), id); err != nil {
+	if err := datadir.WriteIdentity(s.data(), id); err != nil {
 		return err
 	}
 	s.identity = id

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 )
 
 // upstreamHost is where the agent listens for its own server.
@@ -39,8 +40,8 @@ func (s *Server) managed(data string, settings protocol.Settings, passwords secr
 		{"supervised", "no"},
 		{"logfile", ""},
 		{"appendonly", "yes"},
-		{"appendfilename", appendFile},
-		{"appenddirname", appendDirectory},
+		{"appendfilename", datadir.AppendFile},
+		{"appenddirname", datadir.AppendDirectory},
 		{appendFsyncSetting, appendFsync(settings)},
 		{"no-appendfsync-on-rewrite", "no"},
 		{"aof-load-truncated", "yes"},

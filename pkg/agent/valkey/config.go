@@ -13,6 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 )
 
 // Users of the agent. Their passwords are made at each start of the server, and are in no file but where it says so.
@@ -62,17 +63,7 @@ func (c Config) conf() string   { return filepath.Join(c.Directory, "conf") }
 func (c Config) socket() string { return filepath.Join(c.Sockets, "server.sock") }
 
 // db is the working directory of the server within a copy of the data.
-func db(data string) string { return filepath.Join(data, "db") }
-
-// manifest names the append-only files of a copy. A copy without one holds no data.
-func manifest(data string) string {
-	return filepath.Join(db(data), appendDirectory, appendFile+".manifest")
-}
-
-const (
-	appendDirectory = "appendonlydir"
-	appendFile      = "appendonly.aof"
-)
+func db(data string) string { return filepath.Join(data, datadir.Database) }
 
 // product is which server a program is.
 type product struct {

@@ -11,32 +11,9 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
-
-// copyFile names the file of an identity.
-const copyFile = "copy.json"
-
-// identity is the content of copy.json, beside the files of the server: both are renamed into place together.
-type identity struct {
-	// System names the database, Volume this copy of it.
-	System string `json:"system"`
-	Volume string `json:"volume"`
-	// Lineage is what the copy followed. A branch is written before a byte of it is received or accepted.
-	Lineage lineage `json:"lineage,omitempty"`
-	// End is where the data ends after a stop in order. While a server runs there is none.
-	End *protocol.Position `json:"end,omitempty"`
-	// Seen is an offset that the copy holds, from the last second or two of a run, and Appended what its append-only
-	// files held then, in bytes.
-	Seen     uint64 `json:"seen"`
-	Appended int64  `json:"appended,omitempty"`
-	// Primary says that the last run was promoted.
-	Primary bool `json:"primary,omitempty"`
-	// Boot is that of the machine of the last run, Flushed says that each write was flushed before its acknowledgement.
-	Boot    string `json:"boot,omitempty"`
-	Flushed bool   `json:"flushed,omitempty"`
-}
 
 // boot identifies the present run of the machine's kernel.
 func boot() string {
@@ -47,19 +24,9 @@ func boot() string {
 	return strings.TrimSpace(string(raw))
 }
 
-// readIdentity reads copy.json. No file is no copy.
-func readIdentity(data string) (id identity, err error) {
-	_, err = disk.Read(filepath.Join(data, copyFile), &id)
-	return id, err
-}
-
-func writeIdentity(data string, id identity) error {
-	return disk.Replace(filepath.Join(data, copyFile), id)
-}
-
 // appended returns how many bytes the append-only files of a copy hold.
 func appended(data string) (total int64) {
-	entries, err := os.ReadDir(filepath.Dir(manifest(data)))
+	entries, err := os.ReadDir(filepath.Dir(datadir.Manifest(data)))
 	if err != nil {
 		return 0
 	}
@@ -99,7 +66,7 @@ func (c Config) replaceCopy() error {
 func (c Config) repairCopy() error {
 	if !exists(c.data()) {
 		from := c.old()
-		if exists(filepath.Join(c.aside(), copyFile)) {
+		if exists(filepath.Join(c.aside(), datadir.CopyFile)) {
 			from = c.aside()
 		}
 		if err := os.Rename(from, c.data()); err != nil && !errors.Is(err, fs.ErrNotExist) {

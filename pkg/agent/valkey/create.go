@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -17,7 +18,7 @@ func (s *Server) initialise(ctx context.Context, job protocol.Job) error {
 	if exists(s.data()) {
 		return fmt.Errorf("create a database: %s exists", s.data())
 	}
-	made := identity{System: volume.NewName(8), Volume: volume.NewName(4), End: &protocol.Position{Timeline: 1}}
+	made := datadir.Identity{System: volume.NewName(8), Volume: volume.NewName(4), End: &protocol.Position{Timeline: 1}}
 	if err := s.startAside(ctx, made, job.Settings); err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func (s *Server) initialise(ctx context.Context, job protocol.Job) error {
 		return errors.New("create a database: the server ended")
 	}
 	if err := s.until(ctx, p, "create a database", func(a answer) bool {
-		return !a.loading && exists(manifest(s.aside()))
+		return !a.loading && exists(datadir.Manifest(s.aside()))
 	}); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (s *Server) initialise(ctx context.Context, job protocol.Job) error {
 }
 
 // startAside runs the server in an empty directory.
-func (s *Server) startAside(ctx context.Context, id identity, settings protocol.Settings) error {
+func (s *Server) startAside(ctx context.Context, id datadir.Identity, settings protocol.Settings) error {
 	if err := os.RemoveAll(s.aside()); err != nil {
 		return fmt.Errorf("remove what an interrupted attempt left: %w", err)
 	}
@@ -59,8 +60,8 @@ func (s *Server) startAside(ctx context.Context, id identity, settings protocol.
 }
 
 // adopt puts the copy that was made aside into place. A server may run in it.
-func (s *Server) adopt(made identity) error {
-	if err := writeIdentity(s.aside(), made); err != nil {
+func (s *Server) adopt(made datadir.Identity) error {
+	if err := datadir.WriteIdentity(s.aside(), made); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -95,7 +96,7 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 	if err := s.stopFast(ctx); err != nil {
 		return err
 	}
-	made := identity{
+	made := datadir.Identity{
 		System: f.System, Volume: volume.NewName(4), Lineage: f.Lineage, Boot: s.boot,
 		Flushed: appendFsync(job.Settings) == "always",
 	}
@@ -114,7 +115,7 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 	var held int64
 	err := s.until(ctx, p, "receive a copy of the data", func(a answer) bool {
 		held = a.offset + f.Base
-		return a.linked && a.whole && exists(manifest(s.aside()))
+		return a.linked && a.whole && exists(datadir.Manifest(s.aside()))
 	})
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (s *Server) discard() error {
 		return fmt.Errorf("remove the copy of the data: %w", err)
 	}
 	s.mu.Lock()
-	s.identity, s.unfit, s.position = identity{}, "", protocol.Position{}
+	s.identity, s.unfit, s.position = datadir.Identity{}, "", protocol.Position{}
 	s.mu.Unlock()
 	if err := os.RemoveAll(s.old()); err != nil {
 		return fmt.Errorf("remove the copy of the data: %w", err)

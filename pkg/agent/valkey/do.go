@@ -11,6 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -118,7 +119,7 @@ func (s *Server) rest(ctx context.Context, settings protocol.Settings) error {
 	if at.Unfit != "" || at.Unread {
 		return fmt.Errorf("start the server: its data is not fit, or where it ends is not known: %s", at.Unfit)
 	}
-	if err := s.setIdentity(func(id *identity) { id.End = &at.Position }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) { id.End = &at.Position }); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -159,7 +160,7 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if still || !p.Cmd.ProcessState.Success() {
 		return nil
 	}
-	return s.setIdentity(func(id *identity) { id.End = &end })
+	return s.setIdentity(func(id *datadir.Identity) { id.End = &end })
 }
 
 // drainTime bounds the wait for those who stream: the next primary is asked for what it holds anyway.

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
 // facts is what a primary tells those who follow.
 type facts struct {
-	System  string  `json:"system"`
-	Lineage lineage `json:"lineage"`
+	System  string          `json:"system"`
+	Lineage datadir.Lineage `json:"lineage"`
 	// Base is added to the offsets of its server.
 	Base int64 `json:"base"`
 	// Release is the version of its server.
@@ -123,7 +124,7 @@ func (s *Server) goesOn(ctx context.Context, f facts) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return f.Lineage.holds(s.identity.Lineage, end.Offset)
+	return f.Lineage.Holds(s.identity.Lineage, end.Offset)
 }
 
 // goOn lets the server stream from the primary, and says whether it does. A primary that wants to replace all data is
@@ -133,7 +134,7 @@ func (s *Server) goOn(ctx context.Context, f facts) (bool, error) {
 	if p == nil {
 		return false, nil
 	}
-	if err := s.setIdentity(func(id *identity) { id.Lineage = f.Lineage }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage = f.Lineage }); err != nil {
 		return false, err
 	}
 	s.mu.Lock()

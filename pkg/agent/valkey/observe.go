@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 )
 
 const (
@@ -104,7 +105,7 @@ func (s *Server) learn(a answer) {
 		return
 	}
 	at := uint64(a.offset + s.base) //nolint:gosec // the log is far shorter
-	s.position = protocol.Position{Timeline: s.identity.Lineage.at(at), Offset: at}
+	s.position = protocol.Position{Timeline: s.identity.Lineage.At(at), Offset: at}
 	s.standbys = nil
 	for _, r := range a.standbys {
 		r.Flushed = uint64(max(0, int64(r.Flushed)+s.base)) //nolint:gosec // the log is far shorter
@@ -119,7 +120,7 @@ func (s *Server) persist() {
 	}
 	id := s.identity
 	id.Seen, id.Appended = s.position.Offset, appended(s.data())
-	if err := writeIdentity(s.data(), id); err == nil { // a full disk: what is there still holds
+	if err := datadir.WriteIdentity(s.data(), id); err == nil { // a full disk: what is there still holds
 		s.identity, s.persisted = id, time.Now()
 	}
 }
@@ -147,7 +148,7 @@ func (s *Server) atRest() protocol.Server {
 		return o
 	}
 	o.Unread = true
-	if !exists(manifest(s.data())) {
+	if !exists(datadir.Manifest(s.data())) {
 		o.Unfit = "the append-only files of the server are gone: make the copy again, on request"
 		return o
 	}
@@ -166,6 +167,6 @@ func (s *Server) atRest() protocol.Server {
 	default:
 		return o
 	}
-	o.Position, o.Unread = protocol.Position{Timeline: id.Lineage.at(at), Offset: at}, false
+	o.Position, o.Unread = protocol.Position{Timeline: id.Lineage.At(at), Offset: at}, false
 	return o
 }

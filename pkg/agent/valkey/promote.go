@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -35,8 +36,8 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err != nil {
 		return err
 	}
-	if err := s.setIdentity(func(id *identity) {
-		id.Lineage, id.End, id.Primary = id.Lineage.next(job.Timeline, begin.Offset), nil, true
+	if err := s.setIdentity(func(id *datadir.Identity) {
+		id.Lineage, id.End, id.Primary = id.Lineage.Next(job.Timeline, begin.Offset), nil, true
 		id.Seen, id.Appended = begin.Offset, appended(s.data())
 		id.Boot, id.Flushed = s.boot, appendFsync(job.Settings) == "always"
 	}); err != nil {
@@ -177,5 +178,5 @@ func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 	if !there {
 		return nil
 	}
-	return s.setIdentity(func(id *identity) { id.Flushed = appendFsync(settings) == "always" })
+	return s.setIdentity(func(id *datadir.Identity) { id.Flushed = appendFsync(settings) == "always" })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -38,7 +39,7 @@ type Server struct {
 	mu       sync.Mutex
 	proc     *process.Process
 	secrets  secrets
-	identity identity
+	identity datadir.Identity
 	// making is a copy that the server receives aside: the one in place stays as it is.
 	making bool
 	// refused says that a primary wanted to replace all data of the copy in place.
@@ -84,7 +85,7 @@ func Open(c Config) (*Server, error) {
 	if s.product, err = c.product(); err != nil {
 		return nil, err
 	}
-	if s.identity, err = readIdentity(c.data()); err != nil {
+	if s.identity, err = datadir.ReadIdentity(c.data()); err != nil {
 		return nil, err
 	}
 	if s.floor, err = volume.OpenFloor(c.Directory); err != nil {
@@ -177,7 +178,7 @@ func (s *Server) filter(copied string, replica net.Conn) net.Conn {
 }
 
 // start runs the server in a copy of the data, as a replica of nobody, unless it runs. Base is added to its offsets.
-func (s *Server) start(ctx context.Context, data string, id identity, settings protocol.Settings) error {
+func (s *Server) start(ctx context.Context, data string, id datadir.Identity, settings protocol.Settings) error {
 	s.mu.Lock()
 	running := s.proc
 	if running == nil {
@@ -258,12 +259,12 @@ func (s *Server) raiseFloor(g protocol.Generation) error {
 }
 
 // setIdentity writes what identifies the copy in place, and then counts on it.
-func (s *Server) setIdentity(change func(*identity)) error {
+func (s *Server) setIdentity(change func(*datadir.Identity)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.identity
 	change(&id)
-	if err := writeIdentity(s.data(), id); err != nil {
+	if err := datadir.WriteIdentity(s.data(), id); err != nil {
 		return err
 	}
 	s.identity = id

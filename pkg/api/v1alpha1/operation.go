@@ -25,7 +25,8 @@ type Operation struct {
 type OperationSpec struct {
 	Cluster string `json:"cluster"`
 	Verb    Verb   `json:"verb"`
-	// Member is the chosen member of remove-member, replace-member and switchover.
+	// Member is the chosen member of remove-member, replace-member and switchover,
+	// and that whose data a person chose for a recovery.
 	Member string `json:"member,omitempty"`
 	// MemberID is the identity, in the database, of the member to replace: its
 	// successor bears the same name.

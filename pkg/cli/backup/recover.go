@@ -36,7 +36,7 @@ func NewRecover(f *command.Factory) *cobra.Command {
 		Short: "Recover from quorum loss",
 		Long: `Recover from quorum loss. It shows what is left of each member and proposes the way that loses least:
 bring-back gives pods to members whose volumes exist, and touches no data; data starts again from a copy of the
-most advanced data directory that is left; backup starts again from the newest verified backup. No volume is
+most advanced data directory that is left, and asks where none holds all that the others hold; backup starts again from the newest verified backup. No volume is
 deleted by any of them. With a quorum it does nothing.
 
 Without the flags it observes, says what it would do, and asks. What may lose data asks for the cluster's name.`,
@@ -62,7 +62,8 @@ Without the flags it observes, says what it would do, and asks. What may lose da
 	cmd.Flags().StringVar(&flags.method, "method", "",
 		"bring-back, data or backup; the one that loses least, as far as it shows, if not set.")
 	cmd.Flags().StringVar(&flags.from, "from", "",
-		"With --method backup: identifier of the backup; the newest verified one if not set.")
+		"With --method backup: identifier of the backup; the newest verified one if not set. With --method data: the "+
+			"member whose data is taken, where two hold what the other does not.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
 	cmd.Flags().StringSliceVar(&flags.dead, "dead", nil,
 		"Members whose node is dead for good, so that their pods count as gone.")
@@ -86,8 +87,8 @@ func (r *recoverFlags) check() error {
 			return err
 		}
 	}
-	if r.from != "" && r.method != string(v1alpha1.RecoverBackup) {
-		return exit.Misuse("--from needs --method backup")
+	if r.from != "" && r.method != string(v1alpha1.RecoverBackup) && r.method != string(v1alpha1.RecoverData) {
+		return exit.Misuse("--from needs --method backup or --method data")
 	}
 	return nil
 }
@@ -109,6 +110,9 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 	spec := f.Operation(ctx, v1alpha1.VerbRecover, name)
 	spec.Method, spec.Dead, spec.Without = v1alpha1.RecoveryMethod(flags.method), flags.dead, flags.without
 	spec.Waive = command.Waived(map[string]bool{"transient": flags.force})
+	if spec.Method == v1alpha1.RecoverData {
+		spec.Member = flags.from
+	}
 	evidence := health.AssessLoss(t.Engine, s, flags.without...)
 	active := s.Operation
 	recovering := active != nil && active.Spec.Verb == v1alpha1.VerbRecover
@@ -117,6 +121,7 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 		f.Note("A recovery of %s is under way and goes on: %s", name, active.Spec.Method)
 		o := active.Spec
 		spec.Method, spec.Source, spec.Dead, spec.Without, spec.Waive = o.Method, o.Source, o.Dead, o.Without, o.Waive
+		spec.Member = o.Member
 	default:
 		showEvidence(f, evidence)
 		// Of a recovery on its way a quorum is not the end: the members are not all back.
@@ -131,7 +136,7 @@ func runRecover(ctx context.Context, f *command.Factory, c *command.Change, flag
 	if err := f.BackupTo(&spec, flags.repo, t.Cluster); err != nil {
 		return err
 	}
-	lost, kept := evidence.Losses(spec.Method)
+	lost, kept := evidence.Losses(t.Engine, spec.Method)
 	if spec.Method == v1alpha1.RecoverBackup {
 		m, err := recoverFrom(ctx, f, t, flags, &spec)
 		if err != nil {

@@ -76,6 +76,14 @@ func (*Engine) DataDirLag(gap engine.Gap) string {
 		other.Applied, first.Applied)
 }
 
+// SameDatabase implements engine.DataRecoverer.
+func (*Engine) SameDatabase(found, recorded string) bool { return found == recorded }
+
+// RecoveryNotice implements engine.DataRecoverer.
+func (*Engine) RecoveryNotice() string {
+	return "leases start again, and watchers must list again: revisions are raised"
+}
+
 // RecoveryPod implements engine.DataRecoverer. The flag drops every other member
 // from the data, and is never given to data that is not a copy: etcd's
 // maintainers call it unsafe (github.com/etcd-io/etcd/pull/9177).

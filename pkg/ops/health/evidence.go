@@ -111,7 +111,7 @@ func (d *Examination) witness(name string) string {
 }
 
 // Losses says what a recovery by this method loses, or may, and what it keeps.
-func (e Evidence) Losses(method v1alpha1.RecoveryMethod) (lost, kept []string) {
+func (e Evidence) Losses(by engine.Engine, method v1alpha1.RecoveryMethod) (lost, kept []string) {
 	if method == v1alpha1.RecoverBringBack {
 		return nil, []string{"all data: only pods are made"}
 	}
@@ -120,8 +120,10 @@ func (e Evidence) Losses(method v1alpha1.RecoveryMethod) (lost, kept []string) {
 	}
 	if method == v1alpha1.RecoverData {
 		lost = append(lost, "writes that were acknowledged and that only members without a volume had: "+
-			cmp.Or(strings.Join(e.Gone, ", "), "none is known"),
-			"leases start again, and watchers must list again: revisions are raised")
+			cmp.Or(strings.Join(e.Gone, ", "), "none is known"))
+		if recoverer, ok := by.(engine.DataRecoverer); ok && recoverer.RecoveryNotice() != "" {
+			lost = append(lost, recoverer.RecoveryNotice())
+		}
 	}
 	return lost, kept
 }

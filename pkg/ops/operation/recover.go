@@ -28,7 +28,7 @@ func (Recover) Manners() ops.Manners {
 		Same: func(have, asked v1alpha1.OperationSpec) bool {
 			return (asked.Method == "" || have.Method == asked.Method) &&
 				(asked.Source == nil || have.Source != nil && *have.Source == *asked.Source) &&
-				slices.Equal(have.Dead, asked.Dead) && slices.Equal(have.Without, asked.Without) &&
+				have.Member == asked.Member && slices.Equal(have.Dead, asked.Dead) && slices.Equal(have.Without, asked.Without) &&
 				slices.Equal(have.Waive, asked.Waive)
 		},
 	}
@@ -214,6 +214,9 @@ func pinRecovery(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error 
 	case o.Method == v1alpha1.RecoverData && !recoversData:
 		return &engine.Refusal{Check: "method", Reason: e.Name() + " can't start again from the data of one member",
 			Hint: "recover from a backup: --method backup"}
+	case o.Method == v1alpha1.RecoverData && o.Member != "" && !slices.Contains(evidence.Kept, o.Member):
+		return &engine.Refusal{Check: "member", Reason: "there is no volume of " + o.Member + " to recover " + o.Cluster +
+			" from", Hint: "name one of " + strings.Join(evidence.Kept, ", ")}
 	case o.Method == v1alpha1.RecoverData && len(evidence.Kept) == 0:
 		return &engine.Refusal{Check: "no-data", Reason: "no volume of " + o.Cluster + " is left",
 			Hint: "recover from a backup: --method backup"}

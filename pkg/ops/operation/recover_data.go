@@ -37,7 +37,7 @@ func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
 	if d := provenWell(p, all, evidence); d != nil {
 		return d
 	}
-	best, d := mostAdvanced(p, all)
+	best, d := chosenData(p, all)
 	if d != nil || p.S.Fact(v1alpha1.FactBackup) != "" {
 		return d
 	}
@@ -73,7 +73,7 @@ func oneHistory(p rules.Situation, all []legacy) *ops.Decision {
 	for _, r := range all {
 		if r.ClusterID != "" {
 			says = append(says, r.member+" is of "+r.ClusterID)
-			split = split || r.ClusterID != p.S.Bootstrap().ClusterID
+			split = split || !sameDatabase(p.E, r.ClusterID, p.S.Bootstrap().ClusterID)
 		}
 	}
 	if !split {
@@ -103,10 +103,15 @@ func provenWell(p rules.Situation, all []legacy, evidence health.Evidence) *ops.
 		Hint: fmt.Sprintf("kubectl dbop cancel %s lets them; insist with --force", p.S.Cluster.Name)})
 }
 
-// mostAdvanced is the intact data whose history goes furthest.
-func mostAdvanced(p rules.Situation, all []legacy) (legacy, *ops.Decision) {
+func sameDatabase(e engine.Engine, found, recorded string) bool {
+	recoverer, ok := e.(engine.DataRecoverer)
+	return !ok || recoverer.SameDatabase(found, recorded)
+}
+
+// chosenData is the intact data that a person named, or else that which holds all of the others.
+func chosenData(p rules.Situation, all []legacy) (legacy, *ops.Decision) {
 	if best := furthest(p, all); best.member != "" {
-		return best, nil
+		return best, diverged(p, best, all)
 	}
 	var broken []string
 	for _, r := range all {
@@ -120,15 +125,39 @@ func mostAdvanced(p rules.Situation, all []legacy) (legacy, *ops.Decision) {
 		Message: "no data that is left can be used: " + strings.Join(broken, "; "), Hint: hint})
 }
 
-// furthest picks by the engine's rule, of equals the first; no member's if none is intact.
+// furthest is what a person named; without that it picks by the engine's rule, of equals the first. It is no member's if
+// none is intact.
 func furthest(p rules.Situation, all []legacy) legacy {
 	var best legacy
+	named := p.S.Operation.Spec.Member
 	for _, r := range all {
-		if r.Intact && (best.member == "" || ahead(p, r, best)) {
+		if r.Intact && (named == "" || named == r.member) && (best.member == "" || ahead(p, r, best)) {
 			best = r
 		}
 	}
 	return best
+}
+
+// diverged asks a person to choose where data has writes that the best does not hold. A plan knows no positions.
+func diverged(p rules.Situation, best legacy, all []legacy) *ops.Decision {
+	recoverer, ok := p.E.(engine.DataRecoverer)
+	if !ok || p.S.Operation.Spec.Member != "" {
+		return nil
+	}
+	for _, r := range all {
+		if !r.Intact || r.Position == "" || best.Position == "" {
+			continue
+		}
+		if order, ok := recoverer.CompareDataDirs(best.Position, r.Position); ok && order >= 0 {
+			continue
+		}
+		return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "diverged",
+			Message: fmt.Sprintf("%s and %s may each hold writes that the other does not (%s: %s; %s: %s)", best.member, r.member,
+				best.member, best.Summary, r.member, r.Summary),
+			Hint: fmt.Sprintf("choose one; the volumes of both stay: kubectl dbop recover %s --method data --from %s",
+				p.S.Cluster.Name, best.member)})
+	}
+	return nil
 }
 
 func ahead(p rules.Situation, a, b legacy) bool {

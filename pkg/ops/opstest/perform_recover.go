@@ -17,3 +17,7 @@ func (*Database) InspectDataDir(string) engine.DataDirInfo { return engine.DataD
 func (*Database) CompareDataDirs(engine.Position, engine.Position) (int, bool) { return 0, true }
 
 func (*Database) DataDirLag(engine.Gap) string { return "" }
+
+func (*Database) SameDatabase(found, recorded string) bool { return found == recorded }
+
+func (*Database) RecoveryNotice() string { return "" }

@@ -153,7 +153,15 @@ func (salvor) DataDirLag(gap engine.Gap) string {
 	return fmt.Sprintf("%s, not %s", gap.Member, gap.Leader)
 }
 
+func (salvor) SameDatabase(found, recorded string) bool { return found == recorded }
+
+func (salvor) RecoveryNotice() string { return "" }
+
+// CompareDataDirs knows nothing of positions that end in a star.
 func (salvor) CompareDataDirs(a, b engine.Position) (int, bool) {
+	if strings.HasSuffix(string(a)+string(b), "*") {
+		return 0, false
+	}
 	return strings.Compare(string(a), string(b)), true
 }
 
@@ -208,6 +216,33 @@ func TestMostAdvancedData(t *testing.T) {
 	}
 }
 
+// TestDivergedData: a person chooses where no data holds all of the others.
+func TestDivergedData(t *testing.T) {
+	t.Parallel()
+	s := recovering(v1alpha1.RecoverData, func(s *ops.State) {
+		s.Cluster.Spec.Members = 5
+		for _, m := range []string{"db-1", "db-2", "db-3"} {
+			opstest.Podless(s, m)
+			s.Kube.Members[s.MemberIndex(m)].Workload = observe.Workload{}
+		}
+		s.Kube.Members[s.MemberIndex("db-2")].Volume = observe.Volume{}
+	})
+	s.Operation.Status.Journal = []v1alpha1.JournalEntry{{Step: ops.StepFence}}
+	s.Operation.Status.Facts = map[string]string{
+		"examined/db-1": `{"intact":true,"clusterID":"id","position":"2/10*","summary":"ends at 2/10"}`,
+		"examined/db-3": `{"intact":true,"clusterID":"id","position":"3/5*","summary":"ends at 3/5"}`}
+	d := Decide(salvor{}, s)
+	if d.Blocked == nil || d.Blocked.Kind != ops.NeedsHuman || d.Blocked.Check != "diverged" || d.Blocked.Message !=
+		"db-1 and db-3 may each hold writes that the other does not (db-1: ends at 2/10; db-3: ends at 3/5)" ||
+		!strings.Contains(d.Blocked.Hint, "--from db-1") {
+		t.Fatalf("%+v", d)
+	}
+	s.Operation.Spec.Member = "db-3"
+	if d = Decide(salvor{}, s); d.Step == nil || d.Step.Action != ops.ActionRecoverData || d.Step.Member() != "db-3" {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestRecoverTurnsBack: an examination that clears a majority of all doubt.
 func TestRecoverTurnsBack(t *testing.T) {
 	t.Parallel()
@@ -258,6 +293,9 @@ func TestPinRecovery(t *testing.T) {
 		"one volume":  {change: twoLost, want: v1alpha1.RecoverData},
 		"one, left out": {change: twoLost, ask: func(o *v1alpha1.OperationSpec) { o.Without = []string{"db-3"} },
 			refuse: "there is no verified backup"},
+		"one, another is named": {change: twoLost, ask: func(o *v1alpha1.OperationSpec) {
+			o.Method, o.Member = v1alpha1.RecoverData, "db-1"
+		}, refuse: "there is no volume of db-1"},
 		"none, and no backup": {change: func(s *ops.State) { s.Kube.Members = nil }, refuse: "there is no verified backup"},
 		"none, data asked for": {change: func(s *ops.State) { s.Kube.Members = nil },
 			ask: func(o *v1alpha1.OperationSpec) { o.Method = v1alpha1.RecoverData }, refuse: "no volume of db is left"},

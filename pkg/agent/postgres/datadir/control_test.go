@@ -1,4 +1,4 @@
-package postgres
+package datadir
 
 import "testing"
 
@@ -6,9 +6,9 @@ func TestRecordEnd(t *testing.T) {
 	t.Parallel()
 	const size = 16 << 20
 	for _, c := range []struct {
-		begin       lsn
+		begin       LSN
 		length      uint64
-		want        lsn
+		want        LSN
 		description string
 	}{
 		{0x1000028, 114, 0x10000A0, "in one page"},
@@ -25,16 +25,4 @@ func TestRecordEnd(t *testing.T) {
 func FuzzControl(f *testing.F) {
 	f.Add(make([]byte, 8192))
 	f.Fuzz(func(_ *testing.T, raw []byte) { _, _ = parseControl(raw) })
-}
-
-func TestParseMajor(t *testing.T) {
-	t.Parallel()
-	for out, want := range map[string]int{
-		"postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)": 15, "postgres (PostgreSQL) 18beta1": 18,
-		"postgres (PostgreSQL) 9.6.1": 0, "": 0,
-	} {
-		if _, got, err := parseVersion(out); got != want || (err == nil) != (want > 0) {
-			t.Errorf("%q: %d, %v", out, got, err)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package postgres
+package datadir
 
 import (
 	"encoding/binary"
@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// control is what the driver reads in global/pg_control. These fields have the same places in PostgreSQL 13 to 18.
-type control struct {
+// Control is what the driver reads in global/pg_control. These fields have the same places in PostgreSQL 13 to 18.
+type Control struct {
 	System string
 	// Shutdown says that a primary was stopped in order: its log ends with the checkpoint.
 	Shutdown bool
 	// Checkpoint is where the last checkpoint's record begins, Timeline its timeline.
-	Checkpoint lsn
+	Checkpoint LSN
 	Timeline   uint64
 }
 
@@ -25,32 +25,32 @@ const (
 	segmentHeader = 40
 )
 
-// readControl reads the control file of a data directory.
-func readControl(pgdata string) (control, error) {
+// ReadControl reads the control file of a data directory.
+func ReadControl(pgdata string) (Control, error) {
 	raw, err := os.ReadFile(filepath.Join(pgdata, "global", "pg_control")) //nolint:gosec // the path is ours
 	if err != nil {
-		return control{}, fmt.Errorf("read the control file: %w", err)
+		return Control{}, fmt.Errorf("read the control file: %w", err)
 	}
 	return parseControl(raw)
 }
 
-func parseControl(raw []byte) (control, error) {
+func parseControl(raw []byte) (Control, error) {
 	if len(raw) < 296 {
-		return control{}, fmt.Errorf("read the control file: it has %d bytes", len(raw))
+		return Control{}, fmt.Errorf("read the control file: it has %d bytes", len(raw))
 	}
 	le := binary.LittleEndian
 	if v := le.Uint32(raw[8:]); v < 1300 || v > 1800 {
-		return control{}, fmt.Errorf("read the control file: its version is %d, but this agent knows 1300 to 1800", v)
+		return Control{}, fmt.Errorf("read the control file: its version is %d, but this tool knows 1300 to 1800", v)
 	}
-	return control{
+	return Control{
 		System:   strconv.FormatUint(le.Uint64(raw), 10),
-		Shutdown: le.Uint32(raw[16:]) == stateShutDown, Checkpoint: lsn(le.Uint64(raw[32:])),
+		Shutdown: le.Uint32(raw[16:]) == stateShutDown, Checkpoint: LSN(le.Uint64(raw[32:])),
 		Timeline: uint64(le.Uint32(raw[48:])),
 	}, nil
 }
 
-// end returns where the record of the last checkpoint ends. After a stop in order nothing follows it.
-func (c control) end(pgdata string) (lsn, error) {
+// End returns where the record of the last checkpoint ends. After a stop in order nothing follows it.
+func (c Control) End(pgdata string) (LSN, error) {
 	size, err := segmentSize(pgdata, c)
 	if err != nil {
 		return 0, err
@@ -70,12 +70,12 @@ func (c control) end(pgdata string) (lsn, error) {
 
 // recordEnd returns the end of a record of a length, aligned as the next one would begin; headers of pages don't count
 // as part of the record.
-func recordEnd(begin lsn, length, segmentSize uint64) lsn {
+func recordEnd(begin LSN, length, segmentSize uint64) LSN {
 	at, left := uint64(begin), (length+7)/8*8
 	for {
 		room := pageSize - at%pageSize
 		if left <= room {
-			return lsn(at + left)
+			return LSN(at + left)
 		}
 		left -= room
 		at += room
@@ -87,14 +87,14 @@ func recordEnd(begin lsn, length, segmentSize uint64) lsn {
 	}
 }
 
-func segment(pgdata string, timeline uint64, at lsn, size uint64) string {
+func segment(pgdata string, timeline uint64, at LSN, size uint64) string {
 	number := uint64(at) / size
 	perID := uint64(1<<32) / size
 	return filepath.Join(pgdata, "pg_wal", fmt.Sprintf("%08X%08X%08X", timeline, number/perID, number%perID))
 }
 
 // segmentSize is in the first page of each segment; 16 MB is the default, others are tried by their file names.
-func segmentSize(pgdata string, c control) (uint64, error) {
+func segmentSize(pgdata string, c Control) (uint64, error) {
 	for size := uint64(1 << 20); size <= 1<<30; size <<= 1 {
 		info, err := os.Stat(segment(pgdata, c.Timeline, c.Checkpoint, size))
 		if err == nil && info.Size() == int64(size) {

@@ -1,0 +1,67 @@
+package datadir
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Fork is where a timeline ended and another one went on.
+type Fork struct {
+	Timeline uint64 `json:"timeline"`
+	End      LSN    `json:"end"`
+}
+
+// Lineage is the timeline that a copy follows, and those before it, oldest first.
+type Lineage struct {
+	Timeline uint64 `json:"timeline"`
+	Forks    []Fork `json:"forks,omitempty"`
+}
+
+// Filler is what a history file of a timeline holds that no server was ever on.
+const Filler = "# no server was on this timeline\n"
+
+func HistoryName(timeline uint64) string { return fmt.Sprintf("%08X.history", timeline) }
+
+// ParseHistory reads the history file of a timeline.
+func ParseHistory(timeline uint64, content string) (Lineage, error) {
+	l := Lineage{Timeline: timeline}
+	for line := range strings.Lines(content) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if len(fields) < 2 {
+			return Lineage{}, fmt.Errorf("read the history of timeline %d: %q is no line of it", timeline, line)
+		}
+		parent, err := strconv.ParseUint(fields[0], 10, 32)
+		end, err2 := ParseLSN(fields[1])
+		if err != nil || err2 != nil || parent >= timeline {
+			return Lineage{}, fmt.Errorf("read the history of timeline %d: %q is no line of it", timeline, line)
+		}
+		l.Forks = append(l.Forks, Fork{Timeline: parent, End: end})
+	}
+	return l, nil
+}
+
+// At returns the timeline of the byte before a place.
+func (l Lineage) At(place LSN) uint64 {
+	for _, f := range l.Forks {
+		if place <= f.End {
+			return f.Timeline
+		}
+	}
+	return l.Timeline
+}
+
+// Holds says whether a body of log that ends at a place of its own lineage is the beginning of this one: it needs no
+// rewind to follow it.
+func (l Lineage) Holds(own Lineage, end LSN) bool {
+	mine := own.At(end)
+	if mine == l.Timeline {
+		return true
+	}
+	i := slices.IndexFunc(l.Forks, func(f Fork) bool { return f.Timeline == mine })
+	return i >= 0 && end <= l.Forks[i].End
+}

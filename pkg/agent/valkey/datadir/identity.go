@@ -1,0 +1,42 @@
+// Package datadir reads the files of one copy of the data of Valkey or Redis, as the driver keeps it.
+package datadir
+
+import (
+	"path/filepath"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// CopyFile names the file of an identity.
+const CopyFile = "copy.json"
+
+// Identity is the content of copy.json, beside the files of the server: both are renamed into place together.
+type Identity struct {
+	// System names the database, Volume this copy of it.
+	System string `json:"system"`
+	Volume string `json:"volume"`
+	// Lineage is what the copy followed. A branch is written before a byte of it is received or accepted.
+	Lineage Lineage `json:"lineage,omitempty"`
+	// End is where the data ends after a stop in order. While a server runs there is none.
+	End *protocol.Position `json:"end,omitempty"`
+	// Seen is an offset that the copy holds, from the last second or two of a run, and Appended what its append-only
+	// files held then, in bytes.
+	Seen     uint64 `json:"seen"`
+	Appended int64  `json:"appended,omitempty"`
+	// Primary says that the last run was promoted.
+	Primary bool `json:"primary,omitempty"`
+	// Boot is that of the machine of the last run, Flushed says that each write was flushed before its acknowledgement.
+	Boot    string `json:"boot,omitempty"`
+	Flushed bool   `json:"flushed,omitempty"`
+}
+
+// ReadIdentity reads copy.json. No file is no copy.
+func ReadIdentity(data string) (id Identity, err error) {
+	_, err = disk.Read(filepath.Join(data, CopyFile), &id)
+	return id, err
+}
+
+func WriteIdentity(data string, id Identity) error {
+	return disk.Replace(filepath.Join(data, CopyFile), id)
+}
