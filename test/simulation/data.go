@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 )
 
 // data is a data directory: whose history it holds and how far.
@@ -17,6 +18,8 @@ type data struct {
 	peers []string
 	// term is that of its log's last entry, index how long the log is.
 	term, index int
+	// forks are where it left the timelines before its last, beside agents.
+	forks []agreed.Fork
 	// stale: the volume went back in time, and has not caught up since.
 	stale bool
 	// broken: it can't be read any more.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -35,20 +36,24 @@ func (s *site) examine(ctx context.Context, member string) (ops.Result, error) {
 	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(member): string(report)}}, err
 }
 
-// remains is what data says of itself; positions are etcd's.
+// leftovers is what data says of itself; positions are those of its engine.
 func (d *data) leftovers() engine.DataDirInfo {
 	if d == nil || d.group == nil {
 		return engine.DataDirInfo{Problem: "there is no data"}
 	}
 	r := engine.DataDirInfo{Intact: !d.broken, MemberID: d.id, ClusterID: d.group.clusterID,
 		Position: engine.Position(fmt.Sprintf("%s/%d/%d/%d", d.group.clusterID, d.term, d.index, d.index))}
+	if d.group.agreement != nil {
+		r.Position = agreed.DataEnd{System: d.group.clusterID, Timeline: uint64(d.term), Offset: uint64(d.index),
+			Forks: d.forks}.Encode()
+	}
 	if d.broken {
 		r.Problem = "a page is damaged"
 	}
 	return r
 }
 
-// recoverData backs up a copy of one volume, which must be the most advanced.
+// recoverData backs up a copy of one volume, which must hold all of the others unless a person named it.
 func (s *site) recoverData(ctx context.Context, st ops.State, member string) (ops.Result, error) {
 	w, op := s.actor.world, st.Operation
 	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(20*time.Second)))); err != nil {
@@ -65,7 +70,7 @@ func (s *site) recoverData(ctx context.Context, st ops.State, member string) (op
 		d := slot.volume.data
 		for _, other := range w.slots {
 			if v := other.volume; v != nil && v.token == slot.volume.token && v.data != nil && !v.data.broken &&
-				d.behind(v.data) {
+				op.Spec.Member != member && d.lacks(v.data) {
 				w.violate("%s starts again from %s (term %d, index %d), and %s goes further (term %d, index %d)",
 					s.actor.name, member, d.term, d.index, other.name, v.data.term, v.data.index)
 			}
@@ -75,6 +80,19 @@ func (s *site) recoverData(ctx context.Context, st ops.State, member string) (op
 		return nil
 	})
 	return ops.Result{Facts: map[string]string{v1alpha1.FactBackup: op.Spec.Backup}}, err
+}
+
+// lacks reports whether the other holds something that this does not.
+func (d *data) lacks(o *data) bool {
+	if d.group.agreement == nil || d.term == o.term {
+		return d.behind(o)
+	}
+	for _, f := range d.forks {
+		if int(f.Timeline) == o.term { //nolint:gosec // a small number
+			return o.index > int(f.End) //nolint:gosec // a small number
+		}
+	}
+	return true
 }
 
 // behind is raft's rule of who may lead whom.

@@ -2,7 +2,9 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,26 +13,28 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
+	"github.com/dbop-dev/kubectl-dbop/test/simulation/replicated"
 )
 
 var recoveriesFlag = flag.Int("recoveries", 150, "worlds that lose their quorum for good")
 
 // bereaved plays one world: a cluster that loses volumes until its quorum is
 // gone for good, and a person who types recover until it serves again.
-func bereaved(t *testing.T, seed uint64, decide decider) (broken, trace string, tally map[string]int) {
+func bereaved(t *testing.T, e engine.Engine, seed uint64, decide decider) (broken, trace string, tally map[string]int) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
-		w := newWorld(etcd.New(), seed, Mischief{})
+		w := newWorld(e, seed, Mischief{})
 		rng := rand.New(rand.NewPCG(seed, 5))
 		p := &person{world: w, rng: rng, decide: decide, careful: true}
 		size := []int{1, 3, 3, 5}[rng.IntN(4)]
 		err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
-			_, err := r.Run(ctx, Namespace, p.create("a", "3.6.16", size, false)())
+			_, err := r.Run(ctx, Namespace, p.create("a", e.Catalog().Default, size, false)())
 			return err
 		})
 		if err == nil {
@@ -62,6 +66,7 @@ func (p *person) bereave(size int) {
 	time.Sleep(time.Duration(p.rng.Int64N(int64(time.Minute))))
 	p.careful = false
 	var err error
+	named := ""
 	for range 40 {
 		method := v1alpha1.RecoverData
 		if usable == 0 {
@@ -69,8 +74,8 @@ func (p *person) bereave(size int) {
 		}
 		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
 			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method,
-				Repository: "pvc:backups",
-				Backup:     p.backupID()}
+				Repository: "pvc:backups", Member: named,
+				Backup: p.backupID()}
 			if method == v1alpha1.RecoverBackup {
 				spec.Source = &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: backup}
 			}
@@ -79,6 +84,9 @@ func (p *person) bereave(size int) {
 		})
 		if err == nil || ops.KindOf(err) == ops.Unchanged {
 			break
+		}
+		if told, ok := errors.AsType[*ops.Error](err); ok && told.Check == "diverged" {
+			named = p.chooses(kept)
 		}
 		time.Sleep(20 * time.Second)
 	}
@@ -90,6 +98,18 @@ func (p *person) bereave(size int) {
 	w.recovered(size, kept)
 }
 
+// chooses names a volume of use: nobody else knows which writes are worth more.
+func (p *person) chooses(kept map[string]*data) string {
+	defer p.world.lock()()
+	p.world.tally["diverged"]++
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		if !kept[name].broken {
+			return name
+		}
+	}
+	return ""
+}
+
 // ruin leaves fewer volumes than a majority, with logs of any length and term,
 // some of them of no use, and returns what is kept and how many of it are of use.
 func (p *person) ruin(size int) (kept map[string]*data, usable int) {
@@ -97,6 +117,10 @@ func (p *person) ruin(size int) (kept map[string]*data, usable int) {
 	defer w.lock()()
 	left := p.rng.IntN(size/2 + size%2)
 	kept = map[string]*data{}
+	var ends []agreed.Fork
+	for i, end := range []int{p.rng.IntN(10), 10 + p.rng.IntN(10)} {
+		ends = append(ends, agreed.Fork{Timeline: uint64(i + 1), End: uint64(end)}) //nolint:gosec // small numbers
+	}
 	for i, at := range p.rng.Perm(size) {
 		s := w.find(v1alpha1.MemberName("a", at+1))
 		w.struck(s)
@@ -105,6 +129,10 @@ func (p *person) ruin(size int) (kept map[string]*data, usable int) {
 		} else {
 			d := s.volume.data
 			d.term, d.index, d.broken = 1+p.rng.IntN(3), d.index-p.rng.IntN(d.index), p.rng.IntN(4) == 0
+			if w.hasAgents() && d.term > 1 {
+				d.forks = ends[:d.term-1]
+				d.index = max(d.index, int(ends[d.term-2].End)+1) //nolint:gosec // a small number
+			}
 			kept[s.name] = d
 			if !d.broken {
 				usable++
@@ -115,7 +143,7 @@ func (p *person) ruin(size int) (kept map[string]*data, usable int) {
 		}
 	}
 	for _, g := range w.groups {
-		g.damaged = true
+		g.damaged, g.acked = true, 0 // what is lost now is told to the person
 	}
 	w.logf("%d of %d volumes are left, %d of use", left, size, usable)
 	return kept, usable
@@ -142,13 +170,19 @@ func (w *world) recovered(size int, kept map[string]*data) {
 }
 
 // TestRecovery loses quorums for good.
-func TestRecovery(t *testing.T) {
+func TestRecovery(t *testing.T) { loseQuorums(t, etcd.New()) }
+
+// TestAgentsRecovery does that to a primary with replicas, where data may have diverged.
+func TestAgentsRecovery(t *testing.T) { loseQuorums(t, replicated.New()) }
+
+func loseQuorums(t *testing.T, e engine.Engine) {
+	t.Helper()
 	tally := map[string]int{}
 	for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+uint64(*recoveriesFlag); seed++ {
-		broken, trace, more := bereaved(t, seed, planner.Decide)
+		broken, trace, more := bereaved(t, e, seed, planner.Decide)
 		if broken != "" {
-			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run TestRecovery -seed %d -recoveries 1 -trace 400",
-				broken, trace, seed)
+			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -seed %d -recoveries 1 -trace 400",
+				broken, trace, t.Name(), seed)
 		}
 		for k, v := range more {
 			tally[k] += v
@@ -159,13 +193,19 @@ func TestRecovery(t *testing.T) {
 
 // TestRecoveryMistakes makes one mistake at a time; each must be caught.
 func TestRecoveryMistakes(t *testing.T) {
-	for name, decide := range map[string]decider{
-		"the first data rather than the best": firstData,
-		"old volumes taken for the new ones":  oldVolumes,
+	for name, m := range map[string]struct {
+		engine engine.Engine
+		decide decider
+	}{
+		"the first data rather than the best":        {etcd.New(), firstData},
+		"old volumes taken for the new ones":         {etcd.New(), oldVolumes},
+		"agents: the first data":                     {replicated.New(), firstData},
+		"agents: diverged data that nobody chose":    {replicated.New(), divergedData},
+		"agents: old volumes taken for the new ones": {replicated.New(), oldVolumes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := uint64(1); seed < 300; seed++ {
-				if broken, _, _ := bereaved(t, seed, decide); broken != "" {
+				if broken, _, _ := bereaved(t, m.engine, seed, m.decide); broken != "" {
 					t.Logf("caught in world %d: %s", seed, broken)
 					return
 				}
@@ -183,6 +223,22 @@ func firstData(e engine.Engine, s ops.State) ops.Decision {
 	step := *d.Step
 	step.Members = health.AssessLoss(e, s).Kept[:1]
 	return ops.Decision{Step: &step}
+}
+
+// divergedData takes the first of those that have diverged.
+func divergedData(e engine.Engine, s ops.State) ops.Decision {
+	d := planner.Decide(e, s)
+	if d.Blocked == nil || d.Blocked.Check != "diverged" {
+		return d
+	}
+	s.Operation = s.Operation.DeepCopy()
+	for _, name := range health.AssessLoss(e, s).Kept {
+		s.Operation.Spec.Member = name
+		if d = planner.Decide(e, s); d.Step != nil {
+			return d
+		}
+	}
+	return d
 }
 
 // oldVolumes takes every volume for one of the present incarnation, and every member

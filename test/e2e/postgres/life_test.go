@@ -55,6 +55,7 @@ func TestLife(t *testing.T) {
 	s.must("stop", "db", "--yes")
 	s.must("start", "db")
 	s.healthy(3)
+	s.recovers()
 	s.must("delete", "db", "--skip-backup", "--purge", "--yes")
 }
 

@@ -93,3 +93,16 @@ func (stream) Close() error                { return engine.ErrNotSnapshot }
 func (Engine) LoadCommand(in engine.LoadInput) []string {
 	return []string{"agent", "load", "--token=" + in.Token, in.File, in.DataDir}
 }
+
+var _ engine.DataRecoverer = Engine{}
+
+// InspectDataDir implements engine.DataRecoverer: the world reads its volumes itself.
+func (Engine) InspectDataDir(string) engine.DataDirInfo {
+	return engine.DataDirInfo{Problem: errNobody.Error()}
+}
+
+// RecoveryPod implements engine.DataRecoverer.
+func (e Engine) RecoveryPod(in engine.PodInput) (engine.Pod, error) {
+	in.Loopback, in.Bootstrap = true, true
+	return e.Pod(in)
+}
