@@ -146,7 +146,7 @@ type SnapshotFacts struct {
 	Fingerprint `json:",inline"`
 	// Schema is the version of the data format, "" if the snapshot does not say.
 	Schema string `json:"schema,omitempty"`
-	// Members that the snapshot lists.
+	// Members that the snapshot lists; without any, those that held data when it was taken.
 	Members []string `json:"members,omitempty"`
 	// Auth is true if the data carries users and demands credentials.
 	Auth bool `json:"auth"`
@@ -158,6 +158,14 @@ type SnapshotFacts struct {
 type LogStart struct {
 	Timeline string `json:"timeline"`
 	File     string `json:"file"`
+}
+
+// Among names the members where the snapshot lists none.
+func (f SnapshotFacts) Among(members []string) SnapshotFacts {
+	if len(f.Members) == 0 {
+		f.Members = members
+	}
+	return f
 }
 
 // Renderer renders the wanted state of a member as a pod. It is pure.

@@ -39,6 +39,8 @@ type BackupRequest struct {
 	Backup    string `json:"backup"`
 	Operation string `json:"operation"`
 	Scheduled bool   `json:"scheduled,omitempty"`
+	// Members held data when it was asked for.
+	Members []string `json:"members,omitempty"`
 	// Most is how many bytes the snapshot may have; 0 for any number.
 	Most int64 `json:"most,omitempty"`
 }
@@ -108,7 +110,10 @@ func (o BackupOptions) take(ctx context.Context) (m repository.Manifest, err err
 	}
 	m.FinishedAt = o.Now()
 	// Snapshot checked the stream.
-	return w.Commit(ctx, m, func(path string) (engine.SnapshotFacts, error) { return o.Engine.OpenSnapshot(path, true) })
+	return w.Commit(ctx, m, func(path string) (engine.SnapshotFacts, error) {
+		facts, err := o.Engine.OpenSnapshot(path, true)
+		return facts.Among(r.Members), err
+	})
 }
 
 // bounded takes so many bytes and no more: what runs there may be no database, and its stream may have no end.

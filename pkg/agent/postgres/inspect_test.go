@@ -55,7 +55,7 @@ func TestInspect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw[uint64(got.End)%segment-4] ^= 1
+	raw[uint64(got.End)%segment-20] ^= 1
 	if err := os.WriteFile(log, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}

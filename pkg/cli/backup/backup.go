@@ -26,7 +26,8 @@ func NewBackup(f *command.Factory) *cobra.Command {
 		Use:   "backup [NAME]",
 		Short: "Back up a cluster",
 		Long: `Back up a cluster: a consistent copy of one member is streamed into a repository, checked on the way and
-opened afterwards. With --verify it is also restored into a throw-away member and compared.
+opened afterwards. With --verify it is also restored into a throw-away member and compared. It is a snapshot of etcd, a
+base backup of PostgreSQL, or an RDB file of Valkey and Redis.
 
 A database that something else made is backed up by --from-statefulset, --selector or --endpoints, see
 'kubectl dbop inspect'. Its backup is like any other: verify it, and restore it into a cluster of this tool's.`,

@@ -32,11 +32,11 @@ func NewRestore(f *command.Factory) *cobra.Command {
 		Use:   "restore NAME (--from ID | --from-file FILE)",
 		Short: "Restore a backup into a new cluster, or in place",
 		Long: `Restore a backup into a new cluster, or with --in-place over a cluster that exists: a safety backup first,
-the old volumes are kept. Revisions are bumped and marked compacted, so that no watcher sees time go back.
+the old volumes are kept. One member gets the backup, and the others copy its data. Of etcd revisions are bumped and
+marked compacted, so that no watcher sees time go back. PostgreSQL goes on with a timeline of its own.
 
-A snapshot file that the database's own client saved, as with 'etcdctl snapshot save', is checked, imported into the
-repository as a backup, and restored into a new cluster. A file that the repository holds already is not imported
-again.`,
+A snapshot file of etcd, as 'etcdctl snapshot save' makes it, is checked, imported into the repository as a backup, and
+restored into a new cluster. A file that the repository holds already is not imported again.`,
 		Example: `  # Restore a backup into a new cluster
   kubectl dbop restore my-copy --from my-db-20261121T101500Z-0a1b
 
@@ -81,7 +81,8 @@ again.`,
 	cmd.Flags().StringVar(&flags.rootSecret, "root-password-secret", "",
 		"Secret with the administrator's password of the time of the backup, for backups that demand one and clusters "+
 			"without TLS.")
-	cmd.Flags().Int32Var(&flags.Members, "members", 0, "Number of members; as many as the backup lists if not set.")
+	cmd.Flags().Int32Var(&flags.Members, "members", 0,
+		"Number of members; as many as the cluster had at the backup if not set.")
 	flags.AddTo(f, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", command.CompleteBackups(f, &flags.repo))
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,8 @@ func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, repor
 	}
 	source := s.View.Member(step.Member())
 	made, err := l.streamTo(ctx, repo, op, session, source, longest(s, source.Name),
-		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name, Incarnation: s.Bootstrap().Token}, report)
+		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name, Incarnation: s.Bootstrap().Token,
+			Facts: membership(s)}, report)
 	if err != nil {
 		return ops.Result{}, err
 	}
@@ -94,12 +96,31 @@ func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op 
 	m.Engine, m.Cluster, m.Namespace, m.Version = l.Engine.Name(), l.Name, l.Namespace, source.Version
 	m.FinishedAt = l.Client.Now()
 	// Snapshot checked the stream.
-	open := func(path string) (engine.SnapshotFacts, error) { return l.Engine.OpenSnapshot(path, true) }
+	open := func(path string) (engine.SnapshotFacts, error) {
+		facts, err := l.Engine.OpenSnapshot(path, true)
+		return facts.Among(m.Facts.Members), err
+	}
 	made, err := w.Commit(ctx, m, open)
 	if err != nil {
 		return m, fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
 	}
 	return made, nil
+}
+
+// membership is what a snapshot may not say of itself: which members held data. A restore makes as many.
+func membership(s ops.State) (f engine.SnapshotFacts) {
+	for _, r := range s.View.Data() {
+		f.Members = append(f.Members, r.Name)
+	}
+	if len(f.Members) > 0 {
+		return f
+	}
+	for _, m := range s.Kube.Members {
+		if s.Ours(m) && !slices.Contains(s.Bootstrap().Witnesses, m.Name) {
+			f.Members = append(f.Members, m.Name)
+		}
+	}
+	return f
 }
 
 // backedUp notes the newest backup on the cluster, for status.

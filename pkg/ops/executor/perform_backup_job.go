@@ -135,7 +135,7 @@ func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, na
 	record.Name, record.Namespace = c.Name, c.Namespace
 	request, err := json.Marshal(helper.BackupRequest{Cluster: record, Member: source.Name, Version: source.Version,
 		ClusterID: source.ClusterID, Backup: op.Spec.Backup, Operation: op.Name, Scheduled: op.Spec.Scheduled,
-		Most: longest(s, source.Name)})
+		Members: membership(s).Members, Most: longest(s, source.Name)})
 	if err != nil {
 		return helperpod.Spec{}, fmt.Errorf("write down what job %s is to do: %w", job, err)
 	}

@@ -63,7 +63,9 @@ func TestBackupExplainsItself(t *testing.T) {
 	b.Must(err)
 	want := repository.Manifest{Format: 1, ID: backupID, Engine: "stub", Cluster: "db", Namespace: "shop",
 		Version: "1.1.0", ClusterID: "id", Incarnation: "t", Member: "db-1",
-		Facts: engine.SnapshotFacts{Fingerprint: opstest.Fingerprint(15, "hash")}, File: backupID + ".snapshot", Bytes: 15,
+		// The snapshot lists no members, so those are kept that held data.
+		Facts: engine.SnapshotFacts{Fingerprint: opstest.Fingerprint(15, "hash"), Members: []string{"db-1"}},
+		File:  backupID + ".snapshot", Bytes: 15,
 		Operation: "db.op", Tool: "v1"}
 	if diff := cmp.Diff(want, m, cmpopts.IgnoreFields(repository.Manifest{}, "SHA256", "StartedAt",
 		"FinishedAt")); diff != "" {

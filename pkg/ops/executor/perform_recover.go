@@ -222,7 +222,7 @@ func (l *Executor) backUpRecovered(ctx context.Context, s ops.State, t *v1alpha1
 	}
 	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	_, err = l.streamTo(ctx, repo, op, session, source, longest(s, member), repository.Manifest{
-		ClusterID: s.Bootstrap().ClusterID, Member: member, Origin: "a copy of the volume of " + member +
-			" after quorum was lost: " + data.Summary}, report)
+		ClusterID: s.Bootstrap().ClusterID, Member: member, Facts: membership(s),
+		Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
 	return err
 }

@@ -125,8 +125,8 @@ func chosenData(p rules.Situation, all []legacy) (legacy, *ops.Decision) {
 		Message: "no data that is left can be used: " + strings.Join(broken, "; "), Hint: hint})
 }
 
-// furthest is what a person named; without that it picks by the engine's rule, of equals the first. It is no member's if
-// none is intact.
+// furthest is what a person named; without that it picks by the engine's rule, of equals the first. It is no member's
+// if none is intact.
 func furthest(p rules.Situation, all []legacy) legacy {
 	var best legacy
 	named := p.S.Operation.Spec.Member
@@ -145,15 +145,15 @@ func diverged(p rules.Situation, best legacy, all []legacy) *ops.Decision {
 		return nil
 	}
 	for _, r := range all {
-		if !r.Intact || r.Position == "" || best.Position == "" {
+		if !r.Intact || r.member == best.member || r.Position == "" || best.Position == "" {
 			continue
 		}
 		if order, ok := recoverer.CompareDataDirs(best.Position, r.Position); ok && order >= 0 {
 			continue
 		}
 		return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "diverged",
-			Message: fmt.Sprintf("%s and %s may each hold writes that the other does not (%s: %s; %s: %s)", best.member, r.member,
-				best.member, best.Summary, r.member, r.Summary),
+			Message: fmt.Sprintf("%s and %s may each hold writes that the other does not (%s: %s; %s: %s)", best.member,
+				r.member, best.member, best.Summary, r.member, r.Summary),
 			Hint: fmt.Sprintf("choose one; the volumes of both stay: kubectl dbop recover %s --method data --from %s",
 				p.S.Cluster.Name, best.member)})
 	}

@@ -15,6 +15,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
+// lostFor is how long a cluster is down without a break once its majority is lost: a container outlives the object of
+// its pod for a moment, and still votes.
+const lostFor = 4 * time.Second
+
 // recovers loses the volumes of two of three members for good, and begins again from the third. That is a replica, and
 // holds all that was acknowledged before. What was lost can't come back, and what was kept is kept as it is.
 func (s *scene) recovers() {
@@ -46,9 +50,17 @@ func (s *scene) recovers() {
 			return errors.Join(errors.New("it is still there"), err)
 		}))
 	}
+	var since time.Time
 	s.ok(harness.Until(s.ctx, time.Minute, "the quorum to be lost", func(context.Context) error {
-		if r := s.try("status", "db"); r.Code != 11 {
+		switch r := s.try("status", "db"); {
+		case r.Code != 11:
+			since = time.Time{}
 			return fmt.Errorf("exit code %d: %s", r.Code, r.Stdout)
+		case since.IsZero():
+			since = time.Now()
+		}
+		if down := time.Since(since); down < lostFor {
+			return fmt.Errorf("it is down for %s only", down)
 		}
 		return nil
 	}))
