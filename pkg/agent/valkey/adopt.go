@@ -16,5 +16,6 @@ func (c Config) adopt() error {
 	if err != nil || !found || exists(filepath.Join(c.data(), datadir.CopyFile)) {
 		return err
 	}
-	return datadir.WriteIdentity(c.data(), datadir.Identity{System: volume.NewName(8), Volume: volume.NewName(4), End: &record.End})
+	return datadir.WriteIdentity(c.data(),
+		datadir.Identity{System: volume.NewName(8), Volume: volume.NewName(4), End: &record.End})
 }

@@ -36,8 +36,8 @@ func NewRecover(f *command.Factory) *cobra.Command {
 		Short: "Recover from quorum loss",
 		Long: `Recover from quorum loss. It shows what is left of each member and proposes the way that loses least:
 bring-back gives pods to members whose volumes exist, and touches no data; data starts again from a copy of the
-most advanced data directory that is left, and asks where none holds all that the others hold; backup starts again from the newest verified backup. No volume is
-deleted by any of them. With a quorum it does nothing.
+most advanced data directory that is left, and asks where none holds all that the others hold; backup starts again
+from the newest verified backup. No volume is deleted by any of them. With a quorum it does nothing.
 
 Without the flags it observes, says what it would do, and asks. What may lose data asks for the cluster's name.`,
 		Example: `  # Inspect, and go the proposed way once it was confirmed

@@ -78,8 +78,8 @@ func (e DataEnd) within(o DataEnd) bool {
 	return slices.ContainsFunc(o.Forks, func(f Fork) bool { return f.Timeline == e.Timeline && e.Offset <= f.End })
 }
 
-// CompareDataDirs implements engine.DataRecoverer: data goes first that holds all of the other. A longer log, or one of a
-// later timeline, does not if the other has writes that it lacks.
+// CompareDataDirs implements engine.DataRecoverer: data goes first that holds all of the other. A longer log, or one of
+// a later timeline, does not if the other has writes that it lacks.
 func (Rules) CompareDataDirs(a, b engine.Position) (int, bool) {
 	x, okX := parseDataEnd(a)
 	y, okY := parseDataEnd(b)

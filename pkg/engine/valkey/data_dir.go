@@ -38,8 +38,8 @@ func (*Engine) InspectDataDir(dir string) engine.DataDirInfo {
 	return out
 }
 
-// RecoveryPod implements engine.DataRecoverer. A throw-away member founds a group of its own, and takes the data that it
-// finds for the database of that.
+// RecoveryPod implements engine.DataRecoverer. A throw-away member founds a group of its own, and takes the data that
+// it finds for the database of that.
 func (e *Engine) RecoveryPod(in engine.PodInput) (engine.Pod, error) {
 	in.Loopback, in.Bootstrap = true, true
 	return e.Pod(in)
