@@ -15,6 +15,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -39,11 +40,12 @@ func (c config) checkAlone() error {
 }
 
 // identify returns what proves this member to other agents. One that is alone has none to prove itself to.
-func (c config) identify() (tls.Certificate, *x509.CertPool, error) {
-	if c.Alone {
-		return ownCertificate(c.Member)
+func (c config) identify() (*certificate.Keeper, error) {
+	if !c.Alone {
+		return certificate.Open(c.Identity)
 	}
-	return c.Identity.load()
+	own, authority, err := ownCertificate(c.Member)
+	return certificate.Fixed(certificate.Identity{Own: own, Authority: authority}), err
 }
 
 // aloneLife is how long the certificate of an agent that is alone is valid.
@@ -73,16 +75,22 @@ func ownCertificate(id protocol.MemberID) (tls.Certificate, *x509.CertPool, erro
 }
 
 // proof is what clients of the API have to prove; nil where nobody else reaches it.
-func (c config) proof() (*tls.Config, error) {
+func (c config) proof() (*tls.Config, *certificate.Keeper, error) {
 	if c.Alone {
-		return nil, nil //nolint:nilnil // as api.Service takes it
+		return nil, certificate.Fixed(certificate.Identity{}), nil
 	}
-	own, authority, err := c.API.load()
+	kept, err := certificate.Open(c.API.Files)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &tls.Config{
-		Certificates: []tls.Certificate{own}, ClientCAs: authority, MinVersion: tls.VersionTLS13,
-		VerifyConnection: c.admits,
-	}, nil
+		MinVersion: tls.VersionTLS13,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			now := kept.Identity()
+			return &tls.Config{
+				Certificates: []tls.Certificate{now.Own}, ClientCAs: now.Authority, MinVersion: tls.VersionTLS13,
+				ClientAuth: tls.RequireAndVerifyClientCert, VerifyConnection: c.admits, SessionTicketsDisabled: true,
+			}, nil
+		},
+	}, kept, nil
 }

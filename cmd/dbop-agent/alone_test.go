@@ -44,14 +44,14 @@ func TestAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if proof, err := c.proof(); proof != nil || err != nil {
+		if proof, _, err := c.proof(); proof != nil || err != nil {
 			t.Errorf("clients prove %v, %v", proof, err)
 		}
-		own, pool, err := c.identify()
+		kept, err := c.identify()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := own.Leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: "m1"}); err != nil {
+		if _, err := kept.Identity().Own.Leaf.Verify(x509.VerifyOptions{Roots: kept.Identity().Authority, DNSName: "m1"}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -33,13 +33,13 @@ type config struct {
 	Address string                       `json:"address,omitempty"`
 	Peers   map[protocol.MemberID]string `json:"peers,omitempty"`
 	// Identity proves this member to other agents.
-	Identity identity `json:"identity"`
+	Identity certificate.Files `json:"identity"`
 	// API is where the tool connects to. Its authority signed the tool's certificates. Users are the names in those
 	// that may: the same authority may have signed those of applications. Without any, everybody may.
 	API struct {
 		Listen string   `json:"listen"`
 		Users  []string `json:"users,omitempty"`
-		identity
+		certificate.Files
 	} `json:"api"`
 	// Proxy passes clients of any member to the right server. Listen takes those of the primary, ReadOnly those that a
 	// replica may serve. Address is where the servers of the members are, Peers are exceptions.
@@ -88,14 +88,7 @@ type valkeyConfig struct {
 	// Users is a file of ACL rules with hashes of passwords.
 	Users string `json:"users,omitempty"`
 	// Clients speak TLS if a certificate is named.
-	identity
-}
-
-// identity names files: a certificate, its key, and the authority that signed those of the other side.
-type identity struct {
-	Certificate string `json:"certificate"`
-	Key         string `json:"key"`
-	Authority   string `json:"authority"`
+	certificate.Files
 }
 
 type postgresConfig struct {
@@ -104,7 +97,7 @@ type postgresConfig struct {
 	Listen string `json:"listen"`
 	Port   int    `json:"port"`
 	// Clients speak TLS if a certificate is named.
-	identity
+	certificate.Files
 }
 
 // readConfig reads the configuration from an environment variable if one is named, else from a file.
@@ -234,21 +227,4 @@ func (c config) admits(state tls.ConnectionState) error {
 		return fmt.Errorf("%q may not ask this agent", name)
 	}
 	return nil
-}
-
-// load reads the files of an identity.
-func (i identity) load() (tls.Certificate, *x509.CertPool, error) {
-	own, err := tls.LoadX509KeyPair(i.Certificate, i.Key)
-	if err != nil {
-		return own, nil, fmt.Errorf("read the certificate of the agent: %w", err)
-	}
-	raw, err := os.ReadFile(i.Authority)
-	if err != nil {
-		return own, nil, fmt.Errorf("read the authority: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(raw) {
-		return own, nil, fmt.Errorf("read the authority: %s holds no certificate", i.Authority)
-	}
-	return own, pool, nil
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"os"
 
@@ -26,6 +27,12 @@ type driver interface {
 type releaser interface {
 	// Release is a version such as "17.5".
 	Release() string
+}
+
+// renewer is a driver whose server can load another certificate while it runs.
+type renewer interface {
+	// Renew returns once new connections are shown the certificate that the file holds.
+	Renew(ctx context.Context) error
 }
 
 // openServer opens the driver of the engine that the configuration names.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/group"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/guard"
@@ -41,6 +42,8 @@ type agent struct {
 	guard   *guard.Client
 	agents  *api.Listener
 	proxy   *proxy.Proxy
+	// identity proves this member to the others.
+	identity *certificate.Keeper
 	// advice answers clients of Sentinel; nil if nobody asked for that.
 	advice advice
 	// left gets the token of the incarnation that this member left for.
@@ -75,7 +78,7 @@ func run(ctx context.Context, c config) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen for the tool: %w", err)
 	}
-	proof, err := c.proof()
+	proof, shown, err := c.proof()
 	if err != nil {
 		return err
 	}
@@ -86,6 +89,8 @@ func run(ctx context.Context, c config) (err error) {
 	// The loop goes on while the agent retires.
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	go a.identity.Run(loop, func(context.Context) error { return nil }, a.report)
+	go shown.Run(loop, a.renew, a.report)
 	passing := make(chan error, 1)
 	go func() { passing <- a.proxy.Run(loop) }()
 	advising := make(chan error, 1)
@@ -132,10 +137,9 @@ func (a *agent) answerProbes() (io.Closer, error) {
 }
 
 // open opens the group and the server. No process of a server runs: the guard saw to that.
-func (a *agent) open() error {
+func (a *agent) open() (err error) {
 	c := a.config
-	own, authority, err := c.identify()
-	if err != nil {
+	if a.identity, err = c.identify(); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", c.Listen)
@@ -153,7 +157,7 @@ func (a *agent) open() error {
 	}
 	a.group, err = group.Open(group.Config{
 		ID: c.Member, Token: c.Token, Directory: filepath.Join(c.Directory, "group"), Listener: listener,
-		Certificate: own, Authority: authority, Address: c.address, Bootstrap: c.voters(), Election: timing.Election,
+		Identity: a.identity.Identity, Address: c.address, Bootstrap: c.voters(), Election: timing.Election,
 		Ballast: c.Ballast, Deliver: a.member.Deliver, Report: a.report, Log: os.Stderr,
 		Handlers: map[group.Purpose]func(protocol.MemberID, net.Conn){
 			forAPI: a.agents.Handle,
@@ -193,6 +197,15 @@ func (a *agent) open() error {
 		a.member.Server = a.server
 	} else {
 		a.member.Server = member.Witness{}
+	}
+	return nil
+}
+
+// renew has the server show a certificate that replaced another one. The agent shows it to the tool after that: so who
+// sees it there knows that clients do.
+func (a *agent) renew(ctx context.Context) error {
+	if r, ok := a.server.(renewer); ok {
+		return r.Renew(ctx)
 	}
 	return nil
 }

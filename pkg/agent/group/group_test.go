@@ -115,10 +115,10 @@ func TestIntruders(t *testing.T) {
 	}{
 		{"another incarnation", func(c *Config) { c.Token = "other" }, "another incarnation"},
 		{"another authority", func(c *Config) {
-			c.Certificate = newAuthority(t).sign(t, id, time.Now().Add(time.Hour))
+			c.Identity = s.identity(newAuthority(t).sign(t, id, time.Now().Add(time.Hour)))
 		}, "unknown authority"},
 		{"another name", func(c *Config) {
-			c.Certificate = s.authority.sign(t, "m9", time.Now().Add(time.Hour))
+			c.Identity = s.identity(s.authority.sign(t, "m9", time.Now().Add(time.Hour)))
 		}, "not " + string(id)},
 		{"an emptied volume", func(*Config) {}, "its volume was emptied or rolled back"},
 	} {
@@ -136,7 +136,7 @@ func TestIntruders(t *testing.T) {
 		t.Errorf("an intruder brought term %d", now)
 	}
 	s.dirs[id] = directory
-	expired := func(c *Config) { c.Certificate = s.authority.sign(t, id, time.Now().Add(-time.Minute)) }
+	expired := func(c *Config) { c.Identity = s.identity(s.authority.sign(t, id, time.Now().Add(-time.Minute))) }
 	s.joined(s.open(id, expired), 6, initialMembers...)
 	if !s.reported("is not valid now") {
 		t.Error("an expired certificate is not reported")

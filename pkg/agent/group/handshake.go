@@ -10,6 +10,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -18,14 +19,20 @@ const helloTimeout = 2 * time.Second
 
 // memberTLS accepts peers by authority and name. A certificate that expired is accepted and reported: clocks may be
 // wrong, and an outage would be worse. The certificate of the other side is checked in the handshake, before the hello.
-func memberTLS(own tls.Certificate, authority *x509.CertPool, report func(string)) *tls.Config {
+func memberTLS(identity func() certificate.Identity, report func(string)) *tls.Config {
+	own := func() (*tls.Certificate, error) {
+		now := identity()
+		return &now.Own, nil
+	}
 	return &tls.Config{
-		Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
+		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own() },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own() },
+		MinVersion:           tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it, with another idea of the time
 		VerifyConnection: func(c tls.ConnectionState) error {
 			leaf := c.PeerCertificates[0]
 			options := x509.VerifyOptions{
-				Roots: authority, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+				Roots: identity().Authority, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 			}
 			for _, i := range c.PeerCertificates[1:] {
 				options.Intermediates.AddCert(i)

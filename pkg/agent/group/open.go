@@ -1,8 +1,6 @@
 package group
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -27,9 +26,9 @@ type Config struct {
 	// Directory keeps the log; it lies on the volume of the member.
 	Directory string
 	Listener  net.Listener
-	// Certificate names the member; Authority signed those of all members, and of nobody else.
-	Certificate tls.Certificate
-	Authority   *x509.CertPool
+	// Identity returns the certificate that names the member, and the authority that signed those of all members and of
+	// nobody else. It is asked at each handshake: both may be replaced.
+	Identity func() certificate.Identity
 	// Address returns host and port of a member.
 	Address func(protocol.MemberID) string
 	// Bootstrap names the first voters, alike at all first members. It has an effect on an empty directory only. A member
@@ -115,7 +114,7 @@ func (g *Group) open(inner durable) error {
 		return err
 	}
 	g.network = &network{
-		listener: c.Listener, tls: memberTLS(c.Certificate, c.Authority, c.Report), peers: known, hello: g.hello,
+		listener: c.Listener, tls: memberTLS(c.Identity, c.Report), peers: known, hello: g.hello,
 		address: c.Address, report: c.Report, accepted: make(chan net.Conn), messages: g.hear, handlers: c.Handlers,
 		done: make(chan struct{}), conns: map[net.Conn]bool{},
 	}

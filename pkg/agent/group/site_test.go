@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -65,6 +66,13 @@ func (a authority) sign(t *testing.T, id protocol.MemberID, until time.Time) tls
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
 }
 
+// identity shows a certificate, and trusts the authority of the site.
+func (s *site) identity(own tls.Certificate) func() certificate.Identity {
+	pool := x509.NewCertPool()
+	pool.AddCert(s.authority.certificate)
+	return func() certificate.Identity { return certificate.Identity{Own: own, Authority: pool} }
+}
+
 // site is a place for groups of one test: where members listen, and what they were told.
 type site struct {
 	t         *testing.T
@@ -103,8 +111,9 @@ func (s *site) open(id protocol.MemberID, change func(*Config)) *Group {
 	s.documents[id] = document
 	s.mu.Unlock()
 	c := Config{
-		ID: id, Token: "token", Directory: s.dirs[id], Listener: listener, Authority: x509.NewCertPool(), Ballast: 1 << 16,
-		Certificate: s.authority.sign(s.t, id, time.Now().Add(time.Hour)), Bootstrap: initialMembers, Election: time.Second,
+		ID: id, Token: "token", Directory: s.dirs[id], Listener: listener, Ballast: 1 << 16,
+		Identity:  s.identity(s.authority.sign(s.t, id, time.Now().Add(time.Hour))),
+		Bootstrap: initialMembers, Election: time.Second,
 		Address: func(id protocol.MemberID) string {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -127,7 +136,6 @@ func (s *site) open(id protocol.MemberID, change func(*Config)) *Group {
 		},
 		Log: s.t.Output(),
 	}
-	c.Authority.AddCert(s.authority.certificate)
 	if change != nil {
 		change(&c)
 	}

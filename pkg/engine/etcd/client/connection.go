@@ -55,7 +55,7 @@ func newConnection(access engine.Access, at addresses.Addresses, member string, 
 		secure = access.TLS.Clone()
 		secure.ServerName = at.Host(member)
 		secure.VerifyConnection = func(state tls.ConnectionState) error {
-			showed := presented(state.PeerCertificates[0], nil)
+			showed := engine.PresentedBy(state.PeerCertificates[0])
 			c.showed.Store(&showed)
 			return nil
 		}

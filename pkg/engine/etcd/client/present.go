@@ -2,15 +2,8 @@ package client
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/asn1"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -54,9 +47,7 @@ func (c *Connection) certificate(ctx context.Context) *engine.Presented {
 	return c.showed.Load()
 }
 
-// present makes a handshake of its own. What a server asks of clients comes
-// after its certificate, so a handshake that the server would refuse shows
-// everything too.
+// present makes a handshake of its own.
 func (c *Connection) present(ctx context.Context) (engine.Presented, error) {
 	if c.secure == nil {
 		return engine.Presented{}, errPlainText
@@ -67,41 +58,5 @@ func (c *Connection) present(ctx context.Context) (engine.Presented, error) {
 	if err != nil {
 		return engine.Presented{}, err
 	}
-	defer func() { _ = raw.Close() }() // nothing was sent that could be lost
-	var leaf *x509.Certificate
-	var accepts [][]byte
-	config := c.secure.Clone()
-	config.InsecureSkipVerify = true // #nosec G402 -- it only reads, also certificates that ran out, and sends nothing
-	config.VerifyConnection = func(state tls.ConnectionState) error {
-		leaf = state.PeerCertificates[0]
-		return nil
-	}
-	ours := tls.Certificate{}
-	if len(config.Certificates) > 0 {
-		ours = config.Certificates[0]
-	}
-	config.GetClientCertificate = func(asked *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		accepts = asked.AcceptableCAs
-		return &ours, nil
-	}
-	// A refusal by the server comes after all that is to be seen.
-	err = tls.Client(raw, config).HandshakeContext(ctx)
-	if leaf == nil {
-		return engine.Presented{}, fmt.Errorf("no certificate was shown: %w", err)
-	}
-	return presented(leaf, accepts), nil
-}
-
-// presented describes a certificate, and names authorities as x509 prints them.
-func presented(leaf *x509.Certificate, accepts [][]byte) engine.Presented {
-	sum := sha256.Sum256(leaf.Raw)
-	p := engine.Presented{Fingerprint: hex.EncodeToString(sum[:]), NotAfter: leaf.NotAfter}
-	for _, der := range accepts {
-		var name pkix.RDNSequence
-		if rest, err := asn1.Unmarshal(der, &name); err == nil && len(rest) == 0 {
-			p.Accepts = append(p.Accepts, name.String())
-		}
-	}
-	slices.Sort(p.Accepts)
-	return p
+	return engine.ReadPresented(ctx, raw, c.secure)
 }
