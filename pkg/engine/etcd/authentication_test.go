@@ -123,7 +123,8 @@ func (f *fleet) serveAuthenticated(series string) {
 	}); err != nil {
 		t.Errorf("list alarms: %v", err)
 	}
-	f.whenReady("remove", func() error { return f.session.Deregister(ctx, joining, f.registered(joining)) })
+	id := f.registered(joining)
+	f.whenReady("remove", func() error { return f.session.Deregister(ctx, joining, id) })
 	f.kill(joining)
 }
 

@@ -109,10 +109,17 @@ func (f *fleet) handOver() {
 	}
 }
 
-// registered is the identity of a member in the member list, "" for none.
-func (f *fleet) registered(name string) string {
-	r, _ := f.session.Observe(f.t.Context(), f.names()).Registered(name)
-	return r.ID
+// registered waits for the identity of a member that is registered: between two leaders nobody lists it.
+func (f *fleet) registered(name string) (id string) {
+	f.t.Helper()
+	f.eventually("the identity of "+name, func() error {
+		r, ok := f.session.Observe(f.t.Context(), f.names()).Registered(name)
+		if id = r.ID; !ok || id == "" {
+			return errors.New("it is not registered")
+		}
+		return nil
+	})
+	return id
 }
 
 func (f *fleet) deregister() {

@@ -81,6 +81,11 @@ func TestPair(t *testing.T) {
 	s.must("user", "rotate", "db", "alice")
 	s.must("user", "rotate", "db", "client")
 	w.goesOn("clients with the former password write")
+	s.must("certificates", "rotate", "db", "--yes")
+	if r := s.must("certificates", "show", "db"); strings.Count(r.Stdout, " served\n") != 3 {
+		t.Errorf("renewed certificates are not served:\n%s", r.Stdout)
+	}
+	w.goesOn("the certificates were renewed")
 	s.must("scale", "db", "--members", "3", "--yes")
 	s.healthy(3)
 	if r := s.must("status", "db"); strings.Contains(r.Stdout, " witness ") {
