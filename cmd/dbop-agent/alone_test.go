@@ -51,7 +51,8 @@ func TestAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := kept.Identity().Own.Leaf.Verify(x509.VerifyOptions{Roots: kept.Identity().Authority, DNSName: "m1"}); err != nil {
+		i := kept.Identity()
+		if _, err := i.Own.Leaf.Verify(x509.VerifyOptions{Roots: i.Authority, DNSName: "m1"}); err != nil {
 			t.Error(err)
 		}
 	}

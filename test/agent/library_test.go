@@ -42,7 +42,8 @@ func (s *site) library(t *testing.T, name, set string, options map[string]any) *
 	given := map[string]any{"username": "app", "password": password, "sentinelUsername": "app",
 		"sentinelPassword": password}
 	maps.Copy(given, options)
-	input, err := json.Marshal(map[string]any{"library": name, "set": set, "authority": string(authority), "options": given})
+	input, err := json.Marshal(map[string]any{"library": name, "set": set, "authority": string(authority),
+		"options": given})
 	if err != nil {
 		t.Fatal(err)
 	}

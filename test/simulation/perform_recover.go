@@ -44,6 +44,7 @@ func (d *data) leftovers() engine.DataDirInfo {
 	r := engine.DataDirInfo{Intact: !d.broken, MemberID: d.id, ClusterID: d.group.clusterID,
 		Position: engine.Position(fmt.Sprintf("%s/%d/%d/%d", d.group.clusterID, d.term, d.index, d.index))}
 	if d.group.agreement != nil {
+		//nolint:gosec // small numbers
 		r.Position = agreed.DataEnd{System: d.group.clusterID, Timeline: uint64(d.term), Offset: uint64(d.index),
 			Forks: d.forks}.Encode()
 	}

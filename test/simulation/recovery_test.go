@@ -119,7 +119,7 @@ func (p *person) ruin(size int) (kept map[string]*data, usable int) {
 	kept = map[string]*data{}
 	var ends []agreed.Fork
 	for i, end := range []int{p.rng.IntN(10), 10 + p.rng.IntN(10)} {
-		ends = append(ends, agreed.Fork{Timeline: uint64(i + 1), End: uint64(end)}) //nolint:gosec // small numbers
+		ends = append(ends, agreed.Fork{Timeline: uint64(i + 1), End: uint64(end)})
 	}
 	for i, at := range p.rng.Perm(size) {
 		s := w.find(v1alpha1.MemberName("a", at+1))
@@ -131,7 +131,7 @@ func (p *person) ruin(size int) (kept map[string]*data, usable int) {
 			d.term, d.index, d.broken = 1+p.rng.IntN(3), d.index-p.rng.IntN(d.index), p.rng.IntN(4) == 0
 			if w.hasAgents() && d.term > 1 {
 				d.forks = ends[:d.term-1]
-				d.index = max(d.index, int(ends[d.term-2].End)+1) //nolint:gosec // a small number
+				d.index = max(d.index, int(ends[d.term-2].End)+1)
 			}
 			kept[s.name] = d
 			if !d.broken {

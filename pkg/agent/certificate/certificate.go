@@ -109,7 +109,7 @@ func (k *Keeper) follow(ctx context.Context, take func(context.Context) error) e
 
 func (f Files) read() (raw [3][]byte, err error) {
 	for i, name := range []string{f.Certificate, f.Key, f.Authority} {
-		if raw[i], err = os.ReadFile(name); err != nil {
+		if raw[i], err = os.ReadFile(name); err != nil { //nolint:gosec // the configuration names it
 			return raw, fmt.Errorf("read the certificate of the member: %w", err)
 		}
 	}

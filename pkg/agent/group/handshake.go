@@ -20,13 +20,13 @@ const helloTimeout = 2 * time.Second
 // memberTLS accepts peers by authority and name. A certificate that expired is accepted and reported: clocks may be
 // wrong, and an outage would be worse. The certificate of the other side is checked in the handshake, before the hello.
 func memberTLS(identity func() certificate.Identity, report func(string)) *tls.Config {
-	own := func() (*tls.Certificate, error) {
+	own := func() *tls.Certificate {
 		now := identity()
-		return &now.Own, nil
+		return &now.Own
 	}
 	return &tls.Config{
-		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own() },
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own() },
+		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own(), nil },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own(), nil },
 		MinVersion:           tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it, with another idea of the time
 		VerifyConnection: func(c tls.ConnectionState) error {

@@ -179,8 +179,8 @@ func TestOthersWhileTheGuardEnds(t *testing.T) {
 	}
 }
 
-// TestOrphan is an agent whose guard ended before it was asked for: its parent is then the first process of the machine,
-// which is no guard.
+// TestOrphan is an agent whose guard ended before it was asked for: its parent is then the first process of the
+// machine, which is no guard.
 func TestOrphan(t *testing.T) {
 	server := exec.Command("sleep", "1000")
 	if err := server.Start(); err != nil {

@@ -3,6 +3,7 @@ package resp
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -23,7 +24,7 @@ func ReadCommand(in *bufio.Reader, most Bounds) ([]string, error) {
 		return nil, err
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("read a command: it is empty")
+		return nil, errors.New("read a command: it is empty")
 	}
 	args := make([]string, n)
 	for i := range args {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1" //nolint:gosec // it is a name, as long as those of servers
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -73,8 +74,8 @@ func (c *session) sentinel(args []string) any {
 func (s *Server) primary(r protocol.Route, members []protocol.MemberID) resp.Map {
 	answer := instance("server", r.Primary, s.config.Server(r.Primary), "master")
 	answer[1] = s.config.Name
-	return append(answer, "num-slaves", fmt.Sprint(len(members)-1),
-		"num-other-sentinels", fmt.Sprint(len(members)-1), "quorum", fmt.Sprint(len(members)/2+1))
+	return append(answer, "num-slaves", strconv.Itoa(len(members)-1),
+		"num-other-sentinels", strconv.Itoa(len(members)-1), "quorum", strconv.Itoa(len(members)/2+1))
 }
 
 // replica says that one which does not stream is down, so that nobody reads there.

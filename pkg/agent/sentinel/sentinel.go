@@ -1,6 +1,6 @@
-// Package sentinel answers clients that know Redis or Valkey Sentinel: where the primary of a database is, and, to those
-// who subscribe, that it is another one now. It decides nothing. Every agent of a member with data answers, with what it
-// knows of the group.
+// Package sentinel answers clients that know Redis or Valkey Sentinel: where the primary of a database is, and, to
+// those who subscribe, that it is another one now. It decides nothing. Every agent of a member with data answers, with
+// what it knows of the group.
 package sentinel
 
 import (

@@ -118,7 +118,7 @@ func missing(first, other DataEnd) string {
 	if first.Offset < other.Offset {
 		return ""
 	}
-	return fmt.Sprint(first.Offset - other.Offset)
+	return strconv.FormatUint(first.Offset-other.Offset, 10)
 }
 
 // SameDatabase implements engine.DataRecoverer. The data names the database; of which incarnation a volume is, its

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -27,7 +28,7 @@ func (*Engine) InspectDataDir(dir string) engine.DataDirInfo {
 	if found.InOrder {
 		out.Summary += ", as a primary that was stopped in order"
 	}
-	out.Readings = []engine.Reading{{Name: "timeline", Value: fmt.Sprint(end.Timeline)},
+	out.Readings = []engine.Reading{{Name: "timeline", Value: strconv.FormatUint(end.Timeline, 10)},
 		{Name: "lsn", Value: found.End.String()}}
 	if agreed.Agreed(dir) {
 		out.ClusterID = found.System

@@ -22,6 +22,7 @@ type Lineage struct {
 // Filler is what a history file of a timeline holds that no server was ever on.
 const Filler = "# no server was on this timeline\n"
 
+// HistoryName is the name of the history file of a timeline.
 func HistoryName(timeline uint64) string { return fmt.Sprintf("%08X.history", timeline) }
 
 // ParseHistory reads the history file of a timeline.

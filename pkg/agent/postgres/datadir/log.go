@@ -45,7 +45,7 @@ func LogEnd(pgdata string, c Control, past Lineage) (LSN, error) {
 		case err != nil && end == 0:
 			return 0, fmt.Errorf("read the record of the last checkpoint at %s: %w", at, err)
 		case err != nil:
-			return end, nil //nolint:nilerr // the log ends where no whole record follows
+			return end, nil // the log ends where no whole record follows
 		}
 		at, previous, end = next, after, next
 	}

@@ -37,6 +37,7 @@ func ReadIdentity(data string) (id Identity, err error) {
 	return id, err
 }
 
+// WriteIdentity replaces copy.json, whole or not at all.
 func WriteIdentity(data string, id Identity) error {
 	return disk.Replace(filepath.Join(data, CopyFile), id)
 }
