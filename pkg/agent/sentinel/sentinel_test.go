@@ -180,8 +180,8 @@ func TestStrangers(t *testing.T) {
 	s := newSite(t)
 	s.leads("m1", 1)
 	c := s.connect()
-	for _, command := range []string{"PING", "SENTINEL masters", "SUBSCRIBE +switch-master", "INFO", "AUTH app no", "HELLO",
-		"HELLO 3", "HELLO 3 AUTH app no"} {
+	for _, command := range []string{"PING", "SENTINEL masters", "SUBSCRIBE +switch-master", "INFO", "AUTH app no",
+		"HELLO", "HELLO 3", "HELLO 3 AUTH app no"} {
 		if got := c.ask(command); !strings.HasPrefix(got, "-NOAUTH") && got != string("-"+errWrong) {
 			t.Errorf("%s is answered by %s", command, got)
 		}

@@ -194,8 +194,8 @@ func (s *Server) drain(ctx context.Context, p *process.Process, promoted bool) (
 	return end, ctx.Err()
 }
 
-// counting are the replicas whose acknowledgements count. They acknowledge once a second, and nothing asks them for more
-// while writes are stopped: what their agents told is newer.
+// counting are the replicas whose acknowledgements count. They acknowledge once a second, and nothing asks them for
+// more while writes are stopped: what their agents told is newer.
 func (s *Server) counting(a answer) (of []protocol.Streaming) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
