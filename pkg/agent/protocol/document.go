@@ -175,7 +175,8 @@ type Document struct {
 	Attempt uint64 `json:"attempt,omitempty"`
 	// Bounded says that the last renewal gave the guard a deadline. A sole voter needs none.
 	Bounded bool `json:"bounded,omitempty"`
-	// Published is the last position that a primary published, Timeline the highest that was ever given away.
+	// Published is the last position that a primary published, with a renewal or with the release of its lease after a
+	// stop in order, Timeline the highest that was ever given away.
 	Published Position `json:"published"`
 	Timeline  uint64   `json:"timeline,omitempty"`
 

@@ -49,6 +49,8 @@ type Release struct {
 	Member     MemberID   `json:"member"`
 	Generation Generation `json:"generation"`
 	Process    uint64     `json:"process"`
+	// End is where the log of a primary that stopped in order ends, and is zero where that is not known.
+	End Position `json:"end,omitzero"`
 }
 
 // Kind names the entry.
@@ -63,6 +65,8 @@ func (e *Release) apply(d *Document) error {
 	}
 	if d.Phase == Appointed {
 		d.dropUnusedSet()
+	} else if e.End.Compare(d.Published) > 0 {
+		d.Published = e.End
 	}
 	d.Phase = Released
 	return nil

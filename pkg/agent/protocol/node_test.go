@@ -140,6 +140,35 @@ func TestRestartedPrimaryReleases(t *testing.T) {
 	}
 }
 
+// TestReleasePublishesTheEnd: what a primary wrote since its last renewal counts once it stopped in order, so that no
+// member that lacks more than maxLag of it is appointed.
+func TestReleasePublishesTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		unread bool
+		want   uint64
+	}{{"stopped in order", false, 5000}, {"killed", true, 1000}} {
+		d := serving(t, Async)
+		n := start(d, "m1", 2, 0)
+		n.Step(second, Tick{})
+		n.Step(second, Observed{Server: Server{System: d.System, Volume: "v1", Unread: c.unread,
+			Position: Position{Timeline: 1, Offset: 5000}}})
+		release, ok := proposed[*Release](n.Step(second, Done{Job: n.job}))
+		if !ok {
+			t.Fatalf("%s: no release", c.name)
+		}
+		agree(t, d, release, &Seal{Generation: 2, LeaseNumber: d.LeaseNumber},
+			&Reported{Member: "m2", Generation: 2, Report: Report{Volume: "v2", Position: Position{Timeline: 1, Offset: 990}}})
+		if d.Published.Offset != c.want {
+			t.Errorf("%s: %d is published, want %d", c.name, d.Published.Offset, c.want)
+		}
+		if best, _ := Choose(d); (best == "") != (c.want-990 > d.Settings.MaxLag) {
+			t.Errorf("%s: %q is chosen", c.name, best)
+		}
+	}
+}
+
 func TestRolledBackVolume(t *testing.T) {
 	t.Parallel()
 	d := serving(t, Async)

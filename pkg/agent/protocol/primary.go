@@ -54,7 +54,11 @@ func (n *Node) giveUp() {
 		return // the target has not confirmed the end of the log yet
 	}
 	n.lease.released = d.Generation
-	n.propose(fmt.Sprintf("release %d", d.Generation), &Release{Member: n.id, Generation: d.Generation, Process: n.start})
+	release := Release{Member: n.id, Generation: d.Generation, Process: n.start}
+	if !n.server.Unread {
+		release.End = n.server.Position
+	}
+	n.propose(fmt.Sprintf("release %d", d.Generation), &release)
 }
 
 // plan begins a switchover that was asked for, or refuses it: a checkpoint comes first, so that the stop is short.
