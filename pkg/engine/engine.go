@@ -54,6 +54,8 @@ type Capabilities struct {
 	// LoadedFounds: a member whose volume was loaded with a backup founds the cluster at its first start, as an empty one
 	// does. Without it the loaded data says already who the members are (etcd).
 	LoadedFounds bool
+	// NamesOnce: the name of a member that was removed is never given again.
+	NamesOnce bool
 	// MaxMembers is the most members that make sense; OddMembers asks for an odd number.
 	MaxMembers int
 	OddMembers bool

@@ -36,8 +36,11 @@ func Postgres(major int) (PostgresRelease, error) {
 
 // postgresScript inserts one row after the other by the service of clients, each over a connection of its own, as a
 // program does that reconnects.
-const postgresScript = `n=0; while :; do n=$((n+1)); if psql -qAt -c "INSERT INTO written VALUES ($n)" 2>/dev/null
+const postgresScript = `n=0; while :; do n=$((n+1)); if psql -qAt -c "INSERT INTO written VALUES ($n)" "$WAITS" 2>/dev/null
 then echo "$n $(date +%s%N)"; fi; done`
+
+// postgresWaits end a session whose server is silent: a node that is cut off answers nothing, not even that it is gone.
+const postgresWaits = "tcp_user_timeout=4000 keepalives_idle=2 keepalives_interval=1 keepalives_count=2"
 
 // PostgresTable makes the table that a writer of PostgreSQL writes to, as the superuser in the database app.
 const PostgresTable = "SET ROLE client_owner; CREATE TABLE written (n bigint PRIMARY KEY)"
@@ -47,5 +50,5 @@ func (s *Site) StartPostgresWriter(ctx context.Context, namespace, cluster, imag
 	return s.StartPodWriter(ctx, PodWriterSpec{Namespace: namespace, Cluster: cluster, Image: image,
 		Script: postgresScript, User: "PGUSER", Password: "PGPASSWORD",
 		Env: map[string]string{"PGHOST": cluster + "-client." + namespace + ".svc", "PGDATABASE": "app",
-			"PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/tls/ca.crt", "PGCONNECT_TIMEOUT": "2"}})
+			"WAITS": postgresWaits, "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/tls/ca.crt", "PGCONNECT_TIMEOUT": "2"}})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// ReplaceMember removes a member and adds another of the same name.
+// ReplaceMember removes a member and adds another, of the same name if the engine gives one again.
 type ReplaceMember struct{ rules.Plain }
 
 // Traits implements rules.Operation.
@@ -22,7 +22,7 @@ func (ReplaceMember) Traits() rules.Traits {
 // Manners implements rules.Operation.
 func (ReplaceMember) Manners() ops.Manners { return ops.Manners{Replaces: true, Same: sameMember} }
 
-// Resolve writes down who is replaced: the successor bears the same name.
+// Resolve writes down who is replaced: the successor may bear the same name.
 func (ReplaceMember) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	entry, ok := s.View.Registered(o.Member)
 	if s.View.Quorum && !ok {
@@ -46,7 +46,7 @@ func (ReplaceMember) Undo(u *rules.Undoing) error {
 // replace takes the entry that the record names out of the database's member
 // list: removed before its successor is added, because an add with a member
 // down is refused and would raise the quorum. Its volume goes with it (family
-// leaving), and a member of the same name joins (family size).
+// leaving), and a member joins (family size): of the same name if the engine gives one again.
 func replace(p rules.Situation) *ops.Decision {
 	if p.S.Cancelling() {
 		return nil

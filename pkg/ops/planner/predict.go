@@ -68,6 +68,9 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionDeregister:
 		n.Cluster.Status.Bootstrap.Remove(step.Member(), true)
 		dropRegistered(&n, step.Member())
+		if e.Capabilities().NamesOnce {
+			n.View.Retired = append(slices.Clone(n.View.Retired), step.Member())
+		}
 	case ops.ActionKeep:
 		n.Cluster.Status.Bootstrap.Remove(step.Member(), false)
 	case ops.ActionHandOver:

@@ -87,3 +87,21 @@ func TestReplace(t *testing.T) {
 		})
 	}
 }
+
+// named is an engine of which no two members ever have one name.
+type named struct{ opstest.Stub }
+
+func (named) Capabilities() engine.Capabilities {
+	return engine.Capabilities{Quorum: true, HandOver: true, NamesOnce: true, MaxMembers: 7}
+}
+
+// TestReplaceByAnotherName: a plan names the member that joins as it will be named.
+func TestReplaceByAnotherName(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	s.Operation = opstest.Operation(v1alpha1.VerbReplaceMember)
+	s.Operation.Spec.Member, s.Operation.Spec.MemberID = "db-3", "id-db-3"
+	s.Operation.Spec.Waive = []string{"evidence"}
+	judge(t, named{}, s, []string{"deregister-member/db-3", "retire-member/db-3", "register-member/db-4",
+		"start-members/db-4", "wait/joined"}, "")
+}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -31,9 +32,9 @@ func TestAPIServerRestarts(t *testing.T) {
 		t.Skip(err)
 	}
 	s.ok(err)
-	seed := seed(t)
-	results := &ledger{seed: seed}
-	t.Cleanup(func() { results.write(t) })
+	seed := torture.Seed(t)
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t) })
 	s.create("my-db", "3.5", "3")
 	l := s.underLoad("my-db", seed)
 	for _, c := range []struct {
@@ -44,7 +45,7 @@ func TestAPIServerRestarts(t *testing.T) {
 		{"scale 3 to 5", "Register my-db-5", []string{"scale", "my-db", "--members", "5"}, 5},
 		{"upgrade of 5", "Restart my-db-", []string{"upgrade", "my-db", "--version", "3.6", "--skip-backup"}, 5},
 	} {
-		row := row{verb: "API server restarted", where: "in the middle of " + c.name, result: "FAILED", runs: 1}
+		row := torture.Row{Verb: "API server restarted", Where: "in the middle of " + c.name, Result: "FAILED", Runs: 1}
 		began := time.Now()
 		p := s.begin(s.cli, append(c.args, "--progress", "plain")...)
 		s.ok(untilSaid(s.ctx, p, c.said))
@@ -61,20 +62,20 @@ func TestAPIServerRestarts(t *testing.T) {
 				}
 			}
 			t.Logf("typed again:\n%s", r)
-			row.runs++
+			row.Runs++
 			s.ok(harness.Until(s.ctx, foundBackWithin, "Kubernetes to find back", s.foundBack))
 			s.must(c.args...)
 		}
 		s.ok(harness.Until(s.ctx, foundBackWithin, "Kubernetes to find back", s.foundBack))
-		row.gap = l.writer.LongestGap(began, time.Now())
+		row.Gap = l.writer.LongestGap(began, time.Now())
 		t.Logf("%s: the API server was away for %s, all was done after %s, longest write gap %s",
-			c.name, away.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), row.gap.Round(time.Millisecond))
+			c.name, away.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), row.Gap.Round(time.Millisecond))
 		s.healthy("my-db", c.members)
 		s.settledVolumes("my-db", c.members)
 		if !t.Failed() {
-			row.result = "ok, away for " + away.Round(time.Second).String()
+			row.Result = "ok, away for " + away.Round(time.Second).String()
 		}
-		results.add(row)
+		results.Add(row)
 	}
 	l.end()
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -27,7 +28,7 @@ const (
 func TestAuthUnderLoad(t *testing.T) {
 	s := newScene(t, "auth", "my-db", "my-copy")
 	s.create("my-db", "3.5", "3")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	l.do("user", "auth", "enable", "my-db", "--yes")
 	s.demands("my-db", "on")
 	s.connects("my-db")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -63,12 +64,12 @@ func TestOutages(t *testing.T) {
 // live goes through bad days: all of them, or a seeded selection.
 func live(t *testing.T, kind string, all []badDay, chosen int, newScene func(*testing.T, string, ...string) *scene) {
 	t.Helper()
-	seed := seed(t)
-	results := &ledger{seed: seed}
-	t.Cleanup(func() { results.write(t) })
+	seed := torture.Seed(t)
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t) })
 	choose := rand.New(rand.NewPCG(seed, uint64(len(all)))) // #nosec G404 -- a reproducible choice
 	picked := choose.Perm(len(all))
-	if named := flag.Lookup("test.run").Value.String(); !torture() && !strings.Contains(named, "/") {
+	if named := flag.Lookup("test.run").Value.String(); !torture.Full() && !strings.Contains(named, "/") {
 		picked = picked[:min(chosen, len(picked))]
 	}
 	for i, day := range all {
@@ -83,21 +84,21 @@ func live(t *testing.T, kind string, all []badDay, chosen int, newScene func(*te
 
 // live is one bad day: whatever happens, no acknowledged write may be lost,
 // and in the end the cluster is well.
-func (d badDay) live(s *scene, results *ledger, kind string, choose *rand.Rand) {
+func (d badDay) live(s *scene, results *torture.Ledger, kind string, choose *rand.Rand) {
 	machine, err := s.site.Machine()
 	if errors.Is(err, harness.ErrNoMachine) {
 		s.Skip(err)
 	}
 	s.ok(err)
-	row := row{verb: "bad days: " + kind, where: d.name, result: "FAILED", gap: -1}
-	defer func() { results.add(row) }()
+	row := torture.Row{Verb: "bad days: " + kind, Where: d.name, Result: "FAILED", Gap: -1}
+	defer func() { results.Add(row) }()
 	s.create("my-db", d.version, "3")
 	x := &trouble{scene: s, machine: machine, choose: choose, load: s.loaded("my-db", choose.Uint64(), badDayRate)}
 	s.ok(harness.FillKeys(s.ctx, x.load.db, "kept/", 500, 64))
 	began := time.Now()
 	d.befall(x)
 	x.recovers()
-	row.runs, row.gap = x.runs, x.load.writer.LongestGap(began, time.Now())
+	row.Runs, row.Gap = x.runs, x.load.writer.LongestGap(began, time.Now())
 	x.load.end()
 	s.ok(harness.Until(s.ctx, settledWithin, "all members to hold the same data", func(ctx context.Context) error {
 		return harness.SameData(ctx, x.load.db)
@@ -108,10 +109,10 @@ func (d badDay) live(s *scene, results *ledger, kind string, choose *rand.Rand) 
 	}
 	s.becomes("my-db", want)
 	s.settledVolumes("my-db", want)
-	s.Logf("%s: longest write gap %s, over after %s", d.name, row.gap.Round(time.Millisecond),
+	s.Logf("%s: longest write gap %s, over after %s", d.name, row.Gap.Round(time.Millisecond),
 		time.Since(began).Round(time.Second))
 	if !s.Failed() {
-		row.result = "ok"
+		row.Result = "ok"
 	}
 }
 

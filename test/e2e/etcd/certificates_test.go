@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -35,7 +36,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	s := newScene(t, "certs", "my-db")
 	s.create("my-db", "3.6", "3")
 	pods := s.podUIDs("my-db")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	l.do("certificates", "rotate", "my-db")
 	if now := s.podUIDs("my-db"); fmt.Sprint(now) != fmt.Sprint(pods) {
 		t.Errorf("a rotation of leaves renewed pods: %v, before %v", now, pods)
@@ -113,7 +114,7 @@ func (s *scene) runsOut(remedy string) {
 // TestCertificatesRanOutInFlight lets them run out while a change of size is
 // half done and its tool is dead: the same command renews them, and goes on.
 func TestCertificatesRanOutInFlight(t *testing.T) {
-	if !torture() {
+	if !torture.Full() {
 		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables have it in every run")
 	}
 	s := newScene(t, "ranout", "my-db")

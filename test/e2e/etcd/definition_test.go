@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -50,7 +51,7 @@ func TestMissingObjectsEndNothing(t *testing.T) {
 	}
 	apply()
 	c.ready("my-db", 3)
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	pods, volumes := s.databasePods("my-db"), s.volumeIDs()
 	same := func(what string) {
 		t.Helper()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 )
 
 const (
@@ -24,7 +26,7 @@ func TestDowngradeUnderLoad(t *testing.T) {
 	s.create("my-db", "3.7", "3")
 	s.refused(4, []string{"one minor at a time", "--version 3.6, then", "--version 3.5"}, "downgrade", "my-db",
 		"--version", "3.5")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	l.within(pauseBar, "downgrade", "my-db", "--version", "3.6")
 	s.runs("my-db", "3.6.")
 	l.within(pauseBar, "downgrade", "--version", "3.5")
@@ -42,7 +44,7 @@ func TestDowngradeUnderLoad(t *testing.T) {
 func TestDowngradeCancelled(t *testing.T) {
 	s := newScene(t, "cancel", "my-db")
 	s.create("my-db", "3.6", "3")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	if r := s.with(s.mortal("after:downgrade-member"), "downgrade", "my-db", "--version", "3.5"); !r.Killed() {
 		t.Fatalf("expected it to die once a member has moved:\n%s", r)
 	}

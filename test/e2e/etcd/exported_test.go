@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -48,7 +49,7 @@ func TestExportedNamespace(t *testing.T) {
 	c := s.custom()
 	c.wanted(s.ns, "my-db", 3, func(spec *v1alpha1.DatabaseClusterSpec) { spec.DeletionPolicy = v1alpha1.DeletionPurge })
 	c.ready("my-db", 3)
-	l := s.loaded("my-db", seed(t), tamperRate)
+	l := s.loaded("my-db", torture.Seed(t), tamperRate)
 	export := s.kubectl("get", exportedKinds, "-l", "dbop.dev/cluster=my-db", "-o", "json").Stdout
 	export += s.kubectl("get", "databaseclusters.dbop.dev", "-o", "json").Stdout
 

@@ -5,22 +5,17 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-const (
-	// chosen is how many fail points of each verb the short form dies at.
-	chosen = 3
-	// killRate is the load under which the tool dies.
-	killRate = 50
-)
+// killRate is the load under which the tool dies.
+const killRate = 50
 
 // deadly is one verb that is killed between its steps and repeated.
 type deadly struct {
@@ -133,76 +128,21 @@ func deadlies() []deadly {
 // types the same command again, until it is done.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	seed := seed(t)
-	results := &ledger{seed: seed}
-	t.Cleanup(func() { results.write(t) })
+	seed := torture.Seed(t)
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t) })
 	for i, d := range deadlies() {
 		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
-			if torture() {
-				d.everywhere(t, results)
-				return
-			}
-			d.somewhere(t, results, rand.New(rand.NewPCG(seed, uint64(i))))
+			d.killed().Kill(t, results, rand.New(rand.NewPCG(seed, uint64(i))))
 		})
 	}
-}
-
-// somewhere dies at a few chosen fail points, in order, on one way to the end.
-func (d deadly) somewhere(t *testing.T, results *ledger, choose *rand.Rand) {
-	s := d.stage(t)
-	args := d.arm(s)
-	all := boundaries(s.plan(args...))
-	pick := choose.Perm(len(all))[:min(chosen, len(all))]
-	var points []string
-	for i, p := range all {
-		for _, j := range pick {
-			if i == j {
-				points = append(points, p)
-			}
-		}
-	}
-	d.die(s, results, strings.Join(points, ", "), args, points)
-}
-
-// everywhere dies at all fail points on one way, then at each alone. Names of
-// members differ from one time to the next, so every time has its own plan.
-func (d deadly) everywhere(t *testing.T, results *ledger) {
-	s := d.stage(t)
-	args := d.arm(s)
-	all := boundaries(s.plan(args...))
-	d.die(s, results, fmt.Sprintf("all %d, one by one", len(all)), args, all)
-	for i, point := range all {
-		if s.Failed() {
-			return
-		}
-		if d.reset == nil {
-			t.Run(point, func(t *testing.T) {
-				s := d.stage(t)
-				d.alone(s, results, d.arm(s), i)
-			})
-			continue
-		}
-		d.reset(s)
-		d.alone(s, results, d.arm(s), i)
-	}
-}
-
-// alone dies at the i-th fail point and nowhere else.
-func (d deadly) alone(s *scene, results *ledger, args []string, i int) {
-	s.Helper()
-	all := boundaries(s.plan(args...))
-	if i >= len(all) {
-		s.Logf("%s has only %d fail points this time", d.name, len(all))
-		return
-	}
-	d.die(s, results, all[i], args, all[i:i+1])
 }
 
 // stage is a scene with the cluster that the verb needs.
 func (d deadly) stage(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t, "kill", "my-db", "my-copy")
-	if torture() {
+	if torture.Full() {
 		var cancel context.CancelFunc
 		s.ctx, cancel = context.WithTimeout(context.WithoutCancel(s.ctx), time.Hour)
 		t.Cleanup(cancel)
@@ -214,99 +154,33 @@ func (d deadly) stage(t *testing.T) *scene {
 	return s
 }
 
-// die runs the command and dies at each point that it reaches, then runs it to its end.
-func (d deadly) die(s *scene, results *ledger, title string, args, points []string) {
-	s.Helper()
-	row := row{verb: d.name, where: title, result: "FAILED", gap: -1}
-	defer func() { results.add(row) }()
-	var w *harness.Writer
-	var db *harness.Etcd
-	if !d.quiet {
-		db = s.dial("my-db")
-		w = harness.StartWriter(s.ctx, db, fmt.Sprintf("load-%d/", time.Now().UnixNano()), killRate)
-		defer w.Stop()
-	}
-	began, left := time.Now(), slices.Clone(points)
-	for {
-		r := s.with(s.mortal(left...), args...)
-		row.runs++
-		// What the verb was armed with, such as the loss of a member, may need a
-		// moment to settle. Once it began, nothing may refuse to continue it.
-		for len(left) == len(points) && (r.Code == 4 || r.Code == 5) && time.Since(began) < settledWithin {
-			s.Logf("%s: refused at first: %s", d.name, lastLines(r.Stderr, 2))
-			r = s.with(s.mortal(left...), args...)
-			row.runs++
-		}
-		if i := slices.Index(left, diedAt(r)); i >= 0 {
-			s.Logf("%s: died at %s after %s", d.name, left[i], r.Duration.Round(100*time.Millisecond))
-			left = slices.Delete(left, i, i+1)
-			continue
-		}
-		if r.Code != 0 {
-			s.Fatalf("after a kill at %s the same command does not come to its end:\n%s", title, r)
-		}
-		break
-	}
-	if len(left) > 0 {
-		s.Logf("%s: did not come past %v", d.name, left)
-		row.where += fmt.Sprintf(" (%d not reached)", len(left))
-	}
-	if w != nil {
-		row.gap = w.LongestGap(began, time.Now())
-		s.nothingLost(db, w, "load-")
-	}
-	d.check(s)
-	if !s.Failed() {
-		row.result = "ok"
-	}
+// killed is the verb as the shared machine kills it.
+func (d deadly) killed() torture.Verb[*scene] {
+	return torture.Verb[*scene]{Name: d.name, Stage: d.stage, Arm: d.arm, Check: d.check, Reset: d.reset, Quiet: d.quiet}
 }
 
-// diedAt is the fail point at which the tool killed itself, "" for none.
-func diedAt(r harness.Result) string {
-	_, point, _ := strings.Cut(r.Stderr, "dying at ")
-	point, _, _ = strings.Cut(point, "\n")
-	if !r.Killed() {
-		return ""
+// Run runs the plugin, which dies at the first of the fail points that it reaches.
+func (s *scene) Run(points []string, args ...string) harness.Result {
+	s.Helper()
+	return s.with(s.mortal(points...), args...)
+}
+
+// Load starts a client of my-db; the function that it returns ends it, and tells the longest gap.
+func (s *scene) Load() func() time.Duration {
+	s.Helper()
+	db, began := s.dial("my-db"), time.Now()
+	w := harness.StartWriter(s.ctx, db, fmt.Sprintf("load-%d/", began.UnixNano()), killRate)
+	s.Cleanup(func() { w.Stop() })
+	return func() time.Duration {
+		s.Helper()
+		gap := w.LongestGap(began, time.Now())
+		s.nothingLost(db, w, "load-")
+		return gap
 	}
-	return point
 }
 
 // mortal is the tool that dies at the first of the fail points that it reaches.
-func (s *scene) mortal(points ...string) harness.Command {
-	cli := s.cli
-	cli.Env = maps.Clone(cli.Env)
-	cli.Env["DBOP_TEST_DIE_AT"] = strings.Join(points, " ")
-	return cli
-}
-
-// fail points are the points before and after every step of a plan, and within
-// those that take several tries. Where the second part of a step's name is only
-// known at run time, the action is alone.
-func boundaries(steps []string) []string {
-	var out []string
-	seen := map[string]int{}
-	for _, id := range steps {
-		action, member, _ := strings.Cut(id, "/")
-		point := id
-		switch {
-		case strings.Contains(member, ","), action == "backup", action == "verify-backup", action == "hand-over":
-			point = action
-		case action == "wait":
-			continue
-		}
-		if seen[point]++; seen[point] > 1 {
-			continue
-		}
-		out = append(out, "before:"+point)
-		if slices.Contains([]string{"verify-backup", "load-backup", "stop-members", "retire-member", "upgrade-member",
-			"downgrade-member", "restart-member", "roll-member", "renew-certificate", "fence-members", "examine-volume",
-			"recover-data"}, action) {
-			out = append(out, "within:"+point)
-		}
-		out = append(out, "after:"+point)
-	}
-	return out
-}
+func (s *scene) mortal(points ...string) harness.Command { return torture.Mortal(s.cli, points...) }
 
 // someBackup makes a backup and returns its identifier.
 func (s *scene) someBackup() string {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -26,16 +27,16 @@ const (
 // whether the other still works or is done.
 func TestFrozen(t *testing.T) {
 	s := newScene(t, "frozen", "my-db")
-	seed := seed(t)
-	results := &ledger{seed: seed}
-	t.Cleanup(func() { results.write(t) })
+	seed := torture.Seed(t)
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t) })
 	s.create("my-db", "3.5", "3")
 	l := s.underLoad("my-db", seed)
 	for _, c := range []struct {
 		name, to  string
 		meanwhile bool
 	}{{"goes on while the other works", "3.6", true}, {"goes on when the other is done", "3.7", false}} {
-		row := row{verb: "lease of a frozen tool", where: "frozen in an upgrade, " + c.name, result: "FAILED", runs: 2}
+		row := torture.Row{Verb: "lease of a frozen tool", Where: "frozen in an upgrade, " + c.name, Result: "FAILED", Runs: 2}
 		began := time.Now()
 		args := []string{"upgrade", "my-db", "--version", c.to, "--skip-backup", "--progress", "plain"}
 		first := s.begin(s.cli, args...)
@@ -57,11 +58,11 @@ func TestFrozen(t *testing.T) {
 			s.same(before)
 		}
 		s.healthy("my-db", 3)
-		row.gap = l.writer.LongestGap(began, time.Now())
+		row.Gap = l.writer.LongestGap(began, time.Now())
 		if !t.Failed() {
-			row.result = "ok"
+			row.Result = "ok"
 		}
-		results.add(row)
+		results.Add(row)
 	}
 	l.end()
 	s.says(s.must("resume", "my-db"), "unchanged")
@@ -101,17 +102,17 @@ func lastLines(text string, n int) string {
 // lease of a living holder is not taken, and that of a dead one is, in time.
 func TestClockSkew(t *testing.T) {
 	t.Parallel()
-	results := &ledger{}
-	t.Cleanup(func() { results.write(t) })
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t) })
 	for _, c := range []struct {
 		name   string
 		holder time.Duration
 	}{{"holder's clock ahead", skew}, {"holder's clock behind", -skew}} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			s := newScene(t, "skew", "my-db")
-			row := row{verb: "lease and clocks that differ", where: c.name + " by 10 minutes", result: "FAILED", runs: 3,
-				gap: -1}
-			defer func() { results.add(row) }()
+			row := torture.Row{Verb: "lease and clocks that differ", Where: c.name + " by 10 minutes", Result: "FAILED", Runs: 3,
+				Gap: -1}
+			defer func() { results.Add(row) }()
 			s.create("my-db", "3.6", "1")
 			there := s.elsewhere()
 			holder := s.shifted(there, c.holder)
@@ -141,7 +142,7 @@ func TestClockSkew(t *testing.T) {
 			s.healthy("my-db", 5)
 			s.settledVolumes("my-db", 5)
 			if !t.Failed() {
-				row.result = "ok, taken over after " + waited.Round(100*time.Millisecond).String()
+				row.Result = "ok, taken over after " + waited.Round(100*time.Millisecond).String()
 			}
 		})
 	}

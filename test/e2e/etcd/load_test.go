@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -67,7 +68,7 @@ func (l *load) end() {
 func TestGrowUnderLoad(t *testing.T) {
 	s := newScene(t, "grow", "my-db")
 	s.create("my-db", "3.6", "3")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	l.do("add-member", "my-db")
 	l.do("scale", "my-db", "--members", "5")
 	l.do("member", "remove", "my-db", s.leader("my-db"), "--yes")
@@ -80,7 +81,7 @@ func TestGrowUnderLoad(t *testing.T) {
 func TestUpgradeUnderLoad(t *testing.T) {
 	s := newScene(t, "upgrade", "my-db")
 	s.create("my-db", "3.5", "3")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	l.do("upgrade", "my-db", "--version", "3.6")
 	l.do("upgrade", "--version", "3.7")
 	l.end()
@@ -93,7 +94,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 func TestRestoreUnderLoad(t *testing.T) {
 	s := newScene(t, "restore", "my-db", "my-copy")
 	s.create("my-db", "3.6", "3")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	s.ok(harness.FillKeys(s.ctx, l.db, "kept/", 2000, 64))
 	before := l.writer.AckedBefore()
 	l.do("backup", "my-db", "--verify")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -15,7 +16,7 @@ import (
 // of a downgrade: neither way is open then, and a replacement takes over.
 func TestLostInTheMiddle(t *testing.T) {
 	t.Parallel()
-	if !torture() {
+	if !torture.Full() {
 		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; the planner's tables and the simulation " +
 			"have it in every run")
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -74,7 +75,7 @@ func edits() []edit {
 // released again. No pod restarts for the two moves.
 func TestOperatorKilled(t *testing.T) {
 	s := newScene(t, "opkill", "my-db")
-	seed := seed(t)
+	seed := torture.Seed(t)
 	choose := rand.New(rand.NewPCG(seed, 11))
 	s.definitions()
 	s.create("my-db", "3.6", "1")
@@ -85,7 +86,7 @@ func TestOperatorKilled(t *testing.T) {
 			"downtime"}
 	}))
 	wishes, few := edits(), 0
-	if torture() {
+	if torture.Full() {
 		var cancel context.CancelFunc
 		s.ctx, cancel = context.WithTimeout(context.WithoutCancel(s.ctx), time.Hour)
 		t.Cleanup(cancel)
@@ -93,10 +94,10 @@ func TestOperatorKilled(t *testing.T) {
 		// One wish that a cluster of one member can have, and one fail point of it.
 		wishes, few = []edit{wishes[[]int{0, 0, 0, 1, 3, 5, 8}[choose.IntN(7)]]}, 1
 	}
-	results := &ledger{seed: seed}
-	t.Cleanup(func() { results.write(t) })
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t) })
 	for i, e := range wishes {
-		results.add(e.die(s, choose, few))
+		results.Add(e.die(s, choose, few))
 		if i == 0 && e.name == "scale up" {
 			after := s.databasePods("my-db")
 			maps.DeleteFunc(after, func(name, _ string) bool { return before[name] == "" })
@@ -134,9 +135,9 @@ func (s *scene) operating(points ...string) *harness.Process {
 // die has the wish carried out by operators of which each dies at the first
 // fail point where none died yet, few of them or, for 0, at every fail point that
 // is reached; the last one ends it.
-func (e edit) die(s *scene, choose *rand.Rand, few int) row {
+func (e edit) die(s *scene, choose *rand.Rand, few int) torture.Row {
 	s.Helper()
-	points := boundaries(s.plan(e.plan...))
+	points := torture.Boundaries(s.plan(e.plan...))
 	if few > 0 {
 		points = points[choose.IntN(len(points)):]
 	}
@@ -171,7 +172,7 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 		}
 		r, err := op.Wait()
 		s.ok(err)
-		point := diedAt(r)
+		point := torture.DiedAt(r)
 		i := slices.Index(points, point)
 		if i < 0 {
 			s.Fatalf("%s: the operator was to die at one of %v:\n%s", e.name, points, r)
@@ -214,8 +215,8 @@ func (e edit) die(s *scene, choose *rand.Rand, few int) row {
 	if s.Failed() {
 		result = "FAILED"
 	}
-	return row{verb: "operators that die", where: fmt.Sprintf("%s, at %d fail points, one by one", e.name, deaths),
-		runs: deaths + 1, result: result, gap: -1}
+	return torture.Row{Verb: "operators that die", Where: fmt.Sprintf("%s, at %d fail points, one by one", e.name, deaths),
+		Runs: deaths + 1, Result: result, Gap: -1}
 }
 
 // noticed waits until the operator has taken notice, so that a command knows of it.

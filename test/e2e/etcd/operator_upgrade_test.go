@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -25,7 +26,7 @@ func TestOperatorUpgraded(t *testing.T) {
 		t.Skip(err)
 	}
 	n := 2
-	if torture() {
+	if torture.Full() {
 		n = 10
 	}
 	former := s.former(machine)

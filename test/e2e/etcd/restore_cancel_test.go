@@ -5,6 +5,7 @@ package etcd
 import (
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -19,12 +20,12 @@ func TestCancelRestoreInPlace(t *testing.T) {
 	s.ok(harness.FillKeys(s.ctx, s.dial("my-db"), "later/", 100, 64))
 	for _, point := range []string{"after:begin-incarnation", "within:load-backup", "after:record-bootstrap"} {
 		r := s.with(s.mortal(point), "restore", "my-db", "--in-place", "--from", id, "--skip-backup", "--yes")
-		if diedAt(r) != point {
+		if torture.DiedAt(r) != point {
 			t.Fatalf("it did not die at %s:\n%s", point, r)
 		}
 		for _, back := range []string{"before:return-to-incarnation", "after:return-to-incarnation",
 			"after:start-members"} {
-			if r := s.with(s.mortal(back), "cancel", "my-db"); diedAt(r) != back {
+			if r := s.with(s.mortal(back), "cancel", "my-db"); torture.DiedAt(r) != back {
 				t.Fatalf("killed at %s, the way back does not come to %s:\n%s", point, back, r)
 			}
 		}

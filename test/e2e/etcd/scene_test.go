@@ -4,14 +4,13 @@ package etcd
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -195,22 +194,5 @@ func (s *scene) ok(err error) {
 // plan returns the identifiers of the steps that a command would take.
 func (s *scene) plan(args ...string) []string {
 	s.Helper()
-	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool {
-		return a == "--yes" ||
-			strings.HasPrefix(a, "--confirm=")
-	})
-	r := s.must(append(append([]string{"plan"}, args...), "-o", "json")...)
-	var p struct {
-		Steps []struct {
-			ID string `json:"id"`
-		} `json:"steps"`
-	}
-	if err := json.Unmarshal([]byte(r.Stdout), &p); err != nil {
-		s.Fatalf("the plan is no JSON: %v\n%s", err, r)
-	}
-	out := make([]string, len(p.Steps))
-	for i, step := range p.Steps {
-		out[i] = step.ID
-	}
-	return out
+	return torture.Plan(s, args...)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 )
 
 // group is tests that prove much the same. make test runs a few of each group,
@@ -52,7 +54,7 @@ func groups() []group {
 // asked for by name (-run) always runs.
 func selected(t *testing.T) {
 	t.Helper()
-	if torture() || flag.Lookup("test.run").Value.String() != "" || selects(t.Name(), seedOf(t)) {
+	if torture.Full() || flag.Lookup("test.run").Value.String() != "" || selects(t.Name(), torture.SeedOf(t)) {
 		return
 	}
 	t.Skip("make torture runs it; DBOP_SEED=any makes another selection")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 )
 
 // TestSettingsUnderLoad changes options, memory and volumes while clients are at work.
@@ -18,7 +20,7 @@ func TestSettingsUnderLoad(t *testing.T) {
 		!strings.HasPrefix(steps[2], "hand-over/") {
 		t.Errorf("the leader does not restart last: %v", steps)
 	}
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	for _, args := range [][]string{
 		{"configure", "my-db", "--set", "snapshot-count=5000", "--set", "auto-compaction-retention=10m"},
 		{"resize", "my-db", "--memory", "320Mi", "--cpu", "50m"},
@@ -64,7 +66,7 @@ func (s *scene) capacities(name string) []string {
 func TestSettingsThatNobodyLivesWith(t *testing.T) {
 	s := newScene(t, "unfit", "my-db")
 	s.create("my-db", "3.6", "3", "--memory", "256Mi")
-	l := s.underLoad("my-db", seed(t))
+	l := s.underLoad("my-db", torture.Seed(t))
 	r := s.try("resize", "my-db", "--memory", "4Mi", "--timeout", "3m")
 	if r.Code == 0 || !strings.Contains(r.Stderr, "hint:") {
 		t.Fatalf("nobody lives with 4Mi:\n%s", r)

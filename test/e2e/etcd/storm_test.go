@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -25,14 +26,14 @@ const (
 // fails, resets, keeps silent, and loses answers to what it did.
 func TestStorm(t *testing.T) {
 	s := newScene(t, "storm", "my-db", "my-copy")
-	seed := seed(t)
+	seed := torture.Seed(t)
 	proxy, config := s.proxy()
 	cli := s.cli
 	cli.Env = maps.Clone(cli.Env)
 	cli.Env["KUBECONFIG"] = config
 	proxy.Storm(seed, stormShare)
-	results := &ledger{seed: seed}
-	t.Cleanup(func() { results.write(t); t.Logf("faults: %v", proxy.Faults()) })
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t); t.Logf("faults: %v", proxy.Faults()) })
 
 	s.insist(cli, results, nil, "create", "my-db", "--engine", "etcd", "--version", "3.5", "--members", "3", "--storage",
 		storage)
@@ -74,28 +75,28 @@ func (s *scene) proxy() (*harness.Proxy, string) {
 
 // insist types a command until it is done, as often as a person would. Where
 // it gives up, it says why and what to do.
-func (s *scene) insist(cli harness.Command, results *ledger, l *load, args ...string) {
+func (s *scene) insist(cli harness.Command, results *torture.Ledger, l *load, args ...string) {
 	s.Helper()
-	row := row{verb: "API server that fails at random", where: strings.Join(args[:min(len(args), 4)], " "),
-		result: "FAILED", gap: -1}
-	defer func() { results.add(row) }()
+	row := torture.Row{Verb: "API server that fails at random", Where: strings.Join(args[:min(len(args), 4)], " "),
+		Result: "FAILED", Gap: -1}
+	defer func() { results.Add(row) }()
 	began := time.Now()
-	for row.runs = 1; ; row.runs++ {
+	for row.Runs = 1; ; row.Runs++ {
 		r := s.with(cli, args...)
 		if r.Code == 0 {
-			s.Logf("%s: done at the %d. time, after %s", row.where, row.runs, time.Since(began).Round(100*time.Millisecond))
+			s.Logf("%s: done at the %d. time, after %s", row.Where, row.Runs, time.Since(began).Round(100*time.Millisecond))
 			break
 		}
-		s.Logf("the %d. time:\n%s", row.runs, r)
+		s.Logf("the %d. time:\n%s", row.Runs, r)
 		if !slices.Contains([]int{1, 4, 5, 9}, r.Code) || !strings.Contains(r.Stderr, "error:") {
 			s.Fatalf("it gave up without a word or with a wrong exit code:\n%s", r)
 		}
-		if row.runs == attempts {
-			s.Fatalf("%s is not done after %d times", row.where, attempts)
+		if row.Runs == attempts {
+			s.Fatalf("%s is not done after %d times", row.Where, attempts)
 		}
 	}
 	if l != nil {
-		row.gap = l.writer.LongestGap(began, time.Now())
+		row.Gap = l.writer.LongestGap(began, time.Now())
 	}
-	row.result = fmt.Sprintf("ok, %s", time.Since(began).Round(100*time.Millisecond))
+	row.Result = fmt.Sprintf("ok, %s", time.Since(began).Round(100*time.Millisecond))
 }

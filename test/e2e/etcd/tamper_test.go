@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -59,11 +60,11 @@ type object struct {
 // the difference is named, and the command that is printed mends it.
 func TestTampered(t *testing.T) {
 	t.Parallel()
-	seed := seed(t)
+	seed := torture.Seed(t)
 	for i, driver := range []string{byCommand, byOperator} {
 		t.Run(strings.ReplaceAll(driver, " ", "-"), func(t *testing.T) {
-			results := &ledger{seed: seed}
-			t.Cleanup(func() { results.write(t) })
+			results := &torture.Ledger{}
+			t.Cleanup(func() { results.Write(t) })
 			s := newScene(t, "tamper", "my-db")
 			s.hurried(driver)
 			for _, c := range chosenTampering(driver, rand.New(rand.NewPCG(seed, uint64(i)))) { // #nosec G404 G115
@@ -76,7 +77,7 @@ func TestTampered(t *testing.T) {
 					in := *s
 					in.T = t
 					x := &tampering{scene: &in, driver: driver, object: c.object}
-					results.add(x.live(c.deed))
+					results.Add(x.live(c.deed))
 				}) {
 					s = nil // the next case is not to suffer from this one
 				}
@@ -102,7 +103,7 @@ func chosenTampering(driver string, choose *rand.Rand) []tamperCase {
 			all = append(all, tamperCase{o, d})
 		}
 	}
-	if torture() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+	if torture.Full() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		return all
 	}
 	all = slices.DeleteFunc(all, func(c tamperCase) bool { return !c.object.short })
@@ -113,7 +114,7 @@ func chosenTampering(driver string, choose *rand.Rand) []tamperCase {
 // hurried makes the cluster with everything that a cluster can have.
 func (s *scene) hurried(driver string) {
 	s.Helper()
-	if torture() {
+	if torture.Full() {
 		var cancel context.CancelFunc
 		s.ctx, cancel = context.WithTimeout(context.WithoutCancel(s.ctx), 2*time.Hour)
 		s.Cleanup(cancel)
@@ -134,9 +135,9 @@ func (s *scene) hurried(driver string) {
 }
 
 // live is one case.
-func (x *tampering) live(d deed) (r row) {
+func (x *tampering) live(d deed) (r torture.Row) {
 	x.Helper()
-	r = row{verb: "tampering: " + x.driver, where: x.object.title + ": " + d.title, result: "FAILED", gap: -1}
+	r = torture.Row{Verb: "tampering: " + x.driver, Where: x.object.title + ": " + d.title, Result: "FAILED", Gap: -1}
 	if x.object.name == operationRecord {
 		x.object.name = x.newestRecord()
 	}
@@ -161,10 +162,10 @@ func (x *tampering) live(d deed) (r row) {
 		l.end()
 	}
 	var typed []string
-	r.runs, typed = x.mend(changed, d)
-	r.gap = l.writer.LongestGap(began, time.Now())
+	r.Runs, typed = x.mend(changed, d)
+	r.Gap = l.writer.LongestGap(began, time.Now())
 	if x.object.relogin {
-		r.gap = -1
+		r.Gap = -1
 	} else {
 		l.end()
 	}
@@ -173,15 +174,15 @@ func (x *tampering) live(d deed) (r row) {
 	if len(missing) > 0 {
 		x.Errorf("%d of %d acknowledged writes are lost, such as %s", len(missing), len(acked), missing[0])
 	}
-	if r.gap > pauseBar && noise > busy {
-		x.Logf("clients waited %s, but up to %s before", r.gap, noise)
-	} else if r.gap > pauseBar {
-		x.Errorf("clients waited %s", r.gap)
+	if r.Gap > pauseBar && noise > busy {
+		x.Logf("clients waited %s, but up to %s before", r.Gap, noise)
+	} else if r.Gap > pauseBar {
+		x.Errorf("clients waited %s", r.Gap)
 	}
 	// It can be operated as before.
 	x.must("switchover", "my-db")
 	if !x.Failed() {
-		r.result = strings.Join(append([]string{"ok", said}, typed...), ", ")
+		r.Result = strings.Join(append([]string{"ok", said}, typed...), ", ")
 	}
 	return r
 }

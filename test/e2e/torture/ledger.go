@@ -1,6 +1,6 @@
 //go:build e2e
 
-package etcd
+package torture
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,54 +17,23 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// torture asks for every fail point instead of a selection.
-func torture() bool { return os.Getenv("DBOP_TORTURE") == "all" }
-
-// usualSeed makes the selection of make test, the same in every run: a red one
-// is to mean that the change is bad, not the draw.
-const usualSeed = 20261122
-
-// seed is that of this run, which it prints.
-func seed(t *testing.T) uint64 {
-	t.Helper()
-	seed := seedOf(t)
-	fmt.Printf("seed of %s: DBOP_SEED=%d\n", t.Name(), seed)
-	return seed
-}
-
-// seedOf is the seed of this run: DBOP_SEED, a number, or "any" for a new one.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	switch text := os.Getenv("DBOP_SEED"); text {
-	case "":
-		return usualSeed
-	case "any":
-		return uint64(os.Getpid()) // #nosec G115 -- any number will do; all tests of a run have the same
-	default:
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("DBOP_SEED: %v", err)
-		}
-		return seed
-	}
-}
-
-// ledger collects what came of each case, for the table in the docs.
-type ledger struct {
-	seed uint64
+// Ledger collects what came of each case, for the table in the docs.
+type Ledger struct {
 	mu   sync.Mutex
-	rows []row
+	rows []Row
 }
 
-type row struct {
-	verb, where, result string
-	// runs of the command until it was done.
-	runs int
-	// gap between two acknowledged writes; negative where nobody wrote.
-	gap time.Duration
+// Row is one case.
+type Row struct {
+	Verb, Where, Result string
+	// Runs of the command until it was done.
+	Runs int
+	// Gap between two acknowledged writes; negative where nobody wrote.
+	Gap time.Duration
 }
 
-func (l *ledger) add(r row) {
+// Add notes a case.
+func (l *Ledger) Add(r Row) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rows = append(l.rows, r)
@@ -77,9 +45,9 @@ const (
 	tableEnds   = "<!-- torture: end -->"
 )
 
-// write prints the table, and keeps that of a full run in the docs: a section
+// Write prints the table, and keeps that of a full run in the docs: a section
 // for each verb, of which those stay that this run did not try.
-func (l *ledger) write(t *testing.T) {
+func (l *Ledger) Write(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	sections := map[string]string{}
@@ -87,7 +55,7 @@ func (l *ledger) write(t *testing.T) {
 		sections[verb] = l.table(verb)
 		t.Logf("%s\n%s", verb, sections[verb])
 	}
-	if !torture() {
+	if !Full() {
 		return
 	}
 	site, err := harness.NewSite()
@@ -136,29 +104,29 @@ func alone(t *testing.T, path string) func() {
 // sectionBegins is before the verb.
 const sectionBegins = "\n\n### "
 
-func (l *ledger) verbs() []string {
+func (l *Ledger) verbs() []string {
 	var out []string
 	for _, r := range l.rows {
-		if !slices.Contains(out, r.verb) {
-			out = append(out, r.verb)
+		if !slices.Contains(out, r.Verb) {
+			out = append(out, r.Verb)
 		}
 	}
 	return out
 }
 
-func (l *ledger) table(verb string) string {
+func (l *Ledger) table(verb string) string {
 	var b strings.Builder
 	n := 0
 	b.WriteString("| case | runs | result | longest write gap |\n|---|---|---|---|\n")
 	for _, r := range l.rows {
-		if r.verb != verb {
+		if r.Verb != verb {
 			continue
 		}
 		gap := "no client"
-		if r.gap >= 0 {
-			gap = fmt.Sprintf("%d ms", r.gap.Milliseconds())
+		if r.Gap >= 0 {
+			gap = fmt.Sprintf("%d ms", r.Gap.Milliseconds())
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", r.where, r.runs, r.result, gap)
+		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", r.Where, r.Runs, r.Result, gap)
 		n++
 	}
 	return fmt.Sprintf("%d cases, %s.\n\n%s", n, time.Now().UTC().Format("2006-01-02 15:04 MST"),
