@@ -137,7 +137,7 @@ func (s *scene) operating(points ...string) *harness.Process {
 // is reached; the last one ends it.
 func (e edit) die(s *scene, choose *rand.Rand, few int) torture.Row {
 	s.Helper()
-	points := torture.Boundaries(s.plan(e.plan...))
+	points := torture.FailPoints(s.plan(e.plan...))
 	if few > 0 {
 		points = points[choose.IntN(len(points)):]
 	}

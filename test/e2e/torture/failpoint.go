@@ -30,9 +30,9 @@ func DiedAt(r harness.Result) string {
 	return point
 }
 
-// Boundaries are the fail points of a plan's steps: before and after each, and within those that take several tries.
+// FailPoints are the points of a plan's steps: before and after each, and within those that take several tries.
 // Where the second part of a step's name is only known at run time, the action is alone.
-func Boundaries(steps []string) []string {
+func FailPoints(steps []string) []string {
 	var out []string
 	seen := map[string]int{}
 	for _, id := range steps {

@@ -62,7 +62,7 @@ func (v Verb[S]) somewhere(t *testing.T, results *Ledger, choose *rand.Rand) {
 	t.Helper()
 	s := v.Stage(t)
 	args := v.Arm(s)
-	all := Boundaries(Plan(s, args...))
+	all := FailPoints(Plan(s, args...))
 	pick := choose.Perm(len(all))[:min(chosen, len(all))]
 	var points []string
 	for i, p := range all {
@@ -79,7 +79,7 @@ func (v Verb[S]) everywhere(t *testing.T, results *Ledger) {
 	t.Helper()
 	s := v.Stage(t)
 	args := v.Arm(s)
-	all := Boundaries(Plan(s, args...))
+	all := FailPoints(Plan(s, args...))
 	v.die(s, results, fmt.Sprintf("all %d, one by one", len(all)), args, all)
 	for i, point := range all {
 		if t.Failed() {
@@ -100,7 +100,7 @@ func (v Verb[S]) everywhere(t *testing.T, results *Ledger) {
 // alone dies at the i-th fail point and nowhere else.
 func (v Verb[S]) alone(s S, results *Ledger, args []string, i int) {
 	s.Helper()
-	all := Boundaries(Plan(s, args...))
+	all := FailPoints(Plan(s, args...))
 	if i >= len(all) {
 		s.Logf("%s has only %d fail points this time", v.Name, len(all))
 		return
