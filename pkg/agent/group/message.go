@@ -2,6 +2,7 @@ package group
 
 import (
 	"encoding/json"
+	"io"
 	"net"
 	"time"
 
@@ -41,28 +42,47 @@ func (b *mailbox) send(m message) {
 func (b *mailbox) run() {
 	var c net.Conn
 	for {
-		var m message
 		select {
 		case <-b.network.done:
 			if c != nil {
 				_ = c.Close()
 			}
 			return
-		case m = <-b.queue:
-		}
-		if c == nil {
-			var err error
-			if c, err = b.network.dial(b.to, forMessages, mailTimeout); err != nil {
-				c = nil
+		case m := <-b.queue:
+			if c != nil && pass(c, m) {
 				continue
 			}
-		}
-		_ = c.SetWriteDeadline(time.Now().Add(mailTimeout))
-		if err := json.NewEncoder(c).Encode(m); err != nil {
-			_ = c.Close()
-			c = nil
+			if c = b.connect(); c != nil && !pass(c, m) {
+				c = nil
+			}
 		}
 	}
+}
+
+// pass hands a message to the kernel. A connection that takes none is closed.
+func pass(c net.Conn, m message) bool {
+	err := c.SetWriteDeadline(time.Now().Add(mailTimeout))
+	if err == nil {
+		err = json.NewEncoder(c).Encode(m)
+	}
+	if err != nil {
+		_ = c.Close()
+	}
+	return err == nil
+}
+
+// connect returns nil if the other member can't be reached. That one sends nothing, but it may end: a connection that
+// nobody reads from would take messages for a member that is gone, for as long as the kernel repeats them.
+func (b *mailbox) connect() net.Conn {
+	c, err := b.network.dial(b.to, forMessages, mailTimeout)
+	if err != nil {
+		return nil
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, c)
+		_ = c.Close()
+	}()
+	return c
 }
 
 func (g *Group) mailbox(to protocol.MemberID) *mailbox {

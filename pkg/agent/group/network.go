@@ -122,6 +122,9 @@ func (n *network) dial(id protocol.MemberID, p Purpose, timeout time.Duration) (
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	var dialer net.Dialer
+	if p == forMessages || p == forRaft { // who streams may take nothing for a while
+		dialer.Control = unanswered
+	}
 	raw, err := dialer.DialContext(ctx, "tcp", n.address(id))
 	var dns *net.DNSError
 	if last := n.peers.address(id); errors.As(err, &dns) && last != "" {
