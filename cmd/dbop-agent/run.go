@@ -191,6 +191,7 @@ func (a *agent) open() (err error) {
 		a.service.Tuner, _ = a.server.(api.Tuner)
 		a.service.Copier, _ = a.server.(api.Copier)
 		a.service.Meter, _ = a.server.(api.Meter)
+		a.service.Log, _ = a.server.(api.LogKeeper)
 		if r, ok := a.server.(releaser); ok {
 			a.service.Version = r.Release()
 		}

@@ -58,6 +58,8 @@ type Service struct {
 	Copier Copier
 	// Meter is nil of a witness.
 	Meter Meter
+	// Log is nil where no log is archived.
+	Log   LogKeeper
 	Group Group
 	Now   func() protocol.Instant
 	// Dial connects to the service of another member's agent.
@@ -118,6 +120,7 @@ func (s *Service) Handler() http.Handler {
 	})
 	s.handleUsers(mux)
 	s.handleCopies(mux)
+	s.handleLog(mux)
 	return http.MaxBytesHandler(mux, mostBody)
 }
 

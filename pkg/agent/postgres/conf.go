@@ -49,6 +49,7 @@ func (s *Server) managed() []setting {
 		{"primary_conninfo", c.conninfo(upstreamPort, "application_name="+s.name())},
 		{"primary_slot_name", ""},
 		{"restore_command", ""},
+		{"archive_command", c.archiveCommand()},
 		{"recovery_end_command", ""},
 		{"promote_trigger_file", ""},
 		{"password_encryption", "scram-sha-256"},
@@ -88,7 +89,7 @@ func (s *Server) arguments() []string {
 
 // keptSettings names what people can't set.
 func (s *Server) keptSettings() []string {
-	names := []string{synchronous, "data_directory", "archive_cleanup_command", "external_pid_file", "recovery_target",
+	names := []string{synchronous, "data_directory", "archive_cleanup_command", "archive_library", "external_pid_file", "recovery_target",
 		"recovery_target_lsn", "recovery_target_name", "recovery_target_time", "recovery_target_xid",
 		"recovery_min_apply_delay"}
 	for _, m := range s.managed() {

@@ -59,6 +59,9 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
+	if err := s.stopArchiver(); err != nil {
+		return err
+	}
 	if err := p.Cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return fmt.Errorf("stop the server: %w", err)
 	}

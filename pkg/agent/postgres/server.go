@@ -121,6 +121,9 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 	if err := s.removeFillers(); err != nil {
 		return err
 	}
+	if err := s.resetArchived(); err != nil {
+		return err
+	}
 	if err := s.writeFiles(settings); err != nil {
 		return err
 	}

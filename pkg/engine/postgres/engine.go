@@ -39,6 +39,6 @@ func (e *Engine) Connect(a engine.Access) (engine.Session, error) {
 		return nil, fmt.Errorf("connect to %s: no cluster or no dialer given", Name)
 	}
 	session := client.New(a)
-	session.Check = e.CheckStream
+	session.Check, session.Settings = e.CheckStream, settings
 	return client.Users{Session: session}, nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed/pod"
 )
 
@@ -26,16 +25,17 @@ func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 	if !ok {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: %q is no version of PostgreSQL", in.Member, in.Version)
 	}
-	settings, err := agreed.Settings(in.Cluster.Spec.Config)
+	initial, err := settings(in.Cluster.Spec.Config)
 	if err != nil {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
 	}
 	listen := "*"
 	if in.Loopback {
 		listen = "127.0.0.1"
+		delete(initial.Values, "archive_mode") // nobody takes the log of a throw-away member
 	}
 	return pod.Render(in, pod.Database{
-		Container: Name, User: user, Volume: volume, Port: port, Key: Name, Settings: settings,
+		Container: Name, User: user, Volume: volume, Port: port, Key: Name, Settings: initial,
 		Config: map[string]any{"bin": fmt.Sprintf("/usr/lib/postgresql/%d/bin", v.major), "listen": listen, "port": port},
 	})
 }

@@ -13,8 +13,10 @@ import (
 // managed are settings that safety needs, or that follow from the pod. The agent gives them on the command line.
 func managed() map[string]string {
 	safety, place := "the agent needs it for safety", "it follows from the pod"
+	archive := "the option " + archiveRepository + " turns the archive on"
 	return map[string]string{
-		"archive_cleanup_command": safety, "cluster_name": place, "config_file": place, "data_directory": place,
+		"archive_cleanup_command": safety, "archive_command": archive, "archive_library": archive, "archive_mode": archive,
+		"cluster_name": place, "config_file": place, "data_directory": place,
 		"external_pid_file": place, "fsync": safety, "full_page_writes": safety, "hba_file": place, "hot_standby": safety,
 		"ident_file": place, "lc_messages": "the agent reads the log", "listen_addresses": place,
 		"log_destination": place, "logging_collector": place, "max_wal_senders": safety,
@@ -41,7 +43,7 @@ func (*Engine) Lint(config map[string]string, _ string) error {
 				Hint: "leave it out"}
 		}
 	}
-	_, err := agreed.Settings(config)
+	_, err := settings(config)
 	return err
 }
 
@@ -53,6 +55,6 @@ func (*Engine) Options(*v1alpha1.DatabaseCluster, string) (map[string]string, er
 
 // LiveOptions implements engine.LiveSettings.
 func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string, error) {
-	settings, err := agreed.Settings(spec.Config)
-	return agreed.Options(settings), err
+	got, err := settings(spec.Config)
+	return agreed.Options(got), err
 }

@@ -13,7 +13,7 @@ import (
 
 // Configure implements engine.Configurer.
 func (s *Session) Configure(ctx context.Context, spec v1alpha1.DatabaseClusterSpec) error {
-	want, err := agreed.Settings(spec.Config)
+	want, err := s.Settings(spec.Config)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 )
 
 // Port is where agents answer the tool.
@@ -24,6 +25,8 @@ type Session struct {
 	// Check sees all bytes of a copy of the data, as engine.Snapshotter's CheckStream does. Without it there are no
 	// backups.
 	Check func() io.WriteCloser
+	// Settings reads the options of a spec; agreed.Settings where an engine has no options of its own.
+	Settings func(config map[string]string) (protocol.Settings, error)
 
 	access engine.Access
 	token  string
@@ -41,7 +44,7 @@ var (
 
 // New returns a session that dials when it is used. It answers ErrNotReady, wrapped, as long as no agent can be asked.
 func New(a engine.Access) *Session {
-	s := &Session{access: a, clients: map[string]*api.Client{}}
+	s := &Session{Settings: agreed.Settings, access: a, clients: map[string]*api.Client{}}
 	if b := a.Cluster.Status.Bootstrap; b != nil {
 		s.token = b.Token
 	}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
+
+// LogArchiver is what an Engine also is if the log of its databases can be archived, and a backup be brought forward to
+// a moment by it. Its sessions are LogSources.
+type LogArchiver interface {
+	// ArchiveRepository is the repository that takes the log, by its name; "" for none. It is pure.
+	ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string
+	// LogWindow says to which moments a backup can be brought by the files that an archive has. It is pure.
+	LogWindow(backup SnapshotFacts, archive []LogFile) LogWindow
+}
+
+// LogSource is what a Session also is whose members keep files of their log until they are archived.
+type LogSource interface {
+	// WaitingLog lists the files that members of the present history keep for the archive, oldest first. Where one
+	// member can't be asked, the others are.
+	WaitingLog(ctx context.Context) ([]WaitingLog, error)
+	// ReadLog reads a file from the first of its members that sends it.
+	ReadLog(ctx context.Context, w WaitingLog) (LogFile, []byte, error)
+	// ConfirmLog has all its members let a file go: the archive has one of that name whose SHA-256 begins so. A member
+	// that has other bytes refuses.
+	ConfirmLog(ctx context.Context, w WaitingLog, sum string) error
+}
+
+// WaitingLog is a file of the log that members keep, the best source first.
+type WaitingLog struct {
+	Name    string
+	Members []string
+}
+
+// LogFile describes a file of the log. Within a timeline one follows another if it starts where that ends.
+type LogFile struct {
+	Timeline, Name, Start, End string
+	// Time is that of the last commit in it; zero if it holds none.
+	Time time.Time
+}
+
+// LogWindow is what a backup and a log cover.
+type LogWindow struct {
+	// To is the last moment; zero if there is none. The first is when the backup was complete.
+	To time.Time
+	// Timeline is the newest, which a restore follows.
+	Timeline string
+	// Gap names the first file that is missing although later ones are there; "" if none is.
+	Gap string
+}
