@@ -252,6 +252,10 @@ func newestCommit(out string) (last time.Time) {
 
 // ConfirmLog implements api.LogKeeper.
 func (s *Server) ConfirmLog(_ context.Context, name, sum string) error {
+	ready, err := s.waiting()
+	if _, waits := slices.BinarySearch(ready, name); err != nil || !waits {
+		return err // the server has let it go before
+	}
 	body, err := s.readWaiting(name)
 	if err != nil {
 		return err

@@ -42,6 +42,9 @@ type Segment struct {
 	encrypted bool
 }
 
+// Sum is the beginning of the SHA-256 of its content, as its name tells it.
+func (s Segment) Sum() string { return s.hash }
+
 // statement is what is signed of a segment: it travels inside the object, where zstd skips it.
 type statement struct {
 	Scope

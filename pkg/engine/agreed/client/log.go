@@ -81,6 +81,9 @@ func (s *Session) findPrimary(ctx context.Context) (primary string, members []st
 		case err != nil:
 			why = err
 			continue
+		case st.Token == "":
+			why = fmt.Errorf("%s has not joined yet", name)
+			continue
 		case st.Token != s.token:
 			return "", nil, fmt.Errorf("read the log of %s: it belongs to another incarnation", name)
 		case !st.Quorum || st.Phase != protocol.Serving:

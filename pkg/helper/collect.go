@@ -1,0 +1,115 @@
+package helper
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+)
+
+// Collector archives the log of a cluster: it reads files from members that keep them, appends each to an archive, and
+// has the members let it go only then.
+type Collector struct {
+	Source engine.LogSource
+	Log    *archive.Log
+	// Every is how long it waits after a round.
+	Every time.Duration
+	// Report takes what a person should know.
+	Report func(error)
+
+	// sums are those of the files that the archive has, by name.
+	sums map[string]string
+}
+
+const (
+	// collectTimeout bounds a round; what it did not finish is for the next one.
+	collectTimeout = 5 * time.Minute
+	// collectParallel is how many files are on their way at once.
+	collectParallel = 4
+)
+
+// Run collects until the context is done. What fails is tried again.
+func (c *Collector) Run(ctx context.Context) error {
+	for {
+		if err := c.Round(ctx); err != nil && ctx.Err() == nil {
+			c.Report(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(c.Every):
+		}
+	}
+}
+
+// Round archives what waits now.
+func (c *Collector) Round(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, collectTimeout)
+	defer stop()
+	if err := c.learn(ctx); err != nil {
+		return err
+	}
+	waiting, failed := c.Source.WaitingLog(ctx)
+	sums := make([]string, len(waiting))
+	errs := make([]error, len(waiting))
+	var group errgroup.Group
+	group.SetLimit(collectParallel)
+	for i, w := range waiting {
+		group.Go(func() error {
+			sums[i], errs[i] = c.archive(ctx, w)
+			return nil
+		})
+	}
+	_ = group.Wait() // each has an error of its own
+	for i, w := range waiting {
+		if errs[i] == nil {
+			c.sums[w.Name] = sums[i]
+		}
+	}
+	return errors.Join(failed, errors.Join(errs...))
+}
+
+// learn lists the archive once.
+func (c *Collector) learn(ctx context.Context) error {
+	if c.sums != nil {
+		return nil
+	}
+	all, err := c.Log.Segments(ctx)
+	if err != nil {
+		return fmt.Errorf("list the archived log: %w", err)
+	}
+	c.sums = map[string]string{}
+	for _, s := range all {
+		c.sums[s.Name] = s.Sum()
+	}
+	return nil
+}
+
+// archive makes one file durable, unless it is, and lets its members go on. It returns the file's checksum.
+func (c *Collector) archive(ctx context.Context, w engine.WaitingLog) (string, error) {
+	sum, done := c.sums[w.Name]
+	if !done {
+		f, body, err := c.Source.ReadLog(ctx, w)
+		if err != nil {
+			return "", err
+		}
+		digest := sha256.Sum256(body)
+		sum = hex.EncodeToString(digest[:])
+		at := f.Time
+		if at.IsZero() {
+			at = time.Unix(0, 0)
+		}
+		if err := c.Log.Append(ctx, archive.Segment{Timeline: f.Timeline, Name: f.Name, Start: f.Start, End: f.End,
+			Time: at}, body); err != nil {
+			return "", err
+		}
+	}
+	return sum, c.Source.ConfirmLog(ctx, w, sum)
+}

@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	contract "github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	engines "github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+)
+
+// archiving is PostgreSQL that keeps its log until that is archived.
+type archiving struct{ postgres }
+
+func (a archiving) values() map[string]string {
+	v := a.postgres.values()
+	v["archive_mode"], v["archive_timeout"] = "always", "2s"
+	return v
+}
+
+// TestArchive archives the log while clients write and primaries are killed: no file is missing, on no timeline.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	s := begin(t, options{durability: protocol.Strict, members: 3, engine: archiving{}}, 1)
+	collector := s.collector(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- collector.Run(ctx) }()
+	first := s.primary()
+	backup := s.facts(first)
+	for range 2 {
+		time.Sleep(4 * time.Second)
+		p := s.primary()
+		if p == nil {
+			s.wait("a primary", func() bool { return s.primary() != nil })
+			p = s.primary()
+		}
+		p.kill()
+		s.wait("another primary", func() bool { n := s.primary(); return n != nil && n != p })
+		p.start()
+	}
+	before := time.Now()
+	s.wait("the log until now to be archived", func() bool {
+		w := s.window(t, collector, backup)
+		return w.To.After(before)
+	})
+	w := s.window(t, collector, backup)
+	s.clients.check(t)
+	if w.Gap != "" || w.Timeline == "1" {
+		t.Errorf("the window is %+v", w)
+	}
+	s.wait("all members to let go", func() bool {
+		files, err := collector.Source.WaitingLog(t.Context())
+		return err == nil && len(files) <= 2
+	})
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// facts are those of a backup.
+func (s *site) facts(from *member) contract.SnapshotFacts {
+	file := s.dir + "/base"
+	s.copy(from, file)
+	f, err := engines.New().OpenSnapshot(file, false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return f
+}
+
+// window is what the archive and a backup cover.
+func (s *site) window(t *testing.T, c *helper.Collector, backup contract.SnapshotFacts) contract.LogWindow {
+	t.Helper()
+	all, err := c.Log.Segments(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []contract.LogFile
+	for _, f := range all {
+		files = append(files, contract.LogFile{Timeline: f.Timeline, Name: f.Name, Start: f.Start, End: f.End, Time: f.Time})
+	}
+	return engines.New().LogWindow(backup, files)
+}
+
+// collector archives into a directory.
+func (s *site) collector(t *testing.T) *helper.Collector {
+	t.Helper()
+	c := &v1alpha1.DatabaseCluster{}
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "token"}
+	addresses := map[string]string{}
+	for _, m := range s.members {
+		c.Status.Bootstrap.Members = append(c.Status.Bootstrap.Members, string(m.id))
+		addresses[v1alpha1.PodName(string(m.id))] = m.api
+	}
+	session, err := engines.New().Connect(contract.Access{Cluster: c, TLS: s.authority.config(t, "tool"),
+		Dial: func(ctx context.Context, pod string, _ int) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", addresses[pod])
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	source, ok := session.(contract.LogSource)
+	if !ok {
+		t.Fatal("its log can't be read")
+	}
+	signer, public, err := archive.NewSigner("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := archive.ParseKeys(nil, nil, signer, []string{public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := store.NewDirectory(t.TempDir() + "/store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := archive.Open(dir, keys).Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
+	return &helper.Collector{Source: source, Log: log, Every: 300 * time.Millisecond,
+		Report: func(err error) { t.Log("collect:", err) }}
+}
