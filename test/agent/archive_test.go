@@ -3,6 +3,10 @@ package agent
 import (
 	"context"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,6 +67,109 @@ func TestArchive(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestForward drops a table, and brings a backup to the moment before, over a failover.
+func TestForward(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, options{durability: protocol.Strict, members: 3, engine: archiving{}})
+	s.wait("a primary", func() bool { return s.primary() != nil })
+	collector := s.collector(t)
+	ask := func(statement string) string {
+		t.Helper()
+		var got [][]string
+		s.wait(statement, func() (done bool) {
+			p := s.primary()
+			if p == nil {
+				return false
+			}
+			var err error
+			got, err = p.ask("dbop", 10*time.Second, statement)
+			return err == nil
+		})
+		if len(got) == 0 {
+			return ""
+		}
+		return got[0][0]
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- collector.Run(ctx) }()
+	backup := s.facts(s.primary())
+	ask("CREATE TABLE IF NOT EXISTS kept AS SELECT generate_series(1, 1000) AS n")
+	p := s.primary()
+	p.kill()
+	s.wait("another primary", func() bool { n := s.primary(); return n != nil && n != p })
+	ask("INSERT INTO kept VALUES (2000)")
+	at, err := time.Parse("2006-01-02 15:04:05.999999-07", ask("SELECT clock_timestamp() AT TIME ZONE 'UTC' || '+00'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask("DROP TABLE IF EXISTS kept")
+	time.Sleep(time.Second)
+	ask("CREATE TABLE IF NOT EXISTS later AS SELECT 1 AS n")
+	var w contract.LogWindow
+	s.wait("the moment to be archived", func() bool {
+		w = s.window(t, collector, backup)
+		return w.To.After(at)
+	})
+	stop()
+	<-ended
+	r := newSite(t, options{durability: protocol.Strict, members: 1})
+	m := r.forward(s.dir+"/base", at, w.Timeline, s.spool(t, collector))
+	got, err := m.ask("dbop", 10*time.Second, "SELECT count(*), max(n) FROM kept")
+	if err != nil || got[0][0] != "1001" || got[0][1] != "2000" {
+		t.Errorf("the table has %v, %v", got, err)
+	}
+	if _, err := m.ask("dbop", 10*time.Second, "SELECT n FROM later"); err == nil {
+		t.Error("what was committed later is there")
+	}
+	if c, err := m.client.Contents(t.Context()); err != nil || c.Proof != string(backup.Proof) {
+		t.Errorf("it is described as %+v, %v", c, err)
+	}
+}
+
+// spool writes the archived log to files.
+func (s *site) spool(t *testing.T, c *helper.Collector) string {
+	t.Helper()
+	dir := s.dir + "/spool"
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.Log.Segments(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		body, err := c.Log.Read(t.Context(), f)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, f.Name), body, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// forward starts the first member on a backup that was brought to a moment.
+func (s *site) forward(file string, at time.Time, timeline, spool string) *member {
+	s.t.Helper()
+	return s.restoreWith(file, func(m *member) error {
+		sockets := filepath.Join(s.dir, "f")
+		if err := os.Mkdir(sockets, 0o700); err != nil {
+			return err
+		}
+		s.own(sockets)
+		data := filepath.Join(m.directory, "data")
+		f := engines.Forward{Directory: data, Bin: programs(s.t), Sockets: sockets, To: at, Timeline: timeline,
+			RestoreCommand: "cp " + spool + "/%f %p", Prepare: func(c *exec.Cmd) {
+				s.ownTree(m.directory)
+				s.ownTree(sockets)
+				c.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
+			}}
+		return f.Run(s.t.Context())
+	})
 }
 
 // facts are those of a backup.

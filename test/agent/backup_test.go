@@ -92,6 +92,12 @@ func (s *site) copy(from *member, file string) string {
 // once that serves.
 func (s *site) restore(file string) *member {
 	s.t.Helper()
+	return s.restoreWith(file, func(*member) error { return nil })
+}
+
+// restoreWith does something to the data before the member starts.
+func (s *site) restoreWith(file string, then func(*member) error) *member {
+	s.t.Helper()
 	m := s.members[0]
 	s.wait("its agent runs", func() bool { return m.status() != nil }) // nobody knows a process that starts
 	m.kill()
@@ -104,16 +110,27 @@ func (s *site) restore(file string) *member {
 	if err := engines.New().Unpack(s.t.Context(), file, filepath.Join(m.directory, "data")); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := filepath.WalkDir(m.directory, func(path string, _ fs.DirEntry, err error) error {
-		s.own(path)
-		return err
-	}); err != nil {
+	if err := then(m); err != nil {
 		s.t.Fatal(err)
 	}
+	s.ownTree(m.directory)
 	m.token = "restored"
 	m.start()
 	s.wait("the restored member serves", func() bool { return s.primary() == m })
 	return m
+}
+
+// ownTree gives a directory to the user of the servers.
+func (s *site) ownTree(directory string) {
+	s.t.Helper()
+	if err := filepath.WalkDir(directory, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			s.own(path)
+		}
+		return err
+	}); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // TestBackupDamaged: no data is made of a copy with one byte that is wrong.
