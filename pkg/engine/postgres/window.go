@@ -25,20 +25,22 @@ func (*Engine) LogWindow(backup engine.SnapshotFacts, archive []engine.LogFile) 
 	}
 	there := map[string]engine.LogFile{}
 	newest := start.timeline
-	var last uint64
 	for _, f := range archive {
 		there[f.Name] = f
 		if f.Timeline == historyTimeline {
 			continue
 		}
-		timeline, err := strconv.ParseUint(f.Timeline, 10, 32)
-		at, err2 := basebackup.ParseLSN(f.Start)
-		if err != nil || err2 != nil {
-			continue
+		if p, ok := parseLogName(f.Name); ok {
+			newest = max(newest, p.timeline)
 		}
-		newest, last = max(newest, timeline), max(last, at/logFileSize)
 	}
 	line := lineOf(newest, there)
+	var last uint64
+	for name := range there {
+		if p, ok := parseLogName(name); ok && timelineAt(line, p.number) == p.timeline {
+			last = max(last, p.number)
+		}
+	}
 	out := engine.LogWindow{Timeline: strconv.FormatUint(newest, 10)}
 	if !slices.ContainsFunc(line, func(b branch) bool { return b.timeline == start.timeline }) {
 		out.Gap = historyName(newest)

@@ -1,0 +1,78 @@
+//go:build linux
+
+package postgres
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestNeeds: what a copy keeps for the archive, by the history that it follows.
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	past := lineage{Timeline: 4, Forks: []fork{{1, 0x5000028}, {2, 0x7000000}}}
+	for name, want := range map[string]need{
+		"000000010000000000000004":                 needed,
+		"000000010000000000000005":                 useless, // it ends after the fork: timeline 2 has a file of that place
+		"000000020000000000000006":                 needed,
+		"000000020000000000000007":                 useless,
+		"000000030000000000000006":                 useless, // nobody was on it
+		"000000040000000000000009":                 needed,
+		"000000050000000000000009":                 undecided,
+		"00000004.history":                         needed,
+		"00000002.history":                         needed,
+		"00000005.history":                         undecided,
+		"000000010000000000000005.partial":         useless,
+		"000000010000000000000004.00000028.backup": useless,
+	} {
+		if got := past.needs(name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestNewestCommit reads what pg_waldump says of commits, and of nothing else.
+func TestNewestCommit(t *testing.T) {
+	t.Parallel()
+	const line = "rmgr: Transaction len (rec/tot):     34/    34, tx:        733, lsn: 0/0152F3E8, prev 0/0152F3A8, desc: "
+	out := line + "COMMIT 2026-11-23 20:20:20.123456 UTC\n" +
+		line + "COMMIT_PREPARED 733: 2026-11-23 20:20:22.5 UTC; dropped stats: 2/5/0\n" +
+		line + "COMMIT 2026-11-23 20:20:21.000000 UTC; inval msgs: catcache 54\n" +
+		line + "ABORT 2026-11-23 20:20:30.000000 UTC\n"
+	if got, want := newestCommit(out), time.Date(2026, 11, 23, 20, 20, 22, 5e8, time.UTC); !got.Equal(want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := newestCommit("pg_waldump: error: nothing\n"); !got.IsZero() {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestArchiveCommand: it ends well for a file with a mark, and at once where the server stops.
+func TestArchiveCommand(t *testing.T) {
+	t.Parallel()
+	c := Config{Sockets: t.TempDir()}
+	s := &Server{Config: c}
+	if err := s.resetArchived(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.markArchived("%f"); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.Command("sh", "-c", c.archiveCommand()).Run(); err != nil {
+		t.Errorf("with a mark: %v", err)
+	}
+	if err := os.Remove(filepath.Join(c.archived(), "%f")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.stopArchiver(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	cmd := exec.Command("sh", "-c", c.archiveCommand())
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() <= 125 || time.Since(began) > 5*time.Second {
+		t.Errorf("of a server that stops it ends with %v after %s", err, time.Since(began))
+	}
+}
