@@ -14,6 +14,10 @@ type LogArchiver interface {
 	ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string
 	// LogWindow says to which moments a backup can be brought by the files that an archive has. It is pure.
 	LogWindow(backup SnapshotFacts, archive []LogFile) LogWindow
+	// LogTimeline is the timeline under which an archive has a file of that name. It is pure.
+	LogTimeline(name string) string
+	// Forward brings what Unpack made of a backup to a later moment. After an error the directory is worthless.
+	Forward(ctx context.Context, directory string, to ForwardTo) error
 }
 
 // LogSource is what a Session also is whose members keep files of their log until they are archived.
@@ -50,3 +54,22 @@ type LogWindow struct {
 	// Gap names the first file that is missing although later ones are there; "" if none is.
 	Gap string
 }
+
+// ForwardTo says to which moment, and where the log comes from.
+type ForwardTo struct {
+	// Time is the moment: what was committed later is not in the data. Timeline is that of LogWindow.
+	Time     time.Time
+	Timeline string
+	// Command gets a file of the log: LogNameToken in it is the name, LogPathToken where it goes. It exits with
+	// LogFileMissing for a file that the archive has not, and with another code where the archive can't be asked.
+	Command []string
+	// Scratch is an empty directory with a short path.
+	Scratch string
+}
+
+// What stands for a file of the log in ForwardTo.Command, and the code with which that says that there is none.
+const (
+	LogNameToken   = "{name}"
+	LogPathToken   = "{path}"
+	LogFileMissing = 6
+)

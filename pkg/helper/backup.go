@@ -17,6 +17,9 @@ import (
 // EnvBackup holds a BackupRequest as JSON, in the pod that carries it out. It holds no secret.
 const EnvBackup = "DBOP_BACKUP"
 
+// EnvArchive holds a copy of the record of the cluster whose log is archived, as JSON. It holds no secret.
+const EnvArchive = "DBOP_ARCHIVE"
+
 // Where a pod that takes or loads a backup finds what it needs.
 const (
 	MountedRepository = "/etc/dbop/repository"

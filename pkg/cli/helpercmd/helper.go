@@ -24,7 +24,8 @@ func NewHelper(f *command.Factory) *cobra.Command {
 		RunE:   command.ParentOnly,
 	}
 	cmd.AddCommand(newHelperServe(f), newHelperLoad(f), newHelperInstall(), newHelperExamine(f), newHelperCopy(),
-		newHelperMeasure(), newHelperBackup(f), newHelperProve(f), newHelperUnpack(f))
+		newHelperMeasure(), newHelperBackup(f), newHelperProve(f), newHelperUnpack(f),
+		newHelperArchive(f), newHelperLog(f))
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 
 func newHelperUnpack(f *command.Factory) *cobra.Command {
 	var name, file, to string
+	var forward forwardFlags
 	cmd := &cobra.Command{
 		Use:   "unpack --engine ENGINE --file FILE --to DIR",
 		Short: "Make a data directory of a backup's file",
@@ -29,10 +30,14 @@ func newHelperUnpack(f *command.Factory) *cobra.Command {
 			if !ok {
 				return exit.Misuse("backups of %s are not unpacked by this tool", name)
 			}
-			return u.Unpack(cmd.Context(), file, to)
+			if err := u.Unpack(cmd.Context(), file, to); err != nil || forward.time == "" {
+				return err
+			}
+			return forward.run(cmd.Context(), e, to)
 		},
 	}
 	cmd.Flags().StringVar(&name, "engine", "", "Engine that made the backup.")
+	forward.addTo(cmd)
 	cmd.Flags().StringVar(&file, "file", "", "File of the backup.")
 	cmd.Flags().StringVar(&to, "to", "", "Data directory to make.")
 	return cmd

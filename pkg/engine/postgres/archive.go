@@ -1,8 +1,15 @@
 package postgres
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -42,4 +49,40 @@ func settings(config map[string]string) (protocol.Settings, error) {
 		config["archive_timeout"] = archiveTimeout
 	}
 	return agreed.Settings(config)
+}
+
+// LogTimeline implements engine.LogArchiver.
+func (*Engine) LogTimeline(name string) string {
+	if p, ok := parseLogName(name); ok {
+		return strconv.FormatUint(p.timeline, 10)
+	}
+	return historyTimeline
+}
+
+// Forward implements engine.LogArchiver, in an image of the community.
+func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardTo) error {
+	raw, err := os.ReadFile(filepath.Join(directory, "pgdata", "PG_VERSION"))
+	if err != nil {
+		return fmt.Errorf("read the version of the data: %w", err)
+	}
+	command, err := restoreCommand(to.Command)
+	if err != nil {
+		return err
+	}
+	return Forward{Directory: directory, Bin: "/usr/lib/postgresql/" + strings.TrimSpace(string(raw)) + "/bin",
+		Sockets: to.Scratch, RestoreCommand: command, To: to.Time, Timeline: to.Timeline}.Run(ctx)
+}
+
+// restoreCommand is a command as the server runs it. Only that a file is missing ends in 1: after that the server goes
+// on without it, and after any other failure it must not.
+func restoreCommand(argv []string) (string, error) {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		if strings.ContainsAny(arg, "'%\n") {
+			return "", errors.New("write a restore_command: an argument has a character that it can't hold")
+		}
+		words[i] = "'" + strings.NewReplacer(engine.LogNameToken, "%f", engine.LogPathToken, "%p").Replace(arg) + "'"
+	}
+	return fmt.Sprintf("%s; c=$?; test $c -eq 0 || { test $c -eq %d && exit 1; exit 255; }", strings.Join(words, " "),
+		engine.LogFileMissing), nil
 }

@@ -133,6 +133,26 @@ func (l *Log) Segments(ctx context.Context) ([]Segment, error) {
 	return out, nil
 }
 
+// Find returns one segment, in a request: ErrNotFound if the log has none of that name, ErrConflict if it has two.
+func (l *Log) Find(ctx context.Context, timeline, name string) (Segment, error) {
+	var out []Segment
+	for o, err := range store.All(ctx, l.archive.store, l.prefix()+segment(timeline)+"/"+escape(name)+"_") {
+		if err != nil {
+			return Segment{}, fmt.Errorf("find segment %s of timeline %s: %w", name, timeline, err)
+		}
+		if s, ok := l.parseSegment(o); ok && s.Name == name {
+			out = append(out, s)
+		}
+	}
+	switch len(out) {
+	case 0:
+		return Segment{}, fmt.Errorf("find segment %s of timeline %s: %w", name, timeline, ErrNotFound)
+	case 1:
+		return out[0], nil
+	}
+	return Segment{}, fmt.Errorf("find segment %s of timeline %s: %w", name, timeline, ErrConflict)
+}
+
 // Window says what the log covers.
 func (l *Log) Window(ctx context.Context) (Window, error) {
 	all, err := l.Segments(ctx)

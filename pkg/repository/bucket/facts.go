@@ -60,6 +60,11 @@ func incarnation(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// Log is the archived log of a cluster whose incarnation has that token.
+func (r *Repository) Log(namespace, cluster, token string) *archive.Log {
+	return r.archive.Log(archive.Scope{Namespace: namespace, Cluster: cluster}, incarnation(token))
+}
+
 // fromArchive is a backup as its manifest tells it.
 func fromArchive(m *archive.Manifest) (repository.Manifest, error) {
 	out := repository.Manifest{

@@ -1,0 +1,73 @@
+package helpercmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
+)
+
+// archiveEvery is how long a file may wait before it is noticed.
+const archiveEvery = 2 * time.Second
+
+func newHelperArchive(f *command.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "archive",
+		Short: "Archive the log of a cluster in an object store",
+		Long: "Archive the log of a cluster in an object store, until it is ended. Which cluster is in the environment, " +
+			"and keys are in files that are mounted: no right to the API is needed.",
+		Example: `  # Archive the log of the cluster in the environment
+  kubectl dbop helper archive`,
+		Args: command.Arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var c *v1alpha1.DatabaseCluster
+			if err := json.Unmarshal([]byte(f.Getenv(helper.EnvArchive)), &c); err != nil || c == nil ||
+				c.Status.Bootstrap == nil {
+				return exit.Misuse("%s holds no cluster", helper.EnvArchive)
+			}
+			return archiveLog(cmd.Context(), f, c)
+		},
+	}
+}
+
+func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseCluster) (err error) {
+	d, secrets, err := bucket.ReadDirectory(helper.MountedRepository)
+	if err != nil {
+		return err
+	}
+	repo, err := bucket.Open(d, secrets, c.Namespace, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, repo.Close()) }()
+	e, err := f.EngineNamed(c.Spec.Engine)
+	if err != nil {
+		return err
+	}
+	access, err := mountedAccess(c)
+	if err != nil {
+		return err
+	}
+	session, err := e.Connect(access)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", c.Name, err)
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	source, ok := session.(engine.LogSource)
+	if !ok {
+		return exit.Misuse("a log of %s is not archived", e.Name())
+	}
+	collector := helper.Collector{Source: source, Log: repo.Log(c.Namespace, c.Name, c.Status.Bootstrap.Token),
+		Every: archiveEvery, Report: func(err error) { _, _ = fmt.Fprintln(f.Streams.Err, err) }}
+	return collector.Run(ctx)
+}

@@ -1,0 +1,64 @@
+package helpercmd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// logFlags name an archived log.
+type logFlags struct{ repository, namespace, cluster, incarnation string }
+
+func (l *logFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.repository, "log-repository", "",
+		"Directory where the description and keys of the repository with the log are mounted.")
+	cmd.Flags().StringVar(&l.namespace, "log-namespace", "", "Namespace of the cluster that wrote the log.")
+	cmd.Flags().StringVar(&l.cluster, "log-cluster", "", "Cluster that wrote the log.")
+	cmd.Flags().StringVar(&l.incarnation, "log-incarnation", "", "Token of that cluster's incarnation.")
+}
+
+func (l *logFlags) args() []string {
+	return []string{"--log-repository", l.repository, "--log-namespace", l.namespace, "--log-cluster", l.cluster,
+		"--log-incarnation", l.incarnation}
+}
+
+// forwardFlags say to which moment a backup is brought.
+type forwardFlags struct {
+	logFlags
+
+	time, timeline string
+}
+
+func (o *forwardFlags) addTo(cmd *cobra.Command) {
+	o.logFlags.addTo(cmd)
+	cmd.Flags().StringVar(&o.time, "to-time", "", "Moment to which the log brings the data, in RFC 3339.")
+	cmd.Flags().StringVar(&o.timeline, "timeline", "", "With --to-time, the history to follow.")
+}
+
+func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory string) (err error) {
+	a, ok := e.(engine.LogArchiver)
+	if !ok {
+		return exit.Misuse("a log of %s is not archived", e.Name())
+	}
+	to := engine.ForwardTo{Timeline: o.timeline}
+	if to.Time, err = time.Parse(time.RFC3339Nano, o.time); err != nil {
+		return exit.Misuse("--to-time %q is no moment in RFC 3339", o.time)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if to.Scratch, err = os.MkdirTemp("", "forward"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(to.Scratch)) }()
+	to.Command = append([]string{self, "helper", "log", "--engine", e.Name(), "--name", engine.LogNameToken,
+		"--to", engine.LogPathToken}, o.args()...)
+	return a.Forward(ctx, directory, to)
+}
