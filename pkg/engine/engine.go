@@ -141,6 +141,8 @@ type LoadInput struct {
 	// Tool is this tool's own program in that image: an Unpacker has it do the work.
 	Tool         string
 	KeepRevision bool
+	// Forward are arguments by which Tool brings the data to a later moment; none for that of the backup.
+	Forward []string
 }
 
 // SnapshotFacts is what a snapshot says of itself, kept in the backup's manifest.

@@ -12,5 +12,6 @@ type Unpacker interface {
 
 // UnpackCommand is the LoadCommand of an Unpacker.
 func UnpackCommand(name string, in LoadInput) []string {
-	return []string{in.Tool, "helper", "unpack", "--engine", name, "--file", in.File, "--to", in.DataDir}
+	return append([]string{in.Tool, "helper", "unpack", "--engine", name, "--file", in.File, "--to", in.DataDir},
+		in.Forward...)
 }

@@ -69,6 +69,9 @@ func PodName(member string) string { return member + "-0" }
 // VolumeName is the PersistentVolumeClaim of a member.
 func VolumeName(member string) string { return member }
 
+// Archive is what archives a cluster's log.
+func Archive(cluster string) string { return cluster + "-archive" }
+
 // HeadlessService carries the members' identities.
 func HeadlessService(cluster string) string { return cluster }
 

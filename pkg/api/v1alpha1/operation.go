@@ -158,6 +158,9 @@ type BackupSource struct {
 	// see RestoreSource.
 	Auth       bool   `json:"auth,omitempty"`
 	RootSecret string `json:"rootSecret,omitempty"`
+	// ToTime and Timeline, see RestoreSource.
+	ToTime   string `json:"toTime,omitempty"`
+	Timeline string `json:"timeline,omitempty"`
 }
 
 // Active reports whether the operation still holds its cluster.

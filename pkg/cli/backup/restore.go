@@ -21,6 +21,7 @@ import (
 type restoreFlags struct {
 	cluster.Flags
 	from, file, repo, rootSecret      string
+	toTime, timeline                  string
 	inPlace, keepRevision, skipBackup bool
 }
 
@@ -71,6 +72,8 @@ restored into a new cluster. A file that the repository holds already is not imp
 	}
 	c.AddTo(cmd, command.LongTimeout, true)
 	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
+	cmd.Flags().StringVar(&flags.toTime, "to-time", "",
+		"Moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z.")
 	cmd.Flags().StringVar(&flags.file, "from-file", "",
 		"Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
@@ -98,6 +101,9 @@ func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	e, err := f.EngineNamed(m.Engine)
 	if err == nil {
 		err = planner.WholeBackup(ctx, r, m, e)
+	}
+	if err == nil {
+		err = flags.judgeMoment(ctx, e, r, m)
 	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		return command.Intent{}, err
@@ -135,14 +141,15 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 		return command.Intent{}, err
 	}
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision,
-		RootSecret: flags.rootSecret}
+		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline}
 	cluster.Spec.Auth.Enabled = m.Facts.Auth
 	if err := policy.Found(e, cluster, f.Random); err != nil {
 		return command.Intent{}, err
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret}
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret,
+		ToTime: flags.toTime, Timeline: flags.timeline}
 	spec.Waive = command.Waived(map[string]bool{"size": flags.Force})
 	return command.Intent{Namespace: namespace, Engine: e, Request: planner.Request{Operation: spec, Cluster: cluster},
 		Subject: e.Name() + "/" + name, Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name}, nil
@@ -172,7 +179,8 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.InPlace, spec.KeepRevision = true, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret}
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret,
+		ToTime: flags.toTime, Timeline: flags.timeline}
 	spec.Waive = command.Waived(map[string]bool{"backup": flags.skipBackup})
 	if err := f.BackupTo(&spec, flags.repo, t.Cluster); err != nil {
 		return command.Intent{}, err

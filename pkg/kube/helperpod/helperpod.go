@@ -24,6 +24,7 @@ const (
 	PurposeMeasure    = "measure"
 	PurposeBackup     = "backup"
 	PurposeProve      = "prove"
+	PurposeArchive    = "archive"
 )
 
 // InstalledBinary is where a helper with InstallFrom finds this tool.

@@ -26,6 +26,8 @@ type loadSource struct {
 	itself bool
 	args   []string
 	files  []helperpod.Files
+	// forward has the data brought to a later moment.
+	forward []string
 }
 
 // sourceOf says how a backup gets into a volume. It refuses one that the loader could not read.
@@ -52,6 +54,15 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 		args: []string{"--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
 			corev1.TerminationMessagePathDefault},
 		files: []helperpod.Files{{Volume: repositories.Volume("repository", d, true), Path: helper.MountedRepository}}}, nil
+}
+
+// forwardOf are the arguments that bring a backup to the moment that a restore names.
+func forwardOf(from *v1alpha1.RestoreSource, m repository.Manifest) []string {
+	if from.ToTime == "" {
+		return nil
+	}
+	return []string{"--to-time", from.ToTime, "--timeline", from.Timeline, "--log-repository", helper.MountedRepository,
+		"--log-namespace", m.Namespace, "--log-cluster", m.Cluster, "--log-incarnation", m.Incarnation}
 }
 
 // hold keeps every prune, wherever it runs, from a backup that is about to be read.

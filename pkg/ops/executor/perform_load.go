@@ -42,6 +42,7 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 	if err != nil {
 		return err
 	}
+	source.forward = forwardOf(from, m)
 	name := member + "-load"
 	if source.itself {
 		if err := l.gaveUp(ctx, s, name, m.ID); err != nil {
@@ -176,5 +177,6 @@ func (l *Executor) loadArgs(c *v1alpha1.DatabaseCluster, member string, pod engi
 		"--operation", token)
 	args = append(append(args, further...), "--")
 	return append(args, l.Engine.LoadCommand(engine.LoadInput{Cluster: c, Member: member, Token: token,
-		File: helper.FileToken, DataDir: helper.OutToken, Tool: helperpod.InstalledBinary, KeepRevision: keepRevision})...)
+		File: helper.FileToken, DataDir: helper.OutToken, Tool: helperpod.InstalledBinary, KeepRevision: keepRevision,
+		Forward: from.forward})...)
 }

@@ -106,7 +106,10 @@ func (l *Executor) configure(ctx context.Context, s ops.State) error {
 	if !ok {
 		return engine.ErrReadOnly
 	}
-	return c.Configure(ctx, s.Cluster.Spec)
+	if err := c.Configure(ctx, s.Cluster.Spec); err != nil {
+		return err
+	}
+	return l.archiveLog(ctx, s.Cluster)
 }
 
 // restart deletes the pod that the record names, or else the one that was
