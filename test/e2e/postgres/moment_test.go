@@ -1,0 +1,80 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+// TestMoment drops a table by mistake, after a switchover, and has it back by a restore to the moment before.
+func TestMoment(t *testing.T) {
+	s := newScene(t, "moment")
+	if !s.site.HasObjectStore() {
+		t.Skip("no image of an object store: run make stores cluster-up, or set DBOP_STORE_IMAGE")
+	}
+	s.offsite()
+	release := s.releases(17)[0]
+	s.create(release, "2", "--config", "archive-repository=offsite", "--config", "archive_timeout=5s")
+	s.must("backup", "db", "--repository", "offsite")
+	id := ""
+	for line := range strings.Lines(s.must("backup", "list", "--repository", "offsite").Stdout) {
+		if f := strings.Fields(line); strings.HasPrefix(line, "db-") {
+			id = f[0]
+		}
+	}
+	s.sql(rows)
+	s.must("switchover", "db")
+	want := s.sql(contents)
+	at := s.sql(`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
+	s.sql("DROP TABLE kept")
+	time.Sleep(time.Second)
+	s.sql("CREATE TABLE later AS SELECT 1")
+	restore := func(to string) harness.Result {
+		return s.try("restore", "copy", "--from", id, "--repository", "offsite", "--to-time", to, "--members", "2",
+			"--storage", "1Gi")
+	}
+	if r := restore("2000-01-01T00:00:00Z"); r.Code != 4 || !strings.Contains(r.Stderr, "outside") {
+		t.Errorf("a moment before the backup is not refused:\n%s", r)
+	}
+	s.ok(harness.Until(s.ctx, 2*time.Minute, "the moment to be archived", func(context.Context) error {
+		r := restore(at)
+		if r.Code == 4 && strings.Contains(r.Stderr, "outside") {
+			return errors.New(r.Stderr)
+		}
+		if r.Code != 0 {
+			s.Fatalf("expected success:\n%s", r)
+		}
+		return nil
+	}))
+	if got := s.sqlOf("copy", contents); got != want {
+		t.Errorf("the copy holds %s, want %s", got, want)
+	}
+}
+
+// offsite starts an object store of the namespace, and adds it as a repository with keys.
+func (s *scene) offsite() {
+	s.Helper()
+	store, err := s.site.StartObjectStore(s.ctx, s.ns)
+	s.ok(err)
+	s.ok(store.MakeBucket(s.ctx, "backups", false))
+	dir := s.TempDir()
+	ca, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "key.txt")
+	s.ok(os.WriteFile(ca, store.CA, 0o600))
+	cli := s.site.CLI(dir, store.Environment())
+	for _, keys := range [][]string{{"--new-key-file", key}, {"--identity-file", key}} {
+		r, err := cli.Run(s.ctx, append([]string{"-n", s.ns, "repository", "add", "offsite", "--url", "s3://backups/main",
+			"--from-env", "--endpoint", store.Endpoint, "--path-style", "--region", "us-east-1", "--ca-file", ca}, keys...)...)
+		s.ok(err)
+		if r.Code != 0 {
+			s.Fatalf("expected success:\n%s", r)
+		}
+	}
+}
