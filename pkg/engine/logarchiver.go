@@ -67,7 +67,7 @@ type ForwardTo struct {
 	Scratch string
 }
 
-// What stands for a file of the log in ForwardTo.Command, and the code with which that says that there is none.
+// Placeholders of a file of the log in ForwardTo.Command, and the code with which that says that there is none.
 const (
 	LogNameToken   = "{name}"
 	LogPathToken   = "{path}"

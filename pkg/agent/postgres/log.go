@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 )
 
 // The server keeps a file of its log until archive_command succeeds. That is no program that copies: it waits until the
@@ -73,7 +74,7 @@ func (s *Server) LogFiles(context.Context) (api.LogFiles, error) {
 	s.mu.Unlock()
 	out := api.LogFiles{Timeline: past.Timeline}
 	for _, name := range ready {
-		switch past.needs(name) {
+		switch needs(past, name) {
 		case needed:
 			out.Names = append(out.Names, name)
 		case useless:
@@ -129,18 +130,18 @@ const (
 )
 
 // needs judges a file by its name.
-func (l lineage) needs(name string) need {
+func needs(l datadir.Lineage, name string) need {
 	if timeline, history := historyOf(name); history {
-		return l.judge(timeline, 0)
+		return judge(l, timeline, 0)
 	}
 	timeline, number, segment := segmentOf(name)
 	if !segment {
 		return useless
 	}
-	return l.judge(timeline, (number+1)*logFileSize)
+	return judge(l, timeline, (number+1)*logFileSize)
 }
 
-func (l lineage) judge(timeline uint64, end lsn) need {
+func judge(l datadir.Lineage, timeline uint64, end datadir.LSN) need {
 	if timeline >= l.Timeline {
 		if timeline == l.Timeline {
 			return needed
@@ -156,10 +157,10 @@ func (l lineage) judge(timeline uint64, end lsn) need {
 }
 
 // logFileSize is that of each file of the log: initdb makes no other.
-const logFileSize lsn = 16 << 20
+const logFileSize datadir.LSN = 16 << 20
 
 // segmentOf reads the name of a file of the log.
-func segmentOf(name string) (timeline uint64, number lsn, ok bool) {
+func segmentOf(name string) (timeline uint64, number datadir.LSN, ok bool) {
 	if len(name) != 24 {
 		return 0, 0, false
 	}
@@ -169,7 +170,7 @@ func segmentOf(name string) (timeline uint64, number lsn, ok bool) {
 	if errors.Join(err, err2, err3) != nil || low >= uint64((1<<32)/logFileSize) {
 		return 0, 0, false
 	}
-	return t, lsn(high)*((1<<32)/logFileSize) + lsn(low), true
+	return t, datadir.LSN(high)*((1<<32)/logFileSize) + datadir.LSN(low), true
 }
 
 // historyOf reads the name of a history file.
@@ -187,7 +188,7 @@ func (s *Server) ReadLog(ctx context.Context, name string) (api.LogFile, []byte,
 		return out, nil, err
 	}
 	if timeline, history := historyOf(name); history {
-		past, err := parseHistory(timeline, string(body))
+		past, err := datadir.ParseHistory(timeline, string(body))
 		if err != nil || len(past.Forks) == 0 {
 			return out, nil, errors.Join(fmt.Errorf("read %s: it names no timeline before it", name), err)
 		}

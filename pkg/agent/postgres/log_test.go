@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 )
 
 // TestNeeds: what a copy keeps for the archive, by the history that it follows.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
-	past := lineage{Timeline: 4, Forks: []fork{{1, 0x5000028}, {2, 0x7000000}}}
+	past := datadir.Lineage{Timeline: 4, Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028}, {Timeline: 2, End: 0x7000000}}}
 	for name, want := range map[string]need{
 		"000000010000000000000004":                 needed,
 		"000000010000000000000005":                 useless, // it ends after the fork: timeline 2 has a file of that place
@@ -28,7 +30,7 @@ func TestNeeds(t *testing.T) {
 		"000000010000000000000005.partial":         useless,
 		"000000010000000000000004.00000028.backup": useless,
 	} {
-		if got := past.needs(name); got != want {
+		if got := needs(past, name); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
 	}

@@ -31,6 +31,8 @@ const (
 	// worthTelling is the share of them from which it is shown, and much the one from which it is worth a warning: the
 	// server's own vacuum against it begins at 10 %.
 	worthTelling, much = 0.2, 0.5
+	// mostWaiting is how many files of the log may wait for the archive before it is worth a warning.
+	mostWaiting = 16
 	// longTransaction keeps vacuum from removing rows.
 	longTransaction = time.Hour
 )
@@ -51,7 +53,13 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 			return api.Measures{}, fmt.Errorf("read what the server measures: %w", err)
 		}
 	}
-	return measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5]), nil
+	out := measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5])
+	ready, err := s.waiting()
+	if err == nil && len(ready) > mostWaiting {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d files of the log wait for the archive, and the volume fills "+
+			"up: the logs of the pod NAME-archive-0 say why", len(ready)))
+	}
+	return out, nil
 }
 
 // measuresFrom puts the answer in words: bytes of the databases and of the log, sessions and how many there may be, the

@@ -54,6 +54,8 @@ restored into a new cluster. A file that the repository holds already is not imp
 				return exit.Misuse("--from and --from-file exclude each other")
 			case flags.file != "" && flags.inPlace:
 				return exit.Misuse("--from-file and --in-place exclude each other: a file is restored into a new cluster")
+			case flags.toTime != "" && (flags.inPlace || flags.file != ""):
+				return exit.Misuse("--to-time is for a backup that is restored into a new cluster")
 			case flags.from == "" && flags.file == "":
 				return &exit.UsageError{Text: "--from or --from-file is required", Advice: command.DisplayName + " backup list"}
 			}
@@ -73,7 +75,7 @@ restored into a new cluster. A file that the repository holds already is not imp
 	c.AddTo(cmd, command.LongTimeout, true)
 	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
 	cmd.Flags().StringVar(&flags.toTime, "to-time", "",
-		"Moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z.")
+		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z.")
 	cmd.Flags().StringVar(&flags.file, "from-file", "",
 		"Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")

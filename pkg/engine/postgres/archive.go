@@ -19,7 +19,7 @@ import (
 
 var _ engine.LogArchiver = (*Engine)(nil)
 
-// archiveRepository is the option that turns the archive of the log on.
+// archiveRepository is the option that has the log archived.
 const archiveRepository = "archive-repository"
 
 // archiveTimeout bounds what the loss of all members takes along, unless a person sets archive_timeout.

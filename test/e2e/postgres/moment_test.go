@@ -22,7 +22,9 @@ func TestMoment(t *testing.T) {
 	}
 	s.offsite()
 	release := s.releases(17)[0]
-	s.create(release, "2", "--config", "archive-repository=offsite", "--config", "archive_timeout=5s")
+	s.create(release, "2")
+	s.must("configure", "db", "--set", "archive-repository=offsite", "--set", "archive_timeout=5s")
+	s.healthy(2)
 	s.must("backup", "db", "--repository", "offsite")
 	id := ""
 	for line := range strings.Lines(s.must("backup", "list", "--repository", "offsite").Stdout) {
