@@ -124,9 +124,10 @@ func TestForward(t *testing.T) {
 	if _, err := m.ask("dbop", 10*time.Second, "SELECT n FROM later"); err == nil {
 		t.Error("what was committed later is there")
 	}
-	if c, err := m.client.Contents(t.Context()); err != nil || c.Proof != string(backup.Proof) {
-		t.Errorf("it is described as %+v, %v", c, err)
-	}
+	s.wait("the data to be described as that of the backup", func() bool {
+		c, err := m.client.Contents(t.Context())
+		return err == nil && c.Proof == string(backup.Proof)
+	})
 }
 
 // spool writes the archived log to files.
