@@ -33,12 +33,24 @@ const (
 	collectTimeout = 5 * time.Minute
 	// collectParallel is how many files are on their way at once.
 	collectParallel = 4
+	// collectTries is after how many rounds that failed it gives up.
+	collectTries = 15
 )
 
-// Run collects until the context is done. What fails is tried again.
+// Run collects until the context is done. What fails is tried again, but not for ever: certificates and keys may have
+// been renewed, which only who made it can read again.
 func (c *Collector) Run(ctx context.Context) error {
+	failed := 0
 	for {
-		if err := c.Round(ctx); err != nil && ctx.Err() == nil {
+		err := c.Round(ctx)
+		switch failed++; {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			failed = 0
+		case failed >= collectTries:
+			return err
+		default:
 			c.Report(err)
 		}
 		select {

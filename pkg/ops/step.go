@@ -53,6 +53,8 @@ const (
 	ActionPrune            Action = "prune-backups"
 	ActionSchedule         Action = "schedule-backups"
 	ActionUnschedule       Action = "unschedule-backups"
+	ActionArchive          Action = "archive-log"
+	ActionUnarchive        Action = "unarchive-log"
 	ActionLoad             Action = "load-backup"
 	ActionStop             Action = "stop-members"
 	ActionNewIncarnation   Action = "begin-incarnation"

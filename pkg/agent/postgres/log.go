@@ -102,6 +102,34 @@ func (s *Server) waiting() ([]string, error) {
 	return out, nil
 }
 
+// backlog is what waits for the archive.
+type backlog struct {
+	files int
+	// since is how long the oldest waits.
+	since time.Duration
+}
+
+// String is how people read it: "0", or "3 files, 2m10s".
+func (b backlog) String() string {
+	if b.files == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d files, %s", b.files, b.since.Truncate(time.Second))
+}
+
+// unarchived measures what waits.
+func (s *Server) unarchived() (backlog, error) {
+	ready, err := s.waiting()
+	out := backlog{files: len(ready)}
+	for _, name := range ready {
+		info, err := os.Stat(filepath.Join(s.pgdata(), "pg_wal", "archive_status", name+".ready"))
+		if err == nil {
+			out.since = max(out.since, time.Since(info.ModTime()))
+		}
+	}
+	return out, err
+}
+
 // forgetArchived removes marks that the server has read.
 func (s *Server) forgetArchived(ready []string) error {
 	marks, err := os.ReadDir(s.archived())

@@ -22,7 +22,8 @@ SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
  (SELECT (extract(day FROM open) * 86400 + extract(hour FROM open) * 3600 + extract(minute FROM open) * 60
    + floor(extract(second FROM open)))::bigint
   FROM (SELECT now() - min(xact_start) AS open FROM client) AS oldest),
- (SELECT max(age(datfrozenxid)) FROM pg_database)`
+ (SELECT max(age(datfrozenxid)) FROM pg_database),
+ (SELECT (current_setting('archive_mode') <> 'off')::int)`
 
 const (
 	// transactionIDs is how many transactions may begin after the oldest row that is not frozen. The server refuses
@@ -54,10 +55,16 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 		}
 	}
 	out := measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5])
-	ready, err := s.waiting()
-	if err == nil && len(ready) > mostWaiting {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d files of the log wait for the archive, and the volume fills "+
-			"up: the logs of the pod NAME-archive-0 say why", len(ready)))
+	if n[6] == 0 {
+		return out, nil
+	}
+	w, err := s.unarchived()
+	if err == nil {
+		out.Readings = append(out.Readings, api.Reading{Name: "unarchived", Value: w.String()})
+	}
+	if w.files > mostWaiting {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the log wait for the archive, and the volume fills "+
+			"up: the logs of the pod NAME-archive-0 say why", w))
 	}
 	return out, nil
 }

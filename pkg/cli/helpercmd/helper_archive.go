@@ -35,12 +35,29 @@ func newHelperArchive(f *command.Factory) *cobra.Command {
 				c.Status.Bootstrap == nil {
 				return exit.Misuse("%s holds no cluster", helper.EnvArchive)
 			}
-			return archiveLog(cmd.Context(), f, c)
+			report := func(err error) { _, _ = fmt.Fprintln(f.Streams.Err, err) }
+			for cmd.Context().Err() == nil {
+				if err := archiveLog(cmd.Context(), f, c, report); err != nil {
+					report(err)
+					wait(cmd.Context(), archiveEvery)
+				}
+			}
+			return nil
 		},
 	}
 }
 
-func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseCluster) (err error) {
+// wait ends early with the context.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// archiveLog archives with the keys and certificates that are mounted now, as long as that succeeds.
+func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseCluster,
+	report func(error)) (err error) {
 	d, secrets, err := bucket.ReadDirectory(helper.MountedRepository)
 	if err != nil {
 		return err
@@ -68,6 +85,6 @@ func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseClu
 		return exit.Misuse("a log of %s is not archived", e.Name())
 	}
 	collector := helper.Collector{Source: source, Log: repo.Log(c.Namespace, c.Name, c.Status.Bootstrap.Token),
-		Every: archiveEvery, Report: func(err error) { _, _ = fmt.Fprintln(f.Streams.Err, err) }}
+		Every: archiveEvery, Report: report}
 	return collector.Run(ctx)
 }

@@ -33,6 +33,8 @@ type Facts struct {
 	Budget *int32 `json:"budget,omitempty"`
 	// Schedule is what exists of the schedule of backups; nil if it was not read.
 	Schedule *workload.Schedule `json:"schedule,omitempty"`
+	// Archive is the workload that archives the log.
+	Archive Workload `json:"archive,omitzero"`
 	// Helpers are the tool's own pods for this cluster, by name.
 	Helpers []Helper `json:"helpers,omitempty"`
 	// Differences are the ways in which the cluster's objects are not as this

@@ -58,7 +58,7 @@ func Read(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster
 	}
 	now := c.Now()
 	facts := s.facts(cluster, now)
-	facts.Differences = s.differences(cluster, made)
+	facts.Differences = append(s.differences(cluster, made), s.archiveDifferences(cluster, facts, made)...)
 	if founding(cluster) && !s.started(cluster) {
 		if facts.Foreign, err = foreignObjects(ctx, c, cluster); err != nil {
 			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)

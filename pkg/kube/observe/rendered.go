@@ -23,6 +23,8 @@ type Rendered struct {
 	// live one names. whole is false where the live one's template is of
 	// another version of this tool, so that its values say nothing.
 	Workload func(member string, live *appsv1.StatefulSet) (want *appsv1.StatefulSet, whole bool)
+	// Archive renders what archives the log; nil where none is wanted, or where it is about to change.
+	Archive func(Facts) *appsv1.StatefulSet
 }
 
 // differences compares what the lists hold with what this tool renders. It is

@@ -28,6 +28,9 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 			f.Budget = &n
 		}
 	}
+	if w := s.workload(v1alpha1.Archive(c.Name)); w != nil && kube.BelongsTo(w, c) {
+		f.Archive = archiveFacts(w)
+	}
 	for i := range s.pods.Items {
 		if p := &s.pods.Items[i]; p.Labels[v1alpha1.LabelPurpose] != "" {
 			f.Helpers = append(f.Helpers, HelperFacts(p, now))

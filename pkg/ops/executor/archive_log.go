@@ -5,42 +5,83 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// archiveLog makes what archives the log of a cluster as the settings ask for, or removes it. A repeat changes nothing.
-func (l *Executor) archiveLog(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
-	a, ok := l.Engine.(engine.LogArchiver)
-	if !ok {
-		return nil
-	}
-	spec := helperpod.Spec{Name: v1alpha1.Archive(c.Name), Namespace: l.Namespace, Cluster: c,
-		Purpose: helperpod.PurposeArchive, Image: l.helperImage(c), Args: []string{"helper", "archive"},
-		Resources: workload.ScheduleResources()}
-	name := a.ArchiveRepository(c.Spec)
-	if name == "" {
-		return helperpod.DeleteKeeper(ctx, l.Client, spec)
-	}
-	d, err := l.repositories(c).describe(ctx, l.Namespace, name)
+// archiveLog makes or changes what archives the log of a cluster. A repeat changes nothing.
+func (l *Executor) archiveLog(ctx context.Context, s ops.State) error {
+	set, err := l.archive(ctx, s)
 	if err != nil {
 		return err
 	}
+	return l.Client.Apply(ctx, s.Cluster, set)
+}
+
+// mayArchive refuses settings that have members keep a log which nobody could take.
+func (l *Executor) mayArchive(ctx context.Context, s ops.State) error {
+	name := health.ArchiveRepository(l.Engine, s)
+	if name == "" {
+		return nil
+	}
+	_, err := l.repositories(s.Cluster).describe(ctx, l.Namespace, name)
+	return err
+}
+
+// madeArchive is what archives the log, to compare with; nil where it is about to change, or can't be rendered.
+func (l *Executor) madeArchive(ctx context.Context, c *v1alpha1.DatabaseCluster) func(observe.Facts) *appsv1.StatefulSet {
+	if health.ArchiveRepository(l.Engine, ops.State{Cluster: c}) == "" || c.Spec.Stopped {
+		return nil
+	}
+	return func(f observe.Facts) *appsv1.StatefulSet {
+		s := ops.State{Cluster: c, Kube: f}
+		if f.Archive.Exists && f.Archive.Settings != planner.For(l.Engine, s).Archive().Digest() {
+			return nil
+		}
+		set, err := l.archive(ctx, s)
+		if err != nil {
+			return nil // the pod itself says what it lacks
+		}
+		return set
+	}
+}
+
+// archive renders what archives the log. Its image stays the one that it was made with.
+func (l *Executor) archive(ctx context.Context, s ops.State) (*appsv1.StatefulSet, error) {
+	c, want := s.Cluster, planner.For(l.Engine, s).Archive()
+	d, err := l.repositories(c).describe(ctx, l.Namespace, want.Repository)
+	if err != nil {
+		return nil, err
+	}
 	record := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: c.Spec.Engine, TLS: c.Spec.TLS},
-		Status: v1alpha1.DatabaseClusterStatus{ID: c.Status.ID, Bootstrap: c.Status.Bootstrap.DeepCopy()}}
-	record.Name, record.Namespace = c.Name, c.Namespace
+		Status: v1alpha1.DatabaseClusterStatus{ID: c.Status.ID,
+			Bootstrap: &v1alpha1.Bootstrap{Token: want.Token, Members: want.Members, ClusterID: s.Bootstrap().ClusterID}}}
+	record.Name, record.Namespace = c.Name, l.Namespace
 	raw, err := json.Marshal(record)
 	if err != nil {
-		return fmt.Errorf("write down what archives the log of %s: %w", c.Name, err)
+		return nil, fmt.Errorf("write down what archives the log of %s: %w", c.Name, err)
 	}
-	spec.Env = map[string]string{helper.EnvArchive: string(raw)}
-	spec.Files = []helperpod.Files{
-		{Volume: repositories.Volume("repository", d, false), Path: helper.MountedRepository},
-		{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)), Path: helper.BackupTLS},
+	image := s.Kube.Archive.Image
+	if image == "" || c.Spec.HelperImage != "" {
+		image = l.helperImage(c)
 	}
-	return helperpod.ApplyKeeper(ctx, l.Client, spec)
+	in := helperpod.Spec{Name: v1alpha1.Archive(c.Name), Namespace: l.Namespace, Cluster: c,
+		Purpose: helperpod.PurposeArchive, Image: image, Args: []string{"helper", "archive"},
+		Resources: workload.ScheduleResources(), Env: map[string]string{helper.EnvArchive: string(raw)},
+		Annotations: map[string]string{kube.AnnotationSettings: want.Digest()},
+		Files: []helperpod.Files{
+			{Volume: repositories.Volume("repository", d, false), Path: helper.MountedRepository},
+			{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)), Path: helper.BackupTLS},
+		}}
+	return helperpod.BuildKeeper(in, c.Spec.Stopped), nil
 }

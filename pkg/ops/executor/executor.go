@@ -121,7 +121,7 @@ func (l *Executor) Observe(ctx context.Context) (ops.State, error) {
 		s.Now = l.Client.Now()
 		return s, nil
 	}
-	if s.Kube, err = observe.Read(ctx, l.Client, c, l.made(c)); err != nil {
+	if s.Kube, err = observe.Read(ctx, l.Client, c, l.made(ctx, c)); err != nil {
 		return s, fmt.Errorf("observe what exists for cluster %s: %w", l.Name, err)
 	}
 	l.remember(s.Kube)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
@@ -92,6 +93,10 @@ func (l *Executor) Perform(ctx context.Context, s ops.State, step ops.Step,
 		return ops.Result{}, l.schedule(ctx, s)
 	case ops.ActionUnschedule:
 		return ops.Result{}, workload.DeleteSchedule(ctx, l.Client, s.Cluster)
+	case ops.ActionArchive:
+		return ops.Result{}, l.archiveLog(ctx, s)
+	case ops.ActionUnarchive:
+		return ops.Result{}, helperpod.DeleteKeeper(ctx, l.Client, s.Cluster, v1alpha1.Archive(s.Cluster.Name))
 	case ops.ActionLoad:
 		return ops.Result{}, l.load(ctx, s, step.Member(), report)
 	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionRotate, ops.ActionDropOld,

@@ -21,9 +21,6 @@ func (l *Executor) recordFormed(ctx context.Context, s ops.State) error {
 			return err
 		}
 	}
-	if err := l.archiveLog(ctx, s.Cluster); err != nil {
-		return err
-	}
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = s.View.ClusterIDs[0] })
 }
 

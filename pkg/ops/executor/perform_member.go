@@ -106,10 +106,10 @@ func (l *Executor) configure(ctx context.Context, s ops.State) error {
 	if !ok {
 		return engine.ErrReadOnly
 	}
-	if err := c.Configure(ctx, s.Cluster.Spec); err != nil {
+	if err := l.mayArchive(ctx, s); err != nil {
 		return err
 	}
-	return l.archiveLog(ctx, s.Cluster)
+	return c.Configure(ctx, s.Cluster.Spec)
 }
 
 // restart deletes the pod that the record names, or else the one that was

@@ -22,9 +22,9 @@ import (
 // made is what the objects of a cluster are compared with. A template is
 // compared whole if it was rendered from the same things as now; which peers it
 // names depends on when that was, so these are read from it.
-func (l *Executor) made(c *v1alpha1.DatabaseCluster) observe.Rendered {
+func (l *Executor) made(ctx context.Context, c *v1alpha1.DatabaseCluster) observe.Rendered {
 	digest := l.rendering(c)
-	return observe.Rendered{Ports: l.Engine.Ports(c), Workload: func(member string,
+	return observe.Rendered{Ports: l.Engine.Ports(c), Archive: l.madeArchive(ctx, c), Workload: func(member string,
 		live *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
 		peers := []string{member}
 		if reader, ok := l.Engine.(engine.TemplateReader); ok {

@@ -21,6 +21,9 @@ func effect(s ops.State, d drift.Difference) (string, bool) {
 	case d.Is("metadata.labels"):
 		return "this tool, services and budgets find their objects by labels", true
 	}
+	if OfArchive(s, d) {
+		return "the log may not be archived; members keep it, and their volumes fill up", true
+	}
 	switch KindOf(d) {
 	case KindService:
 		return serviceEffect(s, d)

@@ -83,6 +83,7 @@ func (a *assessment) verdict() Verdict {
 	a.identity()
 	a.differences()
 	a.members()
+	a.archive()
 	a.capacity()
 	a.certificates()
 	a.size()

@@ -82,6 +82,9 @@ func repair(p rules.Situation) *ops.Decision {
 	if d := p.Scheduling(); d != nil {
 		return d
 	}
+	if d := p.Archiving(); d != nil {
+		return d
+	}
 	if quiet {
 		return &ops.Decision{Done: true}
 	}

@@ -38,6 +38,7 @@ func Decide(e engine.Engine, s ops.State) ops.Decision {
 		rules.Situation.Size,
 		rules.Situation.Staying,
 		steps.Sized,
+		rules.Situation.Archiving,
 		rules.Situation.Healthy,
 	} {
 		if next == nil {

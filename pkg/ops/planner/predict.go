@@ -144,6 +144,8 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		n.SetFact(v1alpha1.FactStopped)
 	case ops.ActionProveBackup:
 		n.SetFact(v1alpha1.FactProven)
+	case ops.ActionArchive, ops.ActionUnarchive:
+		archived(For(e, n), &n, step)
 	case ops.ActionSchedule, ops.ActionUnschedule:
 		rescheduled(For(e, n), &n)
 	case ops.ActionStop, ops.ActionFence:

@@ -35,7 +35,8 @@ func SelfHeal(e engine.Engine, s ops.State, history []v1alpha1.Operation) (*v1al
 	}
 	o := &v1alpha1.OperationSpec{Cluster: s.Cluster.Name, RequestedBy: SelfHealedBy}
 	if d := planner.Decide(e, s); d.Step != nil && (d.Step.Action == ops.ActionStart ||
-		d.Step.Action == ops.ActionBudget || d.Step.Action == ops.ActionDisableBootstrap) {
+		d.Step.Action == ops.ActionBudget || d.Step.Action == ops.ActionDisableBootstrap ||
+		d.Step.Action == ops.ActionArchive || d.Step.Action == ops.ActionUnarchive) {
 		// A workload or budget that somebody deleted: start puts back what is
 		// missing of a cluster that is wanted running.
 		o.Verb = v1alpha1.VerbStart

@@ -38,6 +38,9 @@ func (p Situation) Stopping() *ops.Decision {
 		if d := p.Scheduling(); d != nil {
 			return d
 		}
+		if d := p.Archiving(); d != nil {
+			return d
+		}
 		return &ops.Decision{Done: true}
 	}
 	if d := p.Lingering(names); d != nil {

@@ -41,11 +41,11 @@ func (p Situation) PutBack(asked func(drift.Difference) bool) *ops.Decision {
 
 // putsBack reports whether a step of its own puts a difference back. A missing
 // workload is made by the family starting, what a pod has otherwise goes with
-// the pod, and a schedule is made again as a whole.
+// the pod, and a schedule and an archive are made again as a whole.
 func (p Situation) putsBack(d drift.Difference) bool {
 	// An authority that is gone or can't sign is not derivable: see rebuilding.
 	if !health.Derivable(p.S, d) || health.Leaving(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") ||
-		health.OfSchedule(health.KindOf(d)) {
+		health.OfSchedule(health.KindOf(d)) || health.OfArchive(p.S, d) {
 		return false
 	}
 	return health.Mendable(d)
@@ -129,6 +129,9 @@ func barsStart(s ops.State, d drift.Difference) bool {
 // barsRestart reports whether a member would not come back from a restart with
 // that difference, or not alone.
 func (p Situation) barsRestart(d drift.Difference) bool {
+	if health.OfArchive(p.S, d) {
+		return false
+	}
 	broken := d.Kind == drift.Missing || d.Kind == drift.Unusable
 	switch health.KindOf(d) {
 	case health.KindSecret:
