@@ -89,8 +89,8 @@ func (s *Server) arguments() []string {
 
 // keptSettings names what people can't set.
 func (s *Server) keptSettings() []string {
-	names := []string{synchronous, "data_directory", "archive_cleanup_command", "archive_library", "external_pid_file", "recovery_target",
-		"recovery_target_lsn", "recovery_target_name", "recovery_target_time", "recovery_target_xid",
+	names := []string{synchronous, "data_directory", "archive_cleanup_command", "archive_library", "external_pid_file",
+		"recovery_target", "recovery_target_lsn", "recovery_target_name", "recovery_target_time", "recovery_target_xid",
 		"recovery_min_apply_delay"}
 	for _, m := range s.managed() {
 		names = append(names, m.name)

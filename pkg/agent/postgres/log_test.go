@@ -15,7 +15,8 @@ import (
 // TestNeeds: what a copy keeps for the archive, by the history that it follows.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
-	past := datadir.Lineage{Timeline: 4, Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028}, {Timeline: 2, End: 0x7000000}}}
+	past := datadir.Lineage{Timeline: 4,
+		Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028}, {Timeline: 2, End: 0x7000000}}}
 	for name, want := range map[string]need{
 		"000000010000000000000004":                 needed,
 		"000000010000000000000005":                 useless, // it ends after the fork: timeline 2 has a file of that place

@@ -39,7 +39,8 @@ func (l *Executor) mayArchive(ctx context.Context, s ops.State) error {
 }
 
 // madeArchive is what archives the log, to compare with; nil where it is about to change, or can't be rendered.
-func (l *Executor) madeArchive(ctx context.Context, c *v1alpha1.DatabaseCluster) func(observe.Facts) *appsv1.StatefulSet {
+func (l *Executor) madeArchive(ctx context.Context,
+	c *v1alpha1.DatabaseCluster) func(observe.Facts) *appsv1.StatefulSet {
 	if health.ArchiveRepository(l.Engine, ops.State{Cluster: c}) == "" || c.Spec.Stopped {
 		return nil
 	}
