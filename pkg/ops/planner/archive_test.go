@@ -17,7 +17,9 @@ type archiving struct {
 	engine.LogArchiver
 }
 
-func (archiving) ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string { return spec.Config["archive"] }
+func (archiving) ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string {
+	return spec.Config["archive"]
+}
 
 // TestArchiving: what archives the log is made, changed, stopped and removed as the settings ask for.
 func TestArchiving(t *testing.T) {
@@ -53,6 +55,7 @@ func TestArchiving(t *testing.T) {
 	idle := func(s *ops.State) { s.Kube.Archive.Idle = true }
 	going := func(s *ops.State) { s.Kube.Archive.Terminating = true }
 	edited := func(s *ops.State) {
+		s.Cluster.ResourceVersion = "1"
 		s.Kube.Differences = []drift.Difference{{Object: "statefulset/db-archive", Kind: drift.Edited,
 			Field: "spec.template.spec.containers", Have: "other"}}
 	}
