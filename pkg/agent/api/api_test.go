@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
@@ -76,6 +77,30 @@ func client(t *testing.T, s *Service) *Client {
 	}, config)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// TestShown: what an agent shows is known after any answer, and after a handshake that failed because of it.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	c := client(t, newAgent().service())
+	if c.Shown() != nil {
+		t.Error("there is a certificate before the first answer")
+	}
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shown := c.Shown()
+	if shown == nil || shown.Subject.String() == "" {
+		t.Fatalf("it shows %v", shown)
+	}
+	strict := client(t, newAgent().service())
+	strict.http.Transport.(*http.Transport).TLSClientConfig.RootCAs = x509.NewCertPool()
+	if _, err := strict.Status(t.Context()); err == nil {
+		t.Error("an authority that nobody knows is trusted")
+	}
+	if got := strict.Shown(); got == nil || !got.Equal(shown) {
+		t.Errorf("it shows %v", got)
+	}
 }
 
 func TestStatus(t *testing.T) {

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
@@ -18,6 +21,7 @@ type Client struct {
 	name   protocol.MemberID
 	scheme string
 	http   *http.Client
+	shown  atomic.Pointer[x509.Certificate]
 }
 
 // NewClient returns a client. The connections come from dial: a port-forward, for example. The agent must prove that it
@@ -37,6 +41,9 @@ func NewClient(member protocol.MemberID, dial func(context.Context) (net.Conn, e
 
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Shown is the certificate that the agent showed when it was last reached, valid or not; nil before, and without TLS.
+func (c *Client) Shown() *x509.Certificate { return c.shown.Load() }
 
 // Status asks one member, of itself and of the cluster.
 func (c *Client) Status(ctx context.Context) (Status, error) {
@@ -115,6 +122,13 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		return nil, fmt.Errorf("ask the agent of %s: %w", c.name, err)
 	}
 	got, err := c.http.Do(r)
+	var refused *tls.CertificateVerificationError
+	switch {
+	case err == nil && got.TLS != nil:
+		c.shown.Store(got.TLS.PeerCertificates[0])
+	case errors.As(err, &refused) && len(refused.UnverifiedCertificates) > 0:
+		c.shown.Store(refused.UnverifiedCertificates[0])
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent of %s: %w", c.name, err)
 	}

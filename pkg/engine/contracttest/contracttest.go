@@ -4,6 +4,8 @@ package contracttest
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"runtime"
@@ -19,7 +21,7 @@ import (
 // Case is an engine and what can't be known of it without its words.
 type Case struct {
 	Engine engine.Engine
-	// Cluster has three members and its initial members recorded.
+	// Cluster has three members and its initial members recorded. Its members serve certificates, unless the engine can't.
 	Cluster *v1alpha1.DatabaseCluster
 	// View is of that cluster: three healthy voters, the first of which leads,
 	// all at the first of Positions.
@@ -92,6 +94,7 @@ func checks() map[string]func(testing.TB, Case) {
 		"questions change nothing":                  purity,
 		"a witness holds no data":                   witnesses,
 		"a pod is restricted":                       restricted,
+		"a member shows its certificate":            presented,
 	}
 }
 
@@ -130,7 +133,13 @@ func capabilities(t testing.TB, c Case) {
 func connect(t testing.TB, c Case) engine.Session {
 	t.Helper()
 	nobody := func(context.Context, string, int) (net.Conn, error) { return nil, errors.New("nobody is reached") }
-	session, err := c.Engine.Connect(engine.Access{Cluster: c.Cluster, Dial: nobody})
+	access := engine.Access{Cluster: c.Cluster, Dial: nobody}
+	if !c.Cluster.Spec.TLS.Disabled {
+		own := ranOut(t)
+		access.TLS = &tls.Config{RootCAs: x509.NewCertPool(), Certificates: []tls.Certificate{own},
+			MinVersion: tls.VersionTLS12}
+	}
+	session, err := c.Engine.Connect(access)
 	if err != nil {
 		t.Fatal(err)
 	}

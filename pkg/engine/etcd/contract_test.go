@@ -12,8 +12,7 @@ import (
 func TestContract(t *testing.T) {
 	t.Parallel()
 	cluster := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: Name, Version: versions.Default,
-		Members: 3,
-		TLS:     v1alpha1.TLS{Disabled: true}}}
+		Members: 3}}
 	cluster.Name, cluster.Namespace = "db", "shop"
 	cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1", "db-2", "db-3"}, ClusterID: "c1"}
 	contracttest.Run(t, contracttest.Case{

@@ -62,6 +62,7 @@ func TestContractNotices(t *testing.T) {
 		"the margin is counted":                     carefree{New()},
 		"questions change nothing":                  meddling{New()},
 		"a witness holds no data":                   noWitness{New()},
+		"a member shows its certificate":            opaque{New()},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +91,7 @@ type (
 	carefree     struct{ Engine }
 	meddling     struct{ Engine }
 	noWitness    struct{ Engine }
+	opaque       struct{ Engine }
 	counting     struct {
 		Engine
 		rendered int64
@@ -165,6 +167,15 @@ func (carefree) Tolerates(engine.View) int { return 1 }
 func (meddling) CheckAdd(v engine.View) error {
 	v.Members[0].Version = "18.0"
 	return nil
+}
+
+// Connect returns a session that does not say what members show.
+func (opaque) Connect(a engine.Access) (engine.Session, error) {
+	s, err := New().Connect(a)
+	return struct {
+		engine.Session
+		engine.WitnessRegistrar
+	}{s, s.(engine.WitnessRegistrar)}, err
 }
 
 // Pod of a witness is that of any member.

@@ -44,15 +44,25 @@ func (Engine) Catalog() engine.Catalog {
 }
 
 // Connect implements engine.Engine. Members are reached in the world alone.
-func (Engine) Connect(engine.Access) (engine.Session, error) { return session{}, nil }
+func (Engine) Connect(a engine.Access) (engine.Session, error) { return session{a}, nil }
 
-// session reaches nobody.
-type session struct{}
+// session reaches nobody; what a member shows it reads by its access.
+type session struct{ access engine.Access }
 
 var (
 	_         engine.WitnessRegistrar = session{}
+	_         engine.Presenter        = session{}
 	errNobody                         = errors.New("the members run in a simulated world")
 )
+
+// Present implements engine.Presenter.
+func (s session) Present(ctx context.Context, member string) (engine.Presented, error) {
+	raw, err := s.access.Dial(ctx, member, 1)
+	if err != nil {
+		return engine.Presented{}, fmt.Errorf("dial %s: %w", member, err)
+	}
+	return engine.ReadPresented(ctx, raw, s.access.TLS)
+}
 
 func (session) Observe(_ context.Context, members []string) engine.View {
 	var v engine.View

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,9 @@ const observeTimeout = 3 * time.Second
 type said struct {
 	name   string
 	status api.Status
-	err    error
+	// shown is the certificate that the agent showed, nil if it was not reached.
+	shown *x509.Certificate
+	err   error
 }
 
 // Observe implements engine.Session.
@@ -37,6 +40,7 @@ func (s *Session) Observe(ctx context.Context, members []string) engine.View {
 			var c *api.Client
 			if c, all[i].err = s.client(member); all[i].err == nil {
 				all[i].status, all[i].err = c.Status(ctx)
+				all[i].shown = c.Shown()
 			}
 		})
 	}
@@ -114,6 +118,10 @@ func candidates(s api.Status) []engine.Candidate {
 // member is one answer in the words of the contract.
 func (s *Session) member(a said) engine.Member {
 	m := engine.Member{Name: a.name, Role: engine.RoleUnknown}
+	if a.shown != nil {
+		shown := engine.PresentedBy(a.shown)
+		m.Certificate = &shown
+	}
 	if a.err != nil {
 		m.Problem = a.err.Error()
 		return m

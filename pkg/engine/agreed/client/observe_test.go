@@ -1,8 +1,10 @@
 package client
 
 import (
+	"crypto/x509"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -32,7 +34,9 @@ func status(member protocol.MemberID) api.Status {
 func TestView(t *testing.T) {
 	t.Parallel()
 	s := &Session{token: "t"}
-	got := s.view([]said{{name: "db-1", status: status("db-1")}, {name: "db-2", status: status("db-2")},
+	leaf := &x509.Certificate{Raw: []byte("leaf"), NotAfter: time.Unix(1<<30, 0)}
+	shown := engine.PresentedBy(leaf)
+	got := s.view([]said{{name: "db-1", status: status("db-1"), shown: leaf}, {name: "db-2", status: status("db-2")},
 		{name: "db-3", status: status("db-3")}, {name: "db-4", err: errors.New("no route")}})
 	member := func(name string, role engine.Role, version string, at engine.Position) engine.Member {
 		return engine.Member{Name: name, Reachable: true, ID: name, ClusterID: "7@t", Role: role, Leader: "db-2",
@@ -48,6 +52,7 @@ func TestView(t *testing.T) {
 			{ID: "db-3", Name: "db-3", Voter: true, Witness: true, Started: true},
 			{ID: "db-4", Name: "db-4", Spare: true, Started: true}, {ID: "db-5", Name: "db-5"}},
 	}
+	want.Members[0].Certificate = &shown
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
