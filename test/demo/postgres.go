@@ -30,7 +30,7 @@ func postgres(ctx context.Context, s *stage) error {
 	if _, err := s.sql(ctx, orders+harness.PostgresTable); err != nil {
 		return err
 	}
-	w, err := s.site.StartPostgresWriter(ctx, s.namespace, relational, old.Image)
+	w, err := s.site.StartPodWriter(ctx, harness.PostgresWriter(s.namespace, relational, old.Image))
 	if err != nil {
 		return err
 	}

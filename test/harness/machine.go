@@ -52,7 +52,7 @@ func (m *Machine) Cluster(ctx context.Context, args ...string) error {
 // Freeze stops a member's process without ending it; the function it returns
 // lets it go on, and does no harm if the process has ended meanwhile.
 func (m *Machine) Freeze(ctx context.Context, namespace, member string) (func(), error) {
-	pid, err := m.process(ctx, namespace, v1alpha1.PodName(member))
+	pid, err := m.process(ctx, namespace, v1alpha1.PodName(member), "etcd")
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,19 @@ func (m *Machine) Freeze(ctx context.Context, namespace, member string) (func(),
 	return func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, nil
 }
 
-// process finds the database's process of a pod: containers share the
+// Guard finds the first process of a member with an agent; to kill that is to kill all in its container. It needs no
+// control plane later.
+func (m *Machine) Guard(ctx context.Context, namespace, member string) (*os.Process, error) {
+	pid, err := m.process(ctx, namespace, v1alpha1.PodName(member), "dbop-agent")
+	if err != nil {
+		return nil, err
+	}
+	return os.FindProcess(pid)
+}
+
+// process finds the first process of a program in a pod: containers share the
 // machine's process table, and their control group names the pod.
-func (m *Machine) process(ctx context.Context, namespace, pod string) (int, error) {
+func (m *Machine) process(ctx context.Context, namespace, pod, name string) (int, error) {
 	p, err := m.site.Client.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("find pod %s: %w", pod, err)
@@ -73,6 +83,7 @@ func (m *Machine) process(ctx context.Context, namespace, pod string) (int, erro
 	if err != nil {
 		return 0, fmt.Errorf("list the processes: %w", err)
 	}
+	first := 0
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -82,11 +93,15 @@ func (m *Machine) process(ctx context.Context, namespace, pod string) (int, erro
 		groups, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cgroup"))
 		command, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
 		program, _, _ := strings.Cut(string(command), "\x00")
-		if strings.Contains(string(groups), string(p.UID)) && filepath.Base(program) == "etcd" {
-			return pid, nil
+		if strings.Contains(string(groups), string(p.UID)) && filepath.Base(program) == name &&
+			(first == 0 || pid < first) {
+			first = pid
 		}
 	}
-	return 0, fmt.Errorf("pod %s has no process of the database on this machine", pod)
+	if first == 0 {
+		return 0, fmt.Errorf("pod %s has no process of %s on this machine", pod, name)
+	}
+	return first, nil
 }
 
 // DataFile is where a member's data file is on this machine.

@@ -23,6 +23,8 @@ type PodWriter struct {
 // PodWriterSpec says what writes where.
 type PodWriterSpec struct {
 	Namespace, Cluster string
+	// Node is where it runs; "" for any.
+	Node string
 	// Image holds the client program.
 	Image string
 	// Script is run by sh. For each write that was acknowledged it prints a line with its number and the time in
@@ -61,7 +63,7 @@ func (spec PodWriterSpec) render(name string) *corev1.Pod {
 		env = append(env, corev1.EnvVar{Name: k, Value: v})
 	}
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
-		AutomountServiceAccountToken: &no, RestartPolicy: corev1.RestartPolicyNever,
+		NodeName: spec.Node, AutomountServiceAccountToken: &no, RestartPolicy: corev1.RestartPolicyNever,
 		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user, FSGroup: &user,
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 		Volumes: []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{

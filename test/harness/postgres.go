@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"context"
 	"path/filepath"
 	"strconv"
 )
@@ -45,10 +44,10 @@ const postgresWaits = "tcp_user_timeout=4000 keepalives_idle=2 keepalives_interv
 // PostgresTable makes the table that a writer of PostgreSQL writes to, as the superuser in the database app.
 const PostgresTable = "SET ROLE client_owner; CREATE TABLE written (n bigint PRIMARY KEY)"
 
-// StartPostgresWriter starts a writer to the table of PostgresTable. It proves the server's certificate.
-func (s *Site) StartPostgresWriter(ctx context.Context, namespace, cluster, image string) (*PodWriter, error) {
-	return s.StartPodWriter(ctx, PodWriterSpec{Namespace: namespace, Cluster: cluster, Image: image,
+// PostgresWriter is a writer to the table of PostgresTable. It proves the server's certificate.
+func PostgresWriter(namespace, cluster, image string) PodWriterSpec {
+	return PodWriterSpec{Namespace: namespace, Cluster: cluster, Image: image,
 		Script: postgresScript, User: "PGUSER", Password: "PGPASSWORD",
 		Env: map[string]string{"PGHOST": cluster + "-client." + namespace + ".svc", "PGDATABASE": "app",
-			"WAITS": postgresWaits, "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/tls/ca.crt", "PGCONNECT_TIMEOUT": "2"}})
+			"WAITS": postgresWaits, "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/tls/ca.crt", "PGCONNECT_TIMEOUT": "2"}}
 }

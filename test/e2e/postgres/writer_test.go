@@ -18,8 +18,16 @@ type writer struct {
 // write starts a writer, and returns once it was acknowledged a row.
 func (s *scene) write(r harness.PostgresRelease) *writer {
 	s.Helper()
+	return s.writeFrom("", r)
+}
+
+// writeFrom starts a writer on a node.
+func (s *scene) writeFrom(node string, r harness.PostgresRelease) *writer {
+	s.Helper()
 	s.sql(harness.PostgresTable)
-	w, err := s.site.StartPostgresWriter(s.ctx, s.ns, "db", r.Image)
+	spec := harness.PostgresWriter(s.ns, "db", r.Image)
+	spec.Node = node
+	w, err := s.site.StartPodWriter(s.ctx, spec)
 	s.ok(err)
 	return &writer{w, s}
 }

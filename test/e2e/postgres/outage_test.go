@@ -1,0 +1,242 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+const (
+	// cutFor is how long a node is off the network: several leases.
+	cutFor = 40 * time.Second
+	// awayFor is how long there is no control plane; the primary dies after a third of that.
+	awayFor = 2 * time.Minute
+	// takenWithin is the longest time without a row when a primary is lost.
+	takenWithin = 30 * time.Second
+	// connectedWithin bounds what puts a node back.
+	connectedWithin = 2 * time.Minute
+)
+
+// sessions are of two clients on the server of the pod itself, so that no network ends them: one that writes all the
+// time and keeps what was acknowledged, and one that is idle until long after the outage.
+const sessions = `cd /dev/shm; d="psql -qAtX -v ON_ERROR_STOP=1 -h /run/dbop/sockets -U dbop -d app"
+(n=0; while :; do n=$((n+1)); echo "INSERT INTO busy VALUES ($n) RETURNING n;"; sleep 0.1; done | $d >busy) >/dev/null 2>&1 &
+((sleep 60; echo "INSERT INTO busy VALUES (0) RETURNING n;") | $d >idle) >/dev/null 2>&1 &
+sleep 2`
+
+// outage is what befalls nodes or the control plane.
+type outage struct {
+	name string
+	// voters are how many members the node of the primary has; 0 if it does not matter.
+	voters int
+	befall func(s *scene, w *writer, m *harness.Machine, node string)
+}
+
+// TestOutages takes away the node of the primary, with one voter on it and with two, and the control plane, while
+// clients write. It disturbs every cluster there is, so nothing may run at the same time.
+func TestOutages(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it")
+	}
+	results := &torture.Ledger{}
+	t.Cleanup(func() { results.Write(t) })
+	for _, o := range []outage{
+		{"node of the primary cut off, one voter on it", 1, aloneCut},
+		{"node of the primary cut off, two voters on it", 2, majorityCut},
+		{"control plane away, primary killed meanwhile", 0, controlAway},
+	} {
+		t.Run(strings.NewReplacer(" ", "-", ",", "").Replace(o.name), func(t *testing.T) {
+			s := newScene(t, "outage")
+			machine, err := s.site.Machine()
+			if errors.Is(err, harness.ErrNoMachine) {
+				t.Skip(err)
+			}
+			s.ok(err)
+			row := torture.Row{Verb: "PostgreSQL: outages", Where: o.name, Result: "FAILED", Runs: 1, Gap: -1}
+			defer func() { results.Add(row) }()
+			release := s.releases(17)[0]
+			s.create(release, "3")
+			node, other := s.leads(o.voters)
+			w := s.writeFrom(other, release)
+			s.sql("CREATE TABLE busy (n bigint)")
+			first := s.primary()
+			s.inside(first, sessions)
+			began := time.Now()
+			o.befall(s, w, machine, node)
+			s.healthy(3)
+			w.goesOn("clients write after: " + o.name)
+			row.Gap = w.gap(began)
+			s.judged(first, time.Until(began.Add(70*time.Second)))
+			w.check()
+			if !s.Failed() {
+				row.Result = "ok"
+			}
+		})
+	}
+}
+
+// aloneCut: the others have a new primary while the old one is cut off.
+func aloneCut(s *scene, w *writer, m *harness.Machine, node string) {
+	first, began := s.primary(), time.Now()
+	s.cut(m, node)
+	w.goesOn("clients write while the node of the primary is cut off")
+	gap := w.gap(began)
+	s.Logf("cut off: no row was acknowledged for %s", gap)
+	if gap > takenWithin {
+		s.Errorf("no row was acknowledged for %s", gap)
+	}
+	if now := s.primary(); now == first {
+		s.Errorf("%s is still the primary", now)
+	}
+	time.Sleep(time.Until(began.Add(cutFor)))
+	s.connected(m, node)
+}
+
+// majorityCut: nobody writes without a majority, until it is back.
+func majorityCut(s *scene, w *writer, m *harness.Machine, node string) {
+	began := time.Now()
+	s.cut(m, node)
+	s.ok(harness.Until(s.ctx, time.Minute, "status to tell that nobody leads", func(context.Context) error {
+		if r := s.try("status", "db"); r.Code != 11 {
+			return fmt.Errorf("exit code %d:\n%s", r.Code, r.Stdout)
+		}
+		return nil
+	}))
+	time.Sleep(time.Until(began.Add(cutFor)))
+	s.connected(m, node)
+	w.goesOn("clients write once the majority is back")
+}
+
+// controlAway: while there is no API server the primary dies, and another member leads.
+func controlAway(s *scene, w *writer, m *harness.Machine, _ string) {
+	first, began := s.primary(), time.Now()
+	guard, err := m.Guard(s.ctx, s.ns, first)
+	s.ok(err)
+	away := make(chan error, 1)
+	go func() { away <- m.Cluster(s.ctx, "component", "restart", "kube-apiserver", "--away", awayFor.String()) }()
+	time.Sleep(awayFor / 3)
+	died := time.Now()
+	s.ok(guard.Kill())
+	s.ok(<-away)
+	s.ok(harness.Until(s.ctx, connectedWithin, "what was acknowledged to be read", func(ctx context.Context) error {
+		acks, err := w.Acks(ctx)
+		if err == nil && !acks[len(acks)-1].At.After(began.Add(awayFor-10*time.Second)) {
+			err = errors.New("no row was acknowledged without a control plane")
+		}
+		return err
+	}))
+	gap := w.gap(died)
+	s.Logf("without a control plane: no row was acknowledged for %s", gap)
+	if gap > takenWithin {
+		s.Errorf("no row was acknowledged for %s", gap)
+	}
+	if now := s.primary(); now == first {
+		s.Errorf("%s is still the primary", now)
+	}
+}
+
+// leads moves the primary to the node with so many members, and names that node and another one; without a number
+// neither matters.
+func (s *scene) leads(members int) (node, other string) {
+	s.Helper()
+	if members == 0 {
+		return "", ""
+	}
+	first, on := s.primary(), map[string][]string{}
+	for _, p := range s.members() {
+		on[p.Spec.NodeName] = append(on[p.Spec.NodeName], strings.TrimSuffix(p.Name, "-0"))
+	}
+	target := ""
+	for name, there := range on {
+		if len(there) == members {
+			node, target = name, there[0]
+		} else {
+			other = name
+		}
+		for _, m := range there {
+			if m == first && len(there) == members {
+				return name, s.otherThan(on, name)
+			}
+		}
+	}
+	if target == "" || other == "" {
+		s.Skipf("no node runs %d of the members: %v", members, on)
+	}
+	s.must("switchover", "db", "--to", target)
+	s.healthy(3)
+	return node, other
+}
+
+func (s *scene) otherThan(on map[string][]string, node string) string {
+	for name := range on {
+		if name != node {
+			return name
+		}
+	}
+	s.Skip("all members are on one node")
+	return ""
+}
+
+// inside runs a script in the pod of a member.
+func (s *scene) inside(member, script string) string {
+	s.Helper()
+	return s.kubectl("-n", s.ns, "exec", member+"-0", "-c", "postgres", "--", "sh", "-c", script)
+}
+
+// judged asks that what the sessions on the old primary were told is there, once the idle one had to do something.
+func (s *scene) judged(first string, after time.Duration) {
+	s.Helper()
+	time.Sleep(after)
+	there := map[string]bool{}
+	for _, n := range strings.Fields(s.sql("SELECT n FROM busy")) {
+		there[n] = true
+	}
+	acks := strings.Fields(s.inside(first, "cat /dev/shm/busy /dev/shm/idle"))
+	for _, n := range acks {
+		if !there[n] {
+			s.Errorf("row %s was acknowledged by %s and is lost", n, first)
+		}
+	}
+	s.Logf("a session on the old primary was acknowledged %d rows, and all are there", len(acks))
+	if len(acks) < 5 {
+		s.Errorf("the session on the old primary wrote %d rows only", len(acks))
+	}
+}
+
+// cut takes a node off the network; whatever happens, it is put back.
+func (s *scene) cut(m *harness.Machine, node string) {
+	s.Helper()
+	s.Cleanup(func() { s.connected(m, node) })
+	s.ok(m.Cluster(s.ctx, "node", "cut", node))
+}
+
+// connected puts a node back.
+func (s *scene) connected(m *harness.Machine, node string) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), connectedWithin)
+	defer cancel()
+	if err := harness.Until(ctx, connectedWithin, node+" to be connected", func(ctx context.Context) error {
+		if err := m.Cluster(ctx, "node", "heal", node); err != nil {
+			return err
+		}
+		n, err := s.site.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		for i := range n.Status.Conditions {
+			if c := n.Status.Conditions[i]; err == nil && c.Type == "Ready" && c.Status != "True" {
+				err = fmt.Errorf("it is not ready: %s", c.Message)
+			}
+		}
+		return err
+	}); err != nil {
+		s.Error(err)
+	}
+}
