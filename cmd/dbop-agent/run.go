@@ -29,8 +29,11 @@ const (
 	forAPI group.Purpose = "api"
 )
 
-// retireTime bounds an orderly end.
-const retireTime = 20 * time.Second
+// retireTime bounds an orderly end of a primary, stopTime what is left for its server: less than the guard waits.
+const (
+	retireTime = 20 * time.Second
+	stopTime   = 4 * time.Second
+)
 
 // agent joins the parts of one member.
 type agent struct {
@@ -236,6 +239,8 @@ func (a *agent) node() *protocol.Node {
 // retire has the server stop in order, and the lease released.
 func (a *agent) retire() {
 	a.report("the agent is asked to end")
+	ctx, stop := context.WithTimeout(context.Background(), retireTime+stopTime)
+	defer stop()
 	a.member.Deliver(protocol.Retire{})
 	a.group.StepDown()
 	for began := time.Now(); time.Since(began) < retireTime; time.Sleep(20 * time.Millisecond) {
@@ -246,8 +251,6 @@ func (a *agent) retire() {
 		}
 	}
 	if a.server != nil {
-		ctx, stop := context.WithTimeout(context.Background(), retireTime/4)
-		defer stop()
 		if err := a.server.Do(ctx, protocol.Job{Kind: protocol.StopFast}, nil); err != nil {
 			a.report(err.Error())
 		}

@@ -190,6 +190,12 @@ func troubles() []trouble {
 			s.again()
 			m.start()
 		}},
+		{"the pod of a replica is deleted", func(s *story) {
+			m := s.replicas(s.primary())[0]
+			m.stop()
+			s.again()
+			m.start()
+		}},
 		{"both replicas crash", func(s *story) {
 			p := s.primary()
 			others := s.replicas(p)

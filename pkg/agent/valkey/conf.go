@@ -106,7 +106,7 @@ func appendFsync(s protocol.Settings) string {
 func (s *Server) keptSettings() []string {
 	names := []string{leastReplicas, announce, "min-slaves-to-write", "min-slaves-max-lag", "slaveof", "slave-read-only",
 		"slave-announce-ip", "slave-announce-port", "include", "user", "requirepass", "rename-command", "loadmodule",
-		"primaryauth", "primaryuser", "tls-port", "tls-replication", "always-show-logo", "set-proc-title"}
+		"primaryauth", "primaryuser", "tls-port", "tls-replication", "dbfilename", "always-show-logo", "set-proc-title"}
 	for _, m := range s.managed("", protocol.Settings{}, secrets{}) {
 		names = append(names, m.name)
 	}
@@ -128,15 +128,26 @@ func (s *Server) peopleSettings(settings protocol.Settings) (kept []setting) {
 
 func (s *Server) confFile() string { return filepath.Join(s.conf(), "server.conf") }
 
+// source is what a server reads when it starts: its append-only files, or the file of its last stop.
+type source bool
+
+const (
+	fromLog  source = false
+	fromDump source = true
+)
+
 // writeConf writes the file with which the server starts in a copy of the data.
-func (s *Server) writeConf(data, name string, settings protocol.Settings) error {
+func (s *Server) writeConf(data, name string, settings protocol.Settings, from source) error {
 	s.mu.Lock()
 	passwords := s.secrets
 	s.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\nrepl-backlog-size 64mb\n")
 	all := append(s.peopleSettings(settings), s.managed(data, settings, passwords)...)
-	all = append(all, setting{announce, name}, setting{leastReplicas, "0"})
+	all = append(all, setting{announce, name}, setting{leastReplicas, "0"}, setting{"dbfilename", dumpFile})
+	if from == fromDump {
+		all = append(all, setting{"appendonly", "no"})
+	}
 	for _, v := range all {
 		value := quote(v.value)
 		if v.name == "replicaof" || v.name == "bind" {

@@ -50,7 +50,7 @@ func (s *Server) startAside(ctx context.Context, id datadir.Identity, settings p
 	if err := os.MkdirAll(db(s.aside()), 0o700); err != nil {
 		return fmt.Errorf("create a copy of the data: %w", err)
 	}
-	if err := s.start(ctx, s.aside(), id, settings); err != nil {
+	if err := s.start(ctx, s.aside(), id, settings, fromLog); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -93,7 +93,7 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 // receive has the server receive all data of the primary in a directory aside. The copy in place stays as it is until
 // the other one is whole and on disk, and takes its place while the server runs.
 func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
-	if err := s.stopFast(ctx); err != nil {
+	if err := s.stopFast(ctx, false); err != nil {
 		return err
 	}
 	made := datadir.Identity{

@@ -37,7 +37,7 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 	case protocol.Checkpoint:
 		return nil // all data is in the append-only files already
 	case protocol.StopFast:
-		return s.stopFast(ctx)
+		return s.stopFast(ctx, true)
 	case protocol.StopNow:
 		return s.StopNow()
 	}
@@ -125,15 +125,15 @@ func (s *Server) rest(ctx context.Context, settings protocol.Settings) error {
 	s.mu.Lock()
 	id := s.identity
 	s.mu.Unlock()
-	if err := s.start(ctx, s.data(), id, settings); err != nil {
+	if err := s.start(ctx, s.data(), id, settings, fromLog); err != nil {
 		return err
 	}
 	return s.settle(ctx)
 }
 
 // stopFast stops the server in order. Where its data ends is written to disk. A primary accepts no writes from the
-// first moment, and waits until those who stream hold everything.
-func (s *Server) stopFast(ctx context.Context) error {
+// first moment, and waits until those who stream hold everything. A replica may save what it goes on from.
+func (s *Server) stopFast(ctx context.Context, save bool) error {
 	p := s.running()
 	if p == nil {
 		return nil
@@ -151,6 +151,10 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var saved *datadir.Saved
+	if save && !promoted && !still {
+		saved = s.save(ctx, p)
+	}
 	if _, err := s.ask(ctx, "SHUTDOWN", "NOSAVE", "NOW", "FORCE"); err != nil && isAnswered(err) {
 		return fmt.Errorf("stop the server: %w", err)
 	}
@@ -160,7 +164,7 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if still || !p.Cmd.ProcessState.Success() {
 		return nil
 	}
-	return s.setIdentity(func(id *datadir.Identity) { id.End = &end })
+	return s.setIdentity(func(id *datadir.Identity) { id.End, id.Saved = &end, saved })
 }
 
 // drainTime bounds the wait for those who stream: the next primary is asked for what it holds anyway.

@@ -100,6 +100,11 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	if err := s.older(f); err != nil {
 		return fmt.Errorf("follow %s: %w", job.Member, err)
 	}
+	if err := s.startSaved(ctx, job, f); ctx.Err() != nil {
+		return fmt.Errorf("follow %s: %w", job.Member, err)
+	} else if err != nil {
+		s.Report("go on from the file of the last stop: " + err.Error())
+	}
 	if s.goesOn(ctx, f) {
 		on, err := s.goOn(ctx, f)
 		if on || err != nil {
@@ -108,6 +113,21 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	}
 	s.Report(fmt.Sprintf("this copy can't go on from where it is: all data of %s is copied", job.Member))
 	return s.receive(ctx, job, f)
+}
+
+// startSaved starts a server that stopped in order from the file of that stop, if the primary can go on with it.
+func (s *Server) startSaved(ctx context.Context, job protocol.Job, f facts) error {
+	s.mu.Lock()
+	id, still := s.identity, s.proc == nil || !s.streamed && s.promoted == 0
+	s.mu.Unlock()
+	if id.Saved == nil || id.End == nil || !still || !f.Lineage.Holds(id.Lineage, id.End.Offset) {
+		return nil
+	}
+	if err := s.StopNow(); err != nil { // it may have loaded its append-only files, to tell what it holds
+		return err
+	}
+	s.upstream.Aim(job.Member, job.Generation) // the stop ended that
+	return s.resume(ctx, job.Settings)
 }
 
 // goesOn says whether the data of the server that runs is the beginning of the primary's.

@@ -21,6 +21,8 @@ type answer struct {
 	whole bool
 	// pending says that a flush of the append-only file was asked for and is not done yet.
 	pending bool
+	// saving says that all data is being written to a file, saved that the last time succeeded.
+	saving, saved bool
 	// counting says that the server counts what it would send to replicas.
 	counting bool
 	standbys []protocol.Streaming
@@ -46,6 +48,7 @@ func parseInfo(text string) (answer, error) {
 		loading: fields["loading"] != "0",
 		whole: fields["aof_enabled"] == "1" && fields["aof_rewrite_in_progress"] == "0" &&
 			fields["aof_rewrite_scheduled"] == "0" && fields["aof_last_bgrewrite_status"] == "ok",
+		saving: fields["rdb_bgsave_in_progress"] != "0", saved: fields["rdb_last_bgsave_status"] == "ok",
 		counting: fields["repl_backlog_active"] == "1",
 		pending:  fields["aof_pending_bio_fsync"] != "" && fields["aof_pending_bio_fsync"] != "0",
 	}

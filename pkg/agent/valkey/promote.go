@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
@@ -37,12 +38,13 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 		return err
 	}
 	if err := s.setIdentity(func(id *datadir.Identity) {
-		id.Lineage, id.End, id.Primary = id.Lineage.Next(job.Timeline, begin.Offset), nil, true
+		id.Lineage, id.End, id.Saved, id.Primary = id.Lineage.Next(job.Timeline, begin.Offset), nil, nil, true
 		id.Seen, id.Appended = begin.Offset, appended(s.data())
 		id.Boot, id.Flushed = s.boot, appendFsync(job.Settings) == "always"
 	}); err != nil {
 		return err
 	}
+	_ = os.Remove(dump(s.data())) // nobody goes on from it any more
 	if !valid() || ctx.Err() != nil {
 		return errLeaseOver
 	}

@@ -178,7 +178,9 @@ func (s *Server) filter(copied string, replica net.Conn) net.Conn {
 }
 
 // start runs the server in a copy of the data, as a replica of nobody, unless it runs. Base is added to its offsets.
-func (s *Server) start(ctx context.Context, data string, id datadir.Identity, settings protocol.Settings) error {
+func (s *Server) start(ctx context.Context, data string, id datadir.Identity, settings protocol.Settings,
+	from source,
+) error {
 	s.mu.Lock()
 	running := s.proc
 	if running == nil {
@@ -196,7 +198,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	if err := disk.ReplaceBytes(filepath.Join(s.Sockets, "password"), []byte(s.secrets.person)); err != nil {
 		return err
 	}
-	if err := errors.Join(s.writeConf(data, name, settings), removeSocket(s.socket()), ctx.Err()); err != nil {
+	if err := errors.Join(s.writeConf(data, name, settings, from), removeSocket(s.socket()), ctx.Err()); err != nil {
 		return err
 	}
 	cmd := exec.Command(s.Program, s.confFile()) //nolint:gosec // the program is ours

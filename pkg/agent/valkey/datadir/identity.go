@@ -20,6 +20,8 @@ type Identity struct {
 	Lineage Lineage `json:"lineage,omitempty"`
 	// End is where the data ends after a stop in order. While a server runs there is none.
 	End *protocol.Position `json:"end,omitempty"`
+	// Saved is what the server goes on from after a stop in order, if it wrote a file with all data then.
+	Saved *Saved `json:"saved,omitempty"`
 	// Seen is an offset that the copy holds, from the last second or two of a run, and Appended what its append-only
 	// files held then, in bytes.
 	Seen     uint64 `json:"seen"`
@@ -29,6 +31,13 @@ type Identity struct {
 	// Boot is that of the machine of the last run, Flushed says that each write was flushed before its acknowledgement.
 	Boot    string `json:"boot,omitempty"`
 	Flushed bool   `json:"flushed,omitempty"`
+}
+
+// Saved is where the replication of a server stood when it wrote all its data to a file: its replication ID and its own
+// offset.
+type Saved struct {
+	ID     string `json:"id"`
+	Offset int64  `json:"offset"`
 }
 
 // ReadIdentity reads copy.json. No file is no copy.
