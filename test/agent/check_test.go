@@ -138,6 +138,13 @@ func (s *site) whole() bool {
 	if s.options.durability != protocol.Async && len(st.Set.Standbys) < len(s.members)-1 {
 		return false
 	}
+	// A copy that was made again takes the place of the old one in the set a moment after it streams. Until then nobody
+	// follows a primary that is lost: the old one may hold what was acknowledged.
+	if s.options.durability != protocol.Async && slices.ContainsFunc(st.Server.Standbys, func(o protocol.Streaming) bool {
+		return !slices.Contains(st.Set.Standbys, o.Standby)
+	}) {
+		return false
+	}
 	for _, m := range s.members {
 		if o := m.status(); o == nil || o.Generation != st.Generation || m != p && o.Server.Upstream != p.id {
 			return false
