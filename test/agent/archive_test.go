@@ -237,3 +237,25 @@ func (s *site) collector(t *testing.T) *helper.Collector {
 	return &helper.Collector{Source: source, Log: log, Every: 300 * time.Millisecond,
 		Report: func(err error) { t.Log("collect:", err) }}
 }
+
+// TestArchiveStop: a server that stops doesn't wait for the archive, which nobody serves.
+func TestArchiveStop(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, options{durability: protocol.Strict, members: 3, engine: archiving{}})
+	s.wait("a primary", func() bool { return s.primary() != nil })
+	s.wait("files that wait", func() bool {
+		files, err := s.primary().client.LogFiles(t.Context())
+		return err == nil && len(files.Names) > 2
+	})
+	for _, m := range append([]*member{s.primary()}, s.members...) {
+		began := time.Now()
+		m.stop()
+		took := time.Since(began)
+		t.Logf("%s: %s", m.id, took)
+		if took > 3*time.Second {
+			t.Errorf("%s took %s to stop", m.id, took)
+		}
+		m.start()
+		s.wait("all to run", func() bool { return s.primary() != nil && s.whole() })
+	}
+}

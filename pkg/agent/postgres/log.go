@@ -109,12 +109,16 @@ type backlog struct {
 	since time.Duration
 }
 
-// String is how people read it: "0", or "3 files, 2m10s".
+// String is how people read it: "0", "1 file, 5s" or "3 files, 2m10s".
 func (b backlog) String() string {
 	if b.files == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%d files, %s", b.files, b.since.Truncate(time.Second))
+	word := "files"
+	if b.files == 1 {
+		word = "file"
+	}
+	return fmt.Sprintf("%d %s, %s", b.files, word, b.since.Truncate(time.Second))
 }
 
 // unarchived measures what waits.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,9 @@ type listedBackup struct {
 	repository.Manifest `json:",inline"`
 
 	Repository string `json:"repository"`
+	// Until is the last moment to which the archived log brings it, Gap the first file that is missing after that.
+	Until *time.Time `json:"until,omitempty"`
+	Gap   string     `json:"gap,omitempty"`
 }
 
 type damagedBackup struct {
@@ -133,8 +137,19 @@ func (l *backupList) add(ctx context.Context, f *command.Factory, url, name stri
 		return err
 	}
 	l.repositories = append(l.repositories, r.URL())
+	var archived windows
 	for _, m := range backups {
-		l.Items = append(l.Items, listedBackup{Manifest: m, Repository: r.URL()})
+		b := listedBackup{Manifest: m, Repository: r.URL()}
+		if e, err := f.EngineNamed(m.Engine); err == nil {
+			w, _, err := archived.of(ctx, e, r, m)
+			if err != nil {
+				return err
+			}
+			if b.Gap = w.Gap; w.To.After(m.FinishedAt) {
+				b.Until = &w.To
+			}
+		}
+		l.Items = append(l.Items, b)
 	}
 	for _, d := range damaged {
 		state := "UNREADABLE"
@@ -156,6 +171,11 @@ func (l *backupList) show(f *command.Factory, out *printer.Output) error {
 		f.Note("%s: %s: %s", d.state, d.ID, d.Reason)
 		if d.state == "DAMAGED" {
 			f.Note("  %s backup delete %s --repository %s deletes it", command.DisplayName, d.ID, d.Repository)
+		}
+	}
+	for _, b := range l.Items {
+		if b.Gap != "" && out.Human() {
+			f.Note("GAP: %s: file %s of the log is missing in the archive", b.ID, b.Gap)
 		}
 	}
 	switch {
@@ -181,6 +201,10 @@ func (l *backupList) show(f *command.Factory, out *printer.Output) error {
 func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Table {
 	columns := []string{"NAME", "CLUSTER", "ENGINE", "VERSION", "SIZE", "VERIFIED"}
 	several := len(l.repositories) > 1
+	forward := slices.ContainsFunc(l.Items, func(b listedBackup) bool { return b.Until != nil })
+	if forward {
+		columns = append(columns, "RESTORABLE-UNTIL")
+	}
 	var readings printer.Readings
 	if several {
 		columns = append(columns, "REPOSITORY")
@@ -201,6 +225,13 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 			verified = b.Proof + " " + f.Age(b.ProvenAt)
 		}
 		row := []string{b.ID, b.Cluster, b.Engine, b.Version, printer.Size(b.Bytes), verified}
+		if forward {
+			until := printer.Unknown
+			if b.Until != nil {
+				until = b.Until.UTC().Format(time.RFC3339)
+			}
+			row = append(row, until)
+		}
 		if several {
 			row = append(row, b.Repository)
 		}
@@ -211,6 +242,9 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 	}
 	for _, d := range l.Damaged {
 		row := []string{d.ID, repository.ClusterOf(d.ID), printer.Unknown, printer.Unknown, printer.Unknown, d.state}
+		if forward {
+			row = append(row, printer.Unknown)
+		}
 		if several {
 			row = append(row, d.Repository)
 		}

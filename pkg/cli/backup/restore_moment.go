@@ -8,7 +8,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // judgeMoment refuses a moment that the backup and the archived log don't cover, before anything is touched.
@@ -21,21 +20,14 @@ func (f *restoreFlags) judgeMoment(ctx context.Context, e engine.Engine, r repos
 	if err != nil {
 		return exit.Misuse("--to-time %q is no moment with its zone, such as 2026-11-23T20:15:00Z", f.toTime)
 	}
-	a, archives := e.(engine.LogArchiver)
-	b, named := r.(*bucket.Repository)
-	if !archives || !named {
-		return &engine.Refusal{Check: "log", Reason: "no log is archived beside backup " + m.ID,
-			Hint: "leave --to-time out"}
-	}
-	all, err := b.Log(m.Namespace, m.Cluster, m.Incarnation).Segments(ctx)
+	w, archived, err := (&windows{}).of(ctx, e, r, m)
 	if err != nil {
 		return err
 	}
-	var files []engine.LogFile
-	for _, s := range all {
-		files = append(files, engine.LogFile{Timeline: s.Timeline, Name: s.Name, Start: s.Start, End: s.End, Time: s.Time})
+	if !archived {
+		return &engine.Refusal{Check: "log", Reason: "no log is archived beside backup " + m.ID,
+			Hint: "leave --to-time out"}
 	}
-	w := a.LogWindow(m.Facts, files)
 	if at.Before(m.FinishedAt) || at.After(w.To) {
 		return outside(m, w, at)
 	}

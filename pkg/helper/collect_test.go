@@ -1,0 +1,106 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/storetest"
+)
+
+// members keep files of a log until they are told to let them go.
+type members struct {
+	mu   sync.Mutex
+	kept map[string]string
+	// log is asked whenever a file is let go: it must be there.
+	log    *archive.Log
+	reads  int
+	failed error
+	lost   []string
+}
+
+func (m *members) WaitingLog(context.Context) ([]engine.WaitingLog, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []engine.WaitingLog
+	for name := range m.kept {
+		out = append(out, engine.WaitingLog{Name: name, Members: []string{"db-1"}})
+	}
+	return out, m.failed
+}
+
+func (m *members) ReadLog(_ context.Context, w engine.WaitingLog) (engine.LogFile, []byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads++
+	return engine.LogFile{Timeline: "1", Name: w.Name, Start: "0/1", End: "0/2"}, []byte(m.kept[w.Name]), nil
+}
+
+func (m *members) ConfirmLog(ctx context.Context, w engine.WaitingLog, _ string) error {
+	if _, err := m.log.Find(ctx, "1", w.Name); err != nil {
+		m.lost = append(m.lost, w.Name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.kept, w.Name)
+	return nil
+}
+
+// TestCollectorConfirmsWhatIsDurable, and nothing before, whatever the store does; a second collector reads nothing
+// again that is archived.
+func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
+	t.Parallel()
+	signer, public, err := archive.NewSigner("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := archive.ParseKeys(nil, nil, signer, []string{public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := store.NewDirectory(t.TempDir() + "/store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(s store.Store) *archive.Log {
+		return archive.Open(s, keys).Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
+	}
+	m := &members{kept: map[string]string{"one": "1", "two": "2", "three": "3"}, log: open(dir)}
+	for attempt := 1; len(m.kept) > 0; attempt++ {
+		f := &storetest.Fault{Store: dir, Before: storetest.FailAt(attempt)}
+		c := Collector{Source: m, Log: open(f)}
+		_ = c.Round(t.Context())
+		if attempt > 100 {
+			t.Fatal("it never ends")
+		}
+	}
+	if len(m.lost) > 0 {
+		t.Errorf("let go before they were archived: %v", m.lost)
+	}
+	m.kept, m.reads = map[string]string{"one": "1"}, 0
+	if err := (&Collector{Source: m, Log: open(dir)}).Round(t.Context()); err != nil || m.reads > 0 || len(m.kept) > 0 {
+		t.Errorf("what is archived: read %d times, kept %v, %v", m.reads, m.kept, err)
+	}
+}
+
+// TestCollectorGivesUp where nothing succeeds for long, so that keys are read again, and not before.
+func TestCollectorGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, err := store.NewDirectory(t.TempDir() + "/store")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reported, failure := 0, errors.New("nobody answers")
+		c := Collector{Source: &members{failed: failure}, Log: archive.Open(dir, archive.Keys{}).Log(archive.Scope{}, "t"),
+			Every: time.Second, Report: func(error) { reported++ }}
+		if err := c.Run(t.Context()); !errors.Is(err, failure) || reported != collectTries-1 {
+			t.Errorf("%v after %d reports", err, reported)
+		}
+	})
+}
