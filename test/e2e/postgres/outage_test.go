@@ -42,8 +42,8 @@ type outage struct {
 	befall func(s *scene, w *writer, m *harness.Machine, node string)
 }
 
-// TestOutages takes away the node of the primary, with one voter on it and with two, and the control plane, while
-// clients write. It disturbs every cluster there is, so nothing may run at the same time.
+// TestOutages takes away the node of the primary, with one voter on it and with two, that of the others, and the control
+// plane, while clients write. It disturbs every cluster there is, so nothing may run at the same time.
 func TestOutages(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=postgres runs it")
@@ -53,6 +53,7 @@ func TestOutages(t *testing.T) {
 	for _, o := range []outage{
 		{"node of the primary cut off, one voter on it", 1, aloneCut},
 		{"node of the primary cut off, two voters on it", 2, majorityCut},
+		{"majority cut off without the primary", 1, minorityLeft},
 		{"control plane away, primary killed meanwhile", 0, controlAway},
 	} {
 		t.Run(strings.NewReplacer(" ", "-", ",", "").Replace(o.name), func(t *testing.T) {
@@ -102,19 +103,47 @@ func aloneCut(s *scene, w *writer, m *harness.Machine, node string) {
 	s.connected(m, node)
 }
 
-// majorityCut: nobody writes without a majority, until it is back.
+// majorityCut: the primary is cut off together with a majority, so it stays the primary for who reaches it. The one that
+// is left does not lead.
 func majorityCut(s *scene, w *writer, m *harness.Machine, node string) {
 	began := time.Now()
 	s.cut(m, node)
+	s.down()
+	time.Sleep(time.Until(began.Add(cutFor)))
+	s.connected(m, node)
+	w.goesOn("clients write once the majority is back")
+}
+
+// minorityLeft: a majority is cut off, and the primary is not with it. It stops within its lease, for the session beside
+// it too, and the others have a new one by the time that they are back.
+func minorityLeft(s *scene, w *writer, m *harness.Machine, node string) {
+	first, began := s.primary(), time.Now()
+	for _, p := range s.members() {
+		if p.Spec.NodeName != node {
+			s.cut(m, p.Spec.NodeName)
+			node = p.Spec.NodeName
+			break
+		}
+	}
+	s.down()
+	acks := s.inside(first, "cat /dev/shm/busy")
+	time.Sleep(time.Until(began.Add(cutFor)))
+	if now := s.inside(first, "cat /dev/shm/busy"); now != acks {
+		s.Errorf("%s acknowledged %d rows without a majority", first, strings.Count(now, "\n")-strings.Count(acks, "\n"))
+	}
+	s.connected(m, node)
+	w.goesOn("clients write once the majority is back")
+}
+
+// down waits until status says that the cluster does not serve.
+func (s *scene) down() {
+	s.Helper()
 	s.ok(harness.Until(s.ctx, time.Minute, "status to tell that nobody leads", func(context.Context) error {
 		if r := s.try("status", "db"); r.Code != 11 {
 			return fmt.Errorf("exit code %d:\n%s", r.Code, r.Stdout)
 		}
 		return nil
 	}))
-	time.Sleep(time.Until(began.Add(cutFor)))
-	s.connected(m, node)
-	w.goesOn("clients write once the majority is back")
 }
 
 // controlAway: while there is no API server the primary dies, and another member leads.
@@ -197,11 +226,10 @@ func (s *scene) inside(member, script string) string {
 func (s *scene) judged(first string, after time.Duration) {
 	s.Helper()
 	time.Sleep(after)
-	there := map[string]bool{}
+	acks, there := strings.Fields(s.inside(first, "cat /dev/shm/busy /dev/shm/idle")), map[string]bool{}
 	for _, n := range strings.Fields(s.sql("SELECT n FROM busy")) {
 		there[n] = true
 	}
-	acks := strings.Fields(s.inside(first, "cat /dev/shm/busy /dev/shm/idle"))
 	for _, n := range acks {
 		if !there[n] {
 			s.Errorf("row %s was acknowledged by %s and is lost", n, first)
