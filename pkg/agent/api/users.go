@@ -37,7 +37,7 @@ type login struct {
 	Password string `json:"password"`
 }
 
-// Users is what the service needs of the driver of an engine with users. All but Users and TestLogin are asked of the
+// Users is what the service needs of the driver of an engine with users. All but Users are asked of the
 // primary alone. An answer of the server that forbids something is a Refused.
 type Users interface {
 	Users(ctx context.Context) ([]User, error)
@@ -73,7 +73,8 @@ func (s *Service) handleUsers(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v1/users/{name}", s.onPrimary(func(w http.ResponseWriter, r *http.Request) {
 		finish(w, s.Users.DeleteUser(r.Context(), r.PathValue("name")))
 	}))
-	mux.HandleFunc("POST /v1/logins", func(w http.ResponseWriter, r *http.Request) {
+	// A replica may not know a user yet that the primary has made.
+	mux.HandleFunc("POST /v1/logins", s.onPrimary(func(w http.ResponseWriter, r *http.Request) {
 		var l login
 		if err := json.NewDecoder(r.Body).Decode(&l); err != nil {
 			finish(w, Refused{Why: "the request can't be read"})
@@ -85,7 +86,7 @@ func (s *Service) handleUsers(mux *http.ServeMux) {
 			return
 		}
 		answer(w, http.StatusOK, accepted)
-	})
+	}))
 }
 
 // onPrimary has the agent of the primary do something, wherever the request came in.
@@ -122,7 +123,7 @@ func (c *Client) DeleteUser(ctx context.Context, name string) error {
 	return c.do(ctx, http.MethodDelete, "/v1/users/"+url.PathEscape(name), nil, nil)
 }
 
-// TestLogin asks whether this member lets a user in by a password.
+// TestLogin asks whether the primary lets a user in by a password.
 func (c *Client) TestLogin(ctx context.Context, name, password string) (bool, error) {
 	var accepted bool
 	return accepted, c.do(ctx, http.MethodPost, "/v1/logins", login{Name: name, Password: password}, &accepted)
