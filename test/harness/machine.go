@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -62,14 +63,20 @@ func (m *Machine) Freeze(ctx context.Context, namespace, member string) (func(),
 	return func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, nil
 }
 
-// Guard finds the first process of a member with an agent; to kill that is to kill all in its container. It needs no
-// control plane later.
-func (m *Machine) Guard(ctx context.Context, namespace, member string) (*os.Process, error) {
-	pid, err := m.process(ctx, namespace, v1alpha1.PodName(member), "dbop-agent")
+// Killer returns what kills the first process of a member with an agent, and so all in its container, as often as it is
+// called. It needs no control plane then.
+func (m *Machine) Killer(ctx context.Context, namespace, member string) (func() error, error) {
+	p, err := m.site.Client.CoreV1().Pods(namespace).Get(ctx, v1alpha1.PodName(member), metav1.GetOptions{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find the pod of %s: %w", member, err)
 	}
-	return os.FindProcess(pid)
+	return func() error {
+		pid, err := firstProcess(p, "dbop-agent")
+		if err != nil {
+			return err
+		}
+		return syscall.Kill(pid, syscall.SIGKILL)
+	}, nil
 }
 
 // process finds the first process of a program in a pod: containers share the
@@ -79,6 +86,11 @@ func (m *Machine) process(ctx context.Context, namespace, pod, name string) (int
 	if err != nil {
 		return 0, fmt.Errorf("find pod %s: %w", pod, err)
 	}
+	return firstProcess(p, name)
+}
+
+// firstProcess is the one with the lowest number: it started the others.
+func firstProcess(p *corev1.Pod, name string) (int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, fmt.Errorf("list the processes: %w", err)
@@ -99,7 +111,7 @@ func (m *Machine) process(ctx context.Context, namespace, pod, name string) (int
 		}
 	}
 	if first == 0 {
-		return 0, fmt.Errorf("pod %s has no process of %s on this machine", pod, name)
+		return 0, fmt.Errorf("pod %s has no process of %s on this machine", p.Name, name)
 	}
 	return first, nil
 }
