@@ -37,6 +37,9 @@ Repeated for the same URL, it changes what is given and keeps the rest.`,
   # Add a bucket of another store, with credentials in a Secret, for an existing key
   kubectl dbop repository add b --url s3://b --endpoint https://s.example.com --secret credentials --recipient age1x
 
+  # Add a container of Azure
+  kubectl dbop repository add offsite --url azure://account/backups/team-a --from-env --new-key-file key.txt
+
   # Let restores inside the cluster read what is encrypted
   kubectl dbop repository add offsite --url s3://backups/team-a --identity-file key.txt`,
 		Args: command.Arguments(1, 1, "the NAME of the repository"),

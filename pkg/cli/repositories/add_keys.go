@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
@@ -24,13 +25,13 @@ func (a *addFlags) secrets(ctx context.Context, f *command.Factory, named client
 	given := bucket.Secrets{}
 	switch {
 	case a.fromEnv:
-		for _, name := range bucket.CredentialNames() {
+		for _, name := range d.CredentialNames() {
 			if value := f.Getenv(name); value != "" {
 				given[name] = []byte(value)
 			}
 		}
 		if len(given) == 0 {
-			return nil, exit.Misuse("--from-env: the environment has no AWS_ACCESS_KEY_ID")
+			return nil, exit.Misuse("--from-env: the environment has none of %s", strings.Join(d.CredentialNames(), ", "))
 		}
 		d.Credentials = v1alpha1.Repository(d.Name)
 	case a.secret != "":

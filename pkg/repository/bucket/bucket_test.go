@@ -223,6 +223,8 @@ func TestDescription(t *testing.T) {
 		"no bucket":            func(d *Description) { d.URL = "s3:///x" },
 		"a password":           func(d *Description) { d.URL = "s3://me:geheim@bucket" },
 		"another store":        func(d *Description) { d.URL = "ftp://bucket" },
+		"no container":         func(d *Description) { d.URL = "azure://account" },
+		"a region of Azure":    func(d *Description) { d.URL, d.Region = "azure://account/c", "west" },
 	} {
 		wrong := d
 		change(&wrong)
@@ -253,11 +255,26 @@ func TestDescription(t *testing.T) {
 // TestS3 writes and reads in a real bucket.
 func TestS3(t *testing.T) {
 	c := storetest.StartS3(t).Config(t, false)
+	writesAndReads(t, Description{URL: "s3://" + c.Bucket + "/" + c.Prefix, Endpoint: c.Endpoint, Region: c.Region,
+		PathStyle: true, CA: string(c.CA)}, c.Credentials)
+}
+
+// TestAzure writes and reads in a container of an emulator.
+func TestAzure(t *testing.T) {
+	c := storetest.StartAzure(t).Config(t)
+	writesAndReads(t, Description{URL: "azure://" + c.Account + "/" + c.Container + "/" + c.Prefix, Endpoint: c.Endpoint,
+		PathStyle: true, CA: string(c.CA)}, c.Credentials)
+}
+
+func writesAndReads(t *testing.T, at Description, credentials func(string) string) {
+	t.Helper()
 	d, s := described(t)
-	d.URL, d.Endpoint, d.Region, d.PathStyle, d.CA = "s3://"+c.Bucket+"/"+c.Prefix, c.Endpoint, c.Region, true,
-		string(c.CA)
+	d.URL, d.Endpoint, d.Region, d.PathStyle, d.CA = at.URL, at.Endpoint, at.Region, at.PathStyle, at.CA
 	for _, name := range CredentialNames() {
-		s[name] = []byte(c.Credentials(name) + "\n")
+		s[name] = []byte(credentials(name) + "\n")
+	}
+	if err := d.Check(); err != nil {
+		t.Fatal(err)
 	}
 	r, err := Open(d, s, "shop", t.TempDir())
 	if err != nil {
@@ -282,6 +299,7 @@ func TestS3(t *testing.T) {
 
 func FuzzParseDescription(f *testing.F) {
 	f.Add([]byte(`{"name":"a","url":"s3://b/c","plain":true}`))
+	f.Add([]byte(`{"name":"a","url":"azure://b/c/d","plain":true}`))
 	f.Add([]byte(`{"name":"a","url":"s3://b","recipients":["age1"]}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		d, err := ParseDescription(content)

@@ -7,14 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/s3"
 )
 
 // ErrDescription: a repository can't be opened as it is described.
@@ -29,21 +25,16 @@ const (
 	FileIdentity   = "identity"
 )
 
-// CredentialNames are what a store may ask for: keys of a Secret, or variables of the environment.
-func CredentialNames() []string {
-	return []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
-}
-
 // Description is what everybody in the namespace may know. It holds no secret.
 type Description struct {
 	// Name is that of the repository in its namespace.
 	Name string `json:"name"`
-	// URL is "s3://BUCKET/PREFIX".
+	// URL is "s3://BUCKET/PREFIX" or "azure://ACCOUNT/CONTAINER/PREFIX".
 	URL string `json:"url"`
-	// Endpoint is the URL of the store; "" is Amazon's.
+	// Endpoint is the URL of the store; "" is that of Amazon, or of the account of Azure.
 	Endpoint string `json:"endpoint,omitempty"`
 	Region   string `json:"region,omitempty"`
-	// PathStyle puts the bucket into the path and not into the host name.
+	// PathStyle puts the bucket, or the account of Azure, into the path and not into the host name.
 	PathStyle bool `json:"pathStyle,omitempty"`
 	// CA holds certificates in PEM that are trusted beside the system's.
 	CA string `json:"ca,omitempty"`
@@ -92,10 +83,12 @@ func (d Description) Encode() ([]byte, error) {
 // Check judges a description without asking anybody: ErrDescription.
 func (d Description) Check() error {
 	var wrong string
-	_, _, err := d.bucket()
+	at, err := d.place()
 	switch {
 	case err != nil:
 		wrong = err.Error()
+	case at.azure() && (d.Region != "" || d.Checksum != ""):
+		wrong = "regions and modes of checksums are of S3 alone"
 	case d.Plain && len(d.Recipients) > 0:
 		wrong = "it has recipients, and is not to be encrypted"
 	case !d.Plain && len(d.Recipients) == 0:
@@ -104,33 +97,6 @@ func (d Description) Check() error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: %s", ErrDescription, d.Name, wrong)
-}
-
-// bucket takes the URL apart.
-func (d Description) bucket() (name, prefix string, err error) {
-	u, err := url.Parse(d.URL)
-	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		// The text is not repeated: it may hold a password.
-		return "", "", errors.New(`its URL is none of a bucket; write "s3://BUCKET/PREFIX"`)
-	}
-	return u.Host, strings.Trim(u.Path, "/"), nil
-}
-
-// Store opens the object store alone. Nothing is dialled before the first call.
-func (d Description) Store(s Secrets) (store.Store, error) {
-	name, prefix, err := d.bucket()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDescription, d.Name, err)
-	}
-	out, err := s3.Open(s3.Config{
-		Bucket: name, Prefix: prefix, Endpoint: d.Endpoint, Region: d.Region, PathStyle: d.PathStyle, CA: []byte(d.CA),
-		Checksum:    s3.Checksum(d.Checksum),
-		Credentials: func(name string) string { return strings.TrimSpace(string(s[name])) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDescription, d.Name, err)
-	}
-	return out, nil
 }
 
 func (d Description) keys(s Secrets) (archive.Keys, error) {

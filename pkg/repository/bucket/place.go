@@ -1,0 +1,88 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/azure"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/s3"
+)
+
+// CredentialNames are what any store may ask for: keys of a Secret, or variables of the environment.
+func CredentialNames() []string {
+	return append(place{scheme: schemeS3}.credentials(), place{scheme: schemeAzure}.credentials()...)
+}
+
+// CredentialNames are what the store of this repository may ask for; the first one says that there are any.
+func (d Description) CredentialNames() []string {
+	at, err := d.place()
+	if err != nil {
+		return CredentialNames()
+	}
+	return at.credentials()
+}
+
+// Store opens the object store alone. Nothing is dialled before the first call.
+func (d Description) Store(s Secrets) (store.Store, error) {
+	at, err := d.place()
+	var out store.Store
+	if err == nil {
+		out, err = at.open(d, func(name string) string { return strings.TrimSpace(string(s[name])) })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDescription, d.Name, err)
+	}
+	return out, nil
+}
+
+const (
+	schemeS3    = "s3"
+	schemeAzure = "azure"
+)
+
+// place is a URL, taken apart.
+type place struct{ scheme, account, bucket, prefix string }
+
+func (p place) azure() bool { return p.scheme == schemeAzure }
+
+func (d Description) place() (place, error) {
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Scheme != schemeS3 && u.Scheme != schemeAzure || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" {
+		// The text is not repeated: it may hold a password.
+		return place{}, errors.New(
+			`its URL is none of a bucket; write "s3://BUCKET/PREFIX" or "azure://ACCOUNT/CONTAINER/PREFIX"`)
+	}
+	path := strings.Trim(u.Path, "/")
+	if u.Scheme == schemeS3 {
+		return place{scheme: schemeS3, bucket: u.Host, prefix: path}, nil
+	}
+	container, prefix, _ := strings.Cut(path, "/")
+	if container == "" {
+		return place{}, errors.New(`its URL names no container; write "azure://ACCOUNT/CONTAINER/PREFIX"`)
+	}
+	return place{scheme: schemeAzure, account: u.Host, bucket: container, prefix: prefix}, nil
+}
+
+func (p place) credentials() []string {
+	if p.scheme == schemeS3 {
+		return []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
+	}
+	return []string{"AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN"}
+}
+
+func (p place) open(d Description, credentials func(string) string) (store.Store, error) {
+	if p.azure() {
+		return azure.Open(azure.Config{
+			Account: p.account, Container: p.bucket, Prefix: p.prefix, Endpoint: d.Endpoint, PathStyle: d.PathStyle,
+			CA: []byte(d.CA), Credentials: credentials,
+		})
+	}
+	return s3.Open(s3.Config{
+		Bucket: p.bucket, Prefix: p.prefix, Endpoint: d.Endpoint, Region: d.Region, PathStyle: d.PathStyle,
+		CA: []byte(d.CA), Checksum: s3.Checksum(d.Checksum), Credentials: credentials,
+	})
+}
