@@ -55,6 +55,8 @@ type Node struct {
 	refusals  int
 	refused   string
 	stoppedAt Instant
+	// reapedAt is when the last process of the server was reaped.
+	reapedAt Instant
 
 	proposed map[string]Instant
 	out      []Effect
@@ -114,9 +116,12 @@ func (n *Node) Quiet() bool {
 // Hurries says that a primary stops for another one: no write is acknowledged until its replicas told what they hold.
 func (n *Node) Hurries() bool { return n.doc.Phase == Serving && n.doc.Intent != nil }
 
-// Retired says that nothing is left to do before this agent ends in order.
+// Retired says that nothing is left to do before this agent ends in order. A primary waits for its release to be agreed
+// as long as a group with a majority takes for that at most: where the majority ends with it, nobody agrees any more.
 func (n *Node) Retired() bool {
-	return n.retiring && !n.primary() && n.job.Kind == "" && n.server.Role != Primary
+	t := n.doc.Settings.Timing
+	waits := n.primary() && (n.lease.reaped != n.doc.Generation || n.now.Sub(n.reapedAt) < t.Agreement+t.ElectionBound)
+	return n.retiring && !waits && n.job.Kind == "" && n.server.Role != Primary
 }
 
 // Refusal returns how many requests for a switchover this member refused as the primary, and why the last one.
@@ -165,7 +170,7 @@ func (n *Node) Step(now Instant, e Event) []Effect {
 				n.lease.promotedAt = now // standbys can connect from now on
 			}
 			if stop := e.Job.Kind == StopNow || e.Job.Kind == StopFast; stop && n.server.Role == Stopped {
-				n.lease.reaped = e.Job.Generation
+				n.lease.reaped, n.reapedAt = e.Job.Generation, n.now
 			}
 		}
 	case Received:

@@ -169,6 +169,28 @@ func TestReleasePublishesTheEnd(t *testing.T) {
 	}
 }
 
+// TestRetiredWithoutMajority: an agent that ends does not wait for ever for others that end too.
+func TestRetiredWithoutMajority(t *testing.T) {
+	t.Parallel()
+	d := serving(t, Async)
+	n := start(d, "m1", 1, 0)
+	n.lease.promoted = 1
+	n.Step(second, Retire{})
+	if n.job.Kind != StopNow || n.Retired() {
+		t.Fatalf("its job is %q, retired %v", n.job.Kind, n.Retired())
+	}
+	n.Step(2*second, Done{Job: n.job})
+	for _, c := range []struct {
+		at   Instant
+		want bool
+	}{{3 * second, false}, {5 * second, false}, {6 * second, true}} {
+		n.Step(c.at, Tick{})
+		if n.Retired() != c.want {
+			t.Errorf("%v: retired %v", c.at, n.Retired())
+		}
+	}
+}
+
 func TestRolledBackVolume(t *testing.T) {
 	t.Parallel()
 	d := serving(t, Async)
