@@ -45,7 +45,7 @@ func (c *Collector) Run(ctx context.Context) error {
 		err := c.Round(ctx)
 		switch failed++; {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // it was asked to end
 		case err == nil:
 			failed = 0
 		case failed >= collectTries:

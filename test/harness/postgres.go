@@ -35,7 +35,8 @@ func Postgres(major int) (PostgresRelease, error) {
 
 // postgresScript inserts one row after the other by the service of clients, each over a connection of its own, as a
 // program does that reconnects.
-const postgresScript = `n=0; while :; do n=$((n+1)); if psql -qAt -c "INSERT INTO written VALUES ($n)" "$WAITS" 2>/dev/null
+const postgresScript = `n=0; while :; do n=$((n+1))
+if psql -qAt -c "INSERT INTO written VALUES ($n)" "$WAITS" 2>/dev/null
 then echo "$n $(date +%s%N)"; fi; done`
 
 // postgresWaits end a session whose server is silent: a node that is cut off answers nothing, not even that it is gone.

@@ -16,7 +16,7 @@ const unansweredTime = 3 * time.Second
 func unanswered(_, _ string, socket syscall.RawConn) error {
 	var failed error
 	err := socket.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, //nolint:gosec // it is small
+		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT,
 			int(unansweredTime.Milliseconds()))
 	})
 	return errors.Join(err, failed)

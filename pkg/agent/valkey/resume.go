@@ -27,8 +27,8 @@ const (
 func dump(data string) string { return filepath.Join(db(data), dumpFile) }
 
 // save has a replica that receives nothing write all its data to a file from which it can go on: the servers write
-// their replication ID and offset to such a file alone, and not to the append-only files. Nothing depends on it: without
-// one the data is copied again.
+// their replication ID and offset to such a file alone, and not to the append-only files. Nothing depends on it:
+// without one the data is copied again.
 func (s *Server) save(ctx context.Context, p *process.Process) *datadir.Saved {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		early, stop := context.WithDeadline(ctx, deadline.Add(-saveReserve))

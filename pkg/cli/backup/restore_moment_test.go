@@ -1,16 +1,46 @@
 package backup
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
+
+// counted is an engine whose files of the log are numbered.
+type counted struct{ engine.Engine }
+
+func (counted) ArchiveRepository(v1alpha1.DatabaseClusterSpec) string { return "" }
+
+func (counted) LogTimeline(string) string { return "1" }
+
+func (counted) Forward(context.Context, string, engine.ForwardTo) error { return errors.New("it has no server") }
+
+func (counted) LogWindow(backup engine.SnapshotFacts, files []engine.LogFile) engine.LogWindow {
+	number := func(name string) (n int) {
+		_, _ = fmt.Sscanf(name, "0000000100000000%x", &n)
+		return n
+	}
+	w := engine.LogWindow{Timeline: "1"}
+	next := number(backup.LogStart.File)
+	for _, f := range files {
+		if number(f.Name) != next {
+			w.Gap = fmt.Sprintf("0000000100000000%08x", next)
+			break
+		}
+		w.To = f.Time
+		next++
+	}
+	return w
+}
 
 // logged is a repository with an archived log.
 type logged struct {
@@ -55,7 +85,7 @@ func TestJudgeMoment(t *testing.T) {
 			}
 		}
 		f := restoreFlags{toTime: test.to}
-		err := f.judgeMoment(t.Context(), postgres.New(), r, m)
+		err := f.judgeMoment(t.Context(), counted{}, r, m)
 		if len(test.want) == 0 {
 			if err != nil || f.toTime != "2026-11-23T20:01:30Z" || f.timeline != "1" {
 				t.Errorf("%s: to %s along %s, %v", name, f.toTime, f.timeline, err)
@@ -69,7 +99,7 @@ func TestJudgeMoment(t *testing.T) {
 		}
 	}
 	f := restoreFlags{toTime: "2026-11-23T20:01:30Z"}
-	if err := f.judgeMoment(t.Context(), postgres.New(), nil, m); err == nil || !strings.Contains(err.Error(), "no log") {
+	if err := f.judgeMoment(t.Context(), counted{}, nil, m); err == nil || !strings.Contains(err.Error(), "no log") {
 		t.Errorf("of a repository without logs: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,12 +14,12 @@ import (
 // archived is a file of the log in which the last commit was so many seconds after the beginning.
 func archived(timeline, number uint64, seconds int) engine.LogFile {
 	at := func(n uint64) string { return fmt.Sprintf("0/%X", n*logFileSize) }
-	return engine.LogFile{Timeline: fmt.Sprint(timeline), Name: logName(timeline, number), Start: at(number),
+	return engine.LogFile{Timeline: strconv.FormatUint(timeline, 10), Name: logName(timeline, number), Start: at(number),
 		End: at(number + 1), Time: moment(seconds)}
 }
 
 func history(timeline, before uint64, fork string) engine.LogFile {
-	return engine.LogFile{Timeline: historyTimeline, Name: historyName(timeline), Start: fmt.Sprint(before), End: fork}
+	return engine.LogFile{Timeline: historyTimeline, Name: historyName(timeline), Start: strconv.FormatUint(before, 10), End: fork}
 }
 
 func moment(seconds int) time.Time {

@@ -36,7 +36,8 @@ func TestFrozen(t *testing.T) {
 		name, to  string
 		meanwhile bool
 	}{{"goes on while the other works", "3.6", true}, {"goes on when the other is done", "3.7", false}} {
-		row := torture.Row{Verb: "lease of a frozen tool", Where: "frozen in an upgrade, " + c.name, Result: "FAILED", Runs: 2}
+		row := torture.Row{Verb: "lease of a frozen tool", Where: "frozen in an upgrade, " + c.name, Result: "FAILED",
+			Runs: 2}
 		began := time.Now()
 		args := []string{"upgrade", "my-db", "--version", c.to, "--skip-backup", "--progress", "plain"}
 		first := s.begin(s.cli, args...)

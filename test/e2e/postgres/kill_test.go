@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func verbs() []torture.Verb[*scene] {
 	var old, latest harness.PostgresRelease
 	scale := func(members int, more ...string) func(*scene) []string {
 		return func(*scene) []string {
-			return append([]string{"scale", "db", "--members", fmt.Sprint(members), "--yes"}, more...)
+			return append([]string{"scale", "db", "--members", strconv.Itoa(members), "--yes"}, more...)
 		}
 	}
 	has := func(members int) func(*scene) { return func(s *scene) { s.settled(members) } }

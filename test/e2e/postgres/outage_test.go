@@ -32,7 +32,8 @@ const (
 // sessions are of two clients on the server of the pod itself, so that no network ends them: one that writes all the
 // time and keeps what was acknowledged, and one that is idle until long after the outage.
 const sessions = `cd /dev/shm; d="psql -qAtX -v ON_ERROR_STOP=1 -h /run/dbop/sockets -U dbop -d app"
-(n=0; while :; do n=$((n+1)); echo "INSERT INTO busy VALUES ($n) RETURNING n;"; sleep 0.1; done | $d >busy) >/dev/null 2>&1 &
+(n=0; while :; do n=$((n+1)); echo "INSERT INTO busy VALUES ($n) RETURNING n;"; sleep 0.1; done |
+$d >busy) >/dev/null 2>&1 &
 ((sleep 60; echo "INSERT INTO busy VALUES (0) RETURNING n;") | $d >idle) >/dev/null 2>&1 &
 sleep 2`
 
@@ -44,8 +45,8 @@ type outage struct {
 	befall func(s *scene, w *writer, m *harness.Machine, node string)
 }
 
-// TestOutages takes away the node of the primary, with one voter on it and with two, that of the others, and the control
-// plane, while clients write. It disturbs every cluster there is, so nothing may run at the same time.
+// TestOutages takes away the node of the primary, with one voter on it and with two, that of the others, and the
+// control plane, while clients write. It disturbs every cluster there is, so nothing may run at the same time.
 func TestOutages(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=postgres runs it")
@@ -160,7 +161,7 @@ func controlAway(s *scene, w *writer, m *harness.Machine, _ string) {
 	s.ok(kill())
 	// The kubelet starts it again at once, in time for its lease; killed again and again it stays away.
 	for time.Since(died) < deadFor {
-		_ = kill() //nolint:errcheck // it may be dead
+		_ = kill() // it may be dead
 		time.Sleep(time.Second)
 	}
 	s.ok(<-away)
@@ -234,7 +235,7 @@ func (s *scene) judged(first string, after time.Duration) {
 	s.Helper()
 	time.Sleep(after)
 	acks, there := strings.Fields(s.inside(first, "cat /dev/shm/busy /dev/shm/idle")), map[string]bool{}
-	for _, n := range strings.Fields(s.sql("SELECT n FROM busy")) {
+	for n := range strings.FieldsSeq(s.sql("SELECT n FROM busy")) {
 		there[n] = true
 	}
 	for _, n := range acks {
