@@ -22,7 +22,9 @@ func (counted) ArchiveRepository(v1alpha1.DatabaseClusterSpec) string { return "
 
 func (counted) LogTimeline(string) string { return "1" }
 
-func (counted) Forward(context.Context, string, engine.ForwardTo) error { return errors.New("it has no server") }
+func (counted) Forward(context.Context, string, engine.ForwardTo) error {
+	return errors.New("it has no server")
+}
 
 func (counted) LogWindow(backup engine.SnapshotFacts, files []engine.LogFile) engine.LogWindow {
 	number := func(name string) (n int) {
