@@ -61,7 +61,7 @@ func (*Engine) LogTimeline(name string) string {
 
 // Forward implements engine.LogArchiver, in an image of the community.
 func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardTo) error {
-	raw, err := os.ReadFile(filepath.Join(filepath.Clean(directory), "pgdata", "PG_VERSION")) //nolint:gosec // its volume
+	raw, err := os.ReadFile(filepath.Join(filepath.Clean(directory), "pgdata", "PG_VERSION"))
 	if err != nil {
 		return fmt.Errorf("read the version of the data: %w", err)
 	}

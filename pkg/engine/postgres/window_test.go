@@ -19,7 +19,8 @@ func archived(timeline, number uint64, seconds int) engine.LogFile {
 }
 
 func history(timeline, before uint64, fork string) engine.LogFile {
-	return engine.LogFile{Timeline: historyTimeline, Name: historyName(timeline), Start: strconv.FormatUint(before, 10), End: fork}
+	return engine.LogFile{Timeline: historyTimeline, Name: historyName(timeline),
+		Start: strconv.FormatUint(before, 10), End: fork}
 }
 
 func moment(seconds int) time.Time {

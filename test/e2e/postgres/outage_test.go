@@ -106,8 +106,8 @@ func aloneCut(s *scene, w *writer, m *harness.Machine, node string) {
 	s.connected(m, node)
 }
 
-// majorityCut: the primary is cut off together with a majority, so it stays the primary for who reaches it. The one that
-// is left does not lead.
+// majorityCut: the primary is cut off together with a majority, so it stays the primary for who reaches it. The one
+// that is left does not lead.
 func majorityCut(s *scene, w *writer, m *harness.Machine, node string) {
 	began := time.Now()
 	s.cut(m, node)
@@ -117,8 +117,8 @@ func majorityCut(s *scene, w *writer, m *harness.Machine, node string) {
 	w.goesOn("clients write once the majority is back")
 }
 
-// minorityLeft: a majority is cut off, and the primary is not with it. It stops within its lease, for the session beside
-// it too, and the others have a new one by the time that they are back.
+// minorityLeft: a majority is cut off, and the primary is not with it. It stops within its lease, for the session
+// beside it too, and the others have a new one by the time that they are back.
 func minorityLeft(s *scene, w *writer, m *harness.Machine, node string) {
 	first, began := s.primary(), time.Now()
 	for _, p := range s.members() {
