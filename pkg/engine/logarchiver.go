@@ -23,7 +23,7 @@ type LogArchiver interface {
 // LogSource is what a Session also is whose members keep files of their log until they are archived.
 type LogSource interface {
 	// WaitingLog lists the files that members of the present history keep for the archive, oldest first. Where one
-	// member can't be asked, the others are.
+	// member can't be asked, the others are, and the error tells of it. Nil means that none could be asked.
 	WaitingLog(ctx context.Context) ([]WaitingLog, error)
 	// ReadLog reads a file from the first of its members that sends it.
 	ReadLog(ctx context.Context, w WaitingLog) (LogFile, []byte, error)

@@ -33,24 +33,26 @@ const (
 	collectTimeout = 5 * time.Minute
 	// collectParallel is how many files are on their way at once.
 	collectParallel = 4
-	// collectTries is after how many rounds that failed it gives up.
+	// collectTries is after how many rounds in which nothing succeeded it gives up.
 	collectTries = 15
 )
 
-// Run collects until the context is done. What fails is tried again, but not for ever: certificates and keys may have
-// been renewed, which only who made it can read again.
+// Run collects until the context is done. What fails is tried again, but not for ever where nothing succeeds:
+// certificates and keys may have been renewed, which only who made it can read again. A member that is away for long
+// is no such failure.
 func (c *Collector) Run(ctx context.Context) error {
 	failed := 0
 	for {
-		err := c.Round(ctx)
-		switch failed++; {
+		progress, err := c.Round(ctx)
+		if failed++; progress {
+			failed = 0
+		}
+		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // it was asked to end
-		case err == nil:
-			failed = 0
 		case failed >= collectTries:
 			return err
-		default:
+		case err != nil:
 			c.Report(err)
 		}
 		select {
@@ -61,12 +63,13 @@ func (c *Collector) Run(ctx context.Context) error {
 	}
 }
 
-// Round archives what waits now.
-func (c *Collector) Round(ctx context.Context) error {
+// Round archives what waits now. Progress says that members were asked, and that a file was archived if any waits: with
+// an error too, which then tells of another member or file.
+func (c *Collector) Round(ctx context.Context) (progress bool, err error) {
 	ctx, stop := context.WithTimeout(ctx, collectTimeout)
 	defer stop()
 	if err := c.learn(ctx); err != nil {
-		return err
+		return false, err
 	}
 	waiting, failed := c.Source.WaitingLog(ctx)
 	sums := make([]string, len(waiting))
@@ -80,12 +83,13 @@ func (c *Collector) Round(ctx context.Context) error {
 		})
 	}
 	_ = group.Wait() // each has an error of its own
+	progress = waiting != nil && len(waiting) == 0
 	for i, w := range waiting {
 		if errs[i] == nil {
-			c.sums[w.Name] = sums[i]
+			c.sums[w.Name], progress = sums[i], true
 		}
 	}
-	return errors.Join(failed, errors.Join(errs...))
+	return progress, errors.Join(failed, errors.Join(errs...))
 }
 
 // learn lists the archive once.

@@ -22,13 +22,18 @@ type members struct {
 	log    *archive.Log
 	reads  int
 	failed error
-	lost   []string
+	// some answer although others fail.
+	some bool
+	lost []string
 }
 
 func (m *members) WaitingLog(context.Context) ([]engine.WaitingLog, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []engine.WaitingLog
+	if m.some {
+		out = []engine.WaitingLog{}
+	}
 	for name := range m.kept {
 		out = append(out, engine.WaitingLog{Name: name, Members: []string{"db-1"}})
 	}
@@ -75,7 +80,7 @@ func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
 	for attempt := 1; len(m.kept) > 0; attempt++ {
 		f := &storetest.Fault{Store: dir, Before: storetest.FailAt(attempt)}
 		c := Collector{Source: m, Log: open(f)}
-		_ = c.Round(t.Context())
+		_, _ = c.Round(t.Context())
 		if attempt > 100 {
 			t.Fatal("it never ends")
 		}
@@ -84,7 +89,7 @@ func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
 		t.Errorf("let go before they were archived: %v", m.lost)
 	}
 	m.kept, m.reads = map[string]string{"one": "1"}, 0
-	if err := (&Collector{Source: m, Log: open(dir)}).Round(t.Context()); err != nil || m.reads > 0 || len(m.kept) > 0 {
+	if _, err := (&Collector{Source: m, Log: open(dir)}).Round(t.Context()); err != nil || m.reads > 0 || len(m.kept) > 0 {
 		t.Errorf("what is archived: read %d times, kept %v, %v", m.reads, m.kept, err)
 	}
 }
@@ -100,6 +105,25 @@ func TestCollectorGivesUp(t *testing.T) {
 		c := Collector{Source: &members{failed: failure}, Log: archive.Open(dir, archive.Keys{}).Log(archive.Scope{}, "t"),
 			Every: time.Second, Report: func(error) { reported++ }}
 		if err := c.Run(t.Context()); !errors.Is(err, failure) || reported != collectTries-1 {
+			t.Errorf("%v after %d reports", err, reported)
+		}
+	})
+}
+
+// TestCollectorGoesOn where one member of several is away for long: what the others keep is archived.
+func TestCollectorGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, err := store.NewDirectory(t.TempDir() + "/store")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reported := 0
+		ctx, stop := context.WithTimeout(t.Context(), 10*collectTries*time.Second)
+		defer stop()
+		c := Collector{Source: &members{failed: errors.New("db-2 does not answer"), some: true},
+			Log:   archive.Open(dir, archive.Keys{}).Log(archive.Scope{}, "t"),
+			Every: time.Second, Report: func(error) { reported++ }}
+		if err := c.Run(ctx); err != nil || reported < 9*collectTries {
 			t.Errorf("%v after %d reports", err, reported)
 		}
 	})

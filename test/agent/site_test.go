@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -109,19 +110,26 @@ func newSite(t *testing.T, o options) *site {
 	return s
 }
 
+// given are the ports of all sites: one of a member that is down, or was not started yet, looks free to another site.
+var given sync.Map
+
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for attempt := 0; len(ports) < n; attempt++ {
 		// Not one of those that the kernel gives to who connects: a client could take it before the server does.
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(10000+rand.IntN(20000)))
+		port := 10000 + rand.IntN(20000)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err != nil && attempt > 1000 {
 			t.Fatal(err)
 		}
 		if err != nil {
 			continue
 		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		_ = l.Close()
+		ports = append(ports, port)
 	}
 	return ports
 }

@@ -82,7 +82,9 @@ func TestGreet(t *testing.T) {
 				line, _ := readLine(in)
 				answers <- line
 			}
-			_ = theirs.Close()
+			if password == "wrong" { // otherwise not yet: a deadline of a pipe can't be set once the other end is closed
+				_ = theirs.Close()
+			}
 		}()
 		_, err := greet(ours, "right")
 		if got := <-answers; got != "+PONG" {

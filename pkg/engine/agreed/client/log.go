@@ -48,7 +48,7 @@ func (s *Session) WaitingLog(ctx context.Context) ([]engine.WaitingLog, error) {
 }
 
 func join(all []kept) []engine.WaitingLog {
-	var out []engine.WaitingLog
+	out := []engine.WaitingLog{}
 	for _, k := range all {
 		for _, name := range k.files.Names {
 			i := slices.IndexFunc(out, func(w engine.WaitingLog) bool { return w.Name == name })
