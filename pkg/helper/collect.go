@@ -33,24 +33,24 @@ const (
 	collectTimeout = 5 * time.Minute
 	// collectParallel is how many files are on their way at once.
 	collectParallel = 4
-	// collectTries is after how many rounds in which nothing succeeded it gives up.
-	collectTries = 15
+	// collectPatience is how long nothing may succeed before it gives up: longer than a failover.
+	collectPatience = 30 * time.Second
 )
 
 // Run collects until the context is done. What fails is tried again, but not for ever where nothing succeeds:
 // certificates and keys may have been renewed, which only who made it can read again. A member that is away for long
 // is no such failure.
 func (c *Collector) Run(ctx context.Context) error {
-	failed := 0
+	last := time.Now()
 	for {
 		progress, err := c.Round(ctx)
-		if failed++; progress {
-			failed = 0
+		if progress {
+			last = time.Now()
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // it was asked to end
-		case failed >= collectTries:
+		case !progress && time.Since(last) >= collectPatience:
 			return err
 		case err != nil:
 			c.Report(err)

@@ -104,7 +104,7 @@ func TestCollectorGivesUp(t *testing.T) {
 		reported, failure := 0, errors.New("nobody answers")
 		c := Collector{Source: &members{failed: failure}, Log: archive.Open(dir, archive.Keys{}).Log(archive.Scope{}, "t"),
 			Every: time.Second, Report: func(error) { reported++ }}
-		if err := c.Run(t.Context()); !errors.Is(err, failure) || reported != collectTries-1 {
+		if err := c.Run(t.Context()); !errors.Is(err, failure) || reported != int(collectPatience/time.Second) {
 			t.Errorf("%v after %d reports", err, reported)
 		}
 	})
@@ -118,12 +118,12 @@ func TestCollectorGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		reported := 0
-		ctx, stop := context.WithTimeout(t.Context(), 10*collectTries*time.Second)
+		ctx, stop := context.WithTimeout(t.Context(), 10*collectPatience)
 		defer stop()
 		c := Collector{Source: &members{failed: errors.New("db-2 does not answer"), some: true},
 			Log:   archive.Open(dir, archive.Keys{}).Log(archive.Scope{}, "t"),
 			Every: time.Second, Report: func(error) { reported++ }}
-		if err := c.Run(ctx); err != nil || reported < 9*collectTries {
+		if err := c.Run(ctx); err != nil || reported < 9*int(collectPatience/time.Second) {
 			t.Errorf("%v after %d reports", err, reported)
 		}
 	})

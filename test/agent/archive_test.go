@@ -97,6 +97,8 @@ func TestForward(t *testing.T) {
 	go func() { ended <- collector.Run(ctx) }()
 	backup := s.facts(s.primary())
 	ask("CREATE TABLE IF NOT EXISTS kept AS SELECT generate_series(1, 1000) AS n")
+	// The log ends together with a file, of which standbys don't know yet that it is complete.
+	ask("SELECT pg_switch_wal()")
 	p := s.primary()
 	p.kill()
 	s.wait("another primary", func() bool { n := s.primary(); return n != nil && n != p })

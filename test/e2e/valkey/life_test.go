@@ -111,8 +111,16 @@ func asked(s *scene.Scene) {
 	const ask = `$CLI --tls --cacert /tls/ca.crt -h $HOST -p 26379 --user "$NAME" --no-auth-warning ` +
 		`SENTINEL get-master-addr-by-name db`
 	want := s.Member("primary") + "-0.db." + s.NS + ".svc\n6379"
-	if got := kubectl(s, "exec", "db-writer", "--", "sh", "-c", ask); got != want {
-		s.Errorf("clients of Sentinel are told %q, want %q", got, want)
+	// The agent of a replica learns of a new user when its server has it.
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		got := kubectl(s, "exec", "db-writer", "--", "sh", "-c", ask)
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("clients of Sentinel are told %q, want %q", got, want)
+		}
 	}
 }
 

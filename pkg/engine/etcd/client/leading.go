@@ -36,6 +36,23 @@ func (s *Session) atLeader(ctx context.Context, do func(context.Context, *Connec
 	return fault(ctx, failed)
 }
 
+// atAny runs a change at one member after the other, until one accepts it. It returns refused if none does.
+func (s *Session) atAny(ctx context.Context, refused error, do func(context.Context, *Connection) error) error {
+	bounded, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	for _, name := range s.known() {
+		accepted := false
+		_ = s.With(name, func(c *Connection) bool {
+			accepted = do(bounded, c) == nil
+			return true
+		})
+		if accepted {
+			return nil
+		}
+	}
+	return refused
+}
+
 // findLeader asks every member who leads. Of two that claim it the one with
 // the higher term does.
 func (s *Session) findLeader(ctx context.Context) (string, error) {

@@ -15,7 +15,7 @@ import (
 // Register implements engine.Session: as a learner, which does not count in
 // the quorum, so a member that never comes up does no harm.
 func (s *Session) Register(ctx context.Context, member string) error {
-	err := s.atLeader(ctx, func(ctx context.Context, c *Connection) error {
+	register := func(ctx context.Context, c *Connection) error {
 		registered, err := s.isRegistered(ctx, c, member)
 		if registered || err != nil {
 			return err
@@ -26,7 +26,13 @@ func (s *Session) Register(ctx context.Context, member string) error {
 			_, err = s.isRegistered(ctx, c, member)
 		}
 		return err
-	})
+	}
+	err := s.atLeader(ctx, register)
+	if errors.Is(err, rpctypes.ErrUnhealthy) {
+		// The member that is asked must have seen a majority connected for 5 s. A leader was seen that held a connected
+		// peer to be away for minutes, until it restarted. Any voter may be asked, and the change needs a majority anyway.
+		err = s.atAny(ctx, err, register)
+	}
 	if err != nil {
 		return fmt.Errorf("register member %s: %w", member, err)
 	}
