@@ -48,6 +48,7 @@ type Bench struct {
 	Dir     string
 	Program string
 	Now     time.Time
+	Engines []engine.Engine
 }
 
 // New is a bench over an empty namespace shop.
@@ -60,7 +61,7 @@ func New(t *testing.T) *Bench {
 		worlds: map[string]*world{},
 		Server: &version.Info{Major: "1", Minor: "33", GitVersion: "v1.33.1"}}
 	b := &Bench{Fake: clients, T: t, Dir: dir, In: strings.NewReader(""), Signals: make(chan os.Signal, 2),
-		Program: "kubectl-dbop", Now: Noon}
+		Program: "kubectl-dbop", Now: Noon, Engines: []engine.Engine{opstest.Engine{}}}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	content := "apiVersion: v1\nkind: Config\ncurrent-context: demo\ncontexts:\n- name: demo\n  context: {cluster: c, " +
 		"user: u, namespace: shop}\n" +
@@ -110,7 +111,7 @@ type Result struct {
 func (b *Bench) config(stdout, stderr io.Writer, args []string) command.Config {
 	return command.Config{
 		Program: b.Program, Args: args, Build: command.Build{Version: "v1.2.3", Commit: "abc", Date: "today"},
-		Engines: []engine.Engine{opstest.Engine{}}, Signals: b.Signals, Clients: b.Fake, Random: zeros{},
+		Engines: b.Engines, Signals: b.Signals, Clients: b.Fake, Random: zeros{},
 		Getenv: func(k string) string { return b.Env[k] }, Now: func() time.Time { return b.Now },
 		Streams: progress.Streams{In: b.In, Out: stdout, Err: stderr, InTTY: b.Tty,
 			Size: func() (int, int) { return 80, 24 }},

@@ -58,12 +58,12 @@ func CompleteClusters(f *Factory) Completion {
 
 // ClusterNames are the clusters of the namespace.
 func ClusterNames(ctx context.Context, f *Factory) ([]string, error) {
-	clusters, err := f.clustersHere(ctx)
+	clusters, err := f.ClustersHere(ctx)
 	return namesOf(clusters), err
 }
 
-// clustersHere are the clusters of the namespace but for damaged records.
-func (f *Factory) clustersHere(ctx context.Context) ([]v1alpha1.DatabaseCluster, error) {
+// ClustersHere are the clusters of the namespace but for damaged records.
+func (f *Factory) ClustersHere(ctx context.Context) ([]v1alpha1.DatabaseCluster, error) {
 	namespace, records, err := f.Here()
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func spaceless(complete Completion) Completion {
 // completeRepositories suggests where clusters of the namespace have backups.
 func completeRepositories(f *Factory) Completion {
 	return Suggest(completeMost, func(ctx context.Context, _ []string) ([]string, error) {
-		clusters, err := f.clustersHere(ctx)
+		clusters, err := f.ClustersHere(ctx)
 		var out []string
 		for _, c := range clusters {
 			out = append(out, c.Spec.Backup.Repository)

@@ -2,11 +2,14 @@ package repositories
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
@@ -27,6 +30,9 @@ store holds stays, and is there again once the repository is added with the same
 				return err
 			}
 			d := r.description
+			if err := unused(cmd.Context(), f, r.namespace, d.Name); err != nil {
+				return err
+			}
 			in := command.Intent{Namespace: r.namespace, Subject: "repository/" + d.Name, Verbed: "removed"}
 			if c.DryRun != command.DryRunNone {
 				in.Verbed = "removed (dry run)"
@@ -47,6 +53,29 @@ store holds stays, and is there again once the repository is added with the same
 	}
 	c.AddTo(cmd, command.ShortTimeout, true)
 	return cmd
+}
+
+// unused refuses to take the place away that logs are archived to: members keep their log until it is archived, and
+// their volumes fill up.
+func unused(ctx context.Context, f *command.Factory, namespace, name string) error {
+	all, err := f.ClustersHere(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		e, err := f.EngineNamed(c.Spec.Engine)
+		if err != nil {
+			continue
+		}
+		if a, ok := e.(engine.LogArchiver); ok && a.ArchiveRepository(c.Spec) == name {
+			return &ops.Error{Kind: ops.Refused, Check: "repository-used",
+				Message: fmt.Sprintf("repository %s is not removed: %s in namespace %s archives its log there", name, c.Name,
+					namespace),
+				Hint: fmt.Sprintf("kubectl dbop -n %s configure %s --unset archive-repository archives it no more", namespace,
+					c.Name)}
+		}
+	}
+	return nil
 }
 
 func reportRemoved(ctx context.Context, f *command.Factory, c *command.Change, in command.Intent,

@@ -24,6 +24,8 @@ func (l *Executor) Rehearse(ctx context.Context, s ops.State, step ops.Step) err
 		return l.rehearseFounding(ctx, s)
 	case ops.ActionGrow:
 		return l.rehearseGrowth(ctx, s, step)
+	case ops.ActionConfigure:
+		return l.mayArchive(ctx, s)
 	case ops.ActionBackup:
 		return l.rehearseBackup(ctx, s, s.View.Member(step.Member()).DataBytes)
 	case ops.ActionRecoverData:
@@ -43,9 +45,12 @@ func (l *Executor) Rehearse(ctx context.Context, s ops.State, step ops.Step) err
 }
 
 // rehearseFounding proves that a new cluster has a namespace, and a place for
-// the backups that it is to have by default.
+// the backups that it is to have by default and for its log.
 func (l *Executor) rehearseFounding(ctx context.Context, s ops.State) error {
 	if err := preflight.FindNamespace(ctx, l.Client, l.Namespace); err != nil {
+		return err
+	}
+	if err := l.mayArchive(ctx, s); err != nil {
 		return err
 	}
 	url := s.Cluster.Spec.Backup.Repository

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -246,5 +247,34 @@ func TestRehearseFindsTheStorageClass(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// archiving is an engine whose log goes to a repository.
+type archiving struct {
+	engine.Engine
+	engine.LogArchiver
+}
+
+func (archiving) ArchiveRepository(v1alpha1.DatabaseClusterSpec) string { return "offsite" }
+
+// TestRehearseFindsTheArchive: a repository that does not exist is refused before members keep a log for it.
+func TestRehearseFindsTheArchive(t *testing.T) {
+	b, _ := backingUp(t)
+	namespace := &corev1.Namespace{}
+	namespace.Name = "shop"
+	b.Must(b.Server.API.Create(t.Context(), namespace))
+	l := liveOf(b)
+	s := observation(b, l)
+	for _, step := range []ops.Step{{Action: ops.ActionServices}, {Action: ops.ActionConfigure}} {
+		b.Must(l.Rehearse(t.Context(), s, step))
+	}
+	l.Engine = archiving{Engine: l.Engine}
+	for _, step := range []ops.Step{{Action: ops.ActionServices}, {Action: ops.ActionConfigure}} {
+		var refused *ops.Error
+		if err := l.Rehearse(t.Context(), s, step); !errors.As(err, &refused) || refused.Kind != ops.Refused ||
+			!strings.Contains(err.Error(), "no repository offsite in namespace shop") {
+			t.Errorf("%s: %v", step.Action, err)
+		}
 	}
 }
