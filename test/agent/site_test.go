@@ -110,7 +110,7 @@ func newSite(t *testing.T, o options) *site {
 	return s
 }
 
-// given are the ports of all sites: one of a member that is down, or was not started yet, looks free to another site.
+// given are the ports of all sites: another site could take one of a member that is down.
 var given sync.Map
 
 func freePorts(t *testing.T, n int) (ports []int) {

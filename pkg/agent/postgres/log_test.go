@@ -41,8 +41,8 @@ func TestNeeds(t *testing.T) {
 // TestKeepForks: the end of a timeline that ended together with a file is kept, once.
 func TestKeepForks(t *testing.T) {
 	t.Parallel()
-	past := datadir.Lineage{Timeline: 4, Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028}, {Timeline: 2, End: 0x7000000},
-		{Timeline: 3, End: 0x1_0000_0000}}}
+	past := datadir.Lineage{Timeline: 4, Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028},
+		{Timeline: 2, End: 0x7000000}, {Timeline: 3, End: 0x1_0000_0000}}}
 	for marked, want := range map[string][]string{
 		"":                               {"000000020000000000000006", "0000000300000000000000FF"},
 		"000000020000000000000006.ready": {"000000020000000000000006", "0000000300000000000000FF"},

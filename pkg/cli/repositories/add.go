@@ -122,6 +122,7 @@ func (a *addFlags) describe(d *bucket.Description, changed func(string) bool) er
 		"endpoint": func() { d.Endpoint = a.endpoint }, "region": func() { d.Region = a.region },
 		"path-style": func() { d.PathStyle = a.pathStyle }, "checksum": func() { d.Checksum = a.checksum },
 		"no-encryption": func() { d.Plain, d.Recipients = a.noEncryption, nil },
+		"bandwidth":     func() { d.Bandwidth = a.bandwidth },
 	} {
 		if changed(flag) {
 			set()

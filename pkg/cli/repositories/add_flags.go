@@ -10,8 +10,8 @@ import (
 
 // addFlags are what a repository is made of.
 type addFlags struct {
-	url, endpoint, region, caFile, checksum string
-	pathStyle, objectLock                   bool
+	url, endpoint, region, caFile, checksum, bandwidth string
+	pathStyle, objectLock                              bool
 
 	secret            string
 	fromEnv, workload bool
@@ -38,6 +38,8 @@ func (a *addFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&a.checksum, "checksum", "",
 		"Checksums on the way to the store: required, or off for stores that refuse them; sent and not required if "+
 			"not set.")
+	flags.StringVar(&a.bandwidth, "bandwidth", "", "Most bytes a second that one backup, restore or archive sends and "+
+		"receives, such as 50Mi; no limit if not set.")
 	flags.BoolVar(&a.objectLock, "require-object-lock", false, "Refuse a store that does not enforce retention.")
 	flags.StringVar(&a.secret, "secret", "", "Secret of the namespace with AWS_ACCESS_KEY_ID and "+
 		"AWS_SECRET_ACCESS_KEY, or with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN.")
