@@ -44,6 +44,9 @@ restored into a new cluster. A file that the repository holds already is not imp
   # Put my-db back to a backup
   kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b
 
+  # Move from Redis to Valkey
+  kubectl dbop restore my-valkey --from my-redis-20261121T101500Z-0a1b --engine valkey
+
   # Restore a snapshot file of etcdctl into a new cluster
   kubectl dbop restore my-db --from-file snapshot.db`,
 		Args:              command.Arguments(1, 1, "the NAME of the cluster"),
@@ -74,6 +77,8 @@ restored into a new cluster. A file that the repository holds already is not imp
 	}
 	c.AddTo(cmd, command.LongTimeout, true)
 	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
+	cmd.Flags().StringVar(&flags.Engine, "engine", "", "Database that loads the backup, if not the one that it was taken "+
+		"of: valkey for a backup of redis up to 7.2.")
 	cmd.Flags().StringVar(&flags.toTime, "to-time", "",
 		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z.")
 	cmd.Flags().StringVar(&flags.file, "from-file", "",
@@ -124,8 +129,13 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	if err != nil {
 		return command.Intent{}, err
 	}
-	flags.Engine = m.Engine
-	if flags.Version == "" {
+	same := flags.Engine == "" || flags.Engine == m.Engine
+	if same {
+		flags.Engine = m.Engine
+	} else if e, err = f.EngineNamed(flags.Engine); err != nil {
+		return command.Intent{}, err
+	}
+	if flags.Version == "" && same {
 		flags.Version = m.Version
 		if near, err := engine.Nearest(e, m.Version); err == nil && flags.Image == "" {
 			flags.Version = near.Version
@@ -139,7 +149,7 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	if err != nil {
 		return command.Intent{}, err
 	}
-	if err := e.CheckRestore(m.Version, cluster.Spec.Version); err != nil {
+	if err := engine.CheckLoad(e, m.Engine, m.Version, cluster.Spec.Version); err != nil {
 		return command.Intent{}, err
 	}
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision,
@@ -160,7 +170,7 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 // restoreInPlace restores an existing cluster from the backup.
 func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command, flags *restoreFlags,
 	name, url string, m repository.Manifest) (command.Intent, error) {
-	for _, flag := range []string{"members", "version", "storage", "storage-class", "image", "no-tls", "config"} {
+	for _, flag := range []string{"engine", "members", "version", "storage", "storage-class", "image", "no-tls", "config"} {
 		if cmd.Flags().Changed(flag) {
 			return command.Intent{},
 				exit.Misuse("--%s and --in-place exclude each other: the cluster stays as it is, with other data", flag)

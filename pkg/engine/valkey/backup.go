@@ -21,12 +21,15 @@ import (
 var _ engine.Unpacker = (*Engine)(nil)
 
 // OpenSnapshot implements engine.Snapshotter. The checksum is read every time: it is all that proves a file.
-func (*Engine) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) {
+func (e *Engine) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error) {
 	f, err := read(path)
+	if err == nil && f.Product != "" && f.Product != e.Name() {
+		err = fmt.Errorf("it is of %s, not of %s: %w", f.Product, e.Name(), engine.ErrNotSnapshot)
+	}
 	if err != nil {
 		return engine.SnapshotFacts{}, fmt.Errorf("open %s: %w", path, err)
 	}
-	out := engine.SnapshotFacts{Auth: true}
+	out := engine.SnapshotFacts{Auth: true, Schema: f.Server}
 	out.Proof = engine.Proof(proof(f))
 	for _, r := range readings(f) {
 		out.Readings = append(out.Readings, engine.Reading{Name: r.Name, Value: r.Value})

@@ -87,12 +87,7 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 
 // loadable refuses a backup that this engine and version can't take.
 func (l *Executor) loadable(m repository.Manifest, version string) error {
-	if m.Engine != l.Engine.Name() {
-		return &ops.Error{Kind: ops.Refused, Check: "wrong-engine",
-			Message: fmt.Sprintf("backup %s is of %s, not of %s", m.ID, m.Engine, l.Engine.Name()),
-			Hint:    "kubectl dbop backup list shows what there is"}
-	}
-	if err := l.Engine.CheckRestore(m.Version, version); err != nil {
+	if err := engine.CheckLoad(l.Engine, m.Engine, m.Version, version); err != nil {
 		return ops.Refusal(err)
 	}
 	return nil

@@ -4,6 +4,7 @@ package valkey
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,5 +38,27 @@ func TestBackup(t *testing.T) {
 	s.OK(os.WriteFile(found.Path, raw, 0o600))
 	if r := s.Try("backup", "verify", id, "--repository", dir); r.Code == 0 || !strings.Contains(r.Stderr, "damaged") {
 		t.Errorf("a damaged backup is verified:\n%s", r)
+	}
+}
+
+// TestSuccession moves a database from Redis to Valkey, with its users.
+func TestSuccession(t *testing.T) {
+	s := scene.New(t, "succession")
+	create(s, "redis", release(s, "redis", 7), "1")
+	command(s, "EVAL", "for i=1,1000 do redis.call('SET','k'..i,i) end return 0", "0")
+	s.Must("user", "create", "db", "alice", "--prefix", "k")
+	dir := t.TempDir()
+	s.Must("backup", "db", "--repository", dir)
+	found, err := harness.LastBackup(dir)
+	s.OK(err)
+	id := strings.TrimSuffix(found.Manifest[strings.LastIndexByte(found.Manifest, '/')+1:], ".json")
+	to := release(s, "valkey", 9)
+	valkey := []string{"--engine", "valkey", "--version", to.Version, "--image", to.Image, "--repository", dir}
+	s.Must(slices.Concat([]string{"restore", "next", "--from", id, "--members", "3"}, valkey)...)
+	if r := s.Must("connect", "next", "--", "DBSIZE"); strings.TrimSpace(r.Stdout) != "1000" {
+		t.Errorf("the database holds %s keys", r.Stdout)
+	}
+	if r := s.Must("user", "list", "next"); !strings.Contains(r.Stdout, "alice") {
+		t.Errorf("the users are:\n%s", r.Stdout)
 	}
 }

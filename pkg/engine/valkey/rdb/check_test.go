@@ -80,7 +80,7 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	raw := file("VALKEY080")
 	got, err := Read(iotest.OneByteReader(bytes.NewReader(raw)))
-	want := Facts{Version: 80, Server: "8.1.1", Made: time.Unix(0x5ed05e00, 0).UTC(), Sum: got.Sum,
+	want := Facts{Version: 80, Product: "redis", Server: "8.1.1", Made: time.Unix(0x5ed05e00, 0).UTC(), Sum: got.Sum,
 		Bytes: int64(len(raw))}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)

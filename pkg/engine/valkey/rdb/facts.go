@@ -14,9 +14,9 @@ import (
 type Facts struct {
 	// Version is that of the format.
 	Version int
-	// Server is the release that wrote it, Made when.
-	Server string
-	Made   time.Time
+	// Product is "valkey" or "redis", Server the release of it that wrote the file, Made when; zero where it does not say.
+	Product, Server string
+	Made            time.Time
 	// Sum is the checksum of its content, Bytes its size.
 	Sum   uint64
 	Bytes int64
@@ -47,7 +47,7 @@ func (f *Facts) readFields(raw []byte) {
 		raw = rest
 		switch name {
 		case "redis-ver", "valkey-ver":
-			f.Server = value
+			f.Product, f.Server = strings.TrimSuffix(name, "-ver"), value
 		case "ctime":
 			if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 				f.Made = time.Unix(seconds, 0).UTC()
