@@ -57,7 +57,8 @@ type LogWindow struct {
 
 // ForwardTo says to which moment, and where the log comes from.
 type ForwardTo struct {
-	// Time is the moment: what was committed later is not in the data. Timeline is that of LogWindow.
+	// Time is the moment: what was committed later is not in the data. Zero takes all of the log. Timeline is that of
+	// LogWindow.
 	Time     time.Time
 	Timeline string
 	// Command gets a file of the log: LogNameToken in it is the name, LogPathToken where it goes. It exits with
@@ -66,6 +67,9 @@ type ForwardTo struct {
 	// Scratch is an empty directory with a short path.
 	Scratch string
 }
+
+// LatestMoment takes all of the log, in the place of a moment.
+const LatestMoment = "latest"
 
 // Placeholders of a file of the log in ForwardTo.Command, and the code with which that says that there is none.
 const (

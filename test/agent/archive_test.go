@@ -126,6 +126,11 @@ func TestForward(t *testing.T) {
 	if _, err := m.ask("dbop", 10*time.Second, "SELECT n FROM later"); err == nil {
 		t.Error("what was committed later is there")
 	}
+	all := newSite(t, options{durability: protocol.Strict, members: 1})
+	m2 := all.forward(s.dir+"/base", time.Time{}, w.Timeline, s.dir+"/spool")
+	if got, err := m2.ask("dbop", 10*time.Second, "SELECT n FROM later"); err != nil || got[0][0] != "1" {
+		t.Errorf("all of the log has %v, %v", got, err)
+	}
 	s.wait("the data to be described as that of the backup", func() bool {
 		c, err := m.client.Contents(t.Context())
 		return err == nil && c.Proof == string(backup.Proof)

@@ -189,9 +189,9 @@ type RestoreSource struct {
 	// +kubebuilder:validation:MaxLength=253
 	RootSecret string `json:"rootSecret,omitempty"`
 	// ToTime is the moment, in RFC 3339, to which the archived log brings the backup; what was committed later is left
-	// out. Without it the data is that of the backup.
+	// out. "latest" takes all of the log. Without it the data is that of the backup.
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^([-0-9]{10}T[0-9:.]{8,18}Z)?$`
+	// +kubebuilder:validation:Pattern=`^(latest|[-0-9]{10}T[0-9:.]{8,18}Z)?$`
 	ToTime string `json:"toTime,omitempty"`
 	// Timeline is the history that is followed to that moment.
 	// +kubebuilder:validation:MaxLength=10

@@ -80,7 +80,7 @@ restored into a new cluster. A file that the repository holds already is not imp
 	cmd.Flags().StringVar(&flags.Engine, "engine", "", "Database that loads the backup, if not the one that it was taken "+
 		"of: valkey for a backup of redis up to 7.2.")
 	cmd.Flags().StringVar(&flags.toTime, "to-time", "",
-		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z.")
+		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z; or latest.")
 	cmd.Flags().StringVar(&flags.file, "from-file", "",
 		"Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
@@ -170,7 +170,8 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 // restoreInPlace restores an existing cluster from the backup.
 func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command, flags *restoreFlags,
 	name, url string, m repository.Manifest) (command.Intent, error) {
-	for _, flag := range []string{"engine", "members", "version", "storage", "storage-class", "image", "no-tls", "config"} {
+	for _, flag := range []string{"engine", "members", "version", "storage", "storage-class", "image", "no-tls",
+		"config"} {
 		if cmd.Flags().Changed(flag) {
 			return command.Intent{},
 				exit.Misuse("--%s and --in-place exclude each other: the cluster stays as it is, with other data", flag)

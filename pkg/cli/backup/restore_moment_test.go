@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,15 +63,22 @@ func TestJudgeMoment(t *testing.T) {
 	m.Facts.LogStart = &engine.LogStart{Timeline: "1", File: "000000010000000000000002"}
 	for name, test := range map[string]struct {
 		to   string
+		is   string
 		gap  bool
 		none bool
 		want []string
 	}{
-		"inside":            {to: "2026-11-23T20:01:30Z"},
-		"in another zone":   {to: "2026-11-23T21:01:30+01:00"},
-		"before the backup": {to: "2026-11-23T19:59:59Z", want: []string{"outside", "20:00:00Z to 2026-11-23T20:02:00Z"}},
-		"in the future":     {to: "2030-01-01T00:00:00Z", want: []string{"outside", "to 2026-11-23T20:02:00Z"}},
-		"behind a gap": {to: "2026-11-23T20:01:30Z", gap: true, want: []string{"outside", "to 2026-11-23T20:01:00Z",
+		"inside":          {to: "2026-11-23T20:01:30Z"},
+		"in another zone": {to: "2026-11-23T21:01:30+01:00"},
+		"before the backup": {to: "2026-11-23T19:59:59Z", want: []string{"outside",
+			"20:00:00Z to before 2026-11-23T20:02:00Z"}},
+		"in the future":   {to: "2030-01-01T00:00:00Z", want: []string{"outside", "to before 2026-11-23T20:02:00Z"}},
+		"the last commit": {to: "2026-11-23T20:02:00Z", want: []string{"outside", "to before 2026-11-23T20:02:00Z"}},
+		"all of it":       {to: "latest", is: "latest"},
+		"all with a gap": {to: "latest", gap: true, want: []string{"latest is outside",
+			"000000010000000000000003 is missing"}},
+		"all of nothing": {to: "latest", none: true, want: []string{"no log is archived that goes on"}},
+		"behind a gap": {to: "2026-11-23T20:01:30Z", gap: true, want: []string{"outside", "to before 2026-11-23T20:01:00Z",
 			"000000010000000000000003 is missing"}},
 		"nothing archived": {to: "2026-11-23T20:01:30Z", none: true, want: []string{"no log is archived that goes on"}},
 		"without a zone":   {to: "2026-11-23T20:01:30", want: []string{"no moment with its zone"}},
@@ -89,7 +97,7 @@ func TestJudgeMoment(t *testing.T) {
 		f := restoreFlags{toTime: test.to}
 		err := f.judgeMoment(t.Context(), counted{}, r, m)
 		if len(test.want) == 0 {
-			if err != nil || f.toTime != "2026-11-23T20:01:30Z" || f.timeline != "1" {
+			if err != nil || f.toTime != cmp.Or(test.is, "2026-11-23T20:01:30Z") || f.timeline != "1" {
 				t.Errorf("%s: to %s along %s, %v", name, f.toTime, f.timeline, err)
 			}
 			continue

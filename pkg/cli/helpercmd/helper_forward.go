@@ -37,7 +37,7 @@ type forwardFlags struct {
 
 func (o *forwardFlags) addTo(cmd *cobra.Command) {
 	o.logFlags.addTo(cmd)
-	cmd.Flags().StringVar(&o.time, "to-time", "", "Moment to which the log brings the data, in RFC 3339.")
+	cmd.Flags().StringVar(&o.time, "to-time", "", "Moment to which the log brings the data, in RFC 3339, or latest.")
 	cmd.Flags().StringVar(&o.timeline, "timeline", "", "With --to-time, the history to follow.")
 }
 
@@ -47,8 +47,10 @@ func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory strin
 		return exit.Misuse("a log of %s is not archived", e.Name())
 	}
 	to := engine.ForwardTo{Timeline: o.timeline}
-	if to.Time, err = time.Parse(time.RFC3339Nano, o.time); err != nil {
-		return exit.Misuse("--to-time %q is no moment in RFC 3339", o.time)
+	if o.time != engine.LatestMoment {
+		if to.Time, err = time.Parse(time.RFC3339Nano, o.time); err != nil {
+			return exit.Misuse("--to-time %q is no moment in RFC 3339", o.time)
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -28,7 +28,8 @@ type Forward struct {
 	// RestoreCommand gets a file of the log, as restore_command does. It exits with 1 for a file that the archive has
 	// not, and above 125 where the archive can't be asked.
 	RestoreCommand string
-	// To is the moment: what was committed later is not in the data. Timeline is that of LogWindow.
+	// To is the moment: what was committed later is not in the data. A moment that no later commit follows in the log is
+	// an error of the server. Zero takes all of the log. Timeline is that of LogWindow.
 	To       time.Time
 	Timeline string
 	// Prepare, if set, changes a command before it runs.
@@ -41,7 +42,7 @@ const said = 10
 // Run recovers the data. After an error the directory is worthless.
 func (f Forward) Run(ctx context.Context) error {
 	if err := f.run(ctx); err != nil {
-		return fmt.Errorf("bring the data to %s: %w", f.To.UTC().Format(time.RFC3339Nano), err)
+		return fmt.Errorf("bring the data forward by the log (to %s): %w", f.target(), err)
 	}
 	return nil
 }
@@ -65,6 +66,14 @@ func (f Forward) run(ctx context.Context) error {
 		return err
 	}
 	return loaded.Write(f.Directory, record)
+}
+
+// target is the moment as the server takes it, "" for the end of the log.
+func (f Forward) target() string {
+	if f.To.IsZero() {
+		return ""
+	}
+	return f.To.UTC().Format("2006-01-02 15:04:05.999999") + "+00"
 }
 
 func (f Forward) pgdata() string { return filepath.Join(f.Directory, "pgdata") }
@@ -94,7 +103,7 @@ func (f Forward) recover(ctx context.Context, conf string) error {
 		{"ssl", "off"}, {"autovacuum", "off"}, {"restore_command", f.RestoreCommand}, {"recovery_end_command", ""},
 		{"archive_cleanup_command", ""}, {"recovery_target", ""}, {"recovery_target_lsn", ""},
 		{"recovery_target_name", ""}, {"recovery_target_xid", ""}, {"recovery_target_inclusive", "on"},
-		{"recovery_target_time", f.To.UTC().Format("2006-01-02 15:04:05.999999") + "+00"},
+		{"recovery_target_time", f.target()},
 		{"recovery_target_timeline", f.Timeline}, {"recovery_target_action", "promote"},
 	} {
 		args = append(args, "-c", s[0]+"="+s[1])
