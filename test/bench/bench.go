@@ -59,6 +59,8 @@ func measures() []measure {
 		{"backup", etcd, measureBackup},
 		{"restore", etcd, measureRestore},
 		{"stores", noEngine, measureStores},
+		{"postgres", "postgres", measurePostgres},
+		{"valkey", "valkey", measureValkey},
 		{"fleet", etcd, measureFleet},
 	}
 }

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+// agreed is an engine whose agents agree on a primary, and how a program writes to it.
+type agreed struct {
+	name string
+	// server is the name of its processes.
+	server string
+	// from and to are releases, one after the other.
+	from, to harness.Release
+	// write starts a client that writes all the time.
+	write func(ctx context.Context, b *bench, ns string) (*harness.PodWriter, error)
+	// held asks for what was written.
+	held []string
+	// bars are the longest gaps, in seconds, by the name of the trouble.
+	bars map[string]float64
+}
+
+// Troubles and commands of which the write gap is measured.
+const (
+	serverKilled = "the server of the primary is killed"
+	agentKilled  = "the agent of the primary is killed"
+	podDeleted   = "the pod of the primary is deleted"
+	podLost      = "the pod of the primary is deleted by force"
+	switchedOver = "a switchover"
+	upgraded     = "an upgrade of 3 members"
+)
+
+func measurePostgres(ctx context.Context, b *bench) error {
+	found, err := harness.Releases("postgres", 15)
+	if err != nil {
+		return err
+	}
+	if len(found) < 2 {
+		return errors.New("there is only one release of PostgreSQL 15 on this machine")
+	}
+	return b.agreed(ctx, agreed{name: "postgres", server: "postgres", from: found[len(found)-1], to: found[0],
+		write: func(ctx context.Context, b *bench, ns string) (*harness.PodWriter, error) {
+			_, err := b.dbop(ctx, "connect", "db", "-n", ns, "--", "-At", "-d", "app", "-c", harness.PostgresTable)
+			if err != nil {
+				return nil, err
+			}
+			return b.site.StartPodWriter(ctx, harness.PostgresWriter(ns, "db", found[0].Image))
+		},
+		held: []string{"-At", "-d", "app", "-c", "SELECT n FROM written"},
+		bars: map[string]float64{serverKilled: 4, agentKilled: 4, podDeleted: 3, podLost: 12, switchedOver: 1.5,
+			upgraded: 1.5},
+	})
+}
+
+func measureValkey(ctx context.Context, b *bench) error {
+	older, err := harness.Releases("valkey", 8)
+	if err != nil {
+		return err
+	}
+	newer, err := harness.Releases("valkey", 9)
+	if err != nil {
+		return err
+	}
+	return b.agreed(ctx, agreed{name: "valkey", server: "valkey-server", from: older[0], to: newer[0],
+		write: func(ctx context.Context, b *bench, ns string) (*harness.PodWriter, error) {
+			return b.site.StartValkeyWriter(ctx, ns, "db", "valkey", older[0].Image)
+		},
+		held: []string{"SMEMBERS", "written"},
+		bars: map[string]float64{serverKilled: 3, podDeleted: 2, podLost: 12, switchedOver: 0.5},
+	})
+}
+
+// agreed makes three members, and measures for how long no write was acknowledged in each trouble. Clients connect anew
+// for each write, by the service.
+func (b *bench) agreed(ctx context.Context, e agreed) error {
+	return b.inNamespace(ctx, func(ns string) error {
+		began := time.Now()
+		if _, err := b.dbop(ctx, "create", "db", "--engine", e.name, "--version", e.from.Version, "--image", e.from.Image,
+			"--members", "3", "--config", "durability=strict", "-n", ns); err != nil {
+			return err
+		}
+		b.rows.plain("create 3 members with TLS until the command returns", time.Since(began).Seconds(), "s",
+			e.from.Version)
+		w, err := e.write(ctx, b, ns)
+		if err != nil {
+			return err
+		}
+		if err := b.residentAgents(ctx, ns); err != nil {
+			return err
+		}
+		if err := b.gaps(ctx, e, ns, w); err != nil {
+			return err
+		}
+		acks, err := w.Stop(ctx)
+		if err != nil {
+			return err
+		}
+		r, err := b.dbop(ctx, append([]string{"connect", "db", "-n", ns, "--"}, e.held...)...)
+		if err != nil {
+			return err
+		}
+		b.rows.judged("acknowledged writes lost in all of these", float64(len(harness.Missing(acks,
+			strings.Fields(r.Stdout)))), "writes", 0, fmt.Sprintf("of %d, with durability=strict", len(acks)))
+		return nil
+	})
+}
+
+// gaps makes each trouble several times.
+func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWriter) error {
+	quiet := time.Now()
+	if err := pause(ctx, calm); err != nil {
+		return err
+	}
+	idle, err := w.LongestGap(ctx, quiet, time.Now())
+	if err != nil {
+		return err
+	}
+	for _, trouble := range []string{switchedOver, serverKilled, agentKilled, podDeleted, podLost, upgraded} {
+		times := b.repeats
+		if trouble == upgraded {
+			times = 1 // there is no way back
+		}
+		var longest samples
+		for range times {
+			gap, err := b.gap(ctx, e, ns, w, trouble)
+			if err != nil {
+				return fmt.Errorf("%s: %w", trouble, err)
+			}
+			longest.took(gap)
+			fmt.Printf("%s: no write for %.2f s\n", trouble, gap.Seconds())
+		}
+		measure, baseline := "longest write gap: "+trouble+", median", fmt.Sprintf("%s; %d s without trouble: %.2f s",
+			longest.spread("s"), int(calm.Seconds()), idle.Seconds())
+		if bar := e.bars[trouble]; bar > 0 {
+			b.rows.judged(measure, longest.median(), "s", bar, baseline)
+		} else {
+			b.rows.plain(measure, longest.median(), "s", baseline)
+		}
+	}
+	return nil
+}
+
+// gap makes one trouble, and waits until all members are well again.
+func (b *bench) gap(ctx context.Context, e agreed, ns string, w *harness.PodWriter,
+	trouble string) (time.Duration, error) {
+	primary, err := b.primary(ctx, ns)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	switch trouble {
+	case switchedOver:
+		_, err = b.dbop(ctx, "switchover", "db", "-n", ns)
+	case upgraded:
+		_, err = b.dbop(ctx, "upgrade", "db", "--version", e.to.Version, "--image", e.to.Image, "--skip-backup", "-n", ns)
+	case serverKilled:
+		err = b.killProcess(ctx, ns, primary, e.server)
+	case agentKilled:
+		err = b.killProcess(ctx, ns, primary, "dbop-agent")
+	default:
+		var o metav1.DeleteOptions
+		if trouble == podLost {
+			o.GracePeriodSeconds = new(int64(0))
+		}
+		err = b.site.Client.CoreV1().Pods(ns).Delete(ctx, primary+"-0", o)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := b.settled(ctx, ns); err != nil {
+		return 0, err
+	}
+	if err := w.GoesOn(ctx, "writes after "+trouble); err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, tail); err != nil {
+		return 0, err
+	}
+	return w.LongestGap(ctx, began, time.Now())
+}
+
+// primary is the member that leads.
+func (b *bench) primary(ctx context.Context, ns string) (name string, err error) {
+	err = harness.Until(ctx, healthyWithin, "a primary", func(ctx context.Context) error {
+		r, err := b.cli.Run(ctx, "status", "db", "-n", ns)
+		for line := range strings.Lines(r.Stdout) {
+			if f := strings.Fields(line); len(f) > 1 && f[1] == "primary" {
+				name = f[0]
+				return nil
+			}
+		}
+		return cmp.Or(err, errors.New("status names none"))
+	})
+	return name, err
+}
+
+// settled waits for a primary and two replicas without a complaint.
+func (b *bench) settled(ctx context.Context, ns string) error {
+	return harness.Until(ctx, healthyWithin, "three healthy members", func(ctx context.Context) error {
+		r, err := b.cli.Run(ctx, "status", "db", "-n", ns)
+		if err == nil && (r.Code != 0 || strings.Count(r.Stdout, " replica ") != 2) {
+			err = errors.New(r.Stdout)
+		}
+		return err
+	})
+}
+
+// killProcess kills all processes of a name in the pod of a member, but for the first of all.
+func (b *bench) killProcess(ctx context.Context, ns, member, name string) error {
+	script := `for p in /proc/[0-9]*; do read -r c < $p/comm && [ "$c" = ` + name + ` ] && [ $p != /proc/1 ] && ` +
+		`kill -9 ${p#/proc/}; done; true`
+	_, err := succeed(ctx, b.site.Kubectl(b.home), "-n", ns, "exec", member+"-0", "--", "sh", "-c", script)
+	return err
+}
+
+// residentAgents measures what agent and guard hold in memory, in each pod.
+func (b *bench) residentAgents(ctx context.Context, ns string) error {
+	const script = `for p in /proc/[0-9]*; do read -r c < $p/comm && [ "$c" = dbop-agent ] && ` +
+		`while read -r k v _; do [ "$k" = VmRSS: ] && echo $v; done < $p/status; done; true`
+	var all samples
+	for i := range 3 {
+		r, err := succeed(ctx, b.site.Kubectl(b.home), "-n", ns, "exec", fmt.Sprintf("db-%d-0", i+1), "--", "sh", "-c",
+			script)
+		if err != nil {
+			return err
+		}
+		sum := 0.0
+		for word := range strings.FieldsSeq(r.Stdout) {
+			kib, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				return fmt.Errorf("read the memory of the agent: %w", err)
+			}
+			sum += kib * 1024 / 1e6
+		}
+		all = append(all, sum)
+	}
+	b.rows.judged("resident memory of agent and guard", all.median(), "MB", 32, all.spread("MB"))
+	return nil
+}
