@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -38,5 +39,31 @@ func TestReinit(t *testing.T) {
 	if now := damaged.status().Server.Volume; now == before || now == "" {
 		t.Errorf("the copy is %q as before", now)
 	}
+	s.clients.check(t)
+}
+
+// TestRewindInterrupted: a copy of which a rewind ended in the middle is made again, and nobody has to ask for it.
+func TestRewindInterrupted(t *testing.T) {
+	t.Parallel()
+	s := begin(t, options{durability: protocol.Strict, members: 3}, 1)
+	broken := s.replicas(s.primary())[0]
+	before := broken.status().Server.Volume
+	broken.kill()
+	data := filepath.Join(broken.directory, "data")
+	id, err := datadir.ReadIdentity(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Rewinding = true
+	if err := datadir.WriteIdentity(data, id); err != nil {
+		t.Fatal(err)
+	}
+	s.own(filepath.Join(data, datadir.CopyFile))
+	broken.start()
+	s.wait("the copy is made again", func() bool {
+		st := broken.status()
+		return st != nil && st.Server.Volume != before && st.Server.Volume != ""
+	})
+	s.wait("whole", s.whole)
 	s.clients.check(t)
 }

@@ -106,6 +106,9 @@ const settleTime = 30 * time.Second
 // settle runs the server without an upstream until nothing is received any more, and all that was on disk at its start
 // is read.
 func (s *Server) settle(ctx context.Context, settings protocol.Settings) error {
+	if s.running() == nil && s.isRewinding() {
+		return errors.New("read the end of the log: " + halfRewound)
+	}
 	ctx, stop := context.WithTimeout(ctx, settleTime)
 	defer stop()
 	if err := s.start(ctx, settings); err != nil {

@@ -30,6 +30,15 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 			return err
 		}
 	}
+	s.mu.Lock()
+	own, rewinding := s.identity.Lineage, s.identity.Rewinding
+	if rewinding {
+		s.unfit = halfRewound
+	}
+	s.mu.Unlock()
+	if rewinding {
+		return errors.New("follow " + string(job.Member) + ": " + halfRewound)
+	}
 	s.upstream.Aim(job.Member, job.Generation)
 	past, system, err := s.ancestry(ctx)
 	if err != nil {
@@ -42,20 +51,12 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	if c.System != system {
 		return fmt.Errorf("follow %s: its database is %s, the one here %s", job.Member, system, c.System)
 	}
-	s.mu.Lock()
-	own, rewinding := s.identity.Lineage, s.identity.Rewinding
-	s.mu.Unlock()
 	var stale datadir.LSN
-	switch {
-	case rewinding:
-		err = s.rewind(ctx, past)
-	case own.Timeline == past.Timeline:
-		// It streamed from this very timeline, which has one writer.
-	default:
-		stale, err = s.fork(ctx, job, own, past)
-	}
-	if err != nil {
-		return err
+	// One that streamed from this very timeline needs no comparison: that has one writer.
+	if own.Timeline != past.Timeline {
+		if stale, err = s.fork(ctx, job, own, past); err != nil {
+			return err
+		}
 	}
 	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
 		return err
@@ -68,7 +69,7 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	if err := s.start(ctx, job.Settings); err != nil {
 		return err
 	}
-	if !rewinding && !s.isRewinding() {
+	if !s.isRewinding() {
 		return nil
 	}
 	return s.arrive(ctx)
@@ -122,7 +123,13 @@ func (s *Server) fork(ctx context.Context, job protocol.Job, own, past datadir.L
 	return 0, s.rewind(ctx, past)
 }
 
-// rewind takes back what the primary does not have. The server is stopped.
+// halfRewound is said of a copy whose rewind ended in the middle. pg_rewind must not run on it again: it truncates files
+// before it writes them, those among them by which a second run would learn what to take back (the manual: "take a new
+// fresh backup").
+const halfRewound = "a rewind of this copy ended in the middle: it is made again"
+
+// rewind takes back what the primary does not have. The server is stopped. What fails before anything is written leaves
+// the data as it was: so a dry run comes first.
 func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 	if p := s.running(); p != nil {
 		if err := s.stopFast(ctx); err != nil {
@@ -136,19 +143,20 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 	if err := os.Remove(filepath.Join(s.pgdata(), "standby.signal")); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("rewind the data: %w", err)
 	}
-	if !s.isRewinding() {
-		// Up to version 15 pg_rewind takes the timeline of the last checkpoint for that of the data. A replica that was
-		// stopped may have none on its own timeline; this run ends with one.
-		if err := s.run(ctx, "postgres", "--single", "-D", s.pgdata(), "-c", "config_file="+
-			filepath.Join(s.conf(), "postgresql.conf"), "template1"); err != nil {
-			return fmt.Errorf("end the log of the data before its rewind: %w", err)
+	// Up to version 15 pg_rewind takes the timeline of the last checkpoint for that of the data. A replica that was stopped
+	// may have none on its own timeline; this run ends with one.
+	if err := s.run(ctx, "postgres", "--single", "-D", s.pgdata(), "-c", "config_file="+
+		filepath.Join(s.conf(), "postgresql.conf"), "template1"); err != nil {
+		return fmt.Errorf("end the log of the data before its rewind: %w", err)
+	}
+	args := []string{"--target-pgdata", s.pgdata(), "--source-server", s.conninfo(toolPort, "dbname=postgres")}
+	err := s.run(ctx, "pg_rewind", append(args, "--dry-run")...)
+	if err == nil {
+		if err := s.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
+			return err
 		}
+		err = s.run(ctx, "pg_rewind", args...)
 	}
-	if err := s.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
-		return err
-	}
-	err := s.run(ctx, "pg_rewind", "--target-pgdata", s.pgdata(), "--source-server",
-		s.conninfo(toolPort, "dbname=postgres"))
 	if err != nil && ctx.Err() == nil {
 		s.mu.Lock()
 		s.unfit = "it can't be rewound to follow the primary: " + err.Error()

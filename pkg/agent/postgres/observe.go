@@ -104,7 +104,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	if s.promoted > 0 && a.synchronous != s.names {
 		o.Set = 0 // somebody changed it: it is loaded again
 	}
-	o.Unfit = s.unfit
+	o.Unfit, o.Broken = s.unfit, s.unfit != "" && s.identity.Rewinding
 	return o
 }
 
@@ -125,7 +125,8 @@ func (s *Server) learn(a answer) {
 
 // base is what holds whether the server runs or not.
 func (s *Server) base() protocol.Server {
-	return protocol.Server{Volume: s.identity.Volume, Floor: s.floor.Generation(), Unfit: s.unfit}
+	return protocol.Server{Volume: s.identity.Volume, Floor: s.floor.Generation(), Unfit: s.unfit,
+		Broken: s.unfit != "" && s.identity.Rewinding}
 }
 
 // stopped tells of a data directory without a server. Its position is known only after a stop in order.

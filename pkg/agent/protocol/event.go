@@ -35,8 +35,10 @@ type Server struct {
 	Set, SetAt uint64
 	// Standbys are those that stream from this primary.
 	Standbys []Streaming
-	// Unfit says why the data directory can't follow the primary; it is made again on request only.
+	// Unfit says why the data directory can't follow the primary; it is made again on request only, unless it is Broken.
 	Unfit string
+	// Broken says of an unfit data directory that it is neither the old data nor the new: nothing can be read from it.
+	Broken bool
 }
 
 // Streaming is a standby as its primary sees it.

@@ -53,6 +53,10 @@ func TestReinit(t *testing.T) {
 			if got := discards(n.Step(now, Reinit{})); got != (c.want == "") {
 				t.Errorf("the copy is removed: %t", got)
 			}
+			n.reinit, n.server.Broken, n.job = false, true, Job{}
+			if got := discards(n.Step(now, Tick{})); got != (c.want == "") {
+				t.Errorf("the broken copy is removed: %t", got)
+			}
 		})
 	}
 }
