@@ -4,8 +4,8 @@ import "fmt"
 
 // Successor is what an Engine also is that loads backups of other engines.
 type Successor interface {
-	// CheckSuccession judges whether a backup that another engine took of a server of version from may be loaded by version
-	// target of this one. It is pure.
+	// CheckSuccession judges whether a backup that another engine took of a server of version from may be loaded by
+	// version target of this one. It is pure.
 	CheckSuccession(engine, from, target string) error
 }
 

@@ -79,8 +79,8 @@ func measureValkey(ctx context.Context, b *bench) error {
 	})
 }
 
-// agreed makes three members, and measures for how long no write was acknowledged in each trouble. Clients connect again
-// for each write, by the service.
+// agreed makes three members, and measures for how long no write was acknowledged in each trouble. Clients connect
+// again for each write, by the service.
 func (b *bench) agreed(ctx context.Context, e agreed) error {
 	return b.inNamespace(ctx, func(ns string) error {
 		began := time.Now()

@@ -123,9 +123,9 @@ func (s *Server) fork(ctx context.Context, job protocol.Job, own, past datadir.L
 	return 0, s.rewind(ctx, past)
 }
 
-// halfRewound is said of a copy whose rewind ended in the middle. pg_rewind must not run on it again: it truncates files
-// before it writes them, those among them by which a second run would learn what to take back (the manual: "take a new
-// fresh backup").
+// halfRewound is said of a copy whose rewind ended in the middle. pg_rewind must not run on it again: it truncates
+// files before it writes them, those among them by which a second run would learn what to take back (the manual: "take
+// a new fresh backup").
 const halfRewound = "a rewind of this copy ended in the middle: it is made again"
 
 // rewind takes back what the primary does not have. The server is stopped. What fails before anything is written leaves
@@ -143,8 +143,8 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 	if err := os.Remove(filepath.Join(s.pgdata(), "standby.signal")); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("rewind the data: %w", err)
 	}
-	// Up to version 15 pg_rewind takes the timeline of the last checkpoint for that of the data. A replica that was stopped
-	// may have none on its own timeline; this run ends with one.
+	// Up to version 15 pg_rewind takes the timeline of the last checkpoint for that of the data. A replica that was
+	// stopped may have none on its own timeline; this run ends with one.
 	if err := s.run(ctx, "postgres", "--single", "-D", s.pgdata(), "-c", "config_file="+
 		filepath.Join(s.conf(), "postgresql.conf"), "template1"); err != nil {
 		return fmt.Errorf("end the log of the data before its rewind: %w", err)

@@ -21,8 +21,8 @@ func (n *Node) MayReinit(now Instant) error {
 	return nil
 }
 
-// reinitialise removes the copy of the data if that was asked for and still may be done. Then it is cloned. Nobody has to
-// ask where nothing can be lost: the data is broken, and the primary holds all that was acknowledged.
+// reinitialise removes the copy of the data if that was asked for and still may be done. Then it is cloned. Nobody has
+// to ask where nothing can be lost: the data is broken, and the primary holds all that was acknowledged.
 func (n *Node) reinitialise() bool {
 	if !n.reinit && !n.server.Broken || n.server.Volume == "" || n.server.Unfit == "" {
 		n.reinit = false

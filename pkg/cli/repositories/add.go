@@ -122,11 +122,20 @@ func (a *addFlags) describe(d *bucket.Description, changed func(string) bool) er
 		"endpoint": func() { d.Endpoint = a.endpoint }, "region": func() { d.Region = a.region },
 		"path-style": func() { d.PathStyle = a.pathStyle }, "checksum": func() { d.Checksum = a.checksum },
 		"no-encryption": func() { d.Plain, d.Recipients = a.noEncryption, nil },
-		"bandwidth":     func() { d.Bandwidth = a.bandwidth },
 	} {
 		if changed(flag) {
 			set()
 		}
+	}
+	switch {
+	case a.bandwidth == "0":
+		d.Bandwidth = 0
+	case changed("bandwidth"):
+		most, err := command.Quantity("bandwidth", a.bandwidth)
+		if err != nil {
+			return err
+		}
+		d.Bandwidth = most.Value()
 	}
 	if a.caFile != "" {
 		ca, err := os.ReadFile(filepath.Clean(a.caFile))

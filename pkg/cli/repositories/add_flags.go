@@ -39,7 +39,7 @@ func (a *addFlags) addTo(cmd *cobra.Command) {
 		"Checksums on the way to the store: required, or off for stores that refuse them; sent and not required if "+
 			"not set.")
 	flags.StringVar(&a.bandwidth, "bandwidth", "", "Most bytes a second that one backup, restore or archive sends and "+
-		"receives, such as 50Mi; no limit if not set.")
+		"receives, such as 50Mi; 0 takes a limit back.")
 	flags.BoolVar(&a.objectLock, "require-object-lock", false, "Refuse a store that does not enforce retention.")
 	flags.StringVar(&a.secret, "secret", "", "Secret of the namespace with AWS_ACCESS_KEY_ID and "+
 		"AWS_SECRET_ACCESS_KEY, or with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN.")

@@ -82,6 +82,8 @@ func TestAddRefuses(t *testing.T) {
 		"encrypted and not": {[]string{"--from-env", "--no-encryption", "--recipient", "age1"}, false, exit.Usage,
 			"goes without"},
 		"no bucket": {[]string{"--from-env", "--no-encryption", "--url", "ftp://x"}, false, exit.Failed, "s3://BUCKET"},
+		"a bandwidth without its unit": {[]string{"--from-env", "--no-encryption", "--bandwidth", "50"}, false, exit.Failed,
+			"64Ki"},
 		"a store that lies": {[]string{"--from-env", "--new-key-file", "KEY"}, true, exit.Refused,
 			"not do what a repository needs"},
 		"only a trial": {[]string{"--from-env", "--new-key-file", "KEY", "--dry-run"}, false, exit.Done, "dry run"},

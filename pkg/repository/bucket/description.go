@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
@@ -51,9 +49,9 @@ type Description struct {
 	// Credentials names the Secret with the credentials of the store: that of a person, or the repository's own. ""
 	// uses the identity of the workload.
 	Credentials string `json:"credentials,omitempty"`
-	// Bandwidth is how many bytes a second one backup, restore, verification or archive may send and receive at most, as
-	// a quantity of Kubernetes: "50Mi". "" is no limit.
-	Bandwidth string `json:"bandwidth,omitempty"`
+	// Bandwidth is how many bytes a second one backup, restore, verification or archive may send and receive at most; 0 is
+	// no limit.
+	Bandwidth int64 `json:"bandwidth,omitempty"`
 	// Identity says that a Secret holds a secret key, so that backups can be read in the cluster.
 	Identity bool `json:"identity,omitempty"`
 }
@@ -90,14 +88,13 @@ func (d Description) Encode() ([]byte, error) {
 func (d Description) Check() error {
 	var wrong string
 	at, err := d.place()
-	_, slow := d.bandwidth()
 	switch {
 	case err != nil:
 		wrong = err.Error()
 	case at.azure() && (d.Region != "" || d.Checksum != ""):
 		wrong = "regions and modes of checksums are of S3 alone"
-	case slow != nil:
-		wrong = slow.Error()
+	case d.Bandwidth != 0 && (d.Bandwidth < leastBandwidth || d.Bandwidth > math.MaxInt32):
+		wrong = fmt.Sprintf("a bandwidth of %d bytes a second is not between 64Ki and 2047Mi", d.Bandwidth)
 	case d.Plain && len(d.Recipients) > 0:
 		wrong = "it has recipients, and is not to be encrypted"
 	case !d.Plain && len(d.Recipients) == 0:
@@ -110,19 +107,6 @@ func (d Description) Check() error {
 
 // leastBandwidth is below every useful limit: a limit so low is a slip of the pen, such as 50 for 50Mi.
 const leastBandwidth = 64 << 10
-
-// bandwidth is the limit in bytes a second, 0 for none.
-func (d Description) bandwidth() (int, error) {
-	if d.Bandwidth == "" {
-		return 0, nil
-	}
-	q, err := resource.ParseQuantity(d.Bandwidth)
-	if err != nil || q.Value() < leastBandwidth || q.Value() > math.MaxInt32 {
-		return 0, fmt.Errorf("a bandwidth of %q is none: it is a number of bytes a second from 64Ki to 2047Mi, such as 50Mi",
-			d.Bandwidth)
-	}
-	return int(q.Value()), nil
-}
 
 func (d Description) keys(s Secrets) (archive.Keys, error) {
 	var identities []string

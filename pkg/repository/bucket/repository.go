@@ -51,8 +51,8 @@ func over(d Description, secrets Secrets, s store.Store, namespace, staging stri
 	if staging == "" {
 		staging = os.TempDir()
 	}
-	if most, _ := d.bandwidth(); most > 0 { // it was judged
-		s = store.Limit(s, most)
+	if d.Bandwidth > 0 {
+		s = store.Limit(s, int(d.Bandwidth))
 	}
 	return &Repository{description: d, namespace: namespace, staging: staging, store: s,
 		archive: archive.Open(s, keys)}, nil
