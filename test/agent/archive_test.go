@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -95,7 +96,9 @@ func TestForward(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- collector.Run(ctx) }()
-	backup := s.facts(s.primary())
+	s.wait("all to stream", s.whole)
+	first := s.primary()
+	backup := s.facts(s.members[slices.IndexFunc(s.members, func(m *member) bool { return m != first })])
 	ask("CREATE TABLE IF NOT EXISTS kept AS SELECT generate_series(1, 1000) AS n")
 	// The log ends together with a file, of which standbys don't know yet that it is complete.
 	ask("SELECT pg_switch_wal()")

@@ -105,7 +105,11 @@ func (s *Server) writeFiles(settings protocol.Settings) error {
 	s.mu.Unlock()
 	kept := s.keptSettings()
 	var conf bytes.Buffer
-	conf.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\nwal_keep_size = '1GB'\n")
+	defaults, err := s.logDefaults()
+	if err != nil {
+		return err
+	}
+	conf.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\n" + defaults)
 	values, err := s.atLeast(settings.Values)
 	if err != nil {
 		return err
