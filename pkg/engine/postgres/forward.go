@@ -78,8 +78,8 @@ func (f Forward) target() string {
 
 func (f Forward) pgdata() string { return filepath.Join(f.Directory, "pgdata") }
 
-// configure writes files that keep everybody out. A backup of a standby has its signal, with which the server would wait
-// for more of the log for ever.
+// configure writes files that keep everybody out. A backup of a standby has its signal, with which the server would
+// wait for more of the log for ever.
 func (f Forward) configure() (conf string, err error) {
 	if err := os.Remove(filepath.Join(f.pgdata(), "standby.signal")); err != nil && !os.IsNotExist(err) {
 		return "", fmt.Errorf("prepare the recovery: %w", err)
