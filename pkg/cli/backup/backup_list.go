@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,7 +225,7 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 		case b.Proof != "":
 			verified = b.Proof + " " + f.Age(b.ProvenAt)
 		}
-		row := []string{b.ID, b.Cluster, b.Engine, b.Version, printer.Size(b.Bytes), verified}
+		row := []string{b.ID, b.Cluster, b.Engine, b.Version, printer.Size(cmp.Or(b.Bytes, b.Stored)), verified}
 		if forward {
 			until := printer.Unknown
 			if b.Until != nil {

@@ -121,7 +121,9 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("the catalogue has %+v, %v", c, err)
 	}
 	all, err := r.List(t.Context(), "my-db")
-	if err != nil || len(all) != 1 || all[0].ID != id || all[0].Stored != got.Stored || all[0].Verified != nil {
+	if err != nil || len(all) != 1 || all[0].ID != id || all[0].Stored != got.Stored || all[0].Verified != nil ||
+		all[0].Incarnation != "token-1" || all[0].Facts.LogStart == nil ||
+		*all[0].Facts.LogStart != *want.Facts.LogStart {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if others, err := r.List(t.Context(), "other"); len(others) != 0 || err != nil {

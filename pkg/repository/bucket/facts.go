@@ -95,6 +95,10 @@ func fromEntry(e archive.Entry) repository.Manifest {
 	m := repository.Manifest{
 		Format: archive.Format, ID: e.ID, Engine: e.Engine, Cluster: e.Cluster, Namespace: e.Namespace, Version: e.Version,
 		Scheduled: e.Scheduled, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Stored: e.Bytes, Encrypted: e.Encrypted,
+		Incarnation: e.Incarnation,
+	}
+	if e.Log != nil {
+		m.Facts.LogStart = &engine.LogStart{Timeline: e.Log.Timeline, File: e.Log.Segment}
 	}
 	return proven(m, e.Proof)
 }

@@ -56,6 +56,10 @@ func TestMoment(t *testing.T) {
 		}
 		return nil
 	}))
+	if r := s.must("backup", "list", "--repository", "offsite"); !strings.Contains(r.Stdout, "RESTORABLE-UNTIL") ||
+		strings.Contains(r.Stdout, " 0B ") || strings.Contains(r.Stdout, "<none>") {
+		t.Errorf("the list does not tell how far the log reaches, or a size:\n%s", r.Stdout)
+	}
 	if got := s.sqlOf("copy", contents); got != want {
 		t.Errorf("the copy holds %s, want %s", got, want)
 	}
