@@ -8,8 +8,8 @@ import (
 
 var _ engine.Successor = (*Engine)(nil)
 
-// lastShared is the last series of Redis whose files Valkey reads: Valkey began as a copy of Redis 7.2. Redis 7.4 writes
-// format 12, which Valkey refuses (https://valkey.io/topics/migration).
+// lastShared is the last series of Redis whose files Valkey reads: Valkey began as a copy of Redis 7.2.
+// Redis 7.4 writes format 12, which Valkey refuses (https://valkey.io/topics/migration).
 const lastShared = "7.2"
 
 // CheckSuccession implements engine.Successor: Valkey loads backups of Redis up to 7.2, and Redis none of Valkey.
