@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,7 +151,10 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 		return fmt.Errorf("end the log of the data before its rewind: %w", err)
 	}
 	args := []string{"--target-pgdata", s.pgdata(), "--source-server", s.conninfo(toolPort, "dbname=postgres")}
-	err := s.run(ctx, "pg_rewind", append(args, "--dry-run")...)
+	err := s.tryRewind(ctx, args, past)
+	if errors.Is(err, errAway) {
+		return err
+	}
 	if err == nil {
 		if err := s.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
 			return err
@@ -161,6 +165,23 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 		s.mu.Lock()
 		s.unfit = "it can't be rewound to follow the primary: " + err.Error()
 		s.mu.Unlock()
+	}
+	return err
+}
+
+// errAway says that the primary went away during a dry run, which tells nothing of the copy.
+var errAway = errors.New("the primary went away during a rewind, which had changed nothing")
+
+// tryRewind runs a rewind that changes nothing. It fails for good once it failed twice while the primary was there.
+func (s *Server) tryRewind(ctx context.Context, args []string, past datadir.Lineage) error {
+	var err error
+	for range 2 {
+		if err = s.run(ctx, "pg_rewind", append(slices.Clone(args), "--dry-run")...); err == nil {
+			return nil
+		}
+		if now, _, asked := s.ancestry(ctx); asked != nil || now.Timeline != past.Timeline {
+			return fmt.Errorf("%w: %w", errAway, err)
+		}
 	}
 	return err
 }

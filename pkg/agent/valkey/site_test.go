@@ -5,7 +5,9 @@ package valkey
 import (
 	"flag"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/drivertest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -63,9 +65,26 @@ func (s *site) open(id protocol.MemberID) *place {
 // command asks the server of a member.
 func (p *place) command(args ...string) string {
 	p.T.Helper()
-	got, err := p.ask(p.T.Context(), args...)
-	if err != nil {
-		p.T.Fatalf("%s: %v: %v", p.ID, args, err)
+	return p.written(func() (string, error) { return p.ask(p.T.Context(), args...) })
+}
+
+// written repeats a command until enough replicas count for it. A replica that a busy disk holds up for three seconds
+// does not count until it acknowledges again.
+func (p *place) written(do func() (string, error)) string {
+	p.T.Helper()
+	until := time.After(time.Minute)
+	for {
+		got, err := do()
+		if err == nil {
+			return got
+		}
+		if !strings.Contains(err.Error(), "NOREPLICAS") {
+			p.T.Fatalf("%s: %v", p.ID, err)
+		}
+		select {
+		case <-until:
+			p.T.Fatalf("%s: %v", p.ID, err)
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	return got
 }

@@ -47,9 +47,7 @@ func (p *place) confirmed(key, milliseconds string) string {
 		p.T.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.do(p.T.Context(), "SET", key, "1"); err != nil {
-		p.T.Fatal(err)
-	}
+	p.written(func() (string, error) { return c.do(p.T.Context(), "SET", key, "1") })
 	got, err := c.do(p.T.Context(), "WAIT", "1", milliseconds)
 	if err != nil {
 		p.T.Fatal(err)

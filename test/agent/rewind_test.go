@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// held is PostgreSQL whose first rewind waits for the test, and fails then.
+type held struct {
+	postgres
+	directory string
+}
+
+// waits and ends are the files by which the rewind and the test wait for each other.
+func (h held) waits() string { return filepath.Join(h.directory, "waits") }
+func (h held) ends() string  { return filepath.Join(h.directory, "ends") }
+
+func (h held) configure(m *member, configuration map[string]any) {
+	h.postgres.configure(m, configuration)
+	configuration["postgres"].(map[string]any)["bin"] = h.directory
+}
+
+// hold makes the directory of programs, for servers that run as owner.
+func hold(t *testing.T) held {
+	t.Helper()
+	directory, err := os.MkdirTemp("", "held")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	h := held{directory: directory}
+	if err := os.Chmod(directory, 0o777); err != nil { //nolint:gosec // the servers have a user of their own
+		t.Fatal(err)
+	}
+	all, err := filepath.Glob(filepath.Join(programs(t), "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range all {
+		name := filepath.Join(directory, filepath.Base(program))
+		if filepath.Base(program) != "pg_rewind" {
+			err = os.Symlink(program, name)
+		} else {
+			err = os.WriteFile(name, fmt.Appendf(nil, `#!/bin/sh
+if mkdir %[1]q 2>/dev/null; then
+	while ! test -e %[2]q; do sleep 0.05; done
+	echo "the test ends this rewind" >&2
+	exit 1
+fi
+exec %[3]q "$@"
+`, h.waits(), h.ends(), program), 0o755) //nolint:gosec // the servers have a user of their own
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// TestRewindWithoutPrimary: a primary that dies during the rewind of a copy makes nobody think that the copy is unfit.
+func TestRewindWithoutPrimary(t *testing.T) {
+	t.Parallel()
+	h := hold(t)
+	s := begin(t, options{durability: protocol.Strict, members: 3, engine: h}, 1)
+	there := func(file string) bool { _, err := os.Stat(file); return err == nil }
+	// A primary that is killed needs a rewind where it wrote more than its replicas received.
+	for range 10 {
+		killed := s.primary()
+		killed.kill()
+		s.wait("another primary", func() bool { p := s.primary(); return p != nil && p != killed })
+		killed.start()
+		s.wait("its copy", func() bool { return there(h.waits()) || s.whole() })
+		if there(h.waits()) {
+			break
+		}
+	}
+	if !there(h.waits()) {
+		t.Fatal("no primary needed a rewind")
+	}
+	killed := s.primary()
+	killed.kill()
+	// The rewind fails before another primary ends it.
+	if err := os.WriteFile(h.ends(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.wait("another primary", func() bool { p := s.primary(); return p != nil && p != killed })
+	killed.start()
+	s.wait("whole", s.whole)
+	s.clients.check(t)
+}
