@@ -10,35 +10,23 @@ import (
 )
 
 // held is PostgreSQL whose first rewind waits for the test, and fails then.
-type held struct {
-	postgres
-	directory string
-}
+type held struct{ postgres }
 
 // waits and ends are the files by which the rewind and the test wait for each other.
-func (h held) waits() string { return filepath.Join(h.directory, "waits") }
-func (h held) ends() string  { return filepath.Join(h.directory, "ends") }
+func (held) waits(s *site) string { return filepath.Join(s.dir, "programs", "waits") }
+func (held) ends(s *site) string  { return filepath.Join(s.dir, "programs", "ends") }
 
 func (h held) configure(m *member, configuration map[string]any) {
+	s := m.site
 	h.postgres.configure(m, configuration)
-	configuration["postgres"].(map[string]any)["bin"] = h.directory
-}
-
-// hold makes the directory of programs, for servers that run as owner.
-func hold(t *testing.T) held {
-	t.Helper()
-	directory, err := os.MkdirTemp("", "held")
-	if err != nil {
-		t.Fatal(err)
+	directory := filepath.Join(s.dir, "programs")
+	configuration["postgres"].(map[string]any)["bin"] = directory
+	if err := os.Mkdir(directory, 0o755); os.IsExist(err) {
+		return
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	h := held{directory: directory}
-	if err := os.Chmod(directory, 0o777); err != nil { //nolint:gosec // the servers have a user of their own
-		t.Fatal(err)
-	}
-	all, err := filepath.Glob(filepath.Join(programs(t), "*"))
+	all, err := filepath.Glob(filepath.Join(programs(s.t), "*"))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	for _, program := range all {
 		name := filepath.Join(directory, filepath.Base(program))
@@ -52,19 +40,19 @@ if mkdir %[1]q 2>/dev/null; then
 	exit 1
 fi
 exec %[3]q "$@"
-`, h.waits(), h.ends(), program), 0o755) //nolint:gosec // the servers have a user of their own
+`, h.waits(s), h.ends(s), program), 0o755)
 		}
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 	}
-	return h
+	s.own(directory)
 }
 
 // TestRewindWithoutPrimary: a primary that dies during the rewind of a copy makes nobody think that the copy is unfit.
 func TestRewindWithoutPrimary(t *testing.T) {
 	t.Parallel()
-	h := hold(t)
+	h := held{}
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: h}, 1)
 	there := func(file string) bool { _, err := os.Stat(file); return err == nil }
 	// A primary that is killed needs a rewind where it wrote more than its replicas received.
@@ -73,18 +61,18 @@ func TestRewindWithoutPrimary(t *testing.T) {
 		killed.kill()
 		s.wait("another primary", func() bool { p := s.primary(); return p != nil && p != killed })
 		killed.start()
-		s.wait("its copy", func() bool { return there(h.waits()) || s.whole() })
-		if there(h.waits()) {
+		s.wait("its copy", func() bool { return there(h.waits(s.site)) || s.whole() })
+		if there(h.waits(s.site)) {
 			break
 		}
 	}
-	if !there(h.waits()) {
+	if !there(h.waits(s.site)) {
 		t.Fatal("no primary needed a rewind")
 	}
 	killed := s.primary()
 	killed.kill()
 	// The rewind fails before another primary ends it.
-	if err := os.WriteFile(h.ends(), nil, 0o600); err != nil {
+	if err := os.WriteFile(h.ends(s.site), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.wait("another primary", func() bool { p := s.primary(); return p != nil && p != killed })
