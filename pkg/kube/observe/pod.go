@@ -38,6 +38,11 @@ func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 		Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil,
 		Done: p.Status.Phase == corev1.PodSucceeded, Failed: p.Status.Phase == corev1.PodFailed,
 		Problem: podProblem(p, now)}
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			f.Claims = append(f.Claims, v.PersistentVolumeClaim.ClaimName)
+		}
+	}
 	if s := mainStatus(p); s != nil {
 		f.Running = s.State.Running != nil && p.DeletionTimestamp == nil
 		if t := s.State.Terminated; t != nil {

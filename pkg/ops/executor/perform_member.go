@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
@@ -208,6 +209,9 @@ func (l *Executor) deleteVolumes(ctx context.Context, s ops.State, members []str
 			continue
 		}
 		going = "the volume of " + m
+		if err := l.endHelpers(ctx, s, v1alpha1.VolumeName(m)); err != nil {
+			return err
+		}
 		if v.Terminating {
 			continue
 		}
@@ -217,6 +221,19 @@ func (l *Executor) deleteVolumes(ctx context.Context, s ops.State, members []str
 	}
 	if going != "" {
 		return notGone(going)
+	}
+	return nil
+}
+
+// endHelpers ends the tool's own pods that use a volume, without which it would never go.
+func (l *Executor) endHelpers(ctx context.Context, s ops.State, volume string) error {
+	for _, h := range s.Kube.Helpers {
+		if !slices.Contains(h.Claims, volume) {
+			continue
+		}
+		if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
+			return fmt.Errorf("remove helper pod %s: %w", h.Name, err)
+		}
 	}
 	return nil
 }

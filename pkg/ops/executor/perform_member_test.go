@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
@@ -270,5 +271,22 @@ func TestRetireForgetsNoPod(t *testing.T) {
 		if !b.Exists(&corev1.Pod{}, "db-2-0") {
 			t.Error("the pod was forgotten")
 		}
+	}
+}
+
+// TestVolumeOfLoader: a pod of the tool that uses a volume ends with it, else the volume never goes.
+func TestVolumeOfLoader(t *testing.T) {
+	b := opstest.NewBench(t)
+	c := b.Founded(2, "id")
+	running(b, "db-1", "db-2")
+	for _, member := range []string{"db-1", "db-2"} {
+		b.Must(helperpod.Create(t.Context(), b.Client(), helperpod.Spec{Name: member + "-load", Namespace: "shop",
+			Cluster: c, Purpose: helperpod.PurposeLoad, Image: "i", Claim: v1alpha1.VolumeName(member), MountPath: "/d"}))
+	}
+	for range 3 {
+		_, _ = perform(b, ops.Step{Action: ops.ActionDeleteVolume, Members: []string{"db-2"}})
+	}
+	if b.Exists(&corev1.Pod{}, "db-2-load") || !b.Exists(&corev1.Pod{}, "db-1-load") {
+		t.Error("the loader of db-2 is to end, and no other")
 	}
 }
