@@ -166,7 +166,13 @@ func TestDowngradeLeftOpen(t *testing.T) {
 	// etcd ends it once every member has moved; here one has not, and doesn't lead.
 	f.restart(series35, f.name(1))
 	f.whenReady("hand over", func() error { return f.session.HandOver(t.Context(), f.name(1)) })
-	v := f.healthy(f.names()...)
+	var v engine.View
+	f.eventually("what is announced is known", func() error {
+		if v = f.healthy(f.names()...); v.DowngradeUnknown {
+			return engine.ErrNotReady
+		}
+		return nil
+	})
 	if v.Downgrade == "" {
 		t.Fatal("it is not seen")
 	}
