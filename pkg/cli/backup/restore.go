@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,9 @@ restored into a new cluster. A file that the repository holds already is not imp
   # Put my-db back to a backup
   kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b
 
+  # Put a PostgreSQL back to a moment, by a backup from before it and the archived log
+  kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b --to-time 2026-11-21T10:59:00Z
+
   # Move from Redis to Valkey
   kubectl dbop restore my-valkey --from my-redis-20261121T101500Z-0a1b --engine valkey
 
@@ -57,8 +61,8 @@ restored into a new cluster. A file that the repository holds already is not imp
 				return exit.Misuse("--from and --from-file exclude each other")
 			case flags.file != "" && flags.inPlace:
 				return exit.Misuse("--from-file and --in-place exclude each other: a file is restored into a new cluster")
-			case flags.toTime != "" && (flags.inPlace || flags.file != ""):
-				return exit.Misuse("--to-time is for a backup that is restored into a new cluster")
+			case flags.toTime != "" && flags.file != "":
+				return exit.Misuse("--from-file and --to-time exclude each other: no log is archived beside a file")
 			case flags.from == "" && flags.file == "":
 				return &exit.UsageError{Text: "--from or --from-file is required", Advice: command.DisplayName + " backup list"}
 			}
@@ -167,6 +171,19 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 		Subject: e.Name() + "/" + name, Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name}, nil
 }
 
+// lost says what a restore in place takes from a cluster.
+func (f *restoreFlags) lost(factory *command.Factory, m repository.Manifest) string {
+	if f.toTime == engine.LatestMoment {
+		return "what was written since the last archived file of the log"
+	}
+	since := m.FinishedAt
+	if at, err := time.Parse(time.RFC3339Nano, f.toTime); err == nil {
+		since = at
+	}
+	return fmt.Sprintf("everything written since %s (%s ago)", since.UTC().Format("2006-01-02 15:04:05Z"),
+		factory.Age(since))
+}
+
 // restoreInPlace restores an existing cluster from the backup.
 func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command, flags *restoreFlags,
 	name, url string, m repository.Manifest) (command.Intent, error) {
@@ -202,10 +219,7 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 		Subject: t.Subject(), Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name,
 		Ask: func(p *planner.Prepared) (command.Question, error) {
 			q := command.Question{What: "Restore " + name + " in place from " + m.ID, Typed: name, Cluster: p.State.Cluster,
-				Kept: []string{"the old volumes"},
-				Lost: []string{
-					fmt.Sprintf("everything written since %s (%s ago)", m.FinishedAt.UTC().Format("2006-01-02 15:04:05Z"),
-						f.Age(m.FinishedAt))}}
+				Kept: []string{"the old volumes"}, Lost: []string{flags.lost(f, m)}}
 			if t.Cluster.Spec.Auth.Enabled && t.Cluster.Spec.TLS.Disabled {
 				q.Lost = append(q.Lost, "the logins of clients, which must connect again")
 			}

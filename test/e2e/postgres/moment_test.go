@@ -63,6 +63,29 @@ func TestMoment(t *testing.T) {
 	if got := s.sqlOf("copy", contents); got != want {
 		t.Errorf("the copy holds %s, want %s", got, want)
 	}
+	s.putBack(id, at, want)
+}
+
+// putBack brings the cluster itself to the moment. What it writes from then on is archived too.
+func (s *scene) putBack(id, at, want string) {
+	s.Helper()
+	s.must("restore", "db", "--in-place", "--from", id, "--repository", "offsite", "--to-time", at, "--yes")
+	s.healthy(2)
+	if got := s.sql(contents); got != want {
+		s.Errorf("put back, it holds %s, want %s", got, want)
+	}
+	s.must("backup", "db", "--repository", "offsite")
+	s.ok(harness.Until(s.ctx, 2*time.Minute, "the log of the new incarnation", func(context.Context) error {
+		for line := range strings.Lines(s.must("backup", "list", "--repository", "offsite").Stdout) {
+			if strings.HasPrefix(line, "db-") { // the newest comes first
+				if strings.Contains(line, "<none>") || strings.Contains(line, id) {
+					return errors.New(line)
+				}
+				return nil
+			}
+		}
+		return errors.New("there is no backup")
+	}))
 }
 
 // offsite starts an object store of the namespace, and adds it as a repository with keys.
