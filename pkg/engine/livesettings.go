@@ -11,6 +11,9 @@ import (
 type LiveSettings interface {
 	// LiveOptions are the settings that a spec asks for, as View.Settings names them. It is pure.
 	LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string, error)
+	// AtStart lists those of the options that a server of the version takes only when it starts. It is pure, and for
+	// plans alone: which members must restart is observed.
+	AtStart(version string, options []string) []string
 }
 
 // Configurer is what a Session also is if its engine has LiveSettings.

@@ -58,3 +58,32 @@ func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string
 	got, err := settings(spec.Config)
 	return agreed.Options(got), err
 }
+
+// AtStart implements engine.LiveSettings. The names are those that 'postgres --describe-config' of 15, 17 and 18 has in
+// the context postmaster, without the managed ones.
+func (*Engine) AtStart(version string, options []string) []string {
+	late := []string{
+		"autovacuum_freeze_max_age", "autovacuum_multixact_freeze_max_age", "autovacuum_worker_slots", "bonjour",
+		"bonjour_name", "commit_timestamp_buffers", "data_sync_retry", "debug_io_direct", "dynamic_shared_memory_type",
+		"event_source", "huge_page_size", "huge_pages", "ignore_invalid_pages", "io_max_combine_limit",
+		"io_max_concurrency", "io_method", "jit_provider", "max_active_replication_origins", "max_connections",
+		"max_files_per_process", "max_locks_per_transaction", "max_logical_replication_workers",
+		"max_notify_queue_pages", "max_pred_locks_per_transaction", "max_prepared_transactions",
+		"max_replication_slots", "max_worker_processes", "min_dynamic_shared_memory", "multixact_member_buffers",
+		"multixact_offset_buffers", "notify_buffers", "old_snapshot_threshold", "reserved_connections",
+		"serializable_buffers", "shared_buffers", "shared_memory_type", "shared_preload_libraries",
+		"subtransaction_buffers", "trace_connection_negotiation", "track_activity_query_size", "track_commit_timestamp",
+		"transaction_buffers", "unix_socket_group", "wal_buffers", "wal_decode_buffer_size",
+		"archive_mode", // by the option archive-repository
+	}
+	v, known := parse(version)
+	var out []string
+	for _, name := range options {
+		// From 18 on autovacuum_worker_slots bounds the workers, and their number is loaded.
+		early := name == "autovacuum_max_workers" && known && v.major < 18
+		if early || slices.Contains(late, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -59,6 +59,24 @@ func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string
 	return agreed.Options(settings), err
 }
 
+// AtStart implements engine.LiveSettings. The names are those that CONFIG SET of Redis 7.0 and 8.0, Valkey 8.1 and 9.1
+// calls immutable, without the kept ones.
+func (e *Engine) AtStart(version string, options []string) []string {
+	late := []string{"always-show-logo", "aof-rewrite-cpulist", "aof_rewrite_cpulist", "bgsave-cpulist",
+		"bgsave_cpulist", "bio-cpulist", "bio_cpulist", "databases", "disable-thp", "hash-seed", "io-threads-do-reads",
+		"mptcp", "pidfile", "rdbchecksum", "repl-mptcp", "server-cpulist", "server_cpulist", "set-proc-title",
+		"socket-mark-id", "syslog-enabled", "syslog-facility", "syslog-ident", "tcp-backlog"}
+	v, known := parse(version)
+	var out []string
+	for _, name := range options {
+		threads := name == "io-threads" && !(known && e.product.name == "valkey" && v[0] >= 9)
+		if threads || slices.Contains(late, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // CheckCreate implements engine.Rules.
 func (e *Engine) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error {
 	if err := e.Rules.CheckCreate(spec, force); err != nil {

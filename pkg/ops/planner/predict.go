@@ -47,11 +47,7 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 	case ops.ActionCorrect:
 		corrected(&n, step.Member(), rules.Settings(n, e))
 	case ops.ActionConfigure:
-		if live, ok := e.(engine.LiveSettings); ok {
-			if want, err := live.LiveOptions(n.Cluster.Spec); err == nil {
-				n.View.Settings = want
-			}
-		}
+		configured(&n, e)
 	case ops.ActionRecordFormed:
 		n.Cluster.Status.Bootstrap.ClusterID = n.View.ClusterIDs[0]
 	case ops.ActionDisableBootstrap:

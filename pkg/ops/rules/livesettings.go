@@ -19,7 +19,7 @@ func (p Situation) ChangeSettings() *ops.Decision {
 	if err != nil {
 		return Block(ops.Refusal(err))
 	}
-	changed := changedOptions(p.S.View.Settings, want)
+	changed := ChangedOptions(p.S.View.Settings, want)
 	if len(changed) == 0 {
 		return nil
 	}
@@ -28,8 +28,8 @@ func (p Situation) ChangeSettings() *ops.Decision {
 		Reason: "members take them while they run; who needs a restart for one is restarted after this"})
 }
 
-// changedOptions are the names whose values differ.
-func changedOptions(have, want map[string]string) []string {
+// ChangedOptions are the names whose values differ.
+func ChangedOptions(have, want map[string]string) []string {
 	names := map[string]bool{}
 	for _, m := range []map[string]string{have, want} {
 		for name := range m {
