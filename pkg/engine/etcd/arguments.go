@@ -38,6 +38,7 @@ func arguments(in engine.PodInput, v versions.Version) ([]string, error) {
 	if !in.Cluster.Spec.TLS.Disabled {
 		args = append(args, certificates(in.Cluster, v)...)
 	}
+	args = append(args, learnerLimit(in.JoinLimit, v)...)
 	for _, name := range slices.Sorted(maps.Keys(free)) {
 		args = append(args, "--"+name+"="+free[name])
 	}

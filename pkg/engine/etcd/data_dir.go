@@ -89,6 +89,7 @@ func (*Engine) RecoveryNotice() string {
 // maintainers call it unsafe (github.com/etcd-io/etcd/pull/9177).
 func (e *Engine) RecoveryPod(in engine.PodInput) (engine.Pod, error) {
 	in.Loopback, in.Bootstrap = true, false
+	in.JoinLimit = learners // or data in which two members were joining would not start
 	pod, err := e.Pod(in)
 	if err != nil {
 		return engine.Pod{}, err
