@@ -82,7 +82,7 @@ func (p Situation) besides(learners []engine.Registered) *ops.Decision {
 	return p.register(false)
 }
 
-// finishing brings joiners to their end in their order, as planned, whoever of them is up first.
+// finishing brings joiners to their end in their order, as planned, whichever is up first.
 func (p Situation) finishing(joiners []engine.Registered) *ops.Decision {
 	var names, why []string
 	for i, l := range joiners {
