@@ -210,6 +210,9 @@ type PodInput struct {
 	Witness bool
 	// Peers are the names of all members that the start should know, this one included.
 	Peers []string
+	// JoinLimit is what the member is told of how many may be joining side by side; 0 and 1 for nothing. It is the same
+	// for all members of a cluster.
+	JoinLimit int
 	// Loopback serves clients on 127.0.0.1 only, for throw-away members that
 	// hold a copy of real data and must not be reached by anybody else.
 	Loopback bool

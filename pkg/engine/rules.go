@@ -22,6 +22,9 @@ type Rules interface {
 	AssessLoss(v View, without string) string
 	// CheckAdd judges whether one more member may join now.
 	CheckAdd(View) error
+	// JoinsAtOnce is how many members may be joining side by side, at least one. told says of each member that has a pod
+	// what it was told of that, as JoinLimiter reads it; of an engine that is none all say 0.
+	JoinsAtOnce(v View, told map[string]int) int
 	// CheckRemove judges whether the named member may leave now.
 	CheckRemove(v View, member string) error
 	// CheckSettings judges options and the size of volumes for a cluster that

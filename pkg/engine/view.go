@@ -226,6 +226,12 @@ func (v View) Joined() []Registered {
 	return out
 }
 
+// WithoutJoining leaves out of the roster who is not a whole member yet.
+func (v View) WithoutJoining() View {
+	v.MemberList = v.Joined()
+	return v
+}
+
 // Joining returns the roster's entries that are not whole members yet.
 func (v View) Joining() []Registered {
 	var out []Registered

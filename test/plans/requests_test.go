@@ -20,6 +20,14 @@ func requests() []request {
 	policy := opstest.Nightly()
 	empty := &workload.Schedule{Missing: opstest.ScheduleParts()}
 	newer := func(s *ops.State) { at(s, "3.6.16", "3.6") }
+	limited := func(limits ...int) func(*ops.State) {
+		return func(s *ops.State) {
+			newer(s)
+			for i, n := range limits {
+				s.Kube.Members[i].Workload.JoinLimit, s.Kube.Members[i].Pod.JoinLimit = n, n
+			}
+		}
+	}
 	source := &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: "b0"}
 	template := drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: opstest.Image,
 		Want: "good", Have: "bad"}
@@ -60,6 +68,10 @@ func requests() []request {
 		{name: "replace-leader-by-force", state: running(3),
 			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbReplaceMember, Member: "db-1", Waive: []string{"evidence"}}},
 		{name: "scale-up", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 5}},
+		{name: "scale-up-side-by-side", state: with(running(3), limited(2, 2, 2)),
+			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 7}},
+		{name: "scale-up-one-limit-lower", state: with(running(3), limited(2, 1, 2)),
+			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 5}},
 		{name: "scale-down", state: running(5), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 3}},
 		{name: "scale-even", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 4}},
 		{name: "upgrade", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},

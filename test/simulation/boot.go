@@ -105,6 +105,9 @@ func (w *world) join(s *slot, g *group) string {
 	if g.downgrade != 0 {
 		return "incompatible with the running cluster: a downgrade is under way"
 	}
+	if g.learners() > t.learners() {
+		return tooManyLearners
+	}
 	s.volume.data = &data{id: e.id, group: g, token: t.token}
 	return ""
 }
@@ -123,6 +126,9 @@ func (w *world) bootData(s *slot) string {
 	}
 	if d.group.agreement != nil {
 		return ""
+	}
+	if t := s.pod.template; d.group.learners() > t.learners() && minor(t.version) >= limitSince {
+		return tooManyLearners
 	}
 	return refusedVersion(d.group, version)
 }

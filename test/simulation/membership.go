@@ -49,7 +49,7 @@ func (w *world) counts(g *group, without string) (started, active, steady int) {
 
 // register is MemberAdd, as a learner or with a vote.
 func (w *world) register(cluster, token, name string, voter, witness bool) error {
-	g, _, err := w.asked(cluster, token)
+	g, leader, err := w.asked(cluster, token)
 	if err != nil {
 		return err
 	}
@@ -70,9 +70,9 @@ func (w *world) register(cluster, token, name string, voter, witness bool) error
 	if n > 1 && steady < quorum(n+1) {
 		return fmt.Errorf("etcdserver: unhealthy cluster: %w", engine.ErrNotReady)
 	}
-	for _, e := range g.members {
-		if !e.voter && !voter {
-			return &engine.Refusal{Check: "too-many-learners", Reason: "too many learner members in cluster"}
+	if !voter {
+		if err := w.oneMoreLearner(g, leader); err != nil {
+			return err
 		}
 	}
 	g.index++

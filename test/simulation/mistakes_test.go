@@ -34,6 +34,7 @@ func mistakes() []mistake {
 		{name: "leader rolled first", decide: leaderRolledFirst},
 		{name: "downgraded as soon as it is announced", decide: storageIgnored},
 		{name: "two learners at once", decide: twoLearners},
+		{name: "learner limits not observed", decide: limitsWished},
 		{name: "volumes of other incarnations dropped", decide: incarnationsMixed},
 		{name: "disruption budget not kept", decide: budgetOmitted},
 		{name: "authentication before its users", decide: authFirst},
@@ -170,6 +171,15 @@ func twoLearners(e engine.Engine, s ops.State) ops.Decision {
 	return ops.Decision{Step: &ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister,
 		Members:  []string{name},
 		Deadline: d.Step.Deadline}}
+}
+
+// limitsWished takes all members for ones that allow two learners.
+func limitsWished(e engine.Engine, s ops.State) ops.Decision {
+	s.Kube.Members = slices.Clone(s.Kube.Members)
+	for i := range s.Kube.Members {
+		s.Kube.Members[i].Workload.JoinLimit, s.Kube.Members[i].Pod.JoinLimit = 2, 2
+	}
+	return planner.Decide(e, s)
 }
 
 func incarnationsMixed(e engine.Engine, s ops.State) ops.Decision {

@@ -190,7 +190,7 @@ func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) e
 	f := c.Status.Bootstrap
 	l := memberWorkload{token: f.Token, version: c.Spec.Version, settings: w.settings(c), unfit: unfit(c),
 		peers: st.Peers(member), bootstrap: f.ClusterID == "" && c.Spec.RestoreFrom == nil,
-		witness: slices.Contains(f.Witnesses, member)}
+		witness: slices.Contains(f.Witnesses, member), limit: ops.JoinLimit(w.engine, st, member)}
 	if w.mischief.BootstrapJoiners && f.ClusterID != "" {
 		l.bootstrap, l.peers = true, []string{member}
 	}
@@ -201,7 +201,7 @@ func (s *site) applyWorkload(ctx context.Context, st ops.State, member string) e
 		}
 		l.seenAt = w.now.Add(w.between(0, time.Second))
 		if have := slot.workload; have != nil && have.version == l.version && have.settings == l.settings &&
-			have.bootstrap == l.bootstrap && have.token == l.token {
+			have.bootstrap == l.bootstrap && have.token == l.token && have.limit == l.limit {
 			l.seenAt = have.seenAt
 		}
 		slot.workload = &l

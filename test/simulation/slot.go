@@ -42,8 +42,10 @@ type memberWorkload struct {
 	bootstrap bool
 	witness   bool
 	peers     []string
-	deleting  bool
-	goneAt    time.Time
+	// limit is what it is told of how many may be joining side by side.
+	limit    int
+	deleting bool
+	goneAt   time.Time
 	// seenAt is when its controller has seen the present template.
 	seenAt time.Time
 }

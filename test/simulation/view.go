@@ -33,13 +33,13 @@ func (w *world) member(s *slot) observe.Member {
 	}
 	if l := s.workload; l != nil {
 		m.Workload = observe.Workload{Exists: true, Terminating: l.deleting, Bootstrap: l.bootstrap, Version: l.version,
-			Settings: l.settings, Token: l.token}
+			Settings: l.settings, Token: l.token, JoinLimit: l.joinLimit()}
 	}
 	if p := s.pod; p != nil {
 		m.Pod = observe.Pod{Exists: true, Running: p.process != nil, Ready: p.process != nil && !p.process.hung &&
 			!w.now.Before(p.readySoon), Terminating: p.deleting,
 			UID: strconv.Itoa(p.uid), Version: p.template.version, Settings: p.template.settings, Restarts: p.restarts,
-			Created: p.created}
+			Created: p.created, JoinLimit: p.template.joinLimit()}
 		if p.process != nil {
 			m.Pod.Started = p.process.began
 		}

@@ -46,6 +46,10 @@ func (e Rules) CheckAdd(v engine.View) error {
 	return nil
 }
 
+// JoinsAtOnce implements engine.Rules. The agents add members to their group one after the other by themselves; two
+// copies of the data at a time are what a primary makes beside its work.
+func (Rules) JoinsAtOnce(engine.View, map[string]int) int { return 2 }
+
 // CheckRemove implements engine.Rules: a majority of those that stay is well,
 // and one of them has the data.
 func (e Rules) CheckRemove(v engine.View, member string) error {

@@ -91,6 +91,7 @@ func checks() map[string]func(testing.TB, Case) {
 		"a backup comes from somebody healthy":      sources,
 		"who leaves is a member, and the worst off": candidates,
 		"the margin is counted":                     margins,
+		"members join side by side only as told":    joins,
 		"questions change nothing":                  purity,
 		"a witness holds no data":                   witnesses,
 		"a pod is restricted":                       restricted,

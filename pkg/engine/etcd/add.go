@@ -57,9 +57,8 @@ func whole(v engine.View) error {
 	return nil
 }
 
-// settled refuses while an earlier membership change is unfinished. etcd
-// takes one learner at a time (--max-learners), and counts an unstarted voter
-// against the quorum.
+// settled refuses while an earlier membership change is unfinished: etcd limits
+// the number of learners, and counts an unstarted voter against the quorum.
 func settled(v engine.View) error {
 	for _, r := range v.MemberList {
 		if !r.Started {
@@ -69,7 +68,7 @@ func settled(v engine.View) error {
 	}
 	for _, r := range v.Joining() {
 		return refusal.New("learner-open", refusal.Command("member remove", v)+" "+r.Name,
-			"member %s is still a learner; etcd takes one at a time", r.Name)
+			"member %s is still a learner, and joins first", r.Name)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package etcd
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
 )
 
 var _ engine.ClientProgram = (*Engine)(nil)
@@ -18,8 +19,8 @@ func (*Engine) InPod(c *v1alpha1.DatabaseCluster, args []string) []string {
 	if c.Spec.TLS.Disabled {
 		return append([]string{"etcdctl", "--endpoints=http://localhost:2379"}, asked(args)...)
 	}
-	return append([]string{"etcdctl", "--endpoints=https://localhost:2379", "--cacert=" + tlsPath + "/ca.crt",
-		"--cert=" + tlsPath + "/tls.crt", "--key=" + tlsPath + "/tls.key"}, asked(args)...)
+	return append([]string{"etcdctl", "--endpoints=https://localhost:2379", "--cacert=" + pod.TLSPath + "/ca.crt",
+		"--cert=" + pod.TLSPath + "/tls.crt", "--key=" + pod.TLSPath + "/tls.key"}, asked(args)...)
 }
 
 // OnMachine implements engine.ClientProgram. What a person has set in the

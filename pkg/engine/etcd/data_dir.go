@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/datafile"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/positions"
 )
 
@@ -89,10 +90,11 @@ func (*Engine) RecoveryNotice() string {
 // maintainers call it unsafe (github.com/etcd-io/etcd/pull/9177).
 func (e *Engine) RecoveryPod(in engine.PodInput) (engine.Pod, error) {
 	in.Loopback, in.Bootstrap = true, false
-	pod, err := e.Pod(in)
+	in.JoinLimit = pod.Learners // or data in which two members were joining would not start
+	recovery, err := e.Pod(in)
 	if err != nil {
 		return engine.Pod{}, err
 	}
-	pod.Container.Args = append(pod.Container.Args, "--force-new-cluster=true")
-	return pod, nil
+	recovery.Container.Args = append(recovery.Container.Args, "--force-new-cluster=true")
+	return recovery, nil
 }

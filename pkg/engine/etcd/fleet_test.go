@@ -22,6 +22,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
 )
 
 // Series of etcd that the tests run real members of.
@@ -166,13 +167,14 @@ func (f *fleet) names() []string {
 // start runs a member of a series with the rendered arguments, moved to loopback.
 func (f *fleet) start(series, member string, bootstrap bool, peers ...string) {
 	f.t.Helper()
-	pod, err := New().Pod(engine.PodInput{
+	rendered, err := New().Pod(engine.PodInput{
 		Cluster: f.cluster, Member: member, Image: "x", Version: versionOf(f.t, series), Bootstrap: bootstrap, Peers: peers,
+		JoinLimit: New().InitialJoinLimit(versionOf(f.t, series)),
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.run(series, member, f.local(member, pod.Container.Args)...)
+	f.run(series, member, f.local(member, rendered.Container.Args)...)
 }
 
 // local replaces what only exists in a pod.
@@ -182,7 +184,7 @@ func (f *fleet) local(member string, args []string) []string {
 		fmt.Sprintf("0.0.0.0:%d", addresses.PeerPort), fmt.Sprintf("127.0.0.1:%d", p.peer),
 		fmt.Sprintf("0.0.0.0:%d", addresses.ClientPort), fmt.Sprintf("127.0.0.1:%d", p.client),
 		fmt.Sprintf("0.0.0.0:%d", addresses.MetricsPort), fmt.Sprintf("127.0.0.1:%d", p.metrics),
-		dataDir, p.data, tlsPath, f.dir,
+		pod.DataDir, p.data, pod.TLSPath, f.dir,
 	}
 	for name, other := range f.members {
 		pairs = append(pairs, addresses.PeerURL(f.cluster, name),
@@ -192,7 +194,7 @@ func (f *fleet) local(member string, args []string) []string {
 	replacer := strings.NewReplacer(pairs...)
 	out := make([]string, len(args))
 	for i, arg := range args {
-		out[i] = replacer.Replace(strings.ReplaceAll(arg, "$("+namespaceVariable+")", f.cluster.Namespace))
+		out[i] = replacer.Replace(strings.ReplaceAll(arg, "$("+pod.NamespaceVariable+")", f.cluster.Namespace))
 	}
 	return out
 }

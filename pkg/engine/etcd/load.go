@@ -3,6 +3,7 @@ package etcd
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
 )
 
 // revisionBump lifts the revision of restored data above any that a client
@@ -15,7 +16,7 @@ const revisionBump = "1000000000"
 func (*Engine) LoadCommand(in engine.LoadInput) []string {
 	u := addresses.PeerURL(in.Cluster, in.Member)
 	argv := []string{
-		binaries + "etcdutl", "snapshot", "restore", in.File,
+		pod.Binaries + "etcdutl", "snapshot", "restore", in.File,
 		"--name", in.Member,
 		"--initial-cluster", in.Member + "=" + u,
 		"--initial-cluster-token", in.Token,

@@ -1,82 +1,60 @@
 package etcd
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
 
-// Where things are inside the container. The data directory is below the
-// mount point, which a file system may litter with lost+found.
-const (
-	dataPath = "/var/lib/etcd"
-	dataDir  = dataPath + "/data"
-	tlsPath  = "/etc/etcd/tls"
-	binaries = "/usr/local/bin/"
+var (
+	_ engine.TemplateReader = (*Engine)(nil)
+	_ engine.JoinLimiter    = (*Engine)(nil)
 )
 
-// graceSeconds is for handing leadership over and closing the data file;
-// etcd needs well under a second of it, on a slow disk a few.
-const graceSeconds = 30
-
-// namespaceVariable holds the namespace of the pod.
-const namespaceVariable = "POD_NAMESPACE"
-
-// containerName is the database container's.
-const containerName = "etcd"
-
-// Pod implements engine.Renderer. The image has no shell, so arguments are an
-// array, and the kubelet expands nothing but the namespace.
-func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) {
-	v, err := versions.Supported(in.Version)
-	if err != nil {
-		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
-	}
-	if !slices.Contains(in.Peers, in.Member) {
-		return engine.Pod{}, fmt.Errorf("render the pod of %s: it is not among its peers %s", in.Member,
-			strings.Join(in.Peers, ", "))
-	}
-	if in.Cluster.Status.Bootstrap == nil || in.Cluster.Status.Bootstrap.Token == "" {
-		return engine.Pod{}, fmt.Errorf("render the pod of %s: the cluster has no token yet", in.Member)
-	}
-	args, err := arguments(in, v)
-	if err != nil {
-		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
-	}
-	container := corev1.Container{
-		Name:    containerName,
-		Image:   in.Image,
-		Command: []string{binaries + "etcd"},
-		Args:    args,
-		Env: []corev1.EnvVar{{Name: namespaceVariable, ValueFrom: &corev1.EnvVarSource{
-			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}},
-		Resources: *in.Cluster.Spec.Resources.DeepCopy(),
-		Ports: []corev1.ContainerPort{
-			{Name: "client", ContainerPort: addresses.ClientPort, Protocol: corev1.ProtocolTCP},
-			{Name: "peer", ContainerPort: addresses.PeerPort, Protocol: corev1.ProtocolTCP},
-			{Name: "metrics", ContainerPort: addresses.MetricsPort, Protocol: corev1.ProtocolTCP},
-		},
-	}
-	if !in.Loopback {
-		probe(&container, v) // the kubelet can't reach a pod's loopback
-	}
-	return engine.Pod{Container: container, DataPath: dataPath, DataDir: dataDir, TLSPath: tlsPath,
-		GraceSeconds: graceSeconds}, nil
-}
+// Pod implements engine.Renderer.
+func (*Engine) Pod(in engine.PodInput) (engine.Pod, error) { return pod.Render(in) }
 
 // Ports implements engine.Renderer.
-func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
-	port := func(name string, n int32) corev1.ServicePort {
-		return corev1.ServicePort{Name: name, Port: n, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
+func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort { return pod.Ports() }
+
+// DisableBootstrap implements engine.Renderer.
+func (*Engine) DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	return pod.DisableBootstrap(template)
+}
+
+// TemplatePeers implements engine.TemplateReader.
+func (*Engine) TemplatePeers(_ *v1alpha1.DatabaseCluster, template corev1.PodTemplateSpec) []string {
+	return pod.Peers(template)
+}
+
+// InitialJoinLimit implements engine.JoinLimiter.
+func (*Engine) InitialJoinLimit(version string) int { return pod.InitialLearners(version) }
+
+// JoinLimit implements engine.JoinLimiter.
+func (*Engine) JoinLimit(version string, spec corev1.PodSpec) int {
+	return pod.LearnerLimit(version, spec)
+}
+
+// Options implements engine.Renderer.
+func (*Engine) Options(c *v1alpha1.DatabaseCluster, target string) (map[string]string, error) {
+	v, err := versions.Supported(target)
+	if err != nil {
+		return nil, err
 	}
-	return []corev1.ServicePort{port("client", addresses.ClientPort), port("peer", addresses.PeerPort),
-		port("metrics", addresses.MetricsPort)}
+	return flags.Effective(c.Spec, v)
+}
+
+// Lint implements engine.Renderer. It names the first offence in the order of
+// the alphabet. A flag that a version does not know keeps etcd from starting,
+// so this is asked of an upgrade's target before a pod is touched.
+func (*Engine) Lint(config map[string]string, target string) error {
+	v, err := versions.Supported(target)
+	if err != nil {
+		return err
+	}
+	return flags.Lint(config, v)
 }

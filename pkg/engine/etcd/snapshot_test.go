@@ -16,6 +16,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
 )
 
 // TestSnapshotRoundTrip backs up a server of every series, reads the file,
@@ -163,7 +164,7 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 	seed := r.name(1)
 	argv := New().LoadCommand(engine.LoadInput{
 		Cluster: r.cluster, Member: seed, Token: r.cluster.Status.Bootstrap.Token,
-		File: file, DataDir: dataDir, KeepRevision: keepRevision,
+		File: file, DataDir: pod.DataDir, KeepRevision: keepRevision,
 	})
 	argv = r.local(seed, argv)
 	load := func() ([]byte, error) {

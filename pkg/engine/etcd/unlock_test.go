@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
 )
 
 // TestUnlock restores a backup that demands credentials on every series, and
@@ -65,7 +66,7 @@ func TestUnlock(t *testing.T) {
 func (f *fleet) load(series, member, file string) {
 	f.t.Helper()
 	argv := New().LoadCommand(engine.LoadInput{Cluster: f.cluster, Member: member, Token: "restored", File: file,
-		DataDir: dataDir, KeepRevision: true})
+		DataDir: pod.DataDir, KeepRevision: true})
 	out, err := exec.CommandContext(f.t.Context(), program(f.t, series, filepath.Base(argv[0])),
 		f.local(member, argv[1:])...).CombinedOutput()
 	if err != nil {

@@ -102,6 +102,8 @@ type Workload struct {
 	Token string `json:"token,omitempty"`
 	// Renderer is the version of the tool that rendered its template.
 	Renderer string `json:"renderer,omitempty"`
+	// JoinLimit is what its template tells the member of how many may be joining side by side, as its engine reads it.
+	JoinLimit int `json:"joinLimit,omitempty"`
 }
 
 // Pod is a member's pod.
@@ -125,6 +127,8 @@ type Pod struct {
 	// Started is since when its database's process runs; zero while it doesn't.
 	Started time.Time `json:"started,omitzero"`
 	Problem *Problem  `json:"problem,omitempty"`
+	// JoinLimit as in Workload.
+	JoinLimit int `json:"joinLimit,omitempty"`
 }
 
 // Helper is one of the tool's own pods.

@@ -58,6 +58,7 @@ func Read(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster
 	}
 	now := c.Now()
 	facts := s.facts(cluster, now)
+	s.joinLimits(&facts, made)
 	facts.Differences = append(s.differences(cluster, made), s.archiveDifferences(cluster, facts, made)...)
 	if founding(cluster) && !s.started(cluster) {
 		if facts.Foreign, err = foreignObjects(ctx, c, cluster); err != nil {

@@ -23,6 +23,8 @@ type Rendered struct {
 	// live one names. whole is false where the live one's template is of
 	// another version of this tool, so that its values say nothing.
 	Workload func(member string, live *appsv1.StatefulSet) (want *appsv1.StatefulSet, whole bool)
+	// JoinLimit reads from a member's pod, of that version, what it tells of how many may be joining side by side.
+	JoinLimit func(version string, pod corev1.PodSpec) int
 	// Archive renders what archives the log; nil where none is wanted, or where it is about to change.
 	Archive func(Facts) *appsv1.StatefulSet
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // start creates certificate, volume and workload of the members, side by
-// side: initial members must meet each other, and joiners come one at a time anyway.
+// side: initial members must meet each other, and joiners were told of each other.
 func (l *Executor) start(ctx context.Context, s ops.State, members []string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, m := range members {
@@ -39,7 +39,8 @@ func (l *Executor) start(ctx context.Context, s ops.State, members []string) err
 
 // applyWorkload renders a member's workload as the cluster wants it now.
 func (l *Executor) applyWorkload(ctx context.Context, s ops.State, member string) (workload.Applied, error) {
-	in, err := l.workload(s.Cluster, member, s.Peers(member), s.Founds(l.Engine))
+	in, err := l.workload(s.Cluster, told{member: member, peers: s.Peers(member), bootstrap: s.Founds(l.Engine),
+		joinLimit: ops.JoinLimit(l.Engine, s, member)})
 	if err != nil {
 		return workload.Applied{}, err
 	}
@@ -50,15 +51,23 @@ func (l *Executor) applyWorkload(ctx context.Context, s ops.State, member string
 	return applied, nil
 }
 
+// told is what a member is told of the others.
+type told struct {
+	member    string
+	peers     []string
+	bootstrap bool
+	joinLimit int
+}
+
 // workload is what a member's workload is built from.
-func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []string, bootstrap bool) (workload.Input,
-	error) {
+func (l *Executor) workload(c *v1alpha1.DatabaseCluster, t told) (workload.Input, error) {
+	member := t.member
 	image, err := l.image(c, c.Spec.Version)
 	if err != nil {
 		return workload.Input{}, err
 	}
 	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
-		ToolImage: l.helperImage(c), Peers: peers, Bootstrap: bootstrap,
+		ToolImage: l.helperImage(c), Peers: t.peers, Bootstrap: t.bootstrap, JoinLimit: t.joinLimit,
 		Witness: c.Status.Bootstrap != nil && slices.Contains(c.Status.Bootstrap.Witnesses, member)})
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
@@ -68,7 +77,7 @@ func (l *Executor) workload(c *v1alpha1.DatabaseCluster, member string, peers []
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}
 	return workload.Input{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings,
-		Bootstrap: bootstrap,
+		Bootstrap: t.bootstrap,
 		Renderer:  l.Tool, Rendering: l.rendering(c)}, nil
 }
 

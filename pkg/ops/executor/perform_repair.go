@@ -24,21 +24,30 @@ import (
 // names depends on when that was, so these are read from it.
 func (l *Executor) made(ctx context.Context, c *v1alpha1.DatabaseCluster) observe.Rendered {
 	digest := l.rendering(c)
-	return observe.Rendered{Ports: l.Engine.Ports(c), Archive: l.madeArchive(ctx, c), Workload: func(member string,
+	limiter, limits := l.Engine.(engine.JoinLimiter)
+	rendered := observe.Rendered{Ports: l.Engine.Ports(c), Archive: l.madeArchive(ctx, c), Workload: func(member string,
 		live *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {
 		peers := []string{member}
 		if reader, ok := l.Engine.(engine.TemplateReader); ok {
 			peers = reader.TemplatePeers(c, live.Spec.Template)
 		}
-		in, err := l.workload(c, member, peers, live.Annotations[kube.AnnotationBootstrap] == "true")
+		t := told{member: member, peers: peers, bootstrap: live.Annotations[kube.AnnotationBootstrap] == "true"}
+		if limits {
+			t.joinLimit = limiter.JoinLimit(c.Spec.Version, live.Spec.Template.Spec)
+		}
+		in, err := l.workload(c, t)
 		if err == nil {
 			return workload.Build(in), digest != "" && live.Annotations[kube.AnnotationRendering] == digest
 		}
-		if in, err = l.workload(c, member, []string{member}, false); err == nil {
+		if in, err = l.workload(c, told{member: member, peers: []string{member}}); err == nil {
 			return workload.Build(in), false
 		}
 		return nil, false
 	}}
+	if limits {
+		rendered.JoinLimit = limiter.JoinLimit
+	}
+	return rendered
 }
 
 // repair writes one object as this tool makes it.

@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/users"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -27,10 +28,10 @@ func (Create) Manners() ops.Manners {
 // Check implements rules.Operation.
 func (Create) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error {
 	if c.Spec.Auth.Enabled {
-		if err := checkLogin(e); err != nil {
+		if err := users.CheckLogin(e); err != nil {
 			return err
 		}
-		if err := checkNames(c.Spec.Auth.Users); err != nil {
+		if err := users.CheckNames(c.Spec.Auth.Users); err != nil {
 			return err
 		}
 	}
@@ -39,7 +40,7 @@ func (Create) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alph
 
 // checkNew judges a cluster that is to be made, empty or from a backup.
 func checkNew(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.DatabaseCluster) error {
-	if err := checkRootPassword(o, c); err != nil || wanted == nil {
+	if err := users.CheckRootPassword(o, c); err != nil || wanted == nil {
 		return err
 	}
 	if url := wanted.Spec.Backup.Repository; url != "" {
@@ -65,7 +66,7 @@ func (Create) Steps() rules.Steps {
 		if p.Fresh() && p.S.View.Auth() == engine.AuthOn {
 			return nil // created by an earlier operation, which proved it
 		}
-		return authenticate(p)
+		return users.Authenticate(p)
 	}}
 }
 

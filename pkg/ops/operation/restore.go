@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/users"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -58,7 +59,7 @@ func (Restore) Steps() rules.Steps {
 		if !p.S.Cluster.Spec.Auth.Enabled {
 			return nil
 		}
-		return authenticate(p)
+		return users.Authenticate(p)
 	}}
 }
 

@@ -69,6 +69,10 @@ func (Engine) CheckCreate(s v1alpha1.DatabaseClusterSpec, force bool) error {
 	}
 	return nil
 }
+
+// JoinsAtOnce is one.
+func (Engine) JoinsAtOnce(engine.View, map[string]int) int { return 1 }
+
 func (Engine) CheckAdd(engine.View) error              { return nil }
 func (Engine) CheckRemove(engine.View, string) error   { return nil }
 func (Engine) CheckUpgraded(engine.View, string) error { return nil }

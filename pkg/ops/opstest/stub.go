@@ -84,6 +84,9 @@ func (s Stub) CheckAdd(v engine.View) error {
 	return nil
 }
 
+// JoinsAtOnce is one.
+func (Stub) JoinsAtOnce(engine.View, map[string]int) int { return 1 }
+
 func (s Stub) CheckRemove(v engine.View, member string) error {
 	rest := 0
 	for _, h := range s.healthy(v) {

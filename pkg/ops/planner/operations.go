@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/users"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -31,11 +32,11 @@ func operations() map[v1alpha1.Verb]rules.Operation {
 		v1alpha1.VerbRecover:            operation.Recover{},
 		v1alpha1.VerbRepair:             operation.Repair{},
 		v1alpha1.VerbDelete:             operation.Delete{},
-		v1alpha1.VerbEnableAuth:         operation.EnableAuth{},
-		v1alpha1.VerbDisableAuth:        operation.DisableAuth{},
-		v1alpha1.VerbCreateUser:         operation.CreateUser{},
-		v1alpha1.VerbDeleteUser:         operation.DeleteUser{},
-		v1alpha1.VerbRotateCredentials:  operation.RotateCredentials{},
+		v1alpha1.VerbEnableAuth:         users.EnableAuth{},
+		v1alpha1.VerbDisableAuth:        users.DisableAuth{},
+		v1alpha1.VerbCreateUser:         users.Create{},
+		v1alpha1.VerbDeleteUser:         users.Delete{},
+		v1alpha1.VerbRotateCredentials:  users.Rotate{},
 		v1alpha1.VerbRotateCertificates: operation.RotateCertificates{},
 
 		v1alpha1.VerbDowngrade:   etcd.Downgrade{},

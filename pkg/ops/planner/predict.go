@@ -41,8 +41,10 @@ func Predict(e engine.Engine, s ops.State, step ops.Step) ops.State {
 		n.Kube.Members[n.MemberIndex(step.Member())].Workload = observe.Workload{}
 	case ops.ActionStart:
 		for _, m := range step.Members {
+			limit := ops.JoinLimit(e, n, m)
 			AddMember(&n, m, n.Founds(e))
-			n.Kube.Members[n.MemberIndex(m)].Workload.Settings = rules.Settings(n, e)
+			w := &n.Kube.Members[n.MemberIndex(m)].Workload
+			w.Settings, w.JoinLimit = rules.Settings(n, e), limit
 		}
 	case ops.ActionCorrect:
 		corrected(&n, step.Member(), rules.Settings(n, e))

@@ -36,47 +36,6 @@ func (p Situation) QuorumFirst() *ops.Decision {
 	return p.Await("quorum", why, names...)
 }
 
-// Joining finishes a join, no matter who began it: a learner in the
-// roster is started, then promoted on the leader's word, or withdrawn if
-// nobody wants it any more.
-func (p Situation) Joining() *ops.Decision {
-	if d := p.QuorumFirst(); d != nil {
-		return d
-	}
-	learners := slices.DeleteFunc(p.S.View.Joining(), func(r engine.Registered) bool {
-		return v1alpha1.MemberNumber(p.S.Cluster.Name, r.Name) == 0 // nobody of ours, and nothing to start
-	})
-	if len(learners) == 0 {
-		return nil
-	}
-	l := learners[0]
-	data, witnesses := ops.Missing(p.E, p.S)
-	if missing := map[bool]int{false: data, true: witnesses}; missing[l.Witness] <= 0 {
-		return Do(ops.Step{ID: "deregister-member/" + l.Name, Action: ops.ActionDeregister, Members: []string{l.Name},
-			Risk: ops.RiskNone, Deadline: WaitDeadline,
-			Title: "Withdraw learner " + l.Name, Reason: "it has no vote, so quorum is not touched"})
-	}
-	if len(p.unstarted([]string{l.Name})) > 0 {
-		return p.Start([]string{l.Name}, "it is registered as a learner")
-	}
-	if m := p.S.View.Member(l.Name); !m.Reachable || !l.Started {
-		if d := p.revive(l.Name); d != nil {
-			return d
-		}
-		why := " does not answer yet"
-		if m.Reachable {
-			why = " has not announced itself yet"
-		}
-		return p.Await("joined", l.Name+why, l.Name)
-	}
-	if !p.E.Capabilities().Learners {
-		return p.Await("joined", l.Name+" catches up with the others", l.Name)
-	}
-	return Do(ops.Step{ID: "promote-member/" + l.Name, Action: ops.ActionPromote, Members: []string{l.Name},
-		Risk: ops.RiskNone, Deadline: StreamDeadline,
-		Title: "Give " + l.Name + " its vote", Reason: "once the leader says that it has caught up"})
-}
-
 // Leaving removes what is left of members that the database's own list does
 // not hold any more because this tool removed them. A kept volume would make
 // the next pod of that name exit for ever, so it goes before the name is free
@@ -179,25 +138,11 @@ func (p Situation) UnknownMember(name string) *ops.Decision {
 func (p Situation) Size() *ops.Decision {
 	switch c := p.nextChange(); {
 	case c.joins:
-		return p.grow(c.witness)
+		return p.register(c.witness)
 	case c.leaves != "":
 		return p.shrink(c.leaves)
 	}
 	return nil
-}
-
-func (p Situation) grow(witness bool) *ops.Decision {
-	name := p.S.FreeName()
-	title, reason := "Register "+name+" as a learner", "a learner has no vote, so a start that fails costs nothing"
-	switch {
-	case witness:
-		title, reason = "Register "+name+" as a witness", "it votes and holds no data, so that an odd number votes"
-	case !p.E.Capabilities().Learners:
-		title, reason = "Register "+name, "it has no vote until it has what it needs, so a start that fails costs nothing"
-	}
-	return Do(ops.Step{ID: "register-member/" + name, Action: ops.ActionRegister, Members: []string{name},
-		Witness: witness, Risk: ops.RiskNone,
-		Deadline: WaitDeadline, Title: title, Reason: reason})
 }
 
 // candidate is the member with data that leaves: the one that was named, or the engine's choice.

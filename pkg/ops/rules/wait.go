@@ -111,6 +111,9 @@ func waitTitle(id string, members []string) string {
 	case "healthy":
 		return fmt.Sprintf("%s is a healthy member", members[0])
 	case "joined":
+		if len(members) > 1 {
+			return strings.Join(members, ", ") + " have started and catch up"
+		}
 		return fmt.Sprintf("%s has started and catches up", members[0])
 	case "grown":
 		return fmt.Sprintf("the volume of %s has grown", members[0])

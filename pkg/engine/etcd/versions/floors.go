@@ -87,6 +87,9 @@ func StepFrom(from Line) (step, bool) {
 // SchemaLine is the first series that writes the version of its storage.
 var SchemaLine = Line{3, 6}
 
+// LearnersLine is the first series that can be told how many learners a cluster may have.
+var LearnersLine = Line{3, 6}
+
 // V2FreeLine is the first series that cannot read log entries in the format
 // of the v2 store.
 var V2FreeLine = Line{3, 7}

@@ -1,4 +1,4 @@
-package operation
+package users
 
 import (
 	"fmt"
@@ -10,17 +10,17 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// RotateCredentials gives users new passwords, or ends those that a rotation left valid.
-type RotateCredentials struct{ rules.Plain }
+// Rotate gives users new passwords, or ends those that a rotation left valid.
+type Rotate struct{ rules.Plain }
 
 // Manners implements rules.Operation.
-func (RotateCredentials) Manners() ops.Manners {
+func (Rotate) Manners() ops.Manners {
 	return ops.Manners{StepsBack: ops.Anytime, Same: sameUser}
 }
 
 // Check implements rules.Operation.
-func (RotateCredentials) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
-	if err := checkLogin(e); err != nil || o.User == nil {
+func (Rotate) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
+	if err := CheckLogin(e); err != nil || o.User == nil {
 		return err
 	}
 	if name := o.User.Name; !ownUser(name) && !listed(c.Spec.Auth, name) {
@@ -30,10 +30,10 @@ func (RotateCredentials) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *
 }
 
 // Steps implements rules.Operation.
-func (RotateCredentials) Steps() rules.Steps { return rules.Steps{Running: rotation} }
+func (Rotate) Steps() rules.Steps { return rules.Steps{Running: rotation} }
 
 // Undo implements rules.Operation.
-func (RotateCredentials) Undo(u *rules.Undoing) error {
+func (Rotate) Undo(u *rules.Undoing) error {
 	name := u.Of.Spec.Cluster
 	return rules.NoUndo(name, "a password that was renewed or ended does not come back", "kubectl dbop user rotate "+name+
 		" gives new ones")
@@ -107,8 +107,8 @@ func unfitName(name string) error {
 		Hint: "lower case letters, digits and dashes, such as billing-2"}
 }
 
-// checkNames judges the users that a cluster is founded with, which a manifest lists.
-func checkNames(users []v1alpha1.DatabaseUser) error {
+// CheckNames judges the users that a cluster is founded with, which a manifest lists.
+func CheckNames(users []v1alpha1.DatabaseUser) error {
 	for _, u := range users {
 		if !nameOfUser.MatchString(u.Name) {
 			return unfitName(u.Name)
@@ -121,8 +121,8 @@ func checkNames(users []v1alpha1.DatabaseUser) error {
 	return nil
 }
 
-// checkRootPassword refuses to restore what nobody could log in to.
-func checkRootPassword(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+// CheckRootPassword refuses to restore what nobody could log in to.
+func CheckRootPassword(o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
 	from := o.Source
 	if from == nil || !from.Auth || from.RootSecret != "" || !c.Spec.TLS.Disabled || (o.InPlace && c.Spec.Auth.Enabled) {
 		return nil

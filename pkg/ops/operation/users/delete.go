@@ -1,4 +1,4 @@
-package operation
+package users
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// DeleteUser deletes one user and its secret.
-type DeleteUser struct{ rules.Plain }
+// Delete deletes one user and its secret.
+type Delete struct{ rules.Plain }
 
 // Manners implements rules.Operation.
-func (DeleteUser) Manners() ops.Manners { return ops.Manners{Same: sameUser} }
+func (Delete) Manners() ops.Manners { return ops.Manners{Same: sameUser} }
 
 // Check implements rules.Operation.
-func (DeleteUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
-	if err := checkLogin(e); err != nil || o.User == nil {
+func (Delete) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
+	if err := CheckLogin(e); err != nil || o.User == nil {
 		return err
 	}
 	name := o.User.Name
@@ -32,17 +32,17 @@ func (DeleteUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha
 }
 
 // Default implements rules.Operation.
-func (DeleteUser) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
+func (Delete) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	o.FromUser = o.User != nil && listed(c.Spec.Auth, o.User.Name)
 }
 
 // ApplyTo implements rules.Operation.
-func (DeleteUser) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.OperationSpec, back bool) {
+func (Delete) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.OperationSpec, back bool) {
 	listUser(&spec.Auth, *o.User, back && o.FromUser)
 }
 
 // Steps implements rules.Operation.
-func (DeleteUser) Steps() rules.Steps {
+func (Delete) Steps() rules.Steps {
 	return rules.Steps{Running: func(p rules.Situation) *ops.Decision {
 		if d := p.QuorumFirst(); d != nil {
 			return d
@@ -52,7 +52,7 @@ func (DeleteUser) Steps() rules.Steps {
 }
 
 // Undo implements rules.Operation.
-func (DeleteUser) Undo(u *rules.Undoing) error {
+func (Delete) Undo(u *rules.Undoing) error {
 	of := u.Of.Spec
 	return rules.NoUndo(of.Cluster, "the password of "+of.User.Name+" is gone with its secret",
 		fmt.Sprintf("make the user again, with a new one: kubectl dbop user create %s %s", of.Cluster, of.User.Name))

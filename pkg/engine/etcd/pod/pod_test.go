@@ -1,4 +1,4 @@
-package etcd
+package pod
 
 import (
 	"flag"
@@ -37,7 +37,7 @@ func cluster() *v1alpha1.DatabaseCluster {
 // not come to the members of this one as one of them.
 func TestAddressesAreOfThePodsNamespace(t *testing.T) {
 	c := cluster()
-	pod, err := New().Pod(engine.PodInput{Cluster: c, Member: "db-1", Image: "x", Version: "3.6.16",
+	pod, err := Render(engine.PodInput{Cluster: c, Member: "db-1", Image: "x", Version: "3.6.16",
 		Peers: []string{"db-1", "db-2"}})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestPod(t *testing.T) {
 			in := engine.PodInput{Cluster: cluster(), Member: "db-1", Image: "registry/etcd:x", Bootstrap: true,
 				Peers: []string{"db-1"}}
 			c.change(&in)
-			pod, err := New().Pod(in)
+			pod, err := Render(in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestPodNeeds(t *testing.T) {
 			t.Parallel()
 			in := engine.PodInput{Cluster: cluster(), Member: "db-1", Version: "3.6.16", Peers: []string{"db-1"}}
 			c.change(&in)
-			if _, err := New().Pod(in); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Render(in); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -130,7 +130,7 @@ func TestPodNeeds(t *testing.T) {
 func TestPorts(t *testing.T) {
 	t.Parallel()
 	got := map[string]int32{}
-	for _, p := range New().Ports(cluster()) {
+	for _, p := range Ports() {
 		got[p.Name] = p.Port
 	}
 	if diff := cmp.Diff(map[string]int32{"client": 2379, "peer": 2380, "metrics": 2381}, got); diff != "" {
@@ -140,7 +140,7 @@ func TestPorts(t *testing.T) {
 
 func TestDisableBootstrap(t *testing.T) {
 	t.Parallel()
-	pod, err := New().Pod(engine.PodInput{Cluster: cluster(), Member: "db-1", Version: "3.6.16", Bootstrap: true,
+	pod, err := Render(engine.PodInput{Cluster: cluster(), Member: "db-1", Version: "3.6.16", Bootstrap: true,
 		Peers: []string{"db-1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestDisableBootstrap(t *testing.T) {
 	other := corev1.Container{Name: "sidecar", Args: []string{"--initial-cluster-state=new"}}
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{pod.Container, other}}}
 	before := template.DeepCopy()
-	sealed := New().DisableBootstrap(template)
+	sealed := DisableBootstrap(template)
 	if diff := cmp.Diff(*before, template); diff != "" {
 		t.Errorf("sealing changed its input:\n%s", diff)
 	}
@@ -161,7 +161,7 @@ func TestDisableBootstrap(t *testing.T) {
 	if diff := cmp.Diff(*want, sealed); diff != "" {
 		t.Errorf("sealed (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(sealed, New().DisableBootstrap(sealed)); diff != "" {
+	if diff := cmp.Diff(sealed, DisableBootstrap(sealed)); diff != "" {
 		t.Errorf("sealing twice:\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package operation
+package users
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func (EnableAuth) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anyt
 
 // Check implements rules.Operation.
 func (EnableAuth) Check(e engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
-	return checkLogin(e)
+	return CheckLogin(e)
 }
 
 // Default implements rules.Operation.
@@ -31,7 +31,7 @@ func (EnableAuth) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.Operati
 }
 
 // Steps implements rules.Operation.
-func (EnableAuth) Steps() rules.Steps { return rules.Steps{Running: authenticate} }
+func (EnableAuth) Steps() rules.Steps { return rules.Steps{Running: Authenticate} }
 
 // Undo implements rules.Operation.
 func (EnableAuth) Undo(u *rules.Undoing) error {
@@ -46,18 +46,18 @@ func (EnableAuth) Undo(u *rules.Undoing) error {
 	return nil
 }
 
-// checkLogin refuses to have clients log in to an engine for which this tool makes no users.
-func checkLogin(e engine.Engine) error {
+// CheckLogin refuses to have clients log in to an engine for which this tool makes no users.
+func CheckLogin(e engine.Engine) error {
 	if e.Capabilities().Users {
 		return nil
 	}
 	return &engine.Refusal{Check: "users", Reason: "clients of " + e.Name() + " can't be made to log in by this tool"}
 }
 
-// authenticate switches the demand to log in on or off. All who may log in exist before it is enabled, so that nobody
+// Authenticate switches the demand to log in on or off. All who may log in exist before it is enabled, so that nobody
 // is locked out on the way, and it counts as on once it was tried: the administrator and the applications may, a
 // client without a name may not. Stepping back, and turning it off, leave users and passwords where they are.
-func authenticate(p rules.Situation) *ops.Decision {
+func Authenticate(p rules.Situation) *ops.Decision {
 	if d := p.QuorumFirst(); d != nil {
 		return d
 	}

@@ -1,18 +1,13 @@
-package etcd
+package pod
 
 import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-var _ engine.TemplateReader = (*Engine)(nil)
-
-// TemplatePeers implements engine.TemplateReader: the names in --initial-cluster.
-func (*Engine) TemplatePeers(_ *v1alpha1.DatabaseCluster, template corev1.PodTemplateSpec) []string {
+// Peers reads from a template whom the member was told of: the names in --initial-cluster.
+func Peers(template corev1.PodTemplateSpec) []string {
 	var out []string
 	for _, c := range template.Spec.Containers {
 		for _, arg := range c.Args {

@@ -1,4 +1,4 @@
-package operation
+package users
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -15,7 +15,7 @@ func (DisableAuth) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Any
 
 // Check implements rules.Operation.
 func (DisableAuth) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
-	return checkLogin(e)
+	return CheckLogin(e)
 }
 
 // Default implements rules.Operation.
@@ -29,7 +29,7 @@ func (DisableAuth) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.Operat
 }
 
 // Steps implements rules.Operation.
-func (DisableAuth) Steps() rules.Steps { return rules.Steps{Running: authenticate} }
+func (DisableAuth) Steps() rules.Steps { return rules.Steps{Running: Authenticate} }
 
 // Undo implements rules.Operation.
 func (DisableAuth) Undo(u *rules.Undoing) error {

@@ -1,4 +1,4 @@
-package operation
+package users
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// CreateUser makes one user, with a password in a secret.
-type CreateUser struct{ rules.Plain }
+// Create makes one user, with a password in a secret.
+type Create struct{ rules.Plain }
 
 // Manners implements rules.Operation.
-func (CreateUser) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime, Same: sameUser} }
+func (Create) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime, Same: sameUser} }
 
 // Check implements rules.Operation.
-func (CreateUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
-	if err := checkLogin(e); err != nil || o.User == nil {
+func (Create) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
+	if err := CheckLogin(e); err != nil || o.User == nil {
 		return err
 	}
 	name := o.User.Name
@@ -38,17 +38,17 @@ func (CreateUser) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha
 }
 
 // Default implements rules.Operation.
-func (CreateUser) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
+func (Create) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	o.FromUser = o.User != nil && listed(c.Spec.Auth, o.User.Name)
 }
 
 // ApplyTo implements rules.Operation.
-func (CreateUser) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.OperationSpec, back bool) {
+func (Create) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.OperationSpec, back bool) {
 	listUser(&spec.Auth, *o.User, !back || o.FromUser)
 }
 
 // Steps implements rules.Operation.
-func (CreateUser) Steps() rules.Steps {
+func (Create) Steps() rules.Steps {
 	return rules.Steps{Running: func(p rules.Situation) *ops.Decision {
 		if d := p.QuorumFirst(); d != nil {
 			return d
@@ -70,7 +70,7 @@ func (CreateUser) Steps() rules.Steps {
 }
 
 // Undo implements rules.Operation.
-func (CreateUser) Undo(u *rules.Undoing) error {
+func (Create) Undo(u *rules.Undoing) error {
 	name := u.Of.Spec.User.Name
 	u.Operation.Verb, u.Operation.User = v1alpha1.VerbDeleteUser, &v1alpha1.DatabaseUser{Name: name}
 	u.Title, u.Lost = "delete user "+name, []string{"access of every client that logs in as " + name}

@@ -1,4 +1,4 @@
-package etcd
+package pod
 
 import (
 	"fmt"
@@ -33,11 +33,12 @@ func arguments(in engine.PodInput, v versions.Version) ([]string, error) {
 	// A copy of the pod in another namespace must not speak to the members of
 	// this one, as whom it would come: addresses are of where the pod is.
 	in.Cluster = in.Cluster.DeepCopy()
-	in.Cluster.Namespace = "$(" + namespaceVariable + ")"
+	in.Cluster.Namespace = "$(" + NamespaceVariable + ")"
 	args := identity(in)
 	if !in.Cluster.Spec.TLS.Disabled {
 		args = append(args, certificates(in.Cluster, v)...)
 	}
+	args = append(args, learnerArgument(in.JoinLimit, v)...)
 	for _, name := range slices.Sorted(maps.Keys(free)) {
 		args = append(args, "--"+name+"="+free[name])
 	}
@@ -60,7 +61,7 @@ func identity(in engine.PodInput) []string {
 	}
 	return []string{
 		"--name=" + in.Member,
-		"--data-dir=" + dataDir,
+		"--data-dir=" + DataDir,
 		fmt.Sprintf("--listen-peer-urls=%s://%s:%d", addresses.Scheme(c), address, addresses.PeerPort),
 		fmt.Sprintf("--listen-client-urls=%s://%s:%d", addresses.Scheme(c), address, addresses.ClientPort),
 		// Plain text, so that probes need no client certificate.
@@ -83,9 +84,9 @@ func certificates(c *v1alpha1.DatabaseCluster, v versions.Version) []string {
 	var args []string
 	for _, side := range []string{"", "peer-"} {
 		args = append(args,
-			"--"+side+"cert-file="+tlsPath+"/tls.crt",
-			"--"+side+"key-file="+tlsPath+"/tls.key",
-			"--"+side+"trusted-ca-file="+tlsPath+"/ca.crt",
+			"--"+side+"cert-file="+TLSPath+"/tls.crt",
+			"--"+side+"key-file="+TLSPath+"/tls.key",
+			"--"+side+"trusted-ca-file="+TLSPath+"/ca.crt",
 			"--"+side+"client-cert-auth=true",
 		)
 	}
@@ -94,13 +95,4 @@ func certificates(c *v1alpha1.DatabaseCluster, v versions.Version) []string {
 		skip = "--experimental-peer-skip-client-san-verification=true"
 	}
 	return append(args, "--peer-cert-allowed-hostname="+v1alpha1.ClientHost(c.Name, c.Namespace), skip)
-}
-
-// Options implements engine.Renderer.
-func (*Engine) Options(c *v1alpha1.DatabaseCluster, target string) (map[string]string, error) {
-	v, err := versions.Supported(target)
-	if err != nil {
-		return nil, err
-	}
-	return flags.Effective(c.Spec, v)
 }
