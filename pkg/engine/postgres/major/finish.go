@@ -91,7 +91,7 @@ func (u Upgrade) ask(ctx context.Context, s private.Server, database, query stri
 	args := append(u.connect(s, database), "--tuples-only", "--no-align", "--command", query)
 	out, err := s.Command(ctx, "psql", args...).Output()
 	if err != nil {
-		return nil, fmt.Errorf("ask the converted database %s: %w", database, err)
+		return nil, fmt.Errorf("ask the database %s: %w", database, err)
 	}
 	text := strings.TrimSuffix(string(out), "\n")
 	if text == "" {

@@ -35,7 +35,9 @@ func (s system) needs(directories ...string) (map[string]string, error) {
 			return nil, err
 		}
 		for _, f := range files {
-			open = append(open, filepath.Join(directory, f.Name()))
+			if !unneeded(f.Name()) {
+				open = append(open, filepath.Join(directory, f.Name()))
+			}
 		}
 	}
 	for len(open) > 0 {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -49,6 +48,9 @@ func (u Upgrade) run(ctx context.Context) error {
 		return err
 	}
 	if _, err := control.End(); err != nil {
+		return err
+	}
+	if err := former.Run(ctx, func(ctx context.Context) error { return u.prepare(ctx, former) }); err != nil {
 		return err
 	}
 	if err := u.do(later.Command(ctx, "initdb", u.initdb(control)...)); err != nil {
@@ -132,28 +134,12 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 		"--old-datadir", former.Data, "--new-datadir", later.Data, "--username", u.User, "--socketdir", u.Scratch,
 		"--old-options", options.String(), "--new-options", options.String())
 	cmd.Dir = u.Scratch
-	if err := u.do(cmd); err != nil {
-		return fmt.Errorf("%w%s", err, u.findings(later.Data))
+	var words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &words, &words
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run pg_upgrade: %w: %s%s", err, verdict(words.String()), findings(later.Data))
 	}
 	return nil
-}
-
-// findings are what pg_upgrade wrote of the objects at fault, and the errors that its programs met.
-func (u Upgrade) findings(data string) string {
-	all, _ := filepath.Glob(filepath.Join(data, "pg_upgrade_output.d", "*", "*.txt")) // the pattern is right
-	logs, _ := filepath.Glob(filepath.Join(data, "pg_upgrade_output.d", "*", "log", "*.log"))
-	var out strings.Builder
-	for _, path := range slices.Concat(all, logs) {
-		raw, err := os.ReadFile(path) //nolint:gosec // a file of ours
-		text := string(raw)
-		if strings.HasSuffix(path, ".log") {
-			_, text, _ = strings.Cut(text, "error: ")
-		}
-		if words := strings.Join(strings.Fields(text), " "); err == nil && words != "" {
-			fmt.Fprintf(&out, "; %s: %s", filepath.Base(path), words[:min(len(words), last)])
-		}
-	}
-	return out.String()
 }
 
 // last is how much of a program's words an error holds.
