@@ -103,7 +103,8 @@ func TestConvertRefused(t *testing.T) {
 	}{
 		"type":    {"CREATE TABLE odd (n int, a aclitem)", []string{"public.odd.a"}},
 		"library": {"CREATE EXTENSION adminpack", []string{"adminpack", "postgres"}},
-		"view":    {"CREATE VIEW odd AS SELECT buffers_backend FROM pg_stat_bgwriter", []string{"VIEW odd", "buffers_backend"}},
+		"view": {"CREATE VIEW odd AS SELECT buffers_backend FROM pg_stat_bgwriter",
+			[]string{"VIEW odd", "buffers_backend"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := s.make(t, name, oldest)

@@ -23,12 +23,11 @@ type release struct {
 	libraries string
 }
 
-// releases copies the programs out of the trees that DBOP_FORMER names, the oldest first. The last of them is the version
-// that is installed.
+// releases copies the programs out of the trees that DBOP_FORMER names, the oldest first. Last comes what is installed.
 func (s *site) releases(t *testing.T) []release {
 	t.Helper()
 	var all []release
-	for _, root := range strings.Fields(os.Getenv("DBOP_FORMER")) {
+	for root := range strings.FieldsSeq(os.Getenv("DBOP_FORMER")) {
 		found, _ := filepath.Glob(filepath.Join(root, "usr/lib/postgresql/*/bin/postgres"))
 		if len(found) != 1 {
 			t.Fatalf("%s holds %d versions", root, len(found))

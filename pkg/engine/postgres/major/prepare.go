@@ -6,9 +6,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
 )
 
-// stamps removes from columns of people the option pg_attver, in which 15.20 and 17.12 keep the place in the log where a
-// column was made. The programs of 18.6 carry it over as if a person had set it, and its server refuses it: so no table
-// could be converted. Those of 17.12 leave it behind, too.
+// stamps removes from columns of people the option pg_attver, which 15.20 and 17.12 set by themselves. The programs of
+// 18.6 carry it over as if a person had set it, and its server refuses it: so no table could be converted. Those of
+// 17.12 leave it behind, too.
 const stamps = `UPDATE pg_attribute SET attoptions = (SELECT array_agg(o) FROM unnest(attoptions) o ` +
 	`WHERE o NOT LIKE 'pg_attver=%') WHERE attrelid >= 16384 AND array_to_string(attoptions, ' ') LIKE '%pg_attver=%'`
 
