@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/major"
 )
@@ -29,6 +30,19 @@ func (e *Engine) CheckRestore(from, target string) error {
 		return nil
 	}
 	return e.Rules.CheckRestore(from, target)
+}
+
+// CheckUpgrade implements engine.Rules: members that run keep their major version.
+func (e *Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, target string) error {
+	for _, m := range v.Members {
+		if m.Version != "" && e.Converts(m.Version, target) {
+			return &engine.Refusal{Check: "series",
+				Reason: fmt.Sprintf("data of %s must be converted for %s, which an upgrade doesn't do yet", m.Version, target),
+				Hint: "a restore converts it: kubectl dbop restore NEW-NAME --from BACKUP --version " + target +
+					" makes another cluster of a backup"}
+		}
+	}
+	return e.Rules.CheckUpgrade(v, spec, target)
 }
 
 // CopyPrograms implements engine.Converter, in an image of the community.
