@@ -158,9 +158,10 @@ type BackupSource struct {
 	// see RestoreSource.
 	Auth       bool   `json:"auth,omitempty"`
 	RootSecret string `json:"rootSecret,omitempty"`
-	// ToTime and Timeline, see RestoreSource.
-	ToTime   string `json:"toTime,omitempty"`
-	Timeline string `json:"timeline,omitempty"`
+	// ToTime, Timeline and FormerImage, see RestoreSource.
+	ToTime      string `json:"toTime,omitempty"`
+	Timeline    string `json:"timeline,omitempty"`
+	FormerImage string `json:"formerImage,omitempty"`
 }
 
 // Active reports whether the operation still holds its cluster.

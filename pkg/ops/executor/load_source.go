@@ -81,7 +81,8 @@ func (l *Executor) convert(source *loadSource, c *v1alpha1.DatabaseCluster, m re
 		return ops.Refusal(err)
 	}
 	source.forward = append(source.forward, "--programs", formerPrograms)
-	source.former = &helperpod.Former{Image: engine.Mirrored(release.Image, c.Spec.Registry), Path: formerPrograms,
+	image := cmp.Or(c.Spec.RestoreFrom.FormerImage, engine.Mirrored(release.Image, c.Spec.Registry))
+	source.former = &helperpod.Former{Image: image, Path: formerPrograms,
 		Command: []string{helperpod.InstalledBinary, "helper", "programs", "--engine", l.Engine.Name(), "--version",
 			release.Version, "--to", formerPrograms}}
 	return nil

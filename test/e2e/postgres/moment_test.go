@@ -25,13 +25,7 @@ func TestMoment(t *testing.T) {
 	s.create(release, "2")
 	s.must("configure", "db", "--set", "archive-repository=offsite", "--set", "archive_timeout=5s")
 	s.healthy(2)
-	s.must("backup", "db", "--repository", "offsite")
-	id := ""
-	for line := range strings.Lines(s.must("backup", "list", "--repository", "offsite").Stdout) {
-		if f := strings.Fields(line); strings.HasPrefix(line, "db-") {
-			id = f[0]
-		}
-	}
+	id := s.backup("offsite")
 	s.sql(rows)
 	s.must("switchover", "db")
 	want := s.sql(contents)
@@ -46,8 +40,33 @@ func TestMoment(t *testing.T) {
 	if r := restore("2000-01-01T00:00:00Z"); r.Code != 4 || !strings.Contains(r.Stderr, "outside") {
 		t.Errorf("a moment before the backup is not refused:\n%s", r)
 	}
+	s.onceArchived(func() harness.Result { return restore(at) })
+	if r := s.must("backup", "list", "--repository", "offsite"); !strings.Contains(r.Stdout, "RESTORABLE-UNTIL") ||
+		strings.Contains(r.Stdout, " 0B ") || strings.Contains(r.Stdout, "<none>") {
+		t.Errorf("the list does not tell how far the log reaches, or a size:\n%s", r.Stdout)
+	}
+	if got := s.sqlOf("copy", contents); got != want {
+		t.Errorf("the copy holds %s, want %s", got, want)
+	}
+}
+
+// backup takes a backup, and returns its identifier.
+func (s *scene) backup(repository string) (id string) {
+	s.Helper()
+	s.must("backup", "db", "--repository", repository)
+	for line := range strings.Lines(s.must("backup", "list", "--repository", repository).Stdout) {
+		if f := strings.Fields(line); strings.HasPrefix(line, "db-") {
+			id = max(id, f[0]) // it begins with the time
+		}
+	}
+	return id
+}
+
+// onceArchived restores to a moment as soon as the log until then is archived.
+func (s *scene) onceArchived(restore func() harness.Result) {
+	s.Helper()
 	s.ok(harness.Until(s.ctx, 2*time.Minute, "the moment to be archived", func(context.Context) error {
-		r := restore(at)
+		r := restore()
 		if r.Code == 4 && strings.Contains(r.Stderr, "outside") {
 			return errors.New(r.Stderr)
 		}
@@ -56,13 +75,6 @@ func TestMoment(t *testing.T) {
 		}
 		return nil
 	}))
-	if r := s.must("backup", "list", "--repository", "offsite"); !strings.Contains(r.Stdout, "RESTORABLE-UNTIL") ||
-		strings.Contains(r.Stdout, " 0B ") || strings.Contains(r.Stdout, "<none>") {
-		t.Errorf("the list does not tell how far the log reaches, or a size:\n%s", r.Stdout)
-	}
-	if got := s.sqlOf("copy", contents); got != want {
-		t.Errorf("the copy holds %s, want %s", got, want)
-	}
 }
 
 // offsite starts an object store of the namespace, and adds it as a repository with keys.
