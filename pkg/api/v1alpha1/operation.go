@@ -154,6 +154,8 @@ type Compaction struct {
 type BackupSource struct {
 	Repository string `json:"repository"`
 	Backup     string `json:"backup"`
+	// Version is that of the server that the backup is of, where a person named the backup.
+	Version string `json:"version,omitempty"`
 	// Auth is true if the backup carries users and demands credentials, RootSecret
 	// see RestoreSource.
 	Auth       bool   `json:"auth,omitempty"`

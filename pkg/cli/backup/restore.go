@@ -181,8 +181,8 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret,
-		ToTime: flags.toTime, Timeline: flags.timeline,
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
+		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
 		FormerImage: flags.formerImage}
 	spec.Waive = command.Waived(map[string]bool{"size": flags.Force})
 	return command.Intent{Namespace: namespace, Engine: e, Request: planner.Request{Operation: spec, Cluster: cluster},
@@ -217,8 +217,8 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.InPlace, spec.KeepRevision = true, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret,
-		ToTime: flags.toTime, Timeline: flags.timeline,
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
+		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
 		FormerImage: flags.formerImage}
 	spec.Waive = command.Waived(map[string]bool{"backup": flags.skipBackup})
 	if err := f.BackupTo(&spec, flags.repo, t.Cluster); err != nil {

@@ -137,7 +137,8 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 	var words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &words, &words
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("run pg_upgrade: %w: %s%s", err, verdict(words.String()), findings(later.Data))
+		return fmt.Errorf("run pg_upgrade: %w: %s%s; change that in the database that was backed up, and take a backup of it",
+			err, verdict(words.String()), findings(later.Data))
 	}
 	return nil
 }
