@@ -12,7 +12,7 @@ import (
 const stamps = `UPDATE pg_attribute SET attoptions = (SELECT array_agg(o) FROM unnest(attoptions) o ` +
 	`WHERE o NOT LIKE 'pg_attver=%') WHERE attrelid >= 16384 AND array_to_string(attoptions, ' ') LIKE '%pg_attver=%'`
 
-// prepare removes from the old data what stands in the way and says nothing.
+// prepare removes from the old data what would end the conversion of any database.
 func (u Upgrade) prepare(ctx context.Context, s private.Server) error {
 	names, err := u.ask(ctx, s, maintenance, databases)
 	for _, name := range names {
