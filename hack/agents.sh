@@ -23,16 +23,26 @@ within() {
 	unshare --mount --propagation private sh -c 'mount --bind "$1" /usr && cd "$2" && shift 2 && exec "$@"' sh "$@"
 }
 
+# tree MAJOR makes the tree of a version, and prints where it is.
+tree() {
+	bin/cluster build "postgres-$1" >&2 || return
+	release=${DBOP_CLUSTER_CACHE:-$HOME/.cache/dbop-cluster}/postgres/$1/release.json
+	sed -n 's/^ *"root": "\(.*\)",*$/\1/p' "$release"
+}
+
 code=0
+former=$(tree 15) # and those of the versions that were tried: their data is converted
 for major in "$@"; do
-	bin/cluster build "postgres-$major"
+	usr=$(tree "$major")/usr
 	release=${DBOP_CLUSTER_CACHE:-$HOME/.cache/dbop-cluster}/postgres/$major/release.json
-	usr=$(sed -n 's/^ *"root": "\(.*\)",*$/\1/p' "$release")/usr
 	echo "PostgreSQL $(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' "$release")"
 	within "$usr" "$root/pkg/agent/postgres" "$work/postgres.test" -test.timeout 10m || code=1
 	# The seed differs, so that each version meets other troubles.
 	within "$usr" "$root/test/agent" env DBOP_AGENT="$work/dbop-agent" \
 		"$work/agent.test" -test.v -test.parallel 3 -test.timeout 30m -test.run '^(TestStory|TestRequests)$/^(strict|preferred)-' \
 		-seed "$major" || code=1
+	within "$usr" "$root/test/agent" env DBOP_AGENT="$work/dbop-agent" DBOP_FORMER="$former" \
+		"$work/agent.test" -test.v -test.timeout 10m -test.run '^TestConvert' || code=1
+	former="$former ${usr%/usr}"
 done
 exit $code

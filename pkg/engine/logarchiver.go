@@ -66,6 +66,8 @@ type ForwardTo struct {
 	Command []string
 	// Scratch is an empty directory with a short path.
 	Scratch string
+	// Programs is where a Converter left those of the data's version; "" if they are in this image.
+	Programs string
 }
 
 // LatestMoment takes all of the log, in the place of a moment.

@@ -197,6 +197,11 @@ type RestoreSource struct {
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:Pattern=`^[0-9]*$`
 	Timeline string `json:"timeline,omitempty"`
+	// FormerImage is the image of the version that the backup is of, instead of the catalog's, where the data is
+	// converted.
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?)?$`
+	// +kubebuilder:validation:MaxLength=512
+	FormerImage string `json:"formerImage,omitempty"`
 }
 
 // DatabaseClusterStatus holds facts that can't be observed again, and a summary for readers.

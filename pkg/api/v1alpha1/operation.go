@@ -154,13 +154,16 @@ type Compaction struct {
 type BackupSource struct {
 	Repository string `json:"repository"`
 	Backup     string `json:"backup"`
+	// Version is that of the server that the backup is of, where a person named the backup.
+	Version string `json:"version,omitempty"`
 	// Auth is true if the backup carries users and demands credentials, RootSecret
 	// see RestoreSource.
 	Auth       bool   `json:"auth,omitempty"`
 	RootSecret string `json:"rootSecret,omitempty"`
-	// ToTime and Timeline, see RestoreSource.
-	ToTime   string `json:"toTime,omitempty"`
-	Timeline string `json:"timeline,omitempty"`
+	// ToTime, Timeline and FormerImage, see RestoreSource.
+	ToTime      string `json:"toTime,omitempty"`
+	Timeline    string `json:"timeline,omitempty"`
+	FormerImage string `json:"formerImage,omitempty"`
 }
 
 // Active reports whether the operation still holds its cluster.

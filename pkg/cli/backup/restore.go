@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -22,7 +23,7 @@ import (
 type restoreFlags struct {
 	cluster.Flags
 	from, file, repo, rootSecret      string
-	toTime, timeline                  string
+	toTime, timeline, formerImage     string
 	inPlace, keepRevision, skipBackup bool
 }
 
@@ -37,6 +38,8 @@ func NewRestore(f *command.Factory) *cobra.Command {
 the old volumes are kept. One member gets the backup, and the others copy its data. Of etcd revisions are bumped and
 marked compacted, so that no watcher sees time go back. PostgreSQL goes on with a timeline of its own.
 
+With --version a backup of PostgreSQL goes into a later major version: its data is converted on the way.
+
 A snapshot file of etcd, as 'etcdctl snapshot save' makes it, is checked, imported into the repository as a backup, and
 restored into a new cluster. A file that the repository holds already is not imported again.`,
 		Example: `  # Restore a backup into a new cluster
@@ -47,6 +50,9 @@ restored into a new cluster. A file that the repository holds already is not imp
 
   # Put a PostgreSQL back to a moment, by a backup from before it and the archived log
   kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b --to-time 2026-11-21T10:59:00Z
+
+  # Try a later major version of PostgreSQL with the data of a backup
+  kubectl dbop restore my-copy --from my-db-20261121T101500Z-0a1b --version 18
 
   # Move from Redis to Valkey
   kubectl dbop restore my-valkey --from my-redis-20261121T101500Z-0a1b --engine valkey
@@ -85,6 +91,8 @@ restored into a new cluster. A file that the repository holds already is not imp
 		"of: valkey for a backup of redis up to 7.2.")
 	cmd.Flags().StringVar(&flags.toTime, "to-time", "",
 		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z; or latest.")
+	cmd.Flags().StringVar(&flags.formerImage, "former-image", "",
+		"For PostgreSQL, where --version is a later major version: image of the backup's version, instead of the catalog's.")
 	cmd.Flags().StringVar(&flags.file, "from-file", "",
 		"Snapshot file of the database's own client, such as one of 'etcdctl snapshot save'.")
 	command.AddRepositoryFlag(cmd, &flags.repo, "the backup")
@@ -125,6 +133,15 @@ func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	return restoreNew(ctx, f, flags, name, url, m, e)
 }
 
+// checkFormerImage refuses an image that nothing would use.
+func (o *restoreFlags) checkFormerImage(e engine.Engine, from, to string) error {
+	if o.formerImage != "" && !engine.Converts(e, from, to) {
+		return exit.Misuse("--former-image is for a backup that is converted, and one of %s %s is not for %s", e.Name(), from,
+			to)
+	}
+	return ops.CheckImage("--former-image", o.formerImage)
+}
+
 // restoreNew creates a cluster with one member that holds the backup; it
 // grows to its size from there.
 func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, name, url string,
@@ -156,16 +173,21 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	if err := engine.CheckLoad(e, m.Engine, m.Version, cluster.Spec.Version); err != nil {
 		return command.Intent{}, err
 	}
+	if err := flags.checkFormerImage(e, m.Version, cluster.Spec.Version); err != nil {
+		return command.Intent{}, err
+	}
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision,
-		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline}
+		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
+		FormerImage: flags.formerImage}
 	cluster.Spec.Auth.Enabled = m.Facts.Auth
 	if err := policy.Found(e, cluster, f.Random); err != nil {
 		return command.Intent{}, err
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret,
-		ToTime: flags.toTime, Timeline: flags.timeline}
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
+		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
+		FormerImage: flags.formerImage}
 	spec.Waive = command.Waived(map[string]bool{"size": flags.Force})
 	return command.Intent{Namespace: namespace, Engine: e, Request: planner.Request{Operation: spec, Cluster: cluster},
 		Subject: e.Name() + "/" + name, Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name}, nil
@@ -207,10 +229,14 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	if err := t.Engine.CheckRestore(m.Version, t.Cluster.Spec.Version); err != nil {
 		return command.Intent{}, err
 	}
+	if err := flags.checkFormerImage(t.Engine, m.Version, t.Cluster.Spec.Version); err != nil {
+		return command.Intent{}, err
+	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.InPlace, spec.KeepRevision = true, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Auth: m.Facts.Auth, RootSecret: flags.rootSecret,
-		ToTime: flags.toTime, Timeline: flags.timeline}
+	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
+		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
+		FormerImage: flags.formerImage}
 	spec.Waive = command.Waived(map[string]bool{"backup": flags.skipBackup})
 	if err := f.BackupTo(&spec, flags.repo, t.Cluster); err != nil {
 		return command.Intent{}, err

@@ -24,7 +24,7 @@ func NewHelper(f *command.Factory) *cobra.Command {
 		RunE:   command.ParentOnly,
 	}
 	cmd.AddCommand(newHelperServe(f), newHelperLoad(f), newHelperInstall(), newHelperExamine(f), newHelperCopy(),
-		newHelperMeasure(), newHelperBackup(f), newHelperProve(f), newHelperUnpack(f),
+		newHelperMeasure(), newHelperBackup(f), newHelperProve(f), newHelperUnpack(f), newHelperPrograms(f),
 		newHelperArchive(f), newHelperLog(f))
 	return cmd
 }

@@ -32,13 +32,15 @@ func (l *logFlags) args() []string {
 type forwardFlags struct {
 	logFlags
 
-	time, timeline string
+	time, timeline, programs string
 }
 
 func (o *forwardFlags) addTo(cmd *cobra.Command) {
 	o.logFlags.addTo(cmd)
 	cmd.Flags().StringVar(&o.time, "to-time", "", "Moment to which the log brings the data, in RFC 3339, or latest.")
 	cmd.Flags().StringVar(&o.timeline, "timeline", "", "With --to-time, the history to follow.")
+	cmd.Flags().StringVar(&o.programs, "programs", "",
+		"Directory with the programs of the data's version, by which it is converted.")
 }
 
 func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory string) (err error) {
@@ -46,7 +48,7 @@ func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory strin
 	if !ok {
 		return exit.Misuse("a log of %s is not archived", e.Name())
 	}
-	to := engine.ForwardTo{Timeline: o.timeline}
+	to := engine.ForwardTo{Timeline: o.timeline, Programs: o.programs}
 	if o.time != engine.LatestMoment {
 		if to.Time, err = time.Parse(time.RFC3339Nano, o.time); err != nil {
 			return exit.Misuse("--to-time %q is no moment in RFC 3339", o.time)

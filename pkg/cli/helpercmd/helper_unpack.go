@@ -30,10 +30,14 @@ func newHelperUnpack(f *command.Factory) *cobra.Command {
 			if !ok {
 				return exit.Misuse("backups of %s are not unpacked by this tool", name)
 			}
-			if err := u.Unpack(cmd.Context(), file, to); err != nil || forward.time == "" {
-				return err
+			err = u.Unpack(cmd.Context(), file, to)
+			if err == nil && forward.time != "" {
+				err = forward.run(cmd.Context(), e, to)
 			}
-			return forward.run(cmd.Context(), e, to)
+			if err == nil && forward.programs != "" {
+				err = convert(cmd, e, to, forward.programs)
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&name, "engine", "", "Engine that made the backup.")

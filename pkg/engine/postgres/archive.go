@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -61,16 +60,23 @@ func (*Engine) LogTimeline(name string) string {
 
 // Forward implements engine.LogArchiver, in an image of the community.
 func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardTo) error {
-	raw, err := os.ReadFile(filepath.Join(filepath.Clean(directory), "pgdata", "PG_VERSION"))
+	own, err := programs(directory, to.Programs)
 	if err != nil {
-		return fmt.Errorf("read the version of the data: %w", err)
+		return err
+	}
+	libraries := ""
+	if to.Programs != "" {
+		libraries = filepath.Join(to.Scratch, "libraries")
+		if err := own.Missing("/", libraries); err != nil {
+			return err
+		}
 	}
 	command, err := restoreCommand(to.Command)
 	if err != nil {
 		return err
 	}
-	return Forward{Directory: directory, Bin: "/usr/lib/postgresql/" + strings.TrimSpace(string(raw)) + "/bin",
-		Sockets: to.Scratch, RestoreCommand: command, To: to.Time, Timeline: to.Timeline}.Run(ctx)
+	return Forward{Directory: directory, Bin: own.Path(), Libraries: libraries, Sockets: to.Scratch,
+		RestoreCommand: command, To: to.Time, Timeline: to.Timeline}.Run(ctx)
 }
 
 // restoreCommand is a command as the server runs it. Only that a file is missing ends in 1: after that the server goes

@@ -45,6 +45,8 @@ type Spec struct {
 	// InstalledBinary first, because Image may hold neither it nor a shell.
 	InstallFrom   string
 	Command, Args []string
+	// Former is a container that leaves files for Command.
+	Former *Former
 	// MountPath is where the claim, or SubPath of it, appears; without a claim
 	// an empty directory that goes with the pod; "" for nothing.
 	MountPath, Claim, SubPath string
@@ -73,6 +75,12 @@ type Spec struct {
 	Deadline time.Duration
 	// GraceSeconds until a stopping pod is killed.
 	GraceSeconds int64
+}
+
+// Former runs in another image before a helper, whose InstalledBinary it has. Both have an empty directory at Path.
+type Former struct {
+	Image, Path string
+	Command     []string
 }
 
 // Files is a volume and where it appears.
@@ -131,6 +139,9 @@ func Build(in Spec) *corev1.Pod {
 				ReadOnly: true})
 		pod.Spec.InitContainers = []corev1.Container{install}
 	}
+	if in.Former != nil {
+		addFormer(&pod.Spec, &first, *in.Former)
+	}
 	if in.Then == nil {
 		pod.Spec.Containers = []corev1.Container{first}
 		return pod
@@ -142,6 +153,18 @@ func Build(in Spec) *corev1.Pod {
 	}
 	pod.Spec.Containers = []corev1.Container{engineContainer(*in.Then, mounts)}
 	return pod
+}
+
+// addFormer adds the container, and shows first what it leaves.
+func addFormer(pod *corev1.PodSpec, first *corev1.Container, in Former) {
+	pod.Volumes = append(pod.Volumes, workload.EmptyDir("former"))
+	mount := corev1.VolumeMount{Name: "former", MountPath: in.Path}
+	container := workload.HelperContainer("former", in.Image, []corev1.VolumeMount{mount,
+		{Name: "dbop", MountPath: path.Dir(InstalledBinary), ReadOnly: true}})
+	container.Command = in.Command
+	pod.InitContainers = append(pod.InitContainers, container)
+	mount.ReadOnly = true
+	first.VolumeMounts = append(first.VolumeMounts, mount)
 }
 
 // engineContainer is restricted whatever the engine says.

@@ -22,6 +22,14 @@ func TestBuildHelper(t *testing.T) {
 			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1",
 			MountPath: "/var/lib/etcd",
 		},
+		"helper-load-former": {
+			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad,
+			Image:       "example.com/postgres:17.12",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1",
+			MountPath: "/var/lib/postgresql/member",
+			Former: &Former{Image: "example.com/postgres:15.20", Path: "/former",
+				Command: []string{InstalledBinary, "helper", "programs"}},
+		},
 		"helper-verify": {
 			Name: "verify-1-0", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeVerify,
 			Image:       "example.com/etcd:v3.6.16",

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
@@ -26,8 +27,10 @@ type loadSource struct {
 	itself bool
 	args   []string
 	files  []helperpod.Files
-	// forward has the data brought to a later moment.
+	// forward has the data brought to a later moment, or version.
 	forward []string
+	// former brings the programs of the version that the data has.
+	former *helperpod.Former
 }
 
 // sourceOf says how a backup gets into a volume. It refuses one that the loader could not read.
@@ -63,6 +66,26 @@ func forwardOf(from *v1alpha1.RestoreSource, m repository.Manifest) []string {
 	}
 	return []string{"--to-time", from.ToTime, "--timeline", from.Timeline, "--log-repository", helper.MountedRepository,
 		"--log-namespace", m.Namespace, "--log-cluster", m.Cluster, "--log-incarnation", m.Incarnation}
+}
+
+// formerPrograms is where a loader finds the programs of the version of a backup that it converts.
+const formerPrograms = "/former"
+
+// convert has the loader of a backup convert the data, where it is of an older series than the cluster.
+func (l *Executor) convert(source *loadSource, c *v1alpha1.DatabaseCluster, m repository.Manifest) error {
+	if m.Engine != l.Engine.Name() || !engine.Converts(l.Engine, m.Version, c.Spec.Version) {
+		return nil
+	}
+	release, err := engine.Nearest(l.Engine, m.Version)
+	if err != nil {
+		return ops.Refusal(err)
+	}
+	source.forward = append(source.forward, "--programs", formerPrograms)
+	image := cmp.Or(c.Spec.RestoreFrom.FormerImage, engine.Mirrored(release.Image, c.Spec.Registry))
+	source.former = &helperpod.Former{Image: image, Path: formerPrograms,
+		Command: []string{helperpod.InstalledBinary, "helper", "programs", "--engine", l.Engine.Name(), "--version",
+			release.Version, "--to", formerPrograms}}
+	return nil
 }
 
 // hold keeps every prune, wherever it runs, from a backup that is about to be read.

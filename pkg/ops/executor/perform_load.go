@@ -43,6 +43,9 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 		return err
 	}
 	source.forward = forwardOf(from, m)
+	if err := l.convert(&source, c, m); err != nil {
+		return err
+	}
 	name := member + "-load"
 	if source.itself {
 		if err := l.gaveUp(ctx, s, name, m.ID); err != nil {
@@ -157,7 +160,7 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
 		Purpose: helperpod.PurposeLoad,
 		Image:   image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		User: pod.User, Files: from.files,
+		User: pod.User, Files: from.files, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary},
 			l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
 }

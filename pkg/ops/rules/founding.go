@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -66,7 +67,7 @@ func (p Situation) Founding() *ops.Decision {
 	if from := p.S.Cluster.Spec.RestoreFrom; from != nil && !f.Loaded {
 		return Do(ops.Step{ID: "load-backup/" + f.Members[0], Action: ops.ActionLoad, Members: f.Members[:1],
 			Risk: ops.RiskNone, Deadline: StreamDeadline,
-			Title:   fmt.Sprintf("Load backup %s into the volume of %s", from.Backup, f.Members[0]),
+			Title:   fmt.Sprintf("Load backup %s into the volume of %s%s", from.Backup, f.Members[0], p.conversion()),
 			Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(f.Members[0])}})
 	}
 	if missing := p.unstarted(f.Members); len(missing) > 0 {
@@ -172,4 +173,14 @@ func (p Situation) DisablingBootstrap() *ops.Decision {
 		Deadline: StepDeadline, Touches: touches,
 		Title:  "Remove the bootstrap flag from the StatefulSets",
 		Reason: "a member that lost its volume must never form a second cluster"})
+}
+
+// conversion says that the data of the backup is converted; "" if it is not.
+func (p Situation) conversion() string {
+	target := p.S.Cluster.Spec.Version
+	if p.S.Operation == nil || p.S.Operation.Spec.Source == nil ||
+		!engine.Converts(p.E, p.S.Operation.Spec.Source.Version, target) {
+		return ""
+	}
+	return fmt.Sprintf(", and convert its data from %s to %s", p.S.Operation.Spec.Source.Version, target)
 }

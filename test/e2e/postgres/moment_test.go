@@ -25,13 +25,7 @@ func TestMoment(t *testing.T) {
 	s.create(release, "2")
 	s.must("configure", "db", "--set", "archive-repository=offsite", "--set", "archive_timeout=5s")
 	s.healthy(2)
-	s.must("backup", "db", "--repository", "offsite")
-	id := ""
-	for line := range strings.Lines(s.must("backup", "list", "--repository", "offsite").Stdout) {
-		if f := strings.Fields(line); strings.HasPrefix(line, "db-") {
-			id = f[0]
-		}
-	}
+	id := s.backup("offsite")
 	s.sql(rows)
 	s.must("switchover", "db")
 	want := s.sql(contents)
@@ -46,16 +40,7 @@ func TestMoment(t *testing.T) {
 	if r := restore("2000-01-01T00:00:00Z"); r.Code != 4 || !strings.Contains(r.Stderr, "outside") {
 		t.Errorf("a moment before the backup is not refused:\n%s", r)
 	}
-	s.ok(harness.Until(s.ctx, 2*time.Minute, "the moment to be archived", func(context.Context) error {
-		r := restore(at)
-		if r.Code == 4 && strings.Contains(r.Stderr, "outside") {
-			return errors.New(r.Stderr)
-		}
-		if r.Code != 0 {
-			s.Fatalf("expected success:\n%s", r)
-		}
-		return nil
-	}))
+	s.onceArchived(func() harness.Result { return restore(at) })
 	if r := s.must("backup", "list", "--repository", "offsite"); !strings.Contains(r.Stdout, "RESTORABLE-UNTIL") ||
 		strings.Contains(r.Stdout, " 0B ") || strings.Contains(r.Stdout, "<none>") {
 		t.Errorf("the list does not tell how far the log reaches, or a size:\n%s", r.Stdout)
@@ -66,6 +51,33 @@ func TestMoment(t *testing.T) {
 	s.putBack(id, at, want)
 }
 
+// backup takes a backup, and returns its identifier.
+func (s *scene) backup(repository string) (id string) {
+	s.Helper()
+	s.must("backup", "db", "--repository", repository)
+	for line := range strings.Lines(s.must("backup", "list", "--repository", repository).Stdout) {
+		if f := strings.Fields(line); strings.HasPrefix(line, "db-") {
+			id = max(id, f[0]) // it begins with the time
+		}
+	}
+	return id
+}
+
+// onceArchived restores to a moment as soon as the log until then is archived.
+func (s *scene) onceArchived(restore func() harness.Result) {
+	s.Helper()
+	s.ok(harness.Until(s.ctx, 2*time.Minute, "the moment to be archived", func(context.Context) error {
+		r := restore()
+		if r.Code == 4 && strings.Contains(r.Stderr, "outside") {
+			return errors.New(r.Stderr)
+		}
+		if r.Code != 0 {
+			s.Fatalf("expected success:\n%s", r)
+		}
+		return nil
+	}))
+}
+
 // putBack brings the cluster itself to the moment. What it writes from then on is archived too.
 func (s *scene) putBack(id, at, want string) {
 	s.Helper()
@@ -74,17 +86,14 @@ func (s *scene) putBack(id, at, want string) {
 	if got := s.sql(contents); got != want {
 		s.Errorf("put back, it holds %s, want %s", got, want)
 	}
-	s.must("backup", "db", "--repository", "offsite")
+	id = s.backup("offsite")
 	s.ok(harness.Until(s.ctx, 2*time.Minute, "the log of the new incarnation", func(context.Context) error {
 		for line := range strings.Lines(s.must("backup", "list", "--repository", "offsite").Stdout) {
-			if strings.HasPrefix(line, "db-") { // the newest comes first
-				if strings.Contains(line, "<none>") || strings.Contains(line, id) {
-					return errors.New(line)
-				}
+			if strings.HasPrefix(line, id) && !strings.Contains(line, "<none>") {
 				return nil
 			}
 		}
-		return errors.New("there is no backup")
+		return errors.New("it is not in the list")
 	}))
 }
 

@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/major"
+)
+
+var _ engine.Converter = (*Engine)(nil)
+
+// superuser made the data of every member.
+const superuser = "dbop"
+
+// Converts implements engine.Converter.
+func (*Engine) Converts(from, target string) bool {
+	a, okA := parse(from)
+	b, okB := parse(target)
+	return okA && okB && a.major >= oldest && a.major < b.major
+}
+
+// CheckRestore implements engine.Rules: data of an older major version is converted.
+func (e *Engine) CheckRestore(from, target string) error {
+	if e.Converts(from, target) {
+		return nil
+	}
+	return e.Rules.CheckRestore(from, target)
+}
+
+// CheckUpgrade implements engine.Rules: members that run keep their major version.
+func (e *Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, target string) error {
+	for _, m := range v.Members {
+		if m.Version != "" && e.Converts(m.Version, target) {
+			return &engine.Refusal{Check: "series",
+				Reason: fmt.Sprintf("data of %s must be converted for %s, which an upgrade doesn't do yet", m.Version, target),
+				Hint: "a restore converts it: kubectl dbop restore NEW-NAME --from BACKUP --version " + target +
+					" makes another cluster of a backup"}
+		}
+	}
+	return e.Rules.CheckUpgrade(v, spec, target)
+}
+
+// CopyPrograms implements engine.Converter, in an image of the community.
+func (*Engine) CopyPrograms(version, directory string) error {
+	return major.Programs{Directory: directory, Major: versions{}.Series(version)}.Copy("/")
+}
+
+// Convert implements engine.Converter, in an image of the community.
+func (*Engine) Convert(ctx context.Context, directory string, with engine.Conversion) error {
+	former, err := programs(directory, with.Programs)
+	if err != nil {
+		return err
+	}
+	libraries := filepath.Join(with.Scratch, "libraries")
+	if err := former.Missing("/", libraries); err != nil {
+		return err
+	}
+	// What a log brought forward was stopped in order. Other data is recovered from what the backup has of the log.
+	if _, err := os.Stat(filepath.Join(directory, "pgdata", "backup_label")); err == nil {
+		f := Forward{Directory: directory, Bin: former.Path(), Libraries: libraries, Sockets: with.Scratch,
+			RestoreCommand: "false", Timeline: "current"}
+		if err := f.Run(ctx); err != nil {
+			return err
+		}
+	}
+	later, err := installed()
+	if err != nil {
+		return err
+	}
+	return major.Upgrade{Directory: directory, Former: former, Later: later, Libraries: libraries, Scratch: with.Scratch,
+		User: superuser}.Run(ctx)
+}
+
+// programs are those of the version of the data, below a directory; "" is the image itself.
+func programs(data, below string) (major.Programs, error) {
+	raw, err := os.ReadFile(filepath.Join(filepath.Clean(data), "pgdata", "PG_VERSION"))
+	if err != nil {
+		return major.Programs{}, fmt.Errorf("read the version of the data: %w", err)
+	}
+	return major.Programs{Directory: "/" + below, Major: strings.TrimSpace(string(raw))}, nil
+}
+
+// installed are the programs of this image.
+func installed() (major.Programs, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // the pattern is right
+	if len(found) != 1 {
+		return major.Programs{}, fmt.Errorf("find the programs of PostgreSQL: %d versions are in this image", len(found))
+	}
+	return major.Programs{Directory: "/", Major: filepath.Base(filepath.Dir(filepath.Dir(found[0])))}, nil
+}

@@ -1,0 +1,111 @@
+package major
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
+)
+
+// SQL of what follows a conversion. A library that orders text in another way than the one by which an index was made
+// spoils it (https://www.postgresql.org/docs/current/sql-altercollation.html), so such indexes are made again.
+const (
+	// databases lists those that have data of people.
+	databases = `SELECT datname FROM pg_database WHERE datallowconn ORDER BY 1`
+	// reordered says whether the order of a database's text is of another version now.
+	reordered = `SELECT datcollversion IS DISTINCT FROM pg_database_collation_actual_version(oid) FROM pg_database ` +
+		`WHERE datname = current_database()`
+	// explicit are commands that make the indexes again which have an order of their own. The system's own orders
+	// lose their version by a conversion: so the indexes with any of those are among them.
+	explicit = `SELECT DISTINCT format('REINDEX INDEX %s', i.indexrelid::regclass) FROM pg_index i, ` +
+		`unnest(i.indcollation) AS o(id) JOIN pg_collation c ON c.oid = o.id ` +
+		`WHERE c.collprovider IN ('i', 'c') AND c.collname NOT IN ('C', 'POSIX')`
+	// versions are commands that write down the present versions. The server refuses it where none was written.
+	versions = `SELECT format('ALTER COLLATION %s REFRESH VERSION', oid::regcollation) FROM pg_collation ` +
+		`WHERE collprovider <> 'd' AND collversion <> pg_collation_actual_version(oid)`
+	// present are commands that do the same for databases.
+	present = `SELECT format('ALTER DATABASE %I REFRESH COLLATION VERSION', datname) FROM pg_database ` +
+		`WHERE datcollversion <> pg_database_collation_actual_version(oid)`
+)
+
+// maintenance is a database that is always there.
+const maintenance = "template1"
+
+// finish makes indexes again where that is due, updates extensions as pg_upgrade proposes, and gathers statistics.
+func (u Upgrade) finish(ctx context.Context, s private.Server) error {
+	names, err := u.ask(ctx, s, maintenance, databases)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := u.reindex(ctx, s, name); err != nil {
+			return err
+		}
+	}
+	if err := u.each(ctx, s, maintenance, present); err != nil {
+		return err
+	}
+	extensions := filepath.Join(u.Scratch, "update_extensions.sql")
+	if _, err := os.Stat(extensions); err == nil {
+		args := append(u.connect(s, maintenance), "--file", extensions)
+		if err := u.do(s.Command(ctx, "psql", args...)); err != nil {
+			return err
+		}
+	}
+	return u.do(s.Command(ctx, "vacuumdb", "--host", s.Sockets, "--username", u.User, "--all", "--analyze-only"))
+}
+
+// reindex makes those indexes of a database again that hang on the order of text.
+func (u Upgrade) reindex(ctx context.Context, s private.Server, database string) error {
+	changed, err := u.ask(ctx, s, database, reordered)
+	if err != nil {
+		return err
+	}
+	if strings.Join(changed, "") == "t" {
+		err = u.do(s.Command(ctx, "reindexdb", "--host", s.Sockets, "--username", u.User, "--dbname", quote(database)))
+	} else {
+		err = u.each(ctx, s, database, explicit)
+	}
+	if err != nil {
+		return err
+	}
+	return u.each(ctx, s, database, versions)
+}
+
+// each runs the commands that a query returns.
+func (u Upgrade) each(ctx context.Context, s private.Server, database, query string) error {
+	commands, err := u.ask(ctx, s, database, query)
+	for _, command := range commands {
+		if err == nil {
+			err = u.do(s.Command(ctx, "psql", append(u.connect(s, database), "--command", command)...))
+		}
+	}
+	return err
+}
+
+// ask returns the lines that a query returns.
+func (u Upgrade) ask(ctx context.Context, s private.Server, database, query string) ([]string, error) {
+	args := append(u.connect(s, database), "--tuples-only", "--no-align", "--command", query)
+	out, err := s.Command(ctx, "psql", args...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask the database %s: %w", database, err)
+	}
+	text := strings.TrimSuffix(string(out), "\n")
+	if text == "" {
+		return nil, nil
+	}
+	return strings.Split(text, "\n"), nil
+}
+
+func (u Upgrade) connect(s private.Server, database string) []string {
+	return []string{"--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--host", s.Sockets, "--username", u.User,
+		"--dbname", quote(database)}
+}
+
+// quote is a database as clients take it whose name may hold any character.
+func quote(database string) string {
+	return "dbname='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(database) + "'"
+}

@@ -1,0 +1,24 @@
+package major
+
+import (
+	"context"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
+)
+
+// stamps removes from columns of people the option pg_attver, which 15.20 and 17.12 set by themselves. The programs of
+// 18.6 carry it over as if a person had set it, and its server refuses it: so no table could be converted. Those of
+// 17.12 leave it behind, too.
+const stamps = `UPDATE pg_attribute SET attoptions = (SELECT array_agg(o) FROM unnest(attoptions) o ` +
+	`WHERE o NOT LIKE 'pg_attver=%') WHERE attrelid >= 16384 AND array_to_string(attoptions, ' ') LIKE '%pg_attver=%'`
+
+// prepare removes from the old data what would end the conversion of any database.
+func (u Upgrade) prepare(ctx context.Context, s private.Server) error {
+	names, err := u.ask(ctx, s, maintenance, databases)
+	for _, name := range names {
+		if err == nil {
+			err = u.do(s.Command(ctx, "psql", append(u.connect(s, name), "--command", stamps)...))
+		}
+	}
+	return err
+}
