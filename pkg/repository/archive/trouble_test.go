@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -161,6 +162,20 @@ func TestTwoAtOnce(t *testing.T) {
 		if got, err := load(t, a, "same"); err != nil || !bytes.Equal(got, bodies[0]) {
 			t.Errorf("one operation twice: %d bytes, %v", len(got), err)
 		}
+		// A file that reads the same: the runs meet in one attempt.
+		for i := range often(50, 5) {
+			r := request(fmt.Sprint("met", i), fmt.Sprint("op-met", i), "file")
+			failed := both(func(int) Request { return r }, func(int) []byte { return bodies[0] })
+			if got, err := load(t, a, r.ID); err == nil && !bytes.Equal(got, bodies[0]) || errors.Is(err, ErrDamaged) {
+				t.Errorf("after %v: %d bytes, %v", failed, len(got), err)
+			}
+			if _, err := save(t, a, r, bodies[0]); err != nil {
+				t.Errorf("the repeat after %v: %v", failed, err)
+			}
+			if got, err := load(t, a, r.ID); err != nil || !bytes.Equal(got, bodies[0]) {
+				t.Errorf("the repeat after %v: %d bytes, %v", failed, len(got), err)
+			}
+		}
 	})
 }
 
@@ -194,4 +209,56 @@ func TestCrowd(t *testing.T) {
 	if r := prune(t, a, Retention{Last: 1}); len(r.Deleted) > 0 || r.Collected > 0 {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestOneOperationTwice: a second run of an operation, such as a pod that takes the place of one on a node that is out
+// of reach, replaces a volume that the first has stored and not marked. Neither may promise bytes of the other.
+func TestOneOperationTwice(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		keys, _ := testKeys(t)
+		body := pages(3 << 20)
+		r := request("b", "op-1", "file")
+		for killed := range 3 {
+			for _, key := range storetest.Keys(t, s, "") {
+				if err := s.Delete(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var once sync.Once
+			first := &storetest.Fault{Store: s, Before: func(c storetest.Call) error {
+				if isMark(c) {
+					once.Do(func() {
+						marks := 0
+						second := &storetest.Fault{Store: s, Before: func(c storetest.Call) error {
+							if isMark(c) {
+								if marks++; marks > killed {
+									return storetest.ErrFault
+								}
+							}
+							return nil
+						}}
+						_, _ = save(t, Open(second, keys), r, body)
+					})
+				}
+				return nil
+			}}
+			_, err := save(t, Open(first, keys), r, body)
+			a := Open(s, keys)
+			got, loaded := load(t, a, "b")
+			if loaded == nil && !bytes.Equal(got, body) || loaded != nil && !errors.Is(loaded, ErrNotFound) {
+				t.Errorf("the second run ends at mark %d: the first: %v; its backup: %v", killed, err, loaded)
+			}
+			if _, err := save(t, a, r, body); err != nil {
+				t.Errorf("the second run ends at mark %d: the repeat: %v", killed, err)
+			}
+			if got, err := load(t, a, "b"); err != nil || !bytes.Equal(got, body) {
+				t.Errorf("the second run ends at mark %d: repeated: %d bytes, %v", killed, len(got), err)
+			}
+		}
+	})
+}
+
+// isMark reports whether a request says that a volume is stored.
+func isMark(c storetest.Call) bool {
+	return c.Name == "put" && strings.HasPrefix(c.Key, kindAttempt) && !strings.HasSuffix(c.Key, "/started.json")
 }
