@@ -57,7 +57,7 @@ func TestDamagedBeside(t *testing.T) {
 					storetest.Put(t, s, k, string(damaged))
 				}
 			}
-			beside(t, Open(s, keys), kind+" "+what, half, body, kind == kindProof, kind == kindHold && damaged == nil)
+			holdsOut(t, Open(s, keys), kind+" "+what, half, body, kind == kindProof, kind == kindHold && damaged == nil)
 		}
 	}
 	for _, kind := range []string{kindAttempt, kindProof, kindHold} {
@@ -78,7 +78,7 @@ func damages(content []byte) map[string][]byte {
 	return out
 }
 
-func beside(t *testing.T, a *Archive, what string, half Request, body []byte, proofGone, holdGone bool) {
+func holdsOut(t *testing.T, a *Archive, what string, half Request, body []byte, proofGone, holdGone bool) {
 	t.Helper()
 	if got, err := load(t, a, "old"); err != nil || !bytes.Equal(got, body) {
 		t.Errorf("%s: the backup: %d bytes, %v", what, len(got), err)

@@ -13,10 +13,10 @@ import (
 )
 
 // Two runs of one operation can meet in one attempt: the first one's node is out of reach, and a second one goes on in
-// its place. A mark is put once, so of each volume only one run can say that it is stored. That the volume is still the
-// one of the mark is looked at before the manifest is written, and before anybody goes on behind it.
+// its place. A mark is put once, so of each volume only one run can say that it is stored. Whether the volume is the
+// one of the mark is asked again before the manifest is written, and before anybody goes on behind it.
 
-// headBytes holds what age draws for one object alone.
+// headBytes are enough to hold what age draws for one object alone.
 const headBytes = 256
 
 // errOther: another run of the operation put its own volume in the place of one.
