@@ -79,9 +79,10 @@ agents: $(CLUSTER) ## Agents with real PostgreSQL and Valkey servers as plain pr
 STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-stores
 
 .PHONY: stores
-stores: ## Build the object stores that tests of backups run: two that are true, and one that lies
+stores: ## Build the object stores that tests of backups run: three that are true, and one that lies
 	GOBIN=$(STORES) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 	GOBIN=$(STORES) go install filippo.io/age/cmd/age@$(shell go list -m -f '{{.Version}}' filippo.io/age)
+	GOBIN=$(STORES) go install github.com/fsouza/fake-gcs-server@$(FAKE_GCS_SERVER_VERSION)
 	cd hack/stores && go build -o $(STORES)/rclone .
 	hack/azurite.sh $(STORES)
 

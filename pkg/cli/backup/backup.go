@@ -105,7 +105,7 @@ A database that something else made is backed up by --from-statefulset, --select
 	outside.AddTo(f, cmd)
 	cmd.AddCommand(newBackupSchedule(f))
 	cmd.AddCommand(newBackupList(f), newBackupDescribe(f), newBackupVerify(f), newBackupDelete(f),
-		newBackupPrune(f))
+		newBackupPrune(f), newBackupImport(f))
 	return cmd
 }
 

@@ -40,6 +40,8 @@ type Fake struct {
 
 	// Repositories are those that have a name.
 	Repositories Named
+	// Stores are what is opened by a name.
+	Stores map[string]repository.Repository
 	// Connect fails where the API server can't be reached.
 	Connect func() error
 	LockErr error
@@ -141,6 +143,9 @@ func (c *Fake) External(_ context.Context, config external.Config) (clients.Exte
 
 func (c *Fake) Repository(_ context.Context, _ string, at repository.Location, _ string) (repository.Repository,
 	error) {
+	if r, ok := c.Stores[at.Name]; ok {
+		return r, nil
+	}
 	return repository.NewDirectory(at.Path)
 }
 

@@ -40,6 +40,9 @@ Repeated for the same URL, it changes what is given and keeps the rest.`,
   # Add a container of Azure
   kubectl dbop repository add offsite --url azure://account/backups/team-a --from-env --new-key-file key.txt
 
+  # Add a bucket of Google, with the key file that GOOGLE_APPLICATION_CREDENTIALS names
+  kubectl dbop repository add offsite --url gs://backups/team-a --from-env --new-key-file key.txt
+
   # Let restores inside the cluster read what is encrypted
   kubectl dbop repository add offsite --url s3://backups/team-a --identity-file key.txt`,
 		Args: command.Arguments(1, 1, "the NAME of the repository"),

@@ -28,9 +28,9 @@ type addFlags struct {
 func (a *addFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&a.url, "url", "",
-		"Where the repository is: s3://BUCKET[/PREFIX] or azure://ACCOUNT/CONTAINER[/PREFIX].")
+		"Where the repository is: s3://BUCKET[/PREFIX], gs://BUCKET[/PREFIX] or azure://ACCOUNT/CONTAINER[/PREFIX].")
 	flags.StringVar(&a.endpoint, "endpoint", "",
-		"URL of the store, if it is not the one of Amazon, or of the account of Azure.")
+		"URL of the store, if it is not the one of Amazon, of Google, or of the account of Azure.")
 	flags.StringVar(&a.region, "region", "", "Region of the bucket; asked of the store if not set.")
 	flags.BoolVar(&a.pathStyle, "path-style", false,
 		"Put the bucket, or the account of Azure, into the path and not into the host name.")
@@ -42,7 +42,7 @@ func (a *addFlags) addTo(cmd *cobra.Command) {
 		"receives, such as 50Mi; 0 takes a limit back.")
 	flags.BoolVar(&a.objectLock, "require-object-lock", false, "Refuse a store that does not enforce retention.")
 	flags.StringVar(&a.secret, "secret", "", "Secret of the namespace with AWS_ACCESS_KEY_ID and "+
-		"AWS_SECRET_ACCESS_KEY, or with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN.")
+		"AWS_SECRET_ACCESS_KEY, with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or with GOOGLE_CREDENTIALS.")
 	flags.BoolVar(&a.fromEnv, "from-env", false, "Take the credentials from the environment and keep them in a Secret.")
 	flags.BoolVar(&a.workload, "workload-identity", false, "Use no credentials but the identity that pods have.")
 	flags.StringSliceVar(&a.recipients, "recipient", nil, "Public key of age that can read the backups; may be repeated.")

@@ -25,10 +25,9 @@ func (a *addFlags) secrets(ctx context.Context, f *command.Factory, named client
 	given := bucket.Secrets{}
 	switch {
 	case a.fromEnv:
-		for _, name := range d.CredentialNames() {
-			if value := f.Getenv(name); value != "" {
-				given[name] = []byte(value)
-			}
+		var err error
+		if given, err = fromEnv(f, *d); err != nil {
+			return nil, err
 		}
 		if len(given) == 0 {
 			return nil, exit.Misuse("--from-env: the environment has none of %s", strings.Join(d.CredentialNames(), ", "))
@@ -47,6 +46,28 @@ func (a *addFlags) secrets(ctx context.Context, f *command.Factory, named client
 	}
 	maps.Copy(have, given)
 	return have, nil
+}
+
+// fromEnv takes what the environment has; a file that it names is read.
+func fromEnv(f *command.Factory, d bucket.Description) (bucket.Secrets, error) {
+	given := bucket.Secrets{}
+	for _, name := range d.CredentialNames() {
+		if value := f.Getenv(name); value != "" {
+			given[name] = []byte(value)
+			continue
+		}
+		variable, named := bucket.CredentialFile(name)
+		file := f.Getenv(variable)
+		if !named || file == "" {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Clean(file))
+		if err != nil {
+			return nil, fmt.Errorf("--from-env: read the file that %s names: %w", variable, err)
+		}
+		given[name] = content
+	}
+	return given, nil
 }
 
 // keys makes or takes what backups are signed with and encrypted to.

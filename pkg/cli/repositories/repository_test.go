@@ -67,6 +67,25 @@ func TestAddAndRemove(t *testing.T) {
 	}
 }
 
+// TestAddGoogle: the environment of Google's tools names a file, and its content is kept.
+func TestAddGoogle(t *testing.T) {
+	b := bench(t)
+	file := filepath.Join(b.Dir, "account.json")
+	b.Env["GOOGLE_APPLICATION_CREDENTIALS"] = file
+	args := []string{"repository", "add", "offsite", "--url", "gs://backups/shop", "--from-env", "--no-encryption"}
+	if r := b.Run(args...); r.Code != exit.Failed || !strings.Contains(r.Err, "GOOGLE_APPLICATION_CREDENTIALS") {
+		t.Errorf("no file: exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	if err := os.WriteFile(file, []byte("geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := b.Run(args...)
+	if kept := string(b.Repositories.Kept["offsite"]["GOOGLE_CREDENTIALS"]); r.Code != exit.Done || kept != "geheim" ||
+		strings.Contains(r.Out+r.Err, "geheim") {
+		t.Errorf("exit %d, kept %q\n%s%s", r.Code, kept, r.Out, r.Err)
+	}
+}
+
 // TestAddRefuses: nothing is kept, and no key is made, unless all is right.
 func TestAddRefuses(t *testing.T) {
 	base := []string{"repository", "add", "offsite", "--url", url}

@@ -86,3 +86,6 @@ func (a *Archive) newULID() (string, error) {
 	}
 	return id.String(), nil
 }
+
+// In is an archive in another store, with the same keys.
+func (a *Archive) In(s store.Store) *Archive { return &Archive{store: s, keys: a.keys, now: a.now} }

@@ -37,6 +37,8 @@ type mark struct {
 	Volume  Volume `json:"volume"`
 	// Content is a 64 bit hash (xxHash) of what the volume holds of the stream.
 	Content uint64 `json:"content"`
+	// Head is the SHA-256 of the first bytes of the object: another run that encrypts the same makes others.
+	Head string `json:"head,omitempty"`
 }
 
 func attemptKey(s Scope, attempt string) string {
@@ -141,7 +143,15 @@ func (w *Writer) resume(ctx context.Context) error {
 		}
 		w.marks[m.Stream] = append(list, m)
 	}
-	return w.dropUnmarked(ctx)
+	if err := w.dropUnmarked(ctx); err != nil {
+		return err
+	}
+	err := w.own(ctx)
+	if errors.Is(err, errOther) {
+		// Two runs met there, and both gave it up.
+		w.attempt, w.marks, err = "", map[string][]mark{}, nil
+	}
+	return err
 }
 
 // dropUnmarked removes volumes that were stored by a run that died before it could say so.
@@ -161,7 +171,7 @@ func (w *Writer) dropUnmarked(ctx context.Context) error {
 		delete(known, o.Key)
 		switch {
 		case !ok:
-			if err := a.store.Delete(ctx, o.Key); err != nil {
+			if err := w.dropVolume(ctx, o.Key); err != nil {
 				return err
 			}
 		case size != o.Size:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -319,6 +320,16 @@ func TestControlCharacters(t *testing.T) {
 	}
 }
 
+// half is a store whose connections are cut in the middle of a volume.
+type half struct{ store.Store }
+
+func (h half) Get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	if strings.HasPrefix(key, kindData) {
+		length /= 2
+	}
+	return h.Store.Get(ctx, key, offset, length)
+}
+
 // TestConnectionLost holds that a broken connection is not called damage.
 func TestConnectionLost(t *testing.T) {
 	keys, _ := testKeys(t)
@@ -332,6 +343,16 @@ func TestConnectionLost(t *testing.T) {
 	}}
 	if _, err := load(t, Open(f, keys), "b"); !errors.Is(err, store.ErrDenied) || errors.Is(err, ErrDamaged) {
 		t.Error(err)
+	}
+	// Half of the bytes came, and whether there are more can't be asked.
+	f.Before = func(c storetest.Call) error {
+		if c.Name == "head" {
+			return storetest.ErrFault
+		}
+		return nil
+	}
+	if _, err := load(t, Open(half{f}, keys), "b"); err == nil || errors.Is(err, ErrDamaged) {
+		t.Errorf("cut, and out of reach: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	a := Open(s, keys)

@@ -218,7 +218,9 @@ func fetch(ctx context.Context, s store.Store, key string, offset int64, body []
 	defer func() { _ = in.Close() }()
 	n, err := io.ReadFull(in, body)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		if o, head := s.Head(ctx, key); head == nil && o.Size >= offset+int64(len(body)) {
+		// Only the store can tell that bytes are missing: while it is out of reach, nothing is known of the data.
+		o, head := s.Head(ctx, key)
+		if head == nil && o.Size >= offset+int64(len(body)) || head != nil && !errors.Is(head, store.ErrNotFound) {
 			return transport{fmt.Errorf("the connection was cut after %d bytes of %s: %w", offset+int64(n), key, err)}
 		}
 		return fmt.Errorf("%w: %s ends after %d bytes", ErrDamaged, key, offset+int64(n))

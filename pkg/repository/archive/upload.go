@@ -31,6 +31,8 @@ type upload struct {
 
 	sum   hash.Hash
 	bytes int64
+	// head are the first bytes as they are stored; what age encrypts begins differently each time.
+	head  []byte
 	part  []byte
 	parts int
 
@@ -68,6 +70,7 @@ func (s stored) Write(p []byte) (int, error) {
 	u := s.u
 	u.sum.Write(p)
 	u.bytes += int64(len(p))
+	u.head = append(u.head, p[:min(len(p), headBytes-len(u.head))]...)
 	for rest := p; len(rest) > 0; {
 		if u.part == nil {
 			u.part = u.buffer()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/volume"
 )
 
@@ -129,6 +128,7 @@ func (s *streamWriter) close(ctx context.Context) error {
 	if s.upload == nil {
 		return nil
 	}
+	head := &s.upload.head
 	bytes, sum, err := s.upload.commit()
 	if err != nil {
 		s.upload = nil
@@ -140,8 +140,9 @@ func (s *streamWriter) close(ctx context.Context) error {
 	if w.request.Source == "" {
 		return nil
 	}
-	m := mark{Attempt: w.attempt, Stream: s.stream.Name, Number: n, Volume: v, Content: s.content.Sum64()}
-	return w.archive.putSigned(ctx, markKey(w.request.Scope, w.attempt, s.stream.Name, n), m, store.Options{})
+	m := mark{Attempt: w.attempt, Stream: s.stream.Name, Number: n, Volume: v, Content: s.content.Sum64(),
+		Head: headSum(*head)}
+	return w.mark(ctx, m)
 }
 
 // Commit makes the backup exist. m says what the engine knows; what only the Writer knows is filled in. All
@@ -162,6 +163,9 @@ func (w *Writer) Commit(ctx context.Context, m Manifest) (*Manifest, error) {
 	err := m.check()
 	if err == nil {
 		err = w.archive.present(ctx, &m)
+	}
+	if err == nil {
+		err = w.own(ctx)
 	}
 	var key string
 	if err == nil {

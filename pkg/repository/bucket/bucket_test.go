@@ -227,6 +227,8 @@ func TestDescription(t *testing.T) {
 		"another store":        func(d *Description) { d.URL = "ftp://bucket" },
 		"no container":         func(d *Description) { d.URL = "azure://account" },
 		"a region of Azure":    func(d *Description) { d.URL, d.Region = "azure://account/c", "west" },
+		"a region of Google":   func(d *Description) { d.URL, d.Region = "gs://bucket", "west" },
+		"a path of Google":     func(d *Description) { d.URL, d.PathStyle = "gs://bucket", true },
 	} {
 		wrong := d
 		change(&wrong)
@@ -268,6 +270,13 @@ func TestAzure(t *testing.T) {
 		PathStyle: true, CA: string(c.CA)}, c.Credentials)
 }
 
+// TestGoogle writes and reads in a bucket of a fake.
+func TestGoogle(t *testing.T) {
+	c := storetest.StartGCS(t).Config(t)
+	writesAndReads(t, Description{URL: "gs://" + c.Bucket + "/" + c.Prefix, Endpoint: c.Endpoint, CA: string(c.CA)},
+		c.Credentials)
+}
+
 func writesAndReads(t *testing.T, at Description, credentials func(string) string) {
 	t.Helper()
 	d, s := described(t)
@@ -302,6 +311,7 @@ func writesAndReads(t *testing.T, at Description, credentials func(string) strin
 func FuzzParseDescription(f *testing.F) {
 	f.Add([]byte(`{"name":"a","url":"s3://b/c","plain":true}`))
 	f.Add([]byte(`{"name":"a","url":"azure://b/c/d","plain":true}`))
+	f.Add([]byte(`{"name":"a","url":"gs://b/c","plain":true}`))
 	f.Add([]byte(`{"name":"a","url":"s3://b","recipients":["age1"]}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		d, err := ParseDescription(content)

@@ -30,9 +30,9 @@ const (
 type Description struct {
 	// Name is that of the repository in its namespace.
 	Name string `json:"name"`
-	// URL is "s3://BUCKET/PREFIX" or "azure://ACCOUNT/CONTAINER/PREFIX".
+	// URL is "s3://BUCKET/PREFIX", "gs://BUCKET/PREFIX" or "azure://ACCOUNT/CONTAINER/PREFIX".
 	URL string `json:"url"`
-	// Endpoint is the URL of the store; "" is that of Amazon, or of the account of Azure.
+	// Endpoint is the URL of the store; "" is that of Amazon, of Google, or of the account of Azure.
 	Endpoint string `json:"endpoint,omitempty"`
 	Region   string `json:"region,omitempty"`
 	// PathStyle puts the bucket, or the account of Azure, into the path and not into the host name.
@@ -91,8 +91,10 @@ func (d Description) Check() error {
 	switch {
 	case err != nil:
 		wrong = err.Error()
-	case at.azure() && (d.Region != "" || d.Checksum != ""):
+	case !at.s3() && (d.Region != "" || d.Checksum != ""):
 		wrong = "regions and modes of checksums are of S3 alone"
+	case at.google() && d.PathStyle:
+		wrong = "Google has no path style"
 	case d.Bandwidth != 0 && (d.Bandwidth < leastBandwidth || d.Bandwidth > math.MaxInt32):
 		wrong = fmt.Sprintf("a bandwidth of %d bytes a second is not between 64Ki and 2047Mi", d.Bandwidth)
 	case d.Plain && len(d.Recipients) > 0:

@@ -8,12 +8,17 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/azure"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/gcs"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/s3"
 )
 
 // CredentialNames are what any store may ask for: keys of a Secret, or variables of the environment.
 func CredentialNames() []string {
-	return append(place{scheme: schemeS3}.credentials(), place{scheme: schemeAzure}.credentials()...)
+	var out []string
+	for _, scheme := range []string{schemeS3, schemeAzure, schemeGoogle} {
+		out = append(out, place{scheme: scheme}.credentials()...)
+	}
+	return out
 }
 
 // CredentialNames are what the store of this repository may ask for; the first one says that there are any.
@@ -23,6 +28,11 @@ func (d Description) CredentialNames() []string {
 		return CredentialNames()
 	}
 	return at.credentials()
+}
+
+// CredentialFile is the variable of the environment that names a file with a credential, where there is one.
+func CredentialFile(name string) (variable string, ok bool) {
+	return gcs.CredentialFile, name == gcs.CredentialKey
 }
 
 // Store opens the object store alone. Nothing is dialled before the first call.
@@ -39,26 +49,28 @@ func (d Description) Store(s Secrets) (store.Store, error) {
 }
 
 const (
-	schemeS3    = "s3"
-	schemeAzure = "azure"
+	schemeS3     = "s3"
+	schemeAzure  = "azure"
+	schemeGoogle = "gs"
 )
 
 // place is a URL, taken apart.
 type place struct{ scheme, account, bucket, prefix string }
 
-func (p place) azure() bool { return p.scheme == schemeAzure }
+func (p place) s3() bool     { return p.scheme == schemeS3 }
+func (p place) google() bool { return p.scheme == schemeGoogle }
 
 func (d Description) place() (place, error) {
 	u, err := url.Parse(d.URL)
-	if err != nil || u.Scheme != schemeS3 && u.Scheme != schemeAzure || u.Host == "" || u.User != nil ||
+	if err != nil || len((place{scheme: u.Scheme}).credentials()) == 0 || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" {
 		// The text is not repeated: it may hold a password.
-		return place{}, errors.New(
-			`its URL is none of a bucket; write "s3://BUCKET/PREFIX" or "azure://ACCOUNT/CONTAINER/PREFIX"`)
+		return place{}, errors.New(`its URL is none of a bucket; write "s3://BUCKET/PREFIX", "gs://BUCKET/PREFIX" or ` +
+			`"azure://ACCOUNT/CONTAINER/PREFIX"`)
 	}
 	path := strings.Trim(u.Path, "/")
-	if u.Scheme == schemeS3 {
-		return place{scheme: schemeS3, bucket: u.Host, prefix: path}, nil
+	if u.Scheme != schemeAzure {
+		return place{scheme: u.Scheme, bucket: u.Host, prefix: path}, nil
 	}
 	container, prefix, _ := strings.Cut(path, "/")
 	if container == "" {
@@ -67,18 +79,29 @@ func (d Description) place() (place, error) {
 	return place{scheme: schemeAzure, account: u.Host, bucket: container, prefix: prefix}, nil
 }
 
+// credentials are none for a scheme that nobody knows.
 func (p place) credentials() []string {
-	if p.scheme == schemeS3 {
+	switch p.scheme {
+	case schemeS3:
 		return []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
+	case schemeAzure:
+		return []string{"AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN"}
+	case schemeGoogle:
+		return []string{gcs.CredentialKey}
 	}
-	return []string{"AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN"}
+	return nil
 }
 
 func (p place) open(d Description, credentials func(string) string) (store.Store, error) {
-	if p.azure() {
+	switch p.scheme {
+	case schemeAzure:
 		return azure.Open(azure.Config{
 			Account: p.account, Container: p.bucket, Prefix: p.prefix, Endpoint: d.Endpoint, PathStyle: d.PathStyle,
 			CA: []byte(d.CA), Credentials: credentials,
+		})
+	case schemeGoogle:
+		return gcs.Open(gcs.Config{
+			Bucket: p.bucket, Prefix: p.prefix, Endpoint: d.Endpoint, CA: []byte(d.CA), Credentials: credentials,
 		})
 	}
 	return s3.Open(s3.Config{

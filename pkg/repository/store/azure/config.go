@@ -1,8 +1,6 @@
 package azure
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,20 +37,17 @@ func Open(c Config) (*Store, error) {
 		return nil, errors.New("open a container: its account or its name is missing; write " +
 			"\"azure://ACCOUNT/CONTAINER/PREFIX\"")
 	}
-	prefix := strings.Trim(c.Prefix, "/")
-	if prefix != "" {
-		if err := store.CheckKey(prefix); err != nil {
-			return nil, fmt.Errorf("open container %s: the prefix: %w", c.Container, err)
-		}
-		prefix += "/"
+	prefix, err := store.ParsePrefix(c.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("open container %s: %w", c.Container, err)
 	}
 	at, err := c.url()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open container %s: %w", c.Container, err)
 	}
-	transport, err := c.transport()
+	transport, err := store.Transport(c.CA)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open container %s: %w", c.Container, err)
 	}
 	client, err := c.client(at, transport)
 	if err != nil {
@@ -67,14 +62,9 @@ func (c Config) url() (*url.URL, error) {
 	if text == "" {
 		text = "https://" + c.Account + ".blob.core.windows.net"
 	}
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
-		u.Scheme != "https" && u.Scheme != "http" {
-		// The text is not repeated: it may hold a password.
-		return nil, fmt.Errorf("open container %s: its endpoint is no plain URL; write \"https://HOST[:PORT]\"", c.Container)
+	u, err := store.ParseEndpoint(text)
+	if err != nil {
+		return nil, err
 	}
 	if c.PathStyle {
 		return u.JoinPath(c.Account, c.Container), nil
@@ -115,25 +105,4 @@ func workload(o azcore.ClientOptions) (azcore.TokenCredential, error) {
 		return pod, nil
 	}
 	return azidentity.NewManagedIdentityCredential(&azidentity.ManagedIdentityCredentialOptions{ClientOptions: o})
-}
-
-func (c Config) transport() (*http.Transport, error) {
-	standard, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		return nil, fmt.Errorf("open container %s: the program has another transport of HTTP", c.Container)
-	}
-	t := standard.Clone()
-	t.MaxIdleConnsPerHost = 16
-	t.DisableCompression = true
-	if len(c.CA) > 0 {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(c.CA) {
-			return nil, fmt.Errorf("open container %s: the CA holds no certificate in PEM", c.Container)
-		}
-		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	}
-	return t, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -68,12 +67,9 @@ func Open(c Config) (*Store, error) {
 	if c.Bucket == "" {
 		return nil, errors.New("open a bucket: it has no name; write \"s3://BUCKET/PREFIX\"")
 	}
-	prefix := strings.Trim(c.Prefix, "/")
-	if prefix != "" {
-		if err := store.CheckKey(prefix); err != nil {
-			return nil, fmt.Errorf("open bucket %s: the prefix: %w", c.Bucket, err)
-		}
-		prefix += "/"
+	prefix, err := store.ParsePrefix(c.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}
 	switch {
 	case c.Checksum != ChecksumAuto && c.Checksum != ChecksumRequired && c.Checksum != ChecksumOff:
@@ -108,14 +104,9 @@ func (c Config) endpoint() (*url.URL, error) {
 	if text == "" {
 		text = amazon
 	}
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
-		u.Scheme != "https" && u.Scheme != "http" {
-		// The text is not repeated: it may hold a password.
-		return nil, fmt.Errorf("open bucket %s: its endpoint is no plain URL; write \"https://HOST[:PORT]\"", c.Bucket)
+	u, err := store.ParseEndpoint(text)
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}
 	return u, nil
 }

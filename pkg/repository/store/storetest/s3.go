@@ -15,8 +15,12 @@ import (
 
 // S3 is a versitygw with TLS.
 type S3 struct {
-	endpoint string
-	ca       []byte
+	// Address is where it listens.
+	Address string
+
+	endpoint, dir string
+	ca            []byte
+	stop          func()
 }
 
 // Credentials of the server.
@@ -27,8 +31,16 @@ func Credentials(name string) string {
 // StartS3 runs versitygw, or skips the test where it was not built.
 func StartS3(t testing.TB) *S3 {
 	t.Helper()
-	program, dir, address := Program(t, "versitygw"), t.TempDir(), FreeAddress(t)
+	return StartS3In(t, t.TempDir())
+}
+
+// StartS3In runs versitygw over a directory that is empty.
+func StartS3In(t testing.TB, dir string) *S3 {
+	t.Helper()
+	s := &S3{Address: FreeAddress(t), dir: dir}
+	s.endpoint = "https://" + s.Address
 	cert, key := Certificate(t)
+	s.ca = cert
 	for name, content := range map[string][]byte{"cert.pem": cert, "key.pem": key} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
@@ -39,11 +51,41 @@ func StartS3(t testing.TB) *S3 {
 			t.Fatal(err)
 		}
 	}
-	Start(t, address, []string{"ROOT_ACCESS_KEY=" + Credentials("AWS_ACCESS_KEY_ID"),
-		"ROOT_SECRET_KEY=" + Credentials("AWS_SECRET_ACCESS_KEY")}, program,
-		"--port", address, "--cert", filepath.Join(dir, "cert.pem"), "--key", filepath.Join(dir, "key.pem"), "--quiet",
-		"--keep-alive", "posix", "--versioning-dir", filepath.Join(dir, "versions"), filepath.Join(dir, "data"))
-	return &S3{endpoint: "https://" + address, ca: cert}
+	s.start(t, Credentials("AWS_SECRET_ACCESS_KEY"))
+	return s
+}
+
+func (s *S3) start(t testing.TB, secret string) {
+	t.Helper()
+	s.stop = Start(t, s.Address, []string{"ROOT_ACCESS_KEY=" + Credentials("AWS_ACCESS_KEY_ID"), "ROOT_SECRET_KEY=" + secret},
+		Program(t, "versitygw"), "--port", s.Address, "--cert", filepath.Join(s.dir, "cert.pem"), "--key",
+		filepath.Join(s.dir, "key.pem"), "--quiet", "--keep-alive", "posix", "--versioning-dir",
+		filepath.Join(s.dir, "versions"), filepath.Join(s.dir, "data"))
+}
+
+// Revoke has the server refuse its credentials from now on; Restore takes that back.
+func (s *S3) Revoke(t testing.TB) {
+	s.stop()
+	s.start(t, rand.Text())
+}
+
+// Restore has the server accept its credentials again.
+func (s *S3) Restore(t testing.TB) {
+	s.stop()
+	s.start(t, Credentials("AWS_SECRET_ACCESS_KEY"))
+}
+
+// Plant puts a file into the data of a bucket, as somebody else's program.
+func (s *S3) Plant(t testing.TB, bucket, key string) {
+	t.Helper()
+	path := filepath.Join(s.dir, "data", bucket, filepath.FromSlash(key))
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte("of somebody else"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Config names a new bucket.

@@ -35,8 +35,8 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Start runs a server until the test ends, and waits until it accepts connections.
-func Start(t testing.TB, address string, env []string, name string, args ...string) {
+// Start runs a server until the test ends, or until it is stopped, and waits until it accepts connections.
+func Start(t testing.TB, address string, env []string, name string, args ...string) (stop func()) {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), name, args...)
 	cmd.Env = append(os.Environ(), env...)
@@ -49,16 +49,17 @@ func Start(t testing.TB, address string, env []string, name string, args ...stri
 		defer close(ended)
 		failure = cmd.Wait()
 	}()
-	t.Cleanup(func() {
+	stop = func() {
 		_ = cmd.Process.Kill()
 		<-ended
-	})
+	}
+	t.Cleanup(stop)
 	deadline := time.Now().Add(time.Minute)
 	for {
 		c, err := net.DialTimeout("tcp", address, time.Second)
 		if err == nil {
 			_ = c.Close()
-			return
+			return stop
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%s does not listen on %s: %v", name, address, err)

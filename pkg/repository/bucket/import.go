@@ -1,0 +1,47 @@
+package bucket
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+)
+
+// Directory is a copy of a repository of this format in a directory, such as one that was fetched from a bucket: it is
+// read with the keys of r. The path is absolute.
+func (r *Repository) Directory(path string) (*Repository, error) {
+	at, err := store.NewDirectory(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the repository in %s: %w", path, err)
+	}
+	out := *r
+	out.store, out.archive = at, r.archive.In(at)
+	out.description.Name, out.description.URL = "dir:"+path, at.URL()
+	return &out, nil
+}
+
+// IDs are the identifiers of all backups, oldest first.
+func (r *Repository) IDs(ctx context.Context) ([]string, error) {
+	c, err := r.archive.List(ctx, archive.Scope{})
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	var out []string
+	for _, e := range slices.Backward(c.Entries) {
+		out = append(out, e.ID)
+	}
+	return slices.Compact(out), nil
+}
+
+// Import copies a backup of another repository here as it is; see archive.Archive.Import. ErrNotFound if that one has
+// none of the identifier.
+func (r *Repository) Import(ctx context.Context, from *Repository, id string) (*archive.Imported, error) {
+	e, err := from.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.archive.Import(ctx, from.archive, e)
+	return out, r.explain(err)
+}
