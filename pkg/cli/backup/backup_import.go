@@ -24,8 +24,8 @@ func newBackupImport(f *command.Factory) *cobra.Command {
 		Long: `Copy backups of another repository into one that has a name. SOURCE is the name of a repository of the
 namespace, or a directory with the objects of one, such as a bucket that another tool has copied.
 
-Backups are copied as they are: encryption, signatures and identifiers stay, and no secret key is needed. Every volume is
-compared with its manifest on the way, and the manifest comes last. A repeat goes on where the last one ended. The
+Backups are copied as they are: encryption, signatures and identifiers stay, and no secret key is needed. Every volume
+is compared with its manifest on the way, and the manifest comes last. A repeat goes on where the last one ended. The
 repository must trust the key that signed, see 'kubectl dbop repository add --trust'. Proofs and the archived log stay
 behind. Both stores are spoken to from this machine.`,
 		Example: `  # Copy all backups to another store
@@ -80,8 +80,8 @@ func runBackupImport(ctx context.Context, f *command.Factory, from, repo string,
 		done, err := to.Import(ctx, source, id)
 		switch {
 		case errors.Is(err, archive.ErrSignature):
-			failed = append(failed, &ops.Error{Kind: ops.Refused, Check: "repository", Message: "import of backup " + id, Err: err,
-				Hint: "if you trust who signed it: " + command.DisplayName + " repository add " + to.URL() +
+			failed = append(failed, &ops.Error{Kind: ops.Refused, Check: "repository", Message: "import of backup " + id,
+				Err: err, Hint: "if you trust who signed it: " + command.DisplayName + " repository add " + to.URL() +
 					" --url URL --trust KEY; the repository that it comes from lists its keys: " + command.DisplayName +
 					" repository list -o yaml"})
 		case err != nil:
@@ -122,5 +122,5 @@ func openObjectStore(ctx context.Context, f *command.Factory, url string) (*buck
 func notOfThisFormat(message string) error {
 	return &ops.Error{Kind: ops.Refused, Check: "repository", Message: message,
 		Hint: "object stores: " + command.DisplayName + " repository list; a backup that was taken to a directory or a " +
-			"claim is loaded by " + command.DisplayName + " restore --repository"}
+			"claim is loaded by " + command.DisplayName + " restore NAME --from ID --repository pvc:CLAIM"}
 }

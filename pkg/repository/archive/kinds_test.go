@@ -11,8 +11,8 @@ import (
 )
 
 // TestDamagedBeside flips a byte of, cuts and removes each object that is neither manifest nor data nor log: what says
-// who writes, what is done of it, what was proven and what is held. The backup beside is read as before, a damaged proof
-// proves nothing, a damaged hold holds, and the interrupted backup goes on, begins again, or is refused.
+// who writes, what is done of it, what was proven and what is held. The backup beside is read as before, a damaged
+// proof proves nothing, a damaged hold holds, and the interrupted backup goes on, begins again, or is refused.
 func TestDamagedBeside(t *testing.T) {
 	keys, _ := testKeys(t)
 	whole := directory(t)

@@ -47,7 +47,8 @@ func (w *Writer) own(ctx context.Context) error {
 	return nil
 }
 
-// dropVolume deletes a volume that no mark speaks of. One whose mark appeared meanwhile shows that another run is alive.
+// dropVolume deletes a volume that no mark speaks of. One whose mark appeared meanwhile shows that another run is
+// alive.
 func (w *Writer) dropVolume(ctx context.Context, key string) error {
 	// Who was stopped between the two requests deletes nothing.
 	ctx, cancel := context.WithTimeout(ctx, abortWithin)

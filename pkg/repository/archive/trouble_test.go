@@ -53,7 +53,7 @@ func TestCutNetwork(t *testing.T) {
 	body := pages(20 << 20)
 	for i := range often(50, 4) {
 		id, stays := fmt.Sprint("b", i), i%4 == 3
-		at := rand.Int64N(int64(len(body)) / 2) //nolint:gosec // a place for trouble
+		at := rand.Int64N(int64(len(body)) / 2)
 		proxy.CutAfter(at, stays)
 		m, err := save(t, a, request(id, "op-"+id, "file"), body)
 		if !proxy.Mend() {

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,5 +44,8 @@ func (r *Repository) Import(ctx context.Context, from *Repository, id string) (*
 		return nil, err
 	}
 	out, err := r.archive.Import(ctx, from.archive, e)
+	if errors.Is(err, archive.ErrSignature) {
+		return nil, fmt.Errorf("repository %s: %w", r.URL(), err) // it is whole, and of somebody whom nobody here trusts
+	}
 	return out, r.explain(err)
 }

@@ -70,7 +70,7 @@ func (s *Store) pause(ctx context.Context, attempt int) bool {
 	}
 }
 
-// once makes a request. An answer above 399 is an answerError.
+// once makes a request. What is no success is an answerError; 308 is one to a PUT alone: the upload goes on.
 func (s *Store) once(ctx context.Context, c call) (*http.Response, error) {
 	at := *s.endpoint
 	query := ""
@@ -94,7 +94,8 @@ func (s *Store) once(ctx context.Context, c call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.StatusCode < http.StatusBadRequest {
+	goesOn := r.StatusCode == http.StatusPermanentRedirect && c.method == http.MethodPut
+	if r.StatusCode < http.StatusMultipleChoices || goesOn {
 		return r, nil
 	}
 	defer func() { _ = r.Body.Close() }()

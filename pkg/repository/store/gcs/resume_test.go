@@ -185,3 +185,28 @@ func TestAbortWakes(t *testing.T) {
 		}
 	}
 }
+
+// TestNoStore: what answers in the place of the store, such as a page to log in at, stores nothing.
+func TestNoStore(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusNoContent, http.StatusFound, http.StatusPermanentRedirect} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/login")
+			w.WriteHeader(status)
+			if status == http.StatusOK {
+				_, _ = w.Write([]byte("{}"))
+			}
+		}))
+		s, err := Open(Config{Bucket: "b", Endpoint: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.tokens = oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "x"})
+		if err := s.Put(t.Context(), "x", []byte("content"), store.Options{}); err == nil {
+			t.Errorf("%d: a put succeeded", status)
+		}
+		if _, err := s.Upload(t.Context(), "x", store.Options{}); err == nil {
+			t.Errorf("%d: an upload began", status)
+		}
+		server.Close()
+	}
+}

@@ -81,7 +81,12 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, o store.Option
 	if err := s.unretained(key, o); err != nil {
 		return err
 	}
-	return s.explain(ctx, s.put(ctx, key, body, crc32c(body)), "write "+key)
+	sum := crc32c(body)
+	made, err := s.put(ctx, key, body, sum)
+	if err == nil && (made.CRC32C != sum || made.Size != int64(len(body))) {
+		err = s.dropOther(ctx, key, made, int64(len(body)), sum)
+	}
+	return s.explain(ctx, err, "write "+key)
 }
 
 // unretained refuses a retention: it is a policy of the bucket here, which nothing could prove in tests.
@@ -94,10 +99,10 @@ func (s *Store) unretained(key string, o store.Options) error {
 }
 
 // put sends the description of the object and its body in one request.
-func (s *Store) put(ctx context.Context, key string, body []byte, sum string) error {
+func (s *Store) put(ctx context.Context, key string, body []byte, sum string) (made resource, err error) {
 	about, err := json.Marshal(map[string]string{"name": s.prefix + key, "crc32c": sum})
 	if err != nil {
-		return err
+		return made, err
 	}
 	var content bytes.Buffer
 	content.Grow(len(body) + len(about) + headroom)
@@ -111,16 +116,17 @@ func (s *Store) put(ctx context.Context, key string, body []byte, sum string) er
 			_, err = w.Write(part.body)
 		}
 		if err != nil {
-			return err
+			return made, err
 		}
 	}
 	if err := parts.Close(); err != nil {
-		return err
+		return made, err
 	}
 	c := call{method: http.MethodPost, path: "/upload" + s.objects(), body: content.Bytes(),
 		query:  url.Values{"uploadType": {"multipart"}, "ifGenerationMatch": {absent}, "fields": {fields}},
 		header: map[string]string{"Content-Type": strings.Replace(parts.FormDataContentType(), "form-data", "related", 1)}}
-	return s.ask(ctx, c, nil)
+	err = s.ask(ctx, c, &made)
+	return made, err
 }
 
 // Get reads a range.
@@ -211,7 +217,7 @@ func (s *Store) Capabilities(ctx context.Context) (store.Capabilities, error) {
 // compares reports whether the store refuses what differs from its checksum.
 func (s *Store) compares(ctx context.Context) (bool, error) {
 	key := "probe/checksum-" + rand.Text()
-	err := s.put(ctx, key, []byte("checksum\n"), crc32c([]byte("something else")))
+	_, err := s.put(ctx, key, []byte("checksum\n"), crc32c([]byte("something else")))
 	var answer *answerError
 	switch {
 	case err == nil:

@@ -166,15 +166,14 @@ func (u *upload) commit(ctx context.Context, parts int) error {
 	if made.CRC32C == encoded(u.sum) && made.Size == u.sent {
 		return nil
 	}
-	// That generation alone: another object is not this one's business.
-	return errors.Join(fmt.Errorf("the store has %d bytes with the checksum %q instead of %d with %q", made.Size,
-		made.CRC32C, u.sent, encoded(u.sum)), u.store.deleteGeneration(ctx, u.key, made.Generation))
+	return u.store.dropOther(ctx, u.key, made, u.sent, encoded(u.sum))
 }
 
-// deleteGeneration removes an object unless another one took its place.
-func (s *Store) deleteGeneration(ctx context.Context, key, generation string) error {
-	return s.ask(ctx, call{method: http.MethodDelete, path: s.path(key),
-		query: url.Values{"ifGenerationMatch": {generation}}}, nil)
+// dropOther removes what the store made, and that generation alone: it is not what was sent.
+func (s *Store) dropOther(ctx context.Context, key string, made resource, size int64, sum string) error {
+	return errors.Join(fmt.Errorf("the store has %d bytes with the checksum %q instead of %d with %q", made.Size,
+		made.CRC32C, size, sum), s.ask(ctx, call{method: http.MethodDelete, path: s.path(key),
+		query: url.Values{"ifGenerationMatch": {made.Generation}}}, nil))
 }
 
 // Abort has the store forget the session; one that is out of reach does within a week by itself.

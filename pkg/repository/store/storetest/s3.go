@@ -57,7 +57,8 @@ func StartS3In(t testing.TB, dir string) *S3 {
 
 func (s *S3) start(t testing.TB, secret string) {
 	t.Helper()
-	s.stop = Start(t, s.Address, []string{"ROOT_ACCESS_KEY=" + Credentials("AWS_ACCESS_KEY_ID"), "ROOT_SECRET_KEY=" + secret},
+	env := []string{"ROOT_ACCESS_KEY=" + Credentials("AWS_ACCESS_KEY_ID"), "ROOT_SECRET_KEY=" + secret}
+	s.stop = Start(t, s.Address, env,
 		Program(t, "versitygw"), "--port", s.Address, "--cert", filepath.Join(s.dir, "cert.pem"), "--key",
 		filepath.Join(s.dir, "key.pem"), "--quiet", "--keep-alive", "posix", "--versioning-dir",
 		filepath.Join(s.dir, "versions"), filepath.Join(s.dir, "data"))
