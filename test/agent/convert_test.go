@@ -18,9 +18,10 @@ CREATE TABLE kept (n int PRIMARY KEY, word text COLLATE "de-x-icu" NOT NULL);
 INSERT INTO kept SELECT n, md5(n::text) FROM generate_series(1, 5000) n;
 CREATE INDEX ordered ON kept (word);
 CREATE INDEX libc ON kept (word COLLATE "C.utf8");
-CREATE TABLE parts (n int, at date) PARTITION BY RANGE (at);
+CREATE TABLE parts (n int, at date, word text COLLATE "de-x-icu") PARTITION BY RANGE (at);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM ('2020-01-01') TO ('2030-01-01');
-INSERT INTO parts SELECT n, '2026-01-01' FROM generate_series(1, 10) n;
+CREATE INDEX by_word ON parts (word);
+INSERT INTO parts SELECT n, '2026-01-01', md5(n::text) FROM generate_series(1, 10) n;
 CREATE SEQUENCE counter START 41;
 SELECT nextval('counter');
 CREATE EXTENSION hstore;
@@ -53,7 +54,8 @@ func TestConvert(t *testing.T) {
 	for name, way := range map[string][]release{"each": all, "straight": {oldest, newest}} {
 		t.Run(name, func(t *testing.T) {
 			d := s.make(t, name, oldest)
-			files := [][2]string{{"postgres", "SELECT pg_relation_filenode('ordered'), pg_relation_filenode('libc')"},
+			files := [][2]string{{"postgres", "SELECT pg_relation_filenode('ordered'), pg_relation_filenode('libc'), " +
+				"pg_relation_filenode('parts_1_word_idx')"},
 				{"postgres", "SELECT pg_relation_filenode('kept_pkey')"},
 				{odd, "SELECT pg_relation_filenode('words_pkey')"}}
 			before := d.ask(t, oldest, append([][2]string{{"postgres", everything},

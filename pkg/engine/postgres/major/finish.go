@@ -1,6 +1,7 @@
 package major
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -19,10 +20,11 @@ const (
 	reordered = `SELECT datcollversion IS DISTINCT FROM pg_database_collation_actual_version(oid) FROM pg_database ` +
 		`WHERE datname = current_database()`
 	// explicit are commands that make the indexes again which have an order of their own. The system's own orders
-	// lose their version by a conversion: so the indexes with any of those are among them.
-	explicit = `SELECT DISTINCT format('REINDEX INDEX %s', i.indexrelid::regclass) FROM pg_index i, ` +
-		`unnest(i.indcollation) AS o(id) JOIN pg_collation c ON c.oid = o.id ` +
-		`WHERE c.collprovider IN ('i', 'c') AND c.collname NOT IN ('C', 'POSIX')`
+	// lose their version by a conversion: so the indexes with any of those are among them. One of a partitioned table is
+	// made of those of its parts.
+	explicit = `SELECT DISTINCT format('REINDEX INDEX %s', k.oid::regclass) FROM pg_class k ` +
+		`JOIN pg_index i ON i.indexrelid = k.oid, unnest(i.indcollation) AS o(id) JOIN pg_collation c ON c.oid = o.id ` +
+		`WHERE k.relkind = 'i' AND c.collprovider IN ('i', 'c') AND c.collname NOT IN ('C', 'POSIX')`
 	// versions are commands that write down the present versions. The server refuses it where none was written.
 	versions = `SELECT format('ALTER COLLATION %s REFRESH VERSION', oid::regcollation) FROM pg_collation ` +
 		`WHERE collprovider <> 'd' AND collversion <> pg_collation_actual_version(oid)`
@@ -89,11 +91,13 @@ func (u Upgrade) each(ctx context.Context, s private.Server, database, query str
 // ask returns the lines that a query returns.
 func (u Upgrade) ask(ctx context.Context, s private.Server, database, query string) ([]string, error) {
 	args := append(u.connect(s, database), "--tuples-only", "--no-align", "--command", query)
-	out, err := s.Command(ctx, "psql", args...).Output()
-	if err != nil {
+	var out bytes.Buffer
+	cmd := s.Command(ctx, "psql", args...)
+	cmd.Stdout = &out
+	if err := u.do(cmd); err != nil {
 		return nil, fmt.Errorf("ask the database %s: %w", database, err)
 	}
-	text := strings.TrimSuffix(string(out), "\n")
+	text := strings.TrimSuffix(out.String(), "\n")
 	if text == "" {
 		return nil, nil
 	}

@@ -125,7 +125,8 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 		return err
 	}
 	var options strings.Builder
-	for _, one := range files {
+	// pg_dump locks every table of a database at once, and the default is for 6400.
+	for _, one := range append(files, [2]string{"max_locks_per_transaction", "1024"}) {
 		fmt.Fprintf(&options, " -c %s=%s", one[0], one[1])
 	}
 	s := later
@@ -146,10 +147,13 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 // last is how much of a program's words an error holds.
 const last = 600
 
-// do runs a command; its last words go into an error.
+// do runs a command; its last words go into an error. Somebody may read its output.
 func (u Upgrade) do(cmd *exec.Cmd) error {
 	var words bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &words, &words
+	cmd.Stderr = &words
+	if cmd.Stdout == nil {
+		cmd.Stdout = &words
+	}
 	if err := cmd.Run(); err != nil {
 		said := strings.Join(strings.Fields(words.String()), " ")
 		return fmt.Errorf("run %s: %w: %s", filepath.Base(cmd.Path), err, said[max(0, len(said)-last):])
