@@ -20,8 +20,8 @@ func (Defrag) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alpha1.Da
 	if e.Capabilities().DefragmentGain > 0 {
 		return nil
 	}
-	return &engine.Refusal{Check: "defragmentation", Reason: "members of " + e.Name() + " can't be defragmented by this tool",
-		Hint: notEvery}
+	return &engine.Refusal{Check: "defragmentation", Hint: notEvery,
+		Reason: "members of " + e.Name() + " can't be defragmented by this tool"}
 }
 
 // Steps implements rules.Operation.
