@@ -50,7 +50,12 @@ func TestJoinLimit(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
-	s := opstest.Well(2)
+	s := opstest.Well(3)
+	s.Kube.Members[1].Workload.JoinLimit, s.Kube.Members[2].Workload.JoinLimit = 1, 2
+	if none(&s.Kube.Members[0]); ops.JoinLimit(limiter{}, s, "db-1") != 2 {
+		t.Error("a new one is told less than another one, whose log it may not be able to take in")
+	}
+	s = opstest.Well(2)
 	for i := range s.Kube.Members {
 		s.Kube.Members[i].Workload, s.Kube.Members[i].Pod = observe.Workload{}, observe.Pod{}
 	}
