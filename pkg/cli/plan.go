@@ -22,9 +22,19 @@ quorum margin is left, what can't be undone and what blocks it. Nothing is writt
 		Args: cobra.ArbitraryArgs,
 		RunE: command.ParentOnly,
 	}
+	used := map[string]bool{}
 	for _, verb := range root.Commands() {
-		if planned := f.Planned(verb, docs.PlanExample); planned != nil {
-			cmd.AddCommand(planned)
+		planned := f.Planned(verb, docs.PlanExample)
+		if planned == nil {
+			continue
+		}
+		planned.GroupID = verb.GroupID
+		cmd.AddCommand(planned)
+		used[verb.GroupID] = true
+	}
+	for _, g := range root.Groups() {
+		if used[g.ID] {
+			cmd.AddGroup(g)
 		}
 	}
 	return cmd

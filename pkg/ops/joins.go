@@ -13,11 +13,12 @@ func JoinsAtOnce(e engine.Engine, s State) int {
 	return e.JoinsAtOnce(s.View, told)
 }
 
-// JoinLimit is what a member is told that is rendered now: what its template says already; else the least that the
-// template of another one says, for it must be the same for all. Only a cluster of which nothing runs is told what a
-// new one is. Who can't be told anything, because of its version, decides nothing.
+// JoinLimit is what a member is told that is rendered now: what its template says already; else the most that the
+// template of another one says, for it must be the same for all, and a new member that is told less than the others
+// were when two joined side by side can't take in their log. Only a cluster of which nothing runs is told what a new
+// one is. Who can't be told anything, because of its version, decides nothing.
 func JoinLimit(e engine.Engine, s State, member string) int {
-	least, runs := 0, false
+	most, runs := 0, false
 	for _, m := range s.Kube.Members {
 		if !s.Ours(m) || !m.Workload.Exists && !m.Pod.Exists {
 			continue
@@ -31,12 +32,12 @@ func JoinLimit(e engine.Engine, s State, member string) int {
 		case limit == 0:
 		case m.Name == member:
 			return limit
-		case least == 0 || limit < least:
-			least = limit
+		default:
+			most = max(most, limit)
 		}
 	}
 	if limiter, ok := e.(engine.JoinLimiter); ok && !runs {
 		return limiter.InitialJoinLimit(s.Cluster.Spec.Version)
 	}
-	return least
+	return most
 }

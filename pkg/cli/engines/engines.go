@@ -90,5 +90,16 @@ func Special(f *command.Factory) (string, []*cobra.Command) {
 		return "", nil
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", "), []*cobra.Command{NewAlarms(f), NewCompact(f), NewDefrag(f)}
+	all := strings.Join(names, ", ")
+	commands := []*cobra.Command{NewAlarms(f), NewCompact(f), NewDefrag(f)}
+	onlyFor(all, commands)
+	return all, commands
+}
+
+// onlyFor says in the help of commands which engines have them.
+func onlyFor(engines string, commands []*cobra.Command) {
+	for _, c := range commands {
+		c.Long += "\n\nOnly clusters of " + engines + " have this."
+		onlyFor(engines, c.Commands())
+	}
 }

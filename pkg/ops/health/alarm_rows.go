@@ -70,7 +70,7 @@ func Whose(a engine.Alarm) string {
 // CheckAlarms refuses to clear what an engine does not raise.
 func CheckAlarms(e engine.Engine) error {
 	if _, ok := e.(engine.Adviser); !ok {
-		return &engine.Refusal{Check: "alarms", Reason: e.Name() + " raises no alarms",
+		return &engine.Refusal{Check: "alarms", Reason: e.Name() + " raises no alarms that this tool could list or clear",
 			Hint: "kubectl dbop diagnose examines a cluster of any engine"}
 	}
 	return nil

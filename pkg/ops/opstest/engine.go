@@ -52,7 +52,7 @@ func (Engine) Name() string { return "fakedb" }
 
 func (Engine) Capabilities() engine.Capabilities {
 	return engine.Capabilities{Quorum: true, Learners: true, HandOver: true, Announce: true, Users: true, MaxMembers: 7,
-		OddMembers: true}
+		DefragmentGain: 200 << 20, OddMembers: true}
 }
 
 func (Engine) Catalog() engine.Catalog {

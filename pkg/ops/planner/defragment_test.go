@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,5 +107,15 @@ func TestDefragment(t *testing.T) {
 	s := wasteful(nil)
 	if plan := MakePlan(opstest.Stub{}, s); !plan.Unchanged() {
 		t.Errorf("an engine without defragmentation plans %v", plan.Steps)
+	}
+}
+
+// TestDefragmentIsRefusedWhereNobodyCan: an engine without it is told so before anything is done.
+func TestDefragmentIsRefusedWhereNobodyCan(t *testing.T) {
+	t.Parallel()
+	r := Request{Operation: opstest.Operation(v1alpha1.VerbDefrag).Spec}
+	if err := Check(opstest.Stub{}, r, opstest.Well(1).Cluster); err == nil ||
+		!strings.Contains(err.Error(), "stub can't be defragmented") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -66,8 +66,8 @@ func (p Situation) wantedOf(learners []engine.Registered) (wanted, surplus []eng
 }
 
 // besides registers one more member beside those that are joining. None of them may have been started: each is told the
-// whole list of members, and is refused by the others if it was told another one. The checks are those that hold for the
-// first of them.
+// whole list of members, and is refused by the others if it was told another one. The checks are those that hold for
+// the first of them.
 func (p Situation) besides(learners []engine.Registered) *ops.Decision {
 	var names []string
 	count := map[bool]int{}
@@ -76,7 +76,8 @@ func (p Situation) besides(learners []engine.Registered) *ops.Decision {
 	}
 	data, _ := ops.Missing(p.E, p.S)
 	switch {
-	case data <= count[false], len(p.unstarted(names)) < len(names), len(p.S.View.Joining()) >= ops.JoinsAtOnce(p.E, p.S), p.E.CheckAdd(p.S.View.WithoutJoining()) != nil:
+	case data <= count[false], len(p.unstarted(names)) < len(names),
+		len(p.S.View.Joining()) >= ops.JoinsAtOnce(p.E, p.S), p.E.CheckAdd(p.S.View.WithoutJoining()) != nil:
 		return nil
 	}
 	return p.register(false)

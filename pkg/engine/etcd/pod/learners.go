@@ -12,8 +12,8 @@ import (
 // learnerFlag limits how many learners a cluster may have. 3.5 knows no such flag: one learner is compiled into it.
 //
 // Each member compares each change of the member list with its own limit when it applies it, so members with different
-// limits would come to different lists (RaftCluster.ValidateConfigurationChange). A member that has more learners in its
-// data than its limit does not start.
+// limits would come to different lists (RaftCluster.ValidateConfigurationChange). A member that has more learners in
+// its data than its limit does not start.
 const learnerFlag = "--max-learners="
 
 // Learners is the limit of new clusters: more than two copies of the data at once would slow the leader down.

@@ -68,7 +68,7 @@ func compaction(p rules.Situation) *ops.Decision {
 func checkHistory(e engine.Engine) error {
 	if _, ok := e.(engine.CompactionRules); !ok {
 		return &engine.Refusal{Check: "history", Reason: e.Name() + " keeps no history of its data that could be dropped",
-			Hint: "kubectl dbop engines shows what each engine can do"}
+			Hint: notEvery}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -13,6 +14,15 @@ type Defrag struct{ rules.Plain }
 
 // Manners implements rules.Operation.
 func (Defrag) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime, Yields: ops.Anytime} }
+
+// Check implements rules.Operation.
+func (Defrag) Check(e engine.Engine, _ v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
+	if e.Capabilities().DefragmentGain > 0 {
+		return nil
+	}
+	return &engine.Refusal{Check: "defragmentation", Hint: notEvery,
+		Reason: "members of " + e.Name() + " can't be defragmented by this tool"}
+}
 
 // Steps implements rules.Operation.
 func (Defrag) Steps() rules.Steps { return rules.Steps{Sized: defragment} }

@@ -1,4 +1,4 @@
-package ops_test
+package rules
 
 import (
 	"testing"
@@ -23,6 +23,8 @@ func (limiter) JoinsAtOnce(_ engine.View, told map[string]int) int { return told
 // TestJoinLimit: it is observed, and only where nothing runs it is that of new clusters.
 func TestJoinLimit(t *testing.T) {
 	t.Parallel()
+	orphan := func(m *observe.Member) { m.Workload.Exists = false }
+	none := func(m *observe.Member) { *m = observe.Member{Name: m.Name} }
 	for name, c := range map[string]struct {
 		own, other int
 		change     func(*observe.Member)
@@ -33,11 +35,9 @@ func TestJoinLimit(t *testing.T) {
 		"never more than it has":             {own: 1, other: 2, want: 1},
 		"back from a version without":        {own: 0, other: 2, want: 2},
 		"all of a version without":           {own: 0, other: 0, want: 0},
-		"a new one":                          {other: 2, change: func(m *observe.Member) { *m = observe.Member{Name: m.Name} }, want: 2},
-		"a new one of an old cluster": {other: 1, change: func(m *observe.Member) {
-			*m = observe.Member{Name: m.Name}
-		}, want: 1},
-		"only its pod is left": {own: 2, other: 1, change: func(m *observe.Member) { m.Workload.Exists = false }, want: 2},
+		"a new one":                          {other: 2, change: none, want: 2},
+		"a new one of an old cluster":        {other: 1, change: none, want: 1},
+		"only its pod is left":               {own: 2, other: 1, change: orphan, want: 2},
 	} {
 		s := opstest.Well(2)
 		for i, n := range []int{c.own, c.other} {
@@ -50,7 +50,12 @@ func TestJoinLimit(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
-	s := opstest.Well(2)
+	s := opstest.Well(3)
+	s.Kube.Members[1].Workload.JoinLimit, s.Kube.Members[2].Workload.JoinLimit = 1, 2
+	if none(&s.Kube.Members[0]); ops.JoinLimit(limiter{}, s, "db-1") != 2 {
+		t.Error("a new one is told less than another one, whose log it may not be able to take in")
+	}
+	s = opstest.Well(2)
 	for i := range s.Kube.Members {
 		s.Kube.Members[i].Workload, s.Kube.Members[i].Pod = observe.Workload{}, observe.Pod{}
 	}
