@@ -108,6 +108,9 @@ func (w *world) join(s *slot, g *group) string {
 	if g.learners() > t.learners() {
 		return tooManyLearners
 	}
+	if minor(t.version) >= limitSince && g.widest > t.learners() {
+		return "panic: it refuses a learner that is in the log of the others"
+	}
 	s.volume.data = &data{id: e.id, group: g, token: t.token}
 	return ""
 }

@@ -38,6 +38,8 @@ type group struct {
 	// have the passwords of its own cluster.
 	access   access
 	restored bool
+	// widest is the most learners that its log has at once.
+	widest int
 	// moved is when the leader last changed.
 	moved time.Time
 	// agreement is what agents know; nil for a database with a quorum of its own.

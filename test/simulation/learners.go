@@ -38,5 +38,6 @@ func (w *world) oneMoreLearner(g *group, leader *slot) error {
 	if !lead {
 		return &engine.Refusal{Check: "too-many-learners", Reason: tooManyLearners}
 	}
+	g.widest = max(g.widest, g.learners()+1)
 	return nil
 }
