@@ -33,8 +33,8 @@ func defaults() map[string]int {
 		"max_locks_per_transaction": 64}
 }
 
-// checkFloors refuses a change that lowers a setting below that with which the log was written. Every member starts as a
-// replica, which needs at least that, so the lower value would never be in force.
+// checkFloors refuses a change that lowers a setting below that with which the log was written. Every member starts as
+// a replica, which needs at least that, so the lower value would never be in force.
 func (s *Server) checkFloors(values map[string]string) error {
 	if _, err := os.Stat(filepath.Join(s.pgdata(), "global", "pg_control")); errors.Is(err, fs.ErrNotExist) {
 		return nil // this member has no data yet

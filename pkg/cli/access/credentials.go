@@ -118,9 +118,11 @@ func runUserShow(ctx context.Context, f *command.Factory, out *printer.Output, a
 	if len(args) > 1 {
 		users = args[1:]
 	}
+	// Where clients always log in, by password, a certificate logs nobody in.
+	certified := !t.Cluster.Spec.TLS.Disabled && !t.Engine.Capabilities().Login
 	var found []credential
 	for _, u := range users {
-		one, err := credentialOf(ctx, f, t.Cluster, u, reveal)
+		one, err := credentialOf(ctx, f, t.Cluster, u, certified, reveal)
 		if err != nil {
 			return err
 		}
@@ -134,13 +136,13 @@ func runUserShow(ctx context.Context, f *command.Factory, out *printer.Output, a
 	if !out.Human() {
 		return out.Print(f.Streams.Out, "CredentialList", printer.List[credential]{Items: found})
 	}
-	return printCredentials(f, out, t.Cluster, found, reveal)
+	return printCredentials(f, out, t.Cluster, found, certified, reveal)
 }
 
 func credentialOf(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseCluster, user string,
-	reveal bool) (credential, error) {
+	certified, reveal bool) (credential, error) {
 	one := credential{User: user}
-	if !c.Spec.TLS.Disabled {
+	if certified {
 		one.Certificate = map[string]string{v1alpha1.AdminUser: v1alpha1.AdminSecret(c.Name),
 			v1alpha1.ApplicationUser: v1alpha1.ClientSecret(c.Name)}[user]
 	}
@@ -162,7 +164,7 @@ func credentialOf(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseC
 }
 
 func printCredentials(f *command.Factory, out *printer.Output, c *v1alpha1.DatabaseCluster, found []credential,
-	reveal bool) error {
+	certified, reveal bool) error {
 	columns := []string{"USER", "SECRET", "LOGS-IN-AS", "STILL-VALID", "CERTIFICATE"}
 	if reveal {
 		columns = append(columns, "PASSWORD")
@@ -177,9 +179,9 @@ func printCredentials(f *command.Factory, out *printer.Output, c *v1alpha1.Datab
 	if !c.Spec.Auth.Enabled {
 		f.Note("%s lets clients in without a password: %s user auth enable %s", c.Name, command.DisplayName, c.Name)
 	}
-	certificate := "; with a certificate they need no password"
-	if c.Spec.TLS.Disabled {
-		certificate = ""
+	certificate := ""
+	if certified {
+		certificate = "; with a certificate they need no password"
 	}
 	f.Note("clients in the cluster reach it as %s.%s.svc%s", v1alpha1.ClientService(c.Name), c.Namespace, certificate)
 	return nil

@@ -18,7 +18,7 @@ import (
 // NewConnect makes the command connect.
 func NewConnect(f *command.Factory) *cobra.Command {
 	var member string
-	var noExec bool
+	var noExec, show bool
 	cmd := &cobra.Command{
 		Use:   "connect NAME [-- ARGS...]",
 		Short: "Run the database's own client",
@@ -33,7 +33,10 @@ administrator there, and no password or key of the cluster is in its arguments o
   kubectl dbop connect my-db --member my-db-3 -- get some-key
 
   # Print the command line instead of running it
-  kubectl dbop connect my-db --no-exec -- endpoint status`,
+  kubectl dbop connect my-db --no-exec -- endpoint status
+
+  # Print what applications connect with
+  kubectl dbop connect my-db --print`,
 		Args:              command.Arguments(1, 64, "the NAME of the cluster"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,11 +44,18 @@ administrator there, and no password or key of the cluster is in its arguments o
 				return &exit.UsageError{Text: "put the client's arguments after --",
 					Advice: command.DisplayName + " connect NAME -- ARGS"}
 			}
+			if show {
+				return printConnections(cmd.Context(), f, args[0])
+			}
 			return runConnect(cmd.Context(), f, args[0], member, args[1:], noExec)
 		},
 	}
 	cmd.Flags().StringVar(&member, "member", "", "Member to reach; the first one that runs if not set.")
 	cmd.Flags().BoolVar(&noExec, "no-exec", false, "Print the command line instead of running it.")
+	cmd.Flags().BoolVar(&show, "print", false,
+		"Print the connection strings of applications, without a password, instead of connecting.")
+	cmd.MarkFlagsMutuallyExclusive("print", "no-exec")
+	cmd.MarkFlagsMutuallyExclusive("print", "member")
 	_ = cmd.RegisterFlagCompletionFunc("member", command.CompleteMemberFlag(f))
 	return cmd
 }

@@ -63,14 +63,15 @@ func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string
 // calls immutable, without the kept ones.
 func (e *Engine) AtStart(version string, options []string) []string {
 	late := []string{"always-show-logo", "aof-rewrite-cpulist", "aof_rewrite_cpulist", "bgsave-cpulist",
-		"bgsave_cpulist", "bio-cpulist", "bio_cpulist", "databases", "disable-thp", "hash-seed", "io-threads-do-reads",
+		"bgsave_cpulist", "bio-cpulist", "bio_cpulist", "databases", "disable-thp", "hash-seed", "io-threads",
+		"io-threads-do-reads",
 		"mptcp", "pidfile", "rdbchecksum", "repl-mptcp", "server-cpulist", "server_cpulist", "set-proc-title",
 		"socket-mark-id", "syslog-enabled", "syslog-facility", "syslog-ident", "tcp-backlog"}
 	v, known := parse(version)
 	var out []string
 	for _, name := range options {
-		threads := name == "io-threads" && !(known && e.product.name == "valkey" && v[0] >= 9)
-		if threads || slices.Contains(late, name) {
+		early := known && e.product.name == "valkey" && v[0] >= 9 && name == "io-threads"
+		if !early && slices.Contains(late, name) {
 			out = append(out, name)
 		}
 	}

@@ -55,26 +55,53 @@ func (p Set) Usable() []Password {
 	return out
 }
 
+// Entries are what a secret holds beside a password, by key; nil is nothing.
+type Entries func(Password) map[string]string
+
+// write writes the entries of the present password, and says whether that changes the secret.
+func (e Entries) write(s *corev1.Secret, p Password) (changed bool) {
+	if e == nil {
+		return false
+	}
+	for key, value := range e(p) {
+		if string(s.Data[key]) != value {
+			s.Data[key], changed = []byte(value), true
+		}
+	}
+	return changed
+}
+
 // Ensure makes a user's secret, with a password that nobody knows,
 // where it or what it holds is missing, and reads it.
-func Ensure(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string) (Set, error) {
+func Ensure(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string,
+	more Entries) (Set, error) {
 	s, err := c.EnsureSecret(ctx, cluster, v1alpha1.PasswordSecret(cluster.Name, user), corev1.SecretTypeBasicAuth,
 		kube.ObjectLabels(cluster, kube.ComponentDatabase), func() (map[string][]byte, error) {
-			return map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user),
-				corev1.BasicAuthPasswordKey: []byte(rand.Text())}, nil
+			return fresh(user, more), nil
 		})
 	if err != nil {
 		return Set{}, err
 	}
-	if has, err := FromSecret(s); err == nil {
+	has, err := FromSecret(s)
+	if err == nil && !more.write(s, has.Current) {
 		return has, nil
 	}
-	s.Data = map[string][]byte{corev1.BasicAuthUsernameKey: []byte(user),
-		corev1.BasicAuthPasswordKey: []byte(rand.Text())}
+	if err != nil {
+		s.Data = fresh(user, more)
+	}
 	if err := c.API.Update(ctx, s); err != nil {
 		return Set{}, err
 	}
 	return FromSecret(s)
+}
+
+// fresh is the data of a secret with a new password.
+func fresh(user string, more Entries) map[string][]byte {
+	p := Password{User: user, Password: rand.Text()}
+	s := &corev1.Secret{Data: map[string][]byte{corev1.BasicAuthUsernameKey: []byte(p.User),
+		corev1.BasicAuthPasswordKey: []byte(p.Password)}}
+	more.write(s, p)
+	return s.Data
 }
 
 // Get reads a password secret by its name; ErrNotFound if there is none.
@@ -124,7 +151,8 @@ func Stage(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluste
 }
 
 // Promote makes what was staged the present one. A repeat changes nothing.
-func Promote(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user, rotation string) error {
+func Promote(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user, rotation string,
+	more Entries) error {
 	return changePassword(ctx, c, cluster, user, func(s *corev1.Secret, has Set) bool {
 		if has.Next == nil || s.Annotations[annotationRotation] == rotation {
 			return false
@@ -135,6 +163,7 @@ func Promote(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClus
 			s.Data[nextPasswordKey]
 		delete(s.Data, nextUserKey)
 		delete(s.Data, nextPasswordKey)
+		more.write(s, *has.Next)
 		s.Annotations = kube.Merged(s.Annotations, map[string]string{annotationRotation: rotation})
 		return true
 	})

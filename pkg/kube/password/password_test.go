@@ -18,11 +18,11 @@ import (
 func TestEnsurePassword(t *testing.T) {
 	c, api := kubetest.New(t, interceptor.Funcs{})
 	cluster := kubetest.Cluster()
-	first, err := Ensure(t.Context(), c, cluster, "app")
+	first, err := Ensure(t.Context(), c, cluster, "app", nil)
 	if err != nil || first.Current.User != "app" || len(first.Current.Password) < 20 || len(first.Usable()) != 1 {
 		t.Fatalf("%v of %d characters: %v", first, len(first.Current.Password), err)
 	}
-	again, err := Ensure(t.Context(), c, cluster, "app")
+	again, err := Ensure(t.Context(), c, cluster, "app", nil)
 	if err != nil || again.Current != first.Current {
 		t.Errorf("a repeat changes the password: %v", err)
 	}
@@ -31,7 +31,7 @@ func TestEnsurePassword(t *testing.T) {
 		s.Annotations[kube.AnnotationClusterID] != "c1" || s.Labels[v1alpha1.LabelCluster] != "db" {
 		t.Errorf("secret %+v", s.ObjectMeta)
 	}
-	root, err := Ensure(t.Context(), c, cluster, "root")
+	root, err := Ensure(t.Context(), c, cluster, "root", nil)
 	if err != nil || root.Current.Password == first.Current.Password || kubetest.Secret(t, api, "db-root").Name == "" {
 		t.Errorf("the administrator's: %v", err)
 	}
@@ -59,7 +59,7 @@ func TestForeignPasswordIsLeftAlone(t *testing.T) {
 		Data: map[string][]byte{"username": []byte("app"), "password": []byte("theirs")}}
 	c, _ := kubetest.New(t, interceptor.Funcs{}, theirs)
 	next := func(string) string { return "app.2" }
-	_, ensured := Ensure(t.Context(), c, kubetest.Cluster(), "app")
+	_, ensured := Ensure(t.Context(), c, kubetest.Cluster(), "app", nil)
 	_, staged := Stage(t.Context(), c, kubetest.Cluster(), "app", "op", next)
 	for what, err := range map[string]error{"ensure": ensured, "stage": staged, "delete": Delete(t.Context(), c,
 		kubetest.Cluster(), "app")} {
@@ -80,7 +80,7 @@ func TestForeignPasswordIsLeftAlone(t *testing.T) {
 func TestRotatePassword(t *testing.T) {
 	c, _ := kubetest.New(t, interceptor.Funcs{})
 	cluster := kubetest.Cluster()
-	first, err := Ensure(t.Context(), c, cluster, "app")
+	first, err := Ensure(t.Context(), c, cluster, "app", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestRotatePassword(t *testing.T) {
 	}
 	usable(first.Current, *staged)
 	for range 2 {
-		if err := Promote(t.Context(), c, cluster, "app", "op-1"); err != nil {
+		if err := Promote(t.Context(), c, cluster, "app", "op-1", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,4 +124,39 @@ func TestRotatePassword(t *testing.T) {
 		}
 	}
 	usable(*staged)
+}
+
+// TestEntries: what a secret holds beside the password follows it through a rotation, and a repeat writes it again.
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	c, api := kubetest.New(t, interceptor.Funcs{})
+	cluster := kubetest.Cluster()
+	more := func(p Password) map[string]string {
+		return map[string]string{"uri": p.User + ":" + p.Password + "@host"}
+	}
+	holds := func(what string) {
+		t.Helper()
+		s := kubetest.Secret(t, api, "db-user-app")
+		has, err := FromSecret(s)
+		if err != nil || string(s.Data["uri"]) != more(has.Current)["uri"] {
+			t.Errorf("%s: the uri is not that of the password: %v", what, err)
+		}
+	}
+	ensure := func(more Entries) {
+		t.Helper()
+		if _, err := Ensure(t.Context(), c, cluster, "app", more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ensure(nil) // as an earlier version of this tool makes it
+	ensure(more)
+	holds("made")
+	if _, err := Stage(t.Context(), c, cluster, "app", "op", func(string) string { return "app.2" }); err != nil {
+		t.Fatal(err)
+	}
+	holds("staged")
+	if err := Promote(t.Context(), c, cluster, "app", "op", more); err != nil {
+		t.Fatal(err)
+	}
+	holds("rotated")
 }

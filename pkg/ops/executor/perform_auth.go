@@ -54,7 +54,7 @@ func (l *Executor) authenticate(ctx context.Context, s ops.State, step ops.Step)
 func (l *Executor) createPasswords(ctx context.Context, s ops.State, step ops.Step, a engine.Authenticator) error {
 	if step.User == "" {
 		for _, u := range (rules.Situation{S: s}).Users() {
-			if _, err := password.Ensure(ctx, l.Client, s.Cluster, u.Name); err != nil {
+			if _, err := password.Ensure(ctx, l.Client, s.Cluster, u.Name, l.entries(s, u.Name)); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,7 @@ func (l *Executor) createPasswords(ctx context.Context, s ops.State, step ops.St
 			}
 		}
 	}
-	_, err = password.Ensure(ctx, l.Client, s.Cluster, step.User)
+	_, err = password.Ensure(ctx, l.Client, s.Cluster, step.User, l.entries(s, step.User))
 	return err
 }
 
@@ -133,7 +133,7 @@ func otherName(user, present string) string {
 // rotate writes the new password down, sets it, and lets the secret name it.
 func (l *Executor) rotate(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
 	u := rules.UserNamed(s, name)
-	if _, err := password.Ensure(ctx, l.Client, s.Cluster, name); err != nil {
+	if _, err := password.Ensure(ctx, l.Client, s.Cluster, name, l.entries(s, name)); err != nil {
 		return err
 	}
 	staged, err := password.Stage(ctx, l.Client, s.Cluster, name, s.Operation.Name, func(present string) string {
@@ -149,7 +149,7 @@ func (l *Executor) rotate(ctx context.Context, s ops.State, name string, a engin
 	if err := a.EnsureUser(ctx, u, staged.Password); err != nil {
 		return err
 	}
-	return password.Promote(ctx, l.Client, s.Cluster, name, s.Operation.Name)
+	return password.Promote(ctx, l.Client, s.Cluster, name, s.Operation.Name, l.entries(s, name))
 }
 
 // dropOld ends what the last rotation replaced.

@@ -21,7 +21,7 @@ func TestRefusedPassword(t *testing.T) {
 	c.Spec.Auth.Enabled = true
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
 	for _, user := range c.PasswordUsers() {
-		_, err := password.Ensure(t.Context(), b.Client(), c, user)
+		_, err := password.Ensure(t.Context(), b.Client(), c, user, nil)
 		b.Must(err)
 	}
 	secret := &corev1.Secret{}

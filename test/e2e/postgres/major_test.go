@@ -12,8 +12,8 @@ import (
 )
 
 // TestMajor restores a backup of version 15 into a new cluster of version 17, whose data is converted: first what 17
-// can't take, which is named, then the rest, and with the archived log to a moment. The cluster that was backed up stays
-// as it is.
+// can't take, which is named, then the rest, and with the archived log to a moment. The cluster that was backed up
+// stays as it is.
 func TestMajor(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=postgres runs it")
@@ -28,8 +28,8 @@ func TestMajor(t *testing.T) {
 	s.sql(rows)
 	s.sql("CREATE TABLE odd (a aclitem)")
 	restore := func(name, id string, more ...string) []string {
-		return append([]string{"restore", name, "--from", id, "--repository", "offsite", "--version", after.Version, "--image",
-			after.Image, "--former-image", before.Image, "--members", "2", "--storage", "1Gi"}, more...)
+		return append([]string{"restore", name, "--from", id, "--repository", "offsite", "--version", after.Version,
+			"--image", after.Image, "--former-image", before.Image, "--members", "2", "--storage", "1Gi"}, more...)
 	}
 	refused := s.backup("offsite")
 	if r := s.try(restore("refused", refused)...); r.Code == 0 || !strings.Contains(r.Stderr, "public.odd.a") {

@@ -16,8 +16,8 @@ import (
 // its data than its limit does not start.
 const learnerFlag = "--max-learners="
 
-// Learners is the highest limit that this tool works with: more than two copies of the data at once would slow the leader
-// down.
+// Learners is the highest limit that this tool works with: more than two copies of the data at once would slow the
+// leader down.
 const Learners = 2
 
 // learnerArgument is the flag of a member that is told a limit; none where the version has it compiled in.
@@ -28,8 +28,8 @@ func learnerArgument(limit int, v versions.Version) []string {
 	return []string{learnerFlag + strconv.Itoa(limit)}
 }
 
-// InitialLearners is the limit of the members of a new cluster of a version; 0 if they can't be told one. It is etcd's own.
-// Two that join side by side lose their announcements more often, and wait 7 s for each: docs/benchmarks.md.
+// InitialLearners is the limit of the members of a new cluster of a version; 0 if they can't be told one. It is etcd's
+// own. Two that join side by side lose their announcements more often, and wait 7 s for each: docs/benchmarks.md.
 func InitialLearners(version string) int {
 	if v, err := versions.Parse(version); err != nil || v.Line().Less(versions.LearnersLine) {
 		return 0
