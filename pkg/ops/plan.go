@@ -23,6 +23,8 @@ type Plan struct {
 	Irreversible []string `json:"irreversible,omitempty"`
 	// Kept are the volumes that a deletion leaves.
 	Kept []string `json:"kept,omitempty"`
+	// Promises says, of a cluster that is made or gets other settings, what it may lose, and what stops it.
+	Promises []string `json:"promises,omitempty"`
 	// Blocked says why the plan can't go on after its last step.
 	Blocked *Block `json:"blocked,omitempty"`
 }

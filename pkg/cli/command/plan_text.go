@@ -108,6 +108,9 @@ func planSummary(p ops.Plan, steps []ops.Step) [][2]string {
 		out = append(out, [2]string{"Least margin:", text + ", during " + stepNumbers(at, len(steps))})
 	}
 	out = append(out, [2]string{"Can't be undone:", stepNumbers(final, len(steps))})
+	for _, text := range p.Promises {
+		out = append(out, [2]string{"Note:", text})
+	}
 	if len(p.Kept) > 0 {
 		text := fmt.Sprintf("volumes %s; their data comes back with: %s create %s --from-volumes",
 			strings.Join(p.Kept, ", "), DisplayName, p.Cluster)

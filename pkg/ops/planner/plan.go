@@ -23,6 +23,12 @@ func PlanWith(decide func(engine.Engine, ops.State) ops.Decision, e engine.Engin
 	if s.Cluster != nil {
 		p.Cluster = s.Cluster.Name
 	}
+	switch s.Verb() {
+	case v1alpha1.VerbCreate, v1alpha1.VerbRestore, v1alpha1.VerbConfigure:
+		if says, ok := e.(engine.Promiser); ok && s.Cluster != nil {
+			p.Promises = says.Promises(s.Cluster.Spec)
+		}
+	}
 	for len(p.Steps) < maxSteps {
 		d := decide(e, s)
 		if d.Blocked != nil {

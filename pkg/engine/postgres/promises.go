@@ -1,0 +1,20 @@
+package postgres
+
+import (
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
+)
+
+var _ engine.Promiser = (*Engine)(nil)
+
+// Promises implements engine.Promiser.
+func (*Engine) Promises(spec v1alpha1.DatabaseClusterSpec) []string {
+	return agreed.Promises(spec, map[protocol.Durability]string{
+		protocol.Strict: "a failover loses nothing that was acknowledged; without a standby that acknowledges, " +
+			"writes wait",
+		protocol.Preferred: "a failover may lose what was acknowledged while no standby streamed",
+		protocol.Async:     "a failover may lose what the new primary had not received",
+	})
+}
