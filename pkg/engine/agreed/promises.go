@@ -24,6 +24,6 @@ func Promises(spec v1alpha1.DatabaseClusterSpec, losses map[protocol.Durability]
 		bound := resource.NewQuantity(int64(s.MaxLag), resource.BinarySI) //nolint:gosec // it was one before
 		text += ", up to " + bound.String() + " of the log"
 	}
-	return []string{text, fmt.Sprintf("without a majority of its members the primary stops writes within %s, and replicas "+
-		"are read on", s.Timing.Lease)}
+	return []string{text, fmt.Sprintf("without a majority of its members the primary stops writes within %s, and "+
+		"replicas are read on", s.Timing.Lease)}
 }

@@ -10,7 +10,8 @@ import (
 
 func TestPromises(t *testing.T) {
 	t.Parallel()
-	losses := map[protocol.Durability]string{protocol.Strict: "nothing", protocol.Preferred: "some", protocol.Async: "more"}
+	losses := map[protocol.Durability]string{protocol.Strict: "nothing", protocol.Preferred: "some",
+		protocol.Async: "more"}
 	for name, c := range map[string]struct {
 		members int32
 		config  map[string]string

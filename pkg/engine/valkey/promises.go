@@ -12,7 +12,8 @@ var _ engine.Promiser = (*Engine)(nil)
 // Promises implements engine.Promiser.
 func (*Engine) Promises(spec v1alpha1.DatabaseClusterSpec) []string {
 	return agreed.Promises(spec, map[protocol.Durability]string{
-		protocol.Strict:    "a failover loses nothing that WAIT confirmed; it may lose writes that were only answered with OK",
+		protocol.Strict: "a failover loses nothing that WAIT confirmed; it may lose writes that were only answered " +
+			"with OK",
 		protocol.Preferred: "a failover may lose writes that WAIT did not confirm",
 		protocol.Async:     "a failover may lose what the new primary had not received",
 	})
