@@ -44,9 +44,9 @@ func TestNoBucket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, begun := s.Upload(t.Context(), "x", store.Options{})
+	_, started := s.Upload(t.Context(), "x", store.Options{})
 	_, listed := s.List(t.Context(), "", "")
-	for _, err := range []error{s.Put(t.Context(), "x", nil, store.Options{}), begun, listed} {
+	for _, err := range []error{s.Put(t.Context(), "x", nil, store.Options{}), started, listed} {
 		if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "there is no bucket none") {
 			t.Error(err)
 		}
