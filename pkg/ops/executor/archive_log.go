@@ -20,12 +20,16 @@ import (
 )
 
 // archiveLog makes or changes what archives the log of a cluster. A repeat changes nothing.
-func (l *Executor) archiveLog(ctx context.Context, s ops.State) error {
-	set, err := l.archive(ctx, s)
+func (l *Executor) archiveLog(ctx context.Context, t task) error {
+	set, err := l.archive(ctx, t.State)
 	if err != nil {
 		return err
 	}
-	return l.Client.Apply(ctx, s.Cluster, set)
+	return l.Client.Apply(ctx, t.Cluster, set)
+}
+
+func (l *Executor) unarchive(ctx context.Context, t task) error {
+	return helperpod.DeleteKeeper(ctx, l.Client, t.Cluster, v1alpha1.Archive(t.Cluster.Name))
 }
 
 // mayArchive refuses settings that have members keep a log which nobody could take.

@@ -154,7 +154,7 @@ func TestSessionLastsAsLongAsItsIncarnation(t *testing.T) {
 	c := b.Cluster()
 	c.Status.Bootstrap.Token = "next"
 	b.Must(b.Store().UpdateCluster(t.Context(), c))
-	b.Must(l.start(t.Context(), ops.State{Cluster: b.Cluster()}, []string{"db-1"}))
+	b.Must(l.start(t.Context(), task{State: ops.State{Cluster: b.Cluster()}, Step: ops.Step{Members: []string{"db-1"}}}))
 	observation(b, l)
 	if len(b.Database.Sessions) != 2 || !first.Closed || b.Database.Last().Closed {
 		t.Errorf("%d sessions, the first closed: %v", len(b.Database.Sessions), first.Closed)

@@ -7,12 +7,23 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 )
+
+// beginIncarnation ends the life of the cluster's data, and names the volumes that stay.
+func (l *Executor) beginIncarnation(ctx context.Context, t task) (ops.Result, error) {
+	return ops.Result{Facts: operation.KeptVolumes(t.State)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+		// A lost answer must not count two incarnations for one restore.
+		if !ops.IncarnationStartedBy(t.Operation, c.Status.Bootstrap.Token) {
+			ops.BeginIncarnation(c, t.Operation, t.FreeName())
+		}
+	})
+}
 
 // returnToIncarnation ends what loads a backup into the new incarnation's volume, and
 // writes the former founding into the cluster.
-func (l *Executor) returnToIncarnation(ctx context.Context, s ops.State) error {
-	for _, h := range s.Kube.Helpers {
+func (l *Executor) returnToIncarnation(ctx context.Context, t task) error {
+	for _, h := range t.Kube.Helpers {
 		if h.Purpose != helperpod.PurposeLoad {
 			continue
 		}
@@ -20,5 +31,5 @@ func (l *Executor) returnToIncarnation(ctx context.Context, s ops.State) error {
 			return fmt.Errorf("remove loader pod %s: %w", h.Name, err)
 		}
 	}
-	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, s.Operation) })
+	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, t.Operation) })
 }

@@ -29,7 +29,7 @@ func running(b *opstest.Bench, members ...string) {
 	l := liveOf(b)
 	s := ops.State{Cluster: b.Cluster()}
 	b.Must(pki.EnsureCertificates(b.T.Context(), b.Client(), s.Cluster))
-	b.Must(l.start(b.T.Context(), s, members))
+	b.Must(l.start(b.T.Context(), task{State: s, Step: ops.Step{Members: members}}))
 	for _, m := range members {
 		b.Pod(m)
 	}

@@ -54,7 +54,8 @@ func TestAPausedHolderSparesItsSuccessor(t *testing.T) {
 				&corev1.Secret{}} {
 				remove(b, o, "db-2")
 			}
-			b.Must(liveOf(b).start(t.Context(), ops.State{Cluster: b.Cluster()}, []string{"db-2"}))
+			b.Must(liveOf(b).start(t.Context(), task{State: ops.State{Cluster: b.Cluster()},
+				Step: ops.Step{Members: []string{"db-2"}}}))
 			b.Pod("db-2")
 			_, err := a.Perform(t.Context(), s, ops.Step{Action: c.action, Members: []string{"db-2"}}, nil)
 			if errors.Is(err, lease.ErrLost) != c.asks {

@@ -14,92 +14,57 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// authenticate does the steps that concern users and their passwords.
-func (l *Executor) authenticate(ctx context.Context, s ops.State, step ops.Step) (ops.Result, error) {
-	session, err := l.connect(ctx, s.Cluster)
-	if err != nil {
-		return ops.Result{}, err
-	}
-	a, ok := session.(engine.Authenticator)
-	if !ok {
-		return ops.Result{}, engine.ErrReadOnly
-	}
-	fact := ""
-	switch step.Action {
-	case ops.ActionCredentials:
-		fact, err = v1alpha1.FactCredentials, l.createPasswords(ctx, s, step, a)
-	case ops.ActionEnsureUser:
-		fact, err = rules.FactUser(step.User), l.ensureUser(ctx, s, step.User, a)
-	case ops.ActionDeleteUser:
-		fact, err = rules.FactDeleted(step.User), l.deleteUser(ctx, s, step.User, a)
-	case ops.ActionRotate:
-		fact, err = rules.FactRotated(step.User), l.rotate(ctx, s, step.User, a)
-	case ops.ActionDropOld:
-		fact, err = rules.FactRotated(step.User), l.dropOld(ctx, s, step.User, a)
-	case ops.ActionEnableAuth:
-		err = a.EnableAuth(ctx)
-	case ops.ActionDisableAuth:
-		err = a.DisableAuth(ctx)
-	default:
-		fact, err = v1alpha1.FactProved, l.proveAuth(ctx, s, a)
-	}
-	if err != nil || fact == "" {
-		return ops.Result{}, err
-	}
-	return ops.Result{Facts: map[string]string{fact: "done"}}, nil
-}
-
 // createPasswords makes the secrets of one user or of all. A user whom
 // somebody else made has a password that others rely on, and is left alone.
-func (l *Executor) createPasswords(ctx context.Context, s ops.State, step ops.Step, a engine.Authenticator) error {
-	if step.User == "" {
-		for _, u := range (rules.Situation{S: s}).Users() {
-			if _, err := password.Ensure(ctx, l.Client, s.Cluster, u.Name, l.entries(s, u.Name)); err != nil {
-				return err
+func (l *Executor) createPasswords(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {
+	if t.User == "" {
+		for _, u := range (rules.Situation{S: t.State}).Users() {
+			if _, err := password.Ensure(ctx, l.Client, t.Cluster, u.Name, l.entries(t.State, u.Name)); err != nil {
+				return ops.Result{}, err
 			}
 		}
-		return nil
+		return done(v1alpha1.FactCredentials, nil)
 	}
-	ours, err := password.Exists(ctx, l.Client, s.Cluster, step.User)
+	ours, err := password.Exists(ctx, l.Client, t.Cluster, t.User)
 	if err != nil {
-		return err
+		return ops.Result{}, err
 	}
 	if !ours {
 		users, err := a.Users(ctx)
 		if err != nil {
-			return err
+			return ops.Result{}, err
 		}
 		for _, u := range users {
-			if u.Name == step.User {
-				return &ops.Error{Kind: ops.Refused, Check: "user",
+			if u.Name == t.User {
+				return ops.Result{}, &ops.Error{Kind: ops.Refused, Check: "user",
 					Message: fmt.Sprintf("the database has a user %s that this tool did not make", u.Name),
-					Hint:    fmt.Sprintf("step back with kubectl dbop cancel %s, and choose another name", s.Cluster.Name)}
+					Hint:    fmt.Sprintf("step back with kubectl dbop cancel %s, and choose another name", t.Cluster.Name)}
 			}
 		}
 	}
-	_, err = password.Ensure(ctx, l.Client, s.Cluster, step.User, l.entries(s, step.User))
-	return err
+	_, err = password.Ensure(ctx, l.Client, t.Cluster, t.User, l.entries(t.State, t.User))
+	return done(v1alpha1.FactCredentials, err)
 }
 
 // ensureUser makes the user whose name and password its secret holds: after a
 // rotation that is its other name.
-func (l *Executor) ensureUser(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
-	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
+func (l *Executor) ensureUser(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {
+	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(t.Cluster.Name, t.User))
 	if err != nil {
-		return err
+		return ops.Result{}, err
 	}
-	u := rules.UserNamed(s, name)
+	u := rules.UserNamed(t.State, t.User)
 	u.Name = has.Current.User
-	return a.EnsureUser(ctx, u, has.Current.Password)
+	return done(rules.FactUser(t.User), a.EnsureUser(ctx, u, has.Current.Password))
 }
 
-func (l *Executor) deleteUser(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
-	for _, n := range []string{name, SecondName(name)} {
+func (l *Executor) deleteUser(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {
+	for _, n := range []string{t.User, SecondName(t.User)} {
 		if err := a.DeleteUser(ctx, n); err != nil {
-			return err
+			return ops.Result{}, err
 		}
 	}
-	return password.Delete(ctx, l.Client, s.Cluster, name)
+	return done(rules.FactDeleted(t.User), password.Delete(ctx, l.Client, t.Cluster, t.User))
 }
 
 // Users asks the database who its users are.
@@ -131,10 +96,11 @@ func otherName(user, present string) string {
 }
 
 // rotate writes the new password down, sets it, and lets the secret name it.
-func (l *Executor) rotate(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
+func (l *Executor) rotate(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {
+	s, name := t.State, t.User
 	u := rules.UserNamed(s, name)
 	if _, err := password.Ensure(ctx, l.Client, s.Cluster, name, l.entries(s, name)); err != nil {
-		return err
+		return ops.Result{}, err
 	}
 	staged, err := password.Stage(ctx, l.Client, s.Cluster, name, s.Operation.Name, func(present string) string {
 		if rules.InPlace(l.Engine, s.Cluster, u) {
@@ -143,41 +109,49 @@ func (l *Executor) rotate(ctx context.Context, s ops.State, name string, a engin
 		return otherName(name, present)
 	})
 	if err != nil || staged == nil {
-		return err
+		return done(rules.FactRotated(t.User), err)
 	}
 	u.Name = staged.User
 	if err := a.EnsureUser(ctx, u, staged.Password); err != nil {
-		return err
+		return ops.Result{}, err
 	}
-	return password.Promote(ctx, l.Client, s.Cluster, name, s.Operation.Name, l.entries(s, name))
+	return done(rules.FactRotated(t.User), password.Promote(ctx, l.Client, s.Cluster, name, s.Operation.Name, l.entries(s, name)))
 }
 
 // dropOld ends what the last rotation replaced.
-func (l *Executor) dropOld(ctx context.Context, s ops.State, name string, a engine.Authenticator) error {
-	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(s.Cluster.Name, name))
+func (l *Executor) dropOld(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {
+	has, err := password.Get(ctx, l.Client, l.Namespace, v1alpha1.PasswordSecret(t.Cluster.Name, t.User))
 	if errors.Is(err, kube.ErrNotFound) || (err == nil && has.Former == nil) {
-		return nil
+		return done(rules.FactRotated(t.User), nil)
 	}
 	if err != nil {
-		return err
+		return ops.Result{}, err
 	}
 	if has.Former.User != has.Current.User {
 		if err := a.DeleteUser(ctx, has.Former.User); err != nil {
-			return err
+			return ops.Result{}, err
 		}
 	}
-	return password.DropFormer(ctx, l.Client, s.Cluster, name)
+	return done(rules.FactRotated(t.User), password.DropFormer(ctx, l.Client, t.Cluster, t.User))
 }
 
 // proveAuth tries it as the applications would.
-func (l *Executor) proveAuth(ctx context.Context, s ops.State, a engine.Authenticator) error {
-	config, err := pki.ApplicationTLS(ctx, l.Client, s.Cluster)
+func (l *Executor) proveAuth(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {
+	config, err := pki.ApplicationTLS(ctx, l.Client, t.Cluster)
 	if err != nil {
-		return fmt.Errorf("read the applications' certificate: %w", err)
+		return ops.Result{}, fmt.Errorf("read the applications' certificate: %w", err)
 	}
-	access := l.access(s.Cluster, config)
-	access.Credentials = l.passwords(s.Cluster, v1alpha1.PasswordSecret(s.Cluster.Name, v1alpha1.ApplicationUser))
-	return a.ProveAuth(ctx, access)
+	access := l.access(t.Cluster, config)
+	access.Credentials = l.passwords(t.Cluster, v1alpha1.PasswordSecret(t.Cluster.Name, v1alpha1.ApplicationUser))
+	return done(v1alpha1.FactProved, a.ProveAuth(ctx, access))
+}
+
+func enableAuth(ctx context.Context, a engine.Authenticator, _ task) (ops.Result, error) {
+	return ops.Result{}, a.EnableAuth(ctx)
+}
+
+func disableAuth(ctx context.Context, a engine.Authenticator, _ task) (ops.Result, error) {
+	return ops.Result{}, a.DisableAuth(ctx)
 }
 
 // passwords reads secrets, each time again; those that don't exist are passed over.

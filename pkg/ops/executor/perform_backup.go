@@ -19,28 +19,27 @@ import (
 // backup streams one member into the repository. Until the manifest is
 // written the backup does not exist; the same operation overwrites its own
 // remains. After a crash between that and the fact, what is there counts.
-func (l *Executor) backup(ctx context.Context, s ops.State, step ops.Step, report func(int64, int64)) (ops.Result,
-	error) {
-	op := s.Operation
-	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
+func (l *Executor) backup(ctx context.Context, t task) (ops.Result, error) {
+	op := t.Operation
+	repo, err := l.repositories(t.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	defer closing(repo)
 	if name, ok := l.remote(op.Spec.Repository); ok {
-		return l.backUpInJob(ctx, s, step, repo, name)
+		return l.backUpInJob(ctx, t.State, t.Step, repo, name)
 	}
 	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
 		return l.backedUp(ctx, op, measured(have))
 	}
-	session, err := l.connect(ctx, s.Cluster)
+	session, err := l.connect(ctx, t.Cluster)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	source := s.View.Member(step.Member())
-	made, err := l.streamTo(ctx, repo, op, session, source, longest(s, source.Name),
-		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name, Incarnation: s.Bootstrap().Token,
-			Facts: membership(s)}, report)
+	source := t.View.Member(t.Member())
+	made, err := l.streamTo(ctx, repo, op, session, source, longest(t.State, source.Name),
+		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name, Incarnation: t.Bootstrap().Token,
+			Facts: membership(t.State)}, t.report)
 	if err != nil {
 		return ops.Result{}, err
 	}

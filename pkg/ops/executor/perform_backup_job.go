@@ -88,8 +88,8 @@ func (l *Executor) jobFailed(ctx context.Context, repository, name string, j hel
 
 // stopBackup deletes the Job that takes a backup which nobody wants any more. What it stored so far belongs to no
 // backup, and a prune collects it.
-func (l *Executor) stopBackup(ctx context.Context, s ops.State) (ops.Result, error) {
-	id := s.Operation.Spec.Backup
+func (l *Executor) stopBackup(ctx context.Context, t task) (ops.Result, error) {
+	id := t.Operation.Spec.Backup
 	job := ops.BackupJob(id)
 	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
 		return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)

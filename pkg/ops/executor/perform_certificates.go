@@ -117,28 +117,28 @@ func (l *Executor) present(ctx context.Context, session engine.Session, v *engin
 }
 
 // renewLeaf issues a certificate and, where a member serves it, sees it served.
-func (l *Executor) renewLeaf(ctx context.Context, s ops.State, step ops.Step) error {
-	order := pki.LeafOrder{Secret: step.Secret, Use: pki.UseMember, Member: step.Member(), Next: step.NextCA,
-		Old: s.Operation.Spec.Certificates[step.Secret]}
-	switch step.Secret {
-	case v1alpha1.AdminSecret(s.Cluster.Name):
+func (l *Executor) renewLeaf(ctx context.Context, t task) error {
+	order := pki.LeafOrder{Secret: t.Secret, Use: pki.UseMember, Member: t.Member(), Next: t.NextCA,
+		Old: t.Operation.Spec.Certificates[t.Secret]}
+	switch t.Secret {
+	case v1alpha1.AdminSecret(t.Cluster.Name):
 		order.Use = pki.UseAdmin
-	case v1alpha1.ClientSecret(s.Cluster.Name):
+	case v1alpha1.ClientSecret(t.Cluster.Name):
 		order.Use = pki.UseClient
 	}
-	fingerprint, err := pki.RenewLeaf(ctx, l.Client, s.Cluster, order)
+	fingerprint, err := pki.RenewLeaf(ctx, l.Client, t.Cluster, order)
 	if err != nil {
 		return err
 	}
-	pod := s.Kube.Member(step.Member()).Pod
+	pod := t.Kube.Member(t.Member()).Pod
 	if order.Use != pki.UseMember || !pod.Running {
 		return nil
 	}
-	if err := pki.TriggerSecretSync(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID,
+	if err := pki.TriggerSecretSync(ctx, l.Client, t.Cluster.Namespace, v1alpha1.PodName(order.Member), pod.UID,
 		fingerprint); err != nil {
 		return fmt.Errorf("bring the certificate of %s into its pod: %w", order.Member, err)
 	}
-	return l.served(ctx, s, order.Member, fingerprint)
+	return l.served(ctx, t.State, order.Member, fingerprint)
 }
 
 // served asks for patience until a member shows the certificate. Without a
@@ -176,23 +176,34 @@ func issuing(c *v1alpha1.DatabaseCluster, err error) error {
 	return err
 }
 
-// authority changes which authorities there are, or hands their bundle out.
-func (l *Executor) authority(ctx context.Context, s ops.State, action ops.Action) error {
-	switch action {
-	case ops.ActionAddCA:
-		return issuing(s.Cluster, pki.AddAuthority(ctx, l.Client, s.Cluster, s.Operation.Spec.Authority))
-	case ops.ActionPromoteCA:
-		if s.Kube.Trust == nil || s.Kube.Trust.Next == nil {
-			return nil
-		}
-		return pki.PromoteAuthority(ctx, l.Client, s.Cluster, s.Kube.Trust.Next.Fingerprint)
-	case ops.ActionDropCA:
-		return pki.DropAuthority(ctx, l.Client, s.Cluster)
-	default:
-		var secrets []string
-		for _, leaf := range s.Kube.Leaves {
-			secrets = append(secrets, leaf.Secret)
-		}
-		return pki.DistributeTrust(ctx, l.Client, s.Cluster, secrets)
+func (l *Executor) createCertificates(ctx context.Context, t task) error {
+	return issuing(t.Cluster, pki.EnsureCertificates(ctx, l.Client, t.Cluster))
+}
+
+func (l *Executor) addAuthority(ctx context.Context, t task) error {
+	return issuing(t.Cluster, pki.AddAuthority(ctx, l.Client, t.Cluster, t.Operation.Spec.Authority))
+}
+
+// distributeTrust hands the bundle of authorities out.
+func (l *Executor) distributeTrust(ctx context.Context, t task) error {
+	var secrets []string
+	for _, leaf := range t.Kube.Leaves {
+		secrets = append(secrets, leaf.Secret)
 	}
+	return pki.DistributeTrust(ctx, l.Client, t.Cluster, secrets)
+}
+
+func (l *Executor) promoteAuthority(ctx context.Context, t task) error {
+	if t.Kube.Trust == nil || t.Kube.Trust.Next == nil {
+		return nil
+	}
+	return pki.PromoteAuthority(ctx, l.Client, t.Cluster, t.Kube.Trust.Next.Fingerprint)
+}
+
+func (l *Executor) dropAuthority(ctx context.Context, t task) error {
+	return pki.DropAuthority(ctx, l.Client, t.Cluster)
+}
+
+func (l *Executor) restoreAuthority(ctx context.Context, t task) error {
+	return issuing(t.Cluster, pki.RestoreAuthority(ctx, l.Client, t.Cluster, t.Operation.Spec.Authority))
 }

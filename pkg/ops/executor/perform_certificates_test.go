@@ -61,7 +61,7 @@ func TestSessionFollowsItsCertificate(t *testing.T) {
 	observation(b, l)
 	observation(b, l)
 	before, n := b.Database.Last(), len(b.Database.Sessions)
-	if err := l.renewLeaf(t.Context(), observation(b, l), ops.Step{Secret: "db-admin-tls"}); err != nil {
+	if err := l.renewLeaf(t.Context(), task{State: observation(b, l), Step: ops.Step{Secret: "db-admin-tls"}}); err != nil {
 		t.Fatal(err)
 	}
 	observation(b, l)

@@ -6,14 +6,23 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
+func (l *Executor) applyServices(ctx context.Context, t task) error {
+	return workload.ApplyServices(ctx, l.Client, t.Cluster, l.Engine.Ports(t.Cluster))
+}
+
+func (l *Executor) applyBudget(ctx context.Context, t task) error {
+	return workload.ApplyBudget(ctx, l.Client, t.Cluster, t.Budget)
+}
+
 // recordFormed fixes the identity. A restored initial member must first serve what
 // the backup held.
-func (l *Executor) recordFormed(ctx context.Context, s ops.State) error {
-	if f := s.Bootstrap(); s.Cluster.Spec.RestoreFrom != nil && f.ExpectedProof != "" {
-		session, err := l.connect(ctx, s.Cluster)
+func (l *Executor) recordFormed(ctx context.Context, t task) error {
+	if f := t.Bootstrap(); t.Cluster.Spec.RestoreFrom != nil && f.ExpectedProof != "" {
+		session, err := l.connect(ctx, t.Cluster)
 		if err != nil {
 			return err
 		}
@@ -21,7 +30,7 @@ func (l *Executor) recordFormed(ctx context.Context, s ops.State) error {
 			return err
 		}
 	}
-	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = s.View.ClusterIDs[0] })
+	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.Bootstrap.ClusterID = t.View.ClusterIDs[0] })
 }
 
 // servesBackup asks the initial member. Its word for the very data that was seen to be

@@ -24,8 +24,8 @@ const stagingDir = ".dbop-load"
 // load puts a backup into the initial member's volume. The loader pod runs the
 // target version's own restore tool and marks the volume when it is whole, so
 // a crash anywhere is mended by doing it again.
-func (l *Executor) load(ctx context.Context, s ops.State, member string, report func(int64, int64)) error {
-	c, from := s.Cluster, s.Cluster.Spec.RestoreFrom
+func (l *Executor) load(ctx context.Context, t task) error {
+	c, from := t.Cluster, t.Cluster.Spec.RestoreFrom
 	repo, err := l.repositories(c).Open(ctx, l.Namespace, from.Repository)
 	if err != nil {
 		return err
@@ -46,17 +46,17 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 	if err := l.convert(&source, c, m); err != nil {
 		return err
 	}
-	name := member + "-load"
+	name := t.Member() + "-load"
 	if source.itself {
-		if err := l.gaveUp(ctx, s, name, m.ID); err != nil {
+		if err := l.gaveUp(ctx, t.State, name, m.ID); err != nil {
 			return err
 		}
 	}
-	h, err := l.helper(ctx, s, name, func() error {
+	h, err := l.helper(ctx, t.State, name, func() error {
 		if err := hold(ctx, repo, m.ID); err != nil {
 			return err
 		}
-		return l.createLoader(ctx, c, member, name, source)
+		return l.createLoader(ctx, c, t.Member(), name, source)
 	})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (l *Executor) load(ctx context.Context, s ops.State, member string, report 
 	case source.itself:
 		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
 	case !h.Done:
-		if loaded, err = l.stream(ctx, repo, m, dial, report); err != nil {
+		if loaded, err = l.stream(ctx, repo, m, dial, t.report); err != nil {
 			return err
 		}
 	}

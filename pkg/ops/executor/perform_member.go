@@ -20,17 +20,17 @@ import (
 
 // start creates certificate, volume and workload of the members, side by
 // side: initial members must meet each other, and joiners were told of each other.
-func (l *Executor) start(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) start(ctx context.Context, t task) error {
 	g, ctx := errgroup.WithContext(ctx)
-	for _, m := range members {
+	for _, m := range t.Members {
 		g.Go(func() error {
-			if err := pki.EnsureMemberCertificate(ctx, l.Client, s.Cluster, m); err != nil {
+			if err := pki.EnsureMemberCertificate(ctx, l.Client, t.Cluster, m); err != nil {
 				return fmt.Errorf("create the certificate of %s: %w", m, err)
 			}
-			if err := l.applyVolume(ctx, s, m); err != nil {
+			if err := l.applyVolume(ctx, t.State, m); err != nil {
 				return fmt.Errorf("create the volume of %s: %w", m, err)
 			}
-			_, err := l.applyWorkload(ctx, s, m)
+			_, err := l.applyWorkload(ctx, t.State, m)
 			return err
 		})
 	}
@@ -82,61 +82,56 @@ func (l *Executor) workload(c *v1alpha1.DatabaseCluster, t told) (workload.Input
 }
 
 // disableBootstrap takes the founding words out of the members' templates.
-func (l *Executor) disableBootstrap(ctx context.Context, s ops.State, members []string) error {
-	for _, m := range members {
-		if err := workload.DisableBootstrap(ctx, l.Client, s.Cluster.Namespace, m, l.Engine.DisableBootstrap); err != nil {
+func (l *Executor) disableBootstrap(ctx context.Context, t task) error {
+	for _, m := range t.Members {
+		if err := workload.DisableBootstrap(ctx, l.Client, t.Cluster.Namespace, m, l.Engine.DisableBootstrap); err != nil {
 			return fmt.Errorf("seal the workload of %s: %w", m, err)
 		}
 	}
 	return nil
 }
 
-// prepare lets the engine make its members ready for the wanted version.
-func (l *Executor) prepare(ctx context.Context, s ops.State, members []string) (ops.Result, error) {
-	session, err := l.connect(ctx, s.Cluster)
-	if err != nil {
+// configure has the members agree on the wanted settings.
+func (l *Executor) configure(ctx context.Context, session engine.Configurer, t task) (ops.Result, error) {
+	if err := l.mayArchive(ctx, t.State); err != nil {
 		return ops.Result{}, err
 	}
-	target := s.Cluster.Spec.Version
-	if p, ok := session.(engine.Preparer); ok {
-		if err := p.PrepareUpgrade(ctx, members, target); err != nil {
-			return ops.Result{}, err
-		}
-	}
-	return ops.Result{Facts: map[string]string{v1alpha1.FactPrepared: target}}, nil
+	return ops.Result{}, session.Configure(ctx, t.Cluster.Spec)
 }
 
-// configure has the members agree on the wanted settings.
-func (l *Executor) configure(ctx context.Context, s ops.State) error {
-	session, err := l.connect(ctx, s.Cluster)
-	if err != nil {
-		return err
-	}
-	c, ok := session.(engine.Configurer)
-	if !ok {
-		return engine.ErrReadOnly
-	}
-	if err := l.mayArchive(ctx, s); err != nil {
-		return err
-	}
-	return c.Configure(ctx, s.Cluster.Spec)
+// correct restarts a member with a template as this program renders it.
+func (l *Executor) correct(ctx context.Context, t task) error {
+	return l.renew(ctx, t.State, t.Member(), func(p observe.Pod) bool { return p.Rendering == t.Rendering })
+}
+
+// roll restarts a member with the wanted settings.
+func (l *Executor) roll(ctx context.Context, t task) error {
+	want := rules.Settings(t.State, l.Engine)
+	return l.renew(ctx, t.State, t.Member(), func(p observe.Pod) bool {
+		return p.Settings == want && len(t.View.Member(t.Member()).Pending) == 0
+	})
+}
+
+// revive restarts a member that hangs while it joins.
+func (l *Executor) revive(ctx context.Context, t task) error {
+	return l.renewPod(ctx, t.State, t.Member(), t.Kube.Member(t.Member()).Pod.UID)
 }
 
 // restart deletes the pod that the record names, or else the one that was
 // seen. Who asks for a restart also gets the template of this program, and
 // nobody restarts with a template that somebody changed.
-func (l *Executor) restart(ctx context.Context, s ops.State, member string) error {
-	uid, verb := s.Kube.Member(member).Pod.UID, s.Verb()
-	if verb == v1alpha1.VerbRestart || verb == v1alpha1.VerbRepair && s.Operation.Spec.Authority == "" {
-		uid = s.Operation.Spec.Pods[member]
+func (l *Executor) restart(ctx context.Context, t task) error {
+	uid, verb := t.Kube.Member(t.Member()).Pod.UID, t.Verb()
+	if verb == v1alpha1.VerbRestart || verb == v1alpha1.VerbRepair && t.Operation.Spec.Authority == "" {
+		uid = t.Operation.Spec.Pods[t.Member()]
 	}
-	if slices.Contains(health.Tampered(s), member) || verb == v1alpha1.VerbRestart &&
-		slices.Contains(rules.Drifted(s), member) {
-		if err := l.renderAgain(ctx, s, member); err != nil {
+	if slices.Contains(health.Tampered(t.State), t.Member()) || verb == v1alpha1.VerbRestart &&
+		slices.Contains(rules.Drifted(t.State), t.Member()) {
+		if err := l.renderAgain(ctx, t.State, t.Member()); err != nil {
 			return err
 		}
 	}
-	return l.renewPod(ctx, s, member, uid)
+	return l.renewPod(ctx, t.State, t.Member(), uid)
 }
 
 // renderAgain applies a template that the workload's controller must have seen
@@ -174,17 +169,17 @@ func (l *Executor) renew(ctx context.Context, s ops.State, member string, done f
 }
 
 // stop deletes workloads and sees their pods gone; volumes stay.
-func (l *Executor) stop(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) stop(ctx context.Context, t task) error {
 	going := ""
-	for _, m := range members {
-		k := s.Kube.Member(m)
+	for _, m := range t.Members {
+		k := t.Kube.Member(m)
 		if k.Workload.Exists && !k.Workload.Terminating {
-			if err := workload.Delete(ctx, l.Client, s.Cluster.Namespace, m, k.Workload.UID); err != nil {
+			if err := workload.Delete(ctx, l.Client, t.Cluster.Namespace, m, k.Workload.UID); err != nil {
 				return fmt.Errorf("stop %s: %w", m, err)
 			}
 		}
 		if k.Pod.Exists && !k.Pod.Terminating {
-			if err := workload.DeletePod(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
+			if err := workload.DeletePod(ctx, l.Client, t.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
 				return fmt.Errorf("stop the pod of %s: %w", m, err)
 			}
 		}
@@ -199,32 +194,32 @@ func (l *Executor) stop(ctx context.Context, s ops.State, members []string) erro
 }
 
 // retire stops a member that the database does not list any more, then drops its volume.
-func (l *Executor) retire(ctx context.Context, s ops.State, member string) error {
-	if err := l.stop(ctx, s, []string{member}); err != nil {
+func (l *Executor) retire(ctx context.Context, t task) error {
+	if err := l.stop(ctx, t); err != nil {
 		return err
 	}
-	if err := pki.DeleteMemberCertificate(ctx, l.Client, s.Cluster.Namespace, member); err != nil {
-		return fmt.Errorf("delete the certificate of %s: %w", member, err)
+	if err := pki.DeleteMemberCertificate(ctx, l.Client, t.Cluster.Namespace, t.Member()); err != nil {
+		return fmt.Errorf("delete the certificate of %s: %w", t.Member(), err)
 	}
-	return l.deleteVolumes(ctx, s, []string{member})
+	return l.deleteVolumes(ctx, t)
 }
 
 // deleteVolumes drops volumes and sees them gone.
-func (l *Executor) deleteVolumes(ctx context.Context, s ops.State, members []string) error {
+func (l *Executor) deleteVolumes(ctx context.Context, t task) error {
 	going := ""
-	for _, m := range members {
-		v := s.Kube.Member(m).Volume
+	for _, m := range t.Members {
+		v := t.Kube.Member(m).Volume
 		if !v.Exists {
 			continue
 		}
 		going = "the volume of " + m
-		if err := l.endHelpers(ctx, s, v1alpha1.VolumeName(m)); err != nil {
+		if err := l.endHelpers(ctx, t.State, v1alpha1.VolumeName(m)); err != nil {
 			return err
 		}
 		if v.Terminating {
 			continue
 		}
-		if err := workload.DeleteVolume(ctx, l.Client, s.Cluster.Namespace, v1alpha1.VolumeName(m), v.UID); err != nil {
+		if err := workload.DeleteVolume(ctx, l.Client, t.Cluster.Namespace, v1alpha1.VolumeName(m), v.UID); err != nil {
 			return fmt.Errorf("drop the volume of %s: %w", m, err)
 		}
 	}

@@ -28,10 +28,10 @@ const provenFor = 24 * time.Hour
 
 // prove reads the backup that is to be loaded, and compares each byte. Out of an object store a Job reads it, with the
 // key that this process need not have.
-func (l *Executor) prove(ctx context.Context, s ops.State, report func(int64, int64)) (ops.Result, error) {
-	from := s.Operation.Spec.Source
+func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
+	from := t.Operation.Spec.Source
 	done := ops.Result{Facts: map[string]string{v1alpha1.FactProven: from.Backup}}
-	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, from.Repository)
+	repo, err := l.repositories(t.Cluster).Open(ctx, l.Namespace, from.Repository)
 	if err != nil {
 		return ops.Result{}, err
 	}
@@ -49,9 +49,9 @@ func (l *Executor) prove(ctx context.Context, s ops.State, report func(int64, in
 		if m.ProvenWithin(provenFor, l.Client.Now()) {
 			return done, stored.Present(ctx, m.ID) // what was read then is still all there
 		}
-		err = l.proveInJob(ctx, s, stored, m, source)
+		err = l.proveInJob(ctx, t.State, stored, m, source)
 	default:
-		err = readAll(ctx, repo, m, report)
+		err = readAll(ctx, repo, m, t.report)
 	}
 	if err != nil {
 		return ops.Result{}, err

@@ -35,59 +35,67 @@ const recoverySource = "/source"
 const logRoom = 512 << 20
 
 // forgetPods removes pods that no kubelet will ever confirm gone.
-func (l *Executor) forgetPods(ctx context.Context, s ops.State, members []string) error {
-	for _, m := range members {
-		k := s.Kube.Member(m)
-		if !health.OnLostNode(s, k) {
-			continue
+func (l *Executor) forgetPods(ctx context.Context, t task) error {
+	for _, m := range t.Members {
+		if err := l.forgetPod(ctx, t.State, m); err != nil {
+			return err
 		}
-		if err := workload.ForgetPod(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(m), k.Pod.UID); err != nil {
-			return fmt.Errorf("forget the pod of %s: %w", m, err)
-		}
+	}
+	return nil
+}
+
+func (l *Executor) forgetPod(ctx context.Context, s ops.State, member string) error {
+	k := s.Kube.Member(member)
+	if !health.OnLostNode(s, k) {
+		return nil
+	}
+	if err := workload.ForgetPod(ctx, l.Client, s.Cluster.Namespace, v1alpha1.PodName(member), k.Pod.UID); err != nil {
+		return fmt.Errorf("forget the pod of %s: %w", member, err)
 	}
 	return nil
 }
 
 // fence stops members, and lets go of the pods of those whose node a person
 // called dead, once no workload would make them again.
-func (l *Executor) fence(ctx context.Context, s ops.State, members []string) error {
-	for _, m := range members {
-		if k := s.Kube.Member(m); !k.Workload.Exists && health.OnLostNode(s, k) {
-			if err := l.forgetPods(ctx, s, []string{m}); err != nil {
-				return err
-			}
+func (l *Executor) fence(ctx context.Context, t task) error {
+	for _, m := range t.Members {
+		if t.Kube.Member(m).Workload.Exists {
+			continue
+		}
+		if err := l.forgetPod(ctx, t.State, m); err != nil {
+			return err
 		}
 	}
-	return l.stop(ctx, s, members)
+	return l.stop(ctx, t)
 }
 
 // examine has a pod of this tool read a member's volume, and takes its report.
-func (l *Executor) examine(ctx context.Context, s ops.State, member string) (ops.Result, error) {
-	name := member + "-examine"
-	h, err := l.helper(ctx, s, name, func() error {
-		pod, err := l.recoveryPod(s, member)
+func (l *Executor) examine(ctx context.Context, t task) (ops.Result, error) {
+	name := t.Member() + "-examine"
+	h, err := l.helper(ctx, t.State, name, func() error {
+		pod, err := l.recoveryPod(t.State, t.Member())
 		if err != nil {
 			return err
 		}
-		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: s.Cluster,
-			Purpose: helperpod.PurposeExamine, Image: l.helperImage(s.Cluster),
+		return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: t.Cluster,
+			Purpose: helperpod.PurposeExamine, Image: l.helperImage(t.Cluster),
 			Args: []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report",
 				corev1.TerminationMessagePathDefault},
-			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true})
+			Claim: v1alpha1.VolumeName(t.Member()), MountPath: pod.DataPath, User: pod.User, ReadOnly: true})
 	})
 	if err != nil {
-		return ops.Result{}, outOfReach(err, member)
+		return ops.Result{}, outOfReach(err, t.Member())
 	}
 	if !h.Done {
-		return ops.Result{}, fmt.Errorf("the volume of %s is being read: %w", member, engine.ErrNotReady)
+		return ops.Result{}, fmt.Errorf("the volume of %s is being read: %w", t.Member(), engine.ErrNotReady)
 	}
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", name, err)
 	}
 	if _, err := helper.ReadReport(h.Message); err != nil {
-		return ops.Result{}, fmt.Errorf("examine the volume of %s: %w", member, err)
+		return ops.Result{}, fmt.Errorf("examine the volume of %s: %w", t.Member(), err)
 	}
-	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(member): h.Message}}, nil
+	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(t.Member()): h.Message}}, nil
 }
 
 // outOfReach says what to do about a volume that no node can mount.
@@ -105,23 +113,22 @@ func outOfReach(err error, member string) error {
 // recoverData copies the most advanced data into a throw-away pod, has the copy
 // served there by itself, and backs that up. What runs there is reached by
 // port-forward alone, and its volume is only ever read.
-func (l *Executor) recoverData(ctx context.Context, s ops.State, member string, report func(int64, int64)) (ops.Result,
-	error) {
-	op, t := s.Operation, l.recovered(s)
-	pod := v1alpha1.PodName(t.Name)
-	for _, h := range s.Kube.Helpers {
+func (l *Executor) recoverData(ctx context.Context, t task) (ops.Result, error) {
+	op, copied := t.Operation, l.recovered(t.State)
+	pod := v1alpha1.PodName(copied.Name)
+	for _, h := range t.Kube.Helpers {
 		if h.Name == pod && h.Failed {
-			return ops.Result{}, l.notRecovered(ctx, h, member)
+			return ops.Result{}, l.notRecovered(ctx, h, t.Member())
 		}
 	}
-	h, err := l.helper(ctx, s, pod, func() error { return l.createRecoveryPod(ctx, s, t, member) })
+	h, err := l.helper(ctx, t.State, pod, func() error { return l.createRecoveryPod(ctx, t.State, copied, t.Member()) })
 	if err != nil {
-		return ops.Result{}, outOfReach(err, member)
+		return ops.Result{}, outOfReach(err, t.Member())
 	}
 	if !h.Running {
-		return ops.Result{}, fmt.Errorf("the copy of %s is being made and started: %w", member, engine.ErrNotReady)
+		return ops.Result{}, fmt.Errorf("the copy of %s is being made and started: %w", t.Member(), engine.ErrNotReady)
 	}
-	if err := l.backUpRecovered(ctx, s, t, member, report); err != nil {
+	if err := l.backUpRecovered(ctx, t.State, copied, t.Member(), t.report); err != nil {
 		return ops.Result{}, err
 	}
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {

@@ -178,7 +178,7 @@ func TestFenceForgetsOnlyTheDead(t *testing.T) {
 	s := observation(b, l)
 	s.Kube.Members[s.MemberIndex("db-1")].Pod.Problem = &observe.Problem{Kind: observe.ProblemNode}
 	before := len(b.Server.Writes)
-	if err := l.fence(t.Context(), s, step.Members); err == nil {
+	if err := l.fence(t.Context(), task{State: s, Step: step}); err == nil {
 		t.Error("it is gone before it was seen gone")
 	}
 	if len(b.Server.Writes) == before {

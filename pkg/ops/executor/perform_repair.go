@@ -51,22 +51,23 @@ func (l *Executor) made(ctx context.Context, c *v1alpha1.DatabaseCluster) observ
 }
 
 // repair writes one object as this tool makes it.
-func (l *Executor) repair(ctx context.Context, s ops.State, object, member string) error {
+func (l *Executor) repair(ctx context.Context, t task) error {
+	object := t.Touches[0]
 	kind, name, _ := strings.Cut(object, "/")
 	var err error
 	switch kind {
 	case health.KindService:
-		err = workload.ApplyServices(ctx, l.Client, s.Cluster, l.Engine.Ports(s.Cluster))
+		err = workload.ApplyServices(ctx, l.Client, t.Cluster, l.Engine.Ports(t.Cluster))
 	case health.KindBudget:
-		err = workload.ApplyBudget(ctx, l.Client, s.Cluster, ops.BudgetOf(l.Engine, s))
+		err = workload.ApplyBudget(ctx, l.Client, t.Cluster, ops.BudgetOf(l.Engine, t.State))
 	case health.KindVolume:
-		err = l.applyVolume(ctx, s, member)
+		err = l.applyVolume(ctx, t.State, t.Member())
 	case health.KindWorkload:
-		err = l.renderAgain(ctx, s, member)
+		err = l.renderAgain(ctx, t.State, t.Member())
 	case health.KindPod:
-		err = workload.LabelPod(ctx, l.Client, s.Cluster, member)
+		err = workload.LabelPod(ctx, l.Client, t.Cluster, t.Member())
 	case health.KindSecret:
-		err = l.repairSecret(ctx, s, name, member)
+		err = l.repairSecret(ctx, t.State, name, t.Member())
 	default:
 		err = fmt.Errorf("no way to put back a %s", kind)
 	}

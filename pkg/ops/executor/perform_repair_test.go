@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
@@ -27,7 +28,7 @@ func TestRepairSecret(t *testing.T) {
 	l := liveOf(b)
 	b.Op = opstest.Operation(v1alpha1.VerbRepair)
 	s := observation(b, l)
-	b.Must(l.repair(t.Context(), s, "secret/db-ca", ""))
+	b.Must(l.repair(t.Context(), task{State: s, Step: ops.Step{Touches: []string{"secret/db-ca"}}}))
 	b.Exists(ca, "db-ca")
 	if diff := cmp.Diff(before, ca.Data); diff != "" || len(ca.OwnerReferences) > 0 {
 		t.Errorf("owners %v; the authority changed:\n%s", ca.OwnerReferences, diff)
@@ -52,7 +53,7 @@ func TestRepairWorkload(t *testing.T) {
 		t.Fatalf("tampered: %v", got)
 	}
 	s.Operation = opstest.Operation(v1alpha1.VerbRepair)
-	b.Must(l.repair(t.Context(), s, "statefulset/db-1", "db-1"))
+	b.Must(l.repair(t.Context(), task{State: s, Step: ops.Step{Members: []string{"db-1"}, Touches: []string{"statefulset/db-1"}}}))
 	if s = observation(b, liveOf(b)); len(health.Tampered(s)) > 0 || s.Kube.Member("db-1").Workload.Image == "bad" {
 		t.Errorf("still %+v", s.Kube.Differences)
 	}

@@ -19,8 +19,8 @@ import (
 )
 
 // schedule makes or changes what takes backups.
-func (l *Executor) schedule(ctx context.Context, s ops.State) error {
-	c := s.Cluster
+func (l *Executor) schedule(ctx context.Context, t task) error {
+	c := t.Cluster
 	at, err := repository.ParseLocation(c.Spec.Backup.Repository)
 	if err != nil {
 		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: err.Error(), Err: err,
@@ -32,20 +32,24 @@ func (l *Executor) schedule(ctx context.Context, s ops.State) error {
 	}
 	in := workload.ScheduleInput{Cluster: c, Policy: c.Spec.Backup, Claim: at.Claim, SubPath: at.Path, Named: named,
 		Suspended: c.Spec.Stopped,
-		Image:     planner.For(l.Engine, s).ScheduleImage(), Since: s.Now}
-	if have := s.Kube.Schedule; have.Exists() && s.Verb() != v1alpha1.VerbSchedule && in.Image == "" {
+		Image:     planner.For(l.Engine, t.State).ScheduleImage(), Since: t.Now}
+	if have := t.Kube.Schedule; have.Exists() && t.Verb() != v1alpha1.VerbSchedule && in.Image == "" {
 		in.Image = have.Image
 	}
 	if in.Image == "" {
 		in.Image = l.helperImage(c)
 	}
-	switch have := s.Kube.Schedule; { // a repeat must say the same
+	switch have := t.Kube.Schedule; { // a repeat must say the same
 	case have.Exists() && have.Policy == in.Policy:
 		in.Since = have.Since
-	case s.Operation != nil:
-		in.Since = s.Operation.Status.StartedAt.Time
+	case t.Operation != nil:
+		in.Since = t.Operation.Status.StartedAt.Time
 	}
-	return workload.ApplySchedule(ctx, l.Client, in, planner.For(l.Engine, s).CronJobAlone())
+	return workload.ApplySchedule(ctx, l.Client, in, planner.For(l.Engine, t.State).CronJobAlone())
+}
+
+func (l *Executor) unschedule(ctx context.Context, t task) error {
+	return workload.DeleteSchedule(ctx, l.Client, t.Cluster)
 }
 
 // namedRepository is what a pod needs to write to an object store; nil for a claim.
@@ -64,13 +68,13 @@ func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseClus
 
 // prune deletes what the schedule's retention lets go. Each deletion is whole
 // or not at all, and a repeat reads what is left.
-func (l *Executor) prune(ctx context.Context, s ops.State) (ops.Result, error) {
-	op := s.Operation
+func (l *Executor) prune(ctx context.Context, t task) (ops.Result, error) {
+	op := t.Operation
 	by, err := rules.RetentionOf(op.Spec.Retention, op.Spec.TimeZone)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
+	repo, err := l.repositories(t.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
 		return ops.Result{}, err
 	}

@@ -19,14 +19,14 @@ import (
 
 // verify restores the operation's backup into a throw-away member, compares
 // key by key through the fingerprint, and stamps the backup.
-func (l *Executor) verify(ctx context.Context, s ops.State, _ ops.Step, report func(int64, int64)) (ops.Result, error) {
-	op := s.Operation
-	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
+func (l *Executor) verify(ctx context.Context, t task) (ops.Result, error) {
+	op := t.Operation
+	repo, err := l.repositories(t.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	defer closing(repo)
-	if err := l.VerifyBackup(ctx, s, repo, op.Spec.Backup, report); err != nil {
+	if err := l.VerifyBackup(ctx, t.State, repo, op.Spec.Backup, t.report); err != nil {
 		return ops.Result{}, err
 	}
 	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup,

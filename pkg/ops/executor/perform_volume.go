@@ -22,9 +22,9 @@ func (l *Executor) applyVolume(ctx context.Context, s ops.State, member string) 
 }
 
 // grow asks for larger volumes; the storage makes them so in its own time.
-func (l *Executor) grow(ctx context.Context, s ops.State, members []string) error {
-	for _, m := range members {
-		if err := l.applyVolume(ctx, s, m); err != nil {
+func (l *Executor) grow(ctx context.Context, t task) error {
+	for _, m := range t.Members {
+		if err := l.applyVolume(ctx, t.State, m); err != nil {
 			if reason, denied := kube.Denied(err); denied {
 				return notGrown(ops.NeedsHuman, m, reason)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,34 +23,36 @@ const measuredFor = time.Minute
 
 // defragment lets the engine give space back, if the volume has the room that
 // this takes: an engine that fills its volume leaves it fuller than it was.
-func (l *Executor) defragment(ctx context.Context, s ops.State, member string) (ops.Result, error) {
-	session, err := l.connect(ctx, s.Cluster)
-	if err != nil {
-		return ops.Result{}, err
-	}
-	d, ok := session.(engine.Defragmenter)
-	if !ok {
-		return ops.Result{}, engine.ErrReadOnly
-	}
+func (l *Executor) defragment(ctx context.Context, session engine.Defragmenter, t task) (ops.Result, error) {
+	s, member := t.State, t.Member()
 	var fill helper.Fill
 	if w, ok := l.Engine.(engine.Rewriter); ok {
+		var err error
 		if fill, err = l.measure(ctx, s, member, w.RewriteLeftovers()); err != nil {
 			return ops.Result{}, err
 		}
 		if fill.Leftovers > 0 && s.Fact(etcd.FactLeftovers(member)) == "" {
-			return ops.Result{Facts: map[string]string{etcd.FactLeftovers(member): s.Kube.Member(member).Pod.UID}}, nil
+			return fact(etcd.FactLeftovers(member), s.Kube.Member(member).Pod.UID)
 		}
 		if need := w.RewriteRoom(s.View.Member(member)); fill.Free < need {
 			return ops.Result{}, volumeTooFull(s, member, fill, need)
 		}
 	}
-	if err := d.Defragment(ctx, member); errors.Is(err, engine.ErrNoSpace) {
+	err := session.Defragment(ctx, member)
+	if errors.Is(err, engine.ErrNoSpace) {
 		// What the failed try left is found and removed by the next one.
 		return ops.Result{}, volumeTooFull(s, member, fill, 2*fill.Free)
-	} else if err != nil {
+	}
+	return done(etcd.FactDefragmented(member), err)
+}
+
+// compact lets the engine drop history.
+func compact(ctx context.Context, session engine.Compactor, t task) (ops.Result, error) {
+	before := t.Operation.Spec.Compaction.Before
+	if err := session.Compact(ctx, t.Members, before); err != nil {
 		return ops.Result{}, err
 	}
-	return ops.Result{Facts: map[string]string{etcd.FactDefragmented(member): "done"}}, nil
+	return fact(v1alpha1.FactCompacted, strconv.FormatInt(before, 10))
 }
 
 // measure has a pod of this tool on the member's node say how full its volume
