@@ -34,18 +34,18 @@ const (
 	Unchanged Kind = "Unchanged"
 )
 
-// Error carries what was attempted, why it did not go and what to type next.
+// Error carries what was attempted, why it did not go and what to type next. A plan shows it as JSON, without Err.
 type Error struct {
-	Kind Kind
+	Kind Kind `json:"kind"`
 	// Check names the safety check of a refusal; --force=CHECK waives it where it may be.
-	Check string
+	Check string `json:"check,omitempty"`
 	// Message is one sentence, lower case, without a full stop.
-	Message string
+	Message string `json:"message"`
 	// Hint is the next command or deed.
-	Hint string
+	Hint string `json:"hint,omitempty"`
 	// Unknown: what the request names does not exist.
-	Unknown bool
-	Err     error
+	Unknown bool  `json:"unknown,omitempty"`
+	Err     error `json:"-"`
 }
 
 func (e *Error) Error() string {

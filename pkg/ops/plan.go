@@ -26,22 +26,7 @@ type Plan struct {
 	// Promises says, of a cluster that is made or gets other settings, what it may lose, and what stops it.
 	Promises []string `json:"promises,omitempty"`
 	// Blocked says why the plan can't go on after its last step.
-	Blocked *Block `json:"blocked,omitempty"`
-}
-
-// Block is the serialisable form of a blocking Error.
-type Block struct {
-	Kind    Kind   `json:"kind"`
-	Check   string `json:"check,omitempty"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-	// Unknown: what the request names does not exist.
-	Unknown bool `json:"unknown,omitempty"`
-}
-
-// Error is the error that the block is printed as.
-func (b Block) Error() *Error {
-	return &Error{Kind: b.Kind, Check: b.Check, Message: b.Message, Hint: b.Hint, Unknown: b.Unknown}
+	Blocked *Error `json:"blocked,omitempty"`
 }
 
 // Unchanged reports whether there is nothing to do.

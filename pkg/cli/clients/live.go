@@ -25,6 +25,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/external"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -157,7 +158,7 @@ func (l *live) Repository(ctx context.Context, namespace string, at repository.L
 	if err != nil {
 		return nil, err
 	}
-	repositories := &executor.Repositories{Client: c, Dialer: dial.NewDialer(c, portforward.New(c)), Image: image,
+	repositories := &opener.Repositories{Client: c, Dialer: dial.NewDialer(c, portforward.New(c)), Image: image,
 		Mounted: l.Mounted}
 	return repositories.Open(ctx, namespace, at.String())
 }

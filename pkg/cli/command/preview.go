@@ -35,7 +35,7 @@ func (c *Change) preview(ctx context.Context, in Intent) error {
 		return err
 	}
 	if b := p.Plan.Blocked; b != nil {
-		return b.Error()
+		return b
 	}
 	if p.Plan.Unchanged() {
 		return c.Settle(in, &ops.Error{Kind: ops.Unchanged})
@@ -166,7 +166,7 @@ func (c *Change) PreviewContinuation(ctx context.Context, in Intent, cancel bool
 		}
 	}
 	if b := p.Plan.Blocked; b != nil {
-		return b.Error()
+		return b
 	}
 	if !c.Out.Human() {
 		return c.Out.Print(c.Factory.Streams.Out, printer.KindOperation, p.Continues)

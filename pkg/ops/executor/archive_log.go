@@ -38,7 +38,7 @@ func (l *Executor) mayArchive(ctx context.Context, s ops.State) error {
 	if name == "" {
 		return nil
 	}
-	_, err := l.repositories(s.Cluster).describe(ctx, l.Namespace, name)
+	_, err := l.repositories(s.Cluster).Describe(ctx, l.Namespace, name)
 	return err
 }
 
@@ -64,7 +64,7 @@ func (l *Executor) madeArchive(ctx context.Context,
 // archive renders what archives the log. Its image stays the one that it was made with.
 func (l *Executor) archive(ctx context.Context, s ops.State) (*appsv1.StatefulSet, error) {
 	c, want := s.Cluster, planner.For(l.Engine, s).Archive()
-	d, err := l.repositories(c).describe(ctx, l.Namespace, want.Repository)
+	d, err := l.repositories(c).Describe(ctx, l.Namespace, want.Repository)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
@@ -38,7 +39,7 @@ type Config struct {
 	// Mounted are the repositories whose claims are mounted into this very pod,
 	// by URL, as directories.
 	Mounted map[string]string
-	// NoDirectories, see Repositories.
+	// NoDirectories, see opener.Repositories.
 	NoDirectories bool
 	// ReadOnly refuses every change of a database: the dry run.
 	ReadOnly bool
@@ -84,6 +85,14 @@ func New(c Config) *Executor {
 	// A single observation needs no watch.
 	l.watch = sync.OnceValue(func() <-chan struct{} { return observe.Watch(ctx, c.Client, c.Namespace, c.Name) })
 	return l
+}
+
+// Holding has a world ask for the lease right before every request that
+// deletes: a step may make many, and a process can stop between two.
+func Holding(w ops.Cluster, lease lease.Lease) {
+	if l, ok := w.(*Executor); ok {
+		l.Client = l.Client.CheckBeforeDelete(lease.Check)
+	}
 }
 
 // Changed implements World.

@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
@@ -42,7 +43,7 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 	if at.Kind != repository.KindNamed {
 		return loadSource{args: []string{"--listen", loadAddress}}, nil
 	}
-	d, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, at.Name)
+	d, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
 	if err != nil {
 		return loadSource{}, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -177,5 +179,21 @@ func (l *Executor) passwords(c *v1alpha1.DatabaseCluster,
 			return nil, missing
 		}
 		return out, nil
+	}
+}
+
+// entries are what a user's secret holds beside the password: what an application needs to connect, by the keys that
+// are usual for it.
+func (l *Executor) entries(s ops.State, user string) password.Entries {
+	c, ok := l.Engine.(engine.Connector)
+	if !ok {
+		return nil
+	}
+	way := c.Connections(s.Cluster, rules.UserNamed(s, user), nil)[0].URL
+	return func(p password.Password) map[string]string {
+		full := way
+		full.User = url.UserPassword(p.User, p.Password)
+		return map[string]string{"host": way.Hostname(), "port": way.Port(), "user": p.User,
+			"dbname": strings.TrimPrefix(way.Path, "/"), "uri": full.String()}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -140,8 +141,8 @@ func measured(m repository.Manifest) map[string]string {
 }
 
 // repositories opens this cluster's repositories.
-func (l *Executor) repositories(c *v1alpha1.DatabaseCluster) *Repositories {
-	return &Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted,
+func (l *Executor) repositories(c *v1alpha1.DatabaseCluster) *opener.Repositories {
+	return &opener.Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted,
 		NoDirectories: l.NoDirectories}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -110,7 +111,7 @@ func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job, does strin
 	case p == nil:
 		return fmt.Errorf("job %s is starting: %w", name, engine.ErrNotReady)
 	case p.Problem != nil && s.Now.Sub(p.Problem.Since) > rules.Limit:
-		return helperStuck(l.Namespace, *p)
+		return opener.HelperStuck(l.Namespace, *p)
 	case p.Failed:
 		return fmt.Errorf("pod %s failed (%s) and is made again: %w", p.Name, cmp.Or(p.Message, "it left no message"),
 			engine.ErrNotReady)
@@ -125,7 +126,7 @@ func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job, does strin
 func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, name, job string) (helperpod.Spec,
 	error) {
 	c, op := s.Cluster, s.Operation
-	d, err := l.repositories(c).describe(ctx, l.Namespace, name)
+	d, err := l.repositories(c).Describe(ctx, l.Namespace, name)
 	if err != nil {
 		return helperpod.Spec{}, err
 	}

@@ -14,12 +14,19 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // stagingDir is where a loader keeps the backup until it is a data directory, beside that.
 const stagingDir = ".dbop-load"
+
+// Where a loader listens, on its own loopback.
+const (
+	loadPort    = 8601
+	loadAddress = "127.0.0.1:8601"
+)
 
 // load puts a backup into the initial member's volume. The loader pod runs the
 // target version's own restore tool and marks the volume when it is whole, so
@@ -108,7 +115,7 @@ func (l *Executor) helper(ctx context.Context, s ops.State, name string, create 
 			return h, fmt.Errorf("helper pod %s failed (%s) and is made again: %w", name,
 				cmp.Or(h.Message, "it left no message"), engine.ErrNotReady)
 		case h.Problem != nil && s.Now.Sub(h.Problem.Since) > rules.Limit:
-			return h, helperStuck(l.Namespace, h)
+			return h, opener.HelperStuck(l.Namespace, h)
 		default:
 			return h, nil
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -58,7 +59,7 @@ func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseClus
 	if at.Kind != repository.KindNamed {
 		return nil, nil
 	}
-	d, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, at.Name)
+	d, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -135,7 +136,7 @@ func (l *Executor) findRepository(ctx context.Context, url string) (repository.L
 		return at, err
 	}
 	if at.Kind == repository.KindNamed {
-		_, err := (&Repositories{Client: l.Client}).describe(ctx, l.Namespace, at.Name)
+		_, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
 		return at, err
 	}
 	if err := workload.FindClaim(ctx, l.Client, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {

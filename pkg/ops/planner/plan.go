@@ -32,8 +32,7 @@ func PlanWith(decide func(engine.Engine, ops.State) ops.Decision, e engine.Engin
 	for len(p.Steps) < maxSteps {
 		d := decide(e, s)
 		if d.Blocked != nil {
-			p.Blocked = &ops.Block{Kind: d.Blocked.Kind, Check: d.Blocked.Check, Message: d.Blocked.Message,
-				Hint: d.Blocked.Hint, Unknown: d.Blocked.Unknown}
+			p.Blocked = d.Blocked
 			return p
 		}
 		if d.Step == nil {
@@ -50,15 +49,15 @@ func PlanWith(decide func(engine.Engine, ops.State) ops.Decision, e engine.Engin
 		note(&p, e, s, &step)
 		p.Steps = append(p.Steps, step)
 	}
-	p.Blocked = &ops.Block{Kind: ops.NeedsHuman, Check: "plan-length", Message: "the plan does not come to an end",
+	p.Blocked = &ops.Error{Kind: ops.NeedsHuman, Check: "plan-length", Message: "the plan does not come to an end",
 		Hint: "please report this plan as a bug"}
 	return p
 }
 
 // endless is the block that a wait amounts to if it goes on although
 // everything has come to rest.
-func endless(wait ops.Step) *ops.Block {
-	return &ops.Block{Kind: ops.Refused, Check: strings.TrimPrefix(wait.ID, "wait/"), Message: wait.Reason,
+func endless(wait ops.Step) *ops.Error {
+	return &ops.Error{Kind: ops.Refused, Check: strings.TrimPrefix(wait.ID, "wait/"), Message: wait.Reason,
 		Hint: "waiting does not mend this; the status of each member shows more"}
 }
 

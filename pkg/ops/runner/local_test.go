@@ -8,7 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
@@ -37,7 +37,7 @@ func TestDelegatingRunnerActsOnItsOwnDirectory(t *testing.T) {
 // TestOperatorOpensNoDirectory: what is in the operator's own pod is no repository.
 func TestOperatorOpensNoDirectory(t *testing.T) {
 	t.Parallel()
-	r := &executor.Repositories{NoDirectories: true}
+	r := &opener.Repositories{NoDirectories: true}
 	if _, err := r.Open(t.Context(), "shop", "dir:"+t.TempDir()); ops.KindOf(err) != ops.Refused {
 		t.Errorf("%v", err)
 	}

@@ -62,7 +62,7 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 		return nil, err
 	}
 	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
-		return p, b.Error()
+		return p, b
 	}
 	if err := Rehearse(ctx, p, world); err != nil {
 		return p, err

@@ -1,4 +1,4 @@
-package executor
+package opener
 
 import (
 	"context"
@@ -17,6 +17,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
+
+const backupID = "db-20300102T030405Z-0a1b"
 
 func openRepositories(b *opstest.Bench) *Repositories {
 	c := b.Client()
@@ -134,7 +136,7 @@ func TestHelperStuck(t *testing.T) {
 		observe.ProblemVolume:        "make the claim that it names",
 		observe.ProblemForbidden:     "kubectl get events -n shop",
 	} {
-		err := helperStuck("shop", observe.Helper{Name: "dbop-repository-1",
+		err := HelperStuck("shop", observe.Helper{Name: "dbop-repository-1",
 			Problem: &observe.Problem{Kind: kind, Message: "the reason"}})
 		if !strings.Contains(err.Hint, hint) || !strings.Contains(err.Message, "dbop-repository-1: "+string(kind)+
 			": the reason") {

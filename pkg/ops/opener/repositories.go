@@ -1,4 +1,5 @@
-package executor
+// Package opener opens the repositories of backups that an operation names.
+package opener
 
 import (
 	"cmp"
@@ -48,8 +49,6 @@ const helperDeadline = 2 * time.Minute
 const (
 	servePort      = 8600
 	serveAddress   = "127.0.0.1:8600"
-	loadPort       = 8601
-	loadAddress    = "127.0.0.1:8601"
 	repositoryRoot = "/repository"
 )
 
@@ -86,7 +85,7 @@ func (r *Repositories) openNamed(ctx context.Context, namespace, name string) (r
 		}
 		return bucket.Open(d, secrets, namespace, r.Staging)
 	}
-	d, err := r.describe(ctx, namespace, name)
+	d, err := r.Describe(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +96,8 @@ func (r *Repositories) openNamed(ctx context.Context, namespace, name string) (r
 	return bucket.Open(d, secrets, namespace, r.Staging)
 }
 
-// describe reads what a repository is, or says how to make it.
-func (r *Repositories) describe(ctx context.Context, namespace, name string) (bucket.Description, error) {
+// Describe reads what a repository is, or says how to make it.
+func (r *Repositories) Describe(ctx context.Context, namespace, name string) (bucket.Description, error) {
 	d, err := repositories.Get(ctx, r.Client, namespace, name)
 	if errors.Is(err, kube.ErrNotFound) {
 		return d, &ops.Error{Kind: ops.Refused, Check: "repository",
@@ -150,7 +149,7 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 		case err != nil:
 			return err
 		case h.Problem != nil && r.Client.Now().Sub(h.Problem.Since) > rules.Limit:
-			return helperStuck(namespace, h)
+			return HelperStuck(namespace, h)
 		case h.Failed || h.Done:
 			return &ops.Error{Kind: ops.NeedsHuman, Check: "helper",
 				Message: fmt.Sprintf("helper pod %s ended: %s", name, cmp.Or(h.Message, "it left no message")),
@@ -172,8 +171,8 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 	}
 }
 
-// helperStuck is told of a pod that is gone by the time a person reads it.
-func helperStuck(namespace string, h observe.Helper) *ops.Error {
+// HelperStuck is the error about a helper pod that does not start. It is told of a pod that is gone by the time a person reads it.
+func HelperStuck(namespace string, h observe.Helper) *ops.Error {
 	hint := "kubectl get events -n " + namespace + " says more; then repeat the command"
 	switch h.Problem.Kind {
 	case observe.ProblemImage:
