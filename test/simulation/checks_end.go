@@ -91,7 +91,8 @@ func (w *world) settled(o *v1alpha1.Operation, c *v1alpha1.DatabaseCluster) {
 
 // unsized reports whether an operation ends without asking how many members
 // there are: somebody else took a member from the list since the last observation, or
-// it stops a cluster that lost one so, or that is half made.
+// it stops a cluster that lost one so, or that is half made: a deletion ended what was in flight, and was killed before
+// it was written down itself.
 func (w *world) unsized(o *v1alpha1.Operation) bool {
 	c := w.records.clusters[o.Spec.Cluster]
 	stops := o.Spec.Verb == v1alpha1.VerbStop || c != nil && c.Spec.Stopped
@@ -105,7 +106,7 @@ func (w *world) unsized(o *v1alpha1.Operation) bool {
 		return false
 	}
 	for _, other := range w.records.of(o.Spec.Cluster) {
-		if other.Spec.Verb == v1alpha1.VerbCreate && strings.HasPrefix(other.Status.Message, "superseded") {
+		if strings.HasPrefix(other.Status.Message, "superseded") {
 			return true
 		}
 	}
