@@ -3,8 +3,9 @@
 // cluster, grows and shrinks it, backs it up, upgrades it twice, restores the
 // backup into a second cluster, and deletes both, while a client writes all
 // the time. A cluster of PostgreSQL then loses its primary, is switched over,
-// scaled and upgraded while rows are inserted. It fails unless everything
-// holds.
+// scaled and upgraded while rows are inserted, and has a table back that was
+// dropped by mistake. One of Valkey loses its primary, is switched over and
+// upgraded. It fails unless everything holds.
 package main
 
 import (

@@ -22,8 +22,12 @@ func postgres(ctx context.Context, s *stage) error {
 		return nil
 	}
 	old, latest := releases[len(releases)-1], releases[0]
-	if err := s.do(ctx, "create 3 members, PostgreSQL", "create", relational, "--engine", "postgres", "--version",
-		old.Version, "--image", old.Image, "--storage", "1Gi", "--repository", s.repository); err != nil {
+	create := []string{"create", relational, "--engine", "postgres", "--version", old.Version, "--image", old.Image,
+		"--storage", "1Gi", "--repository", s.repository}
+	if s.storage != "" {
+		create = append(create, "--config", "archive-repository="+s.repository, "--config", "archive_timeout=5s")
+	}
+	if err := s.do(ctx, "create 3 members, PostgreSQL", create...); err != nil {
 		return err
 	}
 	orders := "CREATE TABLE orders AS SELECT generate_series(1, 1000) AS n; "
@@ -34,14 +38,9 @@ func postgres(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	s.gap = func(from, _ time.Time) (time.Duration, error) {
-		if err := w.GoesOn(ctx, "a gap to end"); err != nil {
-			return 0, err
-		}
-		return w.LongestGap(ctx, from, time.Now())
-	}
+	s.measure(ctx, w)
 	s.say("A client inserts rows from here on, over a new connection each.")
-	if err := s.killPrimary(ctx, w); err != nil {
+	if err := s.killPrimary(ctx, w, relational); err != nil {
 		return err
 	}
 	for _, step := range []struct {
@@ -81,52 +80,52 @@ func postgres(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// mistake drops a table, and has it back.
+// mistake drops a table, and has it back: as it was at the moment before where the log is archived, or else as it was
+// at the backup.
 func (s *stage) mistake(ctx context.Context) error {
 	backups, err := s.backupsOf(ctx, relational)
 	if err != nil {
 		return err
 	}
-	s.say("Somebody drops a table by mistake.")
+	if _, err := s.sql(ctx, "INSERT INTO orders VALUES (1001)"); err != nil {
+		return err
+	}
+	at, err := s.sql(ctx, `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
+	if err != nil {
+		return err
+	}
+	s.say("At %s there are 1001 orders. Then somebody drops the table by mistake.", at)
 	if _, err := s.sql(ctx, "DROP TABLE orders"); err != nil {
 		return err
 	}
-	err = s.do(ctx, "restore the backup in place", "restore", relational, "--in-place", "--from", backups[0],
-		"--skip-backup", "--yes")
-	if err != nil {
+	title, want := "restore the backup in place", "1000"
+	restore := []string{"restore", relational, "--in-place", "--from", backups[0], "--skip-backup", "--yes"}
+	if s.storage != "" {
+		title, want = "restore to the moment before, in place", "1001"
+		restore = append(restore, "--to-time", at)
+		if err := s.archived(ctx, restore); err != nil {
+			return err
+		}
+	}
+	if err := s.do(ctx, title, restore...); err != nil {
 		return err
 	}
 	return s.watch("read the table again", func() error {
 		n, err := s.sql(ctx, "SELECT count(*) FROM orders")
-		if err == nil && n != "1000" {
-			err = fmt.Errorf("%s of 1000 rows are there", n)
+		if err == nil && n != want {
+			err = fmt.Errorf("%s of %s rows are there", n, want)
 		}
 		return err
 	})
 }
 
-// killPrimary takes the primary's pod away without a warning.
-func (s *stage) killPrimary(ctx context.Context, w *harness.PodWriter) error {
-	primary, err := s.sql(ctx, "SELECT current_setting('cluster_name')")
-	if err != nil {
-		return err
-	}
-	s.say("The pod of the primary, %s, is killed.", primary)
-	sc := s.open("kill the primary")
-	sc.operation = true
-	args := []string{"delete", "pod", primary + "-0", "--grace-period", "0", "--force", "-n", s.namespace}
-	fmt.Printf("\n$ kubectl %s\n", strings.Join(args, " "))
-	if _, err = s.kubectl.Run(ctx, args...); err == nil {
-		err = w.GoesOn(ctx, "another member to take over")
-	}
-	s.close(sc, err != nil)
-	if err != nil {
-		return err
-	}
-	return harness.Until(ctx, time.Minute, "the killed member to be back", func(ctx context.Context) error {
-		r, err := s.site.CLI(s.home, nil).Run(ctx, "status", relational, "-n", s.namespace)
+// archived waits until the log reaches the moment of a restore: until then that is refused.
+func (s *stage) archived(ctx context.Context, restore []string) error {
+	plan := append([]string{"plan", "-n", s.namespace}, restore...)
+	return harness.Until(ctx, time.Minute, "the log to be archived", func(ctx context.Context) error {
+		r, err := s.site.CLI(s.home, nil).Run(ctx, plan...)
 		if err == nil && r.Code != 0 {
-			err = fmt.Errorf("exit code %d", r.Code)
+			err = errors.New(r.Stderr)
 		}
 		return err
 	})
@@ -153,9 +152,5 @@ func (s *stage) rows(ctx context.Context, w *harness.PodWriter) error {
 	if err != nil {
 		return err
 	}
-	if lost := harness.Missing(acks, strings.Fields(held)); len(lost) > 0 {
-		return fmt.Errorf("%d acknowledged rows are lost, such as %d", len(lost), lost[0])
-	}
-	fmt.Printf("%d of %d acknowledged rows are there\n", len(acks), len(acks))
-	return nil
+	return lost(acks, strings.Fields(held))
 }

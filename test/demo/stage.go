@@ -107,7 +107,7 @@ func (s *stage) close(sc *scene, failed bool) {
 // explain prints what helps to understand a failure.
 func (s *stage) explain(ctx context.Context) {
 	cli := s.site.CLI(s.home, nil)
-	s.site.Report(context.WithoutCancel(ctx), os.Stdout, s.namespace, cli, name, second, relational)
+	s.site.Report(context.WithoutCancel(ctx), os.Stdout, s.namespace, cli, name, second, relational, cache)
 }
 
 // clear ends everything that the story began.

@@ -95,6 +95,9 @@ func finale(ctx context.Context, s *stage) error {
 	if err := postgres(ctx, s); err != nil {
 		return err
 	}
+	if err := valkey(ctx, s); err != nil {
+		return err
+	}
 	if err := s.forget(ctx); err != nil {
 		return err
 	}
