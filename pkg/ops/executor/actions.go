@@ -14,7 +14,7 @@ type task struct {
 	report func(bytes, total int64)
 }
 
-// performer does what one action stands for. It is idempotent by itself. What has to come to rest (a pod that stops, a
+// performer does what one action means. It is idempotent by itself. What has to come to rest (a pod that stops, a
 // volume that goes) answers ErrNotReady and is asked again after the next observation.
 type performer func(ctx context.Context, t task) (ops.Result, error)
 

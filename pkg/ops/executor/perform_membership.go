@@ -45,7 +45,7 @@ func (l *Executor) deregister(ctx context.Context, session engine.Session, t tas
 	return ops.Result{}, session.Deregister(ctx, entry.Name, entry.ID)
 }
 
-// keep forgets that the removal of a member had begun.
+// keep forgets that the removal of a member was started.
 func (l *Executor) keep(ctx context.Context, t task) error {
 	return l.note(ctx, func(f *v1alpha1.Bootstrap) bool { return f.Remove(t.Member(), false) })
 }
