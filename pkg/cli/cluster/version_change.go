@@ -46,7 +46,7 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 	command.AddRepositoryFlag(cmd, &repo, "the safety backup")
 	cmd.Flags().BoolVar(&skipBackup, "skip-backup", false, "Don't take a safety backup first.")
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
-		"Accept that a cluster of one member is down while it restarts.")
+		"Accept that the cluster is down: one of a single member while it restarts, any while its data is converted.")
 	command.CompleteNewVersions(f, cmd, verb)
 	return cmd
 }

@@ -82,7 +82,11 @@ func (l *Executor) convert(source *loadSource, c *v1alpha1.DatabaseCluster, m re
 		return ops.Refusal(err)
 	}
 	source.forward = append(source.forward, "--programs", formerPrograms)
-	image := cmp.Or(c.Spec.RestoreFrom.FormerImage, engine.Mirrored(release.Image, c.Spec.Registry))
+	former := ""
+	if from := c.Spec.RestoreFrom; from != nil {
+		former = from.FormerImage
+	}
+	image := cmp.Or(former, engine.Mirrored(release.Image, c.Spec.Registry))
 	source.former = &helperpod.Former{Image: image, Path: formerPrograms,
 		Command: []string{helperpod.InstalledBinary, "helper", "programs", "--engine", l.Engine.Name(), "--version",
 			release.Version, "--to", formerPrograms}}
