@@ -27,7 +27,7 @@ func (l *Executor) verify(ctx context.Context, t task) (ops.Result, error) {
 	}
 	defer closing(repo)
 	if err := l.VerifyBackup(ctx, t.State, repo, op.Spec.Backup, t.report); err != nil {
-		return ops.Result{}, err
+		return ops.Result{}, notConverted(op, err)
 	}
 	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup,
 		Time: metav1.NewTime(l.Client.Now())}
@@ -190,7 +190,7 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 		Cluster: owner, Purpose: helperpod.PurposeVerify,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container,
 		ThenInit: pod.Init, ThenVolumes: pod.Volumes,
-		Files:   from.files, Former: from.former,
+		Files: from.files, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }
 

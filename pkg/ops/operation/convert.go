@@ -2,6 +2,7 @@ package operation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -18,7 +19,7 @@ func converting(e engine.Engine, o *v1alpha1.OperationSpec, c *v1alpha1.Database
 	if !engine.Converts(e, o.FromVersion, o.Version) {
 		return nil
 	}
-	if o.Repository == "" || o.Backup == "" {
+	if o.Repository == "" || o.Backup == "" || slices.Contains(o.Waive, "backup") {
 		return &engine.Refusal{Check: "backup",
 			Reason: fmt.Sprintf("data of %s must be converted for %s, and a backup is what is converted", o.FromVersion,
 				o.Version),
@@ -93,7 +94,7 @@ func convertInPlace(p rules.Situation) *ops.Decision {
 	return beginIncarnation(p)
 }
 
-// performed reports whether a step of that name was begun.
+// performed reports whether a step of that name was started.
 func performed(op *v1alpha1.Operation, step string) bool {
 	for _, e := range op.Status.Journal {
 		if e.Step == step {
