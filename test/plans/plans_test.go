@@ -1,5 +1,5 @@
-// Package plans holds, for each verb, the plan of a request to an etcd cluster, or another where etcd has no such thing:
-// what is resolved, wanted and done.
+// Package plans holds, for each verb, the plan of a request to an etcd cluster, or to another where etcd has no such
+// thing: what is resolved, wanted and done.
 package plans
 
 import (

@@ -17,8 +17,8 @@ import (
 )
 
 // TestUpgradeMajor brings a cluster of version 15 to 17 while a client writes. What 17 can't take is named before a
-// member stops. Twice it is stepped back from after the members stopped; then it is killed between its steps until it is
-// done. No row that was acknowledged is lost.
+// member stops. Twice it is stepped back from after the members stopped; then it is killed between its steps until it
+// is done. No row that was acknowledged is lost.
 func TestUpgradeMajor(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=postgres runs it")
