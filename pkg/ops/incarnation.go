@@ -21,10 +21,14 @@ func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 	from := op.Spec.FromIncarnation.DeepCopy()
 	c.Spec.RestoreFrom, c.Spec.Auth.Enabled, c.Spec.Stopped = from.RestoreFrom, from.Auth, from.Stopped
 	c.Status.Bootstrap = &from.Bootstrap
+	if Converts(op) {
+		c.Spec.Version, c.Spec.Image = op.Spec.FromVersion, op.Spec.FromImage
+	}
 }
 
 // BeginIncarnation writes the founding of an in-place restore or a recovery into the
-// cluster: one initial member, under a name that no kept volume bears.
+// cluster: one initial member, under a name that no kept volume bears. An upgrade
+// that converts the data begins it with the new version.
 func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, initial string) {
 	from := IncarnationSource(op)
 	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup,
@@ -33,6 +37,9 @@ func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, initi
 	// Nobody is let in without a password who was not before.
 	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || from.Auth
 	c.Spec.Stopped = false
+	if Converts(op) {
+		c.Spec.Version, c.Spec.Image = op.Spec.Version, op.Spec.Image
+	}
 	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op, initial), Members: []string{initial},
 		Incarnation: c.Status.Bootstrap.Incarnation + 1}
 }
@@ -43,6 +50,21 @@ const (
 	StepRecoverData = "recover-data"
 	StepIncarnation = "begin-incarnation"
 )
+
+// Converts reports whether an operation is an upgrade that converts the data of the cluster: members of the former
+// version can't run on it, so the cluster wants the new version from the new incarnation on, and no earlier.
+func Converts(op *v1alpha1.Operation) bool {
+	return op != nil && op.Spec.Verb == v1alpha1.VerbUpgrade && op.Spec.InPlace
+}
+
+// StoppedBackup is the identifier of the backup that an operation makes of the data of stopped members, and the fact
+// that says that it is whole.
+func StoppedBackup(op *v1alpha1.Operation) (id, fact string) {
+	if Converts(op) {
+		return op.Spec.Source.Backup, v1alpha1.FactLastBackup
+	}
+	return op.Spec.Backup, v1alpha1.FactBackup
+}
 
 // IncarnationSource is what a new incarnation starts from.
 func IncarnationSource(op *v1alpha1.Operation) v1alpha1.BackupSource {

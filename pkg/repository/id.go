@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,4 +67,16 @@ func ClusterOf(id string) string {
 func belongs(id, cluster string) bool {
 	rest, ok := strings.CutPrefix(id, cluster+"-")
 	return ok && len(rest) == len(stamp)+len("-0a1b")
+}
+
+// NextID makes another identifier of one: that of a further backup of the same operation. It belongs to the same
+// cluster, and differs in its random part alone.
+func NextID(id string) string {
+	at := len(id) - len("0a1b")
+	if at > 0 {
+		if n, err := strconv.ParseUint(id[at:], 16, 16); err == nil {
+			return fmt.Sprintf("%s%04x", id[:at], uint16(n)+1)
+		}
+	}
+	return id + "-0001"
 }

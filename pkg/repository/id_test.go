@@ -66,3 +66,18 @@ func FuzzValidID(f *testing.F) {
 		}
 	})
 }
+
+func TestNextID(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"my-db-20261121T101500Z-0a1b": "my-db-20261121T101500Z-0a1c",
+		"my-db-20261121T101500Z-ffff": "my-db-20261121T101500Z-0000",
+		"b1":                          "b1-0001",
+		"mine":                        "mine-0001",
+	} {
+		got := NextID(id)
+		if got != want || !ValidID(got) {
+			t.Errorf("after %s comes %s, want %s", id, got, want)
+		}
+	}
+}

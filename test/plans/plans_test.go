@@ -1,4 +1,5 @@
-// Package plans holds, for each verb, the plan of a request to an etcd cluster: what is resolved, wanted and done.
+// Package plans holds, for each verb, the plan of a request to an etcd cluster, or to another where etcd has no such
+// thing: what is resolved, wanted and done.
 package plans
 
 import (
@@ -18,6 +19,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -72,6 +74,20 @@ func at(s *ops.State, version, protocol string) {
 	}
 }
 
+// replicated is a healthy PostgreSQL cluster at rest.
+func replicated(members int) ops.State {
+	s := running(members)
+	s.Cluster.Spec.Engine = postgres.Name
+	at(&s, "15.20", "")
+	digest := rules.Settings(s, postgres.New())
+	for i := range s.View.Members {
+		s.View.Members[i].Position, s.View.Members[i].Auth = "", engine.AuthOn
+		m := &s.Kube.Members[i]
+		m.Workload.Settings, m.Pod.Settings = digest, digest
+	}
+	return s
+}
+
 // founding is a cluster that is to be.
 func founding(members int) ops.State {
 	s := opstest.Wanted(members)
@@ -84,6 +100,8 @@ type request struct {
 	name  string
 	state ops.State
 	ask   v1alpha1.OperationSpec
+	// engine is etcd if nil.
+	engine engine.Engine
 	// record changes the record, for an operation in flight.
 	record func(*v1alpha1.Operation)
 }
@@ -139,7 +157,10 @@ func TestPlans(t *testing.T) {
 
 func planned(t *testing.T, r request) string {
 	t.Helper()
-	e := etcd.New()
+	var e engine.Engine = etcd.New()
+	if r.engine != nil {
+		e = r.engine
+	}
 	var out strings.Builder
 	s, o := r.state, r.ask
 	o.Cluster, o.Backup, o.Repository = "db", "b1", "pvc:backups"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
@@ -75,6 +76,13 @@ func requests() []request {
 		{name: "scale-down", state: running(5), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 3}},
 		{name: "scale-even", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 4}},
 		{name: "upgrade", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16"}},
+		{name: "upgrade-converting", state: replicated(3), engine: postgres.New(), ask: v1alpha1.OperationSpec{
+			Verb: v1alpha1.VerbUpgrade, Version: "17.12", Waive: []string{"downtime"}}},
+		{name: "upgrade-converting-cancelled", state: replicated(3), engine: postgres.New(),
+			ask:    v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "17.12", Waive: []string{"downtime"}},
+			record: cancelling},
+		{name: "upgrade-converting-down", state: replicated(3), engine: postgres.New(),
+			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "17.12"}},
 		{name: "upgrade-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.6.16",
 			Waive: []string{"downtime"}}},
 		{name: "upgrade-too-far", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade,

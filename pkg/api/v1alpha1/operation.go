@@ -80,6 +80,7 @@ type OperationSpec struct {
 	Backup     string `json:"backup,omitempty"`
 	// Source is the repository and identifier that an in-place restore, or a
 	// recovery from a backup, loads; Repository and Backup are then the safety backup.
+	// That of an upgrade which converts the data is made by itself, once all members have stopped.
 	Source *BackupSource `json:"source,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.
 	Verify bool `json:"verify,omitempty"`
@@ -108,9 +109,10 @@ type OperationSpec struct {
 	// Unused are the members whose volumes a delete drops because none ever ran:
 	// they hold nothing.
 	Unused []string `json:"unused,omitempty"`
-	// FromIncarnation is what an in-place restore replaces: where cancel goes back to.
+	// FromIncarnation is what is replaced in place: where cancel goes back to.
 	FromIncarnation *Incarnation `json:"fromIncarnation,omitempty"`
-	// InPlace restores over the running cluster.
+	// InPlace: other data takes the place of the cluster's: that which a restore loads, or, of an upgrade, its own, of
+	// which a backup is converted.
 	InPlace bool `json:"inPlace,omitempty"`
 	// KeepRevision, see RestoreSource.
 	KeepRevision bool `json:"keepRevision,omitempty"`

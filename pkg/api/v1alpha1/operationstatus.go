@@ -34,6 +34,8 @@ func FactExamined(member string) string { return "examined/" + member }
 const (
 	// FactBackup is set to the identifier once the operation's backup is whole in its repository.
 	FactBackup = "backup"
+	// FactLastBackup is set to the identifier once all that members held when they stopped is whole in the repository.
+	FactLastBackup = "last-backup"
 	// FactStopped is set to the identifier once nothing takes the operation's backup any more.
 	FactStopped = "backup-stopped"
 	// FactProven is set to the identifier of the backup that a restore loads, once each byte of it was read and compared.

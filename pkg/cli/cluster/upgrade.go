@@ -13,11 +13,18 @@ func NewUpgrade(f *command.Factory) *cobra.Command {
 		Use:   "upgrade [NAME] --version VERSION",
 		Short: "Move a cluster to another version",
 		Long: `Move a cluster to another version, member by member: a verified backup first, then followers, the leader
-last after it handed over. Between two members the whole cluster must be healthy.`,
+last after it handed over. Between two members the whole cluster must be healthy.
+
+Another major version of PostgreSQL can't read the data as it is. Then all members stop, a backup of the data is
+converted, and a new member begins with it. Before any member stops the same is tried with a throw-away member. The old
+volumes stay, and cancel goes back to them until the upgrade is done.`,
 		Example: `  # Upgrade the only cluster of the namespace
   kubectl dbop upgrade --version 3.6
 
   # Upgrade my-db and keep the safety backup on a volume
-  kubectl dbop upgrade my-db --version 3.6 --repository pvc:backups`,
+  kubectl dbop upgrade my-db --version 3.6 --repository pvc:backups
+
+  # Convert the data of a PostgreSQL cluster of version 17
+  kubectl dbop upgrade my-db --version 18 --allow-downtime`,
 	})
 }

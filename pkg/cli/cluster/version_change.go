@@ -45,8 +45,11 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 		"Image of that version, instead of the catalog's; needed where the cluster runs an image of your own.")
 	command.AddRepositoryFlag(cmd, &repo, "the safety backup")
 	cmd.Flags().BoolVar(&skipBackup, "skip-backup", false, "Don't take a safety backup first.")
-	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
-		"Accept that a cluster of one member is down while it restarts.")
+	down := "Accept that a cluster of one member is down while it restarts."
+	if verb == v1alpha1.VerbUpgrade {
+		down = "Accept that the cluster is down: with one member while it restarts, with any number while data is converted."
+	}
+	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, down)
 	command.CompleteNewVersions(f, cmd, verb)
 	return cmd
 }

@@ -32,15 +32,17 @@ func (e *Engine) CheckRestore(from, target string) error {
 	return e.Rules.CheckRestore(from, target)
 }
 
-// CheckUpgrade implements engine.Rules: members that run keep their major version.
+// CheckUpgrade implements engine.Rules. Before data is converted, the members must be as fit as for a release of their
+// own major version.
 func (e *Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, target string) error {
+	newest := ""
 	for _, m := range v.Members {
-		if m.Version != "" && e.Converts(m.Version, target) {
-			return &engine.Refusal{Check: "series",
-				Reason: fmt.Sprintf("data of %s must be converted for %s, which an upgrade doesn't do yet", m.Version, target),
-				Hint: "a restore converts it: kubectl dbop restore NEW-NAME --from BACKUP --version " + target +
-					" makes another cluster of a backup"}
+		if order, ok := e.CompareVersions(m.Version, newest); newest == "" || ok && order > 0 {
+			newest = m.Version
 		}
+	}
+	if e.Converts(newest, target) {
+		target = newest
 	}
 	return e.Rules.CheckUpgrade(v, spec, target)
 }

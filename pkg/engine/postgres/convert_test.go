@@ -1,15 +1,14 @@
 package postgres
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
-// TestMajorVersions: a restore brings data to a later major version, and never back; an upgrade names the restore.
+// TestMajorVersions: a restore and an upgrade bring data to a later major version, and never back. An upgrade asks for
+// healthy members.
 func TestMajorVersions(t *testing.T) {
 	t.Parallel()
 	e := New()
@@ -31,11 +30,15 @@ func TestMajorVersions(t *testing.T) {
 		if err := e.CheckRestore(c.from, c.to); (err != nil) != c.refused {
 			t.Errorf("a restore of %s into %s: %v", c.from, c.to, err)
 		}
-		view := engine.View{Members: []engine.Member{{Name: "a", Version: c.from}}}
-		var refusal *engine.Refusal
-		err := e.CheckUpgrade(view, v1alpha1.DatabaseClusterSpec{}, c.to)
-		if named := errors.As(err, &refusal) && strings.Contains(refusal.Hint, "--version "+c.to); named != c.converted {
+		view := engine.View{Quorum: true, Members: []engine.Member{{Name: "a", ID: "a", Version: c.from, Reachable: true,
+			Serving: true, Role: engine.RoleLeader, Leader: "a"}},
+			MemberList: []engine.Registered{{Name: "a", ID: "a", Voter: true, Started: true}}}
+		if err := e.CheckUpgrade(view, v1alpha1.DatabaseClusterSpec{}, c.to); (err != nil) != c.refused {
 			t.Errorf("an upgrade of %s to %s: %v", c.from, c.to, err)
+		}
+		view.Members[0].Reachable = false
+		if e.CheckUpgrade(view, v1alpha1.DatabaseClusterSpec{}, c.to) == nil {
+			t.Errorf("an upgrade of %s to %s begins although the member is down", c.from, c.to)
 		}
 	}
 }

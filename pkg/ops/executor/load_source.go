@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -82,11 +83,28 @@ func (l *Executor) convert(source *loadSource, c *v1alpha1.DatabaseCluster, m re
 		return ops.Refusal(err)
 	}
 	source.forward = append(source.forward, "--programs", formerPrograms)
-	image := cmp.Or(c.Spec.RestoreFrom.FormerImage, engine.Mirrored(release.Image, c.Spec.Registry))
+	former := ""
+	if from := c.Spec.RestoreFrom; from != nil {
+		former = from.FormerImage
+	}
+	image := cmp.Or(former, engine.Mirrored(release.Image, c.Spec.Registry))
 	source.former = &helperpod.Former{Image: image, Path: formerPrograms,
 		Command: []string{helperpod.InstalledBinary, "helper", "programs", "--engine", l.Engine.Name(), "--version",
 			release.Version, "--to", formerPrograms}}
 	return nil
+}
+
+// notConverted is the end of a program that could not convert the data for an upgrade: trying again helps nobody, nor
+// does another try with the same backup.
+func notConverted(op *v1alpha1.Operation, err error) error {
+	gaveUp, ok := errors.AsType[*ops.Error](err)
+	if !ops.Converts(op) || !errors.Is(err, helper.ErrCommand) && (!ok || gaveUp.Check != "load") {
+		return err
+	}
+	return &ops.Error{Kind: ops.NeedsHuman, Check: "conversion", Err: err,
+		Message: fmt.Sprintf("the data of %s can't be converted for %s", op.Spec.Cluster, op.Spec.Version),
+		Hint: fmt.Sprintf("kubectl dbop cancel %s steps back; change what it names in the database, then ask for the "+
+			"upgrade again", op.Spec.Cluster)}
 }
 
 // hold keeps every prune, wherever it runs, from a backup that is about to be read.

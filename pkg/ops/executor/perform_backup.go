@@ -125,14 +125,21 @@ func membership(s ops.State) (f engine.SnapshotFacts) {
 
 // backedUp notes the newest backup on the cluster, for status.
 func (l *Executor) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[string]string) (ops.Result, error) {
-	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup,
-		Time: metav1.NewTime(l.Client.Now())}
-	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
-		return ops.Result{}, fmt.Errorf("note the backup on the cluster: %w", err)
+	if err := l.noteBackup(ctx, op.Spec.Repository, op.Spec.Backup); err != nil {
+		return ops.Result{}, err
 	}
 	done := map[string]string{v1alpha1.FactBackup: op.Spec.Backup}
 	maps.Copy(done, facts)
 	return ops.Result{Facts: done}, nil
+}
+
+// noteBackup writes down which backup is the newest.
+func (l *Executor) noteBackup(ctx context.Context, url, id string) error {
+	ref := &v1alpha1.BackupReference{Repository: url, ID: id, Time: metav1.NewTime(l.Client.Now())}
+	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
+		return fmt.Errorf("note the backup on the cluster: %w", err)
+	}
+	return nil
 }
 
 // measured is what the record of an operation says of its backup.

@@ -56,7 +56,7 @@ func (l *Executor) load(ctx context.Context, t task) error {
 	name := t.Member() + "-load"
 	if source.itself {
 		if err := l.gaveUp(ctx, t.State, name, m.ID); err != nil {
-			return err
+			return notConverted(t.Operation, err)
 		}
 	}
 	h, err := l.helper(ctx, t.State, name, func() error {
@@ -79,7 +79,7 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
 	case !h.Done:
 		if loaded, err = l.stream(ctx, repo, m, dial, t.report); err != nil {
-			return err
+			return notConverted(t.Operation, err)
 		}
 	}
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {

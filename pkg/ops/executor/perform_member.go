@@ -27,6 +27,10 @@ func (l *Executor) start(ctx context.Context, t task) error {
 			if err := pki.EnsureMemberCertificate(ctx, l.Client, t.Cluster, m); err != nil {
 				return fmt.Errorf("create the certificate of %s: %w", m, err)
 			}
+			// What only read the volume while nobody ran on it may be on another node.
+			if err := l.endHelpers(ctx, t.State, v1alpha1.VolumeName(m)); err != nil {
+				return err
+			}
 			if err := l.applyVolume(ctx, t.State, m); err != nil {
 				return fmt.Errorf("create the volume of %s: %w", m, err)
 			}

@@ -134,7 +134,16 @@ func (l *Executor) recoverData(ctx context.Context, t task) (ops.Result, error) 
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
 		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", pod, err)
 	}
-	return l.backedUp(ctx, op, nil)
+	id, fact := ops.StoppedBackup(op)
+	return ops.Result{Facts: map[string]string{fact: id}}, l.noteBackup(ctx, op.Spec.Repository, id)
+}
+
+// stoppedFor says why the members don't run whose data is backed up.
+func stoppedFor(op *v1alpha1.Operation) string {
+	if ops.Converts(op) {
+		return "stopped for the upgrade to " + op.Spec.Version
+	}
+	return "after quorum was lost"
 }
 
 // notRecovered is the end of a pod that could not serve the copy. The next try
@@ -218,7 +227,8 @@ func (l *Executor) backUpRecovered(ctx context.Context, s ops.State, t *v1alpha1
 	if !source.Serving {
 		return fmt.Errorf("the copy of %s does not serve yet: %w", member, engine.ErrNotReady)
 	}
-	op := s.Operation
+	op := s.Operation.DeepCopy()
+	op.Spec.Backup, _ = ops.StoppedBackup(op)
 	repo, err := l.repositories(s.Cluster).Open(ctx, l.Namespace, op.Spec.Repository)
 	if err != nil {
 		return err
@@ -230,6 +240,6 @@ func (l *Executor) backUpRecovered(ctx context.Context, s ops.State, t *v1alpha1
 	data := operation.VolumesExamined(rules.Situation{E: l.Engine, S: s}, []string{member})[0]
 	_, err = l.streamTo(ctx, repo, op, session, source, longest(s, member), repository.Manifest{
 		ClusterID: s.Bootstrap().ClusterID, Member: member, Facts: membership(s),
-		Origin: "a copy of the volume of " + member + " after quorum was lost: " + data.Summary}, report)
+		Origin: "a copy of the volume of " + member + " " + stoppedFor(op) + ": " + data.Summary}, report)
 	return err
 }

@@ -27,7 +27,7 @@ func (l *Executor) verify(ctx context.Context, t task) (ops.Result, error) {
 	}
 	defer closing(repo)
 	if err := l.VerifyBackup(ctx, t.State, repo, op.Spec.Backup, t.report); err != nil {
-		return ops.Result{}, err
+		return ops.Result{}, notConverted(op, err)
 	}
 	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup,
 		Time: metav1.NewTime(l.Client.Now())}
@@ -72,6 +72,12 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 		return fmt.Errorf("find backup %s: %w", id, err)
 	}
 	t := l.throwAway(s.Cluster, m)
+	if ops.Converts(s.Operation) && s.Operation.Spec.Backup == id {
+		converted(t, s.Cluster, s.Operation.Spec)
+		if err := l.roomFor(s.Cluster, m); err != nil {
+			return err
+		}
+	}
 	if err := l.loadable(m, t.Spec.Version); err != nil {
 		return err
 	}
@@ -84,6 +90,9 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 		if err := l.gaveUp(ctx, s, pod, id); err != nil {
 			return err
 		}
+	}
+	if err := l.convert(&source, t, m); err != nil {
+		return err
 	}
 	helper, err := l.helper(ctx, s, pod, func() error {
 		if err := hold(ctx, repo, id); err != nil {
@@ -143,6 +152,13 @@ func (l *Executor) throwAway(like *v1alpha1.DatabaseCluster, m repository.Manife
 	return t
 }
 
+// converted has the throw-away member be of the version that an upgrade converts the data for, with the settings of the
+// cluster: a version may not know a setting of its predecessor.
+func converted(t, like *v1alpha1.DatabaseCluster, o v1alpha1.OperationSpec) {
+	t.Spec.Version, t.Spec.Image, t.Spec.Config = o.Version, o.Image, like.Spec.Config
+	t.Spec.RestoreFrom = &v1alpha1.RestoreSource{FormerImage: o.FromImage}
+}
+
 func throwAwayName(like *v1alpha1.DatabaseCluster, id string) string {
 	if like != nil {
 		id = like.Name + "/" + id
@@ -174,7 +190,7 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 		Cluster: owner, Purpose: helperpod.PurposeVerify,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container,
 		ThenInit: pod.Init, ThenVolumes: pod.Volumes,
-		Files:   from.files,
+		Files: from.files, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }
 

@@ -89,7 +89,8 @@ func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64)
 // The backup that the operation itself is about to make is not there yet.
 func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 	source := ops.IncarnationSource(s.Operation)
-	if source.Repository == "" || source.Backup == s.Operation.Spec.Backup {
+	if source.Repository == "" || source.Backup == s.Operation.Spec.Backup ||
+		ops.Converts(s.Operation) {
 		return nil
 	}
 	return l.rehearse(ctx, s, source.Repository, func(r repository.Repository) error {

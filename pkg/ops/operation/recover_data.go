@@ -22,13 +22,8 @@ type legacy struct {
 // recoverData examines every volume that is left, then makes a backup of a copy of
 // the most advanced data. Everything that it decides by is in the record.
 func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
-	for _, name := range evidence.Kept {
-		if p.S.Fact(v1alpha1.FactExamined(name)) == "" {
-			return rules.Do(ops.Step{ID: "examine-volume/" + name, Action: ops.ActionExamine, Members: []string{name},
-				Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
-				Title: "Examine the volume of " + name, Reason: "it is only read",
-				Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(name)}})
-		}
+	if d := examineVolumes(p, evidence.Kept); d != nil {
+		return d
 	}
 	all := VolumesExamined(p, evidence.Kept)
 	if d := oneHistory(p, all); d != nil {
@@ -37,8 +32,43 @@ func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
 	if d := provenWell(p, all, evidence); d != nil {
 		return d
 	}
+	return backUpFurthest(p, all)
+}
+
+// backUpStopped examines the volumes of members that were stopped, then makes a backup of a copy of the most advanced
+// data.
+func backUpStopped(p rules.Situation, names []string) *ops.Decision {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.Contains(p.S.Bootstrap().Witnesses, name)
+	})
+	if d := examineVolumes(p, names); d != nil {
+		return d
+	}
+	all := VolumesExamined(p, names)
+	if d := oneHistory(p, all); d != nil {
+		return d
+	}
+	return backUpFurthest(p, all)
+}
+
+// examineVolumes has each volume read that was not yet.
+func examineVolumes(p rules.Situation, names []string) *ops.Decision {
+	for _, name := range names {
+		if p.S.Fact(v1alpha1.FactExamined(name)) == "" {
+			return rules.Do(ops.Step{ID: "examine-volume/" + name, Action: ops.ActionExamine, Members: []string{name},
+				Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
+				Title: "Examine the volume of " + name, Reason: "it is only read",
+				Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(name)}})
+		}
+	}
+	return nil
+}
+
+// backUpFurthest makes the backup of a copy of the most advanced data.
+func backUpFurthest(p rules.Situation, all []legacy) *ops.Decision {
+	id, fact := ops.StoppedBackup(p.S.Operation)
 	best, d := chosenData(p, all)
-	if d != nil || p.S.Fact(v1alpha1.FactBackup) != "" {
+	if d != nil || p.S.Fact(fact) != "" {
 		return d
 	}
 	reason := "the most advanced of what is examined then"
@@ -49,7 +79,7 @@ func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
 		Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
 		Title:   "Serve a copy of the most advanced data by itself, and back that up to " + p.S.Operation.Spec.Repository,
 		Reason:  reason,
-		Touches: []string{"backup/" + p.S.Operation.Spec.Backup}})
+		Touches: []string{"backup/" + id}})
 }
 
 // VolumesExamined reads the record. A plan runs ahead of the examination: there every

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/users"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -17,14 +19,35 @@ func (Upgrade) Traits() rules.Traits {
 	return rules.Traits{Restarts: true, NeedsSpace: true, Outdated: rules.Situation.Outdated, StaysOpen: staysBelow}
 }
 
+// Resolve implements rules.Operation.
+func (Upgrade) Resolve(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
+	return converting(e, o, s.Cluster)
+}
+
 // Steps implements rules.Operation.
 func (Upgrade) Steps() rules.Steps {
-	return rules.Steps{Running: func(p rules.Situation) *ops.Decision {
+	return rules.Steps{First: convertInPlace, Running: func(p rules.Situation) *ops.Decision {
+		if ops.Converts(p.S.Operation) && incarnationStarted(p) && p.S.Cluster.Spec.Auth.Enabled {
+			return users.Authenticate(p)
+		}
 		if p.S.View.Quorum || !rolling(p) {
 			return nil
 		}
 		return p.MendVersion(p.UpgradeStep)
 	}, Joined: upgrade}
+}
+
+// Undo implements rules.Operation. Converted data is not converted back.
+func (v Upgrade) Undo(u *rules.Undoing) error {
+	of := u.Of.Spec
+	if !ops.Converts(u.Of) {
+		return v.Versioned.Undo(u)
+	}
+	return rules.NoUndo(of.Cluster, fmt.Sprintf("the data of %s was converted from %s to %s, and there is no way back",
+		of.Cluster, of.FromVersion, of.Version), fmt.Sprintf(
+		"the data of before makes another cluster: kubectl dbop restore NEW-NAME --from %s --repository %s --version %s; "+
+			"it is also in the former volumes: kubectl get pvc %s", of.Source.Backup, of.Repository, of.FromVersion,
+		u.Of.Status.Facts[v1alpha1.FactKept]))
 }
 
 // staysBelow reports whether one of the former version may join an upgraded
@@ -46,6 +69,9 @@ func staysBelow(p rules.Situation, left string, outdated []string) bool {
 // other verb restarts members for their version: the person who asked for it gave up,
 // and the checks and the backup of an upgrade belong to it.
 func upgrade(p rules.Situation) *ops.Decision {
+	if ops.Converts(p.S.Operation) && !incarnationStarted(p) {
+		return stopToConvert(p)
+	}
 	outdated := p.Outdated()
 	if len(outdated) == 0 {
 		if d := p.SettledAt(p.VoterNames()); d != nil {

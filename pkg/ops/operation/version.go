@@ -35,6 +35,9 @@ func (Versioned) Check(_ engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1
 
 // ApplyTo implements rules.Operation.
 func (Versioned) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.OperationSpec, back bool) {
+	if o.InPlace {
+		return // the new incarnation begins with it
+	}
 	spec.Version, spec.Image = o.Version, o.Image
 	if back {
 		spec.Version, spec.Image = o.FromVersion, o.FromImage

@@ -204,6 +204,7 @@ func Withdrawn(want v1alpha1.DatabaseClusterSpec, op *v1alpha1.Operation) bool {
 func asks(spec v1alpha1.DatabaseClusterSpec, op *v1alpha1.Operation, phase v1alpha1.Phase) bool {
 	o := op.DeepCopy()
 	o.Status.Phase = phase
+	o.Spec.InPlace = false // what it asks for counts, not from when on the cluster wants it
 	return ApplyTo(&v1alpha1.DatabaseCluster{Spec: *spec.DeepCopy()}, o)
 }
 

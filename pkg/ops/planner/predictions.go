@@ -150,8 +150,11 @@ func predictions() map[ops.Action]func(outcome) {
 				o.Kube.Members[o.MemberIndex(m)].Pod = observe.Pod{}
 			}
 		},
-		ops.ActionExamine:        func(o outcome) { o.SetFact(v1alpha1.FactExamined(o.Member())) },
-		ops.ActionRecoverData:    func(o outcome) { o.SetFact(v1alpha1.FactBackup) },
+		ops.ActionExamine: func(o outcome) { o.SetFact(v1alpha1.FactExamined(o.Member())) },
+		ops.ActionRecoverData: func(o outcome) {
+			_, fact := ops.StoppedBackup(o.Operation)
+			o.SetFact(fact)
+		},
 		ops.ActionNewIncarnation: func(o outcome) { newIncarnation(o.State) },
 		ops.ActionOldIncarnation: func(o outcome) { ops.ReturnToIncarnation(o.Cluster, o.Operation) },
 		ops.ActionDeleteAll: func(o outcome) {

@@ -26,11 +26,16 @@ func (p Situation) BackupFirst(leader, verify bool) *ops.Decision {
 		return Do(backupStep(op, []string{source}, fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository)))
 	}
 	if verify && p.S.Fact(v1alpha1.FactVerified) == "" {
-		return Do(ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone,
+		step := ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone,
 			Deadline: StreamDeadline,
 			Title:    "Restore the backup into a throw-away member and compare",
 			Reason:   "backups are verified by a test restore",
-			Touches:  []string{"backup/" + op.Spec.Backup}})
+			Touches:  []string{"backup/" + op.Spec.Backup}}
+		if converted := p.conversion(); converted != "" {
+			step.Title = "Restore the backup into a throw-away member" + converted
+			step.Reason = "what the later version can't take shows while nothing has changed"
+		}
+		return Do(step)
 	}
 	return nil
 }

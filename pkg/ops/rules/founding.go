@@ -178,6 +178,9 @@ func (p Situation) DisablingBootstrap() *ops.Decision {
 // conversion says that the data of the backup is converted; "" if it is not.
 func (p Situation) conversion() string {
 	target := p.S.Cluster.Spec.Version
+	if ops.Converts(p.S.Operation) {
+		target = p.S.Operation.Spec.Version
+	}
 	if p.S.Operation == nil || p.S.Operation.Spec.Source == nil ||
 		!engine.Converts(p.E, p.S.Operation.Spec.Source.Version, target) {
 		return ""

@@ -100,13 +100,13 @@ func (p Situation) ScheduleImage() string {
 // not everybody has who stops a cluster.
 func (p Situation) CronJobAlone() bool { return p.scheduleScope() == ScheduleSuspended }
 
-// scheduleScope is what may be done to scheduled backups: all of it while no operation is in flight. A restore in place
-// changes nothing but whether runs begin.
+// scheduleScope is what may be done to scheduled backups: all of it while no operation is in flight. One that replaces
+// the data in place changes nothing but whether runs begin.
 func (p Situation) scheduleScope() ScheduleScope {
 	switch {
 	case p.S.Operation == nil:
 		return ScheduleMade
-	case p.Traits.Schedule == ScheduleMade && p.S.Operation.Spec.InPlace:
+	case p.S.Operation.Spec.InPlace:
 		return ScheduleSuspended
 	}
 	return p.Traits.Schedule
