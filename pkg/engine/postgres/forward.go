@@ -46,14 +46,15 @@ const (
 	saidEarly = "requested recovery stop point is before consistent recovery point"
 )
 
-// missed says what became of the target, where that is why the server ended.
+// missed says what became of the target, where that is why the server ended. The words of the server are left out: the
+// last message of a pod is short, and they would fill it.
 func (f Forward) missed(err error) error {
 	switch {
 	case strings.Contains(err.Error(), saidNever):
 		return fmt.Errorf("%s was never reached: the archived log of timeline %s, which begins with the backup, ends "+
-			"without it (%w)", f.Target, f.Target.Timeline, err)
+			"without it", f.Target, f.Target.Timeline)
 	case strings.Contains(err.Error(), saidEarly):
-		return fmt.Errorf("%s comes before the backup is complete: only an older backup leads to it (%w)", f.Target, err)
+		return fmt.Errorf("%s comes before the backup is complete: only an older backup leads to it", f.Target)
 	}
 	return err
 }
@@ -107,6 +108,8 @@ func (f Forward) signal() error {
 func (f Forward) settings() ([][2]string, error) {
 	out := [][2]string{
 		{"restore_command", f.RestoreCommand}, {"recovery_end_command", ""}, {"archive_cleanup_command", ""},
+		// Files that were used up go: with the default of 1 GB they would fill the smallest volume.
+		{"max_wal_size", "128MB"},
 		{"recovery_target", ""}, {"recovery_target_time", ""}, {"recovery_target_lsn", ""}, {"recovery_target_name", ""},
 		{"recovery_target_xid", ""}, {"recovery_target_timeline", f.Target.Timeline}, {"recovery_target_action", "promote"},
 	}

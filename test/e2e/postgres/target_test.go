@@ -77,6 +77,7 @@ func TestTarget(t *testing.T) {
 		t.Errorf("a restore point that is not there:\n%s", r)
 	}
 	s.must("delete", "never", "--purge", "--yes")
+	s.healthy(1)
 	s.must("restore", "db", "--in-place", "--from", id, "--repository", "offsite", "--to-lsn", lsn, "--exclusive", "--yes")
 	s.healthy(1)
 	if got := s.sql("SELECT count(*) FROM kept"); got != "1" {
