@@ -90,7 +90,7 @@ type Verification struct {
 	// Version of the server that served the restored data.
 	Version string `json:"version"`
 	Tool    string `json:"tool"`
-	// Checked says what a program of the database looked at, and found whole; "" for nothing.
+	// Checked says what a program of the database compared, and found whole; "" for nothing.
 	Checked string `json:"checked,omitempty"`
 }
 

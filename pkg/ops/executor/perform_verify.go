@@ -204,7 +204,7 @@ func (l *Executor) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m r
 	return checkData(ctx, session, t.Name, m.ID)
 }
 
-// checkData has a program of the database look for damage that was there before the backup.
+// checkData has a program of the database find damage that was there before the backup.
 func checkData(ctx context.Context, session engine.Session, member, id string) (string, error) {
 	checker, ok := session.(engine.DataChecker)
 	if !ok {
@@ -212,7 +212,7 @@ func checkData(ctx context.Context, session engine.Session, member, id string) (
 	}
 	found, err := checker.CheckData(ctx, member)
 	if err != nil {
-		return "", fmt.Errorf("look for damage in the restored data: %w", err)
+		return "", fmt.Errorf("check the restored data for damage: %w", err)
 	}
 	if len(found.Problems) > 0 {
 		return "", &ops.Error{Kind: ops.NeedsHuman, Check: "damage",
