@@ -28,7 +28,7 @@ const (
 func (s *Server) CheckData(ctx context.Context) (api.DataCheck, error) {
 	program := s.program("pg_amcheck")
 	if _, err := os.Stat(program); err != nil {
-		return api.DataCheck{}, nil //nolint:nilerr // version 13 and older have none
+		return api.DataCheck{}, nil // version 13 and older have none
 	}
 	conn := connection{conninfo: s.conninfo(s.Port, "dbname=postgres application_name=check")}
 	defer conn.close()

@@ -28,8 +28,8 @@ func addTarget(cmd *cobra.Command, t *v1alpha1.RecoveryTarget) {
 // checkTarget refuses flags that don't go together.
 func (f *restoreFlags) checkTarget() error {
 	var set []string
-	for _, flag := range [][2]string{{"--to-time", f.target.Time}, {"--to-lsn", f.target.LSN}, {"--to-name", f.target.Name},
-		{"--to-transaction", f.target.Transaction}} {
+	for _, flag := range [][2]string{{"--to-time", f.target.Time}, {"--to-lsn", f.target.LSN},
+		{"--to-name", f.target.Name}, {"--to-transaction", f.target.Transaction}} {
 		if flag[1] != "" {
 			set = append(set, flag[0])
 		}

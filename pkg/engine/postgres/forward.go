@@ -103,8 +103,8 @@ func (f Forward) signal() error {
 	return nil
 }
 
-// settings name one target at most. Those that are none come first: the server refuses a second target, and an empty one
-// behind another too. They are named all the same, because ALTER SYSTEM may have left one.
+// settings name one target at most. Those that are none come first: the server refuses a second target, and an empty
+// one behind another too. They are named all the same, because ALTER SYSTEM may have left one.
 func (f Forward) settings() ([][2]string, error) {
 	out := [][2]string{
 		{"restore_command", f.RestoreCommand}, {"recovery_end_command", ""}, {"archive_cleanup_command", ""},

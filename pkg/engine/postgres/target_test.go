@@ -20,12 +20,15 @@ func TestCheckTarget(t *testing.T) {
 		to, is target
 		says   []string
 	}{
-		"a place":              {w, target{LSN: "0/03abcdef", Exclusive: true}, target{LSN: "0/3ABCDEF", Exclusive: true}, nil},
-		"the backup's end":     {w, target{LSN: "0/2000028"}, target{LSN: "0/2000028"}, nil},
-		"in the backup":        {w, target{LSN: "0/2000027"}, target{}, []string{"from 0/2000028 to before 1/4000000 on timeline 2"}},
-		"behind the log":       {w, target{LSN: "1/4000000"}, target{}, []string{"LSN 1/4000000 is outside"}},
-		"behind a gap":         {gap, target{LSN: "1/5000000"}, target{}, []string{"000000020000000100000004 is missing"}},
-		"no log":               {engine.LogWindow{Timeline: "1"}, target{LSN: "0/3000000"}, target{}, []string{"no log is archived"}},
+		"a place": {w, target{LSN: "0/03abcdef", Exclusive: true},
+			target{LSN: "0/3ABCDEF", Exclusive: true}, nil},
+		"the backup's end": {w, target{LSN: "0/2000028"}, target{LSN: "0/2000028"}, nil},
+		"in the backup": {w, target{LSN: "0/2000027"}, target{},
+			[]string{"from 0/2000028 to before 1/4000000 on timeline 2"}},
+		"behind the log": {w, target{LSN: "1/4000000"}, target{}, []string{"LSN 1/4000000 is outside"}},
+		"behind a gap":   {gap, target{LSN: "1/5000000"}, target{}, []string{"000000020000000100000004 is missing"}},
+		"no log": {engine.LogWindow{Timeline: "1"}, target{LSN: "0/3000000"}, target{},
+			[]string{"no log is archived"}},
 		"no place":             {w, target{LSN: "3000000"}, target{}, []string{`"3000000" is no place in the log`}},
 		"a name":               {w, target{Name: "it's 100 % ü"}, target{Name: "it's 100 % ü"}, nil},
 		"a long name":          {w, target{Name: strings.Repeat("ü", 32)}, target{}, []string{"has 64"}},

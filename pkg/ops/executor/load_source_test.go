@@ -16,8 +16,8 @@ import (
 func TestForwardOf(t *testing.T) {
 	t.Parallel()
 	m := repository.Manifest{Namespace: "ns", Cluster: "db", Incarnation: "token"}
-	rest := []string{"--timeline", "2", "--log-repository", helper.MountedRepository, "--log-namespace", "ns", "--log-cluster",
-		"db", "--log-incarnation", "token"}
+	rest := []string{"--timeline", "2", "--log-repository", helper.MountedRepository, "--log-namespace", "ns",
+		"--log-cluster", "db", "--log-incarnation", "token"}
 	for name, test := range map[string]struct {
 		to   v1alpha1.RecoveryTarget
 		want []string

@@ -62,7 +62,8 @@ func TestVerifyStampsWhatWasRestoredAndCompared(t *testing.T) {
 	}
 	m, err := repo.Get(t.Context(), backupID)
 	b.Must(err)
-	if v := m.Verified; v == nil || v.Version != "1.1.0" || v.Tool != "v1" || v.Time.IsZero() || v.Checked != "pages by a program" {
+	if v := m.Verified; v == nil || v.Version != "1.1.0" || v.Tool != "v1" || v.Time.IsZero() ||
+		v.Checked != "pages by a program" {
 		t.Errorf("stamp %+v", v)
 	}
 	if last := b.Cluster().Status.LastVerifiedBackup; last == nil || last.ID != backupID ||

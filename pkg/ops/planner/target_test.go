@@ -77,9 +77,11 @@ func TestResolve(t *testing.T) {
 		none bool
 		want []string
 	}{
-		"none":            {},
-		"inside":          {to: at("2026-11-23T20:01:30Z"), is: v1alpha1.RecoveryTarget{Time: "2026-11-23T20:01:30Z", Timeline: "1"}},
-		"in another zone": {to: at("2026-11-23T21:01:30+01:00"), is: v1alpha1.RecoveryTarget{Time: "2026-11-23T20:01:30Z", Timeline: "1"}},
+		"none": {},
+		"inside": {to: at("2026-11-23T20:01:30Z"),
+			is: v1alpha1.RecoveryTarget{Time: "2026-11-23T20:01:30Z", Timeline: "1"}},
+		"in another zone": {to: at("2026-11-23T21:01:30+01:00"),
+			is: v1alpha1.RecoveryTarget{Time: "2026-11-23T20:01:30Z", Timeline: "1"}},
 		"along a timeline": {to: v1alpha1.RecoveryTarget{Name: "x", Timeline: "7"},
 			is: v1alpha1.RecoveryTarget{Name: "checked x", Timeline: "7"}},
 		"before the backup": {to: at("2026-11-23T19:59:59Z"), want: []string{"outside",
@@ -96,9 +98,11 @@ func TestResolve(t *testing.T) {
 		"without a zone":   {to: at("2026-11-23T20:01:30"), want: []string{"no moment with its zone"}},
 		"a name": {to: v1alpha1.RecoveryTarget{Name: "x"},
 			is: v1alpha1.RecoveryTarget{Name: "checked x", Timeline: "1"}},
-		"a name of nothing": {to: v1alpha1.RecoveryTarget{Name: "x"}, none: true, want: []string{"no log is archived that goes on"}},
-		"a refused name":    {to: v1alpha1.RecoveryTarget{Name: "bad"}, want: []string{"no good"}},
-		"exclusive is kept": {to: v1alpha1.RecoveryTarget{Time: "latest", Exclusive: true}, is: v1alpha1.RecoveryTarget{Time: "latest", Exclusive: true, Timeline: "1"}},
+		"a name of nothing": {to: v1alpha1.RecoveryTarget{Name: "x"}, none: true,
+			want: []string{"no log is archived that goes on"}},
+		"a refused name": {to: v1alpha1.RecoveryTarget{Name: "bad"}, want: []string{"no good"}},
+		"exclusive is kept": {to: v1alpha1.RecoveryTarget{Time: "latest", Exclusive: true},
+			is: v1alpha1.RecoveryTarget{Time: "latest", Exclusive: true, Timeline: "1"}},
 	} {
 		r := logged{archive: logOf(t)}
 		for n, name := range []string{"000000010000000000000002", "000000010000000000000003", "000000010000000000000004"} {
@@ -121,7 +125,8 @@ func TestResolve(t *testing.T) {
 			}
 		}
 	}
-	for name, e := range map[string]engine.Engine{"a repository without logs": counted{}, "an engine without": opstest.Stub{}} {
+	for name, e := range map[string]engine.Engine{"a repository without logs": counted{},
+		"an engine without": opstest.Stub{}} {
 		if _, err := (&Windows{}).Resolve(t.Context(), e, nil, m, at("2026-11-23T20:01:30Z")); err == nil ||
 			!strings.Contains(err.Error(), "no log") {
 			t.Errorf("%s: %v", name, err)
