@@ -141,7 +141,7 @@ type LoadInput struct {
 	// Tool is this tool's own program in that image: an Unpacker has it do the work.
 	Tool         string
 	KeepRevision bool
-	// Forward are arguments by which Tool brings the data to a later moment; none for that of the backup.
+	// Forward are arguments by which Tool brings the data to a target in the log; none for that of the backup.
 	Forward []string
 }
 

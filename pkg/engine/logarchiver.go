@@ -8,15 +8,19 @@ import (
 )
 
 // LogArchiver is what an Engine also is if the log of its databases can be archived, and a backup be brought forward to
-// a moment by it. Its sessions are LogSources.
+// a target by it. Its sessions are LogSources.
 type LogArchiver interface {
 	// ArchiveRepository is the repository that takes the log, by its name; "" for none. It is pure.
 	ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string
-	// LogWindow says to which moments a backup can be brought by the files that an archive has. It is pure.
+	// LogWindow says how far a backup can be brought by the files that an archive has. It is pure.
 	LogWindow(backup SnapshotFacts, archive []LogFile) LogWindow
+	// CheckTarget returns a target as the database writes it. It refuses one that the database can't have, and a place in
+	// the log that is outside of the window. Times are for the caller to compare. It is pure.
+	CheckTarget(w LogWindow, t v1alpha1.RecoveryTarget) (v1alpha1.RecoveryTarget, error)
 	// LogTimeline is the timeline under which an archive has a file of that name. It is pure.
 	LogTimeline(name string) string
-	// Forward brings what Unpack made of a backup to a later moment. After an error the directory is worthless.
+	// Forward brings what Unpack made of a backup to a target. A target that the log doesn't hold is an error: the data is
+	// never that of another place. After an error the directory is worthless.
 	Forward(ctx context.Context, directory string, to ForwardTo) error
 }
 
@@ -49,18 +53,19 @@ type LogFile struct {
 type LogWindow struct {
 	// To is the last moment; zero if there is none. The first is when the backup was complete.
 	To time.Time
+	// Start and End are places in the log, in the engine's own words: where the backup is complete, and where the log ends.
+	// They are "" if no log goes on from the backup.
+	Start, End string
 	// Timeline is the newest, which a restore follows.
 	Timeline string
 	// Gap names the first file that is missing although later ones are there; "" if none is.
 	Gap string
 }
 
-// ForwardTo says to which moment, and where the log comes from.
+// ForwardTo says how far, and where the log comes from.
 type ForwardTo struct {
-	// Time is the moment: what was committed later is not in the data. Zero takes all of the log. Timeline is that of
-	// LogWindow.
-	Time     time.Time
-	Timeline string
+	// Target is one that CheckTarget returned, with its timeline.
+	Target v1alpha1.RecoveryTarget
 	// Command gets a file of the log: LogNameToken in it is the name, LogPathToken where it goes. It exits with
 	// LogFileMissing for a file that the archive has not, and with another code where the archive can't be asked.
 	Command []string
@@ -69,9 +74,6 @@ type ForwardTo struct {
 	// Programs is where a Converter left those of the data's version; "" if they are in this image.
 	Programs string
 }
-
-// LatestMoment takes all of the log, in the place of a moment.
-const LatestMoment = "latest"
 
 // Placeholders of a file of the log in ForwardTo.Command, and the code with which that says that there is none.
 const (

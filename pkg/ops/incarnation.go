@@ -32,8 +32,8 @@ func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, initial string) {
 	from := IncarnationSource(op)
 	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup,
-		KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret, ToTime: from.ToTime,
-		Timeline: from.Timeline, FormerImage: from.FormerImage}
+		KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret, Target: from.Target,
+		FormerImage: from.FormerImage}
 	// Nobody is let in without a password who was not before.
 	c.Spec.Auth.Enabled = c.Spec.Auth.Enabled || from.Auth
 	c.Spec.Stopped = false

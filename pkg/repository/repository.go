@@ -90,6 +90,8 @@ type Verification struct {
 	// Version of the server that served the restored data.
 	Version string `json:"version"`
 	Tool    string `json:"tool"`
+	// Checked says what a program of the database compared, and found whole; "" for nothing.
+	Checked string `json:"checked,omitempty"`
 }
 
 // Repository is one place where backups live. Safe for concurrent use.

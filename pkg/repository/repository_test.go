@@ -274,7 +274,7 @@ func TestCatalog(t *testing.T) {
 		if got := list(""); len(got) != 3 {
 			t.Errorf("all: %v", got)
 		}
-		v := repository.Verification{Time: began, Version: "3.6.1", Tool: "v1"}
+		v := repository.Verification{Time: began, Version: "3.6.1", Tool: "v1", Checked: "all of it"}
 		if err := repo.MarkVerified(t.Context(), ids[0], v); err != nil {
 			t.Fatal(err)
 		}

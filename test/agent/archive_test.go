@@ -121,7 +121,8 @@ func TestForward(t *testing.T) {
 	stop()
 	<-ended
 	r := newSite(t, options{durability: protocol.Strict, members: 1})
-	m := r.forward(s.dir+"/base", at, w.Timeline, s.spool(t, collector))
+	m := r.forward(s.dir+"/base", v1alpha1.RecoveryTarget{Time: at.Format(time.RFC3339Nano), Timeline: w.Timeline},
+		s.spool(t, collector))
 	got, err := m.ask("dbop", 10*time.Second, "SELECT count(*), max(n) FROM kept")
 	if err != nil || got[0][0] != "1001" || got[0][1] != "2000" {
 		t.Errorf("the table has %v, %v", got, err)
@@ -130,7 +131,8 @@ func TestForward(t *testing.T) {
 		t.Error("what was committed later is there")
 	}
 	all := newSite(t, options{durability: protocol.Strict, members: 1})
-	m2 := all.forward(s.dir+"/base", time.Time{}, w.Timeline, s.dir+"/spool")
+	m2 := all.forward(s.dir+"/base", v1alpha1.RecoveryTarget{Time: v1alpha1.TargetLatest, Timeline: w.Timeline},
+		s.dir+"/spool")
 	if got, err := m2.ask("dbop", 10*time.Second, "SELECT n FROM later"); err != nil || got[0][0] != "1" {
 		t.Errorf("all of the log has %v, %v", got, err)
 	}
@@ -164,23 +166,28 @@ func (s *site) spool(t *testing.T, c *helper.Collector) string {
 }
 
 // forward starts the first member on a backup that was brought to a moment.
-func (s *site) forward(file string, at time.Time, timeline, spool string) *member {
+func (s *site) forward(file string, to v1alpha1.RecoveryTarget, spool string) *member {
 	s.t.Helper()
-	return s.restoreWith(file, func(m *member) error {
+	return s.restoreWith(file, s.bring(to, spool))
+}
+
+// bring has unpacked data of a member brought to a target.
+func (s *site) bring(to v1alpha1.RecoveryTarget, spool string) func(*member) error {
+	return func(m *member) error {
 		sockets := filepath.Join(s.dir, "f")
 		if err := os.Mkdir(sockets, 0o700); err != nil {
 			return err
 		}
 		s.own(sockets)
 		data := filepath.Join(m.directory, "data")
-		f := engines.Forward{Directory: data, Bin: programs(s.t), Sockets: sockets, To: at, Timeline: timeline,
+		f := engines.Forward{Directory: data, Bin: programs(s.t), Sockets: sockets, Target: to,
 			RestoreCommand: "cp " + spool + "/%f %p", Prepare: func(c *exec.Cmd) {
 				s.ownTree(m.directory)
 				s.ownTree(sockets)
 				c.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
 			}}
 		return f.Run(s.t.Context())
-	})
+	}
 }
 
 // facts are those of a backup.

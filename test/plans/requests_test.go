@@ -30,6 +30,7 @@ func requests() []request {
 		}
 	}
 	source := &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: "b0"}
+	named := v1alpha1.RecoveryTarget{Name: "before-import", Timeline: "1"}
 	template := drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: opstest.Image,
 		Want: "good", Have: "bad"}
 	return []request{
@@ -52,6 +53,14 @@ func requests() []request {
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, Source: source}},
 		{name: "restore-in-place", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true,
 			Source: source}},
+		{name: "restore-to-name", state: with(founding(3), func(s *ops.State) {
+			s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "store", Backup: "b0", Target: named}
+			s.Cluster.Status.Bootstrap.Members = []string{"db-1"}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore,
+			Source: &v1alpha1.BackupSource{Repository: "store", Backup: "b0", Target: named}}},
+		{name: "restore-in-place-to-lsn", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore,
+			InPlace: true, Source: &v1alpha1.BackupSource{Repository: "store", Backup: "b0",
+				Target: v1alpha1.RecoveryTarget{LSN: "0/3000060", Exclusive: true, Timeline: "1"}}}},
 		{name: "restore-in-place-cancelled", state: running(3),
 			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, InPlace: true, Source: source}, record: cancelling},
 		{name: "add-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbAddMember}},

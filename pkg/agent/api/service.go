@@ -120,6 +120,7 @@ func (s *Service) Handler() http.Handler {
 	})
 	s.handleUsers(mux)
 	s.handleCopies(mux)
+	s.handleChecks(mux)
 	s.handleLog(mux)
 	return http.MaxBytesHandler(mux, mostBody)
 }

@@ -188,15 +188,9 @@ type RestoreSource struct {
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=253
 	RootSecret string `json:"rootSecret,omitempty"`
-	// ToTime is the moment, in RFC 3339, to which the archived log brings the backup; what was committed later is left
-	// out. "latest" takes all of the log. Without it the data is that of the backup.
-	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^(latest|[-0-9]{10}T[0-9:.]{8,18}Z)?$`
-	ToTime string `json:"toTime,omitempty"`
-	// Timeline is the history that is followed to that moment.
-	// +kubebuilder:validation:MaxLength=10
-	// +kubebuilder:validation:Pattern=`^[0-9]*$`
-	Timeline string `json:"timeline,omitempty"`
+	// Target is where the archived log ends that is used up after the backup. Without it the data is that of the backup.
+	// +optional
+	Target RecoveryTarget `json:"target,omitzero"`
 	// FormerImage is the image of the version that the backup is of, instead of the catalog's, where the data is
 	// converted.
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?)?$`

@@ -162,10 +162,9 @@ type BackupSource struct {
 	// see RestoreSource.
 	Auth       bool   `json:"auth,omitempty"`
 	RootSecret string `json:"rootSecret,omitempty"`
-	// ToTime, Timeline and FormerImage, see RestoreSource.
-	ToTime      string `json:"toTime,omitempty"`
-	Timeline    string `json:"timeline,omitempty"`
-	FormerImage string `json:"formerImage,omitempty"`
+	// Target and FormerImage, see RestoreSource.
+	Target      RecoveryTarget `json:"target,omitzero"`
+	FormerImage string         `json:"formerImage,omitempty"`
 }
 
 // Active reports whether the operation still holds its cluster.

@@ -53,6 +53,9 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 	if v := m.Verified; v != nil {
 		verified = fmt.Sprintf("%s (%s ago), served by %s %s", v.Time.UTC().Format(time.RFC3339), printer.Age(now, v.Time),
 			m.Engine, v.Version)
+		if v.Checked != "" {
+			verified += "; " + v.Checked
+		}
 	} else if m.Proof != "" {
 		verified = fmt.Sprintf("never; its bytes were found %s %s (%s ago)", m.Proof, m.ProvenAt.UTC().Format(time.RFC3339),
 			printer.Age(now, m.ProvenAt))

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -138,11 +139,11 @@ func (l *backupList) add(ctx context.Context, f *command.Factory, url, name stri
 		return err
 	}
 	l.repositories = append(l.repositories, r.URL())
-	var archived windows
+	var archived planner.Windows
 	for _, m := range backups {
 		b := listedBackup{Manifest: m, Repository: r.URL()}
 		if e, err := f.EngineNamed(m.Engine); err == nil {
-			w, _, err := archived.of(ctx, e, r, m)
+			w, _, err := archived.Of(ctx, e, r, m)
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ func TestBackupVerify(t *testing.T) {
 		r.Out != "backup/"+id+" verified\n" {
 		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if r := b.Run("backup", "describe", id); !strings.Contains(r.Out, "served by fakedb 3.5.9") {
+	if r := b.Run("backup", "describe", id); !strings.Contains(r.Out, "served by fakedb 3.5.9; pages by fakecheck") {
 		t.Errorf("not stamped:\n%s", r.Out)
 	}
 }

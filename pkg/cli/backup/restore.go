@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,8 @@ import (
 type restoreFlags struct {
 	cluster.Flags
 	from, file, repo, rootSecret      string
-	toTime, timeline, formerImage     string
+	formerImage                       string
+	target                            v1alpha1.RecoveryTarget
 	inPlace, keepRevision, skipBackup bool
 }
 
@@ -51,6 +51,9 @@ restored into a new cluster. A file that the repository holds already is not imp
   # Put a PostgreSQL back to a moment, by a backup from before it and the archived log
   kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b --to-time 2026-11-21T10:59:00Z
 
+  # Put it back to a restore point that "SELECT pg_create_restore_point('before-import')" made
+  kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b --to-name before-import
+
   # Try a later major version of PostgreSQL with the data of a backup
   kubectl dbop restore my-copy --from my-db-20261121T101500Z-0a1b --version 18
 
@@ -67,12 +70,10 @@ restored into a new cluster. A file that the repository holds already is not imp
 				return exit.Misuse("--from and --from-file exclude each other")
 			case flags.file != "" && flags.inPlace:
 				return exit.Misuse("--from-file and --in-place exclude each other: a file is restored into a new cluster")
-			case flags.toTime != "" && flags.file != "":
-				return exit.Misuse("--from-file and --to-time exclude each other: no log is archived beside a file")
 			case flags.from == "" && flags.file == "":
 				return &exit.UsageError{Text: "--from or --from-file is required", Advice: command.DisplayName + " backup list"}
 			}
-			if err := cluster.CheckName(args[0]); err != nil {
+			if err := errors.Join(flags.checkTarget(), cluster.CheckName(args[0])); err != nil {
 				return err
 			}
 			if flags.file != "" {
@@ -89,8 +90,7 @@ restored into a new cluster. A file that the repository holds already is not imp
 	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
 	cmd.Flags().StringVar(&flags.Engine, "engine", "", "Database that loads the backup, if not the one that it was taken "+
 		"of: valkey for a backup of redis up to 7.2.")
-	cmd.Flags().StringVar(&flags.toTime, "to-time", "",
-		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z; or latest.")
+	addTarget(cmd, &flags.target)
 	cmd.Flags().StringVar(&flags.formerImage, "former-image", "",
 		"For PostgreSQL, where --version is a later major version: image of the backup's version, instead of the catalog's.")
 	cmd.Flags().StringVar(&flags.file, "from-file", "",
@@ -122,7 +122,7 @@ func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		err = planner.WholeBackup(ctx, r, m, e)
 	}
 	if err == nil {
-		err = flags.judgeMoment(ctx, e, r, m)
+		flags.target, err = (&planner.Windows{}).Resolve(ctx, e, r, m, flags.target)
 	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		return command.Intent{}, err
@@ -177,7 +177,7 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 		return command.Intent{}, err
 	}
 	cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: url, Backup: m.ID, KeepRevision: flags.keepRevision,
-		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
+		RootSecret: flags.rootSecret, Target: flags.target,
 		FormerImage: flags.formerImage}
 	cluster.Spec.Auth.Enabled = m.Facts.Auth
 	if err := policy.Found(e, cluster, f.Random); err != nil {
@@ -186,24 +186,11 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
 	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
-		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
+		RootSecret: flags.rootSecret, Target: flags.target,
 		FormerImage: flags.formerImage}
 	spec.Waive = command.Waived(map[string]bool{"size": flags.Force})
 	return command.Intent{Namespace: namespace, Engine: e, Request: planner.Request{Operation: spec, Cluster: cluster},
 		Subject: e.Name() + "/" + name, Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name}, nil
-}
-
-// lost says what a restore in place takes from a cluster.
-func (f *restoreFlags) lost(factory *command.Factory, m repository.Manifest) string {
-	if f.toTime == engine.LatestMoment {
-		return "what was written since the last archived file of the log"
-	}
-	since := m.FinishedAt
-	if at, err := time.Parse(time.RFC3339Nano, f.toTime); err == nil {
-		since = at
-	}
-	return fmt.Sprintf("everything written since %s (%s ago)", since.UTC().Format("2006-01-02 15:04:05Z"),
-		factory.Age(since))
 }
 
 // restoreInPlace restores an existing cluster from the backup.
@@ -235,7 +222,7 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.InPlace, spec.KeepRevision = true, flags.keepRevision
 	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
-		RootSecret: flags.rootSecret, ToTime: flags.toTime, Timeline: flags.timeline,
+		RootSecret: flags.rootSecret, Target: flags.target,
 		FormerImage: flags.formerImage}
 	spec.Waive = command.Waived(map[string]bool{"backup": flags.skipBackup})
 	if err := f.BackupTo(&spec, flags.repo, t.Cluster); err != nil {

@@ -161,7 +161,8 @@ func (c *Fake) Verify(ctx context.Context, v clients.Verification) error {
 	if c.VerifyErr != nil {
 		return c.VerifyErr
 	}
-	return v.Repository.MarkVerified(ctx, v.Backup, repository.Verification{Time: Noon, Version: "3.5.9", Tool: "v1.2.3"})
+	return v.Repository.MarkVerified(ctx, v.Backup, repository.Verification{Time: Noon, Version: "3.5.9", Tool: "v1.2.3",
+		Checked: "pages by fakecheck"})
 }
 
 func (c *Fake) LocalProxy(_ context.Context, _ *clients.Target, member string) (clients.LocalProxy, error) {

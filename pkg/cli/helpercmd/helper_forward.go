@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -28,17 +28,22 @@ func (l *logFlags) args() []string {
 		"--log-incarnation", l.incarnation}
 }
 
-// forwardFlags say to which moment a backup is brought.
+// forwardFlags say how far a backup is brought.
 type forwardFlags struct {
 	logFlags
 
-	time, timeline, programs string
+	target   v1alpha1.RecoveryTarget
+	programs string
 }
 
 func (o *forwardFlags) addTo(cmd *cobra.Command) {
 	o.logFlags.addTo(cmd)
-	cmd.Flags().StringVar(&o.time, "to-time", "", "Moment to which the log brings the data, in RFC 3339, or latest.")
-	cmd.Flags().StringVar(&o.timeline, "timeline", "", "With --to-time, the history to follow.")
+	cmd.Flags().StringVar(&o.target.Time, "to-time", "", "Moment to which the log brings the data, in RFC 3339, or latest.")
+	cmd.Flags().StringVar(&o.target.LSN, "to-lsn", "", "Place in the log to which it brings the data.")
+	cmd.Flags().StringVar(&o.target.Name, "to-name", "", "Restore point to which the log brings the data.")
+	cmd.Flags().StringVar(&o.target.Transaction, "to-transaction", "", "Transaction to which the log brings the data.")
+	cmd.Flags().BoolVar(&o.target.Exclusive, "exclusive", false, "Stop right before the target.")
+	cmd.Flags().StringVar(&o.target.Timeline, "timeline", "", "With a target, the history to follow.")
 	cmd.Flags().StringVar(&o.programs, "programs", "",
 		"Directory with the programs of the data's version, by which it is converted.")
 }
@@ -48,12 +53,7 @@ func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory strin
 	if !ok {
 		return exit.Misuse("a log of %s is not archived", e.Name())
 	}
-	to := engine.ForwardTo{Timeline: o.timeline, Programs: o.programs}
-	if o.time != engine.LatestMoment {
-		if to.Time, err = time.Parse(time.RFC3339Nano, o.time); err != nil {
-			return exit.Misuse("--to-time %q is no moment in RFC 3339", o.time)
-		}
-	}
+	to := engine.ForwardTo{Target: o.target, Programs: o.programs}
 	self, err := os.Executable()
 	if err != nil {
 		return err

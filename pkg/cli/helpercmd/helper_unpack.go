@@ -31,7 +31,7 @@ func newHelperUnpack(f *command.Factory) *cobra.Command {
 				return exit.Misuse("backups of %s are not unpacked by this tool", name)
 			}
 			err = u.Unpack(cmd.Context(), file, to)
-			if err == nil && forward.time != "" {
+			if err == nil && forward.target.Set() {
 				err = forward.run(cmd.Context(), e, to)
 			}
 			if err == nil && forward.programs != "" {

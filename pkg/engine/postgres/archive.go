@@ -76,7 +76,7 @@ func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardT
 		return err
 	}
 	return Forward{Directory: directory, Bin: own.Path(), Libraries: libraries, Sockets: to.Scratch,
-		RestoreCommand: command, To: to.Time, Timeline: to.Timeline}.Run(ctx)
+		RestoreCommand: command, Target: to.Target}.Run(ctx)
 }
 
 // restoreCommand is a command as the server runs it. Only that a file is missing ends in 1: after that the server goes

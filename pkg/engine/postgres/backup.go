@@ -32,10 +32,13 @@ func (*Engine) OpenSnapshot(path string, checked bool) (engine.SnapshotFacts, er
 	return out, nil
 }
 
+// endReading is the place in the log where a backup is complete.
+const endReading = "end of log"
+
 // readings are the same of a backup and of the data that was made of it.
 func readings(f basebackup.Facts) []api.Reading {
 	return []api.Reading{{Name: "timeline", Value: strconv.FormatUint(f.Timeline, 10)},
-		{Name: "end of log", Value: basebackup.FormatLSN(f.End)}, {Name: "database", Value: f.System}}
+		{Name: endReading, Value: basebackup.FormatLSN(f.End)}, {Name: "database", Value: f.System}}
 }
 
 // CheckStream implements engine.Snapshotter.

@@ -65,7 +65,7 @@ func (*Engine) Convert(ctx context.Context, directory string, with engine.Conver
 	// What a log brought forward was stopped in order. Other data is recovered from what the backup has of the log.
 	if _, err := os.Stat(filepath.Join(directory, "pgdata", "backup_label")); err == nil {
 		f := Forward{Directory: directory, Bin: former.Path(), Libraries: libraries, Sockets: with.Scratch,
-			RestoreCommand: "false", Timeline: "current"}
+			RestoreCommand: "false", Target: v1alpha1.RecoveryTarget{Timeline: "current"}}
 		if err := f.Run(ctx); err != nil {
 			return err
 		}

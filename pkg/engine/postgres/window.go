@@ -56,6 +56,7 @@ func (*Engine) LogWindow(backup engine.SnapshotFacts, archive []engine.LogFile) 
 		if f.Time.After(out.To) {
 			out.To = f.Time
 		}
+		out.Start, out.End = endOf(backup), basebackup.FormatLSN((n+1)*logFileSize)
 	}
 	return out
 }
@@ -69,6 +70,16 @@ func startOf(backup engine.SnapshotFacts) (p place, ok bool) {
 		return p, false
 	}
 	return parseLogName(backup.LogStart.File)
+}
+
+// endOf is the place in the log where a backup is complete; "" if it doesn't say.
+func endOf(backup engine.SnapshotFacts) string {
+	for _, r := range backup.Readings {
+		if r.Name == endReading {
+			return r.Value
+		}
+	}
+	return ""
 }
 
 // branch is a timeline and where it begins.

@@ -36,27 +36,32 @@ func TestLogWindow(t *testing.T) {
 	}{
 		"nothing is archived": {logName(1, 2), nil, engine.LogWindow{Timeline: "1"}},
 		"without a gap": {logName(1, 2), []engine.LogFile{archived(1, 2, 20), archived(1, 3, 30)},
-			engine.LogWindow{Timeline: "1", To: moment(30)}},
+			engine.LogWindow{Timeline: "1", To: moment(30), Start: "0/2000028", End: "0/4000000"}},
 		"files of before the backup don't count": {logName(1, 3), []engine.LogFile{archived(1, 1, 10), archived(1, 3, 30)},
-			engine.LogWindow{Timeline: "1", To: moment(30)}},
+			engine.LogWindow{Timeline: "1", To: moment(30), Start: "0/2000028", End: "0/4000000"}},
 		"a gap": {logName(1, 2), []engine.LogFile{archived(1, 2, 20), archived(1, 4, 40)},
-			engine.LogWindow{Timeline: "1", To: moment(20), Gap: logName(1, 3)}},
+			engine.LogWindow{Timeline: "1", To: moment(20), Start: "0/2000028", End: "0/3000000",
+				Gap: logName(1, 3)}},
 		"the first file is missing": {logName(1, 2), []engine.LogFile{archived(1, 3, 30)},
 			engine.LogWindow{Timeline: "1", Gap: logName(1, 2)}},
 		"over a fork": {logName(1, 2), []engine.LogFile{archived(1, 2, 20), history(3, 1, "0/3000028"), archived(3, 3, 35)},
-			engine.LogWindow{Timeline: "3", To: moment(35)}},
+			engine.LogWindow{Timeline: "3", To: moment(35), Start: "0/2000028", End: "0/4000000"}},
 		"what was written after the fork is lost": {logName(1, 2), []engine.LogFile{archived(1, 2, 20), archived(1, 3, 30),
 			archived(1, 4, 40), history(2, 1, "0/3000028"), archived(2, 3, 35)},
-			engine.LogWindow{Timeline: "2", To: moment(35)}},
+			engine.LogWindow{Timeline: "2", To: moment(35), Start: "0/2000028", End: "0/4000000"}},
 		"the file of the fork is missing": {logName(1, 2), []engine.LogFile{archived(1, 2, 20), archived(1, 3, 30),
 			history(2, 1, "0/3000028"), archived(2, 4, 45)},
-			engine.LogWindow{Timeline: "2", To: moment(20), Gap: logName(2, 3)}},
+			engine.LogWindow{Timeline: "2", To: moment(20), Start: "0/2000028", End: "0/3000000",
+				Gap: logName(2, 3)}},
 		"no history leads to the backup": {logName(1, 2), []engine.LogFile{archived(1, 2, 20), archived(2, 3, 35)},
 			engine.LogWindow{Timeline: "2", Gap: historyName(2)}},
 		"an idle file": {logName(1, 2), []engine.LogFile{archived(1, 2, 20), {Timeline: "1", Name: logName(1, 3),
-			Start: "0/3000000", End: "0/4000000"}}, engine.LogWindow{Timeline: "1", To: moment(20)}},
+			Start: "0/3000000", End: "0/4000000"}}, engine.LogWindow{Timeline: "1", To: moment(20), Start: "0/2000028",
+			End: "0/4000000"}},
 	} {
-		got := New().LogWindow(engine.SnapshotFacts{LogStart: &engine.LogStart{Timeline: "1", File: test.from}}, test.files)
+		facts := engine.SnapshotFacts{LogStart: &engine.LogStart{Timeline: "1", File: test.from}}
+		facts.Readings = []engine.Reading{{Name: "timeline", Value: "1"}, {Name: "end of log", Value: "0/2000028"}}
+		got := New().LogWindow(facts, test.files)
 		if d := cmp.Diff(test.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}

@@ -29,7 +29,7 @@ type loadSource struct {
 	itself bool
 	args   []string
 	files  []helperpod.Files
-	// forward has the data brought to a later moment, or version.
+	// forward has the data brought to a target in the log, or to a later version.
 	forward []string
 	// former brings the programs of the version that the data has.
 	former *helperpod.Former
@@ -61,13 +61,24 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 		files: []helperpod.Files{{Volume: repositories.Volume("repository", d, true), Path: helper.MountedRepository}}}, nil
 }
 
-// forwardOf are the arguments that bring a backup to the moment that a restore names.
-func forwardOf(from *v1alpha1.RestoreSource, m repository.Manifest) []string {
-	if from.ToTime == "" {
+// forwardOf are the arguments that bring a backup to the target that a restore names. A kubelet takes $(NAME) in
+// arguments for a variable.
+func forwardOf(t v1alpha1.RecoveryTarget, m repository.Manifest) []string {
+	if !t.Set() {
 		return nil
 	}
-	return []string{"--to-time", from.ToTime, "--timeline", from.Timeline, "--log-repository", helper.MountedRepository,
-		"--log-namespace", m.Namespace, "--log-cluster", m.Cluster, "--log-incarnation", m.Incarnation}
+	var args []string
+	for _, f := range [][2]string{{"--to-time", t.Time}, {"--to-lsn", t.LSN}, {"--to-name", t.Name},
+		{"--to-transaction", t.Transaction}} {
+		if f[1] != "" {
+			args = append(args, f[0], strings.ReplaceAll(f[1], "$", "$$"))
+		}
+	}
+	if t.Exclusive {
+		args = append(args, "--exclusive")
+	}
+	return append(args, "--timeline", t.Timeline, "--log-repository", helper.MountedRepository,
+		"--log-namespace", m.Namespace, "--log-cluster", m.Cluster, "--log-incarnation", m.Incarnation)
 }
 
 // formerPrograms is where a loader finds the programs of the version of a backup that it converts.

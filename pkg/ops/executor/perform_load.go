@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -49,7 +50,6 @@ func (l *Executor) load(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
-	source.forward = forwardOf(from, m)
 	if err := l.convert(&source, c, m); err != nil {
 		return err
 	}
@@ -60,6 +60,11 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		}
 	}
 	h, err := l.helper(ctx, t.State, name, func() error {
+		target, err := (&planner.Windows{}).Resolve(ctx, l.Engine, repo, m, from.Target)
+		if err != nil {
+			return ops.Refusal(err)
+		}
+		source.forward = append(source.forward, forwardOf(target, m)...)
 		if err := hold(ctx, repo, m.ID); err != nil {
 			return err
 		}

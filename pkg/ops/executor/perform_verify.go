@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -122,11 +123,12 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 		}
 		return fmt.Errorf("the restored member is starting: %w", engine.ErrNotReady)
 	}
-	if err := l.compare(ctx, t, m); err != nil {
+	checked, err := l.compare(ctx, t, m)
+	if err != nil {
 		return err
 	}
 	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: t.Spec.Version,
-		Tool: l.Tool}); err != nil {
+		Tool: l.Tool, Checked: checked}); err != nil {
 		return fmt.Errorf("stamp backup %s: %w", id, err)
 	}
 	return helperpod.Delete(ctx, l.Client, l.Namespace, pod)
@@ -194,23 +196,51 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }
 
-// compare asks the restored member for its fingerprint.
-func (l *Executor) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m repository.Manifest) error {
+// compare asks the restored member for its fingerprint, and then whether its data is whole. It returns what was checked
+// for that.
+func (l *Executor) compare(ctx context.Context, t *v1alpha1.DatabaseCluster, m repository.Manifest) (string, error) {
 	session, err := l.Engine.Connect(engine.Access{Cluster: t,
 		Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
 			return l.Dialer.DialLoopback(ctx, l.Namespace, pod, port)
 		}})
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer closing(session)
 	if v := session.Observe(ctx, []string{t.Name}); !v.Member(t.Name).Serving {
-		return fmt.Errorf("the restored member does not serve yet: %w", engine.ErrNotReady)
+		return "", fmt.Errorf("the restored member does not serve yet: %w", engine.ErrNotReady)
 	}
 	got, err := session.Fingerprint(ctx, t.Name)
 	if err != nil {
-		return fmt.Errorf("read the restored data: %w", err)
+		return "", fmt.Errorf("read the restored data: %w", err)
 	}
+	if err := l.matches(m, got); err != nil {
+		return "", err
+	}
+	return checkData(ctx, session, t.Name, m.ID)
+}
+
+// checkData has a program of the database find damage that was there before the backup.
+func checkData(ctx context.Context, session engine.Session, member, id string) (string, error) {
+	checker, ok := session.(engine.DataChecker)
+	if !ok {
+		return "", nil
+	}
+	found, err := checker.CheckData(ctx, member)
+	if err != nil {
+		return "", fmt.Errorf("check the restored data for damage: %w", err)
+	}
+	if len(found.Problems) > 0 {
+		return "", &ops.Error{Kind: ops.NeedsHuman, Check: "damage",
+			Message: fmt.Sprintf("backup %s restores, but its data was damaged already when it was taken (%s): %s", id,
+				found.By, strings.Join(found.Problems, "; ")),
+			Hint: "check the cluster that it is of, and verify an older one: kubectl dbop backup list"}
+	}
+	return found.By, nil
+}
+
+// matches compares what was restored with what was backed up.
+func (l *Executor) matches(m repository.Manifest, got engine.Fingerprint) error {
 	switch l.Engine.CompareProofs(m.Facts.Proof, got.Proof) {
 	case engine.MatchSame:
 		return nil

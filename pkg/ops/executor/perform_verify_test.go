@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -53,6 +54,7 @@ func TestVerifyStampsWhatWasRestoredAndCompared(t *testing.T) {
 	if b.Cluster().Status.LastVerifiedBackup != nil {
 		t.Fatal("nothing was compared yet")
 	}
+	b.Database.Model.Checked.By = "pages by a program"
 	r, err := perform(b, verifyStep())
 	b.Must(err)
 	if r.Facts[v1alpha1.FactVerified] != backupID || b.Helper(p.Name) != nil {
@@ -60,7 +62,8 @@ func TestVerifyStampsWhatWasRestoredAndCompared(t *testing.T) {
 	}
 	m, err := repo.Get(t.Context(), backupID)
 	b.Must(err)
-	if v := m.Verified; v == nil || v.Version != "1.1.0" || v.Tool != "v1" || v.Time.IsZero() {
+	if v := m.Verified; v == nil || v.Version != "1.1.0" || v.Tool != "v1" || v.Time.IsZero() ||
+		v.Checked != "pages by a program" {
 		t.Errorf("stamp %+v", v)
 	}
 	if last := b.Cluster().Status.LastVerifiedBackup; last == nil || last.ID != backupID ||
@@ -88,6 +91,9 @@ func TestVerifyDoesNotStampWhatDiffers(t *testing.T) {
 		"not serving yet": {func(b *opstest.Bench) { b.Database.Model.Silent = true }, ops.NotYet, "does not serve yet"},
 		"no answer": {func(b *opstest.Bench) { b.Database.Model.Err = opstest.ErrStub }, ops.Failed,
 			"read the restored data"},
+		"damaged before": {func(b *opstest.Bench) {
+			b.Database.Model.Checked = engine.DataCheck{By: "pages by a program", Problems: []string{"page 1", "page 2"}}
+		}, ops.NeedsHuman, "was damaged already when it was taken (pages by a program): page 1; page 2"},
 		"it stopped": {func(b *opstest.Bench) {
 			p := b.Only()
 			b.Becomes(p.Name, opstest.Ended(p, 0, ""))

@@ -104,6 +104,9 @@ func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 		if err := l.loadable(m, s.Cluster.Spec.Version); err != nil {
 			return err
 		}
+		if _, err := (&planner.Windows{}).Resolve(ctx, l.Engine, r, m, source.Target); err != nil {
+			return ops.Refusal(err)
+		}
 		from, err := l.sourceOf(ctx, source.Repository, m)
 		if err != nil || !from.itself {
 			return err

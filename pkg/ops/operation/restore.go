@@ -140,17 +140,9 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 // beginIncarnation ends the present incarnation, of which nothing runs any more.
 func beginIncarnation(p rules.Situation) *ops.Decision {
 	from := ops.IncarnationSource(p.S.Operation)
-	title := "Start again from backup " + from.Backup
-	switch from.ToTime {
-	case "":
-	case engine.LatestMoment:
-		title += " and all of the archived log"
-	default:
-		title += " and the archived log up to " + from.ToTime
-	}
 	return rules.Do(ops.Step{ID: "begin-incarnation", Action: ops.ActionNewIncarnation, Risk: ops.RiskIrreversible,
 		Deadline: rules.StepDeadline,
-		Title:    title,
+		Title:    "Start again from backup " + from.Backup + ops.TargetText(from.Target),
 		Reason:   "the old volumes stay, under their old names"})
 }
 

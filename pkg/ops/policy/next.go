@@ -188,7 +188,7 @@ func conceive(c *v1alpha1.DatabaseCluster) NextAction {
 	if from := c.Spec.RestoreFrom; from != nil {
 		o.Verb, o.KeepRevision = v1alpha1.VerbRestore, from.KeepRevision
 		o.Source = &v1alpha1.BackupSource{Repository: from.Repository, Backup: from.Backup, Auth: c.Spec.Auth.Enabled,
-			RootSecret: from.RootSecret}
+			RootSecret: from.RootSecret, Target: from.Target}
 	}
 	return NextAction{Request: &planner.Request{Operation: o, Cluster: c}}
 }

@@ -67,7 +67,8 @@ func (p Situation) Founding() *ops.Decision {
 	if from := p.S.Cluster.Spec.RestoreFrom; from != nil && !f.Loaded {
 		return Do(ops.Step{ID: "load-backup/" + f.Members[0], Action: ops.ActionLoad, Members: f.Members[:1],
 			Risk: ops.RiskNone, Deadline: StreamDeadline,
-			Title:   fmt.Sprintf("Load backup %s into the volume of %s%s", from.Backup, f.Members[0], p.conversion()),
+			Title: fmt.Sprintf("Load backup %s%s into the volume of %s%s", from.Backup, ops.TargetText(from.Target),
+				f.Members[0], p.conversion()),
 			Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(f.Members[0])}})
 	}
 	if missing := p.unstarted(f.Members); len(missing) > 0 {

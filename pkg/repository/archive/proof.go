@@ -41,6 +41,8 @@ type Proof struct {
 	// Version of the server that served the restored data, Tool the one that verified.
 	Version string `json:"version,omitempty"`
 	Tool    string `json:"tool,omitempty"`
+	// Checked says what a program of the database compared, and found whole.
+	Checked string `json:"checked,omitempty"`
 
 	// key is that of the object.
 	key string

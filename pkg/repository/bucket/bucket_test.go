@@ -129,10 +129,12 @@ func TestRoundTrip(t *testing.T) {
 	if others, err := r.List(t.Context(), "other"); len(others) != 0 || err != nil {
 		t.Errorf("%+v, %v", others, err)
 	}
-	if err := r.MarkVerified(t.Context(), id, repository.Verification{Version: "3.6.16", Tool: "v1"}); err != nil {
+	if err := r.MarkVerified(t.Context(), id, repository.Verification{Version: "3.6.16", Tool: "v1",
+		Checked: "all of it"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = r.Get(t.Context(), id); err != nil || got.Verified == nil || got.Proof != "restorable" {
+	if got, err = r.Get(t.Context(), id); err != nil || got.Verified == nil || got.Proof != "restorable" ||
+		got.Verified.Checked != "all of it" {
 		t.Errorf("%+v, %v", got.Verified, err)
 	}
 	if err := r.Delete(t.Context(), id); err != nil {

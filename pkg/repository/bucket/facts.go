@@ -110,7 +110,8 @@ func proven(m repository.Manifest, p *archive.Proof) repository.Manifest {
 	}
 	m.Proof, m.ProvenAt = string(p.Level), p.Time
 	if p.Level == archive.LevelRestorable {
-		m.Verified = &repository.Verification{Time: p.Time, Version: p.Version, Tool: p.Tool}
+		m.Verified = &repository.Verification{Time: p.Time, Version: p.Version, Tool: p.Tool,
+			Checked: p.Checked}
 	}
 	return m
 }

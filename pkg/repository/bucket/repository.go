@@ -155,7 +155,7 @@ func (r *Repository) MarkVerified(ctx context.Context, id string, v repository.V
 		return r.explain(err)
 	}
 	return r.explain(r.archive.AddProof(ctx, m, archive.Proof{Level: archive.LevelRestorable, Version: v.Version,
-		Tool: v.Tool}))
+		Tool: v.Tool, Checked: v.Checked}))
 }
 
 // Delete removes manifest, then data. One that is held stays.

@@ -68,3 +68,18 @@ func (s *Session) Fingerprint(ctx context.Context, member string) (engine.Finger
 	}
 	return out, nil
 }
+
+var _ engine.DataChecker = (*Session)(nil)
+
+// CheckData implements engine.DataChecker: the member's own agent runs the program.
+func (s *Session) CheckData(ctx context.Context, member string) (engine.DataCheck, error) {
+	c, err := s.client(member)
+	if err != nil {
+		return engine.DataCheck{}, err
+	}
+	got, err := c.CheckData(ctx)
+	if err != nil {
+		return engine.DataCheck{}, fmt.Errorf("check the data of %s: %w", member, err)
+	}
+	return engine.DataCheck(got), nil
+}
