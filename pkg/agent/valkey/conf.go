@@ -128,16 +128,16 @@ func (s *Server) peopleSettings(settings protocol.Settings) (kept []setting) {
 
 func (s *Server) confFile() string { return filepath.Join(s.conf(), "server.conf") }
 
-// source is what a server reads when it starts: its append-only files, or the file of its last stop.
-type source bool
+// origin is what a server reads when it starts: its append-only files, or the file of its last stop.
+type origin bool
 
 const (
-	fromLog  source = false
-	fromDump source = true
+	fromLog  origin = false
+	fromDump origin = true
 )
 
 // writeConf writes the file with which the server starts in a copy of the data.
-func (s *Server) writeConf(data, name string, settings protocol.Settings, from source) error {
+func (s *Server) writeConf(data, name string, settings protocol.Settings, from origin) error {
 	s.mu.Lock()
 	passwords := s.secrets
 	s.mu.Unlock()

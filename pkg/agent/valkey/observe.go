@@ -87,7 +87,8 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		s.learn(a)
 		s.persist()
 	}
-	if s.promoted > 0 && err == nil && !a.primary {
+	o.Following, o.Behind = s.following != nil, s.following != nil && s.refused
+	if s.promoted > 0 && err == nil && !a.primary && s.following == nil {
 		o.Role, o.Generation, o.Flushed = protocol.Replica, 0, 0 // not yet
 	}
 	o.Position, o.Standbys = s.position, s.standbys
