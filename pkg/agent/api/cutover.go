@@ -59,8 +59,8 @@ type Mover interface {
 	Unhalt(ctx context.Context) error
 }
 
-// Forbidden is what only a person can change: the source does not let its user pause writes, or somebody writes although
-// all writers were said to be stopped.
+// Forbidden is what only a person can change: the source does not let its user pause writes, or somebody writes
+// although all writers were said to be stopped.
 type Forbidden struct{ Why string }
 
 // Error says what it is.

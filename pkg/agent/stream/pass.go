@@ -108,10 +108,10 @@ func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request) n
 	return remote
 }
 
-// open connects to a primary, or to the server outside of the group, which no agent stands before.
+// open connects to a primary, or to the server outside of the group, which has no agent before it.
 func (u *Upstream) open(to protocol.MemberID, asks request) (net.Conn, error) {
 	if to == Source {
-		return u.Outside()
+		return u.External()
 	}
 	remote, err := u.dial(to)
 	if err != nil {

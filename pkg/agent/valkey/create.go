@@ -117,7 +117,8 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 	return s.adopt(made)
 }
 
-// fill has the server receive all data of a primary in a directory aside, and returns up to where, as the server counts.
+// fill has the server receive all data of a primary in a directory aside, and returns up to where, as the server
+// counts.
 func (s *Server) fill(ctx context.Context, job protocol.Job, from protocol.MemberID, made datadir.Identity) (held int64,
 	err error,
 ) {

@@ -110,7 +110,7 @@ func Open(c Config) (*Server, error) {
 	s.upstreamPort = l.Addr().(*net.TCPAddr).Port
 	s.upstream = stream.New(l, nil, c.Dial)
 	s.upstream.Ended, s.upstream.Greet, s.upstream.Watch = s.change, s.greet, s.watch
-	s.upstream.Outside = s.source.stream
+	s.upstream.External = s.source.stream
 	s.upstream.Start()
 	s.source.asked.open = s.source.enter
 	s.observer = connection{open: s.enter}

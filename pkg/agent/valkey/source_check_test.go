@@ -9,7 +9,8 @@ import (
 
 func TestUnfitSource(t *testing.T) {
 	t.Parallel()
-	valkey8, valkey9 := product{valkey: true, major: 8, release: "8.1.1"}, product{valkey: true, major: 9, release: "9.1.2"}
+	valkey8 := product{valkey: true, major: 8, release: "8.1.1"}
+	valkey9 := product{valkey: true, major: 9, release: "9.1.2"}
 	redis7, redis8 := product{major: 7, release: "7.0.15"}, product{major: 8, release: "8.0.2"}
 	for name, c := range map[string]struct {
 		own    product
@@ -31,7 +32,7 @@ func TestUnfitSource(t *testing.T) {
 		"Valkey 8 to Redis 8":            {redis8, "redis_version:7.2.4\nvalkey_version:8.1.1", ""},
 		"Valkey 8 to Redis 7.0":          {redis7, "redis_version:7.2.4\nvalkey_version:8.1.1", "format 11"},
 		"Valkey 9 to Redis 8":            {redis8, "redis_version:7.2.4\nvalkey_version:9.1.2", "format 80"},
-		"a replica":                      {redis7, "redis_version:7.0.1\nrole:slave\nmaster_host:a\nmaster_port:1", "name a:1"},
+		"a replica":                      {redis7, "redis_version:7.0.1\nrole:slave\nmaster_host:a\nmaster_port:1", "a:1"},
 		"a cluster":                      {redis7, "redis_version:7.0.1\nredis_mode:cluster", "its mode is cluster"},
 		"Sentinel":                       {redis7, "redis_version:7.0.1\nredis_mode:sentinel", "its mode is sentinel"},
 		"a cluster of Valkey":            {valkey8, "valkey_version:8.0.1\nserver_mode:cluster", "its mode is cluster"},

@@ -15,8 +15,8 @@ type Cutover struct{ rules.Plain }
 // Traits implements rules.Operation.
 func (Cutover) Traits() rules.Traits { return rules.Traits{SparesMembers: true, NoWayBack: true} }
 
-// Manners implements rules.Operation. What came to a halt has changed nothing, and makes room for one that asks the source
-// for less.
+// Manners implements rules.Operation. What came to a halt has changed nothing, and makes room for one that asks
+// the source for less.
 func (Cutover) Manners() ops.Manners {
 	return ops.Manners{StepsBack: ops.Anytime, Yields: ops.Anytime, Same: func(have, asked v1alpha1.OperationSpec) bool {
 		return slices.Equal(have.Waive, asked.Waive)

@@ -24,9 +24,11 @@ kind: Pod
 metadata: {name: outside, labels: {app: outside}}
 spec:
   terminationGracePeriodSeconds: 0
+  securityContext: {runAsNonRoot: true, runAsUser: 999, seccompProfile: {type: RuntimeDefault}}
   containers:
   - name: server
     image: %[1]s
+    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
     command: [sh, -c, 'exec redis-server --requirepass "$PASSWORD" --dir /tmp']
     env: [{name: PASSWORD, valueFrom: {secretKeyRef: {name: outside, key: password}}}]
 ---
@@ -40,9 +42,11 @@ kind: Pod
 metadata: {name: client}
 spec:
   terminationGracePeriodSeconds: 0
+  securityContext: {runAsNonRoot: true, runAsUser: 999, seccompProfile: {type: RuntimeDefault}}
   containers:
   - name: client
     image: %[1]s
+    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
     env: [{name: REDISCLI_AUTH, valueFrom: {secretKeyRef: {name: outside, key: password}}}]
     command:
     - sh
@@ -51,8 +55,8 @@ spec:
       else sleep 0.1; fi; done'
 `
 
-// TestMoveIn moves from a Redis that something else made to Valkey, while a client writes to it and the first primary of
-// the new cluster is deleted. Every write that Redis acknowledged is there after the cut over.
+// TestMoveIn moves from a Redis that something else made to Valkey, while a client writes to it and the first primary
+// of the new cluster is deleted. Every write that Redis acknowledged is there after the cut over.
 func TestMoveIn(t *testing.T) {
 	s := scene.New(t, "move-in")
 	from, to := release(s, "redis", 7), release(s, "valkey", 8)

@@ -113,7 +113,8 @@ func Render(in engine.PodInput, d Database) (engine.Pod, error) {
 			Name: "agent", Image: in.ToolImage, Command: []string{"/usr/local/bin/dbop-agent", "install", programPath},
 			VolumeMounts: mounts[:1],
 		}},
-		Volumes: volumes, User: d.User, DataPath: d.Volume, DataDir: directory(d) + "/data", TLSPath: tlsPath, GraceSeconds: graceSeconds,
+		Volumes: volumes, User: d.User, DataPath: d.Volume, DataDir: directory(d) + "/data", TLSPath: tlsPath,
+		GraceSeconds: graceSeconds,
 	}, nil
 }
 
@@ -159,7 +160,7 @@ func configure(in engine.PodInput, d Database) map[string]any {
 				Witness: slices.Contains(c.Status.Bootstrap.Witnesses, name)})
 		}
 		out["initialMembers"], out["settings"] = initial, d.Settings
-		// What began anew from other data follows nobody.
+		// An incarnation that began from other data follows nobody.
 		if from := c.Spec.Source; from != nil && c.Status.Bootstrap.Incarnation == 0 {
 			out["source"] = protocol.Source{Address: from.Address, User: from.User, TLS: from.TLS}
 		}
@@ -173,8 +174,8 @@ func configure(in engine.PodInput, d Database) map[string]any {
 	return out
 }
 
-// sourceSecret is the volume with what the source of the cluster asks for, at every member that may follow it. The secret
-// may be gone once that is over.
+// sourceSecret is the volume with what the source of the cluster asks for, at every member that may follow it. The
+// secret may be gone once that is over.
 func sourceSecret(in engine.PodInput) (corev1.Volume, bool) {
 	from := in.Cluster.Spec.Source
 	if from == nil || from.Secret == "" || in.Witness || in.Loopback {
