@@ -131,8 +131,8 @@ func TestSource(t *testing.T) {
 	s.wait("all stream", s.whole)
 }
 
-// copies says how many times a server sent all its data.
-func copies(t *testing.T, s *stock) int {
+// stat reads a count.
+func stat(t *testing.T, s *stock, name string) int {
 	t.Helper()
 	c, err := s.dial(t.Context())
 	if err != nil {
@@ -141,7 +141,7 @@ func copies(t *testing.T, s *stock) int {
 	defer c.close()
 	got := c.says(t, "INFO", "stats")
 	for line := range strings.Lines(got) {
-		if n, found := strings.CutPrefix(strings.TrimSpace(line), "sync_full:"); found {
+		if n, found := strings.CutPrefix(strings.TrimSpace(line), name); found {
 			count, _ := strconv.Atoi(n)
 			return count
 		}
@@ -298,3 +298,28 @@ func TestSourceKilled(t *testing.T) {
 		})
 	}
 }
+
+// TestSourceIdle: a source that nobody writes to says something every ten seconds alone, and is followed all the same.
+func TestSourceIdle(t *testing.T) {
+	t.Parallel()
+	source, o := sourceOf(t, "redis-7", "")
+	s := newSite(t, o)
+	s.followed("the source is followed")
+	before := connected(t, source)
+	for until := time.Now().Add(25 * time.Second); time.Now().Before(until); time.Sleep(500 * time.Millisecond) {
+		if !s.whole() {
+			t.Fatalf("not all stream any more:\n%s", s.describe())
+		}
+	}
+	if now := connected(t, source); now != before {
+		t.Errorf("the source was asked to go on %d times", now-before)
+	}
+	s.cutOver(api.Cutover{})
+	s.wait("all stream", s.whole)
+}
+
+// connected says how many times a server went on with a replica.
+func connected(t *testing.T, s *stock) int { return stat(t, s, "sync_partial_ok:") }
+
+// copies says how many times a server sent all its data.
+func copies(t *testing.T, s *stock) int { return stat(t, s, "sync_full:") }

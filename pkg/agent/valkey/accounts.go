@@ -83,10 +83,15 @@ func (s *Server) readAccounts(ctx context.Context) (map[string]account, error) {
 		return nil, fmt.Errorf("read the users: %w", err)
 	}
 	s.mu.Lock()
-	held, elsewhere := maps.Clone(s.accounts), s.identity.Source
+	held, elsewhere, replica := maps.Clone(s.accounts), s.identity.Source, s.promoted == 0 && !s.making
 	s.mu.Unlock()
 	if code == "" && elsewhere && held != nil { // the data of a source holds no users of this cluster
 		return held, nil
+	}
+	if code != "" && elsewhere && replica { // they came with the stream
+		if err := s.ownData(ctx); err != nil {
+			return nil, err
+		}
 	}
 	all := map[string]account{}
 	for line := range strings.Lines(code) {

@@ -164,6 +164,9 @@ func (s *Server) goOn(ctx context.Context, f facts) (bool, error) {
 	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage, id.Source = f.Lineage, f.Source }); err != nil {
 		return false, err
 	}
+	if err := s.expectSilence(ctx, f.Source); err != nil {
+		return false, err
+	}
 	s.mu.Lock()
 	name := volume.CopyName(protocol.Standby{Member: s.ID, Volume: s.identity.Volume})
 	s.mu.Unlock()

@@ -22,6 +22,14 @@ const (
 	slack = 64 << 10
 )
 
+// silence is how long a link may be without a word, under the lock. What comes of a source comes as it says it.
+func (s *Server) silence() time.Duration {
+	if s.identity.Source {
+		return sourceSilence
+	}
+	return idleLink
+}
+
 // isAnswered says whether the server itself answered, with an error: it is alive.
 func isAnswered(err error) bool {
 	var answered answerError
@@ -77,7 +85,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	o := s.known()
 	o.Role, o.Settings, o.Set, o.SetAt = protocol.Replica, s.settings.Version, s.set, s.setAt
 	o.Upstream, o.Generation = s.upstream.Linked()
-	if s.refused || s.upstream.Idle() > idleLink {
+	if s.refused || s.upstream.Idle() > s.silence() {
 		o.Upstream = ""
 	}
 	if s.promoted > 0 {

@@ -207,7 +207,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	if err := disk.ReplaceBytes(filepath.Join(s.Sockets, "password"), []byte(s.secrets.person)); err != nil {
 		return err
 	}
-	if err := errors.Join(s.writeConf(data, name, settings, from), removeSocket(s.socket()), ctx.Err()); err != nil {
+	if err := errors.Join(s.writeConf(data, name, id, settings, from), removeSocket(s.socket()), ctx.Err()); err != nil {
 		return err
 	}
 	cmd := exec.Command(s.Program, s.confFile()) //nolint:gosec // the program is ours

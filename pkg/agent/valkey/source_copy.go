@@ -107,6 +107,9 @@ func (s *Server) attach(ctx context.Context, to protocol.Source, g protocol.Gene
 	name := volume.CopyName(protocol.Standby{Member: s.ID, Volume: s.identity.Volume})
 	s.following, s.refused = &to, false
 	s.mu.Unlock()
+	if err := s.expectSilence(ctx, true); err != nil {
+		return err
+	}
 	s.upstream.Aim(stream.Source, g)
 	s.upstream.Link(name)
 	if err := s.reconnect(ctx); err != nil {

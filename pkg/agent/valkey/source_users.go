@@ -4,9 +4,31 @@ package valkey
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 )
+
+// A server that has nothing to send says so once a second; a source does so every ten, unless somebody changed that.
+const (
+	replTimeout   = "repl-timeout"
+	replSeconds   = "10"
+	sourceSeconds = "60"
+	sourceSilence = time.Minute
+)
+
+// expectSilence says for how long the server may hear nothing of its upstream.
+func (s *Server) expectSilence(ctx context.Context, ofSource bool) error {
+	seconds := replSeconds
+	if ofSource {
+		seconds = sourceSeconds
+	}
+	if _, err := s.ask(ctx, "CONFIG", "SET", replTimeout, seconds); err != nil {
+		return fmt.Errorf("set %s: %w", replTimeout, err)
+	}
+	return nil
+}
 
 // follows says whether the server of this primary follows a source.
 func (s *Server) follows() bool {
@@ -28,6 +50,14 @@ func (s *Server) restoreUsers(ctx context.Context) error {
 		return err
 	}
 	if err := s.writeAccounts(ctx, "write the users to the data", all); err != nil {
+		return err
+	}
+	return s.ownData(ctx)
+}
+
+// ownData notes that the data is that of this cluster, with its users.
+func (s *Server) ownData(ctx context.Context) error {
+	if err := s.expectSilence(ctx, false); err != nil {
 		return err
 	}
 	return s.setIdentity(func(id *datadir.Identity) { id.Source = false })
