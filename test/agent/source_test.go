@@ -305,6 +305,7 @@ func TestSourceIdle(t *testing.T) {
 	source, o := sourceOf(t, "redis-7", "")
 	s := newSite(t, o)
 	s.followed("the source is followed")
+	s.wait("all stream", s.whole)
 	before := connected(t, source)
 	for until := time.Now().Add(25 * time.Second); time.Now().Before(until); time.Sleep(500 * time.Millisecond) {
 		if !s.whole() {

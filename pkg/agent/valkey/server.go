@@ -77,8 +77,8 @@ type Server struct {
 	usersError string
 
 	source source
-	// asking says that the primary is asked for the users.
-	asking bool
+	// moving says that users are brought where they belong.
+	moving bool
 }
 
 // Open prepares the volume. No process of the server may run.

@@ -63,22 +63,32 @@ func (s *Server) ownData(ctx context.Context) error {
 	return s.setIdentity(func(id *datadir.Identity) { id.Source = false })
 }
 
-// askUsers has a replica learn the users from the primary as long as the data holds none. It does not wait.
-func (s *Server) askUsers() {
+// moveUsers brings the users where they belong, as long as the data is that of a source: to a replica from its primary,
+// and into the data once that is this cluster's own. It does not wait.
+func (s *Server) moveUsers() {
 	s.mu.Lock()
-	due := s.identity.Source && s.promoted == 0 && s.proc != nil && !s.asking
-	s.asking = s.asking || due
+	due, replica := s.identity.Source && s.proc != nil && !s.moving, s.promoted == 0
+	s.moving = s.moving || due
 	s.mu.Unlock()
 	if !due {
 		return
 	}
 	go func() {
+		ctx, stop := context.WithTimeout(context.Background(), moveTime)
+		defer stop()
+		err := s.restoreUsers(ctx)
 		var f facts
-		if err := s.upstream.Facts(&f); err == nil && f.Source {
-			_ = s.keepAccounts(f.Accounts) // what fails is done again in two seconds
+		if replica && s.upstream.Facts(&f) == nil && f.Source { // else it is asked again in two seconds
+			err = s.keepAccounts(f.Accounts)
+		}
+		if err != nil {
+			s.Report("the users are not among the data yet: " + err.Error())
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asking = false
+		s.moving = false
 	}()
 }
+
+// moveTime bounds one attempt.
+const moveTime = 10 * time.Second

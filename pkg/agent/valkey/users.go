@@ -183,8 +183,8 @@ func (s *Server) refreshUsers(ctx context.Context) {
 	if !due {
 		return
 	}
-	s.askUsers()
-	err := errors.Join(s.restoreUsers(ctx), s.takeUsers(ctx))
+	s.moveUsers()
+	err := s.takeUsers(ctx)
 	s.mu.Lock()
 	news := err != nil && err.Error() != s.usersError
 	s.usersError = ""
