@@ -191,10 +191,7 @@ func (s *site) compare(a *acknowledged) {
 // on is noticed.
 func TestSourceTLS(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp(built, "tls")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	encrypted := freePorts(t, 1)[0]
 	a := newAuthority(t)
 	f := a.files(t, filepath.Join(dir, "source"), "localhost")

@@ -107,8 +107,7 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		return out, Refused{Why: missing}
 	}
 	since, paused, err := s.Mover.Halt(ctx, body.Stopped)
-	var forbidden Forbidden
-	if errors.As(err, &forbidden) {
+	if forbidden, is := errors.AsType[Forbidden](err); is {
 		return CutOver{Forbidden: forbidden.Why}, nil
 	}
 	if err != nil {
@@ -124,8 +123,7 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		return &protocol.EndSource{Address: from.Address}, nil
 	}, func(d *protocol.Document) bool { return d.Source == nil })
 	if err != nil {
-		var refused Refused
-		if errors.As(err, &refused) { // nothing was proposed
+		if _, refused := errors.AsType[Refused](err); refused { // nothing was proposed
 			return out, errors.Join(err, s.Mover.Unhalt(ctx))
 		}
 		return out, fmt.Errorf("the source refuses writes meanwhile, ask again: %w", err)

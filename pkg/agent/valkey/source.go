@@ -160,7 +160,7 @@ func (s *source) file(name string) ([]byte, error) {
 	if s.secret == "" {
 		return nil, nil
 	}
-	raw, err := os.ReadFile(filepath.Join(s.secret, name))
+	raw, err := os.ReadFile(filepath.Join(s.secret, name)) //nolint:gosec // both are ours
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -79,8 +79,8 @@ func (s *Server) copySource(ctx context.Context, job protocol.Job) error {
 	if err != nil {
 		return err
 	}
-	base := max(0, int64(before.Offset+job.Settings.MaxLag+1)-held) //nolint:gosec // the log is far shorter
-	made.Seen, made.Appended = uint64(held+base), appended(s.aside())
+	base := max(0, int64(before.Offset+job.Settings.MaxLag+1)-held)   //nolint:gosec // the log is far shorter
+	made.Seen, made.Appended = uint64(held+base), appended(s.aside()) //nolint:gosec // neither is negative
 	s.mu.Lock()
 	s.base = base
 	s.mu.Unlock()

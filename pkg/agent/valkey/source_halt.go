@@ -187,6 +187,6 @@ func lagText(lag int64, err error) string {
 }
 
 func isForbidden(err error) bool {
-	var f api.Forbidden
-	return errors.As(err, &f)
+	_, is := errors.AsType[api.Forbidden](err)
+	return is
 }

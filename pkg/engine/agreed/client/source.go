@@ -27,6 +27,7 @@ func (s *Session) CutOver(ctx context.Context, stopped bool) (out engine.CutOver
 // source is what an agent says of the source in the words of the contract.
 func source(s api.Source) *engine.Source {
 	return &engine.Source{Address: s.Address, Following: s.Following, Linked: s.Linked,
-		Silent: s.Silent.Round(time.Second), Lag: engine.Distance{Amount: s.Lag, Unit: "bytes"}, Received: s.Received, Problem: s.Problem, Refused: s.Refused,
+		Silent: s.Silent.Round(time.Second), Lag: engine.Distance{Amount: s.Lag, Unit: "bytes"},
+		Received: s.Received, Problem: s.Problem, Refused: s.Refused,
 		Users: s.Users}
 }
