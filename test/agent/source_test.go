@@ -69,14 +69,18 @@ func sourceOf(t *testing.T, release, more string) (*stock, options) {
 func TestSource(t *testing.T) {
 	t.Parallel()
 	source, o := sourceOf(t, "redis-7", "")
+	o.source.Address = source.lagging(200 * time.Millisecond)
 	writer := source.write()
 	defer writer.end()
 	s := newSite(t, o)
 	p := s.followed("the source is followed")
 	ctx := t.Context()
 	user := api.NewUser{User: api.User{Name: "moved", Grants: []api.Grant{{}}}, Password: "moved-password"}
-	if err := p.client.EnsureUser(ctx, user); err != nil {
-		t.Fatal(err)
+	boss := api.NewUser{User: api.User{Name: "boss", Admin: true}, Password: "boss-password"}
+	for _, u := range []api.NewUser{user, boss} {
+		if err := p.client.EnsureUser(ctx, u); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := s.insertAt(p); err == nil || !strings.HasPrefix(err.Error(), "READONLY") {
 		t.Errorf("a client writes to a cluster that follows: %v", err)
@@ -108,6 +112,7 @@ func TestSource(t *testing.T) {
 	}
 	writer.end()
 	s.compare(writer)
+	s.wait("the users are in the data", func() bool { return s.libraryOf(boss) })
 	again := s.cutOver(api.Cutover{})
 	if again.Gap != 0 {
 		t.Errorf("a second request answers %+v", again)
@@ -129,6 +134,27 @@ func TestSource(t *testing.T) {
 		return err == nil && got
 	})
 	s.wait("all stream", s.whole)
+}
+
+// libraryOf says whether the primary holds the users among its functions, as an administrator sees them.
+func (s *site) libraryOf(admin api.NewUser) bool {
+	p := s.primary()
+	if p == nil {
+		return false
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	c, err := s.engine.dial(ctx, p)
+	if err != nil {
+		return false
+	}
+	defer c.close()
+	r := c.(*redisSession)
+	if _, err := r.do(ctx, "AUTH", admin.Name, admin.Password); err != nil {
+		return false
+	}
+	got, err := r.do(ctx, "FUNCTION", "DUMP")
+	return err == nil && strings.Contains(got[0], "dbop_users")
 }
 
 // stat reads a count.

@@ -138,3 +138,73 @@ func (a *acknowledged) end() {
 	a.stop()
 	a.stopped.Wait()
 }
+
+// lagging returns an address of the server where what it sends to its replicas comes late, and nothing else does.
+func (s *stock) lagging(by time.Duration) string {
+	s.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.delay(near, by)
+		}
+	}()
+	return l.Addr().String()
+}
+
+func (s *stock) delay(near net.Conn, by time.Duration) {
+	defer near.Close()
+	far, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.port))
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	var replica atomic.Bool
+	go func() {
+		defer far.Close()
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := near.Read(buffer)
+			if strings.Contains(string(buffer[:n]), "PSYNC") {
+				replica.Store(true)
+			}
+			if _, failed := far.Write(buffer[:n]); err != nil || failed != nil {
+				return
+			}
+		}
+	}()
+	type part struct {
+		at   time.Time
+		data []byte
+	}
+	parts := make(chan part, 1<<16)
+	go func() {
+		defer near.Close()
+		for p := range parts {
+			time.Sleep(time.Until(p.at))
+			if _, err := near.Write(p.data); err != nil {
+				return
+			}
+		}
+	}()
+	defer close(parts)
+	for {
+		buffer := make([]byte, 16<<10)
+		n, err := far.Read(buffer)
+		at := time.Now()
+		if replica.Load() {
+			at = at.Add(by)
+		}
+		parts <- part{at, buffer[:n]}
+		if err != nil {
+			return
+		}
+	}
+}
