@@ -58,6 +58,10 @@ type config struct {
 	// InitialMembers are set at the first members, alike at all of them, as are Settings.
 	InitialMembers []protocol.InitialMember `json:"initialMembers,omitempty"`
 	Settings       protocol.Settings        `json:"settings"`
+	// Source is set at the first members of a cluster that begins as the copy of another server, alike at all of them.
+	Source *protocol.Source `json:"source,omitempty"`
+	// SourceSecret is a directory with what that server asks for.
+	SourceSecret string `json:"sourceSecret,omitempty"`
 	// Alone is for a throw-away copy that nobody but its own pod reaches: it needs no certificates, and answers the tool
 	// without.
 	Alone bool `json:"alone,omitempty"`
@@ -163,6 +167,9 @@ func (c config) check() error {
 			return err
 		}
 	}
+	if c.Source != nil && (c.Valkey == nil && i >= 0 && !c.InitialMembers[i].Witness || c.Source.Address == "") {
+		return errors.New("source needs an address, and a server that can follow another")
+	}
 	if err := c.checkAlone(); err != nil {
 		return err
 	}
@@ -180,7 +187,8 @@ func (c config) found() *protocol.Found {
 	if len(c.InitialMembers) == 0 {
 		return nil
 	}
-	return &protocol.Found{Token: c.Token, InitialMembers: c.InitialMembers, Settings: c.Settings}
+	return &protocol.Found{Token: c.Token, InitialMembers: c.InitialMembers, Settings: c.Settings,
+		Source: c.Source}
 }
 
 // voters are the first voters: of an even number of members the last has none.

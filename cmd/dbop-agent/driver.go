@@ -43,7 +43,7 @@ func (a *agent) openServer() (err error) {
 		a.server, err = valkey.Open(valkey.Config{
 			ID: c.Member, Directory: c.Directory, Sockets: c.Sockets, Program: v.Program, Listen: v.Listen, Port: v.Port,
 			UsersFile: v.Users, Certificate: v.Certificate, Key: v.Key, Authority: v.Authority, Dial: dial, Serves: a.serves,
-			Told: a.told, Others: a.guard.Others, Now: guard.Now, Report: a.report, Log: os.Stdout,
+			Told: a.told, SourceSecret: c.SourceSecret, Others: a.guard.Others, Now: guard.Now, Report: a.report, Log: os.Stdout,
 		})
 		return err
 	}

@@ -195,6 +195,7 @@ func (a *agent) open() (err error) {
 		a.service.Copier, _ = a.server.(api.Copier)
 		a.service.Meter, _ = a.server.(api.Meter)
 		a.service.Log, _ = a.server.(api.LogKeeper)
+		a.service.Mover, _ = a.server.(api.Mover)
 		if r, ok := a.server.(releaser); ok {
 			a.service.Version = r.Release()
 		}

@@ -41,6 +41,8 @@ type Capabilities struct {
 	HandOver bool
 	// Failover: where writes may be lost, members wait for a person to appoint a leader; sessions are Failoverers.
 	Failover bool
+	// Source: a cluster can begin as the copy of a server that something else made, and follow it; sessions are Followers.
+	Source bool
 	// Announce: a downgrade is announced before the first member moves; sessions
 	// are Downgraders.
 	Announce bool

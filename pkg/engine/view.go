@@ -117,6 +117,8 @@ type View struct {
 	ClusterIDs []string `json:"clusterIDs,omitempty"`
 	// Candidates are the members that a person may have lead while the members themselves wait, what loses least first.
 	Candidates []Candidate `json:"candidates,omitempty"`
+	// Source is the server outside of the cluster that it copies or follows; nil for none.
+	Source *Source `json:"source,omitempty"`
 	// Settings are those that the members agreed on; nil where they do not say.
 	Settings map[string]string `json:"settings,omitempty"`
 	// Alarms are all that stand, also against members that are no more.

@@ -24,6 +24,7 @@ const (
 	ActionDeregister       Action = "deregister-member"
 	ActionHandOver         Action = "hand-over"
 	ActionFailOver         Action = "fail-over"
+	ActionCutOver          Action = "cut-over"
 	ActionKeep             Action = "keep-member"
 	ActionRetire           Action = "retire-member"
 	ActionPrepare          Action = "prepare-upgrade"

@@ -77,6 +77,9 @@ func (m *member) configure() string {
 		},
 	}
 	s.engine.configure(m, c)
+	if s.options.source != nil {
+		c["source"], c["sourceSecret"] = s.options.source, s.options.sourceSecret
+	}
 	if m.initial {
 		c["initialMembers"] = s.initial
 	}

@@ -33,6 +33,9 @@ type options struct {
 	proxied bool
 	// engine is PostgreSQL unless another one is named.
 	engine engine
+	// source is a server that the cluster is to follow, sourceSecret a directory with what that asks for.
+	source       *protocol.Source
+	sourceSecret string
 }
 
 // timing has short times, so that many failovers fit into a minute.

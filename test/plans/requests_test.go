@@ -123,6 +123,7 @@ func requests() []request {
 		{name: "switchover-to", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover,
 			Member: "db-3"}},
 		{name: "failover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbFailover}},
+		{name: "cutover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCutover}},
 		{name: "restart", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
 		{name: "restart-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
 		{name: "stop", state: opstest.Timed(running(3)), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbStop}},

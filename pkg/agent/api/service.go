@@ -58,6 +58,8 @@ type Service struct {
 	Copier Copier
 	// Meter is nil of a witness.
 	Meter Meter
+	// Mover is nil where no server outside of the cluster can be followed.
+	Mover Mover
 	// Log is nil where no log is archived.
 	Log   LogKeeper
 	Group Group
@@ -99,6 +101,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
 		st := s.Status()
 		st.Server.Measures = s.measures(r.Context(), st.Server.Settings)
+		st.Server.Source = s.source(r.Context())
 		answer(w, http.StatusOK, st)
 	})
 	mux.HandleFunc("POST /v1/switchover", s.onPrimary(s.switchover))
@@ -118,6 +121,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("DELETE /v1/holds/{id}", func(w http.ResponseWriter, r *http.Request) {
 		finish(w, s.release(r.Context(), r.PathValue("id")))
 	})
+	mux.HandleFunc("POST /v1/cutover", s.onPrimary(s.cutover))
 	s.handleUsers(mux)
 	s.handleCopies(mux)
 	s.handleChecks(mux)

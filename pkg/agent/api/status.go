@@ -61,6 +61,8 @@ type Server struct {
 	Pending  []string             `json:"pending,omitempty"`
 	Standbys []protocol.Streaming `json:"standbys,omitempty"`
 	Measures Measures             `json:"measures,omitzero"`
+	// Source is the server outside of the cluster that it copies, or follows.
+	Source *Source `json:"source,omitempty"`
 }
 
 // Member is one member as the group knows it.

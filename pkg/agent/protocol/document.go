@@ -189,6 +189,8 @@ type Document struct {
 	Intent   *Intent         `json:"intent,omitempty"`
 	Holds    map[string]Hold `json:"holds,omitempty"`
 	Settings Settings        `json:"settings"`
+	// Source is followed until EndSource. It is given when the group is founded, and never after.
+	Source *Source `json:"source,omitempty"`
 }
 
 // Apply changes the document by an agreed entry, and returns why the entry has no effect, or nil. Every member comes to

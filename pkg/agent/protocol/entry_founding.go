@@ -13,6 +13,8 @@ type Found struct {
 	Token          string          `json:"token"`
 	InitialMembers []InitialMember `json:"initialMembers"`
 	Settings       Settings        `json:"settings"`
+	// Source is what the first data comes from, if it is no empty database.
+	Source *Source `json:"source,omitempty"`
 }
 
 // Kind names the entry.
@@ -25,7 +27,7 @@ func (e *Found) apply(d *Document) error {
 	if err := e.Settings.Check(); err != nil {
 		return refuse("%v", err)
 	}
-	d.Token, d.Settings = e.Token, e.Settings
+	d.Token, d.Settings, d.Source = e.Token, e.Settings, e.Source
 	d.Members = map[MemberID]Member{}
 	for _, f := range e.InitialMembers {
 		d.Members[f.ID] = Member{Witness: f.Witness}

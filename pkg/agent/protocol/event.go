@@ -35,6 +35,9 @@ type Server struct {
 	Set, SetAt uint64
 	// Standbys are those that stream from this primary.
 	Standbys []Streaming
+	// Following says of a primary that its server follows the source of the cluster, and takes no writes of clients.
+	// Behind says that the source no longer has what comes next: all data is to be copied again.
+	Following, Behind bool
 	// Unfit says why the data directory can't follow the primary; it is made again on request only, unless it is Broken.
 	Unfit string
 	// Broken says of an unfit data directory that it is neither the old data nor the new: nothing can be read from it.
@@ -89,6 +92,11 @@ const (
 	Checkpoint JobKind = "checkpoint"
 	// Reload has the server take other settings, as far as it can without a restart.
 	Reload JobKind = "reload"
+	// Copy has a primary that follows the source of the cluster receive all data of it again. Detach ends that it
+	// follows, and has the server take writes.
+	Copy JobKind = "copy"
+	// Detach reads the deadline before each act, as Promote does.
+	Detach JobKind = "detach"
 	// StopFast stops the server in order, so that standbys receive all of its log.
 	StopFast JobKind = "stopFast"
 	// StopNow kills every process of the server.
@@ -104,6 +112,8 @@ type Job struct {
 	// Timeline is the one to promote to.
 	Timeline uint64
 	Set      SyncSet
+	// Source is that of the document.
+	Source *Source
 	// Settings are those of the document; a server that starts takes them.
 	Settings Settings
 }

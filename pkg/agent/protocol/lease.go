@@ -64,16 +64,20 @@ func (n *Node) arm() {
 
 // disarm takes the deadline from the guard once no process can accept a write: what it would kill is no primary.
 func (n *Node) disarm() {
-	if n.lease.armed && n.server.Role == Stopped && n.job.Kind != Promote {
+	if n.lease.armed && n.server.Role == Stopped && n.job.Kind != Promote && n.job.Kind != Copy {
 		n.lease.armed = false
 		n.emit(Disarm{})
 	}
 }
 
 // flushes says whether the server runs as the primary and confirmed a flush lately. While it is promoted, or stopped
-// for a switchover, the same time bounds the job.
+// for a switchover, the same time bounds the job. While it receives all data of the source it takes no writes, and that
+// takes as long as there is data.
 func (n *Node) flushes() bool {
 	age := n.doc.Settings.Timing.ProbeAge
+	if n.job.Kind == Copy {
+		return true
+	}
 	if n.job.Kind == StopFast || n.job.Kind == Promote {
 		return n.now.Sub(n.jobSince) <= age
 	}

@@ -280,7 +280,7 @@ func (n *Node) do(job Job) {
 	if n.job.Kind != "" && !urgent {
 		return
 	}
-	job.Generation, job.Settings = n.doc.Generation, n.doc.Settings
+	job.Generation, job.Settings, job.Source = n.doc.Generation, n.doc.Settings, n.doc.Source
 	n.job, n.jobSince = job, n.now
 	n.emit(Do{Job: job})
 }

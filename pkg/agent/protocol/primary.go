@@ -26,6 +26,7 @@ func (n *Node) serve() {
 	case promoted && (d.Intent != nil || n.retiring):
 		n.stoppedAt = n.now
 		n.do(Job{Kind: StopFast})
+	case promoted && n.follows():
 	case promoted:
 		n.changeSet()
 		n.plan()

@@ -93,12 +93,8 @@ func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 
 // connect makes one attempt. It returns nil as well if the local connection was cut meanwhile.
 func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request) net.Conn {
-	remote, err := u.dial(to)
+	remote, err := u.open(to, asks)
 	if err != nil {
-		return nil
-	}
-	if err := ask(remote, asks); err != nil {
-		_ = remote.Close()
 		return nil
 	}
 	u.mu.Lock()
@@ -110,6 +106,22 @@ func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request) n
 	u.conns[remote] = true
 	delete(u.waiting, local)
 	return remote
+}
+
+// open connects to a primary, or to the server outside of the group, which has no agent before it.
+func (u *Upstream) open(to protocol.MemberID, asks request) (net.Conn, error) {
+	if to == Source {
+		return u.External()
+	}
+	remote, err := u.dial(to)
+	if err != nil {
+		return nil, err
+	}
+	if err := ask(remote, asks); err != nil {
+		_ = remote.Close()
+		return nil, err
+	}
+	return remote, nil
 }
 
 func (u *Upstream) forget(c net.Conn) {

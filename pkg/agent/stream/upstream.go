@@ -14,6 +14,9 @@ import (
 // Dial connects to the agent of a member.
 type Dial func(protocol.MemberID) (net.Conn, error)
 
+// Source names a server outside of the group where the name of a primary is expected. No member has that name.
+const Source protocol.MemberID = ":source"
+
 // Upstream is the end of a replica: two sockets beside its server. The one for the server passes only while the replica
 // is linked, the one for tools (a clone, a rewind, questions) as soon as a primary is aimed at. A server that asks
 // before that is kept waiting.
@@ -22,6 +25,8 @@ type Upstream struct {
 	Ended func()
 	// Greet, if set, takes a connection first and returns what the server sends after that. An error ends it.
 	Greet func(server net.Conn) (net.Conn, error)
+	// External, if set, connects to the server outside of the group that Source names.
+	External func() (net.Conn, error)
 	// Watch, if set, returns what the server may read of what its primary sends.
 	Watch func(primary net.Conn) net.Conn
 

@@ -82,6 +82,17 @@ func (s *Server) readAccounts(ctx context.Context) (map[string]account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the users: %w", err)
 	}
+	s.mu.Lock()
+	held, elsewhere, replica := maps.Clone(s.accounts), s.identity.Source, s.promoted == 0 && !s.making
+	s.mu.Unlock()
+	if code == "" && elsewhere && held != nil { // the data of a source holds no users of this cluster
+		return held, nil
+	}
+	if code != "" && elsewhere && replica { // they came with the stream
+		if err := s.ownData(ctx); err != nil {
+			return nil, err
+		}
+	}
 	all := map[string]account{}
 	for line := range strings.Lines(code) {
 		if content, found := strings.CutPrefix(line, "--{"); found {
@@ -108,6 +119,17 @@ func (s *Server) changeAccounts(ctx context.Context, what string, change func(ma
 	if maps.EqualFunc(before, all, func(a, b account) bool { return a.equal(b) && a.Role == b.Role }) {
 		return nil
 	}
+	if s.follows() {
+		if err := s.keepAccounts(all); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		return s.takeUsers(ctx)
+	}
+	return s.writeAccounts(ctx, what, all)
+}
+
+// writeAccounts writes the library as changeAccounts does.
+func (s *Server) writeAccounts(ctx context.Context, what string, all map[string]account) error {
 	content, err := json.Marshal(all)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

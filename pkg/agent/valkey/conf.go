@@ -60,7 +60,7 @@ func (s *Server) managed(data string, settings protocol.Settings, passwords secr
 		{"repl-diskless-sync-delay", "0"},
 		{"repl-diskless-load", "disabled"},
 		{"repl-ping-replica-period", "1"},
-		{"repl-timeout", "10"},
+		{replTimeout, replSeconds},
 		{"repl-backlog-ttl", "0"},
 		{"min-replicas-max-lag", strconv.Itoa(maxLagSeconds)},
 		{"enable-protected-configs", "no"},
@@ -128,16 +128,16 @@ func (s *Server) peopleSettings(settings protocol.Settings) (kept []setting) {
 
 func (s *Server) confFile() string { return filepath.Join(s.conf(), "server.conf") }
 
-// source is what a server reads when it starts: its append-only files, or the file of its last stop.
-type source bool
+// origin is what a server reads when it starts: its append-only files, or the file of its last stop.
+type origin bool
 
 const (
-	fromLog  source = false
-	fromDump source = true
+	fromLog  origin = false
+	fromDump origin = true
 )
 
 // writeConf writes the file with which the server starts in a copy of the data.
-func (s *Server) writeConf(data, name string, settings protocol.Settings, from source) error {
+func (s *Server) writeConf(data, name string, id datadir.Identity, settings protocol.Settings, from origin) error {
 	s.mu.Lock()
 	passwords := s.secrets
 	s.mu.Unlock()
@@ -145,6 +145,9 @@ func (s *Server) writeConf(data, name string, settings protocol.Settings, from s
 	b.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\nrepl-backlog-size 64mb\n")
 	all := append(s.peopleSettings(settings), s.managed(data, settings, passwords)...)
 	all = append(all, setting{announce, name}, setting{leastReplicas, "0"}, setting{"dbfilename", dumpFile})
+	if id.Source {
+		all = append(all, setting{replTimeout, sourceSeconds})
+	}
 	if from == fromDump {
 		all = append(all, setting{"appendonly", "no"})
 	}

@@ -40,6 +40,9 @@ type Config struct {
 	UsersFile string
 	// Certificate, Key and Authority are files for clients' TLS; "" has clients connect in plain text.
 	Certificate, Key, Authority string
+	// SourceSecret is a directory with what the source of the cluster asks for: password, ca.crt, tls.crt and tls.key,
+	// each only if it is needed.
+	SourceSecret string
 	// Dial connects to the agent of another member for its data.
 	Dial stream.Dial
 	// Serves says whether the server is a primary of a generation, with a lease, and a member may have its data.

@@ -18,6 +18,9 @@ func (s *Server) initialise(ctx context.Context, job protocol.Job) error {
 	if exists(s.data()) {
 		return fmt.Errorf("create a database: %s exists", s.data())
 	}
+	if job.Source != nil {
+		return s.foundFrom(ctx, job)
+	}
 	made := datadir.Identity{System: volume.NewName(8), Volume: volume.NewName(4), End: &protocol.Position{Timeline: 1}}
 	if err := s.startAside(ctx, made, job.Settings); err != nil {
 		return err
@@ -79,6 +82,7 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 	if err := s.mayFollow(job.Generation); err != nil {
 		return err
 	}
+	s.source.choose(protocol.Source{})
 	s.upstream.Aim(job.Member, job.Generation)
 	f, err := s.askFacts(ctx)
 	if err == nil {
@@ -98,31 +102,39 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 	}
 	made := datadir.Identity{
 		System: f.System, Volume: volume.NewName(4), Lineage: f.Lineage, Boot: s.boot,
-		Flushed: appendFsync(job.Settings) == "always",
+		Flushed: appendFsync(job.Settings) == "always", Source: f.Source,
 	}
-	if err := s.startAside(ctx, made, job.Settings); err != nil {
+	held, err := s.fill(ctx, job, job.Member, made)
+	if err != nil {
 		return err
-	}
-	p := s.running()
-	if p == nil {
-		return errors.New("receive a copy of the data: the server ended")
 	}
 	s.mu.Lock()
 	s.base = f.Base
 	s.mu.Unlock()
-	s.upstream.Aim(job.Member, job.Generation)
-	s.upstream.Link(volume.CopyName(protocol.Standby{Member: s.ID, Volume: made.Volume}))
-	var held int64
-	err := s.until(ctx, p, "receive a copy of the data", func(a answer) bool {
-		held = a.offset + f.Base
-		return a.linked && a.whole && exists(datadir.Manifest(s.aside()))
-	})
-	if err != nil {
-		return err
-	}
+	held += f.Base
 	made.Seen, made.Appended = uint64(held), appended(s.aside()) //nolint:gosec // the log is far shorter
 	s.Report(fmt.Sprintf("a copy of the data of %s is whole, up to %d", job.Member, held))
 	return s.adopt(made)
+}
+
+// fill has the server receive all data of a primary in a directory aside, and returns up to where, as the server
+// counts.
+func (s *Server) fill(ctx context.Context, job protocol.Job, from protocol.MemberID, made datadir.Identity) (held int64,
+	err error,
+) {
+	if err := s.startAside(ctx, made, job.Settings); err != nil {
+		return 0, err
+	}
+	p := s.running()
+	if p == nil {
+		return 0, errors.New("receive a copy of the data: the server ended")
+	}
+	s.upstream.Aim(from, job.Generation)
+	s.upstream.Link(volume.CopyName(protocol.Standby{Member: s.ID, Volume: made.Volume}))
+	return held, s.until(ctx, p, "receive a copy of the data", func(a answer) bool {
+		held = a.offset
+		return a.linked && a.whole && exists(datadir.Manifest(s.aside()))
+	})
 }
 
 func (s *Server) mayFollow(g protocol.Generation) error {

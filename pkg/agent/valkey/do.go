@@ -36,6 +36,10 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 		return s.reload(ctx, job.Settings)
 	case protocol.Checkpoint:
 		return nil // all data is in the append-only files already
+	case protocol.Copy:
+		return s.copySource(ctx, job)
+	case protocol.Detach:
+		return s.detach(ctx, valid)
 	case protocol.StopFast:
 		return s.stopFast(ctx, true)
 	case protocol.StopNow:
@@ -140,11 +144,12 @@ func (s *Server) stopFast(ctx context.Context, save bool) error {
 	}
 	s.mu.Lock()
 	making, promoted, still := s.making, s.promoted > 0, !s.streamed && s.promoted == 0
+	following := s.following != nil
 	s.mu.Unlock()
 	if making {
 		return s.StopNow() // the copy in place does not change
 	}
-	if !promoted {
+	if !promoted || following {
 		s.upstream.Cut()
 	}
 	end, err := s.drain(ctx, p, promoted)
@@ -178,7 +183,14 @@ func (s *Server) drain(ctx context.Context, p *process.Process, promoted bool) (
 		}
 		return s.end(ctx)
 	}
-	if _, err := s.ask(ctx, "CLIENT", "PAUSE", "3600000", "WRITE"); err != nil {
+	s.mu.Lock()
+	following := s.following != nil
+	s.mu.Unlock()
+	if following {
+		if err := s.settle(ctx); err != nil {
+			return protocol.Position{}, err
+		}
+	} else if _, err := s.ask(ctx, "CLIENT", "PAUSE", "3600000", "WRITE"); err != nil {
 		return protocol.Position{}, fmt.Errorf("stop writes: %w", err)
 	}
 	end, err := s.end(ctx)

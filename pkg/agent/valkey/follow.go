@@ -23,13 +23,19 @@ type facts struct {
 	Base int64 `json:"base"`
 	// Release is the version of its server.
 	Release string `json:"release,omitempty"`
+	// Source says that the data is that of a server outside of the group, and holds no users: these are Accounts.
+	Source   bool               `json:"source,omitempty"`
+	Accounts map[string]account `json:"accounts,omitempty"`
 }
 
 func (s *Server) facts() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return facts{System: s.identity.System, Lineage: s.identity.Lineage, Base: s.base,
-		Release: s.product.release}
+	f := facts{System: s.identity.System, Lineage: s.identity.Lineage, Base: s.base, Release: s.product.release}
+	if f.Source = s.identity.Source; f.Source {
+		f.Accounts = s.accounts
+	}
+	return f
 }
 
 // followTime bounds the questions to a primary, and the time until a stream goes on.
@@ -78,6 +84,7 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	if err := s.mayFollow(job.Generation); err != nil {
 		return err
 	}
+	s.source.choose(protocol.Source{})
 	s.mu.Lock()
 	stop := s.promoted > 0 || s.making
 	s.mu.Unlock()
@@ -154,7 +161,10 @@ func (s *Server) goOn(ctx context.Context, f facts) (bool, error) {
 	if p == nil {
 		return false, nil
 	}
-	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage = f.Lineage }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage, id.Source = f.Lineage, f.Source }); err != nil {
+		return false, err
+	}
+	if err := s.expectSilence(ctx, f.Source); err != nil {
 		return false, err
 	}
 	s.mu.Lock()

@@ -22,6 +22,14 @@ const (
 	slack = 64 << 10
 )
 
+// silence is how long a link may be without a word, under the lock. What comes of a source comes as it says it.
+func (s *Server) silence() time.Duration {
+	if s.identity.Source {
+		return sourceSilence
+	}
+	return idleLink
+}
+
 // isAnswered says whether the server itself answered, with an error: it is alive.
 func isAnswered(err error) bool {
 	var answered answerError
@@ -77,7 +85,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	o := s.known()
 	o.Role, o.Settings, o.Set, o.SetAt = protocol.Replica, s.settings.Version, s.set, s.setAt
 	o.Upstream, o.Generation = s.upstream.Linked()
-	if s.refused || s.upstream.Idle() > idleLink {
+	if s.refused || s.upstream.Idle() > s.silence() {
 		o.Upstream = ""
 	}
 	if s.promoted > 0 {
@@ -87,7 +95,8 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		s.learn(a)
 		s.persist()
 	}
-	if s.promoted > 0 && err == nil && !a.primary {
+	o.Following, o.Behind = s.following != nil, s.following != nil && s.refused
+	if s.promoted > 0 && err == nil && !a.primary && s.following == nil {
 		o.Role, o.Generation, o.Flushed = protocol.Replica, 0, 0 // not yet
 	}
 	o.Position, o.Standbys = s.position, s.standbys

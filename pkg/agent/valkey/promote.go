@@ -55,37 +55,50 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	s.mu.Lock()
 	s.promoted, s.flushed = job.Generation, s.Now()
 	s.mu.Unlock()
-	// No write gets in before the server counts them.
-	for _, command := range [][]string{{"CLIENT", "PAUSE", "60000", "WRITE"}, {"REPLICAOF", "NO", "ONE"}} {
-		if _, err := s.ask(ctx, command...); err != nil {
-			return fmt.Errorf("promote the server: %w", err)
-		}
+	if job.Source != nil {
+		return s.attach(ctx, *job.Source, job.Generation)
 	}
-	if err := s.until(ctx, p, "promote the server", func(a answer) bool { return a.primary }); err != nil {
-		return err
-	}
-	id, err := s.countOffset(ctx, p)
+	s.source.choose(protocol.Source{})
+	id, err := s.takeWrites(ctx, p, valid)
 	if err != nil {
 		return err
-	}
-	if err := s.mark(ctx); err != nil {
-		return err
-	}
-	// Clients of users that were made a moment ago come at once.
-	if err := s.takeUsers(ctx); err != nil {
-		s.Report("the users stay as they are: " + err.Error())
-	}
-	if !valid() {
-		return errLeaseOver
-	}
-	if _, err := s.ask(ctx, "CLIENT", "UNPAUSE"); err != nil {
-		return fmt.Errorf("promote the server: %w", err)
 	}
 	s.Report(fmt.Sprintf("promoted: timeline %d begins at %d with the replication ID %s", job.Timeline, begin.Offset, id))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = true
 	return nil
+}
+
+// takeWrites makes a server that receives nothing take writes, and returns its replication ID.
+func (s *Server) takeWrites(ctx context.Context, p *process.Process, valid func() bool) (string, error) {
+	// No write gets in before the server counts them.
+	for _, command := range [][]string{{"CLIENT", "PAUSE", "60000", "WRITE"}, {"REPLICAOF", "NO", "ONE"}} {
+		if _, err := s.ask(ctx, command...); err != nil {
+			return "", fmt.Errorf("promote the server: %w", err)
+		}
+	}
+	if err := s.until(ctx, p, "promote the server", func(a answer) bool { return a.primary }); err != nil {
+		return "", err
+	}
+	id, err := s.countOffset(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	if err := s.mark(ctx); err != nil {
+		return "", err
+	}
+	// Clients of users that were made a moment ago come at once.
+	if err := s.takeUsers(ctx); err != nil {
+		s.Report("the users stay as they are: " + err.Error())
+	}
+	if !valid() {
+		return "", errLeaseOver
+	}
+	if _, err := s.ask(ctx, "CLIENT", "UNPAUSE"); err != nil {
+		return "", fmt.Errorf("promote the server: %w", err)
+	}
+	return id, nil
 }
 
 // countOffset has the server count what it writes, and returns its replication ID. A server that has had no replica

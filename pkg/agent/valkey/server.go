@@ -46,6 +46,8 @@ type Server struct {
 	refused bool
 	// streamed says that this run received from a primary: only then it can go on from where it is.
 	streamed bool
+	// following is the source that the server of this primary follows.
+	following *protocol.Source
 	// otherName says that this run of the server knows its upstream by another name.
 	otherName bool
 	floor     volume.Floor
@@ -73,11 +75,15 @@ type Server struct {
 	// pending are settings that this run of the server would take only at its next start.
 	pending    []string
 	usersError string
+
+	source source
+	// moving says that users are brought where they belong.
+	moving bool
 }
 
 // Open prepares the volume. No process of the server may run.
 func Open(c Config) (*Server, error) {
-	s := &Server{Config: c, changed: make(chan struct{}, 1), boot: boot()}
+	s := &Server{Config: c, changed: make(chan struct{}, 1), boot: boot(), source: source{secret: c.SourceSecret}}
 	if err := errors.Join(c.prepare(), c.repairCopy(), c.adopt()); err != nil {
 		return nil, err
 	}
@@ -104,7 +110,9 @@ func Open(c Config) (*Server, error) {
 	s.upstreamPort = l.Addr().(*net.TCPAddr).Port
 	s.upstream = stream.New(l, nil, c.Dial)
 	s.upstream.Ended, s.upstream.Greet, s.upstream.Watch = s.change, s.greet, s.watch
+	s.upstream.External = s.source.stream
 	s.upstream.Start()
+	s.source.asked.open = s.source.enter
 	s.observer = connection{open: s.enter}
 	return s, nil
 }
@@ -126,6 +134,7 @@ func (s *Server) Handle(from protocol.MemberID, conn net.Conn) { s.downstream.Ha
 func (s *Server) Close() error {
 	err := s.StopNow()
 	s.observer.close()
+	s.source.asked.close()
 	return errors.Join(err, s.upstream.Close())
 }
 
@@ -179,7 +188,7 @@ func (s *Server) filter(copied string, replica net.Conn) net.Conn {
 
 // start runs the server in a copy of the data, as a replica of nobody, unless it runs. Base is added to its offsets.
 func (s *Server) start(ctx context.Context, data string, id datadir.Identity, settings protocol.Settings,
-	from source,
+	from origin,
 ) error {
 	s.mu.Lock()
 	running := s.proc
@@ -198,7 +207,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	if err := disk.ReplaceBytes(filepath.Join(s.Sockets, "password"), []byte(s.secrets.person)); err != nil {
 		return err
 	}
-	if err := errors.Join(s.writeConf(data, name, settings, from), removeSocket(s.socket()), ctx.Err()); err != nil {
+	if err := errors.Join(s.writeConf(data, name, id, settings, from), removeSocket(s.socket()), ctx.Err()); err != nil {
 		return err
 	}
 	cmd := exec.Command(s.Program, s.confFile()) //nolint:gosec // the program is ours
@@ -211,7 +220,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	}
 	s.proc, s.promoted, s.ready, s.set, s.setAt, s.unfit = p, 0, false, 0, 0, ""
 	s.flushed, s.standbys, s.copies, s.all, s.refused, s.streamed, s.pending = 0, nil, nil, false, false, false, nil
-	s.otherName = false
+	s.otherName, s.following = false, nil
 	s.settings = settings
 	return nil
 }
@@ -233,6 +242,7 @@ func (s *Server) ended(p *process.Process) {
 	defer s.mu.Unlock()
 	if s.proc == p {
 		s.proc, s.promoted, s.ready, s.set, s.standbys, s.making = nil, 0, false, 0, nil, false
+		s.following = nil
 		s.upstream.Cut()
 	}
 	s.change()

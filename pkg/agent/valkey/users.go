@@ -183,6 +183,7 @@ func (s *Server) refreshUsers(ctx context.Context) {
 	if !due {
 		return
 	}
+	s.moveUsers()
 	err := s.takeUsers(ctx)
 	s.mu.Lock()
 	news := err != nil && err.Error() != s.usersError

@@ -47,6 +47,8 @@ type DatabaseClusterList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.engine == oldSelf.engine",message="the engine of a cluster can't change",fieldPath=".engine",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.restoreFrom) == has(oldSelf.restoreFrom) && (!has(self.restoreFrom) || self.restoreFrom == oldSelf.restoreFrom)",message="a cluster is restored when it is created; restore in place with 'kubectl dbop restore NAME --in-place'",fieldPath=".restoreFrom",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="what a cluster is a copy of is settled when it is created",fieldPath=".source",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.source) || !has(self.restoreFrom)",message="a cluster begins from a backup or as the copy of a server, not both",fieldPath=".source",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="(has(self.tls) && has(self.tls.disabled) && self.tls.disabled) == (has(oldSelf.tls) && has(oldSelf.tls.disabled) && oldSelf.tls.disabled)",message="how a cluster is secured is settled when it is created",fieldPath=".tls",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(self.version.split('.')[0]) == int(oldSelf.version.split('.')[0]) && int(self.version.split('.')[1]) - int(oldSelf.version.split('.')[1]) <= 1",message="etcd is upgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(oldSelf.version.split('.')[1]) - int(self.version.split('.')[1]) <= 1",message="etcd is downgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
@@ -98,6 +100,9 @@ type DatabaseClusterSpec struct {
 	Backup BackupPolicy `json:"backup,omitempty"`
 	// RestoreFrom makes the first member from a backup. Immutable.
 	RestoreFrom *RestoreSource `json:"restoreFrom,omitempty"`
+	// Source is a server that something else made. The cluster begins as a copy of it and follows it, and takes no writes
+	// of clients, until 'kubectl dbop cutover'. It means nothing after that. Immutable.
+	Source *Source `json:"source,omitempty"`
 	// Stopped keeps the volumes and nothing else running.
 	Stopped bool `json:"stopped,omitempty"`
 	// Paused keeps every driver from acting on this cluster.
@@ -168,6 +173,25 @@ type BackupPolicy struct {
 	Retention `json:",inline"`
 	// Verify is how often one of them is restored into a throw-away member and compared.
 	Verify VerifyEvery `json:"verify,omitempty"`
+}
+
+// Source is a server that a cluster begins as a copy of.
+type Source struct {
+	// Address is HOST:PORT, as the members reach it.
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$`
+	// +kubebuilder:validation:MaxLength=262
+	Address string `json:"address"`
+	// User is whom the members log in as; the default user if it is empty.
+	// +kubebuilder:validation:Pattern=`^[^[:space:][:cntrl:]]*$`
+	// +kubebuilder:validation:MaxLength=128
+	User string `json:"user,omitempty"`
+	// Secret names a secret with what the server asks for: password, and for TLS ca.crt, tls.crt and tls.key. What is not
+	// in it is not used.
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:MaxLength=253
+	Secret string `json:"secret,omitempty"`
+	// TLS encrypts the connection.
+	TLS bool `json:"tls,omitempty"`
 }
 
 // RestoreSource is the backup that a cluster begins from.

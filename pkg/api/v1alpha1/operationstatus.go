@@ -59,6 +59,8 @@ const (
 	FactCompared = "compared"
 	// FactWritten is set once every member took a write.
 	FactWritten = "written"
+	// FactCutOver is set once the cluster takes writes in the place of its source, to how long nobody could write.
+	FactCutOver = "cut-over"
 	// FactObjectsDeleted is set once the objects of a deleted cluster are gone, but for its volumes and records.
 	FactObjectsDeleted = "objects-deleted"
 	// FactProved is set once authentication was tried from all sides.

@@ -19,6 +19,7 @@ const (
 	VerbReplaceMember Verb = "replace-member"
 	VerbSwitchover    Verb = "switchover"
 	VerbFailover      Verb = "failover"
+	VerbCutover       Verb = "cutover"
 	VerbRestart       Verb = "restart"
 	VerbStop          Verb = "stop"
 	VerbStart         Verb = "start"

@@ -32,7 +32,9 @@ type statusSheet struct {
 	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
 	Schedule           *health.Schedule          `json:"schedule,omitempty"`
-	Operation          *operationStatus          `json:"operation,omitempty"`
+	// Source is the server outside of the cluster that it copies or follows.
+	Source    *engine.Source   `json:"source,omitempty"`
+	Operation *operationStatus `json:"operation,omitempty"`
 	// LastError is the newest error of an operation since one succeeded.
 	LastError *lastError `json:"lastError,omitempty"`
 	// Holding says who works on the cluster.
@@ -79,7 +81,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	out := statusSheet{Verdict: health.Assess(e, s, planner.Verbs()), Namespace: c.Namespace, Name: c.Name,
 		Engine: c.Spec.Engine, Version: c.Spec.Version,
 		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup,
-		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s),
+		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source,
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
@@ -195,6 +197,12 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	}
 	if s.Schedule != nil {
 		add("Scheduled backups:", "%s; next: %s", s.Schedule.State(), command.NextText(s.Schedule, now))
+	}
+	if s.Source != nil {
+		add("Source:", "%s", s.Source.Text())
+	}
+	if s.Source != nil && len(s.Source.Users) > 0 {
+		add("", "its users don't come along: %s", strings.Join(s.Source.Users, ", "))
 	}
 	add("Operation in flight:", "%s", s.Operation.text(now))
 	if o := s.Operation; o != nil && o.Step != "" {

@@ -74,7 +74,7 @@ func releases(image, standard string, all ...string) engine.Catalog {
 func (e *Engine) Capabilities() engine.Capabilities {
 	return engine.Capabilities{
 		Quorum: true, HandOver: true, Failover: true, Users: true, Login: true, Agent: true, LoadedFounds: true,
-		NamesOnce: true, MaxMembers: e.MaxMembers,
+		NamesOnce: true, Source: true, MaxMembers: e.MaxMembers,
 	}
 }
 

@@ -35,6 +35,7 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionDeregister: asking(l, l.deregister),
 		ops.ActionHandOver:   asking(l, handOver),
 		ops.ActionFailOver:   asking(l, l.failOver),
+		ops.ActionCutOver:    asking(l, l.cutOver),
 		ops.ActionKeep:       effect(l.keep),
 		ops.ActionRetire:     effect(l.retire),
 

@@ -33,6 +33,9 @@ func (a *assessment) commands() []string {
 	if a.s.Operation == nil && len(a.s.View.Alarms) > 0 {
 		next = append(next, "kubectl dbop alarms clear "+name)
 	}
+	if from := a.s.View.Source; from != nil && from.Following && a.s.Operation == nil && a.serves() {
+		next = append(next, "kubectl dbop plan cutover "+name)
+	}
 	next = append(next, a.mend...)
 	next = append(next, a.renew...)
 	if len(a.sick) > 0 {

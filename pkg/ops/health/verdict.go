@@ -83,6 +83,7 @@ func (a *assessment) verdict() Verdict {
 	a.identity()
 	a.differences()
 	a.members()
+	a.source()
 	a.archive()
 	a.capacity()
 	a.certificates()
@@ -159,6 +160,13 @@ func (a *assessment) members() {
 			a.sick = append(a.sick, name)
 			a.problem("%s", err)
 		}
+	}
+}
+
+// source tells when the server can't be followed that the data comes from.
+func (a *assessment) source() {
+	if from := a.s.View.Source; from != nil && (from.Problem != "" || from.Following && !from.Linked) {
+		a.problem("%s", from.Text())
 	}
 }
 
@@ -241,6 +249,10 @@ func (a *assessment) level() (Level, string) {
 		return Down, fmt.Sprintf("the cluster does not serve: %d of %d members are healthy", well, total)
 	case len(a.problems) > 0:
 		return Degraded, fmt.Sprintf("%d of %d members are healthy, %s", well, total, a.margin())
+	}
+	if from := a.s.View.Source; from != nil {
+		return Healthy, fmt.Sprintf("all %d members are healthy, %s; clients only read, as it follows %s", total, a.margin(),
+			from.Address)
 	}
 	return Healthy, fmt.Sprintf("all %d members are healthy, %s", total, a.margin())
 }

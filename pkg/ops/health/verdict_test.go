@@ -76,6 +76,14 @@ func TestAssess(t *testing.T) {
 	}{
 		{name: "well", change: func(*ops.State) {}, level: Healthy,
 			headline: "all 3 members are healthy, 1 more failure is tolerated"},
+		{name: "it follows a source", change: func(s *ops.State) {
+			s.View.Source = &engine.Source{Address: "there:1", Following: true, Linked: true}
+		}, level: Healthy, headline: "1 more failure is tolerated; clients only read, as it follows there:1",
+			next: "kubectl dbop plan cutover db"},
+		{name: "a source does not answer", change: func(s *ops.State) {
+			s.View.Source = &engine.Source{Address: "there:1", Following: true, Silent: 9 * time.Second}
+		}, level: Degraded, headline: "3 of 3 members are healthy, 1 more failure is tolerated",
+			problem: "follows there:1, and its connection is broken for 9s"},
 		{name: "no cluster", change: func(s *ops.State) { s.Cluster = nil }, level: Down, headline: "no such cluster"},
 		{name: "one member down", change: func(s *ops.State) { s.View.Members[2].Reachable = false },
 			level: Degraded, headline: "2 of 3 members are healthy, no further failure is tolerated",

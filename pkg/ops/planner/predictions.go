@@ -80,6 +80,10 @@ func predictions() map[ops.Action]func(outcome) {
 			o.View.Candidates = nil
 			o.Lead(o.To)
 		},
+		ops.ActionCutOver: func(o outcome) {
+			o.View.Source = nil
+			o.SetFact(v1alpha1.FactCutOver)
+		},
 		ops.ActionRetire: func(o outcome) {
 			for _, m := range o.Members {
 				DropMember(o.State, m)

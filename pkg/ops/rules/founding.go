@@ -72,21 +72,62 @@ func (p Situation) Founding() *ops.Decision {
 			Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(f.Members[0])}})
 	}
 	if missing := p.unstarted(f.Members); len(missing) > 0 {
-		return p.Start(missing, "found the cluster")
+		return p.Start(missing, p.begins())
 	}
 	if d := p.correction(f.Members); d != nil {
 		return d
 	}
+	if d := p.copying(f.Members); d != nil {
+		return d
+	}
 	for _, name := range f.Members {
 		if err := p.E.Health(p.S.View, name); err != nil {
-			return p.Await("formed", err.Error(), f.Members...)
+			return p.awaitCopies(err.Error(), f.Members)
 		}
 	}
 	if len(p.S.View.Joined()) != len(f.Members) {
-		return p.Await("formed", fmt.Sprintf("%d of %d members vote", len(p.S.View.Joined()), len(f.Members)), f.Members...)
+		return p.awaitCopies(fmt.Sprintf("%d of %d members vote", len(p.S.View.Joined()), len(f.Members)), f.Members)
 	}
 	return Do(ops.Step{ID: "record-bootstrap", Action: ops.ActionRecordFormed, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})
+}
+
+// begins says what the first members are started for.
+func (p Situation) begins() string {
+	if from := p.S.Cluster.Spec.Source; from != nil {
+		return "found the cluster as a copy of " + from.Address + ", which is checked first, and follow it"
+	}
+	return "found the cluster"
+}
+
+// copying waits as long as data comes from the source, and stops where it can't be followed as it is.
+func (p Situation) copying(members []string) *ops.Decision {
+	from := p.S.View.Source
+	if from == nil || from.Following {
+		return nil
+	}
+	if from.Refused {
+		return Block(&ops.Error{Kind: ops.Refused, Check: "source", Message: from.Address + ": " + from.Problem,
+			Hint: "change that there, and go on: kubectl dbop resume " + p.S.Cluster.Name})
+	}
+	return copies(p.Await("source", from.Text(), members...))
+}
+
+// awaitCopies waits until the founding members form one cluster. Where that begins with data, each copies all of it.
+func (p Situation) awaitCopies(why string, members []string) *ops.Decision {
+	d := p.Await("formed", why, members...)
+	if p.S.Cluster.Spec.Source != nil {
+		d = copies(d)
+	}
+	return d
+}
+
+// copies gives a wait the time that data takes.
+func copies(d *ops.Decision) *ops.Decision {
+	if d.Step != nil {
+		d.Step.Deadline = StreamDeadline
+	}
+	return d
 }
 
 // Services makes the services of the cluster.

@@ -106,6 +106,8 @@ func waitTitle(id string, members []string) string {
 	switch id {
 	case "formed":
 		return "all founding members form one cluster"
+	case "source":
+		return "the source is followed"
 	case "quorum":
 		return "a majority answers"
 	case "healthy":

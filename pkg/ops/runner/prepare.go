@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -149,7 +151,7 @@ func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *planner.Prepare
 			Hint:    "kubectl dbop user auth enable " + found.Name + " demands it; or choose another name"}
 	}
 	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members &&
-		sameSource(found.Spec.RestoreFrom, w.RestoreFrom) {
+		sameSource(found.Spec.RestoreFrom, w.RestoreFrom) && equality.Semantic.DeepEqual(found.Spec.Source, w.Source) {
 		return nil
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "exists",

@@ -28,6 +28,9 @@ type Identity struct {
 	Appended int64  `json:"appended,omitempty"`
 	// Primary says that the last run was promoted.
 	Primary bool `json:"primary,omitempty"`
+	// Source says that the data is that of a server outside of the group, whose functions hold no users of this cluster:
+	// the agent keeps those until they are among the functions again.
+	Source bool `json:"source,omitempty"`
 	// Boot is that of the machine of the last run, Flushed says that each write was flushed before its acknowledgement.
 	Boot    string `json:"boot,omitempty"`
 	Flushed bool   `json:"flushed,omitempty"`

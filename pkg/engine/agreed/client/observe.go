@@ -77,6 +77,9 @@ func (s *Session) view(all []said) engine.View {
 			v.Settings = agreed.Options(a.status.Settings)
 			v.Candidates = candidates(a.status)
 		}
+		if from := a.status.Server.Source; a.err == nil && from != nil && (v.Source == nil || a.status.Server.Serving) {
+			v.Source = source(*from)
+		}
 	}
 	slices.Sort(v.ClusterIDs)
 	return v

@@ -34,6 +34,7 @@ const (
 	programPath = "/agent"
 	runPath     = "/run/dbop"
 	tlsPath     = "/etc/dbop/tls"
+	sourcePath  = "/etc/dbop/source"
 	// variable holds the configuration, namespaceVariable the namespace of the pod.
 	variable          = "DBOP_AGENT"
 	namespaceVariable = "POD_NAMESPACE"
@@ -100,14 +101,20 @@ func Render(in engine.PodInput, d Database) (engine.Pod, error) {
 	if !in.Loopback {
 		probe(&container)
 	}
+	volumes := []corev1.Volume{empty("agent", ""), empty("run", ""), empty("shm", corev1.StorageMediumMemory)}
+	if secret, there := sourceSecret(in); there {
+		container.VolumeMounts = append(container.VolumeMounts,
+			corev1.VolumeMount{Name: secret.Name, MountPath: sourcePath, ReadOnly: true})
+		volumes = append(volumes, secret)
+	}
 	return engine.Pod{
 		Container: container,
 		Init: []corev1.Container{{
 			Name: "agent", Image: in.ToolImage, Command: []string{"/usr/local/bin/dbop-agent", "install", programPath},
 			VolumeMounts: mounts[:1],
 		}},
-		Volumes: []corev1.Volume{empty("agent", ""), empty("run", ""), empty("shm", corev1.StorageMediumMemory)},
-		User:    d.User, DataPath: d.Volume, DataDir: directory(d) + "/data", TLSPath: tlsPath, GraceSeconds: graceSeconds,
+		Volumes: volumes, User: d.User, DataPath: d.Volume, DataDir: directory(d) + "/data", TLSPath: tlsPath,
+		GraceSeconds: graceSeconds,
 	}, nil
 }
 
@@ -153,11 +160,29 @@ func configure(in engine.PodInput, d Database) map[string]any {
 				Witness: slices.Contains(c.Status.Bootstrap.Witnesses, name)})
 		}
 		out["initialMembers"], out["settings"] = initial, d.Settings
+		// An incarnation that began from other data follows nobody.
+		if from := c.Spec.Source; from != nil && c.Status.Bootstrap.Incarnation == 0 {
+			out["source"] = protocol.Source{Address: from.Address, User: from.User, TLS: from.TLS}
+		}
+	}
+	if _, there := sourceSecret(in); there {
+		out["sourceSecret"] = sourcePath
 	}
 	if !in.Witness {
 		out[d.Key] = with(d.Config)
 	}
 	return out
+}
+
+// sourceSecret is the volume with what the source of the cluster asks for, at every member that may follow it. The
+// secret may be gone once that is over.
+func sourceSecret(in engine.PodInput) (corev1.Volume, bool) {
+	from := in.Cluster.Spec.Source
+	if from == nil || from.Secret == "" || in.Witness || in.Loopback {
+		return corev1.Volume{}, false
+	}
+	return corev1.Volume{Name: "source", VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: from.Secret, Optional: new(true)}}}, true
 }
 
 // DisableBootstrap implements engine.Renderer: without initial members an agent only joins.
@@ -172,6 +197,7 @@ func DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 			}
 			delete(configuration, "initialMembers")
 			delete(configuration, "settings")
+			delete(configuration, "source")
 			if content, err := json.Marshal(configuration); err == nil {
 				e.Value = string(content)
 			}

@@ -1,0 +1,60 @@
+package protocol
+
+import "fmt"
+
+// Source is a database that something else made. The first data of the cluster is a copy of it, and the primary of the
+// cluster follows it until EndSource. Until then nothing else writes.
+type Source struct {
+	// Address is a host and a port.
+	Address string `json:"address"`
+	// User logs in there; empty is the default one.
+	User string `json:"user,omitempty"`
+	// TLS encrypts the connection.
+	TLS bool `json:"tls,omitempty"`
+}
+
+// EndSource ends that the cluster follows its source, for good: from then on its primary takes writes.
+type EndSource struct {
+	Address string `json:"address"`
+}
+
+// Kind names the entry.
+func (*EndSource) Kind() string { return "endSource" }
+
+func (e *EndSource) apply(d *Document) error {
+	switch {
+	case d.Source == nil || d.Source.Address != e.Address:
+		return refuse("the cluster does not follow %s", e.Address)
+	case d.Phase != Serving:
+		return refuse("there is no primary now")
+	}
+	d.Source = nil
+	return nil
+}
+
+// follows does what the primary of the document owes to its source, and says whether that comes before other work.
+func (n *Node) follows() bool {
+	s := &n.server
+	switch {
+	case s.Following && n.doc.Source == nil:
+		n.do(Job{Kind: Detach})
+	case s.Behind:
+		n.do(Job{Kind: Copy})
+	default:
+		return false
+	}
+	return true
+}
+
+// LacksCopies says which members do not stream from this primary, if fewer do than must acknowledge a write; else "".
+func (n *Node) LacksCopies() string {
+	set, streaming := n.doc.Settings.Acknowledge, len(n.server.Standbys)
+	if n.doc.Settings.Durability == Async {
+		set = min(1, len(n.doc.Data())-1)
+	}
+	if set = min(set, len(n.doc.Data())-1); streaming < set {
+		return fmt.Sprintf("%d members copy the primary, and %d must hold what is written: wait until they do", streaming,
+			set)
+	}
+	return ""
+}

@@ -1,0 +1,33 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+var _ engine.Follower = (*Session)(nil)
+
+// CutOver implements engine.Follower. An agent whose server can't follow another refuses it.
+func (s *Session) CutOver(ctx context.Context, stopped bool) (out engine.CutOver, err error) {
+	err = s.order(ctx, "cut over", func(ctx context.Context, c *api.Client) error {
+		done, err := c.Cutover(ctx, api.Cutover{Stopped: stopped})
+		out = engine.CutOver{Gap: done.Gap, Paused: done.Paused}
+		if err == nil && done.Forbidden != "" {
+			return &engine.Refusal{Check: engine.CheckWriters, Reason: done.Forbidden,
+				Hint: "stop all that writes there; then: kubectl dbop cutover " + s.access.Cluster.Name + " --writers-stopped"}
+		}
+		return err
+	})
+	return out, err
+}
+
+// source is what an agent says of the source in the words of the contract.
+func source(s api.Source) *engine.Source {
+	return &engine.Source{Address: s.Address, Following: s.Following, Linked: s.Linked,
+		Silent: s.Silent.Round(time.Second), Lag: engine.Distance{Amount: s.Lag, Unit: "bytes"},
+		Received: s.Received, Problem: s.Problem, Refused: s.Refused,
+		Users: s.Users}
+}

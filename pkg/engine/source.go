@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Source is a server outside of the cluster that its data comes from, as the member says that copies or follows it.
+type Source struct {
+	Address string `json:"address"`
+	// Following: all data was copied, and what is written there comes after it. Linked: it does now.
+	Following bool `json:"following"`
+	Linked    bool `json:"linked"`
+	// Lag is how much of its history is not here yet, Silent for how long nothing came.
+	Lag    Distance      `json:"lag"`
+	Silent time.Duration `json:"silent"`
+	// Received is how many bytes came of the copy that is under way.
+	Received int64 `json:"received,omitempty"`
+	// Problem says what keeps the data from coming; with Refused the server was checked and can't be followed as it is.
+	Problem string `json:"problem,omitempty"`
+	Refused bool   `json:"refused,omitempty"`
+	// Users are those of the source that don't come along.
+	Users []string `json:"users,omitempty"`
+}
+
+// Text says in one sentence without a full stop how far the source is followed.
+func (s Source) Text() string {
+	switch {
+	case s.Problem != "":
+		return s.Problem
+	case !s.Following:
+		return fmt.Sprintf("copies the data of %s: %d bytes came so far", s.Address, s.Received)
+	case !s.Linked:
+		return fmt.Sprintf("follows %s, and its connection is broken for %s", s.Address, s.Silent)
+	}
+	return fmt.Sprintf("follows %s, %s behind, heard of it %s ago", s.Address, s.Lag, s.Silent)
+}
+
+// CutOver is what a cut over came to.
+type CutOver struct {
+	// Gap is how long nobody could write; 0 if it was done before.
+	Gap time.Duration
+	// Paused is for how long the source still refuses writes; 0 if it does not.
+	Paused time.Duration
+}
+
+// CheckWriters is the check that a cut over gives up where a person stopped all writers: that the source pauses writes.
+const CheckWriters = "writers"
+
+// Follower is what a Session also is if its engine has Capabilities.Source.
+type Follower interface {
+	// CutOver has the source take no more writes, waits until it proves that the cluster has all of them, ends that it is
+	// followed, and returns once the cluster takes writes. With stopped a person stopped the writers, and the source is
+	// not asked to pause them. After an error the source takes writes as before, unless the outcome is not known; a repeat
+	// after success is success. ErrNotReady, wrapped, for what may pass.
+	CutOver(ctx context.Context, stopped bool) (CutOver, error)
+}

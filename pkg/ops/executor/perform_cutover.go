@@ -1,0 +1,31 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+)
+
+// cutOver ends that the cluster follows its source.
+func (l *Executor) cutOver(ctx context.Context, session engine.Session, t task) (ops.Result, error) {
+	f, ok := session.(engine.Follower)
+	if !ok {
+		return ops.Result{}, fmt.Errorf("%s follows no other server: %w", l.Engine.Name(), engine.ErrRefused)
+	}
+	done, err := f.CutOver(ctx, t.Waives(engine.CheckWriters))
+	if err != nil {
+		return ops.Result{}, err
+	}
+	text := "an earlier attempt did it"
+	if done.Gap > 0 {
+		text = fmt.Sprintf("nobody could write for %s", done.Gap.Round(time.Millisecond))
+	}
+	if done.Paused > 0 {
+		text += fmt.Sprintf("; the source refuses writes for another %s", done.Paused.Round(time.Minute))
+	}
+	return ops.Result{Facts: map[string]string{v1alpha1.FactCutOver: text}}, nil
+}
