@@ -55,6 +55,8 @@ type Told struct {
 	// Role is what it serves as: a replica that streams, or a primary. Generation is that of the primary.
 	Role       Role       `json:"role,omitempty"`
 	Generation Generation `json:"generation,omitempty"`
+	// Holds is the generation whose primary gets no new connection through this member any more.
+	Holds Generation `json:"holds,omitempty"`
 }
 
 // Told returns what the others should know of a server.
@@ -89,6 +91,8 @@ const (
 	Checkpoint JobKind = "checkpoint"
 	// Reload has the server take other settings, as far as it can without a restart.
 	Reload JobKind = "reload"
+	// Admit waits until every client whose connection is there is logged in, or gone. Clients that come later don't count.
+	Admit JobKind = "admit"
 	// StopFast stops the server in order, so that standbys receive all of its log.
 	StopFast JobKind = "stopFast"
 	// StopNow kills every process of the server.
