@@ -24,7 +24,7 @@ func (s *Server) sessions(ctx context.Context) ([]netip.AddrPort, error) {
 func parseSessions(text string) (in []netip.AddrPort) {
 	for line := range strings.Lines(text) {
 		fields := map[string]string{}
-		for _, f := range strings.Fields(line) {
+		for f := range strings.FieldsSeq(line) {
 			key, value, _ := strings.Cut(f, "=")
 			fields[key] = value
 		}
