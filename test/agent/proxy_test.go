@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,7 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// arrivals connect through every agent, all the time, and end the session at once.
+// arrivals connect through every agent, several at a time, all the time, and end the session at once.
 type arrivals struct {
 	stop context.CancelFunc
 	all  sync.WaitGroup
@@ -25,7 +26,7 @@ type arrivals struct {
 func (s *site) arrive() *arrivals {
 	ctx, stop := context.WithCancel(context.Background())
 	a := &arrivals{stop: stop}
-	for _, m := range s.members {
+	for _, m := range slices.Repeat(s.members, 3) {
 		a.all.Go(func() {
 			for ctx.Err() == nil {
 				bound, done := context.WithTimeout(context.Background(), 15*time.Second)

@@ -31,6 +31,8 @@ type options struct {
 	slow bool
 	// proxied has the clients write through the agents.
 	proxied bool
+	// small, if it is set, gives each member a volume of so many bytes.
+	small int
 	// engine is PostgreSQL unless another one is named.
 	engine engine
 	// source is a server that the cluster is to follow, sourceSecret a directory with what that asks for.
@@ -107,10 +109,35 @@ func newSite(t *testing.T, o options) *site {
 		s.spare = append(s.spare, s.add(protocol.MemberID("m"+strconv.Itoa(o.members+i+1)), false))
 	}
 	t.Cleanup(s.end)
+	if o.small > 0 {
+		s.mount()
+	}
 	for _, m := range s.members {
 		m.start()
 	}
 	return s
+}
+
+// mount gives each member a small volume in memory.
+func (s *site) mount() {
+	for _, m := range s.members {
+		err := os.Mkdir(m.directory, 0o700)
+		if err == nil {
+			err = syscall.Mount("tmpfs", m.directory, "tmpfs", 0, "mode=0700,size="+strconv.Itoa(s.options.small))
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// unmount takes the volumes away.
+func (s *site) unmount() {
+	for _, m := range s.members {
+		if err := syscall.Unmount(m.directory, syscall.MNT_DETACH); err != nil {
+			s.t.Error(err)
+		}
+	}
 }
 
 // given are the ports of all sites: another site could take one of a member that is down.
@@ -179,6 +206,9 @@ func (s *site) end() {
 			r.close()
 		}
 		m.client.Close()
+	}
+	if s.options.small > 0 {
+		s.unmount()
 	}
 	if s.t.Failed() || os.Getenv("DBOP_AGENT_LOGS") != "" {
 		for _, m := range s.members {

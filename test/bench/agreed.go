@@ -21,8 +21,10 @@ type agreed struct {
 	server string
 	// from and to are releases, one after the other.
 	from, to harness.Release
-	// write starts a client that writes all the time.
-	write func(ctx context.Context, b *bench, ns string) (*harness.PodWriter, error)
+	// write starts a client that writes all the time, on a node if one is named.
+	write func(ctx context.Context, b *bench, ns, node string) (*harness.PodWriter, error)
+	// plain is the same server as a person would start it by hand.
+	plain plainServer
 	// held asks for what was written.
 	held []string
 	// bars are the longest gaps, in seconds, by the name of the trouble.
@@ -37,46 +39,65 @@ const (
 	podLost      = "the pod of the primary is deleted by force"
 	switchedOver = "a switchover"
 	upgraded     = "an upgrade of 3 members"
+	nodeCut      = "the node of the primary is cut off"
 )
 
-func measurePostgres(ctx context.Context, b *bench) error {
+// withTroubles makes three members of an engine, and then trouble.
+func withTroubles(of func() (agreed, error)) func(context.Context, *bench) error {
+	return func(ctx context.Context, b *bench) error {
+		e, err := of()
+		if err != nil {
+			return err
+		}
+		return b.agreed(ctx, e)
+	}
+}
+
+func postgres() (agreed, error) {
 	found, err := harness.Releases("postgres", 15)
 	if err != nil {
-		return err
+		return agreed{}, err
 	}
 	if len(found) < 2 {
-		return errors.New("there is only one release of PostgreSQL 15 on this machine")
+		return agreed{}, errors.New("there is only one release of PostgreSQL 15 on this machine")
 	}
-	return b.agreed(ctx, agreed{name: "postgres", server: "postgres", from: found[len(found)-1], to: found[0],
-		write: func(ctx context.Context, b *bench, ns string) (*harness.PodWriter, error) {
+	return agreed{name: "postgres", server: "postgres", from: found[len(found)-1], to: found[0],
+		write: func(ctx context.Context, b *bench, ns, node string) (*harness.PodWriter, error) {
 			_, err := b.dbop(ctx, "connect", "db", "-n", ns, "--", "-At", "-d", "app", "-c", harness.PostgresTable)
 			if err != nil {
 				return nil, err
 			}
-			return b.site.StartPodWriter(ctx, harness.PostgresWriter(ns, "db", found[0].Image))
+			spec := harness.PostgresWriter(ns, "db", found[0].Image)
+			spec.Node = node
+			return b.site.StartPodWriter(ctx, spec)
 		},
+		plain: plainServer{image: found[0].Image, port: 5432,
+			script: `initdb -D /data/pg -A trust >/dev/null && exec postgres -D /data/pg -k /tmp -c listen_addresses='*'`,
+			ready:  "pg_isready -h /tmp"},
 		held: []string{"-At", "-d", "app", "-c", "SELECT n FROM written"},
 		bars: map[string]float64{serverKilled: 4, agentKilled: 4, podDeleted: 3, podLost: 12, switchedOver: 1.5,
-			upgraded: 1.5},
-	})
+			upgraded: 1.5, nodeCut: 12},
+	}, nil
 }
 
-func measureValkey(ctx context.Context, b *bench) error {
+func valkey() (agreed, error) {
 	older, err := harness.Releases("valkey", 8)
 	if err != nil {
-		return err
+		return agreed{}, err
 	}
 	newer, err := harness.Releases("valkey", 9)
 	if err != nil {
-		return err
+		return agreed{}, err
 	}
-	return b.agreed(ctx, agreed{name: "valkey", server: "valkey-server", from: older[0], to: newer[0],
-		write: func(ctx context.Context, b *bench, ns string) (*harness.PodWriter, error) {
-			return b.site.StartValkeyWriter(ctx, ns, "db", "valkey", older[0].Image)
+	return agreed{name: "valkey", server: "valkey-server", from: older[0], to: newer[0],
+		write: func(ctx context.Context, b *bench, ns, node string) (*harness.PodWriter, error) {
+			return b.site.StartValkeyWriter(ctx, ns, "db", "valkey", older[0].Image, node)
 		},
+		plain: plainServer{image: older[0].Image, port: 6379,
+			script: "exec valkey-server --dir /data --appendonly yes --protected-mode no", ready: "valkey-cli PING"},
 		held: []string{"SMEMBERS", "written"},
-		bars: map[string]float64{serverKilled: 3, podDeleted: 2, podLost: 12, switchedOver: 0.5},
-	})
+		bars: map[string]float64{serverKilled: 3, podDeleted: 2, podLost: 12, switchedOver: 0.5, nodeCut: 12},
+	}, nil
 }
 
 // agreed makes three members, and measures for how long no write was acknowledged in each trouble. Clients connect
@@ -90,14 +111,21 @@ func (b *bench) agreed(ctx context.Context, e agreed) error {
 		}
 		b.rows.plain("create 3 members with TLS until the command returns", time.Since(began).Seconds(), "s",
 			e.from.Version)
-		w, err := e.write(ctx, b, ns)
+		if err := b.atRest(ctx, ns); err != nil {
+			return err
+		}
+		alone, other, err := b.nodes(ctx, ns)
+		if err != nil {
+			return err
+		}
+		w, err := e.write(ctx, b, ns, other)
 		if err != nil {
 			return err
 		}
 		if err := b.residentAgents(ctx, ns); err != nil {
 			return err
 		}
-		if err := b.gaps(ctx, e, ns, w); err != nil {
+		if err := b.gaps(ctx, e, ns, w, alone); err != nil {
 			return err
 		}
 		acks, err := w.Stop(ctx)
@@ -115,7 +143,7 @@ func (b *bench) agreed(ctx context.Context, e agreed) error {
 }
 
 // gaps makes each trouble several times.
-func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWriter) error {
+func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWriter, alone place) error {
 	quiet := time.Now()
 	if err := pause(ctx, calm); err != nil {
 		return err
@@ -124,14 +152,19 @@ func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWri
 	if err != nil {
 		return err
 	}
-	for _, trouble := range []string{switchedOver, serverKilled, agentKilled, podDeleted, podLost, upgraded} {
+	for _, trouble := range []string{switchedOver, serverKilled, agentKilled, podDeleted, podLost, nodeCut,
+		upgraded} {
 		times := b.repeats
+		if trouble == nodeCut && alone.node == "" {
+			fmt.Println("no node can be cut off that has one of the members")
+			continue
+		}
 		if trouble == upgraded {
 			times = 1 // there is no way back
 		}
 		var longest samples
 		for range times {
-			gap, err := b.gap(ctx, e, ns, w, trouble)
+			gap, err := b.gap(ctx, e, ns, w, trouble, alone)
 			if err != nil {
 				return fmt.Errorf("%s: %w", trouble, err)
 			}
@@ -151,13 +184,20 @@ func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWri
 
 // gap makes one trouble, and waits until all members are well again.
 func (b *bench) gap(ctx context.Context, e agreed, ns string, w *harness.PodWriter,
-	trouble string) (time.Duration, error) {
+	trouble string, alone place) (time.Duration, error) {
 	primary, err := b.primary(ctx, ns)
+	if err == nil && trouble == nodeCut && primary != alone.member {
+		if _, err = b.dbop(ctx, "switchover", "db", "--to", alone.member, "-n", ns); err == nil {
+			err = b.settled(ctx, ns)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
 	switch trouble {
+	case nodeCut:
+		err = b.cut(ctx, alone.node, w)
 	case switchedOver:
 		_, err = b.dbop(ctx, "switchover", "db", "-n", ns)
 	case upgraded:

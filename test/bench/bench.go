@@ -59,8 +59,10 @@ func measures() []measure {
 		{"backup", etcd, measureBackup},
 		{"restore", etcd, measureRestore},
 		{"stores", noEngine, measureStores},
-		{"postgres", "postgres", measurePostgres},
-		{"valkey", "valkey", measureValkey},
+		{"postgres", "postgres", withTroubles(postgres)},
+		{"valkey", "valkey", withTroubles(valkey)},
+		{"create-postgres", "postgres", creations(postgres)},
+		{"create-valkey", "valkey", creations(valkey)},
 		{"fleet", etcd, measureFleet},
 	}
 }

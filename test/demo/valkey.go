@@ -28,7 +28,7 @@ func valkey(ctx context.Context, s *stage) error {
 		"--repository", s.repository); err != nil {
 		return err
 	}
-	w, err := s.site.StartValkeyWriter(ctx, s.namespace, cache, "valkey", before[0].Image)
+	w, err := s.site.StartValkeyWriter(ctx, s.namespace, cache, "valkey", before[0].Image, "")
 	if err != nil {
 		return err
 	}

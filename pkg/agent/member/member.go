@@ -73,9 +73,11 @@ type Member struct {
 	busy chan struct{}
 	// changes counts the starts and ends of jobs: what was observed before one of them is not told after it.
 	changes int
-	cancel  context.CancelFunc
-	ended   chan struct{}
-	jobs    sync.WaitGroup
+	// told is what the others were told last.
+	told   protocol.Told
+	cancel context.CancelFunc
+	ended  chan struct{}
+	jobs   sync.WaitGroup
 }
 
 // Run runs the member until the context is done, or until its guard is gone. It does not stop the server: the guard
@@ -157,7 +159,7 @@ func (m *Member) step(ctx context.Context, e protocol.Event) error {
 			return nil // another job started since
 		}
 		m.changes++
-		m.Group.Tell(e.server.Told())
+		m.tell(e.server)
 		events = []protocol.Event{protocol.Observed{Server: e.server}, e.Done}
 	}
 	for _, e := range events {
@@ -167,10 +169,31 @@ func (m *Member) step(ctx context.Context, e protocol.Event) error {
 			}
 		}
 	}
-	if m.Route != nil {
-		m.Route(m.node.Route(m.Now()))
-	}
+	m.lead()
 	return nil
+}
+
+// lead has clients go the present way, and tells the others once new ones wait here.
+func (m *Member) lead() {
+	r := m.node.Route(m.Now())
+	if m.Route != nil {
+		m.Route(r)
+	}
+	if !r.Hold {
+		r.Generation = 0
+	}
+	if m.told.Holds != r.Generation {
+		m.told.Holds = r.Generation
+		m.Group.Tell(m.told)
+	}
+}
+
+// tell tells the others of the server.
+func (m *Member) tell(s protocol.Server) {
+	holds := m.told.Holds
+	m.told = s.Told()
+	m.told.Holds = holds
+	m.Group.Tell(m.told)
 }
 
 func (m *Member) perform(ctx context.Context, effect protocol.Effect) error {

@@ -21,7 +21,7 @@ func (m *Member) watch(ctx context.Context) {
 		s := m.Server.Observe(ctx)
 		m.mu.Lock()
 		if changes == m.changes {
-			m.Group.Tell(s.Told())
+			m.tell(s)
 			m.Deliver(seen{protocol.Observed{Server: s}, changes})
 		}
 		interval := observeBusy

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/arrival"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -36,6 +37,8 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 	case protocol.Checkpoint:
 		_, err := s.once(ctx, "CHECKPOINT")
 		return err
+	case protocol.Admit:
+		return arrival.Wait(ctx, s.Port, s.sessions)
 	case protocol.StopFast:
 		return s.stopFast(ctx)
 	case protocol.StopNow:

@@ -58,6 +58,8 @@ type Told struct {
 	// Role is what it serves as: a replica that streams, or a primary. Generation is that of the primary.
 	Role       Role       `json:"role,omitempty"`
 	Generation Generation `json:"generation,omitempty"`
+	// Holds is the generation whose primary gets no new connection through this member any more.
+	Holds Generation `json:"holds,omitempty"`
 }
 
 // Told returns what the others should know of a server.
@@ -97,6 +99,8 @@ const (
 	Copy JobKind = "copy"
 	// Detach reads the deadline before each act, as Promote does.
 	Detach JobKind = "detach"
+	// Admit waits until every client whose connection is there is logged in, or gone. Clients that come later don't count.
+	Admit JobKind = "admit"
 	// StopFast stops the server in order, so that standbys receive all of its log.
 	StopFast JobKind = "stopFast"
 	// StopNow kills every process of the server.

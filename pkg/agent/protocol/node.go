@@ -33,6 +33,8 @@ type Node struct {
 	leaseSeen, sealSeen Instant
 	// intentSeen is when it learnt of the last plan for another primary.
 	intentSeen Instant
+	// admitted is the last generation in which the job Admit was done.
+	admitted Generation
 	// witnessed says that the last lease was agreed after this agent started.
 	witnessed bool
 	leading   bool
@@ -169,6 +171,9 @@ func (n *Node) Step(now Instant, e Event) []Effect {
 			if e.Job.Kind == Promote && n.lease.promoted == e.Job.Generation {
 				n.lease.promotedAt = now // standbys can connect from now on
 			}
+			if e.Job.Kind == Admit {
+				n.admitted = e.Job.Generation
+			}
 			if stop := e.Job.Kind == StopNow || e.Job.Kind == StopFast; stop && n.server.Role == Stopped {
 				n.lease.reaped, n.reapedAt = e.Job.Generation, n.now
 			}
@@ -274,9 +279,11 @@ func (n *Node) retry() time.Duration {
 	return time.Second
 }
 
-// do starts a job unless another is at work. A job of a later generation ends the one before it, and so does a stop.
+// do starts a job unless another is at work. A job of a later generation ends the one before it, and so does a stop;
+// a stop in order ends only the wait for clients.
 func (n *Node) do(job Job) {
-	urgent := n.job.Generation < n.doc.Generation || job.Kind == StopNow && n.job.Kind != StopNow
+	urgent := n.job.Generation < n.doc.Generation || job.Kind == StopNow && n.job.Kind != StopNow ||
+		job.Kind == StopFast && n.job.Kind == Admit
 	if n.job.Kind != "" && !urgent {
 		return
 	}

@@ -3,11 +3,7 @@ package protocol
 import (
 	"fmt"
 	"slices"
-	"time"
 )
-
-// holdTime is the time between the plan for another primary and the stop of the present one.
-const holdTime = 100 * time.Millisecond
 
 // serve does what the primary of the document owes: renew first, then load the set and promote.
 func (n *Node) serve() {
@@ -21,8 +17,7 @@ func (n *Node) serve() {
 		n.do(Job{Kind: StopNow})
 	case promoted && (!l.valid(d.Generation, n.now) || n.job.Kind == "" && !n.flushes()):
 		n.do(Job{Kind: StopNow})
-	case promoted && d.Intent != nil && !n.retiring && n.now.Sub(n.intentSeen) < holdTime:
-		// Proxies hold new connections by now. Those that are half open may still complete.
+	case promoted && d.Intent != nil && !n.retiring && n.awaits():
 	case promoted && (d.Intent != nil || n.retiring):
 		n.stoppedAt = n.now
 		n.do(Job{Kind: StopFast})

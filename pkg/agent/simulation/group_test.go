@@ -194,6 +194,9 @@ func (m *member) group() {
 	}
 	for _, to := range w.members {
 		told := protocol.Told{Position: m.position()}
+		if r := m.agent.Route(m.clock()); r.Hold {
+			told.Holds = r.Generation
+		}
 		if to != m && w.chance(0.3) {
 			m.send(to, func() { to.step(protocol.Received{Member: m.id, Told: told}) })
 		}

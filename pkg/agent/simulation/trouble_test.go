@@ -106,7 +106,7 @@ func (m *member) restartJob() {
 		m.observe()
 		for _, kind := range []protocol.JobKind{
 			protocol.Initialise, protocol.Clone, protocol.Follow, protocol.Cut, protocol.Promote, protocol.Load,
-			protocol.Checkpoint, protocol.StopFast, protocol.StopNow,
+			protocol.Checkpoint, protocol.Admit, protocol.StopFast, protocol.StopNow,
 		} {
 			if m.agent != nil {
 				m.step(protocol.Done{Job: protocol.Job{Kind: kind, Generation: m.agent.Document().Generation}})

@@ -113,9 +113,12 @@ func (s *Server) keptSettings() []string {
 	return names
 }
 
-// people returns the settings that people made and may make, in order.
+// peopleSettings returns the settings that people made and may make, in order, after those that follow from them.
 func (s *Server) peopleSettings(settings protocol.Settings) (kept []setting) {
 	refused := s.keptSettings()
+	if _, chosen := settings.Values[backlogSetting]; !chosen {
+		kept = append(kept, setting{backlogSetting, backlog(settings.Values)})
+	}
 	for _, name := range slices.Sorted(maps.Keys(settings.Values)) {
 		if !slices.Contains(refused, strings.ToLower(name)) {
 			kept = append(kept, setting{strings.ToLower(name), settings.Values[name]})
@@ -142,7 +145,7 @@ func (s *Server) writeConf(data, name string, id datadir.Identity, settings prot
 	passwords := s.secrets
 	s.mu.Unlock()
 	var b strings.Builder
-	b.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\nrepl-backlog-size 64mb\n")
+	b.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\n")
 	all := append(s.peopleSettings(settings), s.managed(data, settings, passwords)...)
 	all = append(all, setting{announce, name}, setting{leastReplicas, "0"}, setting{"dbfilename", dumpFile})
 	if id.Source {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/arrival"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
@@ -40,6 +41,8 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 		return s.copySource(ctx, job)
 	case protocol.Detach:
 		return s.detach(ctx, valid)
+	case protocol.Admit:
+		return arrival.Wait(ctx, s.Port, s.sessions)
 	case protocol.StopFast:
 		return s.stopFast(ctx, true)
 	case protocol.StopNow:

@@ -39,4 +39,7 @@ func TestCheckValues(t *testing.T) {
 	if got := m1.command("CONFIG", "GET", "maxmemory"); !strings.HasSuffix(got, "52428800") {
 		t.Errorf("the setting is %q", got)
 	}
+	if got := m1.command("CONFIG", "GET", "repl-backlog-size"); !strings.HasSuffix(got, "6553600") {
+		t.Errorf("what is kept for replicas is %q", got)
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
+	"github.com/dbop-dev/kubectl-dbop/test/history"
 )
 
 const (
@@ -25,7 +26,7 @@ type load struct {
 	s       *scene
 	db      *harness.Etcd
 	writer  *harness.Writer
-	history *harness.History
+	history *history.History
 }
 
 func (s *scene) underLoad(name string, seed uint64) *load {
@@ -38,7 +39,9 @@ func (s *scene) loaded(name string, seed uint64, rate int) *load {
 	s.Helper()
 	db := s.dial(name)
 	return &load{s: s, db: db, writer: harness.StartWriter(s.ctx, db, "load/", rate),
-		history: harness.StartHistory(s.ctx, db, "register/", compactors, seed)}
+		history: history.Start(s.ctx, func(int) history.Registers {
+			return harness.Registers{Client: db}
+		}, "register/", compactors, seed)}
 }
 
 // do runs a command under load and says how long clients had to wait.

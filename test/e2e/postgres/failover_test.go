@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -33,11 +30,11 @@ func TestForcedFailover(t *testing.T) {
 		return nil
 	}))
 
-	s.size(second, 0)
+	s.shared.Size(second, 0)
 	// The primary publishes where its log ends when it stops in order: no renewal of its lease follows these rows.
 	s.sql("SET ROLE client_owner; CREATE TABLE lost AS SELECT n, repeat('x', 100) FROM generate_series(1, 20000) AS n")
-	s.size(first, 0)
-	s.size(second, 1)
+	s.shared.Size(first, 0)
+	s.shared.Size(second, 1)
 	s.ok(harness.Until(s.ctx, 2*time.Minute, "the members to wait for a person", func(context.Context) error {
 		if r := s.try("status", "db"); !strings.Contains(r.Stdout, "kubectl dbop -n "+s.ns+" plan failover db") {
 			return fmt.Errorf("status does not name failover: %s", r.Stdout)
@@ -55,22 +52,6 @@ func TestForcedFailover(t *testing.T) {
 	if got := s.sql("SELECT count(*) FROM pg_class WHERE relname = 'lost'"); got != "0" {
 		t.Error("the primary that was given up was not")
 	}
-	s.size(first, 1)
+	s.shared.Size(first, 1)
 	s.healthy(2)
-}
-
-// size sets how many pods a member's workload wants.
-func (s *scene) size(member string, pods int) {
-	s.Helper()
-	sets := s.site.Client.AppsV1().StatefulSets(s.ns)
-	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, pods)
-	_, err := sets.Patch(s.ctx, member, types.MergePatchType, patch, metav1.PatchOptions{})
-	s.ok(err)
-	s.ok(harness.Until(s.ctx, time.Minute, "the pods of "+member, func(ctx context.Context) error {
-		set, err := sets.Get(ctx, member, metav1.GetOptions{})
-		if err == nil && int(set.Status.Replicas) != pods {
-			err = fmt.Errorf("%d of %d", set.Status.Replicas, pods)
-		}
-		return err
-	}))
 }

@@ -88,7 +88,7 @@ func newVictim(t *testing.T) *scene {
 	s := newScene(t, "kill")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), verbWithin)
 	t.Cleanup(cancel)
-	s.ctx = ctx
+	s.ctx, s.shared.Ctx = ctx, ctx
 	return s
 }
 
@@ -123,7 +123,7 @@ func (s *scene) settled(members int) {
 		if err != nil {
 			return err
 		}
-		if pods := s.members(); len(pods) != len(claims.Items) {
+		if pods := s.shared.Members(); len(pods) != len(claims.Items) {
 			return fmt.Errorf("there are %d volumes and %d pods", len(claims.Items), len(pods))
 		}
 		return nil

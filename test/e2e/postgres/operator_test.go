@@ -12,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
@@ -66,7 +65,7 @@ func TestOperator(t *testing.T) {
 		t.Errorf("the primary runs %s", got)
 	}
 
-	members := s.members()
+	members := s.shared.Members()
 	s.kubectl("set", "env", "deployment/dbop-operator", "DBOP_HELPER_IMAGE=dbop.test/dbop-dev/kubectl-dbop:newer")
 	s.kubectl("rollout", "status", "deployment/dbop-operator", "--timeout=60s")
 	s.edit(`{"members": 3}`)
@@ -102,7 +101,7 @@ func (s *scene) ready() {
 func (s *scene) restarted(image string) {
 	s.Helper()
 	s.ok(harness.Until(s.ctx, time.Minute, "the first member to restart", func(context.Context) error {
-		for _, p := range s.members() {
+		for _, p := range s.shared.Members() {
 			if p.Spec.Containers[0].Image == image {
 				return nil
 			}
@@ -111,20 +110,11 @@ func (s *scene) restarted(image string) {
 	}))
 }
 
-// members are the pods of the database.
-func (s *scene) members() []corev1.Pod {
-	s.Helper()
-	pods, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{
-		LabelSelector: "dbop.dev/cluster=db,app.kubernetes.io/component=database"})
-	s.ok(err)
-	return pods.Items
-}
-
 // sameAgent asks that no member was restarted, and that new ones run the agent of the others.
 func (s *scene) sameAgent(before []corev1.Pod) {
 	s.Helper()
 	now := map[string]types.UID{}
-	for _, p := range s.members() {
+	for _, p := range s.shared.Members() {
 		now[p.Name] = p.UID
 		if got := p.Spec.InitContainers[0].Image; got != s.site.Env["DBOP_HELPER_IMAGE"] {
 			s.Errorf("the agent of %s is from %s", p.Name, got)

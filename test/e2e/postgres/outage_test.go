@@ -5,12 +5,9 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
@@ -25,8 +22,8 @@ const (
 	deadFor = 20 * time.Second
 	// takenWithin is the longest time without a row when a primary is lost.
 	takenWithin = 30 * time.Second
-	// connectedWithin bounds what puts a node back.
-	connectedWithin = 2 * time.Minute
+	// readWithin bounds what reads the writer's log once the control plane is back.
+	readWithin = 2 * time.Minute
 )
 
 // sessions are of two clients on the server of the pod itself, so that no network ends them: one that writes all the
@@ -70,7 +67,7 @@ func TestOutages(t *testing.T) {
 			defer func() { results.Add(row) }()
 			release := s.releases(17)[0]
 			s.create(release, "3")
-			node, other := s.leads(o.voters)
+			node, other := s.shared.Leads(o.voters)
 			w := s.writeFrom(other, release)
 			s.sql("CREATE TABLE busy (n bigint)")
 			first := s.primary()
@@ -92,7 +89,7 @@ func TestOutages(t *testing.T) {
 // aloneCut: the others have a new primary while the old one is cut off.
 func aloneCut(s *scene, w *writer, m *harness.Machine, node string) {
 	first, began := s.primary(), time.Now()
-	s.cut(m, node)
+	s.shared.Cut(m, node)
 	w.goesOn("clients write while the node of the primary is cut off")
 	gap := w.gap(began)
 	s.Logf("cut off: no row was acknowledged for %s", gap)
@@ -103,17 +100,17 @@ func aloneCut(s *scene, w *writer, m *harness.Machine, node string) {
 		s.Errorf("%s is still the primary", now)
 	}
 	time.Sleep(time.Until(began.Add(cutFor)))
-	s.connected(m, node)
+	s.shared.Connected(m, node)
 }
 
 // majorityCut: the primary is cut off together with a majority, so it stays the primary for who reaches it. The one
 // that is left does not lead.
 func majorityCut(s *scene, w *writer, m *harness.Machine, node string) {
 	began := time.Now()
-	s.cut(m, node)
-	s.down()
+	s.shared.Cut(m, node)
+	s.shared.Down()
 	time.Sleep(time.Until(began.Add(cutFor)))
-	s.connected(m, node)
+	s.shared.Connected(m, node)
 	w.goesOn("clients write once the majority is back")
 }
 
@@ -121,32 +118,21 @@ func majorityCut(s *scene, w *writer, m *harness.Machine, node string) {
 // beside it too, and the others have a new one by the time that they are back.
 func minorityLeft(s *scene, w *writer, m *harness.Machine, node string) {
 	first, began := s.primary(), time.Now()
-	for _, p := range s.members() {
+	for _, p := range s.shared.Members() {
 		if p.Spec.NodeName != node {
-			s.cut(m, p.Spec.NodeName)
+			s.shared.Cut(m, p.Spec.NodeName)
 			node = p.Spec.NodeName
 			break
 		}
 	}
-	s.down()
+	s.shared.Down()
 	acks := s.inside(first, "cat /dev/shm/busy")
 	time.Sleep(time.Until(began.Add(cutFor)))
 	if now := s.inside(first, "cat /dev/shm/busy"); now != acks {
 		s.Errorf("%s acknowledged %d rows without a majority", first, strings.Count(now, "\n")-strings.Count(acks, "\n"))
 	}
-	s.connected(m, node)
+	s.shared.Connected(m, node)
 	w.goesOn("clients write once the majority is back")
-}
-
-// down waits until status says that the cluster does not serve.
-func (s *scene) down() {
-	s.Helper()
-	s.ok(harness.Until(s.ctx, time.Minute, "status to tell that nobody leads", func(context.Context) error {
-		if r := s.try("status", "db"); r.Code != 11 {
-			return fmt.Errorf("exit code %d:\n%s", r.Code, r.Stdout)
-		}
-		return nil
-	}))
 }
 
 // controlAway: while there is no API server the primary dies, and another member leads.
@@ -158,14 +144,10 @@ func controlAway(s *scene, w *writer, m *harness.Machine, _ string) {
 	go func() { away <- m.Cluster(s.ctx, "component", "restart", "kube-apiserver", "--away", awayFor.String()) }()
 	time.Sleep(awayFor / 3)
 	died := time.Now()
-	s.ok(kill())
 	// The kubelet starts it again at once, in time for its lease; killed again and again it stays away.
-	for time.Since(died) < deadFor {
-		_ = kill() // it may be dead
-		time.Sleep(time.Second)
-	}
+	s.shared.KillFor(kill, deadFor)
 	s.ok(<-away)
-	s.ok(harness.Until(s.ctx, connectedWithin, "what was acknowledged to be read", func(ctx context.Context) error {
+	s.ok(harness.Until(s.ctx, readWithin, "what was acknowledged to be read", func(ctx context.Context) error {
 		acks, err := w.Acks(ctx)
 		if err == nil && !acks[len(acks)-1].At.After(began.Add(awayFor-10*time.Second)) {
 			err = errors.New("no row was acknowledged without a control plane")
@@ -182,52 +164,10 @@ func controlAway(s *scene, w *writer, m *harness.Machine, _ string) {
 	}
 }
 
-// leads moves the primary to the node with so many members, and names that node and another one; without a number
-// neither matters.
-func (s *scene) leads(members int) (node, other string) {
-	s.Helper()
-	if members == 0 {
-		return "", ""
-	}
-	first, on := s.primary(), map[string][]string{}
-	for _, p := range s.members() {
-		on[p.Spec.NodeName] = append(on[p.Spec.NodeName], strings.TrimSuffix(p.Name, "-0"))
-	}
-	target := ""
-	for name, there := range on {
-		if len(there) == members {
-			node, target = name, there[0]
-		} else {
-			other = name
-		}
-		for _, m := range there {
-			if m == first && len(there) == members {
-				return name, s.otherThan(on, name)
-			}
-		}
-	}
-	if target == "" || other == "" {
-		s.Skipf("no node runs %d of the members: %v", members, on)
-	}
-	s.must("switchover", "db", "--to", target)
-	s.healthy(3)
-	return node, other
-}
-
-func (s *scene) otherThan(on map[string][]string, node string) string {
-	for name := range on {
-		if name != node {
-			return name
-		}
-	}
-	s.Skip("all members are on one node")
-	return ""
-}
-
 // inside runs a script in the pod of a member.
 func (s *scene) inside(member, script string) string {
 	s.Helper()
-	return s.kubectl("-n", s.ns, "exec", member+"-0", "-c", "postgres", "--", "sh", "-c", script)
+	return s.shared.Inside(member, "postgres", script)
 }
 
 // judged asks that what the sessions on the old primary were told is there, once the idle one had to do something.
@@ -246,33 +186,5 @@ func (s *scene) judged(first string, after time.Duration) {
 	s.Logf("a session on the old primary was acknowledged %d rows, and all are there", len(acks))
 	if len(acks) < 5 {
 		s.Errorf("the session on the old primary wrote %d rows only", len(acks))
-	}
-}
-
-// cut takes a node off the network; whatever happens, it is put back.
-func (s *scene) cut(m *harness.Machine, node string) {
-	s.Helper()
-	s.Cleanup(func() { s.connected(m, node) })
-	s.ok(m.Cluster(s.ctx, "node", "cut", node))
-}
-
-// connected puts a node back.
-func (s *scene) connected(m *harness.Machine, node string) {
-	s.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), connectedWithin)
-	defer cancel()
-	if err := harness.Until(ctx, connectedWithin, node+" to be connected", func(ctx context.Context) error {
-		if err := m.Cluster(ctx, "node", "heal", node); err != nil {
-			return err
-		}
-		n, err := s.site.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
-		for i := range n.Status.Conditions {
-			if c := n.Status.Conditions[i]; err == nil && c.Type == "Ready" && c.Status != "True" {
-				err = fmt.Errorf("it is not ready: %s", c.Message)
-			}
-		}
-		return err
-	}); err != nil {
-		s.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	shared "github.com/dbop-dev/kubectl-dbop/test/e2e/scene"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -26,6 +27,8 @@ type scene struct {
 	site *harness.Site
 	ns   string
 	cli  harness.Command
+	// shared is what tests of several engines do in the namespace.
+	shared *shared.Scene
 }
 
 // newScene runs beside no other: a lease of seconds is renewed by a disk and processors that all clusters share, and
@@ -42,6 +45,7 @@ func newScene(t *testing.T, prefix string) *scene {
 	if s.ns, err = site.CreateNamespace(ctx, "e2e-"+prefix); err != nil {
 		t.Fatal(err)
 	}
+	s.shared = shared.In(ctx, t, site, s.ns, s.cli)
 	t.Cleanup(s.clear)
 	return s
 }

@@ -51,6 +51,11 @@ func New(t *testing.T, prefix string) *Scene {
 	return s
 }
 
+// In is the scene of a namespace that somebody else made and removes.
+func In(ctx context.Context, t *testing.T, site *harness.Site, namespace string, cli harness.Command) *Scene {
+	return &Scene{T: t, Ctx: ctx, Site: site, NS: namespace, cli: cli}
+}
+
 // clear removes what the test made, and tells all there is to know after a failure.
 func (s *Scene) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), goneWithin+time.Minute)

@@ -18,7 +18,7 @@ func TestLife(t *testing.T) {
 	s := scene.New(t, "life")
 	before, after := release(s, "valkey", 8), release(s, "valkey", 9)
 	create(s, "valkey", before, "3", "--config", "durability=strict")
-	w := s.Writes(s.Site.StartValkeyWriter(s.Ctx, s.NS, "db", "valkey", before.Image))
+	w := s.Writes(s.Site.StartValkeyWriter(s.Ctx, s.NS, "db", "valkey", before.Image, ""))
 
 	first, began := s.Member("primary"), time.Now()
 	s.Must("switchover", "db")
@@ -61,7 +61,7 @@ func TestPair(t *testing.T) {
 	r := release(s, "redis", 7)
 	create(s, "redis", r, "2")
 	s.Member("witness")
-	w := s.Writes(s.Site.StartValkeyWriter(s.Ctx, s.NS, "db", "redis", r.Image))
+	w := s.Writes(s.Site.StartValkeyWriter(s.Ctx, s.NS, "db", "redis", r.Image, ""))
 	for range 6 { // through the witness as well
 		asked(s)
 	}

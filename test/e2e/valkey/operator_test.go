@@ -52,7 +52,7 @@ func TestOperator(t *testing.T) {
 	s.Must("operator", "install", "--operator-namespace", s.NS, "--watch", s.NS)
 	apply(s, fmt.Sprintf(wanted, before.Version, before.Image))
 	ready(s, "dbc/db")
-	w := s.Writes(s.Site.StartValkeyWriter(s.Ctx, s.NS, "db", "valkey", before.Image))
+	w := s.Writes(s.Site.StartValkeyWriter(s.Ctx, s.NS, "db", "valkey", before.Image, ""))
 
 	lost, began := s.Member("replica"), time.Now()
 	kubectl(s, "delete", "pvc", lost, "--wait=false")

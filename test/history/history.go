@@ -1,4 +1,6 @@
-package harness
+// Package history records what several clients did to a few registers, and judges whether one order of all that
+// explains what each of them saw.
+package history
 
 import (
 	"context"
@@ -10,13 +12,19 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
+
+// Registers are what one client reads and writes.
+type Registers interface {
+	// Put returns an error unless the write is acknowledged: it may happen at any later time then, or never.
+	Put(ctx context.Context, key, value string) error
+	// Get returns "" where nothing was put.
+	Get(ctx context.Context, key string) (string, error)
+}
 
 // History records what several clients did to a few registers, to be judged
 // for linearizability afterwards.
 type History struct {
-	client *Etcd
 	prefix string
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -31,6 +39,8 @@ const (
 	registers = 8
 	// historyPause between two requests of one client bounds the history's length.
 	historyPause = 40 * time.Millisecond
+	// tryTimeout is when a client gives up one request; a write may still happen.
+	tryTimeout = time.Second
 )
 
 type request struct {
@@ -39,21 +49,21 @@ type request struct {
 	value string
 }
 
-// StartHistory starts clients that read and write shared keys until Stop.
-// The seed decides who does what.
-func StartHistory(ctx context.Context, client *Etcd, prefix string, clients int, seed uint64) *History {
+// Start starts clients that read and write shared keys until Stop. Each has registers of its own, which open makes. The
+// seed decides who does what.
+func Start(ctx context.Context, open func(client int) Registers, prefix string, clients int, seed uint64) *History {
 	ctx, cancel := context.WithCancel(ctx)
-	h := &History{client: client, prefix: prefix, cancel: cancel, began: time.Now(), next: clients}
+	h := &History{prefix: prefix, cancel: cancel, began: time.Now(), next: clients}
 	for id := range clients {
 		h.done.Go(func() {
-			h.run(ctx, id,
+			h.run(ctx, open(id), id,
 				rand.New(rand.NewPCG(seed, uint64(id))))
 		}) // #nosec G404 G115 -- a reproducible choice
 	}
 	return h
 }
 
-func (h *History) run(ctx context.Context, id int, choose *rand.Rand) {
+func (h *History) run(ctx context.Context, with Registers, id int, choose *rand.Rand) {
 	tick := time.NewTicker(historyPause)
 	defer tick.Stop()
 	for n := 0; ; n++ {
@@ -66,17 +76,17 @@ func (h *History) run(ctx context.Context, id int, choose *rand.Rand) {
 		if r.put {
 			r.value = fmt.Sprintf("%d-%d", id, n)
 		}
-		h.record(context.WithoutCancel(ctx), id, r)
+		h.record(context.WithoutCancel(ctx), with, id, r)
 	}
 }
 
 // record does one request. A write without an answer may have happened, may
 // happen later or never: its end is open. A read without an answer says nothing.
-func (h *History) record(ctx context.Context, id int, r request) {
+func (h *History) record(ctx context.Context, with Registers, id int, r request) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	call := time.Since(h.began).Nanoseconds()
-	output, err := h.do(ctx, r)
+	output, err := do(ctx, with, r)
 	back := time.Since(h.began).Nanoseconds()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,16 +102,11 @@ func (h *History) record(ctx context.Context, id int, r request) {
 	h.ops = append(h.ops, porcupine.Operation{ClientId: id, Input: r, Call: call, Output: output, Return: back})
 }
 
-func (h *History) do(ctx context.Context, r request) (string, error) {
+func do(ctx context.Context, with Registers, r request) (string, error) {
 	if r.put {
-		_, err := h.client.KV.Put(ctx, r.key, r.value)
-		return "", err
+		return "", with.Put(ctx, r.key, r.value)
 	}
-	got, err := h.client.KV.Get(ctx, r.key, clientv3.WithLimit(1))
-	if err != nil || len(got.Kvs) == 0 {
-		return "", err
-	}
-	return string(got.Kvs[0].Value), nil
+	return with.Get(ctx, r.key)
 }
 
 // Judgement is what came of a history.
