@@ -61,6 +61,8 @@ type ForwardTo struct {
 	// LogWindow.
 	Time     time.Time
 	Timeline string
+	// Log lists the files that the archive has.
+	Log []LogFile
 	// Command gets a file of the log: LogNameToken in it is the name, LogPathToken where it goes. It exits with
 	// LogFileMissing for a file that the archive has not, and with another code where the archive can't be asked.
 	Command []string

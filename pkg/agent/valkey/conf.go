@@ -117,6 +117,9 @@ func (s *Server) keptSettings() []string {
 func (s *Server) peopleSettings(settings protocol.Settings) (kept []setting) {
 	refused := s.keptSettings()
 	for _, name := range slices.Sorted(maps.Keys(settings.Values)) {
+		if name == logTimeout {
+			continue // it is the agent's own
+		}
 		if !slices.Contains(refused, strings.ToLower(name)) {
 			kept = append(kept, setting{strings.ToLower(name), settings.Values[name]})
 		} else if name != appendFsyncSetting {

@@ -73,6 +73,14 @@ type Server struct {
 	// pending are settings that this run of the server would take only at its next start.
 	pending    []string
 	usersError string
+	// recording says that the agent reads the stream of this run, and so counts as a replica.
+	recording bool
+	// confirmedForks are those that the archive has.
+	confirmedForks []string
+
+	// least is held while min-replicas-to-write is set.
+	least sync.Mutex
+	log   *recorder
 }
 
 // Open prepares the volume. No process of the server may run.
@@ -106,6 +114,9 @@ func Open(c Config) (*Server, error) {
 	s.upstream.Ended, s.upstream.Greet, s.upstream.Watch = s.change, s.greet, s.watch
 	s.upstream.Start()
 	s.observer = connection{open: s.enter}
+	if s.log, err = startRecorder(s); err != nil {
+		return nil, errors.Join(err, s.upstream.Close())
+	}
 	return s, nil
 }
 
@@ -126,6 +137,7 @@ func (s *Server) Handle(from protocol.MemberID, conn net.Conn) { s.downstream.Ha
 func (s *Server) Close() error {
 	err := s.StopNow()
 	s.observer.close()
+	s.log.close()
 	return errors.Join(err, s.upstream.Close())
 }
 
@@ -211,7 +223,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	}
 	s.proc, s.promoted, s.ready, s.set, s.setAt, s.unfit = p, 0, false, 0, 0, ""
 	s.flushed, s.standbys, s.copies, s.all, s.refused, s.streamed, s.pending = 0, nil, nil, false, false, false, nil
-	s.otherName = false
+	s.otherName, s.recording = false, false
 	s.settings = settings
 	return nil
 }

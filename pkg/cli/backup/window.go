@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // logs are repositories that hold archived logs beside backups.
@@ -29,12 +30,9 @@ func (w *windows) of(ctx context.Context, e engine.Engine, r repository.Reposito
 	key := [3]string{m.Namespace, m.Cluster, m.Incarnation}
 	files, listed := w.read[key]
 	if !listed {
-		all, err := from.Log(m.Namespace, m.Cluster, m.Incarnation).Segments(ctx)
-		if err != nil {
+		var err error
+		if files, err = bucket.LogFiles(ctx, from.Log(m.Namespace, m.Cluster, m.Incarnation)); err != nil {
 			return engine.LogWindow{}, false, err
-		}
-		for _, s := range all {
-			files = append(files, engine.LogFile{Timeline: s.Timeline, Name: s.Name, Start: s.Start, End: s.End, Time: s.Time})
 		}
 		if w.read == nil {
 			w.read = map[[3]string][]engine.LogFile{}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // logFlags name an archived log.
@@ -53,6 +55,12 @@ func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory strin
 		if to.Time, err = time.Parse(time.RFC3339Nano, o.time); err != nil {
 			return exit.Misuse("--to-time %q is no moment in RFC 3339", o.time)
 		}
+	}
+	if err := o.open(func(log *archive.Log) (err error) {
+		to.Log, err = bucket.LogFiles(ctx, log)
+		return err
+	}); err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
