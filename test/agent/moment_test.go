@@ -35,7 +35,7 @@ type journal struct {
 	began, confirmed []time.Time
 }
 
-// journalDatabases take the transactions in turn.
+// journalDatabases take the transactions one after the other.
 const journalDatabases = 3
 
 // write adds transactions until the context is done.
@@ -147,7 +147,7 @@ func (st *journal) check(t *testing.T, held map[int]bool, at time.Time, late tim
 	t.Helper()
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	t.Logf("%d transactions are there at %s, %d were begun", len(held), at.Format(time.TimeOnly), len(st.began))
+	t.Logf("%d transactions are there at %s, %d were started", len(held), at.Format(time.TimeOnly), len(st.began))
 	missing := -1
 	for n, began := range st.began {
 		confirmed := !st.confirmed[n].IsZero()

@@ -8,7 +8,7 @@ import (
 )
 
 // setRecording counts the agent that reads the stream among the replicas that must be there, as the server does: before
-// it connects, and until the server knows that it left. So it never stands in for a replica.
+// it connects, and until the server knows that it left. So it never counts in the place of a replica.
 func (s *Server) setRecording(ctx context.Context, on bool) error {
 	p := s.running()
 	if p == nil {

@@ -22,7 +22,7 @@ func (r *recorder) take(p []byte, lineage datadir.Lineage) error {
 		}
 		place := uint64(int64(r.at) - of.Base) //nolint:gosec // the log is far shorter
 		if history := logfile.History(of.ID); history != r.history {
-			if err := r.seal(); err != nil {
+			if err := r.complete(); err != nil {
 				return err
 			}
 			if !r.scan.Between() {
@@ -68,21 +68,21 @@ func (r *recorder) pass(p []byte) (int, error) {
 		}
 	}
 	if cut {
-		err = r.seal()
+		err = r.complete()
 		r.started = true
 	}
 	return n, err
 }
 
-// seal completes the file that was begun.
-func (r *recorder) seal() error {
-	if err := r.buffer.Seal(); err != nil {
+// complete completes the file that was started.
+func (r *recorder) complete() error {
+	if err := r.buffer.Complete(); err != nil {
 		return r.lose(err)
 	}
 	return nil
 }
 
-// lose gives up the file that was begun. What was written down last counts, and the stream is read again from the
+// lose gives up the file that was started. What was written down last counts, and the stream is read again from the
 // beginning of the timeline, or from the next cut on.
 func (r *recorder) lose(err error) error {
 	r.buffer.Discard()
@@ -104,7 +104,7 @@ func (r *recorder) finish(ctx context.Context, end uint64) {
 		r.mu.Lock()
 		done := r.at >= end
 		if done {
-			if err := r.seal(); err != nil {
+			if err := r.complete(); err != nil {
 				r.server.Report(err.Error())
 			}
 		}

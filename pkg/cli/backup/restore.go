@@ -90,7 +90,7 @@ restored into a new cluster. A file that the repository holds already is not imp
 	cmd.Flags().StringVar(&flags.Engine, "engine", "", "Database that loads the backup, if not the one that it was taken "+
 		"of: valkey for a backup of redis up to 7.2.")
 	cmd.Flags().StringVar(&flags.toTime, "to-time", "",
-		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z; or latest.")
+		"Moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z; or latest.")
 	cmd.Flags().StringVar(&flags.formerImage, "former-image", "",
 		"For PostgreSQL, where --version is a later major version: image of the backup's version, instead of the catalog's.")
 	cmd.Flags().StringVar(&flags.file, "from-file", "",

@@ -43,7 +43,7 @@ func (*Engine) LogWindow(backup engine.SnapshotFacts, archive []engine.LogFile) 
 }
 
 // follow finds the way from a place to the newest timeline that goes on from it and is not above another one. Where the
-// newest of all begins anew, because a server ended without an order, that is a gap.
+// newest of all goes on from none, because a server ended without an order, that is a gap.
 func follow(start logfile.Name, highest uint64, archive []engine.LogFile) (p path) {
 	all := forksOf(highest, archive)
 	for n, newest := range all {

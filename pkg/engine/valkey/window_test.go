@@ -60,7 +60,7 @@ func TestLogWindow(t *testing.T) {
 			archive: []engine.LogFile{next, root, file(first, 200, 350, 99), file(second, 0, 80, 40)}},
 		"a backup of the newest": {start: logfile.Name{History: second, End: 7}, to: 40, timeline: "3",
 			archive: []engine.LogFile{next, root, file(second, 0, 80, 40)}},
-		"a history that begins anew": {start: logfile.Name{History: first, End: 50}, to: 20, timeline: "2",
+		"a history that goes on from none": {start: logfile.Name{History: first, End: 50}, to: 20, timeline: "2",
 			gap: logfile.Fork{Timeline: 4, History: third, Base: 900, Begin: 900}.Name(),
 			archive: []engine.LogFile{fork(4, third, 900, "", 900), root, file(first, 0, 200, 20),
 				file(third, 0, 80, 40)}},

@@ -116,13 +116,13 @@ func (b *Buffer) Begin(history string, at uint64) error {
 	return nil
 }
 
-// Writing says that a file was begun.
+// Writing says that a file was started.
 func (b *Buffer) Writing() bool { return b.out != nil }
 
 // Room is how many bytes the file takes before it has to be completed.
 func (b *Buffer) Room() int { return Most - int(b.end-b.start) } //nolint:gosec // a file is bounded
 
-// Write adds to the file that was begun.
+// Write adds to the file that was started.
 func (b *Buffer) Write(p []byte) (int, error) {
 	n, err := b.writer.Write(p)
 	b.end += uint64(n) //nolint:gosec // it is positive
@@ -135,7 +135,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 // Mark says that a mark was written.
 func (b *Buffer) Mark(at time.Time) { b.last = at }
 
-// Discard drops the file that was begun.
+// Discard drops the file that was started.
 func (b *Buffer) Discard() {
 	if b.out != nil {
 		_ = b.out.Close() // it is of no use any more
@@ -143,8 +143,8 @@ func (b *Buffer) Discard() {
 	}
 }
 
-// Seal completes the file that was begun. One without a byte is none.
-func (b *Buffer) Seal() error {
+// Complete completes the file that was started. One without a byte is none.
+func (b *Buffer) Complete() error {
 	if b.out == nil || b.end == b.start {
 		b.Discard()
 		return nil

@@ -21,7 +21,7 @@ func add(t *testing.T, b *Buffer, at uint64, content string, mark time.Time) {
 		t.Fatal(err)
 	}
 	b.Mark(mark)
-	if err := b.Seal(); err != nil {
+	if err := b.Complete(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Forks is the timeline under which an archive files forks.
 const Forks = "fork"
 
-// root stands for the history before the first one.
+// root is the history before the first one.
 const root = "none"
 
 // Fork says where a history begins. Offsets of the cluster are those of a history and its base.

@@ -18,7 +18,7 @@ type Facts struct {
 	// Product is "valkey" or "redis", Server the release of it that wrote the file, Made when; zero where it does not say.
 	Product, Server string
 	Made            time.Time
-	// Stream is where the file stands in the stream of its server; nil if it does not say.
+	// Stream is the place of the file in the stream of its server; nil if it does not say.
 	Stream *Stream
 	// Sum is the checksum of its content, Bytes its size.
 	Sum   uint64
