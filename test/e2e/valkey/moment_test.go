@@ -66,10 +66,10 @@ func TestMoment(t *testing.T) {
 		t.Errorf("the copy counts %s", r.Stdout)
 	}
 	s.Must("restore", "db", "--in-place", "--from", id, "--repository", "offsite", "--to-time", moment, "--yes")
+	s.Healthy(3)
 	if got := command(s, "LLEN", "list"); got[0] != "2100" {
 		t.Errorf("put back, the list holds %s", got)
 	}
-	s.Healthy(3)
 	s.Must("backup", "db", "--repository", "offsite")
 	after := newest(s)
 	s.OK(harness.Until(s.Ctx, time.Minute, "the log of the new incarnation", func(context.Context) error {
