@@ -224,15 +224,15 @@ func (r *recorder) read(ctx context.Context, c *session, run *process.Process) e
 		if !on || now.run != run {
 			return errNotNow
 		}
+		if err := c.SetDeadline(time.Now().Add(acknowledgeTime / 2)); err != nil {
+			return errNotNow
+		}
 		if time.Since(acknowledged) >= acknowledgeTime {
 			// It holds nothing that counts for a client that waits.
 			if _, err := c.Write(resp.Encode([]string{"REPLCONF", "ACK", "0"})); err != nil {
 				return errNotNow // the server ended it
 			}
 			acknowledged = time.Now()
-		}
-		if err := c.SetDeadline(time.Now().Add(acknowledgeTime / 2)); err != nil {
-			return errNotNow
 		}
 		n, err := c.in.Read(p)
 		// What comes now belongs to a branch that was written down before.

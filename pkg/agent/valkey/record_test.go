@@ -5,6 +5,7 @@ package valkey
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,17 @@ func TestRecord(t *testing.T) {
 	m1.Wait("the stream is read", func(protocol.Server) bool {
 		a, err := m1.state(t.Context())
 		return err == nil && a.recorded && m1.command("CONFIG", "GET", leastReplicas) == leastReplicas+"\n2"
+	})
+	m1.Wait("the stream is read on and on", func(protocol.Server) bool {
+		old := 0
+		for line := range strings.Lines(m1.command("CLIENT", "LIST", "TYPE", "replica")) {
+			_, after, _ := strings.Cut(line, " age=")
+			age, _, _ := strings.Cut(after, " ")
+			if n, err := strconv.Atoi(age); err == nil && n > 4 {
+				old++
+			}
+		}
+		return old == 2
 	})
 	m1.command("SET", "b", strings.Repeat("x", 3*logfile.Most))
 	end, err := m1.end(t.Context())
