@@ -181,8 +181,8 @@ func StoreProgram(name string) string {
 	return filepath.Join(cache, "dbop-stores", name)
 }
 
-// AddObjectStore starts a store, and has the namespace know it as the repository offsite, with keys, whose files go into
-// a directory.
+// AddObjectStore starts a store, and has the namespace know it as the repository offsite, with keys, whose files go
+// into a directory.
 func (s *Site) AddObjectStore(ctx context.Context, namespace, dir string) error {
 	store, err := s.StartObjectStore(ctx, namespace)
 	if err != nil {

@@ -58,8 +58,9 @@ func startRecorder(s *Server) (*recorder, error) {
 	if err := unix.Statfs(s.Directory, &fs); err != nil {
 		return nil, fmt.Errorf("read the size of the volume: %w", err)
 	}
-	size := fs.Blocks * uint64(fs.Bsize)                                                                              //nolint:gosec // the size of a block is positive
-	buffer, err := logfile.Open(filepath.Join(s.Directory, "log"), int64(max(leastLog, min(mostLog, size/logShare)))) //nolint:gosec // bounded
+	size := fs.Blocks * uint64(fs.Bsize) //nolint:gosec // the size of a block is positive
+	most := int64(max(leastLog, min(mostLog, size/logShare)))
+	buffer, err := logfile.Open(filepath.Join(s.Directory, "log"), most)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ const (
 	ArchiveTimeout = "60s"
 )
 
-// WithoutArchive takes the option that has the log archived out of a copy of the options, and says whether it was there.
+// WithoutArchive takes the option that has the log archived out of a copy of the options, and says whether it was
+// there.
 func WithoutArchive(config map[string]string) (rest map[string]string, archives bool, err error) {
 	repository, archives := config[ArchiveRepository]
 	if !archives {

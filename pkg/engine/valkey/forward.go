@@ -38,7 +38,8 @@ func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardT
 	}
 	start := logfile.Name{History: logfile.History(begin.Stream.ID), End: begin.Stream.Offset}
 	p := follow(start, highest, to.Log)
-	out, err := os.OpenFile(filepath.Join(files, incrFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	name := filepath.Join(files, incrFile)
+	out, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the path is ours
 	if err != nil {
 		return fmt.Errorf("bring a backup to a moment: %w", err)
 	}

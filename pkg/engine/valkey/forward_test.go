@@ -60,7 +60,8 @@ func replayed(t *testing.T, raw []byte, cut int, until time.Time) ([]byte, error
 
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	const all = "SET a 1\nPING\nMARK 10\nMULTI\nINCR a\nSET b 1\nEXEC\nREPLCONF GETACK *\nMARK 11\nSELECT 5\nPUBLISH c x\nSET c 1\n"
+	const all = "SET a 1\nPING\nMARK 10\nMULTI\nINCR a\nSET b 1\nEXEC\nREPLCONF GETACK *\nMARK 11\nSELECT 5\n" +
+		"PUBLISH c x\nSET c 1\n"
 	for name, c := range map[string]struct {
 		stream, want string
 		until        int64
@@ -96,7 +97,8 @@ func TestReplay(t *testing.T) {
 	}
 	// What ends within a command is left out.
 	raw := stream("SET a 1\nSET b 1\n")
-	if got, err := replayed(t, raw[:len(raw)-3], 4, time.Time{}); err != nil || !bytes.Equal(got, stream("SELECT 3\nSET a 1\n")) {
+	got, err := replayed(t, raw[:len(raw)-3], 4, time.Time{})
+	if err != nil || !bytes.Equal(got, stream("SELECT 3\nSET a 1\n")) {
 		t.Errorf("cut within a command it is %q, %v", got, err)
 	}
 }

@@ -135,7 +135,8 @@ func (p *path) walk(history string, at, end uint64, archive []engine.LogFile) {
 	}
 }
 
-// better says whether a file that ends at a leads further than one that ends at b, and not beyond the end if it need not.
+// better says whether a file that ends at a leads further than one that ends at b, and not beyond the end if it need
+// not.
 func better(a, b, end uint64) bool {
 	if (a <= end) != (b <= end) {
 		return a <= end

@@ -149,8 +149,8 @@ func (b *Buffer) Complete() error {
 		b.Discard()
 		return nil
 	}
-	f := File{Name: Name{b.history, b.end}, Start: b.start, Time: b.last, Bytes: int64(b.end - b.start), //nolint:gosec // bounded
-		Since: time.Now()}
+	size := int64(b.end - b.start) //nolint:gosec // a file is bounded
+	f := File{Name: Name{b.history, b.end}, Start: b.start, Time: b.last, Bytes: size, Since: time.Now()}
 	err := errors.Join(b.writer.Flush(), b.out.Sync(), b.out.Close())
 	b.out = nil
 	if err == nil {

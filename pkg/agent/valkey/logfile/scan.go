@@ -87,17 +87,17 @@ func (s *Scanner) head() error {
 		return fmt.Errorf("read a command: the line %q is not %q and a number", line, kind)
 	}
 	number, err := strconv.ParseUint(string(text[1:]), 10, 63)
-	if err != nil || number > uint64(most) || !s.inside && number == 0 { //nolint:gosec // it is positive
+	if err != nil || number > uint64(most) || !s.inside && number == 0 {
 		return fmt.Errorf("read a command: the line %q is not %q and a number that may be", line, kind)
 	}
 	if s.inside {
-		s.payload, s.ending = int(number), 2 //nolint:gosec // it was compared
+		s.payload, s.ending = int(number), 2
 		if s.kept++; s.kept <= keptArguments {
 			s.args = append(s.args, nil)
 		}
 		return nil
 	}
-	s.inside, s.arguments = true, int(number) //nolint:gosec // it was compared
+	s.inside, s.arguments = true, int(number)
 	s.args, s.kept = s.args[:0], 0
 	return nil
 }

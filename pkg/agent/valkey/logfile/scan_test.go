@@ -38,7 +38,8 @@ func TestScanner(t *testing.T) {
 	var raw []byte
 	var want []int
 	for _, command := range [][]string{
-		{"SELECT", "3"}, {"SET", "k", strings.Repeat("value\r\n", 1000)}, {"SET", "", ""}, {"PING"}, {"MSET", "a", "b", "c", "d"},
+		{"SELECT", "3"}, {"SET", "k", strings.Repeat("value\r\n", 1000)}, {"SET", "", ""}, {"PING"},
+		{"MSET", "a", "b", "c", "d"},
 	} {
 		raw = append(raw, resp.Encode(command)...)
 		want = append(want, len(raw))
@@ -52,7 +53,8 @@ func TestScanner(t *testing.T) {
 	for name, raw := range map[string]string{
 		"a command on one line": "PING\r\n", "no command": "*0\r\n", "less than nothing": "*1\r\n$-1\r\n",
 		"an argument that goes on": "*1\r\n$1\r\nabc\r\n", "another ending": "*1\r\n$1\r\na\n\n",
-		"a long line": "*" + strings.Repeat("1", 100) + "\r\n", "a line without a return": "*1\n", "a huge argument": "*1\r\n$9999999999\r\n",
+		"a long line": "*" + strings.Repeat("1", 100) + "\r\n", "a line without a return": "*1\n",
+		"a huge argument": "*1\r\n$9999999999\r\n",
 	} {
 		if at, _, err := ends([]byte(raw), 3); err == nil {
 			t.Errorf("%s is read: %v", name, at)
@@ -74,8 +76,9 @@ func TestMark(t *testing.T) {
 			t.Errorf("%q is %v, %t, want %v", text, got, ok, want)
 		}
 	}
-	for _, other := range [][]string{{"SPUBLISH", "dbop:log", "x y"}, {"SPUBLISH", "other", "1 2"}, {"PUBLISH", "dbop:log", "1 2"},
-		{"SPUBLISH"}} {
+	for _, other := range [][]string{
+		{"SPUBLISH", "dbop:log", "x y"}, {"SPUBLISH", "other", "1 2"}, {"PUBLISH", "dbop:log", "1 2"}, {"SPUBLISH"},
+	} {
 		var s Scanner
 		if _, _, err := s.Next(resp.Encode(other)); err != nil {
 			t.Fatal(err)

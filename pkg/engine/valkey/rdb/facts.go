@@ -52,7 +52,7 @@ func number(digits string) (int, error) {
 // readFields reads the fields at the beginning. What it does not know it leaves out: they are for people.
 func (f *Facts) readFields(raw []byte) {
 	var at Stream
-	var offset, database error = errMissing, errMissing
+	offset, database := errMissing, errMissing
 	defer func() {
 		if at.ID != "" && offset == nil && database == nil {
 			f.Stream = &at
