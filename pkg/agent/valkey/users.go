@@ -32,8 +32,8 @@ const (
 )
 
 // closedDefault is the user default where nobody may enter as it. The server executes the transactions in its
-// append-only files as that user: without the right to a command it leaves out every transaction that has it (Redis, and
-// Valkey before 9), and says so in its log alone.
+// append-only files as that user: without the right to a command it leaves out every transaction that has it, and says
+// so in its log alone (Redis, and Valkey before 9).
 const closedDefault = "user default off resetpass ~* &* +@all"
 
 // whileLoading returns rules with which the server loads its files whole. It takes the others once it has.
