@@ -81,7 +81,7 @@ func TestReplay(t *testing.T) {
 			if c.until > 0 {
 				until = time.Unix(c.until, 0)
 			}
-			for cut := 0; cut < len(raw); cut += 7 {
+			for cut := 0; cut < len(raw); cut += 31 {
 				got, err := replayed(t, raw, cut, until)
 				if c.why != "" {
 					if err == nil || !strings.Contains(err.Error(), c.why) {

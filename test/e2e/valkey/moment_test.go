@@ -11,12 +11,16 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/test/e2e/scene"
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
 // TestMoment empties a database by mistake, after a switchover, and has it back by a restore to the moment before: as a
 // copy, and in its place.
 func TestMoment(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=valkey runs it")
+	}
 	s := scene.New(t, "moment")
 	if !s.Site.HasObjectStore() {
 		t.Skip("no image of an object store: run make stores cluster-up, or set DBOP_STORE_IMAGE")
