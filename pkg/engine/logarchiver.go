@@ -66,6 +66,8 @@ type LogWindow struct {
 type ForwardTo struct {
 	// Target is one that CheckTarget returned, with its timeline.
 	Target v1alpha1.RecoveryTarget
+	// Log lists the files that the archive has.
+	Log []LogFile
 	// Command gets a file of the log: LogNameToken in it is the name, LogPathToken where it goes. It exits with
 	// LogFileMissing for a file that the archive has not, and with another code where the archive can't be asked.
 	Command []string

@@ -17,6 +17,7 @@ import (
 	engines "github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
 
@@ -38,7 +39,7 @@ func TestArchive(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- collector.Run(ctx) }()
 	first := s.primary()
-	backup := s.facts(first)
+	backup := s.facts(first, "base")
 	for range 2 {
 		time.Sleep(4 * time.Second)
 		p := s.primary()
@@ -98,7 +99,7 @@ func TestForward(t *testing.T) {
 	go func() { ended <- collector.Run(ctx) }()
 	s.wait("all to stream", s.whole)
 	first := s.primary()
-	backup := s.facts(s.members[slices.IndexFunc(s.members, func(m *member) bool { return m != first })])
+	backup := s.facts(s.members[slices.IndexFunc(s.members, func(m *member) bool { return m != first })], "base")
 	ask("CREATE TABLE IF NOT EXISTS kept AS SELECT generate_series(1, 1000) AS n")
 	// The log ends together with a file, of which standbys don't know yet that it is complete.
 	ask("SELECT pg_switch_wal()")
@@ -191,10 +192,11 @@ func (s *site) bring(to v1alpha1.RecoveryTarget, spool string) func(*member) err
 }
 
 // facts are those of a backup.
-func (s *site) facts(from *member) contract.SnapshotFacts {
-	file := s.dir + "/base"
+func (s *site) facts(from *member, name string) contract.SnapshotFacts {
+	s.t.Helper()
+	file := filepath.Join(s.dir, name)
 	s.copy(from, file)
-	f, err := engines.New().OpenSnapshot(file, false)
+	f, err := s.engine.tool().OpenSnapshot(file, false)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -204,15 +206,11 @@ func (s *site) facts(from *member) contract.SnapshotFacts {
 // window is what the archive and a backup cover.
 func (s *site) window(t *testing.T, c *helper.Collector, backup contract.SnapshotFacts) contract.LogWindow {
 	t.Helper()
-	all, err := c.Log.Segments(t.Context())
+	files, err := bucket.LogFiles(t.Context(), c.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []contract.LogFile
-	for _, f := range all {
-		files = append(files, contract.LogFile{Timeline: f.Timeline, Name: f.Name, Start: f.Start, End: f.End, Time: f.Time})
-	}
-	return engines.New().LogWindow(backup, files)
+	return s.engine.tool().LogWindow(backup, files)
 }
 
 // collector archives into a directory.
@@ -225,7 +223,7 @@ func (s *site) collector(t *testing.T) *helper.Collector {
 		c.Status.Bootstrap.Members = append(c.Status.Bootstrap.Members, string(m.id))
 		addresses[v1alpha1.PodName(string(m.id))] = m.api
 	}
-	session, err := engines.New().Connect(contract.Access{Cluster: c, TLS: s.authority.config(t, "tool"),
+	session, err := s.engine.tool().Connect(contract.Access{Cluster: c, TLS: s.authority.config(t, "tool"),
 		Dial: func(ctx context.Context, pod string, _ int) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", addresses[pod])

@@ -81,7 +81,7 @@ func (s *site) copy(from *member, file string) string {
 	if err := from.client.Copy(ctx, out); err != nil {
 		s.t.Fatal(err)
 	}
-	facts, err := engines.New().OpenSnapshot(file, false)
+	facts, err := s.engine.tool().OpenSnapshot(file, false)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (s *site) restoreWith(file string, then func(*member) error) *member {
 	if err := os.Mkdir(m.directory, 0o700); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := engines.New().Unpack(s.t.Context(), file, filepath.Join(m.directory, "data")); err != nil {
+	if err := s.engine.tool().Unpack(s.t.Context(), file, filepath.Join(m.directory, "data")); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := then(m); err != nil {

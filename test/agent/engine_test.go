@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	contract "github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
 // errReadOnly is the answer of a server that is no primary.
@@ -29,6 +30,15 @@ type engine interface {
 	answersLate(protocol.Durability) bool
 	// timelines returns a function that says which timeline a history is.
 	timelines(s *site) func(history string) (uint64, bool)
+	// tool is the engine of the tool.
+	tool() tool
+}
+
+// tool is what tests ask of an engine of the tool.
+type tool interface {
+	contract.Engine
+	contract.Unpacker
+	contract.LogArchiver
 }
 
 // session is the connection of a client.

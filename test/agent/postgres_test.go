@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	engines "github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
 )
 
 // postgres is the engine PostgreSQL.
@@ -36,6 +37,8 @@ func programs(t *testing.T) string {
 func (postgres) configure(m *member, configuration map[string]any) {
 	configuration["postgres"] = map[string]any{"bin": programs(m.site.t), "listen": "127.0.0.1", "port": m.port}
 }
+
+func (postgres) tool() tool { return engines.New() }
 
 func (postgres) values() map[string]string {
 	return map[string]string{"max_connections": "40", "shared_buffers": "16MB", "max_wal_size": "256MB"}

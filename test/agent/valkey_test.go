@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	engines "github.com/dbop-dev/kubectl-dbop/pkg/engine/valkey"
 )
 
 var serverFlag = flag.String("server", "valkey-8", "the Valkey or Redis to run, of those that hack/valkey.sh fetched")
@@ -52,6 +53,13 @@ func (valkey) configure(m *member, configuration map[string]any) {
 		agents[string(o.id)] = "127.0.0.1:" + strconv.Itoa(o.sentinel)
 	}
 	configuration["sentinel"] = map[string]any{"name": "db", "listen": agents[string(m.id)], "peers": agents}
+}
+
+func (valkey) tool() tool {
+	if strings.HasPrefix(*serverFlag, "redis") {
+		return engines.NewRedis()
+	}
+	return engines.New()
 }
 
 func (valkey) values() map[string]string { return map[string]string{"maxmemory": "64mb"} }

@@ -180,3 +180,32 @@ func StoreProgram(name string) string {
 	}
 	return filepath.Join(cache, "dbop-stores", name)
 }
+
+// AddObjectStore starts a store, and has the namespace know it as the repository offsite, with keys, whose files go
+// into a directory.
+func (s *Site) AddObjectStore(ctx context.Context, namespace, dir string) error {
+	store, err := s.StartObjectStore(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if err := store.MakeBucket(ctx, "backups", false); err != nil {
+		return err
+	}
+	ca, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "key.txt")
+	if err := os.WriteFile(ca, store.CA, 0o600); err != nil {
+		return err
+	}
+	cli := s.CLI(dir, store.Environment())
+	for _, keys := range [][]string{{"--new-key-file", key}, {"--identity-file", key}} {
+		r, err := cli.Run(ctx, append([]string{"-n", namespace, "repository", "add", "offsite", "--url",
+			"s3://backups/main", "--from-env", "--endpoint", store.Endpoint, "--path-style", "--region", "us-east-1",
+			"--ca-file", ca}, keys...)...)
+		if err != nil {
+			return err
+		}
+		if r.Code != 0 {
+			return fmt.Errorf("add a repository:\n%s", r)
+		}
+	}
+	return nil
+}

@@ -120,6 +120,9 @@ func (s *Server) peopleSettings(settings protocol.Settings) (kept []setting) {
 		kept = append(kept, setting{backlogSetting, backlog(settings.Values)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings.Values)) {
+		if name == logTimeout {
+			continue // it is the agent's own
+		}
 		if !slices.Contains(refused, strings.ToLower(name)) {
 			kept = append(kept, setting{strings.ToLower(name), settings.Values[name]})
 		} else if name != appendFsyncSetting {

@@ -126,7 +126,10 @@ func (s *Server) rest(ctx context.Context, settings protocol.Settings) error {
 	if at.Unfit != "" || at.Unread {
 		return fmt.Errorf("start the server: its data is not fit, or where it ends is not known: %s", at.Unfit)
 	}
-	if err := s.setIdentity(func(id *datadir.Identity) { id.End = &at.Position }); err != nil {
+	if err := s.setIdentity(func(id *datadir.Identity) {
+		id.Estimated = id.Estimated || id.End == nil
+		id.End = &at.Position
+	}); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -159,6 +162,9 @@ func (s *Server) stopFast(ctx context.Context, save bool) error {
 	if err != nil {
 		return err
 	}
+	if promoted {
+		s.log.finish(ctx, end.Offset)
+	}
 	var saved *datadir.Saved
 	if save && !promoted && !still {
 		saved = s.save(ctx, p)
@@ -172,7 +178,7 @@ func (s *Server) stopFast(ctx context.Context, save bool) error {
 	if still || !p.Cmd.ProcessState.Success() {
 		return nil
 	}
-	return s.setIdentity(func(id *datadir.Identity) { id.End, id.Saved = &end, saved })
+	return s.setIdentity(func(id *datadir.Identity) { id.End, id.Saved, id.Estimated = &end, saved, false })
 }
 
 // drainTime bounds the wait for those who stream: the next primary is asked for what it holds anyway.

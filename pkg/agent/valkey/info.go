@@ -26,6 +26,10 @@ type answer struct {
 	// counting says that the server counts what it would send to replicas.
 	counting bool
 	standbys []protocol.Streaming
+	// first and held are the bytes of the stream that the server still has: the number of the first, and how many.
+	first, held int64
+	// recorded says that the agent reads the stream.
+	recorded bool
 }
 
 // infoFields reads what INFO answers.
@@ -56,6 +60,8 @@ func parseInfo(text string) (answer, error) {
 	if a.offset, err = strconv.ParseInt(fields["master_repl_offset"], 10, 64); err != nil || fields["role"] == "" {
 		return a, fmt.Errorf("read the offset of the server in %q", text)
 	}
+	a.first, _ = strconv.ParseInt(fields["repl_backlog_first_byte_offset"], 10, 64) // 0 without any
+	a.held, _ = strconv.ParseInt(fields["repl_backlog_histlen"], 10, 64)
 	for i := range len(fields) {
 		replica, there := fields["slave"+strconv.Itoa(i)]
 		if !there {
@@ -64,6 +70,7 @@ func parseInfo(text string) (answer, error) {
 		if s, ok := parseReplica(replica); ok {
 			a.standbys = append(a.standbys, s)
 		}
+		a.recorded = a.recorded || strings.HasPrefix(replica, "ip="+recorderName+",")
 	}
 	return a, nil
 }

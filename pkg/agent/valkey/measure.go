@@ -27,6 +27,7 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	}
 	m := measuresFrom(infoFields(text))
 	m.DataBytes = appended(s.data())
+	s.measureLog(&m)
 	slow, err := s.ask(ctx, "SLOWLOG", "LEN")
 	if n, _ := strconv.Atoi(slow); err == nil && n > 0 {
 		m.Readings = append(m.Readings, api.Reading{Name: "slow log", Value: slow})

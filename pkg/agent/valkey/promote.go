@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strconv"
+	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -39,6 +39,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	}
 	if err := s.setIdentity(func(id *datadir.Identity) {
 		id.Lineage, id.End, id.Saved, id.Primary = id.Lineage.Next(job.Timeline, begin.Offset), nil, nil, true
+		id.Lineage[len(id.Lineage)-1].Unsure, id.Estimated = id.Estimated, false
 		id.Seen, id.Appended = begin.Offset, appended(s.data())
 		id.Boot, id.Flushed = s.boot, appendFsync(job.Settings) == "always"
 	}); err != nil {
@@ -83,6 +84,13 @@ func (s *Server) takeWrites(ctx context.Context, p *process.Process, valid func(
 	}
 	id, err := s.countOffset(ctx, p)
 	if err != nil {
+		return "", err
+	}
+	if err := s.setIdentity(func(of *datadir.Identity) {
+		of.Lineage = slices.Clone(of.Lineage)
+		last := &of.Lineage[len(of.Lineage)-1]
+		last.ID, last.Base = id, s.base
+	}); err != nil {
 		return "", err
 	}
 	if err := s.mark(ctx); err != nil {
@@ -146,7 +154,7 @@ func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
 	s.set, s.setAt, s.copies, s.all, s.need = 0, math.MaxUint64, copies, set.Need == 0, set.Need
 	promoted := s.promoted > 0
 	s.mu.Unlock()
-	if _, err := s.ask(ctx, "CONFIG", "SET", leastReplicas, strconv.Itoa(set.Need)); err != nil {
+	if err := s.setLeast(ctx); err != nil {
 		return fmt.Errorf("load who acknowledges writes: %w", err)
 	}
 	if promoted {

@@ -79,6 +79,14 @@ type Server struct {
 	source source
 	// moving says that users are brought where they belong.
 	moving bool
+	// recording says that the agent reads the stream of this run, and so counts as a replica.
+	recording bool
+	// confirmedForks are those that the archive has.
+	confirmedForks []string
+
+	// least is held while min-replicas-to-write is set.
+	least sync.Mutex
+	log   *recorder
 }
 
 // Open prepares the volume. No process of the server may run.
@@ -114,6 +122,9 @@ func Open(c Config) (*Server, error) {
 	s.upstream.Start()
 	s.source.asked.open = s.source.enter
 	s.observer = connection{open: s.enter}
+	if s.log, err = startRecorder(s); err != nil {
+		return nil, errors.Join(err, s.upstream.Close())
+	}
 	return s, nil
 }
 
@@ -135,6 +146,7 @@ func (s *Server) Close() error {
 	err := s.StopNow()
 	s.observer.close()
 	s.source.asked.close()
+	s.log.close()
 	return errors.Join(err, s.upstream.Close())
 }
 
@@ -220,7 +232,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	}
 	s.proc, s.promoted, s.ready, s.set, s.setAt, s.unfit = p, 0, false, 0, 0, ""
 	s.flushed, s.standbys, s.copies, s.all, s.refused, s.streamed, s.pending = 0, nil, nil, false, false, false, nil
-	s.otherName, s.following = false, nil
+	s.otherName, s.following, s.recording = false, nil, false
 	s.settings = settings
 	return nil
 }

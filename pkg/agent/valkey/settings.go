@@ -29,6 +29,12 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 	var all []setting
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		lower := strings.ToLower(name)
+		if name == logTimeout {
+			if _, err := parseLogTimeout(values[name]); err != nil {
+				return api.Refused{Why: err.Error()}
+			}
+			continue
+		}
 		if !regexp.MustCompile(`^[a-z][a-z0-9.-]*$`).MatchString(lower) {
 			return api.Refused{Why: fmt.Sprintf("%q is no name of a setting", name)}
 		}

@@ -31,6 +31,23 @@ const (
 	others         = forbidden + " -function"
 )
 
+// closedDefault is the user default where nobody may enter as it. The server executes the transactions in its
+// append-only files as that user: without the right to a command it leaves out every transaction that has it, and says
+// so in its log alone (Redis, and Valkey before 9).
+const closedDefault = "user default off resetpass ~* &* +@all"
+
+// whileLoading returns rules with which the server loads its files whole. It takes the others once it has.
+func whileLoading(rules string) string {
+	var b strings.Builder
+	for line := range strings.Lines(rules) {
+		if strings.HasPrefix(line, "user default ") {
+			line = closedDefault + "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // secrets are the passwords of one run of the server.
 type secrets struct {
 	agent, stream, upstream, person string
@@ -78,7 +95,7 @@ func aclFile(p product, s secrets, accounts map[string]account, people string) (
 		b.WriteString(strings.Join(fields, " ") + others + "\n")
 	}
 	if !hasDefault {
-		b.WriteString("user default off\n")
+		b.WriteString(closedDefault + "\n")
 	}
 	return b.String(), nil
 }
@@ -100,7 +117,7 @@ func (s *Server) rulesFile() string { return filepath.Join(s.conf(), "users.acl"
 func (s *Server) writeUsers() error {
 	rules, err := s.rules()
 	if err == nil {
-		err = disk.ReplaceBytes(s.rulesFile(), []byte(rules))
+		err = disk.ReplaceBytes(s.rulesFile(), []byte(whileLoading(rules)))
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // logFlags name an archived log.
@@ -54,6 +56,12 @@ func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory strin
 		return exit.Misuse("a log of %s is not archived", e.Name())
 	}
 	to := engine.ForwardTo{Target: o.target, Programs: o.programs}
+	if err := o.open(func(log *archive.Log) (err error) {
+		to.Log, err = bucket.LogFiles(ctx, log)
+		return err
+	}); err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -48,8 +48,29 @@ func newHelperLog(f *command.Factory) *cobra.Command {
 	return cmd
 }
 
-func readLog(ctx context.Context, from logFlags, timeline, name, to string) (err error) {
-	d, secrets, err := bucket.ReadDirectory(from.repository)
+func readLog(ctx context.Context, from logFlags, timeline, name, to string) error {
+	return from.open(func(log *archive.Log) error {
+		found, err := log.Find(ctx, timeline, name)
+		if errors.Is(err, archive.ErrNotFound) {
+			return exit.Outcome(engine.LogFileMissing)
+		}
+		if err != nil {
+			return err
+		}
+		body, err := log.Read(ctx, found)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, body, 0o600); err != nil {
+			return fmt.Errorf("write a file of the log: %w", err)
+		}
+		return nil
+	})
+}
+
+// open lets read use the log.
+func (l *logFlags) open(read func(*archive.Log) error) (err error) {
+	d, secrets, err := bucket.ReadDirectory(l.repository)
 	if err != nil {
 		return err
 	}
@@ -58,20 +79,5 @@ func readLog(ctx context.Context, from logFlags, timeline, name, to string) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, repo.Close()) }()
-	log := repo.Log(from.namespace, from.cluster, from.incarnation)
-	found, err := log.Find(ctx, timeline, name)
-	if errors.Is(err, archive.ErrNotFound) {
-		return exit.Outcome(engine.LogFileMissing)
-	}
-	if err != nil {
-		return err
-	}
-	body, err := log.Read(ctx, found)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(to, body, 0o600); err != nil {
-		return fmt.Errorf("write a file of the log: %w", err)
-	}
-	return nil
+	return read(repo.Log(l.namespace, l.cluster, l.incarnation))
 }

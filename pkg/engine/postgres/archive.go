@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,36 +16,25 @@ import (
 
 var _ engine.LogArchiver = (*Engine)(nil)
 
-// archiveRepository is the option that has the log archived.
-const archiveRepository = "archive-repository"
-
-// archiveTimeout bounds what the loss of all members takes along, unless a person sets archive_timeout.
-const archiveTimeout = "60s"
-
 // ArchiveRepository implements engine.LogArchiver.
 func (*Engine) ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string {
-	return spec.Config[archiveRepository]
+	return spec.Config[agreed.ArchiveRepository]
 }
 
 // settings reads the options of a spec. With an archive every member keeps its log until that has it: then a failover
 // leaves no gap.
 func settings(config map[string]string) (protocol.Settings, error) {
-	repository, archives := config[archiveRepository]
-	if !archives {
-		return agreed.Settings(config)
+	rest, archives, err := agreed.WithoutArchive(config)
+	if err != nil {
+		return protocol.Settings{}, err
 	}
-	if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`).MatchString(repository) {
-		return protocol.Settings{}, &engine.Refusal{Check: "settings",
-			Reason: "the option " + archiveRepository + " takes the name of an object store, not " + repository,
-			Hint:   "kubectl dbop repository list shows those of the namespace; repository add makes one"}
+	if archives {
+		rest["archive_mode"] = "always"
+		if rest["archive_timeout"] == "" {
+			rest["archive_timeout"] = agreed.ArchiveTimeout
+		}
 	}
-	config = maps.Clone(config)
-	delete(config, archiveRepository)
-	config["archive_mode"] = "always"
-	if config["archive_timeout"] == "" {
-		config["archive_timeout"] = archiveTimeout
-	}
-	return agreed.Settings(config)
+	return agreed.Settings(rest)
 }
 
 // LogTimeline implements engine.LogArchiver.

@@ -13,7 +13,7 @@ import (
 // managed are settings that safety needs, or that follow from the pod. The agent gives them on the command line.
 func managed() map[string]string {
 	safety, place := "the agent needs it for safety", "it follows from the pod"
-	archive := "the option " + archiveRepository + " has the log archived"
+	archive := "the option " + agreed.ArchiveRepository + " has the log archived"
 	return map[string]string{
 		"archive_cleanup_command": safety, "archive_command": archive, "archive_library": archive, "archive_mode": archive,
 		"cluster_name": place, "config_file": place, "data_directory": place,

@@ -31,6 +31,7 @@ func (e *Engine) OpenSnapshot(path string, _ bool) (engine.SnapshotFacts, error)
 	}
 	out := engine.SnapshotFacts{Auth: true, Schema: f.Server}
 	out.Proof = engine.Proof(proof(f))
+	out.LogStart = logStart(f)
 	for _, r := range readings(f) {
 		out.Readings = append(out.Readings, engine.Reading{Name: r.Name, Value: r.Value})
 	}

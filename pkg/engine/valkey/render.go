@@ -9,7 +9,6 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed/pod"
 )
 
@@ -26,7 +25,7 @@ const (
 
 // Pod implements engine.Renderer.
 func (e *Engine) Pod(in engine.PodInput) (engine.Pod, error) {
-	settings, err := agreed.Settings(in.Cluster.Spec.Config)
+	config, err := settings(in.Cluster.Spec.Config)
 	if err != nil {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
 	}
@@ -35,7 +34,7 @@ func (e *Engine) Pod(in engine.PodInput) (engine.Pod, error) {
 		listen = "127.0.0.1"
 	}
 	return pod.Render(in, pod.Database{
-		Container: e.Name(), User: user, Volume: volume, Port: port, Key: key, Settings: settings, Sentinel: true,
+		Container: e.Name(), User: user, Volume: volume, Port: port, Key: key, Settings: config, Sentinel: true,
 		Config: map[string]any{"program": e.product.server, "listen": listen, "port": port},
 	})
 }

@@ -43,7 +43,7 @@ func (*Engine) Lint(config map[string]string, _ string) error {
 			}
 		}
 	}
-	_, err := agreed.Settings(config)
+	_, err := settings(config)
 	return err
 }
 
@@ -55,8 +55,8 @@ func (*Engine) Options(*v1alpha1.DatabaseCluster, string) (map[string]string, er
 
 // LiveOptions implements engine.LiveSettings.
 func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string, error) {
-	settings, err := agreed.Settings(spec.Config)
-	return agreed.Options(settings), err
+	s, err := settings(spec.Config)
+	return agreed.Options(s), err
 }
 
 // AtStart implements engine.LiveSettings. The names are those that CONFIG SET of Redis 7.0 and 8.0, Valkey 8.1 and 9.1

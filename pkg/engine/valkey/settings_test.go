@@ -8,7 +8,7 @@ import (
 // TestAtStart: what a release loads while it runs needs no restart.
 func TestAtStart(t *testing.T) {
 	t.Parallel()
-	options := []string{"databases", "io-threads", "maxmemory"}
+	options := []string{"archive-timeout", "databases", "io-threads", "maxmemory"}
 	for name, c := range map[string]struct {
 		engine  *Engine
 		version string

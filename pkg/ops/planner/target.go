@@ -67,13 +67,16 @@ func (w *Windows) Resolve(ctx context.Context, e engine.Engine, r repository.Rep
 	if t.Timeline == "" {
 		t.Timeline = log.Timeline
 	}
+	if t, err = a.CheckTarget(log, t); err != nil {
+		return t, err
+	}
 	if t.Time != "" {
 		return checkTime(m, log, t)
 	}
 	if log.End == "" {
 		return t, outside(m, log, t)
 	}
-	return a.CheckTarget(log, t)
+	return t, nil
 }
 
 // checkTime refuses a moment that is not covered.

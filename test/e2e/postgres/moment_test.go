@@ -5,8 +5,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -100,19 +98,5 @@ func (s *scene) putBack(id, at, want string) {
 // offsite starts an object store of the namespace, and adds it as a repository with keys.
 func (s *scene) offsite() {
 	s.Helper()
-	store, err := s.site.StartObjectStore(s.ctx, s.ns)
-	s.ok(err)
-	s.ok(store.MakeBucket(s.ctx, "backups", false))
-	dir := s.TempDir()
-	ca, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "key.txt")
-	s.ok(os.WriteFile(ca, store.CA, 0o600))
-	cli := s.site.CLI(dir, store.Environment())
-	for _, keys := range [][]string{{"--new-key-file", key}, {"--identity-file", key}} {
-		r, err := cli.Run(s.ctx, append([]string{"-n", s.ns, "repository", "add", "offsite", "--url", "s3://backups/main",
-			"--from-env", "--endpoint", store.Endpoint, "--path-style", "--region", "us-east-1", "--ca-file", ca}, keys...)...)
-		s.ok(err)
-		if r.Code != 0 {
-			s.Fatalf("expected success:\n%s", r)
-		}
-	}
+	s.ok(s.site.AddObjectStore(s.ctx, s.ns, s.TempDir()))
 }

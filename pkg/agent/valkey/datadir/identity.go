@@ -20,6 +20,8 @@ type Identity struct {
 	Lineage Lineage `json:"lineage,omitempty"`
 	// End is where the data ends after a stop in order. While a server runs there is none.
 	End *protocol.Position `json:"end,omitempty"`
+	// Estimated says that End was not read from the server, but made of what the files tell.
+	Estimated bool `json:"estimated,omitempty"`
 	// Saved is what the server goes on from after a stop in order, if it wrote a file with all data then.
 	Saved *Saved `json:"saved,omitempty"`
 	// Seen is an offset that the copy holds, from the last second or two of a run, and Appended what its append-only

@@ -1,9 +1,18 @@
 package datadir
 
+import "math"
+
 // Branch is a timeline and the offset after which it goes on.
 type Branch struct {
 	Timeline uint64 `json:"timeline"`
 	Begin    uint64 `json:"begin"`
+	// ID is the replication ID under which its primary sends it, and Base what is added to the offsets of that server.
+	// Both are written before the primary takes a write.
+	ID   string `json:"id,omitempty"`
+	Base int64  `json:"base,omitempty"`
+	// Unsure says that the data may end elsewhere on the timeline before: a server ended without an order, and where was
+	// estimated.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
 // Lineage are the timelines that a copy followed, oldest first.
@@ -22,6 +31,21 @@ func (l Lineage) At(offset uint64) uint64 {
 	}
 	return timeline
 }
+
+// After returns the branch of the byte after an offset, and where that branch ends.
+func (l Lineage) After(offset uint64) (of Branch, end uint64) {
+	of.Timeline = 1
+	for _, b := range l {
+		if offset < b.Begin {
+			return of, b.Begin
+		}
+		of = b
+	}
+	return of, math.MaxUint64
+}
+
+// Whole says that the oldest branch is the first one of the database.
+func (l Lineage) Whole() bool { return len(l) < keptBranches }
 
 // Last returns the timeline that a copy follows now.
 func (l Lineage) Last() uint64 {

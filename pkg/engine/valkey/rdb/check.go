@@ -101,6 +101,15 @@ func parseBegin(raw []byte) (Facts, error) {
 	return f, nil
 }
 
+// Begin reads what a file says of itself at its beginning, and not whether it is whole.
+func Begin(from io.Reader) (Facts, error) {
+	raw, err := io.ReadAll(io.LimitReader(from, beginBytes))
+	if err != nil {
+		return Facts{}, fmt.Errorf("read the beginning of a backup: %w", err)
+	}
+	return parseBegin(raw)
+}
+
 // Read reads a file to its end, and returns what it says of itself, or what is wrong with it.
 func Read(from io.Reader) (Facts, error) {
 	c := NewCheck()

@@ -4,6 +4,7 @@ package rdb
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,13 +18,25 @@ type Facts struct {
 	// Product is "valkey" or "redis", Server the release of it that wrote the file, Made when; zero where it does not say.
 	Product, Server string
 	Made            time.Time
+	// Stream is the place of the file in the stream of its server; nil if it does not say.
+	Stream *Stream
 	// Sum is the checksum of its content, Bytes its size.
 	Sum   uint64
 	Bytes int64
 }
 
+// Stream is a place in the replication stream of a server.
+type Stream struct {
+	// ID is the replication ID. Offset counts the bytes before, and Database is the one that was selected last.
+	ID       string
+	Offset   uint64
+	Database uint64
+}
+
 // headerBytes are those of "REDIS0011" and "VALKEY080".
 const headerBytes = 9
+
+var errMissing = errors.New("the field is missing")
 
 // field begins a name and a value, each a string.
 const field = 0xfa
@@ -38,6 +51,13 @@ func number(digits string) (int, error) {
 
 // readFields reads the fields at the beginning. What it does not know it leaves out: they are for people.
 func (f *Facts) readFields(raw []byte) {
+	var at Stream
+	offset, database := errMissing, errMissing
+	defer func() {
+		if at.ID != "" && offset == nil && database == nil {
+			f.Stream = &at
+		}
+	}()
 	for len(raw) > 0 && raw[0] == field {
 		name, rest, ok := readString(raw[1:])
 		value, rest, there := readString(rest)
@@ -48,6 +68,12 @@ func (f *Facts) readFields(raw []byte) {
 		switch name {
 		case "redis-ver", "valkey-ver":
 			f.Product, f.Server = strings.TrimSuffix(name, "-ver"), value
+		case "repl-id":
+			at.ID = value
+		case "repl-offset":
+			at.Offset, offset = strconv.ParseUint(value, 10, 63)
+		case "repl-stream-db":
+			at.Database, database = strconv.ParseUint(value, 10, 31)
 		case "ctime":
 			if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 				f.Made = time.Unix(seconds, 0).UTC()
