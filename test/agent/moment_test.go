@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	contract "github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
@@ -228,7 +229,11 @@ func TestValkeyMoment(t *testing.T) {
 		t.Run(fmt.Sprintf("%s-%d", backups[i], at.Unix()), func(t *testing.T) {
 			r := newSite(t, options{durability: protocol.Async, members: 1, engine: valkey{}})
 			w := s.window(t, collector, facts[i])
-			m := r.forwardBy(s, collector, backups[i], spool, contract.ForwardTo{Time: at, Timeline: w.Timeline})
+			target := v1alpha1.RecoveryTarget{Time: v1alpha1.TargetLatest, Timeline: w.Timeline}
+			if !at.IsZero() {
+				target.Time = at.Format(time.RFC3339Nano)
+			}
+			m := r.forwardBy(s, collector, backups[i], spool, contract.ForwardTo{Target: target})
 			late := 1500 * time.Millisecond
 			if at.IsZero() {
 				at, late = end, 0

@@ -117,7 +117,7 @@ func TestOperatorMajor(t *testing.T) {
 	w := s.write(before)
 	s.edit(fmt.Sprintf(`{"version": %q, "image": %q}`, after.Version, after.Image))
 	s.ok(harness.Until(s.ctx, 5*time.Minute, "all members to stop", func(context.Context) error {
-		if pods := s.members(); len(pods) > 0 {
+		if pods := s.shared.Members(); len(pods) > 0 {
 			return fmt.Errorf("%d are there", len(pods))
 		}
 		return nil
