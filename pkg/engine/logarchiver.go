@@ -53,7 +53,8 @@ type LogFile struct {
 type LogWindow struct {
 	// To is the last moment; zero if there is none. The first is when the backup was complete.
 	To time.Time
-	// Start and End are places in the log, in the engine's own words: where the backup is complete, and where the log ends.
+	// Start and End are places in the log, in the engine's own words: where the backup is complete, and where the log
+	// ends.
 	// They are "" if no log goes on from the backup.
 	Start, End string
 	// Timeline is the newest, which a restore follows.

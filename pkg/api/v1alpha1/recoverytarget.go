@@ -3,8 +3,8 @@ package v1alpha1
 // TargetLatest takes all of the log, in the place of a time.
 const TargetLatest = "latest"
 
-// RecoveryTarget is where a restore ends in the archived log. One of Time, LSN, Name and Transaction is set; none is the
-// end of the backup.
+// RecoveryTarget is where a restore ends in the archived log. One of Time, LSN, Name and Transaction is set; none is
+// the end of the backup.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.time), has(self.lsn), has(self.name), has(self.transaction)].filter(x, x).size() == 1",message="a target is one of time, lsn, name and transaction",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="!has(self.exclusive) || !self.exclusive || !has(self.name) && (!has(self.time) || self.time != 'latest')",message="exclusive is for a time, an lsn or a transaction",fieldPath=".exclusive",reason=FieldValueInvalid

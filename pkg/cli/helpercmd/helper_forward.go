@@ -40,7 +40,8 @@ type forwardFlags struct {
 
 func (o *forwardFlags) addTo(cmd *cobra.Command) {
 	o.logFlags.addTo(cmd)
-	cmd.Flags().StringVar(&o.target.Time, "to-time", "", "Moment to which the log brings the data, in RFC 3339, or latest.")
+	cmd.Flags().StringVar(&o.target.Time, "to-time", "",
+		"Moment to which the log brings the data, in RFC 3339, or latest.")
 	cmd.Flags().StringVar(&o.target.LSN, "to-lsn", "", "Place in the log to which it brings the data.")
 	cmd.Flags().StringVar(&o.target.Name, "to-name", "", "Restore point to which the log brings the data.")
 	cmd.Flags().StringVar(&o.target.Transaction, "to-transaction", "", "Transaction to which the log brings the data.")

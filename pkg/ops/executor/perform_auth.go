@@ -117,7 +117,8 @@ func (l *Executor) rotate(ctx context.Context, a engine.Authenticator, t task) (
 	if err := a.EnsureUser(ctx, u, staged.Password); err != nil {
 		return ops.Result{}, err
 	}
-	return done(rules.FactRotated(t.User), password.Promote(ctx, l.Client, s.Cluster, name, s.Operation.Name, l.entries(s, name)))
+	err = password.Promote(ctx, l.Client, s.Cluster, name, s.Operation.Name, l.entries(s, name))
+	return done(rules.FactRotated(t.User), err)
 }
 
 // dropOld ends what the last rotation replaced.

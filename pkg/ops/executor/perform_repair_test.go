@@ -53,7 +53,8 @@ func TestRepairWorkload(t *testing.T) {
 		t.Fatalf("tampered: %v", got)
 	}
 	s.Operation = opstest.Operation(v1alpha1.VerbRepair)
-	b.Must(l.repair(t.Context(), task{State: s, Step: ops.Step{Members: []string{"db-1"}, Touches: []string{"statefulset/db-1"}}}))
+	b.Must(l.repair(t.Context(), task{State: s, Step: ops.Step{Members: []string{"db-1"},
+		Touches: []string{"statefulset/db-1"}}}))
 	if s = observation(b, liveOf(b)); len(health.Tampered(s)) > 0 || s.Kube.Member("db-1").Workload.Image == "bad" {
 		t.Errorf("still %+v", s.Kube.Differences)
 	}

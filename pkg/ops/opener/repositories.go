@@ -171,7 +171,8 @@ func (r *Repositories) await(ctx context.Context, namespace, name string, remote
 	}
 }
 
-// HelperStuck is the error about a helper pod that does not start. It is told of a pod that is gone by the time a person reads it.
+// HelperStuck is the error about a helper pod that does not start. It is told of a pod that is gone by the time a
+// person reads it.
 func HelperStuck(namespace string, h observe.Helper) *ops.Error {
 	hint := "kubectl get events -n " + namespace + " says more; then repeat the command"
 	switch h.Problem.Kind {

@@ -29,8 +29,8 @@ spec:
   restoreFrom: {repository: offsite, backup: %s, target: {transaction: %q, exclusive: true}}
 `
 
-// TestTarget restores to a restore point and to a transaction, in a new cluster and by an operator, and in place to right
-// before a place in the log. A restore point that nobody made ends in no cluster.
+// TestTarget restores to a restore point and to a transaction, in a new cluster and by an operator, and in place to
+// right before a place in the log. A restore point that nobody made ends in no cluster.
 func TestTarget(t *testing.T) {
 	s := newScene(t, "target")
 	if !s.site.HasObjectStore() {
