@@ -25,7 +25,9 @@ func (counted) CheckTarget(_ engine.LogWindow, t v1alpha1.RecoveryTarget) (v1alp
 	if t.Name == "bad" {
 		return t, &engine.Refusal{Check: "target", Reason: "it is no good"}
 	}
-	t.Name = "checked " + t.Name
+	if t.Time == "" {
+		t.Name = "checked " + t.Name
+	}
 	return t, nil
 }
 
