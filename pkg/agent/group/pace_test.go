@@ -1,0 +1,94 @@
+package group
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestStaleEntries: a voter keeps entries of a leader that lost its office before they were agreed on. A request of the
+// next leader that does not reach them, and says that more is agreed on, must not have them applied.
+func TestStaleEntries(t *testing.T) {
+	applied := make(chan string, 10)
+	config := raft.DefaultConfig()
+	config.LocalID, config.LogOutput = "a", io.Discard
+	logs := raft.NewInmemStore()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := raft.NewNetworkTransport(layer{listener}, 1, time.Second, io.Discard)
+	of := raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a"}, {ID: "b", Address: "b"},
+		{ID: "c", Address: "c"}}}
+	if err := raft.BootstrapCluster(config, logs, logs, raft.NewDiscardSnapshotStore(), transport, of); err != nil {
+		t.Fatal(err)
+	}
+	// What this voter has of its own term as the leader, which nobody else received.
+	err = errors.Join(logs.SetUint64([]byte("CurrentTerm"), 2), logs.StoreLogs([]*raft.Log{
+		{Index: 2, Term: 2, Type: raft.LogNoop}, {Index: 3, Term: 2, Type: raft.LogCommand, Data: []byte("stale")}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := raft.NewRaft(config, recorder(applied), logs, logs, raft.NewDiscardSnapshotStore(), transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Shutdown().Error() }()
+	to := newPaced(raft.NewNetworkTransport(layer{listener}, 1, time.Second, io.Discard), time.Second)
+	defer func() { _ = to.Close() }()
+	at := raft.ServerAddress(listener.Addr().String())
+	send := func(r raft.AppendEntriesRequest) {
+		t.Helper()
+		r.Term = 3
+		r.RPCHeader = raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("b"), Addr: []byte("b")}
+		var resp raft.AppendEntriesResponse
+		err := to.AppendEntries("a", at, &r, &resp)
+		if err == nil && resp.Success {
+			return
+		}
+		select { // a voter that applied what it must not may hang
+		case got := <-applied:
+			t.Fatalf("the voter applied what was never agreed on: %q", got)
+		default:
+			t.Fatalf("the request failed: %v, %+v", err, resp)
+		}
+	}
+	send(raft.AppendEntriesRequest{PrevLogEntry: 1, PrevLogTerm: 1, LeaderCommitIndex: 3})
+	send(raft.AppendEntriesRequest{PrevLogEntry: 1, PrevLogTerm: 1, LeaderCommitIndex: 3, Entries: []*raft.Log{
+		{Index: 2, Term: 3, Type: raft.LogNoop}, {Index: 3, Term: 3, Type: raft.LogCommand, Data: []byte("agreed")}}})
+	select {
+	case got := <-applied:
+		if got != "agreed" {
+			t.Errorf("the voter applied what was never agreed on: %q", got)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing was applied")
+	}
+}
+
+// layer is a listener that dials by addresses.
+type layer struct{ net.Listener }
+
+// Dial connects.
+func (layer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return net.DialTimeout("tcp", string(address), timeout)
+}
+
+// recorder takes what is applied.
+type recorder chan<- string
+
+// Apply tells of an entry.
+func (r recorder) Apply(l *raft.Log) any {
+	r <- string(l.Data)
+	return nil
+}
+
+// Snapshot is not taken.
+func (recorder) Snapshot() (raft.FSMSnapshot, error) { return nil, errHalted }
+
+// Restore is not done.
+func (recorder) Restore(io.ReadCloser) error { return errHalted }
