@@ -181,7 +181,7 @@ func loseQuorums(t *testing.T, e engine.Engine) {
 	for seed := max(*seedFlag, 1); seed < max(*seedFlag, 1)+uint64(*recoveriesFlag); seed++ {
 		broken, trace, more := bereaved(t, e, seed, planner.Decide)
 		if broken != "" {
-			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -seed %d -recoveries 1 -trace 400",
+			t.Fatalf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -args -seed %d -recoveries 1 -trace 400",
 				broken, trace, t.Name(), seed)
 		}
 		for k, v := range more {
