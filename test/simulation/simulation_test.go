@@ -67,8 +67,8 @@ func play(t *testing.T, e engine.Engine, seed uint64, m Mischief,
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -args -seed %d -worlds 1 -trace 400", o.broken,
-		o.trace, o.test, o.seed)
+	return fmt.Sprintf("%s\n\n%s\n\nreproduce: go test ./test/simulation -run %s -args -seed %d -worlds 1 -trace 400",
+		o.broken, o.trace, o.test, o.seed)
 }
 
 // TestSimulation plays worlds until one breaks a promise.
