@@ -58,14 +58,14 @@ func TestTargets(t *testing.T) {
 		want string
 		says string
 	}{
-		"a name":                  {to: v1alpha1.RecoveryTarget{Name: "it's $(HOME) %p"}, want: "1 2"},
-		"the first of two":        {to: v1alpha1.RecoveryTarget{Name: "twice"}, want: "1 2 3 4"},
-		"a place":                 {to: v1alpha1.RecoveryTarget{LSN: lsn}, want: "1 2 3"},
-		"before a place":          {to: v1alpha1.RecoveryTarget{LSN: lsn, Exclusive: true}, want: "1 2"},
-		"a transaction":           {to: v1alpha1.RecoveryTarget{Transaction: xid}, want: "1 2 3 4"},
-		"before a transaction":    {to: v1alpha1.RecoveryTarget{Transaction: xid, Exclusive: true}, want: "1 2 3"},
-		"before a moment":         {to: v1alpha1.RecoveryTarget{Time: at, Exclusive: true}, want: "1 2 3 4"},
-		"all":                     {to: v1alpha1.RecoveryTarget{Time: v1alpha1.TargetLatest}, want: "1 2 3 4 5"},
+		"a name":               {to: v1alpha1.RecoveryTarget{Name: "it's $(HOME) %p"}, want: "1 2"},
+		"the first of two":     {to: v1alpha1.RecoveryTarget{Name: "twice"}, want: "1 2 3 4"},
+		"a place":              {to: v1alpha1.RecoveryTarget{LSN: lsn}, want: "1 2 3"},
+		"before a place":       {to: v1alpha1.RecoveryTarget{LSN: lsn, Exclusive: true}, want: "1 2"},
+		"a transaction":        {to: v1alpha1.RecoveryTarget{Transaction: xid}, want: "1 2 3 4"},
+		"before a transaction": {to: v1alpha1.RecoveryTarget{Transaction: xid, Exclusive: true}, want: "1 2 3"},
+		"before a moment":      {to: v1alpha1.RecoveryTarget{Time: at, Exclusive: true}, want: "1 2 3 4"},
+		"all":                  {to: v1alpha1.RecoveryTarget{Time: v1alpha1.TargetLatest}, want: "1 2 3 4 5"},
 		"a name that nobody gave": {to: v1alpha1.RecoveryTarget{Name: "never"},
 			says: "restore point never was never reached"},
 		"a name before the backup": {to: v1alpha1.RecoveryTarget{Name: "early"},

@@ -61,7 +61,8 @@ func TestSessionFollowsItsCertificate(t *testing.T) {
 	observation(b, l)
 	observation(b, l)
 	before, n := b.Database.Last(), len(b.Database.Sessions)
-	if err := l.renewLeaf(t.Context(), task{State: observation(b, l), Step: ops.Step{Secret: "db-admin-tls"}}); err != nil {
+	order := ops.Step{Secret: "db-admin-tls"}
+	if err := l.renewLeaf(t.Context(), task{State: observation(b, l), Step: order}); err != nil {
 		t.Fatal(err)
 	}
 	observation(b, l)
