@@ -41,8 +41,13 @@ func (s *site) releases(t *testing.T) []release {
 		s.ownTree(r.libraries)
 		all = append(all, r)
 	}
-	installed := filepath.Base(filepath.Dir(programs(t)))
-	return append(all, release{programs: major.Programs{Directory: "/", Major: installed}})
+	return append(all, installed(t))
+}
+
+// installed is the release of this machine.
+func installed(t *testing.T) release {
+	t.Helper()
+	return release{programs: major.Programs{Directory: "/", Major: filepath.Base(filepath.Dir(programs(t)))}}
 }
 
 // data is one database on its way through major versions.

@@ -95,8 +95,7 @@ func TestTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			here := s.releases(t)
-			got := d.ask(t, here[len(here)-1], [2]string{"postgres", "SELECT string_agg(n::text, ' ' ORDER BY n) FROM kept"})
+			got := d.ask(t, installed(t), [2]string{"postgres", "SELECT string_agg(n::text, ' ' ORDER BY n) FROM kept"})
 			if got[0] != test.want {
 				t.Errorf("it holds %s, want %s", got[0], test.want)
 			}
