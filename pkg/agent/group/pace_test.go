@@ -17,19 +17,14 @@ func TestStaleEntries(t *testing.T) {
 	config := raft.DefaultConfig()
 	config.LocalID, config.LogOutput = "a", io.Discard
 	logs := raft.NewInmemStore()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener, sender := listen(t), listen(t)
 	transport := raft.NewNetworkTransport(layer{listener}, 1, time.Second, io.Discard)
 	of := raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a"}, {ID: "b", Address: "b"},
 		{ID: "c", Address: "c"}}}
-	if err := raft.BootstrapCluster(config, logs, logs, raft.NewDiscardSnapshotStore(), transport, of); err != nil {
-		t.Fatal(err)
-	}
-	// What this voter has of its own term as the leader, which nobody else received.
-	err = errors.Join(logs.SetUint64([]byte("CurrentTerm"), 2), logs.StoreLogs([]*raft.Log{
-		{Index: 2, Term: 2, Type: raft.LogNoop}, {Index: 3, Term: 2, Type: raft.LogCommand, Data: []byte("stale")}}))
+	// The last two are what this voter has of its own term as the leader, which nobody else received.
+	err := errors.Join(raft.BootstrapCluster(config, logs, logs, raft.NewDiscardSnapshotStore(), transport, of),
+		logs.SetUint64([]byte("CurrentTerm"), 2), logs.StoreLogs([]*raft.Log{{Index: 2, Term: 2, Type: raft.LogNoop},
+			{Index: 3, Term: 2, Type: raft.LogCommand, Data: []byte("stale")}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +33,7 @@ func TestStaleEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Shutdown().Error() }()
-	to := newPaced(raft.NewNetworkTransport(layer{listener}, 1, time.Second, io.Discard), time.Second)
+	to := newPaced(raft.NewNetworkTransport(layer{sender}, 1, time.Second, io.Discard), time.Second)
 	defer func() { _ = to.Close() }()
 	at := raft.ServerAddress(listener.Addr().String())
 	send := func(r raft.AppendEntriesRequest) {
@@ -68,6 +63,16 @@ func TestStaleEntries(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("nothing was applied")
 	}
+}
+
+// listen opens a port of this machine.
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // layer is a listener that dials by addresses.
