@@ -48,7 +48,7 @@ restored into a new cluster. A file that the repository holds already is not imp
   # Put my-db back to a backup
   kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b
 
-  # Put a PostgreSQL back to a moment, by a backup from before it and the archived log
+  # Put a PostgreSQL, Valkey or Redis back to a moment, by a backup from before it and the archived log
   kubectl dbop restore my-db --in-place --from my-db-20261121T101500Z-0a1b --to-time 2026-11-21T10:59:00Z
 
   # Put it back to a restore point that "SELECT pg_create_restore_point('before-import')" made

@@ -15,7 +15,7 @@ import (
 // addTarget adds the flags that say where a restore ends in the archived log.
 func addTarget(cmd *cobra.Command, t *v1alpha1.RecoveryTarget) {
 	cmd.Flags().StringVar(&t.Time, "to-time", "",
-		"For PostgreSQL: moment to which the archived log brings the backup, with its zone: 2026-11-23T20:15:00Z; or latest.")
+		"For engines that archive a log: moment to restore to, with its zone, such as 2026-11-23T20:15:00Z; or latest.")
 	cmd.Flags().StringVar(&t.LSN, "to-lsn", "",
 		"For PostgreSQL: place in the log to which it brings the backup, such as 0/3000060.")
 	cmd.Flags().StringVar(&t.Name, "to-name", "",

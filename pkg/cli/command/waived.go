@@ -21,6 +21,6 @@ func Waived(checks map[string]bool) []string {
 // AddRepositoryFlag defines --repository; what names that which is kept there.
 func AddRepositoryFlag(cmd *cobra.Command, repo *string, what string) {
 	cmd.Flags().StringVar(repo, "repository", "",
-		"Where "+what+" is kept: dir:/path or pvc:claim[/path] (default: the cluster's, else environment "+EnvRepository+
-			", else a directory of yours).")
+		"Repository of "+what+": its name, dir:/path or pvc:claim[/path] (default: the cluster's, else environment "+
+			EnvRepository+", else a directory of yours).")
 }
