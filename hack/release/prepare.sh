@@ -18,7 +18,8 @@ done
 # kubectl calls this one; krew can't install it.
 "$out/kubectl-dbop" completion kubectl >"$out/completions/kubectl_complete-dbop"
 "$out/kubectl-dbop" reference --man --dir "$out/man"
-"$out/kubectl-dbop" operator install --dry-run=client --image "ghcr.io/dbop-dev/kubectl-dbop:$version" >"$out/manifests/install.yaml"
+# People install from the public registry, whatever mirror this machine uses.
+DBOP_REGISTRY= "$out/kubectl-dbop" operator install --dry-run=client --image "ghcr.io/dbop-dev/kubectl-dbop:$version" >"$out/manifests/install.yaml"
 cp deploy/crd/*.yaml "$out/manifests/"
 if [ -d deploy/chart ]; then
 	"$out/release" chart --version "$version" --created "$date" --out "$out/manifests" deploy/chart

@@ -66,6 +66,6 @@ func measureSize(_ context.Context, b *bench) error {
 	if err != nil {
 		return fmt.Errorf("read the size of the binary: %w", err)
 	}
-	b.rows.judged("stripped binary", float64(info.Size())/1e6, "MB", 60, "as make build makes it")
+	b.rows.judged("stripped binary", float64(info.Size())/1e6, "MB", 75, "as make build makes it")
 	return nil
 }

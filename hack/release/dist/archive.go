@@ -16,7 +16,7 @@ import (
 )
 
 // maxProgram is the largest program that a release may hold.
-const maxProgram = 60_000_000
+const maxProgram = 75_000_000
 
 // checkArchive unpacks an archive and reads everything in it.
 func (r *Release) checkArchive(a krew.Archive) error {
