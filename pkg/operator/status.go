@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -73,14 +72,9 @@ func (v *reconciliation) fail(err error) {
 
 // told is an error with its hint, as an object of that namespace carries it.
 func told(namespace string, err error) string {
-	text, hint := err.Error(), ""
-	if e, ok := errors.AsType[*ops.Error](err); ok {
-		hint = e.Hint
-	} else if r, ok := errors.AsType[*engine.Refusal](err); ok {
-		hint = r.Hint
-	}
-	if hint != "" {
-		text += "; " + hint
+	text := err.Error()
+	if e, ok := ops.AsError(err); ok && e.Hint != "" {
+		text += "; " + e.Hint
 	}
 	return said(namespace, text)
 }
@@ -97,16 +91,10 @@ func said(namespace, text string) string {
 
 // reasonOf is an error's check, or kind, as conditions spell reasons.
 func reasonOf(err error) string {
-	check := ""
-	if e, ok := errors.AsType[*ops.Error](err); ok {
-		check = e.Check
-	} else if r, ok := errors.AsType[*engine.Refusal](err); ok {
-		check = r.Check
+	if e, ok := ops.AsError(err); ok && e.Check != "" {
+		return checkReason(e.Check)
 	}
-	if check == "" {
-		return string(ops.KindOf(err))
-	}
-	return checkReason(check)
+	return string(ops.KindOf(err))
 }
 
 // checkReason is the name of a check as conditions spell reasons.

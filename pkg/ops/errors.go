@@ -77,13 +77,21 @@ func permanent(err error) bool {
 		errors.Is(err, repository.ErrDamaged) || errors.Is(err, repository.ErrNoSpace)
 }
 
-// Refusal returns an engine's refusal as an Error.
-func Refusal(err error) *Error {
+// AsError is the first Error in a chain, or the refusal of an engine as one: nowhere else the one becomes the other.
+func AsError(err error) (*Error, bool) {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e
+		return e, true
 	}
 	if r, ok := errors.AsType[*engine.Refusal](err); ok {
-		return &Error{Kind: Refused, Check: r.Check, Message: r.Reason, Hint: r.Hint, Unknown: r.Unknown}
+		return &Error{Kind: Refused, Check: r.Check, Message: r.Reason, Hint: r.Hint, Unknown: r.Unknown}, true
+	}
+	return nil, false
+}
+
+// Refusal returns an error as that of a refused request.
+func Refusal(err error) *Error {
+	if e, ok := AsError(err); ok {
+		return e
 	}
 	return &Error{Kind: Refused, Message: err.Error()}
 }

@@ -7,20 +7,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // HintOf finds the first advice in a chain of errors.
 func HintOf(err error) string {
-	var failed *ops.Error
-	if errors.As(err, &failed) && failed.Hint != "" {
-		return failed.Hint
-	}
-	var refusal *engine.Refusal
-	if errors.As(err, &refusal) && refusal.Hint != "" {
-		return refusal.Hint
+	for e, ok := ops.AsError(err); ok; e, ok = ops.AsError(e.Err) {
+		if e.Hint != "" {
+			return e.Hint
+		}
 	}
 	var advised interface{ Hint() string }
 	if errors.As(err, &advised) && advised.Hint() != "" {

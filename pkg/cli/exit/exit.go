@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
@@ -106,9 +105,12 @@ const (
 
 // mistyped reports whether the command names an engine, version, member or user that is not known.
 func mistyped(err error) bool {
-	failed, _ := errors.AsType[*ops.Error](err)
-	refusal, _ := errors.AsType[*engine.Refusal](err)
-	return failed != nil && failed.Unknown || refusal != nil && refusal.Unknown
+	for e, ok := ops.AsError(err); ok; e, ok = ops.AsError(e.Err) {
+		if e.Unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // Verdict is the exit code of a command that judges a cluster.

@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -68,11 +67,12 @@ func checkAsked(o v1alpha1.OperationSpec) error {
 	}
 	spec := v1alpha1.DatabaseClusterSpec{Backup: v1alpha1.BackupPolicy{Repository: o.Repository}}
 	err := rules.Keep(&v1alpha1.OperationSpec{Cluster: o.Cluster, Verb: o.Verb}, spec)
-	if r, ok := errors.AsType[*engine.Refusal](err); ok {
-		r.Hint = `set spec.backup.repository of the cluster to "pvc:CLAIM" or the name of a repository; or delete this object, and make another one with spec.repository`
+	if refused, ok := ops.AsError(err); ok {
+		refused.Hint = `set spec.backup.repository of the cluster to "pvc:CLAIM" or the name of a repository; or delete this object, and make another one with spec.repository`
 		if o.Repository == "" {
-			r.Reason = fmt.Sprintf("neither this object nor databasecluster %s names a repository", o.Cluster)
+			refused.Message = fmt.Sprintf("neither this object nor databasecluster %s names a repository", o.Cluster)
 		}
+		return refused
 	}
 	return err
 }

@@ -1,12 +1,11 @@
 package planner
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -30,8 +29,8 @@ func TestCheckAsked(t *testing.T) {
 			}
 			continue
 		}
-		refusal, ok := errors.AsType[*engine.Refusal](err)
-		if !ok || refusal.Check != "repository" || !strings.Contains(refusal.Reason, row.want) ||
+		refusal, ok := ops.AsError(err)
+		if !ok || refusal.Check != "repository" || !strings.Contains(refusal.Message, row.want) ||
 			!strings.Contains(refusal.Hint, "make another one with spec.repository") {
 			t.Errorf("%+v: %v", row, err)
 		}

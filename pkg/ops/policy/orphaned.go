@@ -1,14 +1,12 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -132,10 +130,9 @@ func requestEnd(c *v1alpha1.DatabaseCluster) (NextAction, error) {
 		return NextAction{Request: &planner.Request{Operation: o}}, nil
 	}
 	if err := rules.Keep(&o, c.Spec); err != nil {
-		if r, ok := errors.AsType[*engine.Refusal](err); ok {
-			r.Hint = fmt.Sprintf("end it by hand: kubectl dbop delete %s", c.Name)
-		}
-		return NextAction{Rest: true}, err
+		refused := ops.Refusal(err)
+		refused.Hint = fmt.Sprintf("end it by hand: kubectl dbop delete %s", c.Name)
+		return NextAction{Rest: true}, refused
 	}
 	return NextAction{Request: &planner.Request{Operation: o}}, nil
 }
