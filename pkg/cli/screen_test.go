@@ -65,8 +65,9 @@ func record(t *testing.T, b *clitest.Bench) {
 	end := metav1.NewTime(clitest.Noon.Add(-time.Hour + 90*time.Second))
 	o := &v1alpha1.Operation{}
 	o.Namespace, o.Name = "shop", "my-db.dbop-op-00001"
-	o.Spec = v1alpha1.OperationSpec{Cluster: "my-db", Verb: v1alpha1.VerbScale, Members: 3, FromMembers: 1,
-		RequestedBy: "ada", RequestedFrom: "laptop", Command: "kubectl dbop scale my-db --members 3"}
+	o.Spec = v1alpha1.OperationSpec{Cluster: "my-db", Verb: v1alpha1.VerbScale,
+		SizeParameters: v1alpha1.SizeParameters{Members: 3, FromMembers: 1},
+		RequestedBy:    "ada", RequestedFrom: "laptop", Command: "kubectl dbop scale my-db --members 3"}
 	o.Status = v1alpha1.OperationStatus{Phase: v1alpha1.PhaseSucceeded,
 		StartedAt: metav1.NewTime(clitest.Noon.Add(-time.Hour)), FinishedAt: &end,
 		Journal: []v1alpha1.JournalEntry{

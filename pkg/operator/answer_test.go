@@ -37,7 +37,7 @@ func TestAnswer(t *testing.T) {
 	}
 	op := func(phase v1alpha1.Phase, verify bool, facts ...string) *v1alpha1.Operation {
 		o := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
-			Backup: "db-1", Verify: verify},
+			Backup: "db-1", BackupParameters: v1alpha1.BackupParameters{Verify: verify}},
 			Status: v1alpha1.OperationStatus{Phase: phase, StartedAt: *at(0), Facts: map[string]string{}}}
 		o.Name = "db.dbop-op-1"
 		for _, f := range facts {

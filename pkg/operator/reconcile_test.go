@@ -128,8 +128,9 @@ func TestReconcile(t *testing.T) {
 		"steps nothing back for what a cache does not know yet": func(t *testing.T) {
 			b := founded(t)
 			before := b.get()
-			asking := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 5,
-				RequestedBy: "ada"}}
+			asking := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale,
+				SizeParameters: v1alpha1.SizeParameters{Members: 5},
+				RequestedBy:    "ada"}}
 			s, err := b.r.Runner(opstest.Engine{}, nil, ops.Silent{}).Open(t.Context(), "shop", "db", &asking, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -81,7 +81,8 @@ func byCommands(p *person, spec v1alpha1.DatabaseClusterSpec, wishes []wish) fun
 		c := p.create(only, spec.Version, int(spec.Members), false)().Cluster
 		c.Spec = *spec.DeepCopy()
 		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: only,
-			Verb: v1alpha1.VerbCreate, Members: spec.Members, Version: spec.Version, Waive: []string{"size"}}, Cluster: c})
+			Verb: v1alpha1.VerbCreate, SizeParameters: v1alpha1.SizeParameters{Members: spec.Members},
+			VersionParameters: v1alpha1.VersionParameters{Version: spec.Version}, Waive: []string{"size"}}, Cluster: c})
 		return err
 	})
 	for _, w := range wishes {

@@ -73,8 +73,9 @@ func (p *person) bereave(size int) {
 			method = v1alpha1.RecoverBackup
 		}
 		err = p.attempt(func(ctx context.Context, r *runner.Runner) error {
-			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover, Method: method,
-				Repository: "pvc:backups", Member: named,
+			spec := v1alpha1.OperationSpec{Cluster: "a", Verb: v1alpha1.VerbRecover,
+				RecoverParameters: v1alpha1.RecoverParameters{Method: method},
+				Repository:        "pvc:backups", Member: named,
 				Backup: p.backupID()}
 			if method == v1alpha1.RecoverBackup {
 				spec.Source = &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: backup}

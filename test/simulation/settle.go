@@ -145,7 +145,8 @@ func (p *person) idle(name string) {
 	}
 	err := p.attempt(func(ctx context.Context, r *runner.Runner) error {
 		_, err := r.Run(ctx, Namespace, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name,
-			Verb: v1alpha1.VerbScale, Members: c.Spec.Members, Waive: []string{"size"}}})
+			Verb: v1alpha1.VerbScale, SizeParameters: v1alpha1.SizeParameters{Members: c.Spec.Members},
+			Waive: []string{"size"}}})
 		return err
 	})
 	defer w.lock()()

@@ -170,5 +170,5 @@ func (p *person) clear(name string) {
 
 func (p *person) clearing(name string) planner.Request {
 	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: name, Verb: v1alpha1.VerbClearAlarms,
-		Waive: []string{"downtime"}, Compaction: &v1alpha1.Compaction{}}}
+		Waive: []string{"downtime"}, SpaceParameters: v1alpha1.SpaceParameters{Compaction: &v1alpha1.Compaction{}}}}
 }

@@ -20,8 +20,9 @@ func testOperation(phase v1alpha1.Phase, minute int) *v1alpha1.Operation {
 	at := metav1.NewTime(time.Date(2026, 11, 21, 10, minute, 0, 0, time.Local))
 	return &v1alpha1.Operation{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", CreationTimestamp: at},
-		Spec:       v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 5},
-		Status:     v1alpha1.OperationStatus{Phase: phase, StartedAt: at, Facts: map[string]string{"backup": "b"}},
+		Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale,
+			SizeParameters: v1alpha1.SizeParameters{Members: 5}},
+		Status: v1alpha1.OperationStatus{Phase: phase, StartedAt: at, Facts: map[string]string{"backup": "b"}},
 	}
 }
 

@@ -44,7 +44,7 @@ func TestRemoveMemberResolve(t *testing.T) {
 				unlist(&s, name)
 			}
 			o := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRemoveMember, Member: row.remove,
-				FromMembers: row.wanted}
+				SizeParameters: v1alpha1.SizeParameters{FromMembers: row.wanted}}
 			RemoveMember{}.Default(&o, s.Cluster)
 			for range 2 {
 				err := RemoveMember{}.Resolve(opstest.Stub{}, &o, s)

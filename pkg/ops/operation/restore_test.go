@@ -16,7 +16,8 @@ type withoutHistory struct{ engine.Engine }
 // the flag before anything is made.
 func TestRestoreKeepsARevisionWhereThereIsOne(t *testing.T) {
 	t.Parallel()
-	o := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore, KeepRevision: true}
+	o := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore,
+		RestoreParameters: v1alpha1.RestoreParameters{KeepRevision: true}}
 	c := opstest.Well(3).Cluster
 	var refusal *engine.Refusal
 	if err := (Restore{}).Check(withoutHistory{opstest.Engine{}}, o, c, c); !errors.As(err, &refusal) ||

@@ -20,8 +20,9 @@ func TestCheckAsked(t *testing.T) {
 		{"", "dir:/tmp", ""}, // a person's own
 	} {
 		s := opstest.Well(3)
-		r := Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Object: row.object,
-			Repository: row.repository}}
+		r := Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup,
+			BackupParameters: v1alpha1.BackupParameters{Object: row.object},
+			Repository:       row.repository}}
 		err := Check(opstest.Stub{}, r, s.Cluster)
 		if row.want == "" {
 			if err != nil {
@@ -46,10 +47,10 @@ func TestSameAsked(t *testing.T) {
 		want         bool
 	}{{"", "", true}, {"one", "one", true}, {"one", "", true}, {"", "one", false}, {"two", "one", false}} {
 		op := &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup,
-			Repository: "pvc:b",
-			Object:     row.active}}
+			Repository:       "pvc:b",
+			BackupParameters: v1alpha1.BackupParameters{Object: row.active}}}
 		if got := Verbs().Same(op, v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup, Repository: "pvc:b",
-			Object: row.asks}); got != row.want {
+			BackupParameters: v1alpha1.BackupParameters{Object: row.asks}}); got != row.want {
 			t.Errorf("%+v: %v", row, got)
 		}
 	}

@@ -86,7 +86,8 @@ func TestCompact(t *testing.T) {
 // TestCompactRevisionIsPinned: a repeat means the revision of the first time.
 func TestCompactRevisionIsPinned(t *testing.T) {
 	t.Parallel()
-	o := v1alpha1.OperationSpec{Verb: v1alpha1.VerbCompact, Compaction: &v1alpha1.Compaction{Keep: 30}}
+	o := v1alpha1.OperationSpec{Verb: v1alpha1.VerbCompact,
+		SpaceParameters: v1alpha1.SpaceParameters{Compaction: &v1alpha1.Compaction{Keep: 30}}}
 	asked := o
 	if err := Resolve(compactor{}, &o, opstest.Well(3)); err != nil || o.Compaction.Before != 70 {
 		t.Fatalf("pinned %+v, %v", o.Compaction, err)

@@ -123,7 +123,8 @@ func TestConvertRefusals(t *testing.T) {
 	if err := Resolve(opstest.Converting{}, &o, s); ops.Refusal(err).Check != "backup" {
 		t.Errorf("the backup is given up: %v", err)
 	}
-	o = v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, FromVersion: "1.1.0", Version: "1.2.0"}
+	o = v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade,
+		VersionParameters: v1alpha1.VersionParameters{FromVersion: "1.1.0", Version: "1.2.0"}}
 	if err := Resolve(opstest.Converting{}, &o, s); err != nil || o.InPlace {
 		t.Errorf("members of 1.2.0 read the data: %v, in place: %t", err, o.InPlace)
 	}

@@ -31,35 +31,41 @@ func TestDiff(t *testing.T) {
 		{name: "the same amount in other words",
 			change: func(s *v1alpha1.DatabaseClusterSpec) { s.Storage.Size = resource.MustParse("1024Mi") }},
 		{name: "more members", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Members = 5 },
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 5}},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, SizeParameters: v1alpha1.SizeParameters{Members: 5}}},
 		{name: "an even number, insisted", change: func(s *v1alpha1.DatabaseClusterSpec) {
 			s.Members, s.Waive = 4,
 				[]string{"backup", "size"}
 		},
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 4, Waive: []string{"size"}}},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, SizeParameters: v1alpha1.SizeParameters{Members: 4},
+				Waive: []string{"size"}}},
 		{name: "more room before more members", change: func(s *v1alpha1.DatabaseClusterSpec) {
 			s.Members, s.Storage.Size = 5,
 				resource.MustParse("2Gi")
 		},
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize,
-				Change: &v1alpha1.SettingsChange{Size: new(resource.MustParse("2Gi"))}}},
+				SettingsParameters: v1alpha1.SettingsParameters{
+					Change: &v1alpha1.SettingsChange{Size: new(resource.MustParse("2Gi"))}}}},
 		{name: "memory taken away", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Resources.Requests = nil },
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize,
-				Change: &v1alpha1.SettingsChange{Requests: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(0,
-					gib.Format)}}}},
+				SettingsParameters: v1alpha1.SettingsParameters{
+					Change: &v1alpha1.SettingsChange{Requests: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(0,
+						gib.Format)}}}}},
 		{name: "options", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Config = map[string]string{"speed": "high"} },
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure,
-				Change: &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}, Unset: []string{"room"}}}},
+				SettingsParameters: v1alpha1.SettingsParameters{
+					Change: &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}, Unset: []string{"room"}}}}},
 		{name: "up", change: func(s *v1alpha1.DatabaseClusterSpec) {
 			s.Version, s.Backup.Repository = "1.2.0",
 				"pvc:backups"
 		},
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "1.2.0", Repository: "pvc:backups"}},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade,
+				VersionParameters: v1alpha1.VersionParameters{Version: "1.2.0"}, Repository: "pvc:backups"}},
 		{name: "down, without a backup", change: func(s *v1alpha1.DatabaseClusterSpec) {
 			s.Version, s.Waive = "1.0.10",
 				[]string{"backup"}
 		},
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade, Version: "1.0.10", Waive: []string{"backup"}}},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade,
+				VersionParameters: v1alpha1.VersionParameters{Version: "1.0.10"}, Waive: []string{"backup"}}},
 		{name: "up, and no place for the backup", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "1.2.0" },
 			refused: "repository"},
 		{name: "up, and the backup on some machine", change: func(s *v1alpha1.DatabaseClusterSpec) {
@@ -81,9 +87,10 @@ func TestDiff(t *testing.T) {
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbEnableAuth}},
 		{name: "another repository", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Backup.Repository = "pvc:other" }},
 		{name: "a schedule", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Backup = opstest.Nightly() },
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule, Policy: new(opstest.Nightly())}},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbSchedule,
+				ScheduleParameters: v1alpha1.ScheduleParameters{Policy: new(opstest.Nightly())}}},
 		{name: "a user", change: func(s *v1alpha1.DatabaseClusterSpec) { s.Auth.Users = []v1alpha1.DatabaseUser{app} },
-			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreateUser, User: &app}},
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreateUser, UserParameters: v1alpha1.UserParameters{User: &app}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := opstest.Well(3).Cluster

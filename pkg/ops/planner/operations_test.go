@@ -41,7 +41,8 @@ func TestSupersedes(t *testing.T) {
 	t.Parallel()
 	request := func(verb v1alpha1.Verb) v1alpha1.OperationSpec { return v1alpha1.OperationSpec{Verb: verb} }
 	paused := v1alpha1.PhasePaused
-	atOnce := v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAtOnce}
+	atOnce := v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates,
+		CertificateParameters: v1alpha1.CertificateParameters{Rotation: v1alpha1.RotateAtOnce}}
 	for name, c := range map[string]struct {
 		asked  v1alpha1.OperationSpec
 		active v1alpha1.Verb

@@ -173,7 +173,8 @@ func TestCheckPolicy(t *testing.T) {
 			t.Parallel()
 			p := opstest.Nightly()
 			row.change(&p)
-			err := operation.BackupSchedule{}.Check(nil, v1alpha1.OperationSpec{Policy: &p}, nil, nil)
+			err := operation.BackupSchedule{}.Check(nil,
+				v1alpha1.OperationSpec{ScheduleParameters: v1alpha1.ScheduleParameters{Policy: &p}}, nil, nil)
 			refusal, ok := errors.AsType[*engine.Refusal](err)
 			if (err == nil) != (row.want == "") || err != nil &&
 				(!ok || !strings.Contains(refusal.Reason, row.want) || refusal.Hint == "") {

@@ -117,7 +117,8 @@ func TestCheckUser(t *testing.T) {
 		{v1alpha1.VerbRotateCredentials, v1alpha1.DatabaseUser{Name: "client"}, ""},
 		{v1alpha1.VerbRotateCredentials, v1alpha1.DatabaseUser{Name: "theirs"}, "not made by this tool"},
 	} {
-		err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: c.verb, User: &c.user}},
+		err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: c.verb,
+			UserParameters: v1alpha1.UserParameters{User: &c.user}}},
 			cluster)
 		var refusal *engine.Refusal
 		switch {
@@ -178,7 +179,7 @@ func TestCheckRootPassword(t *testing.T) {
 		s := opstest.Well(1)
 		c.change(&s)
 		err := Check(opstest.Stub{}, Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore,
-			InPlace: c.inPlace, Source: &c.source}}, s.Cluster)
+			RestoreParameters: v1alpha1.RestoreParameters{InPlace: c.inPlace}, Source: &c.source}}, s.Cluster)
 		if (err != nil) != c.refused {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -32,7 +32,7 @@ func TestAsked(t *testing.T) {
 		}
 		want := v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup,
 			RequestedBy: "operator: databasebackup first",
-			Repository:  row.want, Verify: row.verify, Object: "uid-of-first"}
+			Repository:  row.want, BackupParameters: v1alpha1.BackupParameters{Verify: row.verify, Object: "uid-of-first"}}
 		if diff := cmp.Diff(want, m.Request.Operation); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", row, diff)
 		}

@@ -67,8 +67,9 @@ type NextAction struct {
 func Next(g Input) (NextAction, error) {
 	switch {
 	case g.rewritable():
-		o := v1alpha1.OperationSpec{Cluster: g.Custom.Name, Verb: v1alpha1.VerbRepair, Quiet: true,
-			RequestedBy: SelfHealedBy}
+		o := v1alpha1.OperationSpec{Cluster: g.Custom.Name, Verb: v1alpha1.VerbRepair,
+			RestartParameters: v1alpha1.RestartParameters{Quiet: true},
+			RequestedBy:       SelfHealedBy}
 		return NextAction{Request: &planner.Request{Operation: o, Cluster: g.Kept.Record}}, nil
 	case g.Custom != nil && g.Damaged != nil:
 		return NextAction{Rest: true}, &ops.Error{Kind: ops.NeedsHuman, Check: "record-damaged", Message: "cluster " +
@@ -181,7 +182,8 @@ func conceive(c *v1alpha1.DatabaseCluster) NextAction {
 		return NextAction{Rest: true}
 	}
 	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbCreate, RequestedBy: planner.DesiredBy,
-		Members: c.Spec.Members, Version: c.Spec.Version}
+		SizeParameters:    v1alpha1.SizeParameters{Members: c.Spec.Members},
+		VersionParameters: v1alpha1.VersionParameters{Version: c.Spec.Version}}
 	if slices.Contains(c.Spec.Waive, "size") {
 		o.Waive = []string{"size"}
 	}

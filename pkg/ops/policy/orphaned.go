@@ -120,7 +120,7 @@ func requestEnd(c *v1alpha1.DatabaseCluster) (NextAction, error) {
 		return NextAction{Rest: true}, nil
 	}
 	o := v1alpha1.OperationSpec{Cluster: c.Name, Verb: v1alpha1.VerbDelete, RequestedBy: planner.DesiredBy,
-		Purge: c.Spec.DeletionPolicy == v1alpha1.DeletionPurge}
+		DeleteParameters: v1alpha1.DeleteParameters{Purge: c.Spec.DeletionPolicy == v1alpha1.DeletionPurge}}
 	policy := c.Spec.DeletionPolicy
 	if policy == "" && c.Spec.Backup.Repository == "" {
 		policy = v1alpha1.DeletionKeep

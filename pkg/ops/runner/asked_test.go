@@ -22,7 +22,8 @@ func TestOnceOnly(t *testing.T) {
 	runner := newRunner(sh, newIdeal(s))
 	asks := func(object string) error {
 		_, err := runner.Prepare(t.Context(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
-			Verb: v1alpha1.VerbBackup, Repository: "pvc:b", Backup: "b", Object: object}})
+			Verb: v1alpha1.VerbBackup, Repository: "pvc:b", Backup: "b",
+			BackupParameters: v1alpha1.BackupParameters{Object: object}}})
 		return err
 	}
 	if err := asks("one"); ops.KindOf(err) != ops.Unchanged || !strings.Contains(err.Error(), "db.op-past") {

@@ -53,7 +53,8 @@ func TestRunnerRefuses(t *testing.T) {
 		check   string
 	}{
 		{"even",
-			planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: 4}}, nil,
+			planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale,
+				SizeParameters: v1alpha1.SizeParameters{Members: 4}}}, nil,
 			ops.Refused, "size"},
 		{"none", scale(0), nil, ops.Refused, "size"},
 		{"too many", scale(9), nil, ops.Refused, "size"},
@@ -63,11 +64,12 @@ func TestRunnerRefuses(t *testing.T) {
 		{"not formed", scale(5), func(sh *shelf, _ *Runner) { sh.cluster.Status.Bootstrap.ClusterID = "" }, ops.Refused,
 			"not-formed"},
 		{"too far, after something that could be done", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
-			Verb: v1alpha1.VerbUpgrade, Version: "9.9.9"}}, func(_ *shelf, r *Runner) {
-			s := opstest.Well(3)
-			s.Kube.Members[0].Workload.Bootstrap = true
-			r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
-		}, ops.Refused, "may-upgrade"},
+			Verb: v1alpha1.VerbUpgrade, VersionParameters: v1alpha1.VersionParameters{Version: "9.9.9"}}},
+			func(_ *shelf, r *Runner) {
+				s := opstest.Well(3)
+				s.Kube.Members[0].Workload.Bootstrap = true
+				r.Cluster = func(string, string) ops.ClosableCluster { return shelved{newIdeal(s), &shelf{cluster: s.Cluster}} }
+			}, ops.Refused, "may-upgrade"},
 		{"not there", scale(5), func(sh *shelf, _ *Runner) { sh.cluster = nil }, ops.Failed, "not-found"},
 		{"somebody else's operation", scale(5), func(sh *shelf,
 			_ *Runner) {
@@ -120,8 +122,8 @@ func TestRunnerIsKilledAnywhere(t *testing.T) {
 		func() planner.Request { return scale(5) },
 		func() planner.Request {
 			return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade,
-				Version: "1.2.0",
-				Backup:  "b2", Repository: "dir:/backups"}}
+				VersionParameters: v1alpha1.VersionParameters{Version: "1.2.0"},
+				Backup:            "b2", Repository: "dir:/backups"}}
 		},
 		func() planner.Request {
 			return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete, Backup: "b3",
@@ -165,7 +167,7 @@ func TestRunnerDeletionSupersedes(t *testing.T) {
 		old.Status.Facts = map[string]string{v1alpha1.FactBackup: "b1"}
 		sh.operations = append(sh.operations, old)
 		op, err := r.Run(context.Background(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
-			Verb: v1alpha1.VerbDelete, Purge: true, Backup: "b9"}})
+			Verb: v1alpha1.VerbDelete, DeleteParameters: v1alpha1.DeleteParameters{Purge: true}, Backup: "b9"}})
 		if err != nil || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelled ||
 			op.Status.Phase != v1alpha1.PhaseSucceeded {
 			t.Errorf("%v; old %s, new %+v", err, sh.operations[0].Status.Phase, op)
@@ -215,7 +217,8 @@ func TestPrepareResume(t *testing.T) {
 		}
 		change := &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}}
 		if _, err := r.Run(ctx, "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
-			Verb: v1alpha1.VerbConfigure, Change: change}}); ops.KindOf(err) != ops.Interrupted {
+			Verb: v1alpha1.VerbConfigure, SettingsParameters: v1alpha1.SettingsParameters{
+				Change: change}}}); ops.KindOf(err) != ops.Interrupted {
 			t.Fatal(err)
 		}
 		r.Stop, r.FailPoint = nil, nil

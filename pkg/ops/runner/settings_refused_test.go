@@ -52,7 +52,8 @@ func TestSettingsRefused(t *testing.T) {
 					r.Engine, r.Cluster = live{}, func(string, string) ops.ClosableCluster { return shelved{w, sh} }
 					err := run(r, planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
 						Verb: v1alpha1.VerbConfigure, RequestedBy: c.by,
-						Change: &v1alpha1.SettingsChange{Set: map[string]string{"work-mem": "much"}}}})
+						SettingsParameters: v1alpha1.SettingsParameters{
+							Change: &v1alpha1.SettingsChange{Set: map[string]string{"work-mem": "much"}}}}})
 					if err == nil || !strings.Contains(err.Error(), c.fails.Error()) {
 						t.Fatalf("it ends with %v", err)
 					}

@@ -175,8 +175,9 @@ func newRunner(sh *shelf, w *ideal) *Runner {
 }
 
 func scale(to int32) planner.Request {
-	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale, Members: to,
-		Waive: []string{"size"}}}
+	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbScale,
+		SizeParameters: v1alpha1.SizeParameters{Members: to},
+		Waive:          []string{"size"}}}
 }
 
 // onShelf runs a test in virtual time over a healthy cluster of three.

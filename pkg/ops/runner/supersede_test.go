@@ -160,7 +160,8 @@ func TestAuthorityRanOutInFlight(t *testing.T) {
 		{v1alpha1.VerbRestore, v1alpha1.RotateAtOnce, over, false},
 	} {
 		p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
-			Verb: v1alpha1.VerbRotateCertificates, Rotation: c.rotation}}, State: c.state}
+			Verb: v1alpha1.VerbRotateCertificates, CertificateParameters: v1alpha1.CertificateParameters{
+				Rotation: c.rotation}}}, State: c.state}
 		if yields := p.Meet(underWay(c.active)) && new(Runner).mayGiveWay(p, c.state.Cluster) == nil; yields != c.yields {
 			t.Errorf("%s meets %s: %t", c.rotation, c.active, yields)
 		}

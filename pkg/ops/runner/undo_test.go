@@ -63,10 +63,12 @@ func TestUndo(t *testing.T) {
 		stays string
 	}{
 		{name: "growth", of: done(v1alpha1.VerbScale, size(3, 5)),
-			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 3, Waive: []string{"size"}},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, SizeParameters: v1alpha1.SizeParameters{Members: 3},
+				Waive: []string{"size"}},
 			title: "scale from 5 members back to 3", lost: "the volumes of the members that leave"},
 		{name: "shrinking", of: done(v1alpha1.VerbScale, size(3, 1)),
-			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, Members: 3, Waive: []string{"size"}},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbScale, SizeParameters: v1alpha1.SizeParameters{Members: 3},
+				Waive: []string{"size"}},
 			title: "scale from 1 members back to 3", stays: "copy of the others' data"},
 		{name: "a join", of: done(v1alpha1.VerbAddMember, func(op *v1alpha1.Operation) {
 			size(3, 4)(op)
@@ -76,27 +78,32 @@ func TestUndo(t *testing.T) {
 			Waive: []string{"size"}}, title: "remove db-4", lost: "the volume of db-4"},
 		{name: "a removal", of: done(v1alpha1.VerbRemoveMember,
 			func(op *v1alpha1.Operation) { size(3, 2)(op); op.Spec.Member = "db-2" }),
-			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbAddMember, Members: 3, Waive: []string{"size"}},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbAddMember, SizeParameters: v1alpha1.SizeParameters{Members: 3},
+				Waive: []string{"size"}},
 			title: "add a member in place of db-2", stays: "the volume of db-2: the new member"},
 		{name: "an upgrade", of: done(v1alpha1.VerbUpgrade, version("3.5", "3.6")),
-			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade, Version: "3.5", Image: "old-image"},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDowngrade,
+				VersionParameters: v1alpha1.VersionParameters{Version: "3.5", Image: "old-image"}},
 			title: "downgrade from 3.6 back to 3.5"},
 		{name: "a downgrade", of: done(v1alpha1.VerbDowngrade, version("3.7", "3.6")),
-			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade, Version: "3.7", Image: "old-image"},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade,
+				VersionParameters: v1alpha1.VersionParameters{Version: "3.7", Image: "old-image"}},
 			title: "upgrade from 3.6 back to 3.7"},
 		{name: "options", of: done(v1alpha1.VerbConfigure, settled(memory("",
 			map[string]string{"a": "1", "b": "2", "same": "7"}, "1Gi"),
 			&v1alpha1.SettingsChange{Set: map[string]string{"a": "3", "new": "4"}, Unset: []string{"b", "never"}})),
 			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure, Waive: []string{"size"},
-				Change: &v1alpha1.SettingsChange{Set: map[string]string{"a": "1", "b": "2"},
-					Unset: []string{"new"}}}, title: "go back to the settings from before configure"},
+				SettingsParameters: v1alpha1.SettingsParameters{Change: &v1alpha1.SettingsChange{Set: map[string]string{"a": "1",
+					"b": "2"},
+					Unset: []string{"new"}}}}, title: "go back to the settings from before configure"},
 		{name: "memory, with storage that stays", of: done(v1alpha1.VerbResize,
 			settled(memory("1Gi", nil, "1Gi"), &v1alpha1.SettingsChange{Size: &twoGi,
 				Requests: corev1.ResourceList{corev1.ResourceMemory: twoGi},
 				Limits:   corev1.ResourceList{corev1.ResourceMemory: twoGi}})),
-			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize, Waive: []string{"size"}, Change: &v1alpha1.SettingsChange{
-				Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
-				Limits:   corev1.ResourceList{corev1.ResourceMemory: {}}}},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbResize, Waive: []string{"size"},
+				SettingsParameters: v1alpha1.SettingsParameters{Change: &v1alpha1.SettingsChange{
+					Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+					Limits:   corev1.ResourceList{corev1.ResourceMemory: {}}}}},
 			title: "go back to the settings from before resize", stays: "the size of the volumes, 2Gi"},
 		{name: "a stop", of: done(v1alpha1.VerbStop, func(op *v1alpha1.Operation) { op.Spec.FromStopped = new(false) }),
 			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbStart}, title: "start it again"},
@@ -116,11 +123,13 @@ func TestUndo(t *testing.T) {
 			title: "hand leadership back to db-1"},
 		{name: "a user", of: done(v1alpha1.VerbCreateUser,
 			func(op *v1alpha1.Operation) { op.Spec.User = &v1alpha1.DatabaseUser{Name: "app", ReadOnly: true} }),
-			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbDeleteUser, User: &v1alpha1.DatabaseUser{Name: "app"}},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbDeleteUser,
+				UserParameters: v1alpha1.UserParameters{User: &v1alpha1.DatabaseUser{Name: "app"}}},
 			title: "delete user app", lost: "logs in as app"},
 		{name: "a new authority", of: done(v1alpha1.VerbRotateCertificates,
 			func(op *v1alpha1.Operation) { op.Spec.Rotation = v1alpha1.RotateBegin }),
-			want:  v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates, Rotation: v1alpha1.RotateAbandon},
+			want: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRotateCertificates,
+				CertificateParameters: v1alpha1.CertificateParameters{Rotation: v1alpha1.RotateAbandon}},
 			title: "take the new authority away"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -140,8 +149,9 @@ func TestUndo(t *testing.T) {
 				(row.lost == "") != (len(u.Lost) == 0) || (row.stays == "") != (len(u.Stays) == 0) {
 				t.Errorf("title %q, lost %q, stays %q", u.Title, u.Lost, u.Stays)
 			}
-			row.of.Spec = v1alpha1.OperationSpec{Cluster: "db", Verb: row.of.Spec.Verb, User: row.of.Spec.User,
-				Rotation: row.of.Spec.Rotation}
+			row.of.Spec = v1alpha1.OperationSpec{Cluster: "db", Verb: row.of.Spec.Verb,
+				UserParameters:        v1alpha1.UserParameters{User: row.of.Spec.User},
+				CertificateParameters: v1alpha1.CertificateParameters{Rotation: row.of.Spec.Rotation}}
 			switch _, err := planner.Undo(c, []v1alpha1.Operation{row.of}); row.of.Spec.Verb {
 			case v1alpha1.VerbCreateUser, v1alpha1.VerbRotateCertificates:
 			default:

@@ -75,8 +75,9 @@ func TestJobStarted(t *testing.T) {
 
 // upgradeWithBackup begins with a safety backup.
 func upgradeWithBackup() planner.Request {
-	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade, Version: "1.2.0",
-		Repository: "dir:/b", Backup: "b1"}}
+	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbUpgrade,
+		VersionParameters: v1alpha1.VersionParameters{Version: "1.2.0"},
+		Repository:        "dir:/b", Backup: "b1"}}
 }
 
 // drivers run a request as the command line does and as an operator does.
@@ -221,7 +222,8 @@ func TestRefusedRehearsalLeavesNoRecord(t *testing.T) {
 				}
 				before := sh.cluster.Spec.Backup
 				req := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbSchedule,
-					Policy: &v1alpha1.BackupPolicy{Repository: "pvc:nope", Schedule: "0 2 * * *"}}}
+					ScheduleParameters: v1alpha1.ScheduleParameters{Policy: &v1alpha1.BackupPolicy{Repository: "pvc:nope",
+						Schedule: "0 2 * * *"}}}}
 				if err := run(r, req); ops.KindOf(err) != ops.Refused || sh.version != 0 || sh.cluster.Spec.Backup != before {
 					t.Errorf("%v, %d writes, %+v", err, sh.version, sh.cluster.Spec.Backup)
 				}
