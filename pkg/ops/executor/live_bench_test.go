@@ -8,7 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/certificates"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
@@ -61,9 +61,9 @@ func withoutAuthority(b *opstest.Bench, known bool) {
 	b.Founded(2, "id")
 	running(b, "db-1", "db-2")
 	b.Op = opstest.Operation(v1alpha1.VerbRepair)
-	b.Op.Spec.Authority = operation.LostAuthority
+	b.Op.Spec.Authority = certificates.Lost
 	if s := observation(b, liveOf(b)); known {
-		b.Op.Spec.Authority = operation.Trusted(s)
+		b.Op.Spec.Authority = certificates.Trusted(s)
 	}
 	if b.Op.Spec.Authority == "" {
 		b.T.Fatal("nobody trusts an authority")

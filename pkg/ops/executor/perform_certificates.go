@@ -14,7 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/certificates"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
@@ -87,7 +87,7 @@ func (l *Executor) certificateFacts(ctx context.Context, s *ops.State, c *v1alph
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if used := l.admin; ok && used != nil && l.session != nil &&
-		(used.Fingerprint != now.Fingerprint || !operation.SameAuthorities(used.Trusts, now.Trusts)) {
+		(used.Fingerprint != now.Fingerprint || !certificates.SameAuthorities(used.Trusts, now.Trusts)) {
 		_ = l.session.Close() // whatever it still does is asked again
 		l.session = nil
 	}

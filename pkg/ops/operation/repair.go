@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/certificates"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -26,7 +27,7 @@ func (Repair) Manners() ops.Manners { return ops.Manners{StepsBack: ops.Anytime}
 func (Repair) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	if !o.Quiet {
 		o.Pods = wrongPods(s)
-		pinAuthority(o, s)
+		certificates.Pin(o, s)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func rebuilding(p rules.Situation) *ops.Decision {
 	if !p.S.Kube.Services {
 		return p.Services()
 	}
-	return restoringAuthority(p)
+	return certificates.Restore(p)
 }
 
 // repair puts back what is not as this tool made it. All of its steps but the

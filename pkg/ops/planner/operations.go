@@ -5,6 +5,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/certificates"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/etcd"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/users"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
@@ -38,7 +39,7 @@ func operations() map[v1alpha1.Verb]rules.Operation {
 		v1alpha1.VerbCreateUser:         users.Create{},
 		v1alpha1.VerbDeleteUser:         users.Delete{},
 		v1alpha1.VerbRotateCredentials:  users.Rotate{},
-		v1alpha1.VerbRotateCertificates: operation.RotateCertificates{},
+		v1alpha1.VerbRotateCertificates: certificates.Rotate{},
 
 		v1alpha1.VerbDowngrade:   etcd.Downgrade{},
 		v1alpha1.VerbDefrag:      etcd.Defrag{},

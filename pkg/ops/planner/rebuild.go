@@ -8,7 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/certificates"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -52,7 +52,7 @@ func restoredAuthority(s *ops.State) {
 		next = *t.Given
 	}
 	t.Current = next
-	if lost != operation.LostAuthority && next.Fingerprint != lost {
+	if lost != certificates.Lost && next.Fingerprint != lost {
 		t.Current, t.Next, t.Problem = pki.Authority{Fingerprint: lost, Subject: "the lost authority"}, &next,
 			"it has no key"
 	}

@@ -1,4 +1,4 @@
-package operation
+package certificates
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// RotateCertificates renews certificates, or moves the cluster to another authority.
-type RotateCertificates struct{ rules.Plain }
+// Rotate renews certificates, or moves the cluster to another authority.
+type Rotate struct{ rules.Plain }
 
 // Traits implements rules.Operation.
-func (RotateCertificates) Traits() rules.Traits {
+func (Rotate) Traits() rules.Traits {
 	return rules.Traits{Starts: true, Restarts: true, RenewsCertificates: true, ReadsCertificates: true}
 }
 
 // Manners implements rules.Operation.
-func (RotateCertificates) Manners() ops.Manners {
+func (Rotate) Manners() ops.Manners {
 	return ops.Manners{
 		StepsBack: ops.Anytime,
 		Succeeds:  func(o v1alpha1.OperationSpec) bool { return o.Rotation == v1alpha1.RotateAtOnce },
@@ -30,7 +30,7 @@ func (RotateCertificates) Manners() ops.Manners {
 }
 
 // Resolve writes down which certificates, authority and pods there are, so that a repeat renews nothing twice.
-func (RotateCertificates) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
+func (Rotate) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	if s.Kube.Trust != nil {
 		o.Authority = s.Kube.Trust.Current.Fingerprint
 	}
@@ -47,10 +47,10 @@ func (RotateCertificates) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s 
 }
 
 // Steps implements rules.Operation.
-func (RotateCertificates) Steps() rules.Steps { return rules.Steps{Stopped: certificates} }
+func (Rotate) Steps() rules.Steps { return rules.Steps{Stopped: certificates} }
 
 // Undo implements rules.Operation.
-func (RotateCertificates) Undo(u *rules.Undoing) error {
+func (Rotate) Undo(u *rules.Undoing) error {
 	of := u.Of.Spec
 	if of.Rotation != v1alpha1.RotateBegin {
 		return rules.NoUndo(of.Cluster, "certificates and keys that were renewed do not come back",

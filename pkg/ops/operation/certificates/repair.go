@@ -1,4 +1,4 @@
-package operation
+package certificates
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -6,15 +6,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// LostAuthority is what a repair writes down for an authority whose
+// Lost is what a repair writes down for an authority whose
 // certificate is not known any more.
-const LostAuthority = "lost"
+const Lost = "lost"
 
-// restoringAuthority makes a lost certificate authority again. The key of the
+// Restore makes a lost certificate authority again. The key of the
 // lost one is gone, so another takes its place. Where its certificate is known
 // the members change over one by one, as in a rotation; otherwise nobody can
 // reach them any more, and they restart together.
-func restoringAuthority(p rules.Situation) *ops.Decision {
+func Restore(p rules.Situation) *ops.Decision {
 	trust := p.S.Kube.Trust
 	if p.S.Cluster.Spec.TLS.Disabled || trust == nil || p.S.Operation.Spec.Quiet {
 		return nil
@@ -26,7 +26,7 @@ func restoringAuthority(p rules.Situation) *ops.Decision {
 			Title:    "Make a certificate authority again", Reason: trust.Problem,
 			Touches: []string{"secret/" + v1alpha1.CASecret(p.S.Cluster.Name)}})
 	case lost == "":
-	case lost == LostAuthority:
+	case lost == Lost:
 		if d := resign(p, *trust); d != nil {
 			return d
 		}
@@ -42,16 +42,16 @@ func restoringAuthority(p rules.Situation) *ops.Decision {
 	return nil
 }
 
-// pinAuthority writes down whether a repair has to replace the authority: by
+// Pin writes down whether a repair has to replace the authority: by
 // the fingerprint of the one that members still trust, or by the pods that
 // have to restart together.
-func pinAuthority(o *v1alpha1.OperationSpec, s ops.State) {
+func Pin(o *v1alpha1.OperationSpec, s ops.State) {
 	if s.Kube.Trust == nil || s.Kube.Trust.Problem == "" {
 		return
 	}
 	o.Rotation, o.Authority = v1alpha1.RotateAtOnce, Trusted(s)
 	if o.Authority == "" {
-		o.Authority, o.Pods = LostAuthority, rules.PodsOf(s)
+		o.Authority, o.Pods = Lost, rules.PodsOf(s)
 	}
 }
 

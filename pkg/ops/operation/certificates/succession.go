@@ -1,4 +1,4 @@
-package operation
+package certificates
 
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
