@@ -1,0 +1,152 @@
+package diagnostics
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+)
+
+// print writes the screen.
+func (s statusSheet) print(w io.Writer, paint printer.Palette, now time.Time, out *printer.Output) error {
+	fmt.Fprintf(w, "%s  %s\n", paint.Level(s.Verdict.Level),
+		printer.OneLine(
+			fmt.Sprintf("%s/%s %s in namespace %s: %s", s.Engine, s.Name, s.Version, s.Namespace, s.Verdict.Headline)))
+	for _, p := range s.Verdict.Problems {
+		fmt.Fprintf(w, "  %s %s\n", paint.Yellow("!"), printer.OneLine(p))
+	}
+	fmt.Fprintln(w)
+	if len(s.Members) == 0 {
+		fmt.Fprintln(w, "No members yet.")
+	} else if err := s.table(out).Print(w, ""); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, line := range s.lines(now) {
+		fmt.Fprintf(w, "%-23s %s\n", line[0], printer.OneLine(line[1]))
+	}
+	return nil
+}
+
+// lines are what is told below the table, each with its title.
+func (s statusSheet) lines(now time.Time) [][2]string {
+	out := [][2]string{{"Newest backup:", command.BackupText(s.LastBackup, now)},
+		{"Newest verified backup:", command.BackupText(s.LastVerifiedBackup, now)}}
+	add := func(title, format string, args ...any) {
+		out = append(out, [2]string{title, fmt.Sprintf(format, args...)})
+	}
+	if s.Schedule != nil {
+		add("Scheduled backups:", "%s; next: %s", s.Schedule.State(), command.NextText(s.Schedule, now))
+	}
+	if s.Source != nil {
+		add("Source:", "%s", s.Source.Text())
+	}
+	if s.Source != nil && len(s.Source.Users) > 0 {
+		add("", "its users don't come along: %s", strings.Join(s.Source.Users, ", "))
+	}
+	add("Operation in flight:", "%s", s.Operation.text(now))
+	if o := s.Operation; o != nil && o.Step != "" {
+		add("", "step: %s", o.Step)
+	}
+	if o := s.Operation; o != nil && o.Message != "" {
+		add("", "%s", o.Message)
+	}
+	if e := s.LastError; e != nil {
+		add("Last error:", "%s ago, %s (%s): %s", printer.Age(now, e.Time), e.Verb, e.Operation, e.Message)
+	}
+	if h := s.Holding; h != nil {
+		add("Held by:", "%s for %s", h.Holder, printer.Age(now, h.Since))
+	}
+	if s.Paused {
+		add("Paused:", "%s; nobody acts on it until kubectl dbop resume %s", pauseText(s.Pause, now), s.Name)
+	}
+	if len(s.Drifted) > 0 {
+		add("Rendered otherwise:", "%s; kubectl dbop restart %s renders them as this version does",
+			strings.Join(s.Drifted, ", "), s.Name)
+	}
+	if s.Custom != nil {
+		add("Custom resource:", "%s", s.Custom.text())
+	}
+	for i, n := range s.Verdict.Next {
+		title := "Next:"
+		if i > 0 {
+			title = ""
+		}
+		add(title, "%s", n)
+	}
+	return out
+}
+
+// pauseText says who paused a cluster, and how long ago.
+func pauseText(p *v1alpha1.Pause, now time.Time) string {
+	if p == nil {
+		return "by an edit"
+	}
+	return fmt.Sprintf("by %s@%s, %s ago", printer.OrUnknown(p.By), printer.OrUnknown(p.From),
+		printer.Age(now, p.At.Time))
+}
+
+func (s statusSheet) table(out *printer.Output) *printer.Table {
+	var readings printer.Readings
+	for _, m := range s.Members {
+		readings.Add(m.Readings)
+	}
+	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE"}
+	limited := len(readings) == 0 || slices.ContainsFunc(s.Members, func(m memberStatus) bool { return m.QuotaBytes > 0 })
+	if limited {
+		columns = append(columns, "OF-QUOTA")
+	}
+	columns = append(slices.Concat(columns, readings.Columns()), "NODE")
+	if out.Wide() {
+		columns = append(columns, "RESTARTS", "ID", "CLUSTER-ID", "PROTOCOL", "POSITION")
+	}
+	t := out.NewTable(columns...)
+	for _, m := range s.Members {
+		role, version, behind, db, quota := string(m.Role), m.Version, m.lag, "", ""
+		if !m.Reachable {
+			role, version, behind, db, quota = "unreachable", "-", "-", "-", "-"
+			if s.Unasked != "" {
+				role = printer.Unknown
+			}
+		} else if m.DataBytes > 0 {
+			db = printer.Size(m.DataBytes)
+			quota = share(m.DataBytes, m.QuotaBytes)
+		}
+		row := []string{m.Name, role, version, behind, db}
+		if limited {
+			row = append(row, quota)
+		}
+		row = append(slices.Concat(row, readings.Row(m.Readings)), m.Node)
+		if out.Wide() {
+			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+// share is how much of its quota a database takes; "" without a quota.
+func share(used, quota int64) string {
+	if quota <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d%%", 100*used/quota)
+}
+
+func (o *operationStatus) text(now time.Time) string {
+	if o == nil {
+		return "none"
+	}
+	phase := string(o.Phase)
+	if o.Stopped {
+		phase = command.PhaseStopped
+	}
+	return fmt.Sprintf("%s (%s), %s, started %s ago by %s@%s", o.Verb, o.Name, phase, printer.Age(now, o.Started),
+		printer.OrUnknown(o.By), printer.OrUnknown(o.From))
+}
