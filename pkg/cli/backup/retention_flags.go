@@ -9,7 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 )
 
 // keepFlag is a number of backups, or an age; given twice it can be both.
@@ -39,7 +39,7 @@ func (k keepFlag) Set(text string) error {
 		k.of.Keep = int32(n)
 		return nil
 	}
-	if _, err := rules.RetentionOf(v1alpha1.Retention{KeepFor: text}, ""); err != nil || text == "" {
+	if _, err := backups.RetentionOf(v1alpha1.Retention{KeepFor: text}, ""); err != nil || text == "" {
 		return fmt.Errorf("%q is neither a number of backups nor an age such as 36h, 7d or 4w", text)
 	}
 	k.of.KeepFor = text
@@ -69,7 +69,7 @@ func addRetention(cmd *cobra.Command, r *v1alpha1.Retention) {
 
 // checkRetention judges what was typed.
 func checkRetention(r v1alpha1.Retention) error {
-	if _, err := rules.RetentionOf(r, ""); err != nil {
+	if _, err := backups.RetentionOf(r, ""); err != nil {
 		return exit.Misuse("%v", err)
 	}
 	return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
@@ -71,7 +71,7 @@ func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseClus
 // or not at all, and a repeat reads what is left.
 func (l *Executor) prune(ctx context.Context, t task) (ops.Result, error) {
 	op := t.Operation
-	by, err := rules.RetentionOf(op.Spec.Retention, op.Spec.TimeZone)
+	by, err := backups.RetentionOf(op.Spec.Retention, op.Spec.TimeZone)
 	if err != nil {
 		return ops.Result{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -33,7 +34,7 @@ func (Backup) Manners() ops.Manners {
 
 // Check implements rules.Operation.
 func (Backup) Check(_ engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
-	if _, err := rules.RetentionOf(o.Retention, o.TimeZone); err != nil {
+	if _, err := backups.RetentionOf(o.Retention, o.TimeZone); err != nil {
 		return &engine.Refusal{Check: "retention", Reason: err.Error(), Hint: "correct what is to be kept"}
 	}
 	return checkAsked(o)
@@ -66,7 +67,7 @@ func checkAsked(o v1alpha1.OperationSpec) error {
 		return nil
 	}
 	spec := v1alpha1.DatabaseClusterSpec{Backup: v1alpha1.BackupPolicy{Repository: o.Repository}}
-	err := rules.Keep(&v1alpha1.OperationSpec{Cluster: o.Cluster, Verb: o.Verb}, spec)
+	err := backups.Keep(&v1alpha1.OperationSpec{Cluster: o.Cluster, Verb: o.Verb}, spec)
 	if refused, ok := ops.AsError(err); ok {
 		refused.Hint = `set spec.backup.repository of the cluster to "pvc:CLAIM" or the name of a repository; or delete this object, and make another one with spec.repository`
 		if o.Repository == "" {
@@ -83,7 +84,7 @@ func backup(p rules.Situation) *ops.Decision {
 	if p.S.Cancelling() {
 		return &ops.Decision{Done: true}
 	}
-	if d := p.BackupFirst(false, p.S.Operation.Spec.Verify); d != nil {
+	if d := backups.First(p, false, p.S.Operation.Spec.Verify); d != nil {
 		return d
 	}
 	return retention(p)

@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -91,7 +92,7 @@ func checkPolicy(p v1alpha1.BackupPolicy) error {
 				"there is no time zone %q", p.TimeZone)
 		}
 	}
-	if _, err := rules.RetentionOf(p.Retention, p.TimeZone); err != nil {
+	if _, err := backups.RetentionOf(p.Retention, p.TimeZone); err != nil {
 		return refuse("without a rule all backups are kept", "it can't be kept: %v", err)
 	}
 	switch p.Verify {

@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -45,7 +46,7 @@ func stopToConvert(p rules.Situation) *ops.Decision {
 			Hint: "accept it: --allow-downtime; a restore makes another cluster of a backup meanwhile: kubectl dbop " +
 				"restore NEW-NAME --from BACKUP --version " + target})
 	}
-	if d := p.BackupFirst(true, true); d != nil {
+	if d := backups.First(p, true, true); d != nil {
 		return d
 	}
 	return stopAll(p)

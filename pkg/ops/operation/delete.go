@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -40,7 +41,7 @@ func (Delete) Steps() rules.Steps { return rules.Steps{First: deletion} }
 // can be continued.
 func deletion(p rules.Situation) *ops.Decision {
 	if p.S.Formed() && !p.S.Waives("backup") {
-		if d := p.BackupFirst(true, false); d != nil {
+		if d := backups.First(p, true, false); d != nil {
 			return d
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/users"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -116,11 +117,11 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 	if incarnationStarted(p) {
 		return nil
 	}
-	if d := p.ProveSource(); d != nil {
+	if d := backups.ProveSource(p); d != nil {
 		return d
 	}
 	if !p.S.Waives("backup") {
-		if d := p.BackupFirst(true, false); d != nil {
+		if d := backups.First(p, true, false); d != nil {
 			return d
 		}
 	}

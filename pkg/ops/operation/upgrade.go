@@ -7,6 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation/users"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -107,7 +108,7 @@ func mayUpgrade(p rules.Situation) *ops.Decision {
 		return d
 	}
 	if !p.S.Waives("backup") {
-		if d := p.BackupFirst(true, true); d != nil {
+		if d := backups.First(p, true, true); d != nil {
 			return d
 		}
 	}

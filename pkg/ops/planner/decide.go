@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -16,7 +17,7 @@ func Decide(e engine.Engine, s ops.State) ops.Decision {
 	p, steps := For(e, s).WithoutAlarms(), OperationOf(s.Verb()).Steps()
 	for _, next := range []func(rules.Situation) *ops.Decision{
 		rules.Situation.Paused,
-		rules.Situation.StoppingBackup,
+		backups.Stopping,
 		rules.Situation.Identity,
 		steps.Alone,
 		rules.Situation.Intact,

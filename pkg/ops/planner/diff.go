@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 )
 
 // Diff makes, of the difference between what is wanted and what was accepted,
@@ -47,7 +47,7 @@ func Diff(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) (*v1al
 			o.Verb = v1alpha1.VerbDowngrade
 		}
 		waive("backup", "downtime")
-		return o, rules.Keep(o, want)
+		return o, backups.Keep(o, want)
 	case want.Members != have.Members:
 		o.Verb, o.Members = v1alpha1.VerbScale, want.Members
 		waive("size")

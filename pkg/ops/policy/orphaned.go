@@ -8,9 +8,9 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // CheckOrphaned names the finding that a record's custom resource is missing,
@@ -129,7 +129,7 @@ func requestEnd(c *v1alpha1.DatabaseCluster) (NextAction, error) {
 		o.Waive = []string{"backup"}
 		return NextAction{Request: &planner.Request{Operation: o}}, nil
 	}
-	if err := rules.Keep(&o, c.Spec); err != nil {
+	if err := backups.Keep(&o, c.Spec); err != nil {
 		refused := ops.Refusal(err)
 		refused.Hint = fmt.Sprintf("end it by hand: kubectl dbop delete %s", c.Name)
 		return NextAction{Rest: true}, refused

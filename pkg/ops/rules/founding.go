@@ -68,7 +68,7 @@ func (p Situation) Founding() *ops.Decision {
 		return Do(ops.Step{ID: "load-backup/" + f.Members[0], Action: ops.ActionLoad, Members: f.Members[:1],
 			Risk: ops.RiskNone, Deadline: StreamDeadline,
 			Title: fmt.Sprintf("Load backup %s%s into the volume of %s%s", from.Backup, ops.TargetText(from.Target),
-				f.Members[0], p.conversion()),
+				f.Members[0], p.Conversion()),
 			Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(f.Members[0])}})
 	}
 	if missing := p.unstarted(f.Members); len(missing) > 0 {
@@ -217,8 +217,8 @@ func (p Situation) DisablingBootstrap() *ops.Decision {
 		Reason: "a member that lost its volume must never form a second cluster"})
 }
 
-// conversion says that the data of the backup is converted; "" if it is not.
-func (p Situation) conversion() string {
+// Conversion says that the data of the backup is converted; "" if it is not.
+func (p Situation) Conversion() string {
 	target := p.S.Cluster.Spec.Version
 	if ops.Converts(p.S.Operation) {
 		target = p.S.Operation.Spec.Version

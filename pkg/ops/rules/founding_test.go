@@ -33,7 +33,7 @@ func TestConversion(t *testing.T) {
 	} {
 		s := ops.State{Cluster: &v1alpha1.DatabaseCluster{}, Operation: &v1alpha1.Operation{}}
 		s.Cluster.Spec.Version, s.Operation.Spec.Source = "3", c.source
-		if got := (Situation{E: c.engine, S: s}).conversion(); got != c.want {
+		if got := (Situation{E: c.engine, S: s}).Conversion(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

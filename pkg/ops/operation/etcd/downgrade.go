@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/operation"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -76,7 +77,7 @@ func mayDescend(p rules.Situation) *ops.Decision {
 		return d
 	}
 	if !p.S.Waives("backup") {
-		if d := p.BackupFirst(true, true); d != nil {
+		if d := backups.First(p, true, true); d != nil {
 			return d
 		}
 	}

@@ -1,70 +1,71 @@
-package rules
+package backups
 
 import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// BackupFirst makes, and if asked verifies, the backup of the operation in
+// First makes, and if asked verifies, the backup of the operation in
 // flight. Its identifier was chosen before, so a repeat overwrites only its own.
 // Leader asks for all that was written: another member may lack the last of it.
-func (p Situation) BackupFirst(leader, verify bool) *ops.Decision {
+func First(p rules.Situation, leader, verify bool) *ops.Decision {
 	op := p.S.Operation
 	if p.S.Fact(v1alpha1.FactBackup) == "" {
 		source := p.E.Source(p.S.View, leader)
 		if source == "" && ops.JobStarted(op) {
-			return Do(backupStep(op, nil, "Have a backup taken to "+op.Spec.Repository)) // no matter how the members are
+			return rules.Do(backupStep(op, nil, "Have a backup taken to "+op.Spec.Repository)) // no matter how the members are
 		}
 		if source == "" {
-			return Block(&ops.Error{Kind: ops.Refused, Check: "backup",
+			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "backup",
 				Message: "no member of " + p.S.Cluster.Name + " is fit to take a backup from",
 				Hint: "kubectl dbop status " + p.S.Cluster.Name +
 					" shows why; --skip-backup goes on without one, where that is wanted"})
 		}
-		return Do(backupStep(op, []string{source}, fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository)))
+		return rules.Do(backupStep(op, []string{source}, fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository)))
 	}
 	if verify && p.S.Fact(v1alpha1.FactVerified) == "" {
 		step := ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone,
-			Deadline: StreamDeadline,
+			Deadline: rules.StreamDeadline,
 			Title:    "Restore the backup into a throw-away member and compare",
 			Reason:   "backups are verified by a test restore",
 			Touches:  []string{"backup/" + op.Spec.Backup}}
-		if converted := p.conversion(); converted != "" {
+		if converted := p.Conversion(); converted != "" {
 			step.Title = "Restore the backup into a throw-away member" + converted
 			step.Reason = "what the later version can't take shows while nothing has changed"
 		}
-		return Do(step)
+		return rules.Do(step)
 	}
 	return nil
 }
 
 func backupStep(op *v1alpha1.Operation, members []string, title string) ops.Step {
 	return ops.Step{ID: ops.BackupStepPrefix + op.Spec.Backup, Action: ops.ActionBackup, Members: members,
-		Risk: ops.RiskNone, Deadline: StreamDeadline, Title: title, Touches: []string{"backup/" + op.Spec.Backup}}
+		Risk: ops.RiskNone, Deadline: rules.StreamDeadline, Title: title, Touches: []string{"backup/" + op.Spec.Backup}}
 }
 
-// StoppingBackup stops what takes the backup of an operation that is stepped back from. Only a Job goes on without the
+// Stopping stops what takes the backup of an operation that is stepped back from. Only a Job goes on without the
 // process that started it.
-func (p Situation) StoppingBackup() *ops.Decision {
+func Stopping(p rules.Situation) *ops.Decision {
 	op := p.S.Operation
 	if op == nil || !p.S.Cancelling() || p.S.Fact(v1alpha1.FactStopped) != "" || !ops.JobStarted(op) {
 		return nil
 	}
-	return Do(ops.Step{ID: "stop-backup/" + op.Spec.Backup, Action: ops.ActionStopBackup, Risk: ops.RiskNone,
-		Deadline: StepDeadline, Title: "Stop the job that takes the backup",
+	return rules.Do(ops.Step{ID: "stop-backup/" + op.Spec.Backup, Action: ops.ActionStopBackup, Risk: ops.RiskNone,
+		Deadline: rules.StepDeadline, Title: "Stop the job that takes the backup",
 		Reason:  "half a backup is none; a prune collects it after a day",
 		Touches: []string{"job/" + ops.BackupJob(op.Spec.Backup)}})
 }
 
 // ProveSource reads the backup that a restore loads, before anything is lost that it is to replace.
-func (p Situation) ProveSource() *ops.Decision {
+func ProveSource(p rules.Situation) *ops.Decision {
 	from := p.S.Operation.Spec.Source
 	if from == nil || p.S.Fact(v1alpha1.FactProven) != "" {
 		return nil
 	}
-	return Do(ops.Step{ID: "prove-backup/" + from.Backup, Action: ops.ActionProveBackup, Risk: ops.RiskNone,
-		Deadline: StreamDeadline, Title: "Read backup " + from.Backup + " and compare each byte",
+	return rules.Do(ops.Step{ID: "prove-backup/" + from.Backup, Action: ops.ActionProveBackup, Risk: ops.RiskNone,
+		Deadline: rules.StreamDeadline, Title: "Read backup " + from.Backup + " and compare each byte",
 		Reason: "members stop only for a backup that is whole", Touches: []string{"backup/" + from.Backup}})
 }

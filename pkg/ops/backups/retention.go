@@ -1,4 +1,4 @@
-package rules
+package backups
 
 import (
 	"errors"
