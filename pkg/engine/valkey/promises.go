@@ -14,7 +14,8 @@ func (*Engine) Promises(spec v1alpha1.DatabaseClusterSpec) []string {
 	promises := agreed.Promises(spec, map[protocol.Durability]string{
 		protocol.Strict: "a failover loses nothing that WAIT confirmed; it may lose writes that were only answered " +
 			"with OK",
-		protocol.Preferred: "a failover may lose writes that WAIT did not confirm",
+		protocol.Preferred: "a failover may lose writes that WAIT did not confirm; if the server of the primary is killed " +
+			"while its disk is slow, up to two seconds of the others too",
 		protocol.Async:     "a failover may lose what the new primary had not received",
 	})
 	if from := spec.Source; from != nil {
