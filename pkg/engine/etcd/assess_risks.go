@@ -6,10 +6,20 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/memberconfig"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/versions"
 )
+
+var _ engine.Recognizer = (*Engine)(nil)
+
+// Recognize implements engine.Recognizer.
+func (*Engine) Recognize(pod corev1.PodSpec) (engine.MemberConfig, bool) {
+	return memberconfig.Read(pod)
+}
 
 // nearlyFull is the share of the quota from which on a data file is a risk.
 const nearlyFull = 0.8
@@ -174,7 +184,7 @@ func (a *assessment) nextMinor() {
 		next := v.Line().Next()
 		for _, name := range slices.Sorted(maps.Keys(t.Options)) {
 			o, known := flags.Find(name)
-			gone := known && o.Until < next.Minor || !known && versions.NewestLine == next && experimentalFlag(name)
+			gone := known && o.Until < next.Minor || !known && versions.NewestLine == next && memberconfig.Experimental(name)
 			if !gone || said[name] {
 				continue
 			}

@@ -1,4 +1,4 @@
-package etcd
+package memberconfig
 
 import (
 	"cmp"
@@ -15,15 +15,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
-var _ engine.Recognizer = (*Engine)(nil)
-
 // environment is how etcd spells its flags as variables: ETCD_DATA_DIR.
 const environment = "ETCD_"
 
-// Recognize implements engine.Recognizer. Charts and manifests start etcd by
-// flags, by variables, through a shell or through a script of their image; what
-// is visible of all that is read, with etcd's own precedence.
-func (*Engine) Recognize(pod corev1.PodSpec) (engine.MemberConfig, bool) {
+// Read finds the container of a pod that is etcd; false if there is none. Charts and
+// manifests start etcd by flags, by variables, through a shell or through a script of
+// their image; what is visible of all that is read, with etcd's own precedence.
+func Read(pod corev1.PodSpec) (engine.MemberConfig, bool) {
 	best, score := engine.MemberConfig{}, 0
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
@@ -104,7 +102,7 @@ func memberConfigFrom(c *corev1.Container, set map[string]string) engine.MemberC
 	t.PeerTLS = strings.Contains(set["listen-peer-urls"]+set["initial-advertise-peer-urls"], "https://") ||
 		set["peer-cert-file"] != "" || set["peer-auto-tls"] == "true"
 	for name, value := range set {
-		if _, ours := flags.Find(name); ours || experimentalFlag(name) {
+		if _, ours := flags.Find(name); ours || Experimental(name) {
 			if t.Options == nil {
 				t.Options = map[string]string{}
 			}
@@ -122,8 +120,8 @@ func memberConfigFrom(c *corev1.Container, set map[string]string) engine.MemberC
 	return t
 }
 
-// experimentalFlag reports whether a name is one of those that a minor version drops.
-func experimentalFlag(name string) bool { return strings.HasPrefix(name, "experimental-") }
+// Experimental reports whether a name is one of those that a minor version drops.
+func Experimental(name string) bool { return strings.HasPrefix(name, "experimental-") }
 
 // clientsOf is where clients are served: the address that others can reach
 // counts, and what is in a port's name if nothing is told.
