@@ -116,19 +116,21 @@ func TestProxy(t *testing.T) {
 	s.clients.check(t)
 }
 
-// reads holds that the port for readers of a member leads to a replica.
+// reads holds that the port for readers of a member leads to a replica, once the member has heard of one.
 func (s *story) reads(m *member) {
 	s.t.Helper()
 	ctx, stop := context.WithTimeout(s.t.Context(), 15*time.Second)
 	defer stop()
-	c, err := m.dialPort(ctx, "app", m.readers)
-	if err != nil {
-		s.t.Errorf("read through %s: %v", m.id, err)
-		return
-	}
-	defer func() { _ = c.Close(ctx) }()
-	got, err := c.Exec(ctx, "SELECT pg_is_in_recovery(), count(*) FROM rows").ReadAll()
-	if err != nil || string(got[0].Rows[0][0]) != "t" {
-		s.t.Errorf("read through %s: %v, %v", m.id, got, err)
-	}
+	s.wait("readers of "+string(m.id)+" reach a replica", func() bool {
+		c, err := m.dialPort(ctx, "app", m.readers)
+		if err != nil {
+			s.t.Fatalf("read through %s: %v", m.id, err)
+		}
+		defer func() { _ = c.Close(ctx) }()
+		got, err := c.Exec(ctx, "SELECT pg_is_in_recovery(), count(*) FROM rows").ReadAll()
+		if err != nil {
+			s.t.Fatalf("read through %s: %v", m.id, err)
+		}
+		return string(got[0].Rows[0][0]) == "t"
+	})
 }

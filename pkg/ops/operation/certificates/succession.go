@@ -38,7 +38,7 @@ func resign(p rules.Situation, trust pki.Trust) *ops.Decision {
 	return renewMembers(p, false, due, false)
 }
 
-// together restarts all members that ran under an authority that ran out: those
+// atOnce restarts all members that ran under an authority that ran out: those
 // that trust it and those that trust its successor refuse each other, also
 // once a majority is back. Their pods were written down for that case alone.
 func atOnce(p rules.Situation) *ops.Decision {
