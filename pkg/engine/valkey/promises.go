@@ -16,7 +16,7 @@ func (*Engine) Promises(spec v1alpha1.DatabaseClusterSpec) []string {
 			"with OK",
 		protocol.Preferred: "a failover may lose writes that WAIT did not confirm; if the server of the primary is killed " +
 			"while its disk is slow, up to two seconds of the others too",
-		protocol.Async:     "a failover may lose what the new primary had not received",
+		protocol.Async: "a failover may lose what the new primary had not received",
 	})
 	if from := spec.Source; from != nil {
 		promises = append(promises, "its data is that of "+from.Address+", which it follows until kubectl dbop cutover: "+
