@@ -30,6 +30,9 @@ func (s *Server) Copy(ctx context.Context, w io.Writer) error {
 	return s.backUp(ctx, w)
 }
 
+// ownTablespaces are those that somebody made.
+const ownTablespaces = `SELECT spcname FROM pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global') ORDER BY 1`
+
 // holdLog has the server keep its log from here on, for as long as the session lasts. It refuses what is not copied.
 func (s *Server) holdLog(ctx context.Context) (*pgconn.PgConn, error) {
 	if s.running() == nil {
@@ -39,8 +42,7 @@ func (s *Server) holdLog(ctx context.Context) (*pgconn.PgConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copy the data: %w", err)
 	}
-	got, err := ask(ctx, conn, "SELECT spcname FROM pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')"+
-		" ORDER BY 1; SELECT pg_create_physical_replication_slot('dbop_copy_"+volume.NewName(4)+"', true, true)")
+	got, err := ask(ctx, conn, ownTablespaces+"; SELECT pg_create_physical_replication_slot('dbop_copy_"+volume.NewName(4)+"', true, true)")
 	if err == nil && len(got[0]) > 0 {
 		err = api.Refused{Why: fmt.Sprintf("the tablespace %q is outside of the data directory, and is not copied yet",
 			got[0][0][0])}

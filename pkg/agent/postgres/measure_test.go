@@ -3,11 +3,15 @@
 package postgres
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
 func TestMeasuresFrom(t *testing.T) {
@@ -36,6 +40,33 @@ func TestMeasuresFrom(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// TestMeasureTablespace: what is outside of the data directory is in no backup, and status tells it.
+func TestMeasureTablespace(t *testing.T) {
+	t.Parallel()
+	m := newSite(t).open("m1")
+	m.Must(protocol.Job{Kind: protocol.Initialise})
+	m.Must(protocol.Job{Kind: protocol.Cut, Generation: 1})
+	m.Serve(1, 2, protocol.SyncSet{Version: 1})
+	away := filepath.Join(m.Config.Directory, "away")
+	if err := os.Mkdir(away, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ sql, warned string }{
+		{"SELECT 1", ""},
+		{"CREATE TABLESPACE away LOCATION '" + away + "'", `the tablespace "away" is outside`},
+		{"DROP TABLESPACE away", ""},
+	} {
+		m.sql(c.sql)
+		got, err := m.Measure(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(got.Warnings, "; "); all != "" && c.warned == "" || !strings.Contains(all, c.warned) {
+			t.Errorf("after %s: %q", c.sql, all)
 		}
 	}
 }

@@ -28,7 +28,8 @@ func managed() map[string]string {
 		"ssl_ca_file": place, "ssl_cert_file": place, "ssl_key_file": place, "ssl_min_protocol_version": safety,
 		"superuser_reserved_connections": safety, "sync_replication_slots": safety,
 		"synchronous_standby_names": "the agents agree on it", "unix_socket_directories": place,
-		"unix_socket_permissions": safety, "wal_level": safety, "wal_log_hints": safety,
+		"unix_socket_permissions": safety, "wal_log_hints": safety,
+		"wal_level":                    "logical slots are not carried over to another primary yet",
 		"wal_receiver_status_interval": safety, "wal_receiver_timeout": safety, "wal_retrieve_retry_interval": safety,
 		"wal_sender_timeout": safety,
 	}
