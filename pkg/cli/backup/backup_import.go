@@ -18,6 +18,7 @@ import (
 func newBackupImport(f *command.Factory) *cobra.Command {
 	var from, repo string
 	var all bool
+	log := true
 	cmd := &cobra.Command{
 		Use:   "import [ID...] --from SOURCE",
 		Short: "Copy backups of another repository into an object store",
@@ -25,9 +26,10 @@ func newBackupImport(f *command.Factory) *cobra.Command {
 namespace, or a directory with the objects of one, such as a bucket that another tool has copied.
 
 Backups are copied as they are: encryption, signatures and identifiers stay, and no secret key is needed. Every volume
-is compared with its manifest on the way, and the manifest comes last. A repeat goes on where the last one ended. The
-repository must trust the key that signed, see 'kubectl dbop repository add --trust'. Proofs and the archived log stay
-behind. Both stores are spoken to from this machine.`,
+is compared with its manifest on the way, and the manifest comes last. The archived log that goes on from them comes
+along. A repeat goes on where the last one ended, and brings what was archived since. The repository must trust the key
+that signed, see 'kubectl dbop repository add --trust'. Proofs stay behind. Both stores are spoken to from this
+machine.`,
 		Example: `  # Copy all backups to another store
   kubectl dbop backup import --all --from old --repository offsite
 
@@ -40,16 +42,17 @@ behind. Both stores are spoken to from this machine.`,
 			case all == (len(args) > 0):
 				return exit.Misuse("name the backups by ID, or copy --all")
 			}
-			return runBackupImport(cmd.Context(), f, from, repo, args)
+			return runBackupImport(cmd.Context(), f, from, repo, args, log)
 		},
 	}
 	command.AddRepositoryFlag(cmd, &repo, "the copies")
 	cmd.Flags().StringVar(&from, "from", "", "Repository that has the backups: a name, or dir:/PATH.")
 	cmd.Flags().BoolVar(&all, "all", false, "Copy all backups of all clusters.")
+	cmd.Flags().BoolVar(&log, "log", log, "Copy the archived log that goes on from the backups.")
 	return cmd
 }
 
-func runBackupImport(ctx context.Context, f *command.Factory, from, repo string, ids []string) error {
+func runBackupImport(ctx context.Context, f *command.Factory, from, repo string, ids []string, log bool) error {
 	to, err := openObjectStore(ctx, f, repo)
 	if err != nil {
 		return err
@@ -73,6 +76,7 @@ func runBackupImport(ctx context.Context, f *command.Factory, from, repo string,
 	}
 	// One that can't be copied keeps none of the others back.
 	var failed []error
+	var there []*archive.Manifest
 	for _, id := range ids {
 		if ctx.Err() != nil {
 			return errors.Join(append(failed, ctx.Err())...)
@@ -88,11 +92,21 @@ func runBackupImport(ctx context.Context, f *command.Factory, from, repo string,
 			failed = append(failed, err)
 		case done.Unchanged:
 			f.Note("backup/%s unchanged", id)
+			there = append(there, done.Manifest)
 		default:
 			f.Note("backup/%s imported, %s in %d volumes", id, printer.Size(done.Bytes), done.Volumes)
+			there = append(there, done.Manifest)
 		}
 	}
-	return errors.Join(failed...)
+	if !log {
+		return errors.Join(failed...)
+	}
+	err = to.ImportLogs(ctx, source, there, func(cluster string, done archive.ImportedLog) {
+		if done.Segments > 0 {
+			f.Note("log of %s imported, %s in %s", cluster, printer.Size(done.Bytes), printer.Plural(done.Segments, "file"))
+		}
+	})
+	return errors.Join(append(failed, err)...)
 }
 
 // openSource opens a repository by its name, or a copy of one in a directory.

@@ -44,11 +44,18 @@ func twoStores(t *testing.T, b *clitest.Bench) (dir string) {
 		t.Fatal(err)
 	}
 	_, err = w.Commit(t.Context(), repository.Manifest{Engine: "fakedb", Cluster: "my-db", Version: "3.5",
-		StartedAt: clitest.Noon, FinishedAt: clitest.Noon}, func(string) (engine.SnapshotFacts, error) {
-		return engine.SnapshotFacts{}, nil
+		Incarnation: "token", StartedAt: clitest.Noon, FinishedAt: clitest.Noon}, func(string) (engine.SnapshotFacts, error) {
+		return engine.SnapshotFacts{LogStart: &engine.LogStart{Timeline: "1", File: "0002"}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range []string{"0001", "0002", "0003"} {
+		err := from.Log("default", "my-db", "token").Append(t.Context(),
+			archive.Segment{Timeline: "1", Name: name, Start: name, End: name + "x", Time: clitest.Noon}, []byte(name))
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.Stores = map[string]repository.Repository{"offsite": to}
 	return dir
@@ -62,7 +69,8 @@ func TestBackupImport(t *testing.T) {
 		code int
 		says string
 	}{
-		{"--all --from " + from, exit.Done, "backup/" + copied + " imported"},
+		{copied + " --log=false --from " + from, exit.Done, "backup/" + copied + " imported"},
+		{"--all --from " + from, exit.Done, "log of my-db imported, "},
 		{copied + " --from " + from, exit.Done, "backup/" + copied + " unchanged"},
 		{"my-db-20261123T101500Z-ffff --from " + from, exit.NotFound, "my-db-20261123T101500Z-ffff"},
 		{"--all --from dir:" + t.TempDir(), exit.Refused, "repository list"},
@@ -75,6 +83,10 @@ func TestBackupImport(t *testing.T) {
 		if r := b.Run(args...); r.Code != row.code || !strings.Contains(r.Out+r.Err, row.says) {
 			t.Errorf("%s: exit %d, want %d and %q\n%s%s", row.args, r.Code, row.code, row.says, r.Out, r.Err)
 		}
+	}
+	log := b.Stores["offsite"].(*bucket.Repository).Log("default", "my-db", "token")
+	if all, err := log.Segments(t.Context()); err != nil || len(all) != 2 || all[0].Name != "0002" {
+		t.Errorf("%d files of the log, %v", len(all), err)
 	}
 	if r := b.Run("backup", "list", "--repository", "offsite", "-o", "name"); r.Out != "backup/"+copied+"\n" {
 		t.Errorf("listed:\n%s%s", r.Out, r.Err)

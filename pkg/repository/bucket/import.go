@@ -49,3 +49,36 @@ func (r *Repository) Import(ctx context.Context, from *Repository, id string) (*
 	}
 	return out, r.explain(err)
 }
+
+// ImportLogs copies the logs that go on from imported backups; see archive.Archive.ImportLog. It tells of each log by
+// the name of its cluster.
+func (r *Repository) ImportLogs(ctx context.Context, from *Repository, backups []*archive.Manifest,
+	tell func(cluster string, done archive.ImportedLog),
+) error {
+	type history struct {
+		scope       archive.Scope
+		incarnation string
+	}
+	starts := map[history][]archive.LogStart{}
+	var order []history
+	for _, m := range backups {
+		if m.Log == nil {
+			continue
+		}
+		h := history{m.Scope, m.Incarnation}
+		if starts[h] == nil {
+			order = append(order, h)
+		}
+		starts[h] = append(starts[h], *m.Log)
+	}
+	var failed []error
+	for _, h := range order {
+		done, err := r.archive.ImportLog(ctx, from.archive, h.scope, h.incarnation, starts[h])
+		if err != nil {
+			failed = append(failed, err) // the log of one cluster keeps no other back
+			continue
+		}
+		tell(h.scope.Cluster, done)
+	}
+	return errors.Join(failed...)
+}
