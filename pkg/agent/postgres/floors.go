@@ -5,6 +5,7 @@ package postgres
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -41,11 +42,22 @@ func raise(values map[string]string, controldata string) map[string]string {
 		if name == "" {
 			continue
 		}
-		floor, err1 := strconv.Atoi(value)
-		set, err2 := strconv.Atoi(raised[name])
-		if err1 == nil && (err2 != nil || set < floor) {
+		floor, ok := whole(value)
+		set, is := whole(raised[name])
+		if ok && (!is || set < floor) {
 			raised[name] = value
 		}
 	}
 	return raised
+}
+
+// whole reads a number as the server reads one of these settings: 256, 0x100, 0400 and 2.56e2 are the same (section
+// 20.1.1 of the manual).
+func whole(text string) (int64, bool) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return int64(math.RoundToEven(f)), err == nil && math.Abs(f) < math.MaxInt32
 }

@@ -16,4 +16,13 @@ func TestRaise(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	for _, c := range []struct{ set, want string }{
+		{"", "100"}, {"99", "100"}, {"0x63", "100"}, {"1.5", "100"}, {"junk", "100"},
+		{"100", "100"}, {"0x100", "0x100"}, {" 0400 ", " 0400 "}, {"2.5e2", "2.5e2"},
+	} {
+		got := raise(map[string]string{"max_connections": c.set}, "max_connections setting:    100\n")["max_connections"]
+		if got != c.want {
+			t.Errorf("%q beside 100 is %q, want %q", c.set, got, c.want)
+		}
+	}
 }

@@ -72,8 +72,12 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 	}
 	args := []string{"-D", dir, "-C", "port", "-c", "config_file=" + empty}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if slices.Contains(kept, name) {
-			return api.Refused{Why: fmt.Sprintf("the setting %s belongs to the agent", name)}
+		// The program takes capitals and dashes for the same. The file takes no dash.
+		switch spelled := strings.ReplaceAll(strings.ToLower(name), "-", "_"); {
+		case slices.Contains(kept, spelled):
+			return api.Refused{Why: fmt.Sprintf("the setting %s belongs to the agent", spelled)}
+		case spelled != name:
+			return api.Refused{Why: fmt.Sprintf("the setting %q is written %s", name, spelled)}
 		}
 		args = append(args, "-c", name+"="+values[name])
 	}

@@ -26,6 +26,8 @@ func TestCheckValues(t *testing.T) {
 		"out of range":   {map[string]string{"max_connections": "0"}, "outside the valid range"},
 		"unknown":        {map[string]string{"no_such_mem": "9MB"}, "unrecognized configuration parameter"},
 		"the agent's":    {map[string]string{"fsync": "off"}, "fsync belongs to the agent"},
+		"in capitals":    {map[string]string{"Recovery_Min_Apply_Delay": "1h"}, "recovery_min_apply_delay belongs to the"},
+		"with dashes":    {map[string]string{"work-mem": "9MB"}, `"work-mem" is written work_mem`},
 		"another server": {map[string]string{"data_directory": "/"}, "belongs to the agent"},
 	} {
 		err := m.CheckValues(t.Context(), c.values)

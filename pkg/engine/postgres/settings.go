@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -39,14 +40,27 @@ func managed() map[string]string {
 func (*Engine) Lint(config map[string]string, _ string) error {
 	kept := managed()
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		if why, ok := kept[name]; ok {
+		if why, ok := kept[spell(name)]; ok {
 			return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the setting %s can't be changed: %s", name, why),
 				Hint: "leave it out"}
 		}
 	}
-	_, err := settings(config)
-	return err
+	got, err := settings(config)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(got.Values)) {
+		if spelled := spell(name); spelled != name {
+			return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the name of the setting %q has capitals or dashes",
+				name), Hint: "write " + spelled}
+		}
+	}
+	return nil
 }
+
+// spell writes the name of a setting in the one way that is taken here. The server reads capitals as small letters, and
+// on its command line a dash as "_", but not in its file: such a file keeps it from starting.
+func spell(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
 // Options implements engine.Renderer. None decides how a process starts: the agents agree on them, and have the server
 // load them.
