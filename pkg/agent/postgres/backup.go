@@ -42,7 +42,8 @@ func (s *Server) holdLog(ctx context.Context) (*pgconn.PgConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copy the data: %w", err)
 	}
-	got, err := ask(ctx, conn, ownTablespaces+"; SELECT pg_create_physical_replication_slot('dbop_copy_"+volume.NewName(4)+"', true, true)")
+	got, err := ask(ctx, conn, ownTablespaces+"; SELECT pg_create_physical_replication_slot('dbop_copy_"+volume.NewName(4)+
+		"', true, true)")
 	if err == nil && len(got[0]) > 0 {
 		err = api.Refused{Why: fmt.Sprintf("the tablespace %q is outside of the data directory, and is not copied yet",
 			got[0][0][0])}
