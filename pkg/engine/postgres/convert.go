@@ -42,6 +42,9 @@ func (e *Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, 
 		}
 	}
 	if e.Converts(newest, target) {
+		if err := checkRemoved(spec, target); err != nil {
+			return err
+		}
 		target = newest
 	}
 	return e.Rules.CheckUpgrade(v, spec, target)
