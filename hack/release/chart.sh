@@ -3,6 +3,7 @@
 # what 'kubectl dbop operator install' applies, in both modes.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../environment.sh"
+unset DBOP_REGISTRY # releases are for the public registry, whatever mirror this machine uses
 
 chart=${1:-} helm=$root/bin/tools/helm
 work=$(mktemp -d "${TMPDIR:-/tmp}/dbop-chart.XXXXXX")

@@ -6,6 +6,7 @@
 # DBOP_RELEASE_COLD=1 makes the second one with an empty build cache.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../environment.sh"
+unset DBOP_REGISTRY # releases are for the public registry, whatever mirror this machine uses
 
 tools=$root/bin/tools kubectl=${KUBECTL:-${XDG_CACHE_HOME:-$HOME/.cache}/dbop-cluster/bin/kubectl}
 work=$(mktemp -d "${TMPDIR:-/tmp}/dbop-release.XXXXXX")

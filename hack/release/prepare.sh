@@ -3,6 +3,7 @@
 # bin/release. goreleaser runs it: hack/release/prepare.sh VERSION DATE
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../environment.sh"
+unset DBOP_REGISTRY # releases are for the public registry, whatever mirror this machine uses
 
 version=${1:?the version, with its v} date=${2:?the date of the commit}
 out=$root/bin/release
@@ -18,8 +19,7 @@ done
 # kubectl calls this one; krew can't install it.
 "$out/kubectl-dbop" completion kubectl >"$out/completions/kubectl_complete-dbop"
 "$out/kubectl-dbop" reference --man --dir "$out/man"
-# People install from the public registry, whatever mirror this machine uses.
-DBOP_REGISTRY= "$out/kubectl-dbop" operator install --dry-run=client --image "ghcr.io/dbop-dev/kubectl-dbop:$version" >"$out/manifests/install.yaml"
+"$out/kubectl-dbop" operator install --dry-run=client --image "ghcr.io/dbop-dev/kubectl-dbop:$version" >"$out/manifests/install.yaml"
 cp deploy/crd/*.yaml "$out/manifests/"
 if [ -d deploy/chart ]; then
 	"$out/release" chart --version "$version" --created "$date" --out "$out/manifests" deploy/chart
