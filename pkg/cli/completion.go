@@ -9,10 +9,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
-// shim is what kubectl searches for on the PATH when it completes plugins.
-const shim = `#!/usr/bin/env sh
+// shim is what kubectl searches for on the PATH when it completes plugins. The plugin is on it, kubectl may not be.
+const shim = `#!/bin/sh
 # Save as "` + command.Completer + `" in a directory of the PATH and make it executable.
-exec kubectl dbop __complete "$@"
+exec kubectl-dbop __complete "$@"
 `
 
 func newCompletion(f *command.Factory) *cobra.Command {
