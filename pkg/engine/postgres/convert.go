@@ -42,7 +42,7 @@ func (e *Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, 
 		}
 	}
 	if e.Converts(newest, target) {
-		if err := checkRemoved(spec, target); err != nil {
+		if err := checkRemoved(v, spec, target); err != nil {
 			return err
 		}
 		target = newest

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -19,7 +20,7 @@ func removed() map[string]int {
 
 // checkRemoved refuses a version that does not know all settings of a cluster. It never starts with them, and until
 // then members would have been stopped.
-func checkRemoved(spec v1alpha1.DatabaseClusterSpec, target string) error {
+func checkRemoved(v engine.View, spec v1alpha1.DatabaseClusterSpec, target string) error {
 	to, ok := parse(target)
 	if !ok {
 		return nil // others refuse it
@@ -29,8 +30,18 @@ func checkRemoved(spec v1alpha1.DatabaseClusterSpec, target string) error {
 		if first, gone := since[name]; gone && to.major >= first {
 			return &engine.Refusal{Check: "settings",
 				Reason: fmt.Sprintf("PostgreSQL %d does not know the setting %s any more", to.major, name),
-				Hint:   "take it away first: kubectl dbop configure with --unset " + name}
+				Hint:   "take it away first: kubectl dbop configure " + clusterName(v) + " --unset " + name}
 		}
 	}
 	return nil
+}
+
+// clusterName is that in the names of the members: a view does not carry it otherwise.
+func clusterName(v engine.View) string {
+	for _, m := range v.Members {
+		if i := strings.LastIndex(m.Name, "-"); i > 0 {
+			return m.Name[:i]
+		}
+	}
+	return "NAME"
 }

@@ -23,14 +23,14 @@ func TestRemovedSettings(t *testing.T) {
 		{"17.12", "18.6", "extension_destdir", true},
 		{"15.20", "17.12", "extension_destdir", false},
 	} {
-		view := engine.View{Quorum: true, Members: []engine.Member{{Name: "a", ID: "a", Version: c.from, Reachable: true,
-			Serving: true, Role: engine.RoleLeader, Leader: "a"}},
-			MemberList: []engine.Registered{{Name: "a", ID: "a", Voter: true, Started: true}}}
+		view := engine.View{Quorum: true, Members: []engine.Member{{Name: "db-1", ID: "db-1", Version: c.from,
+			Reachable: true, Serving: true, Role: engine.RoleLeader, Leader: "db-1"}},
+			MemberList: []engine.Registered{{Name: "db-1", ID: "db-1", Voter: true, Started: true}}}
 		spec := v1alpha1.DatabaseClusterSpec{Config: map[string]string{c.setting: "1"}}
 		err := New().CheckUpgrade(view, spec, c.to)
 		refusal, _ := errors.AsType[*engine.Refusal](err)
 		if (err != nil) != c.refused ||
-			c.refused && (refusal == nil || !strings.Contains(refusal.Hint, "--unset "+c.setting)) {
+			c.refused && (refusal == nil || !strings.Contains(refusal.Hint, "configure db --unset "+c.setting)) {
 			t.Errorf("%s from %s to %s: %v", c.setting, c.from, c.to, err)
 		}
 	}
