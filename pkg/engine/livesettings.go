@@ -14,6 +14,8 @@ type LiveSettings interface {
 	// AtStart lists those of the options that a server of the version takes only when it starts. It is pure, and for
 	// plans alone: which members must restart is observed.
 	AtStart(version string, options []string) []string
+	// LeaderFirst lists the options that a replica takes only once the leader has them. It is pure, and for plans alone.
+	LeaderFirst(have, want map[string]string) []string
 }
 
 // Configurer is what a Session also is if its engine has LiveSettings.

@@ -69,6 +69,8 @@ type Member struct {
 	Auth string `json:"auth,omitempty"`
 	// Pending are settings that the member takes only at its next start.
 	Pending []string `json:"pending,omitempty"`
+	// Held are settings that the member takes only once the leader has them.
+	Held []string `json:"held,omitempty"`
 	// Readings are what else the engine tells of it: "connections", "12/100". status shows each as a column.
 	Readings []Reading `json:"readings,omitempty"`
 	// Warnings are what a person should do something about, while the member serves as it should: each is one sentence

@@ -39,8 +39,9 @@ type Group interface {
 type Tuner interface {
 	// CheckValues refuses values that the server would not take.
 	CheckValues(ctx context.Context, values map[string]string) error
-	// Pending are settings that the server takes only at its next start.
-	Pending() []string
+	// Pending are settings that the server takes only at its next start, and those that it takes only once the primary
+	// has them.
+	Pending() (start, held []string)
 }
 
 // Service answers requests.

@@ -58,7 +58,9 @@ type Server struct {
 	Unfit    string `json:"unfit,omitempty"`
 	Settings uint64 `json:"settings"`
 	// Pending are settings that it takes only at its next start.
-	Pending  []string             `json:"pending,omitempty"`
+	Pending []string `json:"pending,omitempty"`
+	// Held are settings that it takes only once the primary has them.
+	Held     []string             `json:"held,omitempty"`
 	Standbys []protocol.Streaming `json:"standbys,omitempty"`
 	Measures Measures             `json:"measures,omitzero"`
 	// Source is the server outside of the cluster that it copies, or follows.

@@ -203,7 +203,7 @@ func (s *Service) Status() Status {
 		return 1
 	})
 	if s.Tuner != nil {
-		st.Server.Pending = s.Tuner.Pending()
+		st.Server.Pending, st.Server.Held = s.Tuner.Pending()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -53,7 +54,7 @@ func (s *Server) managed() []setting {
 		{"recovery_end_command", ""},
 		{"promote_trigger_file", ""},
 		{"password_encryption", "scram-sha-256"},
-		{"superuser_reserved_connections", "5"},
+		{"superuser_reserved_connections", strconv.Itoa(floors.SuperuserReserved)},
 		{"logging_collector", "off"},
 		{"log_destination", "stderr"},
 		{"lc_messages", "C"},
@@ -98,8 +99,21 @@ func (s *Server) keptSettings() []string {
 	return names
 }
 
-// writeFiles writes the settings that people made, the synchronous set and the rules of access.
-func (s *Server) writeFiles(settings protocol.Settings) error {
+// values are those that the server's files have for settings. The ones with a floor are always named: what a file does
+// not name any more, the server takes for a change that needs a restart.
+func (s *Server) values(settings protocol.Settings) (map[string]string, error) {
+	s.mu.Lock()
+	ready := s.ready
+	s.mu.Unlock()
+	if ready {
+		return floors.Asked(settings.Values).Raise(settings.Values), nil
+	}
+	written, err := s.written()
+	return written.Raise(settings.Values), err
+}
+
+// writeFiles writes values of settings that people made, the synchronous set and the rules of access.
+func (s *Server) writeFiles(settings protocol.Settings, values map[string]string) error {
 	s.mu.Lock()
 	names := s.names
 	s.mu.Unlock()
@@ -110,10 +124,6 @@ func (s *Server) writeFiles(settings protocol.Settings) error {
 		return err
 	}
 	conf.WriteString("# Written by the agent. Changes are lost; ask the agent for them.\n" + defaults)
-	values, err := s.atLeast(settings.Values)
-	if err != nil {
-		return err
-	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(kept, name) {
 			s.Report(fmt.Sprintf("the setting %s belongs to the agent: its value is not used", name))

@@ -64,11 +64,14 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.setIdentity(func(id *datadir.Identity) { id.Lineage, id.Promoting = past, 0 }); err != nil {
 		return err
 	}
+	if err := s.lower(ctx, job, valid); err != nil {
+		return err
+	}
 	if err := s.mark(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.ready = true
+	s.ready, p = true, s.proc
 	s.mu.Unlock()
 	go s.probe(p) //nolint:gosec // it lives as long as the server, not as the job
 	return nil
@@ -190,7 +193,11 @@ func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 		s.setReloading(true)
 		defer s.setReloading(false)
 	}
-	if err := s.writeFiles(settings); err != nil {
+	values, err := s.values(settings)
+	if err != nil {
+		return err
+	}
+	if err := s.writeFiles(settings, values); err != nil {
 		return err
 	}
 	p := s.running()

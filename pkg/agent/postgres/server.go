@@ -13,6 +13,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
@@ -49,6 +50,8 @@ type Server struct {
 	reloading bool
 	// pending are settings that this run of the server would take only at its next start.
 	pending []string
+	// launched are those with a floor, as this run of the server has them.
+	launched floors.Values
 	// read says that this run of the server has used up the log that was on disk.
 	read bool
 	// stale is what the server said to have received of a timeline that it left: its records before the fork are whole.
@@ -124,7 +127,11 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 	if err := s.resetArchived(); err != nil {
 		return err
 	}
-	if err := s.writeFiles(settings); err != nil {
+	values, err := s.values(settings)
+	if err != nil {
+		return err
+	}
+	if err := s.writeFiles(settings, values); err != nil {
 		return err
 	}
 	for name, wanted := range map[string]bool{"standby.signal": true, "recovery.signal": false} {
@@ -148,6 +155,7 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 	}
 	s.proc, s.promoted, s.set, s.setAt, s.read, s.unfit = p, 0, 0, 0, false, ""
 	s.flushed, s.standbys, s.stale, s.ready, s.pending = 0, nil, 0, false, nil
+	s.launched = floors.Asked(values)
 	return nil
 }
 

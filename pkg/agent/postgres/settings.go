@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 )
 
@@ -51,11 +52,14 @@ func (s *Server) setReloading(yes bool) {
 	s.reloading = yes
 }
 
-// Pending returns the settings that the server takes only at its next start.
-func (s *Server) Pending() []string {
+// Pending implements api.Tuner.
+func (s *Server) Pending() (start, held []string) {
+	start, held = s.late()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.pending)
+	start = append(start, s.pending...)
+	slices.Sort(start)
+	return slices.Compact(start), held
 }
 
 // CheckValues has the server's program read settings, without starting a server. A Refused says what is wrong.
@@ -87,6 +91,9 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 	}
 	if err != nil {
 		return fmt.Errorf("check settings: %w", err)
+	}
+	if err := floors.CheckConnections(values); err != nil {
+		return api.Refused{Why: err.Error()}
 	}
 	return nil
 }

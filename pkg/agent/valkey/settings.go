@@ -16,11 +16,11 @@ import (
 // Release is the version of the server's program, such as "8.1.1".
 func (s *Server) Release() string { return s.product.release }
 
-// Pending returns the settings that the server takes only at its next start.
-func (s *Server) Pending() []string {
+// Pending implements api.Tuner. A replica needs nothing that its primary has.
+func (s *Server) Pending() (start, held []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.pending)
+	return slices.Clone(s.pending), nil
 }
 
 // CheckValues refuses settings that belong to the agent, and those that the server's program does not take.

@@ -33,7 +33,7 @@ func TestCheckValues(t *testing.T) {
 	m1.Must(protocol.Job{Kind: protocol.Reload, Settings: protocol.Settings{
 		Version: 7, Values: map[string]string{"databases": "20", "maxmemory": "50mb"},
 	}})
-	if got := m1.Pending(); len(got) != 1 || got[0] != "databases" {
+	if got, _ := m1.Pending(); len(got) != 1 || got[0] != "databases" {
 		t.Errorf("these wait for a restart: %v", got)
 	}
 	if got := m1.command("CONFIG", "GET", "maxmemory"); !strings.HasSuffix(got, "52428800") {

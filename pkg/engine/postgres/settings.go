@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
@@ -48,6 +49,9 @@ func (*Engine) Lint(config map[string]string, _ string) error {
 	got, err := settings(config)
 	if err != nil {
 		return err
+	}
+	if err := floors.CheckConnections(got.Values); err != nil {
+		return &engine.Refusal{Check: "settings", Reason: err.Error(), Hint: "set max_connections higher"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(got.Values)) {
 		if spelled := spell(name); spelled != name {
@@ -101,4 +105,9 @@ func (*Engine) AtStart(version string, options []string) []string {
 		}
 	}
 	return out
+}
+
+// LeaderFirst implements engine.LiveSettings: a server in recovery needs what the one had that wrote its log.
+func (*Engine) LeaderFirst(have, want map[string]string) []string {
+	return floors.Asked(have).Above(floors.Asked(want))
 }

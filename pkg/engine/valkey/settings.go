@@ -78,6 +78,9 @@ func (e *Engine) AtStart(version string, options []string) []string {
 	return out
 }
 
+// LeaderFirst implements engine.LiveSettings: a replica needs nothing that its primary has.
+func (*Engine) LeaderFirst(map[string]string, map[string]string) []string { return nil }
+
 // CheckCreate implements engine.Rules.
 func (e *Engine) CheckCreate(spec v1alpha1.DatabaseClusterSpec, force bool) error {
 	if err := e.Rules.CheckCreate(spec, force); err != nil {

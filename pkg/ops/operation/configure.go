@@ -96,6 +96,9 @@ func (Configure) Undo(u *rules.Undoing) error {
 func roll(p rules.Situation) *ops.Decision {
 	outdated := unsettled(p)
 	if len(outdated) == 0 {
+		if d := p.AwaitLeader(); d != nil {
+			return d
+		}
 		return movedBack(p)
 	}
 	if !p.Began(ops.ActionRoll) {

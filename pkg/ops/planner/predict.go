@@ -106,6 +106,11 @@ func rolled(s *ops.State, name, settings string) {
 	m := &s.Kube.Members[s.MemberIndex(name)]
 	m.Workload.Settings, m.Pod.Settings = settings, settings
 	m.Pod.Exists, m.Pod.Problem = true, nil
+	for i := range s.View.Members {
+		if v := &s.View.Members[i]; v.Name == name {
+			v.Pending = nil
+		}
+	}
 }
 
 func stopped(s *ops.State, names []string) {

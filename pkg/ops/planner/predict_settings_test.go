@@ -29,6 +29,14 @@ func (loading) AtStart(_ string, options []string) []string {
 	return slices.DeleteFunc(slices.Clone(options), func(name string) bool { return name != "depth" })
 }
 
+// LeaderFirst: a depth of 1 must be the leader's first.
+func (loading) LeaderFirst(_, want map[string]string) []string {
+	if want["depth"] == "1" {
+		return []string{"depth"}
+	}
+	return nil
+}
+
 // TestPlanSaysWhoRestarts: a plan of settings names each restart that some of them need.
 func TestPlanSaysWhoRestarts(t *testing.T) {
 	t.Parallel()
@@ -39,6 +47,8 @@ func TestPlanSaysWhoRestarts(t *testing.T) {
 		"a setting that is loaded": {map[string]string{"speed": "high"}, []string{"change-settings"}},
 		"one that needs a start": {map[string]string{"speed": "high", "depth": "2"},
 			[]string{"change-settings", "roll-member/db-2", "roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
+		"one that the leader takes first": {map[string]string{"depth": "1"},
+			[]string{"change-settings", "hand-over/db-2", "roll-member/db-1", "roll-member/db-3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,7 @@ func settle(e engine.Engine, s *ops.State) {
 		m := engine.Member{Name: r.Name, ID: r.ID, Reachable: true, Serving: r.Voter || r.Spare, Role: engine.RoleFollower,
 			ClusterID: like.ClusterID,
 			Leader:    like.ID, Version: version, Position: like.Position, Auth: like.Auth, Protocol: like.Protocol,
-			Schema: like.Schema, Pending: s.View.Member(r.Name).Pending}
+			Schema: like.Schema, Pending: s.View.Member(r.Name).Pending, Held: s.View.Member(r.Name).Held}
 		if !r.Voter && !r.Spare {
 			m.Role = engine.RoleLearner
 		}

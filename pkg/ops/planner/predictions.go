@@ -75,7 +75,7 @@ func predictions() map[ops.Action]func(outcome) {
 			}
 		},
 		ops.ActionKeep:     func(o outcome) { o.Cluster.Status.Bootstrap.Remove(o.Member(), false) },
-		ops.ActionHandOver: func(o outcome) { o.Lead(o.To) },
+		ops.ActionHandOver: func(o outcome) { handedOver(o.State, o.To) },
 		ops.ActionFailOver: func(o outcome) {
 			o.View.Candidates = nil
 			o.Lead(o.To)

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -43,19 +44,34 @@ func ChangedOptions(have, want map[string]string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Rolled reports whether this operation restarted a member for the settings that it wants now: once is enough, and on
-// the way back once more.
+// Rolled reports whether this operation restarted a member for the settings that it wants now: once is enough, once more
+// after the leader changed, which may have brought what the member was waiting for, and once more on the way back.
 func (p Situation) Rolled(name string) bool {
-	enough := 1
-	if p.S.Cancelling() {
-		enough = 2
-	}
+	times, again := 0, false
 	for _, e := range p.S.Operation.Status.Journal {
-		if e.Step == string(ops.ActionRoll)+"/"+name {
-			enough--
+		switch {
+		case e.Step == string(ops.ActionRoll)+"/"+name:
+			times++
+		case strings.HasPrefix(e.Step, string(ops.ActionHandOver)+"/") && times == 1 && !again:
+			times, again = 0, true
 		}
 	}
-	return enough <= 0
+	return times > 1 || times == 1 && !p.S.Cancelling()
+}
+
+// AwaitLeader waits for members that take a setting only once the leader has it. nil if the leader itself needs a
+// restart, or nobody waits.
+func (p Situation) AwaitLeader() *ops.Decision {
+	if leader, ok := p.S.View.Leader(); !ok || len(leader.Pending) > 0 {
+		return nil
+	}
+	for _, name := range p.VoterNames() {
+		if held := p.S.View.Member(name).Held; len(held) > 0 {
+			return p.Await("settings", fmt.Sprintf("%s has not read yet that the leader has other values of %s", name,
+				strings.Join(held, ", ")), name)
+		}
+	}
+	return nil
 }
 
 // Pending reports whether a member takes a setting only at its next start.

@@ -73,6 +73,7 @@ func TestPair(t *testing.T) {
 	w.goesOn("clients write after the pod of the primary was deleted")
 	t.Logf("deleted pod: no row was acknowledged for %s", w.gap(before))
 	s.healthy(2)
+	s.lowers(w)
 
 	s.must("user", "create", "db", "alice", "--prefix", "sales")
 	if r := s.must("user", "list", "db"); !strings.Contains(r.Stdout, "alice") {
@@ -124,4 +125,20 @@ func (s *scene) replica() string {
 	}
 	s.Fatal("there is no replica")
 	return ""
+}
+
+// lowers has all servers of a cluster take a lower value of a setting that a replica must have as high as its primary.
+func (s *scene) lowers(w *writer) {
+	s.Helper()
+	before := time.Now()
+	s.must("configure", "db", "--set", "max_connections=60")
+	w.goesOn("clients write after a setting was lowered")
+	s.Logf("lower max_connections: no row was acknowledged for %s", w.gap(before))
+	for range 2 {
+		if got := s.sql("SHOW max_connections"); got != "60" {
+			s.Errorf("%s has room for %s connections, want 60", s.primary(), got)
+		}
+		s.must("switchover", "db")
+		s.healthy(2)
+	}
 }

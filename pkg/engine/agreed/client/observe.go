@@ -130,7 +130,8 @@ func (s *Session) member(a said) engine.Member {
 		return m
 	}
 	st := a.status
-	m.Reachable, m.ID, m.Version, m.Pending = true, string(st.Member), st.Version, st.Server.Pending
+	m.Reachable, m.ID, m.Version = true, string(st.Member), st.Version
+	m.Pending, m.Held = st.Server.Pending, st.Server.Held
 	m.DataBytes, m.QuotaBytes = st.Server.Measures.DataBytes, st.Server.Measures.MostBytes
 	m.Warnings = st.Server.Measures.Warnings
 	for _, r := range st.Server.Measures.Readings {

@@ -1,0 +1,104 @@
+//go:build linux
+
+package postgres
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+func lowSettings(version uint64, most string) protocol.Settings {
+	return protocol.Settings{Version: version, Values: map[string]string{"max_connections": most}}
+}
+
+// TestLower brings max_connections down on a primary and its replica: it comes into force with the next promotion, and
+// on the others with their next start after that.
+func TestLower(t *testing.T) {
+	t.Parallel()
+	_, m1, m2 := pair(t)
+	waits := func(m *place, start, held []string) {
+		t.Helper()
+		gotStart, gotHeld := m.Pending()
+		if diff := cmp.Diff([][]string{start, held}, [][]string{slices.Clip(gotStart), gotHeld}); diff != "" {
+			t.Errorf("%s waits for a start, or for the primary (-want +got):\n%s", m.ID, diff)
+		}
+	}
+	lowered := []string{"max_connections"}
+	for _, m := range []*place{m1, m2} {
+		m.Must(protocol.Job{Kind: protocol.Reload, Settings: lowSettings(2, "50")})
+	}
+	waits(m1, lowered, nil)
+	waits(m2, nil, lowered)
+
+	m1.Must(protocol.Job{Kind: protocol.StopFast, Generation: 1})
+	m1.Serving = 0
+	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2, Settings: lowSettings(2, "50")})
+	set := protocol.SyncSet{Version: 3}
+	m2.Serving = 2
+	o := m2.Must(protocol.Job{Kind: protocol.Promote, Generation: 2, Timeline: 3, Set: set,
+		Settings: lowSettings(2, "50")})
+	if o.Role != protocol.Primary || o.Set != 3 || o.SetAt == 0 || o.Position.Timeline != 3 || o.Unread {
+		t.Errorf("after the promotion: %+v", o)
+	}
+	if got := m2.sql("SHOW max_connections"); got != "50" {
+		t.Errorf("the new primary has %s connections, want 50", got)
+	}
+	waits(m2, nil, nil)
+
+	follow := protocol.Job{Kind: protocol.Follow, Generation: 2, Member: "m2", Settings: lowSettings(2, "50")}
+	m1.Must(follow)
+	m1.Wait("the replica reads of the lower settings", func(protocol.Server) bool {
+		start, _ := m1.Pending()
+		return len(start) > 0
+	})
+	waits(m1, lowered, nil)
+	if err := m1.StopNow(); err != nil {
+		t.Fatal(err)
+	}
+	m1.Must(follow)
+	m1.Wait("the replica follows", func(o protocol.Server) bool { return o.Upstream == "m2" && !o.Unread })
+	if got := m1.sql("SHOW max_connections"); got != "50" {
+		t.Errorf("the replica has %s connections, want 50", got)
+	}
+	waits(m1, nil, nil)
+	m2.sql("INSERT INTO rows VALUES (1)")
+	m1.Wait("the replica streams", func(protocol.Server) bool { return m1.sql("SELECT count(*) FROM rows") == "1" })
+}
+
+// TestLowerRefused: a server that does not start with lower settings has the former ones again, and serves.
+func TestLowerRefused(t *testing.T) {
+	t.Parallel()
+	m := newSite(t).open("m1")
+	prepared := func(version uint64, most string) protocol.Settings {
+		return protocol.Settings{Version: version, Values: map[string]string{"max_prepared_transactions": most}}
+	}
+	m.Must(protocol.Job{Kind: protocol.Initialise})
+	m.Must(protocol.Job{Kind: protocol.Cut, Generation: 1, Settings: prepared(2, "3")})
+	m.Serving = 1
+	m.Must(protocol.Job{Kind: protocol.Promote, Generation: 1, Timeline: 2, Set: protocol.SyncSet{Version: 1},
+		Settings: prepared(2, "3")})
+	m.sql("CREATE TABLE rows (id int)")
+	for _, name := range []string{"a", "b"} {
+		m.sql("BEGIN; INSERT INTO rows VALUES (1); PREPARE TRANSACTION '" + name + "'")
+	}
+	if err := m.StopNow(); err != nil {
+		t.Fatal(err)
+	}
+	m.Must(protocol.Job{Kind: protocol.Cut, Generation: 2, Settings: prepared(3, "1")})
+	m.Serving = 2
+	o := m.Must(protocol.Job{Kind: protocol.Promote, Generation: 2, Timeline: 3, Set: protocol.SyncSet{Version: 2},
+		Settings: prepared(3, "1")})
+	if o.Role != protocol.Primary {
+		t.Fatalf("after the promotion: %+v", o)
+	}
+	if got := m.sql("SHOW max_prepared_transactions"); got != "3" {
+		t.Errorf("it has room for %s prepared transactions, want 3", got)
+	}
+	if got := m.sql("SELECT count(*) FROM pg_prepared_xacts"); got != "2" {
+		t.Errorf("%s transactions are prepared, want 2", got)
+	}
+}
