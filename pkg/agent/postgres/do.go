@@ -114,16 +114,33 @@ func (s *Server) settle(ctx context.Context, settings protocol.Settings) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, settleTime)
 	defer stop()
+	paused, err := s.readEnd(ctx, settings)
+	if err == nil && paused {
+		// A start brings what the log asks for, as the control file has it by now.
+		if err = s.StopNow(); err == nil {
+			paused, err = s.readEnd(ctx, settings)
+		}
+	}
+	if err == nil && paused {
+		err = errors.New("read the end of the log: the server does not apply it, again after a start")
+	}
+	return err
+}
+
+// readEnd runs the server until it has read what is on disk, or applies nothing.
+func (s *Server) readEnd(ctx context.Context, settings protocol.Settings) (paused bool, err error) {
 	if err := s.start(ctx, settings); err != nil {
-		return err
+		return false, err
 	}
 	p := s.running()
 	if p == nil {
-		return errors.New("read the end of the log: the server ended")
+		return false, errors.New("read the end of the log: the server ended")
 	}
-	return s.until(ctx, p, "read the end of the log", func(a answer) bool {
-		return a.recovering && !a.receiving && s.upstream.Waiting()
+	err = s.until(ctx, p, "read the end of the log", func(a answer) bool {
+		paused = a.recovering && a.paused
+		return paused || a.recovering && !a.receiving && s.upstream.Waiting()
 	})
+	return paused, err
 }
 
 // replay waits, without an upstream, until the server has applied all that it received. It returns where its log ends:

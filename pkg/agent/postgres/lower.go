@@ -22,6 +22,19 @@ func (s *Server) written() (floors.Values, error) {
 	return floors.Written(string(out)), nil
 }
 
+// meetLog starts a replica again that has higher settings than asked for and than its log needs: once promoted, it would
+// write them into its log, and servers that follow would stop to apply it.
+func (s *Server) meetLog(ctx context.Context, settings protocol.Settings) error {
+	if start, _ := s.late(); len(start) == 0 {
+		return nil
+	}
+	if err := s.stopFast(ctx); err != nil {
+		return err
+	}
+	_, _, err := s.replay(ctx, settings)
+	return err
+}
+
 // lower gives a server that was just promoted settings that are lower than those of the log that it read. A server
 // takes them only when it starts without an upstream, and then it writes them into its log; replicas may start with
 // them once they have read that (CheckRequiredParameterValues and XLogReportParameters in PostgreSQL's xlog.c). So the

@@ -102,3 +102,64 @@ func TestLowerRefused(t *testing.T) {
 		t.Errorf("%s transactions are prepared, want 2", got)
 	}
 }
+
+// TestLowerLate promotes a replica that read of lower settings and did not start since: its log must not ask for the
+// former ones again, or a replica that has the lower ones already would apply nothing.
+func TestLowerLate(t *testing.T) {
+	t.Parallel()
+	_, m1, m2 := pair(t)
+	settings := lowSettings(2, "50")
+	serve := func(m, former *place, g protocol.Generation) {
+		t.Helper()
+		former.Must(protocol.Job{Kind: protocol.StopFast, Generation: g - 1})
+		former.Serving = 0
+		m.Must(protocol.Job{Kind: protocol.Cut, Generation: g, Settings: settings})
+		m.Serving = g
+		m.Must(protocol.Job{Kind: protocol.Promote, Generation: g, Timeline: uint64(g) + 1,
+			Set: protocol.SyncSet{Version: uint64(g)}, Settings: settings})
+		if got := m.sql("SHOW max_connections"); got != "50" {
+			t.Errorf("%s has %s connections, want 50", m.ID, got)
+		}
+		former.Must(protocol.Job{Kind: protocol.Follow, Generation: g, Member: m.ID, Settings: settings})
+		m.Wait("the replica streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
+	}
+	for _, m := range []*place{m1, m2} {
+		m.Must(protocol.Job{Kind: protocol.Reload, Settings: settings})
+	}
+	serve(m2, m1, 2)
+	m1.Wait("the replica reads of the lower settings", func(protocol.Server) bool {
+		start, _ := m1.Pending()
+		return len(start) > 0
+	})
+	serve(m1, m2, 3)
+	serve(m2, m1, 4)
+	m2.sql("INSERT INTO rows VALUES (1)")
+	m1.Wait("the replica applies the log", func(protocol.Server) bool { return m1.sql("SELECT count(*) FROM rows") == "1" })
+}
+
+// TestRaisedPrimaryFirst: a replica whose log asks for more than it has applies nothing. It starts with that when it has
+// to read the log to its end, and can be promoted.
+func TestRaisedPrimaryFirst(t *testing.T) {
+	t.Parallel()
+	_, m1, m2 := pair(t)
+	settings := lowSettings(2, "150")
+	m1.Must(protocol.Job{Kind: protocol.StopFast, Generation: 1})
+	m1.Must(protocol.Job{Kind: protocol.Cut, Generation: 2, Settings: settings})
+	m1.Serving = 2
+	m1.Must(protocol.Job{Kind: protocol.Promote, Generation: 2, Timeline: 3, Set: protocol.SyncSet{Version: 2},
+		Settings: settings})
+	m2.Must(protocol.Job{Kind: protocol.Follow, Generation: 2, Member: "m1", Settings: settings})
+	m1.sql("INSERT INTO rows VALUES (1)")
+	m2.Wait("the replica applies nothing", func(protocol.Server) bool { return m2.sql("SELECT pg_is_wal_replay_paused()") == "t" })
+	if err := m1.StopNow(); err != nil {
+		t.Fatal(err)
+	}
+	m1.Serving = 0
+	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 3, Settings: settings})
+	m2.Serving = 3
+	m2.Must(protocol.Job{Kind: protocol.Promote, Generation: 3, Timeline: 4, Set: protocol.SyncSet{Version: 3},
+		Settings: settings})
+	if got := m2.sql("SELECT count(*) FROM rows"); got != "1" {
+		t.Errorf("%s rows are there, want 1", got)
+	}
+}

@@ -23,7 +23,8 @@ const question = `SELECT pg_is_in_recovery(),
  CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END,
  CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() END,
  (SELECT count(*) FROM pg_stat_wal_receiver),
- current_setting('synchronous_standby_names');
+ current_setting('synchronous_standby_names'),
+ CASE WHEN pg_is_in_recovery() THEN pg_is_wal_replay_paused() END;
 SELECT application_name, flush_lsn FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn IS NOT NULL
  ORDER BY 1`
 
@@ -33,7 +34,9 @@ type answer struct {
 	end, received datadir.LSN
 	receiving     bool
 	synchronous   string
-	standbys      []protocol.Streaming
+	// paused says that it applies no log: somebody asked for that, or the log needs higher settings than it has.
+	paused   bool
+	standbys []protocol.Streaming
 }
 
 // state asks the server.
@@ -45,7 +48,7 @@ func (s *Server) state(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	row := got[0][0]
-	a := answer{recovering: row[0] == "t", receiving: row[3] != "0", synchronous: row[4]}
+	a := answer{recovering: row[0] == "t", receiving: row[3] != "0", synchronous: row[4], paused: row[5] == "t"}
 	if a.end, err = datadir.ParseLSN(row[1]); err != nil && row[1] != "" {
 		return answer{}, err
 	}

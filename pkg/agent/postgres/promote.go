@@ -27,6 +27,9 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if _, _, err := s.replay(ctx, job.Settings); err != nil {
 		return err
 	}
+	if err := s.meetLog(ctx, job.Settings); err != nil {
+		return err
+	}
 	if err := s.load(ctx, job.Set); err != nil {
 		return err
 	}

@@ -57,6 +57,9 @@ func (s *Server) Pending() (start, held []string) {
 	start, held = s.late()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.proc == nil {
+		return nil, nil // what its next start brings depends on the log that it reads
+	}
 	start = append(start, s.pending...)
 	slices.Sort(start)
 	return slices.Compact(start), held
