@@ -101,6 +101,9 @@ type BackupSource struct {
 	// Target and FormerImage, see RestoreSource.
 	Target      RecoveryTarget `json:"target,omitzero"`
 	FormerImage string         `json:"formerImage,omitempty"`
+	// Bytes is how much data the backup holds, Seconds how long it took to take; 0 where that is not known.
+	Bytes   int64 `json:"bytes,omitempty"`
+	Seconds int64 `json:"seconds,omitempty"`
 }
 
 // Active reports whether the operation still holds its cluster.

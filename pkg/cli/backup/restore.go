@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -133,6 +134,14 @@ func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	return restoreNew(ctx, f, flags, name, url, m, e)
 }
 
+// source is a backup as a record of the operation names it.
+func (o *restoreFlags) source(url string, m repository.Manifest) *v1alpha1.BackupSource {
+	took := m.FinishedAt.Sub(m.StartedAt).Round(time.Second)
+	return &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
+		RootSecret: o.rootSecret, Target: o.target, FormerImage: o.formerImage,
+		Bytes: m.Bytes, Seconds: int64(max(took, 0) / time.Second)}
+}
+
 // checkFormerImage refuses an image that nothing would use.
 func (o *restoreFlags) checkFormerImage(e engine.Engine, from, to string) error {
 	if o.formerImage != "" && !engine.Converts(e, from, to) {
@@ -185,9 +194,7 @@ func restoreNew(ctx context.Context, f *command.Factory, flags *restoreFlags, na
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.Members, spec.Version, spec.KeepRevision = cluster.Spec.Members, cluster.Spec.Version, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
-		RootSecret: flags.rootSecret, Target: flags.target,
-		FormerImage: flags.formerImage}
+	spec.Source = flags.source(url, m)
 	spec.Waive = command.Waived(map[string]bool{"size": flags.Force})
 	return command.Intent{Namespace: namespace, Engine: e, Request: planner.Request{Operation: spec, Cluster: cluster},
 		Subject: e.Name() + "/" + name, Verbed: "restored from " + m.ID, Next: command.DisplayName + " status " + name}, nil
@@ -221,9 +228,7 @@ func restoreInPlace(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbRestore, name)
 	spec.InPlace, spec.KeepRevision = true, flags.keepRevision
-	spec.Source = &v1alpha1.BackupSource{Repository: url, Backup: m.ID, Version: m.Version, Auth: m.Facts.Auth,
-		RootSecret: flags.rootSecret, Target: flags.target,
-		FormerImage: flags.formerImage}
+	spec.Source = flags.source(url, m)
 	spec.Waive = command.Waived(map[string]bool{"backup": flags.skipBackup})
 	if err := f.BackupTo(&spec, flags.repo, t.Cluster); err != nil {
 		return command.Intent{}, err

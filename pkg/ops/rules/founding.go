@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -69,6 +70,7 @@ func (p Situation) Founding() *ops.Decision {
 			Risk: ops.RiskNone, Deadline: StreamDeadline,
 			Title: fmt.Sprintf("Load backup %s%s into the volume of %s%s", from.Backup, ops.TargetText(from.Target),
 				f.Members[0], p.Conversion()),
+			Reason:  takes(p.S.Operation.Spec.Source),
 			Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(f.Members[0])}})
 	}
 	if missing := p.unstarted(f.Members); len(missing) > 0 {
@@ -90,6 +92,18 @@ func (p Situation) Founding() *ops.Decision {
 	}
 	return Do(ops.Step{ID: "record-bootstrap", Action: ops.ActionRecordFormed, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})
+}
+
+// takes says how much data a backup brings, and what is known of how long that takes.
+func takes(from *v1alpha1.BackupSource) string {
+	if from == nil || from.Bytes == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("it holds %.1f MiB", float64(from.Bytes)/(1<<20))
+	if from.Seconds > 0 {
+		text += fmt.Sprintf(", and took %s to take: so long it may take to load", time.Duration(from.Seconds)*time.Second)
+	}
+	return text
 }
 
 // begins says what the first members are started for.

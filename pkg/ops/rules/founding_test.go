@@ -38,3 +38,21 @@ func TestConversion(t *testing.T) {
 		}
 	}
 }
+
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from *v1alpha1.BackupSource
+		want string
+	}{
+		{nil, ""},
+		{&v1alpha1.BackupSource{Seconds: 9}, ""},
+		{&v1alpha1.BackupSource{Bytes: 3 << 19}, "it holds 1.5 MiB"},
+		{&v1alpha1.BackupSource{Bytes: 3 << 30, Seconds: 95},
+			"it holds 3072.0 MiB, and took 1m35s to take: so long it may take to load"},
+	} {
+		if got := takes(c.from); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.from, got, c.want)
+		}
+	}
+}
