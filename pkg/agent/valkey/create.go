@@ -72,7 +72,7 @@ func (s *Server) adopt(made datadir.Identity) error {
 	if err := s.replaceCopy(); err != nil {
 		return err
 	}
-	s.identity, s.unfit, s.making = made, "", false
+	s.identity, s.unfit, s.making, s.unloaded = made, "", false, false
 	s.streamed = s.proc != nil
 	return nil
 }

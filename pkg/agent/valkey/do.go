@@ -53,7 +53,7 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 
 // StopNow kills every process of the server, and returns when none is left.
 func (s *Server) StopNow() error {
-	p := s.running()
+	p := s.stop()
 	s.upstream.Cut()
 	p.Kill(s.Others)
 	return nil
@@ -74,13 +74,31 @@ const settleTime = 30 * time.Second
 var errUnknown = errors.New("the server of this replica ended without an order: how much its data holds is not " +
 	"known, and it reports nothing until it has followed a primary")
 
-// unknownPause keeps the job from being asked for all the time.
+// unknownPause is the time between two attempts to tell how much the data holds.
 const unknownPause = time.Second
 
 // cut writes the floor to disk, ends what the server streams from, and waits until it has read the rest. A primary is
 // killed first, and so is a server that receives a copy aside. A server that does not run is started: what it can't
-// load must not be appointed.
+// load is not reported, so that it is not appointed.
 func (s *Server) cut(ctx context.Context, job protocol.Job) error {
+	if err := s.holdBack(ctx); err != nil {
+		return err
+	}
+	s.setUnloaded(true)
+	err := s.readEnd(ctx, job)
+	if err == nil {
+		s.setUnloaded(false)
+	}
+	return err
+}
+
+func (s *Server) setUnloaded(now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unloaded = now
+}
+
+func (s *Server) readEnd(ctx context.Context, job protocol.Job) error {
 	if err := s.raiseFloor(job.Generation); err != nil {
 		return err
 	}
@@ -96,17 +114,25 @@ func (s *Server) cut(ctx context.Context, job protocol.Job) error {
 	}
 	ctx, end := context.WithTimeout(ctx, settleTime)
 	defer end()
-	if s.running() == nil {
-		if s.stopped().Unread {
-			select {
-			case <-ctx.Done():
-			case <-time.After(unknownPause):
-			}
-			return errUnknown
-		}
-		return s.rest(ctx, job.Settings)
+	if s.running() != nil {
+		return s.settle(ctx)
 	}
-	return s.settle(ctx)
+	if s.stopped().Unread {
+		return wait(ctx, unknownPause, errUnknown)
+	}
+	if err := s.rest(ctx, job.Settings); err != nil {
+		return wait(ctx, unknownPause, err)
+	}
+	return nil
+}
+
+// wait keeps a job that failed from being asked for all the time.
+func wait(ctx context.Context, d time.Duration, failed error) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return failed
 }
 
 // settle waits until the server has loaded its files and receives nothing.

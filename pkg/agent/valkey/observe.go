@@ -61,7 +61,11 @@ func (s *Server) state(ctx context.Context) (answer, error) {
 func (s *Server) Observe(ctx context.Context) protocol.Server {
 	p := s.running()
 	if p == nil {
-		return s.stopped()
+		o := s.stopped()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		o.Unread = o.Unread || s.unloaded
+		return o
 	}
 	asked := s.Now()
 	a, err := s.state(ctx)

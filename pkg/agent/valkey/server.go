@@ -67,6 +67,11 @@ type Server struct {
 	standbys   []protocol.Streaming
 	persisted  time.Time
 	unfit      string
+	// unloaded says that how much the copy holds is to be told, and no server has loaded it for that yet.
+	unloaded bool
+	// stopping is the run that this agent ends, crashes are when others ended lately.
+	stopping *process.Process
+	crashes  []time.Time
 	// refreshed is when the file of users was read, usersError what was wrong with it.
 	refreshed time.Time
 	// accounts are the users that the tool made, need is how many standbys must acknowledge.
@@ -253,6 +258,7 @@ func (s *Server) ended(p *process.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc == p {
+		s.crashed(p)
 		s.proc, s.promoted, s.ready, s.set, s.standbys, s.making = nil, 0, false, 0, nil, false
 		s.following = nil
 		s.upstream.Cut()
