@@ -66,7 +66,7 @@ test: ## Set everything up and pass every test, end to end included
 
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./hack/release/... ./hack/picture/... ./hack/words/...
+	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./test/history/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
 .PHONY: agents
 agents: $(CLUSTER) ## Agents with real PostgreSQL and Valkey servers as plain processes, and what happens to them; AREA=REGEXP chooses tests

@@ -12,20 +12,20 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/history"
 )
 
-// registers are keys of Valkey or Redis, read and written through the agent of one member. What no replica confirmed
-// has an unknown outcome: a write, and what was read as well, since a failover may lose what was read.
-type registers struct {
+// shared are keys of Valkey or Redis, read and written through one member: registers and sets. What no replica
+// confirmed has an unknown outcome: a write, and what was read as well, since a failover may lose what was read.
+type shared struct {
 	site    *site
 	client  int
 	session *redisSession
 	reads   int
 }
 
-func (r *registers) ask(ctx context.Context, do func(*redisSession) error) error {
+func (r *shared) ask(ctx context.Context, do func(*redisSession) error) error {
 	if r.session == nil {
 		c, err := r.site.engine.dial(ctx, r.site.members[r.client%len(r.site.members)])
 		if err != nil {
-			return err
+			return errors.Join(history.ErrNotDone, err)
 		}
 		r.session = c.(*redisSession)
 	}
@@ -43,44 +43,94 @@ func (r *registers) ask(ctx context.Context, do func(*redisSession) error) error
 	return err
 }
 
-// Put writes a key, and waits until a replica holds it.
-func (r *registers) Put(ctx context.Context, key, value string) error {
+// write changes a key, and waits until a replica holds it.
+func (r *shared) write(ctx context.Context, command ...string) error {
 	return r.ask(ctx, func(s *redisSession) error {
-		_, err := s.do(ctx, "SET", key, value)
+		_, err := s.do(ctx, command...)
+		if errors.As(err, new(refusal)) {
+			err = errors.Join(history.ErrNotDone, err)
+		}
 		return err
 	})
 }
 
-// Get reads a key, and waits until a replica holds what it read: WAIT counts from the last write of a session.
-func (r *registers) Get(ctx context.Context, key string) (value string, err error) {
-	err = r.ask(ctx, func(s *redisSession) error {
-		r.reads++
-		for _, command := range [][]string{
-			{"MULTI"},
-			{"GETRANGE", key, "0", "-1"}, // "" where there is none
-			{"SET", fmt.Sprintf("read-%d", r.client), strconv.Itoa(r.reads)},
-			{"EXEC"},
-		} {
-			got, err := s.do(ctx, command...)
-			if err != nil {
-				return err
-			}
-			value = got[0]
-		}
-		return nil
-	})
-	return value, err
+// Put writes a key.
+func (r *shared) Put(ctx context.Context, key, value string) error {
+	return r.write(ctx, "SET", key, value)
 }
 
-// TestHistoryValkey has clients read and write shared registers through a switchover, and through primaries that are
-// killed, frozen with open sessions, and cut off. With strict durability one order explains what they saw.
+// read asks for something and waits until a replica holds what it read: WAIT counts from the last write of a session.
+func (r *shared) read(ctx context.Context, command ...string) (got []string, err error) {
+	err = r.ask(ctx, func(s *redisSession) (err error) {
+		r.reads++
+		for _, command := range [][]string{
+			{"MULTI"}, command, {"SET", fmt.Sprintf("read-%d", r.client), strconv.Itoa(r.reads)}, {"EXEC"},
+		} {
+			if got, err = s.do(ctx, command...); err != nil {
+				return err
+			}
+		}
+		got = got[:len(got)-1] // the answer to SET
+		return nil
+	})
+	return got, err
+}
+
+// Get reads a key. What is not there is empty.
+func (r *shared) Get(ctx context.Context, key string) (string, error) {
+	got, err := r.read(ctx, "GETRANGE", key, "0", "-1")
+	if err != nil {
+		return "", err
+	}
+	return got[0], nil
+}
+
+// Add adds a member to a set.
+func (r *shared) Add(ctx context.Context, key string, member int) error {
+	return r.write(ctx, "SADD", key, strconv.Itoa(member))
+}
+
+// Remove takes a member from a set.
+func (r *shared) Remove(ctx context.Context, key string, member int) error {
+	return r.write(ctx, "SREM", key, strconv.Itoa(member))
+}
+
+// Members reads a set.
+func (r *shared) Members(ctx context.Context, key string) (all []int, err error) {
+	got, err := r.read(ctx, "SMEMBERS", key)
+	for _, text := range got {
+		member, invalid := strconv.Atoi(text)
+		all, err = append(all, member), errors.Join(err, invalid)
+	}
+	return all, err
+}
+
+// TestHistoryValkey has clients read and write shared registers and sets through a switchover, and through primaries
+// that are killed, frozen with open sessions, and cut off. With strict durability one order explains what they saw,
+// whether they go through the agents or to the servers.
 func TestHistoryValkey(t *testing.T) {
-	t.Parallel()
-	s := begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}, proxied: true}, 1)
+	for name, proxied := range map[string]bool{"proxied": true, "direct": false} {
+		t.Run(name, func(t *testing.T) {
+			if !proxied && !torture() && !*allFlag {
+				t.Skip("-all is not set")
+			}
+			t.Parallel()
+			judge(t, begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}, proxied: proxied}, 1))
+		})
+	}
+}
+
+func judge(t *testing.T, s *story) {
+	t.Helper()
 	const clients = 6
-	h := history.Start(t.Context(), func(client int) history.Registers {
-		return &registers{site: s.site, client: client}
-	}, "register-", clients, *seedFlag)
+	histories := map[string]*history.History{
+		"registers": history.Start(t.Context(), func(client int) history.Registers {
+			return &shared{site: s.site, client: client}
+		}, "register-", clients, *seedFlag),
+		"sets": history.StartSets(t.Context(), func(client int) history.Sets {
+			return &shared{site: s.site, client: clients + client}
+		}, "set-", clients, *seedFlag),
+	}
 	chosen := map[string]bool{
 		"a switchover": true, "the server of the primary is killed": true, "the primary is cut off": true,
 		"every process of the primary freezes, and goes on": true, "the pod of the primary is deleted": true,
@@ -94,13 +144,16 @@ func TestHistoryValkey(t *testing.T) {
 	if len(chosen) > 0 {
 		t.Errorf("there is no such trouble: %v", chosen)
 	}
-	judged, err := h.Stop(time.Minute)
-	if err != nil {
-		t.Error(err)
-	}
-	t.Logf("%d operations, the outcome of %d is unknown; judged in %s", judged.Operations, judged.Unknown, judged.Took)
-	if known := judged.Operations - judged.Unknown; known < 100 {
-		t.Errorf("%d operations show nothing", known)
+	for name, h := range histories {
+		judged, err := h.Stop(time.Minute)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		t.Logf("%s: %d operations, the outcome of %d is unknown; judged in %s", name, judged.Operations, judged.Unknown,
+			judged.Took)
+		if known := judged.Operations - judged.Unknown; known < 100 {
+			t.Errorf("%s: %d operations show nothing", name, known)
+		}
 	}
 	s.clients.check(t)
 }

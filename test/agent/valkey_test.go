@@ -186,6 +186,11 @@ func (s *redisSession) insert(ctx context.Context, id int) (string, uint64, erro
 	return fields["master_replid"], place, err
 }
 
+// refusal is an error that a server answers: what was asked for was not done.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 func (s *redisSession) do(ctx context.Context, args ...string) ([]string, error) {
 	deadline, _ := ctx.Deadline()
 	_ = s.conn.SetDeadline(deadline)
@@ -208,7 +213,7 @@ func (s *redisSession) answer() ([]string, error) {
 	rest := strings.TrimSpace(line[1:])
 	switch line[0] {
 	case '-':
-		return nil, errors.New(rest)
+		return nil, refusal(rest)
 	case '$', '*':
 		n, err := strconv.Atoi(rest)
 		if err != nil || n < 0 {

@@ -1,4 +1,4 @@
-// Package history records what several clients did to a few registers, and judges whether one order of all that
+// Package history records what several clients did to a few registers or sets, and judges whether one order of all that
 // explains what each of them saw.
 package history
 
@@ -14,18 +14,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Registers are what one client reads and writes.
-type Registers interface {
-	// Put returns an error unless the write is acknowledged: it may happen at any later time then, or never.
-	Put(ctx context.Context, key, value string) error
-	// Get returns "" where nothing was put.
-	Get(ctx context.Context, key string) (string, error)
-}
-
-// History records what several clients did to a few registers, to be judged
-// for linearizability afterwards.
+// History records what several clients did to a few keys, to be judged for linearizability afterwards.
 type History struct {
-	prefix string
+	model  porcupine.Model
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	began  time.Time
@@ -35,25 +26,41 @@ type History struct {
 }
 
 const (
-	// registers is how many keys the clients share; porcupine judges each alone.
-	registers = 8
+	// shared is how many keys the clients share; porcupine judges each alone.
+	shared = 8
 	// historyPause between two requests of one client bounds the history's length.
 	historyPause = 40 * time.Millisecond
 	// tryTimeout is when a client gives up one request; a write may still happen.
 	tryTimeout = time.Second
 )
 
+// change is what a request does to a key.
+type change int
+
+const (
+	nothing change = iota // it reads
+	put
+	add
+	remove
+)
+
 type request struct {
-	put   bool
-	key   string
-	value string
+	change change
+	key    string
+	value  string
+	member int
 }
 
-// Start starts clients that read and write shared keys until Stop. Each has registers of its own, which open makes. The
-// seed decides who does what.
-func Start(ctx context.Context, open func(client int) Registers, prefix string, clients int, seed uint64) *History {
+// client does what it chooses.
+type client struct {
+	choose func(choose *rand.Rand, n int) request
+	do     func(ctx context.Context, r request) (output any, err error)
+}
+
+// start starts clients until Stop. The seed decides who does what.
+func start(ctx context.Context, model porcupine.Model, clients int, seed uint64, open func(id int) client) *History {
 	ctx, cancel := context.WithCancel(ctx)
-	h := &History{prefix: prefix, cancel: cancel, began: time.Now(), next: clients}
+	h := &History{model: model, cancel: cancel, began: time.Now(), next: clients}
 	for id := range clients {
 		h.done.Go(func() {
 			h.run(ctx, open(id), id,
@@ -63,7 +70,7 @@ func Start(ctx context.Context, open func(client int) Registers, prefix string, 
 	return h
 }
 
-func (h *History) run(ctx context.Context, with Registers, id int, choose *rand.Rand) {
+func (h *History) run(ctx context.Context, c client, id int, choose *rand.Rand) {
 	tick := time.NewTicker(historyPause)
 	defer tick.Stop()
 	for n := 0; ; n++ {
@@ -72,27 +79,26 @@ func (h *History) run(ctx context.Context, with Registers, id int, choose *rand.
 		case <-ctx.Done():
 			return
 		}
-		r := request{put: choose.IntN(2) == 0, key: fmt.Sprintf("%s%d", h.prefix, choose.IntN(registers))}
-		if r.put {
-			r.value = fmt.Sprintf("%d-%d", id, n)
-		}
-		h.record(context.WithoutCancel(ctx), with, id, r)
+		h.record(context.WithoutCancel(ctx), c, id, c.choose(choose, n))
 	}
 }
 
+// ErrNotDone says that a write never happens: it was not sent, or refused.
+var ErrNotDone = errors.New("nothing was written")
+
 // record does one request. A write without an answer may have happened, may
 // happen later or never: its end is open. A read without an answer says nothing.
-func (h *History) record(ctx context.Context, with Registers, id int, r request) {
+func (h *History) record(ctx context.Context, c client, id int, r request) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	call := time.Since(h.began).Nanoseconds()
-	output, err := do(ctx, with, r)
+	output, err := c.do(ctx, r)
 	back := time.Since(h.began).Nanoseconds()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case err == nil:
-	case !r.put:
+	case r.change == nothing, errors.Is(err, ErrNotDone):
 		return
 	default:
 		back = math.MaxInt64
@@ -100,13 +106,6 @@ func (h *History) record(ctx context.Context, with Registers, id int, r request)
 		h.next++
 	}
 	h.ops = append(h.ops, porcupine.Operation{ClientId: id, Input: r, Call: call, Output: output, Return: back})
-}
-
-func do(ctx context.Context, with Registers, r request) (string, error) {
-	if r.put {
-		return "", with.Put(ctx, r.key, r.value)
-	}
-	return with.Get(ctx, r.key)
 }
 
 // Judgement is what came of a history.
@@ -131,7 +130,7 @@ func (h *History) Stop(within time.Duration) (Judgement, error) {
 		}
 	}
 	began := time.Now()
-	result := porcupine.CheckOperationsTimeout(registerModel(), h.ops, within)
+	result := porcupine.CheckOperationsTimeout(h.model, h.ops, within)
 	j.Took = time.Since(began)
 	switch result {
 	case porcupine.Ok:
@@ -143,31 +142,20 @@ func (h *History) Stop(within time.Duration) (Judgement, error) {
 	}
 }
 
-// registerModel is one register for each key, empty at first.
-func registerModel() porcupine.Model {
-	return porcupine.Model{
-		Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
-			at := map[string]int{}
-			var out [][]porcupine.Operation
-			for _, o := range all {
-				key := asRequest(o.Input).key
-				i, ok := at[key]
-				if !ok {
-					i, at[key] = len(out), len(out)
-					out = append(out, nil)
-				}
-				out[i] = append(out[i], o)
-			}
-			return out
-		},
-		Init: func() any { return "" },
-		Step: func(state, input, output any) (bool, any) {
-			if r := asRequest(input); r.put {
-				return true, r.value
-			}
-			return output == state, state
-		},
+// byKey parts a history into those of its keys.
+func byKey(all []porcupine.Operation) [][]porcupine.Operation {
+	at := map[string]int{}
+	var out [][]porcupine.Operation
+	for _, o := range all {
+		key := asRequest(o.Input).key
+		i, ok := at[key]
+		if !ok {
+			i, at[key] = len(out), len(out)
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], o)
 	}
+	return out
 }
 
 func asRequest(input any) request {

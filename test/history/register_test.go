@@ -10,7 +10,7 @@ import (
 // The judge itself must tell right from wrong.
 func TestRegisterModel(t *testing.T) {
 	put := func(value string, from, to int64) porcupine.Operation {
-		return porcupine.Operation{Input: request{put: true, key: "k", value: value}, Call: from, Output: "", Return: to}
+		return porcupine.Operation{Input: request{change: put, key: "k", value: value}, Call: from, Output: "", Return: to}
 	}
 	get := func(value string, from, to int64) porcupine.Operation {
 		return porcupine.Operation{Input: request{key: "k"}, Call: from, Output: value, Return: to}
