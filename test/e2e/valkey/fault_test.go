@@ -101,19 +101,21 @@ func (f *fault) emptied(member string) {
 }
 
 // diskFull: the server says MISCONF, or the member gives up and another one leads. Nothing that was acknowledged is
-// lost, and the room is enough to go on.
+// lost, and the room is enough to go on. The group gives up its ballast first, which makes room again.
 func diskFull(f *fault) {
 	volume, err := f.machine.Volume(f.Ctx, f.NS, f.first)
 	f.OK(err)
 	f.Cleanup(func() { _ = harness.Empty(volume) })
-	f.OK(harness.Fill(volume))
+	answer := ""
 	f.OK(harness.Until(f.Ctx, time.Minute, "a write that is refused, or another primary", func(context.Context) error {
-		if out := f.asked(f.first, "SET", "full", "1"); strings.Contains(out, "OK") {
-			return fmt.Errorf("%s takes writes: %s", f.first, out)
+		f.OK(harness.Fill(volume))
+		answer = f.asked(f.first, "EVAL", `"return redis.call('SET','full',string.rep('x',65536))"`, "0")
+		if strings.Contains(answer, "OK") {
+			return fmt.Errorf("%s takes writes", f.first)
 		}
 		return nil
 	}))
-	f.Logf("with a full disk %s answers: %s", f.first, f.asked(f.first, "SET", "full", "1"))
+	f.Logf("with a full disk %s answers: %s", f.first, answer)
 	f.OK(harness.Empty(volume))
 	f.OK(f.writer.GoesOn(f.Ctx, "writes to go on once there is room"))
 }

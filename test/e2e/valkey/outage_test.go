@@ -48,8 +48,8 @@ type fault struct {
 }
 
 // TestOutages takes away processes, pods, volumes, room and memory of members, nodes and the control plane. A client
-// keeps each write that a replica confirmed; at the end all of them are there. Some outages disturb every cluster there
-// is, so nothing may run at the same time.
+// keeps each write that a replica confirmed; at the end all of them are there. Some outages disturb every cluster
+// there is, so nothing may run at the same time.
 func TestOutages(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=valkey runs it")
@@ -163,15 +163,18 @@ func aloneCut(f *fault) {
 	f.Connected(f.machine, f.node)
 }
 
-// majorityCut: the primary is cut off together with a majority. The one that is left does not lead, and status says
-// what can be done.
+// majorityCut: the primary is cut off together with a majority, and from the client. The one that is left does not
+// lead, and status says what can be done.
 func majorityCut(f *fault) {
 	f.Cut(f.machine, f.node)
 	f.Down()
 	f.says("recover")
 	time.Sleep(time.Until(f.began.Add(cutFor)))
 	f.Connected(f.machine, f.node)
-	f.taken()
+	f.OK(f.writer.GoesOn(f.Ctx, "writes to go on once the majority is back"))
+	if gap := f.gap(f.began); gap > cutFor+takenWithin {
+		f.Errorf("no write was acknowledged for %s", gap)
+	}
 }
 
 // minorityLeft: a majority is cut off, and the primary is not with it. Within a lease it takes no write, for a client
