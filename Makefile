@@ -90,10 +90,14 @@ stores: ## Build the object stores that tests of backups run: three that are tru
 e2e: failpoint stores cluster-up ## Tests on the real cluster; ENGINE=NAME and AREA=REGEXP choose a part
 	ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 
+# What the other releases of Redis and Valkey go through as well.
+FAULTS := (Story|Restarts|Volumes|Damaged|Crashes|DiskFull|MemoryFull|CopiedAgain|Resync|LogGap|History)Valkey$$
+
 .PHONY: torture
 torture: failpoint stores cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
 	$(if $(filter postgres,$(ENGINE)),hack/postgres.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -skip Valkey)
 	$(if $(filter valkey,$(ENGINE)),hack/valkey.sh && libraries=$$(hack/libraries.sh) && DBOP_CLIENT_LIBRARIES=$$libraries DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -run 'Valkey|Sentinel|Libraries')
+	$(if $(filter valkey,$(ENGINE)),for server in redis-7 redis-8 valkey-9; do go test -v -timeout 4h ./test/agent -all -server $$server -run '$(FAULTS)'; done)
 	$(if $(AREA),,go test -timeout 30m ./pkg/repository/...)
 	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
 	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)

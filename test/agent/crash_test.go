@@ -32,13 +32,6 @@ func (m *member) damage() {
 	}
 }
 
-// crash kills the server of a member, if one runs.
-func (m *member) crash() {
-	if pid := m.first(); pid > 0 {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-}
-
 // TestDamagedValkey: the server of the primary is killed, and can't load its data any more. The others hold all that
 // was acknowledged: one of them leads, and the member copies its data.
 func TestDamagedValkey(t *testing.T) {
@@ -47,7 +40,7 @@ func TestDamagedValkey(t *testing.T) {
 	s.make(trouble{"the data of the primary is damaged", func(s *story) {
 		p := s.primary()
 		p.damage()
-		p.crash()
+		p.strike(p.first, syscall.SIGKILL)
 		s.leaving(p)
 	}})
 	s.clients.check(t)
@@ -65,7 +58,7 @@ func TestCrashesValkey(t *testing.T) {
 		p := s.primary()
 		const most = 5
 		for crashes := 1; ; crashes++ {
-			p.crash()
+			p.strike(p.first, syscall.SIGKILL)
 			s.wait("a primary", func() bool { return s.primary() != nil })
 			if s.primary() != p {
 				s.t.Logf("  another one leads after %d crashes", crashes)

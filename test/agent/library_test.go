@@ -127,7 +127,8 @@ func TestClientLibraries(t *testing.T) {
 			}
 			all("a switchover")
 			s.wait("all stream", s.whole)
-			_ = syscall.Kill(s.primary().first(), syscall.SIGKILL)
+			p = s.primary()
+			p.strike(p.first, syscall.SIGKILL)
 			replicated := maps.Clone(safe)
 			all("the server of the primary is killed")
 			s.again()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestLogGapValkey(t *testing.T) {
 	moment := time.Now()
 	s.wait("the moment to be archived", func() bool { return s.window(t, collector, before).To.After(moment) })
 	crash := time.Now()
-	p.crash()
+	p.strike(p.first, syscall.SIGKILL)
 	s.wait("the primary to be back", func() bool {
 		st := p.status()
 		return st != nil && st.Generation > 1 && st.Server.Serving && s.whole()

@@ -155,6 +155,12 @@ func (m *member) clientPort() int {
 // first is the first process of the server, or 0.
 func (m *member) first() int { return m.site.engine.first(m) }
 
+// agent is the process of the agent, or 0.
+func (m *member) agent() int {
+	_, agent, _ := m.processes()
+	return agent
+}
+
 // signal sends a signal to every process of a member.
 func (m *member) signal(sig syscall.Signal) {
 	guard, agent, others := m.processes()

@@ -4,7 +4,18 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
+
+// strike sends a signal to a process of a member as soon as that is seen to run. A signal to process 0 would go to the
+// tests themselves.
+func (m *member) strike(process func() int, sig syscall.Signal) {
+	m.site.t.Helper()
+	m.site.wait("a process of "+string(m.id), func() bool {
+		pid := process()
+		return pid > 0 && syscall.Kill(pid, sig) == nil
+	})
+}
 
 // below returns the processes below one.
 func below(of int) (all []int) {

@@ -81,7 +81,7 @@ func TestProxy(t *testing.T) {
 	s.make(trouble{"the server of the primary is killed", func(s *story) {
 		p := s.primary()
 		g := p.status().Generation
-		_ = syscall.Kill(p.first(), syscall.SIGKILL)
+		p.strike(p.first, syscall.SIGKILL)
 		s.ended(g)
 	}})
 	s.make(trouble{"the primary is cut off and its guard hangs", func(s *story) {

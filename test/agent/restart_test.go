@@ -21,8 +21,12 @@ type restart struct {
 	late time.Duration
 }
 
-// alone is longer than the group waits for the last primary after a restart of all.
-const alone = 38 * time.Second
+const (
+	// alone is longer than the group waits for the last primary after a restart of all.
+	alone = 38 * time.Second
+	// backWithin is the longest time without a write once all are started.
+	backWithin = 20 * time.Second
+)
 
 func (r restart) String() string {
 	end := "all crash"
@@ -33,10 +37,11 @@ func (r restart) String() string {
 }
 
 // waitsFor says that the others can't know what the primary had acknowledged, and so nobody leads until it is back.
-// After a stop in order each of them knows where its data ends, and with async durability what they may lack is
-// bounded.
-func (r restart) waitsFor(d protocol.Durability) bool {
-	return r.order[2] == 0 && !r.ordered && d != protocol.Async
+// They know that after a stop in order. A replica of PostgreSQL reads it after a crash, too, and with async durability
+// what may be lacking is bounded.
+func (s *story) waitsFor(r restart) bool {
+	_, counts := s.engine.(postgres)
+	return r.order[2] == 0 && !r.ordered && !counts && s.options.durability != protocol.Async
 }
 
 // restart ends all members and brings them back.
@@ -63,8 +68,10 @@ func (s *story) restart(r restart) {
 		time.Sleep(time.Duration(s.random.IntN(1500)) * time.Millisecond)
 	}
 	last.start()
-	s.again()
-	if now := s.primary(); now != nil && now != first && r.waitsFor(s.options.durability) {
+	if took := s.clients.flows(); took > backWithin {
+		s.t.Errorf("writes go on %s after all are back", took)
+	}
+	if now := s.primary(); now != nil && now != first && s.waitsFor(r) {
 		s.t.Errorf("%s leads, and only %s has all that was acknowledged", now.id, first.id)
 	}
 }
@@ -73,7 +80,7 @@ func (s *story) restart(r restart) {
 func (s *story) without(last *member, r restart) {
 	s.t.Helper()
 	began, acknowledged := time.Now(), s.clients.count()
-	if !r.waitsFor(s.options.durability) {
+	if !s.waitsFor(r) {
 		s.again()
 		s.t.Logf("  without %s writes go on after %s", last.id, time.Since(began).Truncate(10*time.Millisecond))
 		return
@@ -89,9 +96,19 @@ func (s *story) without(last *member, r restart) {
 	}
 }
 
-// TestRestartsValkey ends all members at once, and brings them back in each order. Who lacks something that was
-// acknowledged does not lead: with strict durability nothing is lost, with the others no more than they allow.
-func TestRestartsValkey(t *testing.T) {
+// TestRestarts ends all members at once, and brings them back in each order. Who lacks something that was acknowledged
+// does not lead: with strict durability nothing is lost, with the others no more than they allow.
+func TestRestarts(t *testing.T) {
+	if !torture() && !*allFlag {
+		t.Skip("-all is not set")
+	}
+	restarts(t, postgres{})
+}
+
+// TestRestartsValkey does the same with Valkey or Redis.
+func TestRestartsValkey(t *testing.T) { restarts(t, valkey{}) }
+
+func restarts(t *testing.T, e engine) {
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	var all []restart
 	for _, ordered := range []bool{false, true} {
@@ -108,7 +125,7 @@ func TestRestartsValkey(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
-			s := begin(t, options{durability: d, members: 3, engine: valkey{}}, *seedFlag)
+			s := begin(t, options{durability: d, members: 3, engine: e}, *seedFlag)
 			for _, r := range all {
 				s.make(trouble{r.String(), func(s *story) { s.restart(r) }})
 			}

@@ -65,37 +65,93 @@ func TestCopiedAgainValkey(t *testing.T) {
 	s.clients.check(t)
 }
 
-// TestDiskFullValkey fills the volume of the primary. It is a small file system in memory, which takes root to mount.
+// TestDiskFullValkey fills the volume of the primary. It is a small file system in memory, which takes root to mount. A
+// server that flushes each write ends then, and another member leads. One that flushes every second goes on, refuses
+// writes, and takes them again by itself.
 func TestDiskFullValkey(t *testing.T) {
-	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("it takes root to mount a small volume")
 	}
-	s := begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}, small: 192 << 20}, 1)
-	s.make(trouble{"the disk of the primary is full", func(s *story) {
-		p := s.primary()
-		path := filepath.Join(p.directory, "filler")
-		f, err := os.Create(path)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		defer f.Close()
-		// The group gives up its ballast then, which makes room again.
-		s.wait("the primary takes no write, or is none", func() bool {
-			var err error
-			for err == nil {
-				_, err = f.Write(make([]byte, 64<<10))
+	for _, d := range []protocol.Durability{protocol.Strict, protocol.Preferred} {
+		t.Run(string(d), func(t *testing.T) {
+			t.Parallel()
+			s := begin(t, options{durability: d, members: 3, engine: valkey{}, small: 192 << 20}, 1)
+			s.make(trouble{"the disk of the primary is full", (*story).fillDisk})
+			if torture() || *allFlag {
+				s.make(trouble{"the disk of a replica is full", (*story).fillReplica})
 			}
-			if !errors.Is(err, syscall.ENOSPC) {
-				s.t.Fatal(err)
-			}
-			return s.clients.refused(p)
+			s.clients.check(t)
 		})
-		time.Sleep(2 * time.Second)
-		if err := os.Remove(path); err != nil {
-			s.t.Fatal(err)
-		}
+	}
+}
+
+// filler takes all room on the volume of a member.
+type filler struct {
+	s    *story
+	path string
+}
+
+func (f filler) fill() {
+	f.s.t.Helper()
+	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		f.s.t.Fatal(err)
+	}
+	defer file.Close()
+	for err == nil {
+		_, err = file.Write(make([]byte, 64<<10))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		f.s.t.Fatal(err)
+	}
+}
+
+func (f filler) empty() {
+	f.s.t.Helper()
+	if err := os.Remove(f.path); err != nil {
+		f.s.t.Fatal(err)
+	}
+}
+
+// fillDisk has the primary write into a full volume. The group gives up its ballast, which makes room again at first.
+func (s *story) fillDisk() {
+	p := s.primary()
+	f := filler{s, filepath.Join(p.directory, "filler")}
+	if s.options.durability == protocol.Strict {
+		s.wait("another primary", func() bool { f.fill(); now := s.primary(); return now != nil && now != p })
 		s.again()
-	}})
-	s.clients.check(t)
+	} else {
+		s.wait("the primary to refuse writes", func() bool {
+			f.fill()
+			_, err := s.command(p, "SET", "full", strings.Repeat("x", 64<<10))
+			return err != nil && strings.HasPrefix(err.Error(), "MISCONF")
+		})
+		time.Sleep(s.lease())
+		if st := p.status(); st == nil || !st.Server.Serving {
+			s.t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
+		}
+	}
+	f.empty()
+	s.again()
+}
+
+// fillReplica has a replica receive what its volume has no room for. Clients write on meanwhile.
+func (s *story) fillReplica() {
+	p := s.primary()
+	m := s.replicas(p)[0]
+	f := filler{s, filepath.Join(m.directory, "filler")}
+	s.wait(string(m.id)+" to be out of room", func() bool {
+		f.fill()
+		_, err := s.command(p, "SET", "full", strings.Repeat("x", 64<<10))
+		st := m.status()
+		return err == nil && (st == nil || st.Server.Upstream == "")
+	})
+	for until := time.Now().Add(2 * s.lease()); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		f.fill()
+	}
+	s.again()
+	if st := p.status(); st == nil || !st.Server.Serving {
+		s.t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
+	}
+	f.empty()
 }

@@ -88,14 +88,13 @@ func troubles() []trouble {
 		{"the server of the primary is killed", func(s *story) {
 			p := s.primary()
 			g := p.status().Generation
-			_ = syscall.Kill(p.first(), syscall.SIGKILL)
+			p.strike(p.first, syscall.SIGKILL)
 			s.ended(g)
 		}},
 		{"the agent of the primary is killed", func(s *story) {
 			p := s.primary()
-			_, agent, _ := p.processes()
 			g := p.status().Generation
-			_ = syscall.Kill(agent, syscall.SIGKILL)
+			p.strike(p.agent, syscall.SIGKILL)
 			s.ended(g)
 		}},
 		{"the guard of the primary is killed", func(s *story) {
@@ -127,9 +126,8 @@ func troubles() []trouble {
 		}},
 		{"the agent of the primary freezes", func(s *story) {
 			p := s.primary()
-			_, agent, _ := p.processes()
 			g := p.status().Generation
-			_ = syscall.Kill(agent, syscall.SIGSTOP)
+			p.strike(p.agent, syscall.SIGSTOP)
 			s.ended(g)
 		}},
 		{"the server of the primary freezes", func(s *story) {
