@@ -100,6 +100,33 @@ func (f *fault) emptied(member string) {
 	f.Must("member", "replace", "db", member, "--force", "--yes")
 }
 
+// damaged: what the server of the primary loads when it starts is damaged, and it is killed. Another member leads, and
+// this one copies its data.
+func damaged(f *fault) {
+	volume, err := f.machine.Volume(f.Ctx, f.NS, f.first)
+	f.OK(err)
+	f.enough()
+	hit := 0
+	f.OK(filepath.WalkDir(volume, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".incr.aof") {
+			return err
+		}
+		hit++
+		raw, err := os.ReadFile(path)
+		if err == nil {
+			copy(raw[len(raw)/2:], "\x00\xff damaged \xff\x00")
+			err = os.WriteFile(path, raw, 0)
+		}
+		return err
+	}))
+	if hit == 0 {
+		f.Fatalf("no append-only file is in %s", volume)
+	}
+	f.began = time.Now()
+	f.die("valkey-server")
+	f.failedOver()
+}
+
 // diskFull: the server says MISCONF, or the member gives up and another one leads. Nothing that was acknowledged is
 // lost, and the room is enough to go on. The group gives up its ballast first, which makes room again.
 func diskFull(f *fault) {

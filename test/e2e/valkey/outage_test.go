@@ -67,6 +67,7 @@ func TestOutages(t *testing.T) {
 		{"all members stopped, back in every order", 0, everyOrder},
 		{"volume of the primary emptied", 0, func(f *fault) { f.emptied(f.first) }},
 		{"volume of a replica emptied", 0, func(f *fault) { f.emptied(f.Member("replica")) }},
+		{"data of the primary damaged", 0, damaged},
 		{"disk of the primary full", 0, diskFull},
 		{"memory of the server used up", 0, memoryFull},
 		{"container of the primary out of memory", 0, outOfMemory},
