@@ -36,21 +36,29 @@ func (c *clients) check(t *testing.T) {
 	}
 	lost := map[uint64]int{}
 	var bytes uint64
-	last := map[uint64]uint64{}
+	// first is the place of the first row of a timeline that was acknowledged, last of the last one that is held.
+	first, last := map[uint64]uint64{}, map[uint64]uint64{}
 	for _, r := range c.acked {
+		if at, seen := first[r.timeline]; !seen || r.place < at {
+			first[r.timeline] = r.place
+		}
 		if held[r.id] {
 			last[r.timeline] = max(last[r.timeline], r.place)
 		}
 	}
 	for _, r := range c.acked {
-		if !held[r.id] {
-			lost[r.timeline]++
-			if r.place > last[r.timeline] {
-				bytes = max(bytes, r.place-last[r.timeline])
-			} else {
-				t.Errorf("row %d of timeline %d at %d is lost, although one at %d is held", r.id, r.timeline, r.place,
-					last[r.timeline])
-			}
+		if held[r.id] {
+			continue
+		}
+		lost[r.timeline]++
+		at, some := last[r.timeline]
+		switch {
+		case !some:
+			bytes = max(bytes, r.place-first[r.timeline])
+		case r.place > at:
+			bytes = max(bytes, r.place-at)
+		default:
+			t.Errorf("row %d of timeline %d at %d is lost, although one at %d is held", r.id, r.timeline, r.place, at)
 		}
 	}
 	t.Logf("%s: %d rows acknowledged, %d held, lost by timeline %v (at most %d bytes)", s.options.durability,
