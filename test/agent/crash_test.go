@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
@@ -46,8 +45,8 @@ func TestDamagedValkey(t *testing.T) {
 	s.clients.check(t)
 }
 
-// TestCrashesValkey kills the server of the primary a few seconds after each of its starts. It holds more than any
-// replica after each of them; nevertheless another member leads soon.
+// TestCrashesValkey kills the server of the primary whenever its replicas have copied its data. It holds more than any
+// of them after each crash; nevertheless another member leads soon.
 func TestCrashesValkey(t *testing.T) {
 	if !torture() && !*allFlag {
 		t.Skip("-all is not set")
@@ -56,19 +55,19 @@ func TestCrashesValkey(t *testing.T) {
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}}, *seedFlag)
 	s.make(trouble{"the server of the primary crashes again and again", func(s *story) {
 		p := s.primary()
-		const most = 5
 		for crashes := 1; ; crashes++ {
+			g := p.status().Generation
 			p.strike(p.first, syscall.SIGKILL)
-			s.wait("a primary", func() bool { return s.primary() != nil })
-			if s.primary() != p {
+			s.ended(g)
+			if now := s.primary(); now != nil && now != p {
 				s.t.Logf("  another one leads after %d crashes", crashes)
 				break
 			}
-			if crashes == most {
+			if crashes == 4 {
 				s.t.Errorf("%s leads after %d crashes", p.id, crashes)
 				break
 			}
-			time.Sleep(3 * time.Second)
+			s.wait("all to stream from it", s.whole)
 		}
 		s.again()
 	}})

@@ -18,7 +18,7 @@ type shared struct {
 	site    *site
 	client  int
 	session *redisSession
-	reads   int
+	marks   int
 }
 
 func (r *shared) ask(ctx context.Context, do func(*redisSession) error) error {
@@ -43,15 +43,25 @@ func (r *shared) ask(ctx context.Context, do func(*redisSession) error) error {
 	return err
 }
 
-// write changes a key, and waits until a replica holds it.
+// write changes a key, and waits until a replica holds it. WAIT counts from the last write of a session, and what is
+// there already is none: so another key is written behind it.
 func (r *shared) write(ctx context.Context, command ...string) error {
 	return r.ask(ctx, func(s *redisSession) error {
 		_, err := s.do(ctx, command...)
 		if errors.As(err, new(refusal)) {
-			err = errors.Join(history.ErrNotDone, err)
+			return errors.Join(history.ErrNotDone, err)
+		}
+		if err == nil {
+			_, err = s.do(ctx, r.mark()...)
 		}
 		return err
 	})
+}
+
+// mark is a write that always changes something.
+func (r *shared) mark() []string {
+	r.marks++
+	return []string{"SET", fmt.Sprintf("mark-%d", r.client), strconv.Itoa(r.marks)}
 }
 
 // Put writes a key.
@@ -59,18 +69,15 @@ func (r *shared) Put(ctx context.Context, key, value string) error {
 	return r.write(ctx, "SET", key, value)
 }
 
-// read asks for something and waits until a replica holds what it read: WAIT counts from the last write of a session.
+// read asks for something and waits until a replica holds what it read.
 func (r *shared) read(ctx context.Context, command ...string) (got []string, err error) {
 	err = r.ask(ctx, func(s *redisSession) (err error) {
-		r.reads++
-		for _, command := range [][]string{
-			{"MULTI"}, command, {"SET", fmt.Sprintf("read-%d", r.client), strconv.Itoa(r.reads)}, {"EXEC"},
-		} {
+		for _, command := range [][]string{{"MULTI"}, command, r.mark(), {"EXEC"}} {
 			if got, err = s.do(ctx, command...); err != nil {
 				return err
 			}
 		}
-		got = got[:len(got)-1] // the answer to SET
+		got = got[:len(got)-1] // the answer to the mark
 		return nil
 	})
 	return got, err

@@ -3,11 +3,14 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +52,19 @@ type request struct {
 	key    string
 	value  string
 	member int
+}
+
+func (r request) String() string {
+	switch r.change {
+	case put:
+		return r.key + " becomes " + r.value
+	case add:
+		return fmt.Sprintf("%s gets %d", r.key, r.member)
+	case remove:
+		return fmt.Sprintf("%s loses %d", r.key, r.member)
+	default:
+		return r.key + " is"
+	}
 }
 
 // client does what it chooses.
@@ -138,8 +154,29 @@ func (h *History) Stop(within time.Duration) (Judgement, error) {
 	case porcupine.Unknown:
 		return j, fmt.Errorf("%w: %d operations in %s", ErrUndecided, j.Operations, within)
 	default:
-		return j, fmt.Errorf("the history of %d operations is not linearizable", j.Operations)
+		return j, fmt.Errorf("the history of %d operations is not linearizable:\n%s", j.Operations, h.wrong())
 	}
+}
+
+// wrong lists what was done to the first key whose history no order explains.
+func (h *History) wrong() string {
+	for _, ops := range byKey(h.ops) {
+		if porcupine.CheckOperations(h.model, ops) {
+			continue
+		}
+		slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+		var b strings.Builder
+		for _, o := range ops {
+			until := "never answered"
+			if o.Return != math.MaxInt64 {
+				until = time.Duration(o.Return).Truncate(time.Microsecond).String()
+			}
+			fmt.Fprintf(&b, "client %d, %s to %s: %s, %v\n", o.ClientId, time.Duration(o.Call).Truncate(time.Microsecond), until,
+				asRequest(o.Input), o.Output)
+		}
+		return b.String()
+	}
+	return ""
 }
 
 // byKey parts a history into those of its keys.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -53,6 +55,16 @@ func StartSets(ctx context.Context, open func(client int) Sets, prefix string, c
 
 // set has a bit for each member.
 type set uint64
+
+func (s set) String() string {
+	var all []string
+	for m := range members {
+		if s&setOf(m) != 0 {
+			all = append(all, strconv.Itoa(m))
+		}
+	}
+	return "{" + strings.Join(all, " ") + "}"
+}
 
 func setOf(all ...int) (s set) {
 	for _, m := range all {
