@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +19,7 @@ type relay struct {
 	epoll, wakeup int
 	ends          map[int32]*end
 	buffer        []byte
+	patience      time.Duration
 
 	mu      sync.Mutex
 	calls   []func()
@@ -50,6 +53,8 @@ type pair struct {
 const (
 	relayBuffer = 64 << 10
 	relayEvents = 128
+	// relayPatience is how long the loop waits with a processor of the Go scheduler in its hand.
+	relayPatience = 5 * time.Millisecond
 )
 
 func newRelay() (*relay, error) {
@@ -60,6 +65,9 @@ func newRelay() (*relay, error) {
 	}
 	r := &relay{
 		epoll: epoll, wakeup: wakeup, ends: map[int32]*end{}, buffer: make([]byte, relayBuffer), done: make(chan struct{}),
+	}
+	if runtime.GOMAXPROCS(0) > 1 { // else all of the agent would wait with it
+		r.patience = relayPatience
 	}
 	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(wakeup)} //nolint:gosec // a descriptor is small
 	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wakeup, &event); err != nil {
@@ -168,7 +176,7 @@ func (r *relay) run() {
 	defer unix.Close(r.wakeup) //nolint:errcheck // the same
 	events := make([]unix.EpollEvent, relayEvents)
 	for {
-		n, err := unix.EpollWait(r.epoll, events, -1)
+		n, err := await(r.epoll, events, r.patience)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic(fmt.Sprintf("wait for connections of clients: %v", err)) // only a mistake in this file leads here
 		}
@@ -205,7 +213,7 @@ func (r *relay) serve(e *end, events uint32) {
 
 // pass hands what one side sent to the other.
 func (r *relay) pass(e *end) {
-	n, err := unix.Read(e.fd, r.buffer)
+	n, err := read(e.fd, r.buffer)
 	switch {
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
 	case err != nil:
@@ -232,7 +240,7 @@ func (r *relay) flush(e *end) bool {
 		return false
 	}
 	for len(e.waiting) > 0 {
-		n, err := unix.Write(e.fd, e.waiting)
+		n, err := write(e.fd, e.waiting)
 		if errors.Is(err, unix.EAGAIN) {
 			break
 		}
