@@ -10,4 +10,5 @@ if [ -z "${DBOP_BENCH_KUBECTL:-}" ] && [ -z "${DBOP_E2E_KUBECONFIG:-}" ]; then
 	export DBOP_BENCH_KUBECTL="$root/bin/bench-kubectl"
 	(cd hack/cluster/components && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$DBOP_BENCH_KUBECTL" k8s.io/kubernetes/cmd/kubectl)
 fi
+[ -n "${DBOP_E2E_KUBECONFIG:-}" ] || hack/bench-images.sh
 exec go run ./test/bench "$@"

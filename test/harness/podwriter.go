@@ -44,15 +44,15 @@ type PodAck struct {
 // StartPodWriter starts a writer, and returns once it was acknowledged three writes.
 func (s *Site) StartPodWriter(ctx context.Context, spec PodWriterSpec) (*PodWriter, error) {
 	w := &PodWriter{site: s, namespace: spec.Namespace, pod: spec.Cluster + "-writer"}
-	_, err := s.Client.CoreV1().Pods(spec.Namespace).Create(ctx, spec.render(w.pod), metav1.CreateOptions{})
+	_, err := s.Client.CoreV1().Pods(spec.Namespace).Create(ctx, spec.Pod(w.pod), metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("create the writer: %w", err)
 	}
 	return w, w.GoesOn(ctx, "the first writes to be acknowledged")
 }
 
-// render is the pod of the writer.
-func (spec PodWriterSpec) render(name string) *corev1.Pod {
+// Pod is a pod of that name that runs the script.
+func (spec PodWriterSpec) Pod(name string) *corev1.Pod {
 	yes, no, user, mode := true, false, int64(999), int32(0o440)
 	secret := func(variable, key string) corev1.EnvVar {
 		return corev1.EnvVar{Name: variable, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{

@@ -10,8 +10,8 @@ import (
 )
 
 // The calls here are hidden from the Go scheduler. It would else see a thread that sleeps in the kernel between two
-// messages, take its processor away, and have its monitor wake up every 20 µs for a while: on a busy machine that took a
-// fifth of what a message costs. None of them may wait for long, because a processor of the scheduler waits with it.
+// messages, take its processor away, and have its monitor wake up every 20 µs for a while: on a busy machine that was
+// a fifth of the cost of a message. None of them may wait for long: a processor of the scheduler waits with it.
 
 // read reads from a descriptor that never waits.
 func read(fd int, b []byte) (int, error) { return hidden(unix.SYS_READ, fd, b) }
@@ -28,13 +28,13 @@ func hidden(call uintptr, fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// await waits for events without end, and for so long without the scheduler's knowledge. A collection of garbage, and
-// whatever else needs this thread, interrupts it: the error is EINTR.
-func await(epoll int, events []unix.EpollEvent, patience time.Duration) (int, error) {
-	if patience > 0 {
+// await waits for events without end, and for a first time without the scheduler's knowledge. A collection of garbage,
+// and whatever else needs this thread, interrupts it: the error is EINTR.
+func await(epoll int, events []unix.EpollEvent, first time.Duration) (int, error) {
+	if first > 0 {
 		n, _, failed := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
-			uintptr(unsafe.Pointer(&events[0])), // #nosec G103 -- a buffer
-			uintptr(len(events)), uintptr(patience.Milliseconds()), 0, 0)
+			uintptr(unsafe.Pointer(&events[0])),                       // #nosec G103 -- a buffer
+			uintptr(len(events)), uintptr(first.Milliseconds()), 0, 0) // #nosec G115 -- milliseconds
 		if failed != 0 {
 			return 0, failed
 		}

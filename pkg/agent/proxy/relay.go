@@ -19,7 +19,7 @@ type relay struct {
 	epoll, wakeup int
 	ends          map[int32]*end
 	buffer        []byte
-	patience      time.Duration
+	hiddenWait    time.Duration
 
 	mu      sync.Mutex
 	calls   []func()
@@ -53,8 +53,8 @@ type pair struct {
 const (
 	relayBuffer = 64 << 10
 	relayEvents = 128
-	// relayPatience is how long the loop waits with a processor of the Go scheduler in its hand.
-	relayPatience = 5 * time.Millisecond
+	// relayHidden is how long the loop waits with a processor of the Go scheduler in its hand.
+	relayHidden = 5 * time.Millisecond
 )
 
 func newRelay() (*relay, error) {
@@ -67,7 +67,7 @@ func newRelay() (*relay, error) {
 		epoll: epoll, wakeup: wakeup, ends: map[int32]*end{}, buffer: make([]byte, relayBuffer), done: make(chan struct{}),
 	}
 	if runtime.GOMAXPROCS(0) > 1 { // else all of the agent would wait with it
-		r.patience = relayPatience
+		r.hiddenWait = relayHidden
 	}
 	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(wakeup)} //nolint:gosec // a descriptor is small
 	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wakeup, &event); err != nil {
@@ -176,7 +176,7 @@ func (r *relay) run() {
 	defer unix.Close(r.wakeup) //nolint:errcheck // the same
 	events := make([]unix.EpollEvent, relayEvents)
 	for {
-		n, err := await(r.epoll, events, r.patience)
+		n, err := await(r.epoll, events, r.hiddenWait)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic(fmt.Sprintf("wait for connections of clients: %v", err)) // only a mistake in this file leads here
 		}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/test/harness"
+)
+
+const (
+	// barProxied is the bar of 0.95 of HAProxy's throughput, as the ratio of HAProxy's to ours.
+	barProxied = 1 / 0.95
+	// stressFor is how long one run of requests takes.
+	stressFor = 3 * time.Second
+	// tryRequests are enough to learn how fast requests go.
+	tryRequests = 20_000
+)
+
+// way is how requests come to the primary.
+type way string
+
+const (
+	byService way = "the client service"
+	// byHAProxy is a service in front of HAProxy beside each member: in the place of the agents.
+	byHAProxy way = "HAProxy in their place"
+	// byOne is the pod of HAProxy on the node of the primary.
+	byOne  way = "one HAProxy beside the primary"
+	byNone way = "the primary's pod"
+)
+
+// ways are all, in the order of the first round.
+func ways() []way { return []way{byService, byHAProxy, byOne, byNone} }
+
+// stress is a program in a pod that sends requests of one kind.
+type stress struct {
+	name string
+	// script sends them to $HOST at $PORT, for $LENGTH or until there were $REQUESTS.
+	script string
+	// rate reads in what it printed how many there were in a second.
+	rate func(out string) (float64, error)
+	// reads says that nothing is written: agents then have nothing to do but to pass it.
+	reads bool
+}
+
+// clients are the programs that send requests to an engine.
+type clients struct {
+	agreed
+	// image holds them; spec says what else their pod has, without a script.
+	spec func(ns string) harness.PodWriterSpec
+	port int
+	// prepare makes what they ask for.
+	prepare string
+	kinds   []stress
+}
+
+// proxied is one measurement of all ways.
+type proxied struct {
+	*bench
+	clients
+	ns    string
+	hosts map[way]string
+	ports map[way]int
+	// requests are how many of a kind take about stressFor.
+	requests map[string]int
+}
+
+// throughProxy compares what a client gets through the agents with what it gets through HAProxy in their place, and
+// with none between.
+func throughProxy(of func() (clients, error)) func(context.Context, *bench) error {
+	return func(ctx context.Context, b *bench) error {
+		c, err := of()
+		if err != nil {
+			return err
+		}
+		return b.inNamespace(ctx, func(ns string) error {
+			p := &proxied{bench: b, clients: c, ns: ns, requests: map[string]int{}}
+			if err := p.begin(ctx); err != nil {
+				return err
+			}
+			for _, kind := range p.kinds {
+				if err := p.compare(ctx, kind); err != nil {
+					return fmt.Errorf("%s: %w", kind.name, err)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// begin makes three members, and a client and HAProxy on the node of the primary.
+func (p *proxied) begin(ctx context.Context) error {
+	if _, err := p.dbop(ctx, "create", "db", "--engine", p.name, "--version", p.to.Version, "--image", p.to.Image,
+		"--members", "3", "--storage", "8Gi", "-n", p.ns); err != nil {
+		return err
+	}
+	primary, err := p.primary(ctx, p.ns)
+	if err != nil {
+		return err
+	}
+	core := p.site.Client.CoreV1()
+	pod, err := core.Pods(p.ns).Get(ctx, primary+"-0", metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("find the primary: %w", err)
+	}
+	service, err := core.Services(p.ns).Get(ctx, "db-client", metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("find the service of clients: %w", err)
+	}
+	nodes := []string{pod.Spec.NodeName}
+	for i := range 3 {
+		if name := fmt.Sprintf("db-%d-0", i+1); name != pod.Name {
+			other, err := core.Pods(p.ns).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return fmt.Errorf("find a member: %w", err)
+			}
+			nodes = append(nodes, other.Spec.NodeName)
+		}
+	}
+	all, each, err := p.startHAProxies(ctx, p.ns, nodes, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(p.port)),
+		p.to.Image)
+	if err != nil {
+		return err
+	}
+	p.hosts = map[way]string{byService: service.Spec.ClusterIP, byHAProxy: all, byOne: each[0], byNone: pod.Status.PodIP}
+	p.ports = map[way]int{byService: p.port, byHAProxy: haproxyPort, byOne: haproxyPort, byNone: p.port}
+	spec := p.spec(p.ns)
+	spec.Node, spec.Script = pod.Spec.NodeName, forever
+	if _, err := p.startPod(ctx, p.ns, spec.Pod(clientPod)); err != nil {
+		return err
+	}
+	_, err = p.run(ctx, byService, p.prepare, stressFor, tryRequests)
+	return err
+}
+
+// run runs a script of a client one way.
+func (p *proxied) run(ctx context.Context, w way, script string, length time.Duration, requests int) (string, error) {
+	out, err := p.inPod(ctx, p.ns, clientPod, "", fmt.Sprintf("HOST=%s; PORT=%d; LENGTH=%d; REQUESTS=%d; %s",
+		p.hosts[w], p.ports[w], int(length.Seconds()), requests, script))
+	return out, err
+}
+
+// took is one run: how many requests a second, and what part of a processor agents and HAProxy used meanwhile.
+type took struct{ rate, agents, haproxy float64 }
+
+// compare sends requests of one kind all ways, each round beginning with another way.
+func (p *proxied) compare(ctx context.Context, kind stress) error {
+	if err := p.calibrate(ctx, kind); err != nil {
+		return err
+	}
+	rates := map[way]*samples{}
+	for _, w := range ways() {
+		rates[w] = &samples{}
+	}
+	var place, one, direct, agents, haproxy samples
+	for round := range p.rounds {
+		got := map[way]took{}
+		for i, all := 0, ways(); i < len(all); i++ {
+			w := all[(round+i)%len(all)]
+			t, err := p.measured(ctx, w, kind)
+			if err != nil {
+				return err
+			}
+			got[w] = t
+			*rates[w] = append(*rates[w], t.rate)
+		}
+		ours := got[byService].rate
+		place = append(place, got[byHAProxy].rate/ours)
+		one = append(one, got[byOne].rate/ours)
+		direct = append(direct, got[byNone].rate/ours)
+		// Agents work a little where nothing passes them, too.
+		agents = append(agents, 1e6*(got[byService].agents-got[byNone].agents)/ours)
+		haproxy = append(haproxy, 1e6*got[byHAProxy].haproxy/got[byHAProxy].rate)
+		fmt.Printf("%s: %.0f a second through agents, %.0f and %.0f through HAProxy, %.0f directly; %.1f and %.1f µs\n",
+			kind.name, ours, got[byHAProxy].rate, got[byOne].rate, got[byNone].rate, agents[round], haproxy[round])
+	}
+	spread := func(w way, ratios samples) string {
+		return fmt.Sprintf("through agents: %s; %s: %s; single rounds: %s", rates[byService].spread("a second"), w,
+			rates[w].spread("a second"), ratios.spread("ratio"))
+	}
+	what := kind.name + ", requests a second, "
+	p.rows.judged(what+"through HAProxy in the agents' place ÷ through the agents", place.median(), "ratio", barProxied,
+		spread(byHAProxy, place))
+	p.rows.plain(what+"through one HAProxy beside the primary ÷ through the agents", one.median(), "ratio",
+		spread(byOne, one))
+	p.rows.plain(what+"to the primary's pod ÷ through the agents", direct.median(), "ratio", spread(byNone, direct))
+	if kind.reads {
+		p.rows.plain(kind.name+", processor time of a request in agents ÷ in HAProxy in their place",
+			agents.median()/haproxy.median(), "ratio", "agents: "+agents.spread("µs")+"; HAProxy: "+haproxy.spread("µs"))
+	}
+	return nil
+}
+
+// calibrate learns how many requests take about as long as a run shall, and tries each way.
+func (p *proxied) calibrate(ctx context.Context, kind stress) error {
+	for _, w := range ways() {
+		out, err := p.run(ctx, w, kind.script, time.Second, tryRequests)
+		if err != nil {
+			return err
+		}
+		rate, err := kind.rate(out)
+		if err != nil {
+			return err
+		}
+		p.requests[kind.name] = int(rate * stressFor.Seconds())
+	}
+	return nil
+}
+
+// measured is one run.
+func (p *proxied) measured(ctx context.Context, w way, kind stress) (t took, err error) {
+	agents, haproxy, err := p.used(ctx)
+	if err != nil {
+		return t, err
+	}
+	began := time.Now()
+	out, err := p.run(ctx, w, kind.script, stressFor, p.requests[kind.name])
+	if err != nil {
+		return t, err
+	}
+	length := time.Since(began)
+	if t.rate, err = kind.rate(out); err != nil {
+		return t, err
+	}
+	after, haproxyAfter, err := p.used(ctx)
+	t.agents, t.haproxy = (after-agents).Seconds()/length.Seconds(), (haproxyAfter-haproxy).Seconds()/length.Seconds()
+	return t, err
+}
+
+// used is what all agents, and all of HAProxy, have used of processors so far.
+func (p *proxied) used(ctx context.Context) (agents, haproxy time.Duration, err error) {
+	var group errgroup.Group
+	var ours, theirs [3]time.Duration
+	for i := range ours {
+		group.Go(func() (err error) {
+			ours[i], err = p.processorTime(ctx, p.ns, fmt.Sprintf("db-%d-0", i+1), "", "dbop-agent")
+			return err
+		})
+		group.Go(func() (err error) {
+			theirs[i], err = p.processorTime(ctx, p.ns, haproxyName(i), besidePod, haproxyProcess)
+			return err
+		})
+	}
+	err = group.Wait()
+	for i := range ours {
+		agents, haproxy = agents+ours[i], haproxy+theirs[i]
+	}
+	return agents, haproxy, err
+}
