@@ -22,8 +22,8 @@ func (s *Server) written() (floors.Values, error) {
 	return floors.Written(string(out)), nil
 }
 
-// meetLog starts a replica again that has higher settings than asked for and than its log needs: once promoted, it would
-// write them into its log, and servers that follow would stop to apply it.
+// meetLog starts a replica again that has higher settings than asked for and than its log needs: once promoted, it
+// would write them into its log, and servers that follow would stop to apply it.
 func (s *Server) meetLog(ctx context.Context, settings protocol.Settings) error {
 	if start, _ := s.late(); len(start) == 0 {
 		return nil

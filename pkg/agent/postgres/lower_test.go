@@ -134,11 +134,13 @@ func TestLowerLate(t *testing.T) {
 	serve(m1, m2, 3)
 	serve(m2, m1, 4)
 	m2.sql("INSERT INTO rows VALUES (1)")
-	m1.Wait("the replica applies the log", func(protocol.Server) bool { return m1.sql("SELECT count(*) FROM rows") == "1" })
+	m1.Wait("the replica applies the log", func(protocol.Server) bool {
+		return m1.sql("SELECT count(*) FROM rows") == "1"
+	})
 }
 
-// TestRaisedPrimaryFirst: a replica whose log asks for more than it has applies nothing. It starts with that when it has
-// to read the log to its end, and can be promoted.
+// TestRaisedPrimaryFirst: a replica whose log asks for more than it has applies nothing. It starts with that when it
+// has to read the log to its end, and can be promoted.
 func TestRaisedPrimaryFirst(t *testing.T) {
 	t.Parallel()
 	_, m1, m2 := pair(t)
@@ -150,7 +152,9 @@ func TestRaisedPrimaryFirst(t *testing.T) {
 		Settings: settings})
 	m2.Must(protocol.Job{Kind: protocol.Follow, Generation: 2, Member: "m1", Settings: settings})
 	m1.sql("INSERT INTO rows VALUES (1)")
-	m2.Wait("the replica applies nothing", func(protocol.Server) bool { return m2.sql("SELECT pg_is_wal_replay_paused()") == "t" })
+	m2.Wait("the replica applies nothing", func(protocol.Server) bool {
+		return m2.sql("SELECT pg_is_wal_replay_paused()") == "t"
+	})
 	if err := m1.StopNow(); err != nil {
 		t.Fatal(err)
 	}
