@@ -61,6 +61,13 @@ func (s *Server) lower(ctx context.Context, job protocol.Job, valid func() bool)
 	return s.startPromoted(ctx, job, valid, former.Raise(wanted))
 }
 
+// lowered ends what a promotion began with.
+func (s *Server) lowered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lowering = false
+}
+
 // startPromoted starts a server that was promoted under the lease that still holds.
 func (s *Server) startPromoted(ctx context.Context, job protocol.Job, valid func() bool,
 	values map[string]string) error {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -48,7 +49,9 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	}
 	s.mu.Lock()
 	s.promoted, s.flushed = job.Generation, s.Now()
+	s.lowering = len(s.launched.Above(floors.Asked(s.settings.Values))) > 0
 	s.mu.Unlock()
+	defer s.lowered()
 	if _, err := s.once(ctx, "SELECT pg_promote(false)"); err != nil {
 		return fmt.Errorf("promote the server: %w", err)
 	}
@@ -74,7 +77,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 		return err
 	}
 	s.mu.Lock()
-	s.ready, p = true, s.proc
+	s.ready, s.lowering, p = true, false, s.proc
 	s.mu.Unlock()
 	go s.probe(p) //nolint:gosec // it lives as long as the server, not as the job
 	return nil

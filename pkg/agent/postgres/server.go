@@ -50,6 +50,8 @@ type Server struct {
 	reloading bool
 	// pending are settings that this run of the server would take only at its next start.
 	pending []string
+	// lowering says that this promotion starts the server once more.
+	lowering bool
 	// launched are those with a floor, as this run of the server has them.
 	launched floors.Values
 	// read says that this run of the server has used up the log that was on disk.
