@@ -44,8 +44,8 @@ func ChangedOptions(have, want map[string]string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Rolled reports whether this operation restarted a member for the settings that it wants now: once is enough, once more
-// after the leader changed, which may have brought what the member was waiting for, and once more on the way back.
+// Rolled reports whether this operation restarted a member for the settings that it wants now: once is enough, once
+// more after the leader changed, which may have brought what the member was waiting for, and once more on the way back.
 func (p Situation) Rolled(name string) bool {
 	times, again := 0, false
 	for _, e := range p.S.Operation.Status.Journal {
