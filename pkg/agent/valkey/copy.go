@@ -24,20 +24,6 @@ func boot() string {
 	return strings.TrimSpace(string(raw))
 }
 
-// appended returns how many bytes the append-only files of a copy hold.
-func appended(data string) (total int64) {
-	entries, err := os.ReadDir(filepath.Dir(datadir.Manifest(data)))
-	if err != nil {
-		return 0
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			total += info.Size()
-		}
-	}
-	return total
-}
-
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -112,7 +112,7 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 	s.base = f.Base
 	s.mu.Unlock()
 	held += f.Base
-	made.Seen, made.Appended = uint64(held), appended(s.aside()) //nolint:gosec // the log is far shorter
+	note(&made, uint64(held), appended(s.aside())) //nolint:gosec // the log is far shorter
 	s.Report(fmt.Sprintf("a copy of the data of %s is whole, up to %d", job.Member, held))
 	return s.adopt(made)
 }

@@ -26,7 +26,7 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 		return api.Measures{}, err
 	}
 	m := measuresFrom(infoFields(text))
-	m.DataBytes = appended(s.data())
+	m.DataBytes = appendedSize(s.data())
 	s.measureLog(&m)
 	slow, err := s.ask(ctx, "SLOWLOG", "LEN")
 	if n, _ := strconv.Atoi(slow); err == nil && n > 0 {

@@ -67,7 +67,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		o.Unread = o.Unread || s.unloaded
 		return o
 	}
-	asked := s.Now()
+	asked, before := s.Now(), appended(s.data())
 	a, err := s.state(ctx)
 	if err == nil && !a.loading {
 		s.refreshUsers(ctx)
@@ -97,7 +97,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	}
 	if err == nil {
 		s.learn(a)
-		s.persist()
+		s.persist(before)
 	}
 	o.Following, o.Behind = s.following != nil, s.following != nil && s.refused
 	if s.promoted > 0 && err == nil && !a.primary && s.following == nil {
@@ -126,13 +126,14 @@ func (s *Server) learn(a answer) {
 	}
 }
 
-// persist writes down what the copy holds, now and then, under the lock.
-func (s *Server) persist() {
+// persist writes down what the copy holds, now and then, under the lock, and where its files ended before that was asked
+// for.
+func (s *Server) persist(before ending) {
 	if s.identity.End != nil || s.position.Offset == s.identity.Seen || time.Since(s.persisted) < persistTime {
 		return
 	}
 	id := s.identity
-	id.Seen, id.Appended = s.position.Offset, appended(s.data())
+	note(&id, s.position.Offset, before)
 	if err := datadir.WriteIdentity(s.data(), id); err == nil { // a full disk: what is there still holds
 		s.identity, s.persisted = id, time.Now()
 	}
@@ -171,11 +172,7 @@ func (s *Server) atRest() protocol.Server {
 		o.Position, o.Unread = *id.End, false
 		return o
 	case id.Primary && (id.Flushed || id.Boot == s.boot):
-		grown := appended(s.data())
-		if grown >= id.Appended {
-			grown -= id.Appended
-		}
-		at += uint64(4*grown) + slack //nolint:gosec // the log is far shorter
+		at += 4*s.grown(id) + slack
 	case id.Primary, s.settings.Durability == protocol.Async:
 	default:
 		return o

@@ -40,7 +40,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.setIdentity(func(id *datadir.Identity) {
 		id.Lineage, id.End, id.Saved, id.Primary = id.Lineage.Next(job.Timeline, begin.Offset), nil, nil, true
 		id.Lineage[len(id.Lineage)-1].Unsure, id.Estimated = id.Estimated, false
-		id.Seen, id.Appended = begin.Offset, appended(s.data())
+		note(id, begin.Offset, appended(s.data()))
 		id.Boot, id.Flushed = s.boot, appendFsync(job.Settings) == "always"
 	}); err != nil {
 		return err

@@ -94,7 +94,8 @@ func (s *Server) resume(ctx context.Context, settings protocol.Settings) error {
 	}
 	base := int64(id.End.Offset) - id.Saved.Offset //nolint:gosec // the log is far shorter
 	if err := s.setIdentity(func(to *datadir.Identity) {
-		to.Seen, to.Appended, to.End, to.Saved, to.Primary = id.End.Offset, appended(s.data()), nil, nil, false
+		note(to, id.End.Offset, appended(s.data()))
+		to.End, to.Saved, to.Primary = nil, nil, false
 		to.Estimated = false
 		to.Boot, to.Flushed = s.boot, appendFsync(settings) == "always"
 	}); err != nil {

@@ -51,7 +51,7 @@ func (s *Server) foundFrom(ctx context.Context, job protocol.Job) error {
 	s.mu.Lock()
 	s.base = 0
 	s.mu.Unlock()
-	made.Seen, made.Appended = uint64(held), appended(s.aside()) //nolint:gosec // the log is far shorter
+	note(&made, uint64(held), appended(s.aside())) //nolint:gosec // the log is far shorter
 	s.Report(fmt.Sprintf("a copy of the data of %s is whole, up to %d", job.Source.Address, held))
 	return s.adopt(made)
 }
@@ -79,8 +79,8 @@ func (s *Server) copySource(ctx context.Context, job protocol.Job) error {
 	if err != nil {
 		return err
 	}
-	base := max(0, int64(before.Offset+job.Settings.MaxLag+1)-held)   //nolint:gosec // the log is far shorter
-	made.Seen, made.Appended = uint64(held+base), appended(s.aside()) //nolint:gosec // neither is negative
+	base := max(0, int64(before.Offset+job.Settings.MaxLag+1)-held) //nolint:gosec // the log is far shorter
+	note(&made, uint64(held+base), appended(s.aside()))             //nolint:gosec // neither is negative
 	s.mu.Lock()
 	s.base = base
 	s.mu.Unlock()
