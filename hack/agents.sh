@@ -42,7 +42,7 @@ for major in "$@"; do
 		"$work/agent.test" -test.v -test.parallel 3 -test.timeout 30m -test.run '^(TestStory|TestRequests)$/^(strict|preferred)-' \
 		-seed "$major" || code=1
 	within "$usr" "$root/test/agent" env DBOP_AGENT="$work/dbop-agent" DBOP_FORMER="$former" \
-		"$work/agent.test" -test.v -test.timeout 10m -test.run '^(TestConvert|TestTargets|TestCheckData)' || code=1
+		"$work/agent.test" -test.v -test.timeout 10m -test.run '^(TestConvert|TestTargets|TestCheckData|TestIncremental)' || code=1
 	former="$former ${usr%/usr}"
 done
 exit $code

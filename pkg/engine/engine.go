@@ -156,6 +156,8 @@ type SnapshotFacts struct {
 	Members []string `json:"members,omitempty"`
 	// Auth is true if the data carries users and demands credentials.
 	Auth bool `json:"auth"`
+	// Incremental is true if it holds only what changed since a full snapshot.
+	Incremental bool `json:"incremental,omitempty"`
 	// LogStart is where the log begins that the data needs; nil of an engine without a log to archive.
 	LogStart *LogStart `json:"logStart,omitempty"`
 }

@@ -76,6 +76,8 @@ type Member struct {
 	// Warnings are what a person should do something about, while the member serves as it should: each is one sentence
 	// without a full stop. diagnose tells them.
 	Warnings []string `json:"warnings,omitempty"`
+	// Bases are the full backups since which the member can stream the changes.
+	Bases []BaseOf `json:"bases,omitempty"`
 	// Certificate is what the member showed when it was dialled; nil in plain
 	// text, or if it was not reached at all.
 	Certificate *Presented `json:"certificate,omitempty"`

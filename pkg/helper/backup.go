@@ -40,6 +40,8 @@ type BackupRequest struct {
 	// ClusterID is the database's own.
 	ClusterID string `json:"clusterID,omitempty"`
 	Backup    string `json:"backup"`
+	// Parent is the full backup that it adds to; "" for a full one.
+	Parent    string `json:"parent,omitempty"`
 	Operation string `json:"operation"`
 	Scheduled bool   `json:"scheduled,omitempty"`
 	// Members held data when it was asked for.
@@ -104,19 +106,25 @@ func (o BackupOptions) take(ctx context.Context) (m repository.Manifest, err err
 	defer func() { err = errors.Join(err, w.Abort()) }()
 	m = repository.Manifest{Engine: o.Engine.Name(), Cluster: r.Cluster.Name, Namespace: r.Cluster.Namespace,
 		Version: r.Version, ClusterID: r.ClusterID, Member: r.Member, Operation: r.Operation, ID: r.Backup, Tool: o.Tool,
-		Scheduled: r.Scheduled, StartedAt: o.Now()}
+		Parent: r.Parent, Scheduled: r.Scheduled, StartedAt: o.Now()}
 	if b := r.Cluster.Status.Bootstrap; b != nil {
 		m.Incarnation = b.Token
 	}
-	if err := o.Session.Snapshot(ctx, r.Member, &bounded{Writer: w, left: r.Most, any: r.Most == 0}, nil); err != nil {
+	bounded := &bounded{Writer: w, left: r.Most, any: r.Most == 0}
+	left, err := Stream(ctx, o.Engine, o.Session, r.Member, r.Parent, bounded, nil)
+	if err != nil {
 		return m, err
 	}
 	m.FinishedAt = o.Now()
-	// Snapshot checked the stream.
-	return w.Commit(ctx, m, func(path string) (engine.SnapshotFacts, error) {
+	// The session checked the stream.
+	m, err = w.Commit(ctx, m, func(path string) (engine.SnapshotFacts, error) {
 		facts, err := o.Engine.OpenSnapshot(path, true)
 		return facts.Among(r.Members), err
 	})
+	if err == nil {
+		left.Keep(ctx, r.Members, r.Backup, o.Repository.URL())
+	}
+	return m, err
 }
 
 // bounded takes so many bytes and no more: what runs there may be no database, and its stream may have no end.

@@ -18,7 +18,7 @@ import (
 // receiverURL has a host only to fill the Host header: dial alone decides where to.
 const receiverURL = "http://helper"
 
-// Load sends a backup of that size and SHA-256 to a receiver and waits until
+// Load sends a backup of that size and SHA-256, or ComparedInside, to a receiver and waits until
 // the data directory is in place. Errors match ErrOccupied, ErrLoading,
 // ErrVolumeFull, ErrCommand and repository.ErrDamaged; an error of r, which
 // is never read after Load returned, comes back as it is. report, which may be

@@ -67,12 +67,12 @@ func final(err error) bool {
 }
 
 func (r *receiver) fetch(ctx context.Context, repo repository.Repository, id string) error {
-	in, m, err := repo.Reader(ctx, id)
+	in, size, _, err := repository.Whole(ctx, repo, id) // each part is compared at its end
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	return r.load(ctx, checked{in}, m.Bytes, "")
+	return r.load(ctx, checked{in}, size, "")
 }
 
 // checked is a source that compares what it passes on by itself.

@@ -35,6 +35,10 @@ const (
 	FileToken = "{file}"
 	OutToken  = "{out}"
 
+	// ComparedInside takes the place of the SHA-256 of two backups that are sent as one: who sends compares each at its
+	// end, and the command compares every file.
+	ComparedInside = "inside"
+
 	pathSnapshot = "/snapshot"
 	pathStatus   = "/status"
 	// headerSHA256 is the hash that the body must have; Content-Length is its size.

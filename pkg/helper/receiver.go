@@ -61,9 +61,12 @@ func (r *receiver) run(ctx context.Context, l net.Listener) error {
 
 func (r *receiver) put(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
 	size, sum := req.ContentLength, req.Header.Get(headerSHA256)
-	if size <= 0 || len(sum) != hex.EncodedLen(sha256.Size) {
+	if size <= 0 || sum != ComparedInside && len(sum) != hex.EncodedLen(sha256.Size) {
 		return fmt.Errorf("load into %s: %w: it must say Content-Length (%d) and %s (%q)",
 			r.target.into, repository.ErrRequest, size, headerSHA256, sum)
+	}
+	if sum == ComparedInside {
+		sum = ""
 	}
 	if !r.status.start(size) {
 		return fmt.Errorf("load into %s: %w (%s)", r.target.into, ErrLoading, r.status.now().State)

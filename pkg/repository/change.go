@@ -51,6 +51,9 @@ func (d *Directory) Delete(ctx context.Context, id string) (err error) {
 		return fmt.Errorf("delete: %w", err)
 	}
 	defer func() { err = errors.Join(err, l.Release()) }()
+	if err := d.unneeded(ctx, id); err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
 	_, missing := os.Stat(d.manifestPath(id))
 	if err := d.wipe(id); err != nil {
 		return err
@@ -91,4 +94,36 @@ func (d *Directory) anything(id string) bool {
 		}
 	}
 	return false
+}
+
+// unneeded fails with ErrNeeded while another backup adds to this one. Manifests that can't be read count for nothing.
+func (d *Directory) unneeded(ctx context.Context, id string) error {
+	all, err := d.List(ctx, "")
+	if _, err := SplitDamaged(err); err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.Parent == id {
+			return fmt.Errorf("%w: %s in %s; delete that first", ErrNeeded, m.ID, d.URL())
+		}
+	}
+	return nil
+}
+
+// adds fails unless the full backup is here that a manifest says it adds to.
+func (d *Directory) adds(m Manifest) error {
+	if err := m.Adds(m.Facts); err != nil || m.Parent == "" {
+		return err
+	}
+	if err := CheckID(m.Parent); err != nil {
+		return err
+	}
+	p, err := d.manifest(m.Parent)
+	if err == nil && p.Parent != "" {
+		err = errors.New("it is no full one")
+	}
+	if err != nil {
+		return fmt.Errorf("add to backup %s: %w", m.Parent, err)
+	}
+	return nil
 }

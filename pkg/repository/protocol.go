@@ -71,6 +71,7 @@ type ProbeReply struct {
 func Faults() wire.Table {
 	return wire.Table{
 		{Code: "no-space", Status: http.StatusInsufficientStorage, Err: ErrNoSpace},
+		{Code: "needed", Status: http.StatusConflict, Err: ErrNeeded},
 		{Code: "busy", Status: http.StatusLocked, Err: ErrBusy},
 		{Code: "exists", Status: http.StatusConflict, Err: ErrExists},
 		{Code: "not-found", Status: http.StatusNotFound, Err: ErrNotFound},

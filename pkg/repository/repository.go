@@ -45,6 +45,8 @@ type Manifest struct {
 	Member string `json:"member"`
 	// Origin says where it comes from, if not from a member that ran.
 	Origin string `json:"origin,omitempty"`
+	// Parent is the identifier of the full backup that this one adds to; "" for a full one.
+	Parent string `json:"parent,omitempty"`
 	// Facts read from the finished file.
 	Facts engine.SnapshotFacts `json:"facts"`
 	// File is the data's name beside the manifest; Bytes and SHA256 are of the whole file.
@@ -103,8 +105,8 @@ type Repository interface {
 	Probe(ctx context.Context) (free int64, err error)
 	// Writer begins a backup. Nothing of it is visible until Commit.
 	Writer(ctx context.Context, id, operation string) (Writer, error)
-	// Reader streams a backup's data and fails with ErrDamaged at its end if
-	// size or SHA-256 differ from the manifest's.
+	// Reader streams a backup's own data and fails with ErrDamaged at its end if
+	// size or SHA-256 differ from the manifest's. What a restore takes is Whole.
 	Reader(ctx context.Context, id string) (io.ReadCloser, Manifest, error)
 	// Get returns one manifest; List all of a cluster, or of all clusters for "",
 	// newest first. See SplitDamaged for those that List can't read.
@@ -112,7 +114,7 @@ type Repository interface {
 	List(ctx context.Context, cluster string) ([]Manifest, error)
 	// MarkVerified replaces the manifest's Verified, atomically.
 	MarkVerified(ctx context.Context, id string, v Verification) error
-	// Delete removes manifest, then data. A repeat returns ErrNotFound.
+	// Delete removes manifest, then data. A repeat returns ErrNotFound; ErrNeeded while another backup adds to it.
 	Delete(ctx context.Context, id string) error
 	Close() error
 }

@@ -71,7 +71,8 @@ func proofOf(data []byte) engine.Fingerprint {
 	return engine.Fingerprint{Proof: engine.Proof(fmt.Sprintf("%d bytes", len(data)))}
 }
 
-// open is the engine: it reads a snapshot that begins with "bad" as none.
+// open is the engine: it reads a snapshot that begins with "bad" as none, and one that begins with "changes" as what
+// changed since another.
 func open(path string) (engine.SnapshotFacts, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -80,7 +81,8 @@ func open(path string) (engine.SnapshotFacts, error) {
 	if bytes.HasPrefix(content, []byte("bad")) {
 		return engine.SnapshotFacts{}, fmt.Errorf("%w: it begins badly", engine.ErrNotSnapshot)
 	}
-	return engine.SnapshotFacts{Fingerprint: proofOf(content), Auth: true}, nil
+	return engine.SnapshotFacts{Fingerprint: proofOf(content), Auth: true,
+		Incremental: bytes.HasPrefix(content, []byte("changes"))}, nil
 }
 
 func put(t *testing.T, repo repository.Repository, id, operation string, data []byte) (repository.Manifest, error) {

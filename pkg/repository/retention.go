@@ -18,7 +18,7 @@ func Surplus(all []Manifest, cluster, namespace string, by archive.Retention, no
 		if m.Cluster != cluster || m.Namespace != namespace {
 			continue
 		}
-		e := archive.Entry{ID: m.ID, Attempt: m.ID, Scheduled: m.Scheduled, Stored: m.FinishedAt}
+		e := archive.Entry{ID: m.ID, Attempt: m.ID, Parent: m.Parent, Scheduled: m.Scheduled, Stored: m.FinishedAt}
 		if m.Verified != nil {
 			e.Proof = &archive.Proof{Attempt: m.ID, Level: archive.LevelRestorable, Time: m.Verified.Time}
 		}

@@ -86,3 +86,21 @@ func TestSurplusByAge(t *testing.T) {
 		t.Errorf("%d of 10 old ones are gone: the newest stays whatever its age", len(left))
 	}
 }
+
+// TestSurplusParents: what a kept backup adds to stays.
+func TestSurplusParents(t *testing.T) {
+	t.Parallel()
+	at := func(hours int) time.Time { return time.Unix(int64(hours)*3600, 0) }
+	all := []Manifest{}
+	for i, m := range []Manifest{{ID: "d", Parent: "c"}, {ID: "c"}, {ID: "b", Parent: "a"}, {ID: "a"}} {
+		m.Cluster, m.Namespace, m.Scheduled, m.StartedAt, m.FinishedAt = "db", "ns", true, at(10-i), at(10-i)
+		all = append(all, m)
+	}
+	var got []string
+	for _, m := range Surplus(all, "db", "ns", archive.Retention{Last: 1}, at(20)) {
+		got = append(got, m.ID)
+	}
+	if diff := cmp.Diff([]string{"b", "a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -122,6 +122,9 @@ func (w *directoryWriter) commit(ctx context.Context, m Manifest,
 		return m, fmt.Errorf("open what was written: %w", err)
 	}
 	m.Facts = facts
+	if err := w.repo.adds(m); err != nil {
+		return m, err
+	}
 	if err := ctx.Err(); err != nil {
 		return m, err
 	}

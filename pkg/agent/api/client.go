@@ -109,13 +109,21 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 
 // send asks, and leaves the answer to be read.
 func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	if body == nil {
+		return c.sendBytes(ctx, method, path, nil)
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("ask the agent of %s: %w", c.name, err)
+	}
+	return c.sendBytes(ctx, method, path, raw)
+}
+
+// sendBytes does the same with a body as it is; nil for none.
+func (c *Client) sendBytes(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	var sent io.Reader
 	if body != nil {
-		raw, err := json.Marshal(body)
-		if err != nil {
-			return nil, fmt.Errorf("ask the agent of %s: %w", c.name, err)
-		}
-		sent = bytes.NewReader(raw)
+		sent = bytes.NewReader(body)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.scheme+"://"+string(c.name)+path, sent)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Service) handleCopies(mux *http.ServeMux) {
 			finish(w, Refused{Why: "this member has no data to copy"})
 			return
 		}
-		s.copy(w, r)
+		s.copy(w, r, s.Copier.Copy)
 	})
 	mux.HandleFunc("GET /v1/contents", func(w http.ResponseWriter, r *http.Request) {
 		if s.Copier == nil {
@@ -67,10 +67,13 @@ func (s *Service) handleCopies(mux *http.ServeMux) {
 	})
 }
 
-// copy streams a copy, and what became of it.
-func (s *Service) copy(w http.ResponseWriter, r *http.Request) {
+// copy streams what is written, and what became of it.
+func (s *Service) copy(w http.ResponseWriter, r *http.Request, write func(context.Context, io.Writer) error) {
 	out := &copyWriter{w: w, control: http.NewResponseController(w)}
-	err := s.Copier.Copy(r.Context(), out)
+	err := s.reached(r)
+	if err == nil {
+		err = write(r.Context(), out)
+	}
 	switch {
 	case err != nil && out.bytes == 0:
 		finish(w, err)
@@ -128,8 +131,18 @@ func (c *copyWriter) Write(p []byte) (int, error) {
 }
 
 // Copy writes a copy of the data of this very member to w. Only without an error it is whole.
-func (c *Client) Copy(ctx context.Context, w io.Writer) error {
-	got, err := c.send(ctx, http.MethodGet, "/v1/copy", nil)
+func (c *Client) Copy(ctx context.Context, w io.Writer) error { return c.CopyUpTo(ctx, 0, w) }
+
+// CopyUpTo does the same once the member has all up to a place in the log; 0 for any.
+func (c *Client) CopyUpTo(ctx context.Context, place uint64, w io.Writer) error {
+	return c.stream(ctx, "/v1/copy", place, w)
+}
+
+func (c *Client) stream(ctx context.Context, path string, place uint64, w io.Writer) error {
+	if place > 0 {
+		path += "?" + upTo + "=" + strconv.FormatUint(place, 10)
+	}
+	got, err := c.send(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}

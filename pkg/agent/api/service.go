@@ -103,6 +103,7 @@ func (s *Service) Handler() http.Handler {
 		st := s.Status()
 		st.Server.Measures = s.measures(r.Context(), st.Server.Settings)
 		st.Server.Source = s.source(r.Context())
+		st.Server.Bases = s.bases()
 		answer(w, http.StatusOK, st)
 	})
 	mux.HandleFunc("POST /v1/switchover", s.onPrimary(s.switchover))
@@ -127,7 +128,10 @@ func (s *Service) Handler() http.Handler {
 	s.handleCopies(mux)
 	s.handleChecks(mux)
 	s.handleLog(mux)
-	return http.MaxBytesHandler(mux, mostBody)
+	all := http.NewServeMux()
+	all.Handle("/", http.MaxBytesHandler(mux, mostBody))
+	s.handleBases(all)
+	return all
 }
 
 // handle reads the body of a request, strictly, and does it.

@@ -65,6 +65,8 @@ type Server struct {
 	Measures Measures             `json:"measures,omitzero"`
 	// Source is the server outside of the cluster that it copies, or follows.
 	Source *Source `json:"source,omitempty"`
+	// Bases are the backups since which it can copy only the changes, newest first.
+	Bases []Base `json:"bases,omitempty"`
 }
 
 // Member is one member as the group knows it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // User is a user of the database.
@@ -91,12 +92,16 @@ func (s *Service) handleUsers(mux *http.ServeMux) {
 
 // onPrimary has the agent of the primary do something, wherever the request came in.
 func (s *Service) onPrimary(do http.HandlerFunc) http.HandlerFunc {
+	return s.onPrimaryWithin(requestTimeout, do)
+}
+
+func (s *Service) onPrimaryWithin(bound time.Duration, do http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch primary := s.primary(); {
 		case primary == "":
 			finish(w, Refused{Why: "there is no primary: ask for the status"})
 		case primary == s.Member:
-			ctx, stop := context.WithTimeout(r.Context(), requestTimeout)
+			ctx, stop := context.WithTimeout(r.Context(), bound)
 			defer stop()
 			do(w, r.WithContext(ctx))
 		case r.Header.Get(forwarded) != "":

@@ -54,14 +54,15 @@ func (s *Server) holdLog(ctx context.Context) (*pgconn.PgConn, error) {
 	return conn, nil
 }
 
-// backUp runs the program that copies. It ends with the context, or when nobody takes what it writes.
-func (s *Server) backUp(ctx context.Context, w io.Writer) error {
+// backUp runs the program that copies, with more arguments. It ends with the context, or when nobody takes what it
+// writes.
+func (s *Server) backUp(ctx context.Context, w io.Writer, more ...string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, s.program("pg_basebackup"), //nolint:gosec // the program is ours
-		"--pgdata", "-", "--format", "tar", "--wal-method", "fetch", "--manifest-checksums", "SHA256",
+	args := append([]string{"--pgdata", "-", "--format", "tar", "--wal-method", "fetch", "--manifest-checksums", "SHA256",
 		"--checkpoint", "fast", "--label", "dbop", "--no-password",
-		"--dbname", s.conninfo(s.Port, "application_name=backup"))
+		"--dbname", s.conninfo(s.Port, "application_name=backup")}, more...)
+	cmd := exec.CommandContext(ctx, s.program("pg_basebackup"), args...) //nolint:gosec // the program is ours
 	cmd.Env, cmd.WaitDelay = append(cmd.Environ(), "LC_ALL=C.UTF-8", "PGCONNECT_TIMEOUT=5"), time.Second
 	var said strings.Builder
 	cmd.Stderr = &limited{to: &said, left: mostSaid}

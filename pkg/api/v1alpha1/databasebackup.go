@@ -47,6 +47,9 @@ type DatabaseBackupSpec struct {
 	// +kubebuilder:validation:Pattern=`^(pvc:[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[^[:cntrl:]]*)?|[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
+	// Incremental takes only what changed since the newest full backup there: PostgreSQL 17 or later with
+	// summarize_wal=on.
+	Incremental bool `json:"incremental,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.
 	Verify bool `json:"verify,omitempty"`
 }

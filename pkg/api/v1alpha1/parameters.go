@@ -84,6 +84,9 @@ type UserParameters struct {
 type BackupParameters struct {
 	// Object is the UID of the DatabaseBackup that asks for this; "" for none.
 	Object string `json:"object,omitempty"`
+	// Incremental: only what changed since a full backup is taken. Parent is that backup, chosen when this was asked for.
+	Incremental bool   `json:"incremental,omitempty"`
+	Parent      string `json:"parent,omitempty"`
 	// Verify restores the backup into a throw-away member and compares.
 	Verify bool `json:"verify,omitempty"`
 	// VerifyEvery has the backup of a schedule verified if none was for so long.

@@ -17,7 +17,7 @@ import (
 func NewBackup(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	var repo, to string
-	var verify, scheduled bool
+	var verify, scheduled, incremental bool
 	var keep v1alpha1.Retention
 	var every, zone string
 	var within time.Duration
@@ -29,6 +29,9 @@ func NewBackup(f *command.Factory) *cobra.Command {
 opened afterwards. With --verify it is also restored into a throw-away member and compared. It is a snapshot of etcd, a
 base backup of PostgreSQL, or an RDB file of Valkey and Redis.
 
+With --incremental only what changed since the newest full backup in the repository is taken: of PostgreSQL 17 or later
+whose setting summarize_wal is on. A restore of it reads both. The full backup stays as long as one that adds to it.
+
 A database that something else made is backed up by --from-statefulset, --selector or --endpoints, see
 'kubectl dbop inspect'. Its backup is like any other: verify it, and restore it into a cluster of this tool's.`,
 		Example: `  # Back up my-db to the default repository
@@ -36,6 +39,9 @@ A database that something else made is backed up by --from-statefulset, --select
 
   # Back up to a directory and prove that it can be restored
   kubectl dbop backup my-db --to /backups --verify
+
+  # Back up what changed since the newest full backup there
+  kubectl dbop backup my-db --repository offsite --incremental
 
   # Back up the etcd of a chart, to bring it into a cluster of this tool's
   kubectl dbop backup --from-statefulset my-etcd --verify`,
@@ -47,8 +53,8 @@ A database that something else made is backed up by --from-statefulset, --select
 				return exit.Misuse("--keep requires --scheduled")
 			case every != "" && !scheduled:
 				return exit.Misuse("--verify-every requires --scheduled")
-			case scheduled && outside.Given():
-				return exit.Misuse("--scheduled is for clusters of this tool's")
+			case (scheduled || incremental) && outside.Given():
+				return exit.Misuse("--scheduled and --incremental are for clusters of this tool's")
 			}
 			if to != "" && repo != "" {
 				return exit.Misuse("--to and --repository exclude each other")
@@ -72,6 +78,7 @@ A database that something else made is backed up by --from-statefulset, --select
 			}
 			spec := f.Operation(cmd.Context(), v1alpha1.VerbBackup, t.Cluster.Name)
 			spec.Verify, spec.Scheduled, spec.Retention, spec.TimeZone = verify, scheduled, keep, zone
+			spec.Incremental = incremental
 			spec.VerifyEvery = v1alpha1.VerifyEvery(every)
 			if err := f.BackupTo(&spec, repo, t.Cluster); err != nil {
 				return err
@@ -87,6 +94,8 @@ A database that something else made is backed up by --from-statefulset, --select
 	c.AddTo(cmd, command.LongTimeout, false)
 	command.AddRepositoryFlag(cmd, &repo, "the backup")
 	cmd.Flags().StringVar(&to, "to", "", "Directory of this machine to back up to; short for --repository dir:DIR.")
+	cmd.Flags().BoolVar(&incremental, "incremental", false,
+		"Take only what changed since the newest full backup in the repository. PostgreSQL 17 or later.")
 	cmd.Flags().BoolVar(&verify, "verify", false, "Restore the backup into a throw-away member and compare.")
 	cmd.Flags().BoolVar(&scheduled, "scheduled", false,
 		"Leave the backup to the retention of a schedule, and change nothing else on the way.")

@@ -83,6 +83,9 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 		{"Size", fmt.Sprintf("%s (%d bytes)", printer.Size(m.Bytes), m.Bytes)},
 		{"SHA-256", m.SHA256},
 	}
+	if m.Parent != "" {
+		lines = append(lines, [2]string{"Adds to", m.Parent + ": it holds what changed since"})
+	}
 	for _, r := range m.Facts.Readings {
 		if r.Name == "" {
 			continue

@@ -26,10 +26,10 @@ func newBackupImport(f *command.Factory) *cobra.Command {
 namespace, or a directory with the objects of one, such as a bucket that another tool has copied.
 
 Backups are copied as they are: encryption, signatures and identifiers stay, and no secret key is needed. Every volume
-is compared with its manifest on the way, and the manifest comes last. The archived log that goes on from them comes
-along. A repeat goes on where the last one ended, and brings what was archived since. The repository must trust the key
-that signed, see 'kubectl dbop repository add --trust'. Proofs stay behind. Both stores are spoken to from this
-machine.`,
+is compared with its manifest on the way, and the manifest comes last. A backup that adds to a full one brings that
+along, and so does each the archived log that goes on from it. A repeat goes on where the last one ended, and brings
+what was archived since. The repository must trust the key that signed, see 'kubectl dbop repository add --trust'.
+Proofs stay behind. Both stores are spoken to from this machine.`,
 		Example: `  # Copy all backups to another store
   kubectl dbop backup import --all --from old --repository offsite
 
@@ -73,6 +73,9 @@ func runBackupImport(ctx context.Context, f *command.Factory, from, repo string,
 		if len(ids) == 0 {
 			return notOfThisFormat(source.URL() + " has no backups of object stores")
 		}
+	}
+	if ids, err = source.WithParents(ctx, ids); err != nil {
+		return err
 	}
 	// One that can't be copied keeps none of the others back.
 	var failed []error

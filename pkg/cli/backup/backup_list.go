@@ -207,6 +207,10 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 	if forward {
 		columns = append(columns, "RESTORABLE-UNTIL")
 	}
+	adds := slices.ContainsFunc(l.Items, func(b listedBackup) bool { return b.Parent != "" })
+	if adds {
+		columns = append(columns, "ADDS-TO")
+	}
 	var readings printer.Readings
 	if several {
 		columns = append(columns, "REPOSITORY")
@@ -234,6 +238,9 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 			}
 			row = append(row, until)
 		}
+		if adds {
+			row = append(row, cmp.Or(b.Parent, "none"))
+		}
 		if several {
 			row = append(row, b.Repository)
 		}
@@ -245,6 +252,9 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 	for _, d := range l.Damaged {
 		row := []string{d.ID, repository.ClusterOf(d.ID), printer.Unknown, printer.Unknown, printer.Unknown, d.state}
 		if forward {
+			row = append(row, printer.Unknown)
+		}
+		if adds {
 			row = append(row, printer.Unknown)
 		}
 		if several {

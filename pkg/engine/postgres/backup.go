@@ -23,7 +23,7 @@ func (*Engine) OpenSnapshot(path string, checked bool) (engine.SnapshotFacts, er
 	if err != nil {
 		return engine.SnapshotFacts{}, fmt.Errorf("open %s: %w", path, err)
 	}
-	out := engine.SnapshotFacts{Schema: found.Major, Auth: true,
+	out := engine.SnapshotFacts{Schema: found.Major, Auth: true, Incremental: found.Incremental(),
 		LogStart: &engine.LogStart{Timeline: strconv.FormatUint(found.First, 10), File: found.LogFile}}
 	out.Proof = engine.Proof(found.Proof())
 	for _, r := range readings(found) {

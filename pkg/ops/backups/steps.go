@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -14,9 +15,16 @@ import (
 func First(p rules.Situation, leader, verify bool) *ops.Decision {
 	op := p.S.Operation
 	if p.S.Fact(v1alpha1.FactBackup) == "" {
-		source := p.E.Source(p.S.View, leader)
+		source := sourceOf(p, leader)
 		if source == "" && ops.JobStarted(op) {
 			return rules.Do(backupStep(op, nil, "Have a backup taken to "+op.Spec.Repository)) // no matter how the members are
+		}
+		if source == "" && op.Spec.Parent != "" {
+			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "incremental",
+				Message: fmt.Sprintf("no healthy member of %s can tell any more what changed since backup %s", p.S.Cluster.Name,
+					op.Spec.Parent),
+				Hint: fmt.Sprintf("kubectl dbop cancel %s; then take a full backup: kubectl dbop backup %s --repository %s",
+					p.S.Cluster.Name, p.S.Cluster.Name, op.Spec.Repository)})
 		}
 		if source == "" {
 			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "backup",
@@ -24,7 +32,11 @@ func First(p rules.Situation, leader, verify bool) *ops.Decision {
 				Hint: "kubectl dbop status " + p.S.Cluster.Name +
 					" shows why; --skip-backup goes on without one, where that is wanted"})
 		}
-		return rules.Do(backupStep(op, []string{source}, fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository)))
+		title := fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository)
+		if op.Spec.Parent != "" {
+			title += ": what changed since " + op.Spec.Parent
+		}
+		return rules.Do(backupStep(op, []string{source}, title))
 	}
 	if verify && p.S.Fact(v1alpha1.FactVerified) == "" {
 		step := ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone,
@@ -39,6 +51,29 @@ func First(p rules.Situation, leader, verify bool) *ops.Decision {
 		return rules.Do(step)
 	}
 	return nil
+}
+
+// sourceOf is the member that is fit to stream the backup of the operation in flight; "" for none.
+func sourceOf(p rules.Situation, leader bool) string {
+	o := p.S.Operation.Spec
+	if o.Parent == "" {
+		return p.E.Source(p.S.View, leader)
+	}
+	if base, err := Base(p.E, p.S, o.Repository); err == nil && base.Backup == o.Parent {
+		return base.Member
+	}
+	return ""
+}
+
+// Base is the newest full backup in a repository since which a member can stream the changes. A Refusal says why there
+// is none.
+func Base(e engine.Engine, s ops.State, repository string) (engine.BaseOf, error) {
+	i, ok := e.(engine.Incremental)
+	if !ok {
+		return engine.BaseOf{}, &engine.Refusal{Check: "incremental",
+			Reason: fmt.Sprintf("%s has no incremental backups", e.Name()), Hint: "take a full one: leave --incremental out"}
+	}
+	return i.IncrementalSource(s.View, s.Cluster, repository)
 }
 
 func backupStep(op *v1alpha1.Operation, members []string, title string) ops.Step {

@@ -128,8 +128,13 @@ func hold(ctx context.Context, repo repository.Repository, id string) error {
 }
 
 // roomFor refuses a backup that can't be made into a data directory on the volumes of the cluster.
-func (l *Executor) roomFor(c *v1alpha1.DatabaseCluster, m repository.Manifest) error {
-	if need := helper.Room(m.Bytes); c.Spec.Storage.Size.Value() < need {
+func (l *Executor) roomFor(ctx context.Context, repo repository.Repository, c *v1alpha1.DatabaseCluster,
+	m repository.Manifest) error {
+	size, err := repository.WholeBytes(ctx, repo, m)
+	if err != nil {
+		return err
+	}
+	if need := helper.Room(size); c.Spec.Storage.Size.Value() < need {
 		return &ops.Error{Kind: ops.Refused, Check: "volume-size",
 			Message: fmt.Sprintf("loading backup %s takes %d bytes on a volume, and those of %s have %d; nothing was changed",
 				m.ID, need, c.Name, c.Spec.Storage.Size.Value()),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -32,6 +33,9 @@ func (l *Executor) backup(ctx context.Context, t task) (ops.Result, error) {
 	}
 	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
 		return l.backedUp(ctx, op, measured(have))
+	}
+	if err := holdParent(ctx, repo, op); err != nil {
+		return ops.Result{}, err
 	}
 	session, err := l.connect(ctx, t.Cluster)
 	if err != nil {
@@ -88,14 +92,17 @@ func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op 
 	defer func() { _ = w.Abort() }()
 	m.StartedAt = l.Client.Now()
 	bounded := &boundedWriter{Writer: w, of: m.Member, cluster: l.Name, most: most, left: most}
-	if err := session.Snapshot(ctx, source.Name, bounded, func(n int64) { report(n, source.DataBytes) }); err != nil {
+	left, err := helper.Stream(ctx, l.Engine, session, source.Name, op.Spec.Parent, bounded,
+		func(n int64) { report(n, source.DataBytes) })
+	if err != nil {
 		return m, fmt.Errorf("stream %s: %w", source.Name, err)
 	}
+	m.Parent = op.Spec.Parent
 	m.Format, m.ID, m.Operation, m.Tool = 1, op.Spec.Backup, op.Name, l.Tool
 	m.Scheduled = op.Spec.Scheduled
 	m.Engine, m.Cluster, m.Namespace, m.Version = l.Engine.Name(), l.Name, l.Namespace, source.Version
 	m.FinishedAt = l.Client.Now()
-	// Snapshot checked the stream.
+	// The session checked the stream.
 	open := func(path string) (engine.SnapshotFacts, error) {
 		facts, err := l.Engine.OpenSnapshot(path, true)
 		return facts.Among(m.Facts.Members), err
@@ -104,7 +111,16 @@ func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op 
 	if err != nil {
 		return m, fmt.Errorf("complete backup %s: %w", op.Spec.Backup, err)
 	}
+	left.Keep(ctx, m.Facts.Members, op.Spec.Backup, op.Spec.Repository)
 	return made, nil
+}
+
+// holdParent keeps the full backup from every prune that the operation's backup is to add to.
+func holdParent(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation) error {
+	if op.Spec.Parent == "" {
+		return nil
+	}
+	return repository.HoldFull(ctx, repo, op.Spec.Parent, heldFor)
 }
 
 // membership is what a snapshot may not say of itself: which members held data. A restore makes as many.

@@ -137,12 +137,13 @@ func (l *Executor) stream(ctx context.Context, repo repository.Repository, m rep
 	if helper.Ready(ctx, dial) != nil {
 		return engine.DataHash{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
 	}
-	r, _, err := repo.Reader(ctx, m.ID)
+	r, size, sum, err := repository.Whole(ctx, repo, m.ID)
 	if err != nil {
 		return engine.DataHash{}, err // it names the backup and what is wrong with it
 	}
 	defer closing(r)
-	loaded, err := helper.Load(ctx, dial, r, m.Bytes, m.SHA256, func(n int64) { report(n, m.Bytes) })
+	loaded, err := helper.Load(ctx, dial, r, size, cmp.Or(sum, helper.ComparedInside),
+		func(n int64) { report(n, size) })
 	if err != nil {
 		return engine.DataHash{}, fmt.Errorf("load backup %s: %w", m.ID, err)
 	}

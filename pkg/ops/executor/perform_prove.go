@@ -62,12 +62,12 @@ func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
 // readAll reads a backup; its reader compares the bytes.
 func readAll(ctx context.Context, repo repository.Repository, m repository.Manifest,
 	report func(int64, int64)) error {
-	r, _, err := repo.Reader(ctx, m.ID)
+	r, size, _, err := repository.Whole(ctx, repo, m.ID)
 	if err != nil {
 		return err // it names the backup and what is wrong with it
 	}
 	defer closing(r)
-	counter := &repository.Counter{Report: func(n int64) { report(n, m.Bytes) }}
+	counter := &repository.Counter{Report: func(n int64) { report(n, size) }}
 	if _, err := io.Copy(io.Discard, counter.Reader(r)); err != nil {
 		return fmt.Errorf("read backup %s: %w", m.ID, err)
 	}

@@ -75,7 +75,7 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 	t := l.throwAway(s.Cluster, m)
 	if ops.Converts(s.Operation) && s.Operation.Spec.Backup == id {
 		converted(t, s.Cluster, s.Operation.Spec)
-		if err := l.roomFor(s.Cluster, m); err != nil {
+		if err := l.roomFor(ctx, repo, s.Cluster, m); err != nil {
 			return err
 		}
 	}

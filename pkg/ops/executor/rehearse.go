@@ -71,6 +71,14 @@ func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64)
 			hint += "; --skip-backup goes on without a backup"
 		}
 		free, err := r.Probe(ctx)
+		if parent := s.Operation.Spec.Parent; err == nil && parent != "" {
+			if _, err := r.Get(ctx, parent); err != nil {
+				return &ops.Error{Kind: ops.Refused, Check: "incremental", Err: err,
+					Message: fmt.Sprintf("backup %s can't be added to; nothing was changed", parent),
+					Hint:    fmt.Sprintf("take a full backup: kubectl dbop backup %s --repository %s", s.Cluster.Name, url)}
+			}
+			bytes = 0 // what changed may be little
+		}
 		switch {
 		case err != nil:
 			return &ops.Error{Kind: ops.Refused, Check: "repository", Message: "no backup can be written to " + url +
@@ -111,7 +119,7 @@ func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 		if err != nil || !from.itself {
 			return err
 		}
-		return l.roomFor(s.Cluster, m)
+		return l.roomFor(ctx, r, s.Cluster, m)
 	})
 }
 

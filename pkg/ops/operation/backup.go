@@ -27,7 +27,8 @@ func (Backup) Manners() ops.Manners {
 			return op.Spec.Scheduled && op.Status.Facts[v1alpha1.FactBackup] != ""
 		},
 		Same: func(have, asked v1alpha1.OperationSpec) bool {
-			return have.Repository == asked.Repository && (have.Object == asked.Object || asked.Object == "")
+			return have.Repository == asked.Repository && have.Incremental == asked.Incremental &&
+				(have.Object == asked.Object || asked.Object == "")
 		},
 	}
 }
@@ -40,8 +41,16 @@ func (Backup) Check(_ engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.Da
 	return checkAsked(o)
 }
 
-// Resolve implements rules.Operation: whether this backup of a schedule is one to verify is decided once.
-func (Backup) Resolve(_ engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
+// Resolve implements rules.Operation: whether this backup of a schedule is one to verify is decided once, and so is the
+// full backup that one adds to.
+func (Backup) Resolve(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
+	if o.Incremental {
+		base, err := backups.Base(e, s, o.Repository)
+		if err != nil {
+			return err
+		}
+		o.Parent = base.Backup
+	}
 	if health.VerificationDue(o.VerifyEvery, o.Repository, o.TimeZone, s.Cluster.Status.LastVerifiedBackup, s.Now) {
 		o.Verify = true
 	}

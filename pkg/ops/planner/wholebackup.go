@@ -30,7 +30,7 @@ func WholeBackup(ctx context.Context, r repository.Repository, m repository.Mani
 }
 
 func readWhole(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
-	data, _, err := r.Reader(ctx, m.ID)
+	data, _, _, err := repository.Whole(ctx, r, m.ID)
 	if err == nil {
 		check := e.CheckStream()
 		_, err = io.Copy(check, data)

@@ -19,7 +19,7 @@ func Asked(b v1alpha1.DatabaseBackup, want *v1alpha1.DatabaseCluster) *planner.R
 	o := v1alpha1.OperationSpec{Cluster: want.Name, Verb: v1alpha1.VerbBackup, RequestedBy: ops.OperatorPrefix +
 		"databasebackup " + b.Name,
 		Repository: b.Spec.Repository, BackupParameters: v1alpha1.BackupParameters{Verify: b.Spec.Verify,
-			Object: string(b.UID)}}
+			Incremental: b.Spec.Incremental, Object: string(b.UID)}}
 	if o.Repository == "" {
 		o.Repository = want.Spec.Backup.Repository
 	}

@@ -32,6 +32,8 @@ var (
 	ErrSource = errors.New("the source has changed since the attempt began")
 	// ErrClock: the clocks of this machine and of the store differ by too much to delete anything by age.
 	ErrClock = errors.New("the clocks differ")
+	// ErrNeeded: another backup holds only what changed since this one.
+	ErrNeeded = errors.New("another backup adds to it")
 	// ErrConflict: the log has a segment of the same name with other bytes.
 	ErrConflict = errors.New("log segment exists with other bytes")
 )

@@ -96,14 +96,11 @@ func (a *Archive) unsigned(ctx context.Context, all []Decision, known map[string
 	return out, nil
 }
 
-// Prune does what a plan says, oldest first, then collects what unfinished attempts and earlier prunes left behind.
-// A crash leaves no backup that lacks its data; a repeat goes on.
+// Prune does what a plan says: what adds to others goes before those, else the oldest first. Then it collects what
+// unfinished attempts and earlier prunes left behind. A crash leaves no backup that lacks its data; a repeat goes on.
 func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
 	r := &Result{}
-	for _, d := range slices.Backward(p.Decisions) {
-		if d.Keep {
-			continue
-		}
+	for _, d := range p.going() {
 		err := a.remove(ctx, d.Entry, p.now)
 		switch {
 		case errors.Is(err, store.ErrRetained):
@@ -124,7 +121,42 @@ func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
 	return r, nil
 }
 
-// Remove deletes one backup by the will of a person. ErrRetained if the store keeps it.
+// going are the decisions that delete, oldest first, and before all others those of backups that add to another: none
+// is ever there without what it adds to.
+func (p *Plan) going() []Decision {
+	var out, others []Decision
+	for _, d := range slices.Backward(p.Decisions) {
+		switch {
+		case d.Keep:
+		case d.Parent != "":
+			out = append(out, d)
+		default:
+			others = append(others, d)
+		}
+	}
+	return append(out, others...)
+}
+
+// Keep has a backup stay, and the one that it adds to.
+func (p *Plan) Keep(id, reason string) {
+	for i := range p.Decisions {
+		d := &p.Decisions[i]
+		if d.ID != id {
+			continue
+		}
+		if !d.Keep {
+			d.Keep, d.Reason = true, reason
+		}
+		for j := range p.Decisions {
+			if full := &p.Decisions[j]; full.Attempt == d.Parent && !full.Keep {
+				full.Keep, full.Reason = true, addsTo(d.Entry)
+			}
+		}
+	}
+}
+
+// Remove deletes one backup by the will of a person. ErrRetained if the store keeps it, ErrNeeded while another one
+// adds to it.
 func (a *Archive) Remove(ctx context.Context, e Entry) error {
 	now, _, err := store.Clock(ctx, a.store)
 	if err != nil {
@@ -133,6 +165,15 @@ func (a *Archive) Remove(ctx context.Context, e Entry) error {
 	if e.HeldUntil.After(now) {
 		return fmt.Errorf("delete backup %s: it is held until %s; wait until what uses it has ended", e.ID,
 			e.HeldUntil.Format(time.RFC3339))
+	}
+	c, err := a.manifests(ctx, e.Scope)
+	if err != nil {
+		return err
+	}
+	for _, other := range c.Entries {
+		if other.Parent == e.Attempt {
+			return fmt.Errorf("delete backup %s: %w: %s; delete that first", e.ID, ErrNeeded, other.ID)
+		}
 	}
 	return a.remove(ctx, e, now)
 }

@@ -159,7 +159,10 @@ func (d *decider) periods(p period) {
 func (d *decider) parents() {
 	for _, e := range d.out {
 		if parent, ok := d.byAttempt[e.Parent]; e.Keep && ok {
-			d.keep(parent, e.ID+" adds to it")
+			d.keep(parent, addsTo(e.Entry))
 		}
 	}
 }
+
+// addsTo is why a backup stays that another one adds to.
+func addsTo(e Entry) string { return e.ID + " adds to it" }

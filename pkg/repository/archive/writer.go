@@ -165,6 +165,9 @@ func (w *Writer) Commit(ctx context.Context, m Manifest) (*Manifest, error) {
 		err = w.archive.present(ctx, &m)
 	}
 	if err == nil {
+		err = w.archive.parentOf(ctx, &m)
+	}
+	if err == nil {
 		err = w.own(ctx)
 	}
 	var key string

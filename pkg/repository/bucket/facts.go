@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,6 +19,7 @@ const stream = "snapshot.db"
 const (
 	factSnapshot = "snapshot"
 	factOrigin   = "origin"
+	factParent   = "adds-to"
 )
 
 // toArchive is what of a manifest the archive does not know by itself.
@@ -37,6 +39,9 @@ func toArchive(m repository.Manifest) (archive.Manifest, error) {
 	}
 	if m.Origin != "" {
 		out.Facts[factOrigin] = m.Origin
+	}
+	if m.Parent != "" {
+		out.Facts[factParent] = m.Parent
 	}
 	// People know these; the first reading says how far the data reaches.
 	for i, r := range m.Facts.Readings {
@@ -73,6 +78,9 @@ func fromArchive(m *archive.Manifest) (repository.Manifest, error) {
 		Scheduled: m.Scheduled, StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, Stored: m.Stored(),
 		Incarnation: m.Incarnation,
 		Encrypted:   m.Encrypted,
+	}
+	if m.Parent != "" {
+		out.Parent = cmp.Or(m.Facts[factParent], m.Parent)
 	}
 	for _, s := range m.Streams {
 		if s.Name == stream {

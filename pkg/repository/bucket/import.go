@@ -36,6 +36,30 @@ func (r *Repository) IDs(ctx context.Context) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
+// WithParents adds the backups that some add to: each comes before those that add to it, and none twice.
+func (r *Repository) WithParents(ctx context.Context, ids []string) ([]string, error) {
+	c, err := r.archive.List(ctx, archive.Scope{})
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	parents, byAttempt := map[string]string{}, map[string]string{}
+	for _, e := range c.Entries {
+		byAttempt[e.Attempt] = e.ID
+	}
+	for _, e := range c.Entries {
+		parents[e.ID] = byAttempt[e.Parent]
+	}
+	var out []string
+	for _, id := range ids {
+		for _, one := range []string{parents[id], id} {
+			if one != "" && !slices.Contains(out, one) {
+				out = append(out, one)
+			}
+		}
+	}
+	return out, nil
+}
+
 // Import copies a backup of another repository here as it is; see archive.Archive.Import. ErrNotFound if that one has
 // none of the identifier.
 func (r *Repository) Import(ctx context.Context, from *Repository, id string) (*archive.Imported, error) {

@@ -14,10 +14,8 @@ func (r *Repository) Plan(ctx context.Context, cluster string, by archive.Retent
 	if err != nil {
 		return nil, r.explain(err)
 	}
-	for i := range p.Decisions {
-		if d := &p.Decisions[i]; keep[d.ID] && !d.Keep {
-			d.Keep, d.Reason = true, "somebody is about to load it"
-		}
+	for id := range keep {
+		p.Keep(id, "somebody is about to load it")
 	}
 	return p, nil
 }

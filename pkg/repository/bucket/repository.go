@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Repository struct {
 var (
 	_ repository.Repository = (*Repository)(nil)
 	_ repository.Presence   = (*Repository)(nil)
+	_ repository.Holder     = (*Repository)(nil)
 )
 
 // Open opens a repository for backups of clusters of one namespace, and to read those of all. What is backed up is
@@ -99,11 +101,18 @@ func (r *Repository) List(ctx context.Context, cluster string) ([]repository.Man
 	if err != nil {
 		return nil, r.explain(err)
 	}
+	ids := map[string]string{}
+	for _, e := range c.Entries {
+		ids[e.Attempt] = e.ID
+	}
 	out := []repository.Manifest{}
 	for _, e := range c.Entries {
-		if cluster == "" || e.Cluster == cluster {
-			out = append(out, fromEntry(e))
+		if cluster != "" && e.Cluster != cluster {
+			continue
 		}
+		m := fromEntry(e)
+		m.Parent = cmp.Or(ids[e.Parent], e.Parent)
+		out = append(out, m)
 	}
 	return out, nil
 }
@@ -167,43 +176,63 @@ func (r *Repository) Delete(ctx context.Context, id string) error {
 	return r.explain(r.archive.Remove(ctx, e))
 }
 
-// Present verifies the signature of a manifest, and compares the sizes of all objects with it.
+// Present verifies the signature of a manifest, and compares the sizes of all objects with it. So it does with the
+// backup that this one adds to.
 func (r *Repository) Present(ctx context.Context, id string) error {
-	e, err := r.find(ctx, id)
-	if err != nil {
-		return err
-	}
-	m, err := r.archive.Manifest(ctx, e)
-	if err == nil {
-		err = r.archive.Verify(ctx, m, archive.LevelPresent)
-	}
-	return r.explain(err)
+	return r.withParent(ctx, id, func(e archive.Entry) error {
+		m, err := r.archive.Manifest(ctx, e)
+		if err != nil {
+			return err
+		}
+		return r.archive.Verify(ctx, m, archive.LevelPresent)
+	})
 }
 
-// Prove reads a backup, compares each byte with the signed manifest, and stores the proof.
+// Prove reads a backup, compares each byte with the signed manifest, and stores the proof: first of the one that it
+// adds to.
 func (r *Repository) Prove(ctx context.Context, id, tool string) error {
-	e, err := r.find(ctx, id)
-	if err != nil {
-		return err
-	}
-	m, err := r.archive.Manifest(ctx, e)
-	if err == nil {
-		err = r.archive.Verify(ctx, m, archive.LevelIntact)
-	}
-	if err == nil {
-		err = r.archive.AddProof(ctx, m, archive.Proof{Level: archive.LevelIntact, Tool: tool})
-	}
-	return r.explain(err)
+	return r.withParent(ctx, id, func(e archive.Entry) error {
+		m, err := r.archive.Manifest(ctx, e)
+		if err == nil {
+			err = r.archive.Verify(ctx, m, archive.LevelIntact)
+		}
+		if err != nil {
+			return err
+		}
+		return r.archive.AddProof(ctx, m, archive.Proof{Level: archive.LevelIntact, Tool: tool})
+	})
 }
 
-// Hold keeps every prune, wherever it runs, from a backup until that time is over: ErrNotFound if one was faster.
+// Hold keeps every prune, wherever it runs, from a backup and from the one that it adds to until that time is over:
+// ErrNotFound if one was faster.
 func (r *Repository) Hold(ctx context.Context, id string, d time.Duration, reason string) error {
+	return r.withParent(ctx, id, func(e archive.Entry) error {
+		_, _, err := r.archive.Hold(ctx, e, d, reason)
+		return err
+	})
+}
+
+// withParent does something to the backup that one adds to, if it does, and then to that one.
+func (r *Repository) withParent(ctx context.Context, id string, do func(archive.Entry) error) error {
 	e, err := r.find(ctx, id)
 	if err != nil {
 		return err
 	}
-	_, _, err = r.archive.Hold(ctx, e, d, reason)
-	return r.explain(err)
+	if e.Parent != "" {
+		full, err := r.attempt(ctx, e.Parent)
+		if err == nil {
+			err = r.explain(do(full))
+		}
+		if err != nil {
+			return fmt.Errorf("the backup that %s adds to: %w", id, err)
+		}
+	}
+	return r.explain(do(e))
+}
+
+// attempt returns the backup of an attempt.
+func (r *Repository) attempt(ctx context.Context, attempt string) (archive.Entry, error) {
+	return r.first(ctx, "attempt "+attempt, func(e archive.Entry) bool { return e.Attempt == attempt })
 }
 
 // find returns a backup among all clusters: an identifier is unique in its repository.
@@ -211,17 +240,21 @@ func (r *Repository) find(ctx context.Context, id string) (archive.Entry, error)
 	if err := repository.CheckID(id); err != nil {
 		return archive.Entry{}, err
 	}
-	var none archive.Entry
+	return r.first(ctx, id, func(e archive.Entry) bool { return e.ID == id })
+}
+
+// first is the oldest backup that is the one.
+func (r *Repository) first(ctx context.Context, what string, is func(archive.Entry) bool) (archive.Entry, error) {
 	c, err := r.archive.List(ctx, archive.Scope{})
 	if err != nil {
-		return none, r.explain(err)
+		return archive.Entry{}, r.explain(err)
 	}
 	for _, e := range slices.Backward(c.Entries) {
-		if e.ID == id {
+		if is(e) {
 			return e, nil
 		}
 	}
-	return none, fmt.Errorf("%w: %s in %s", repository.ErrNotFound, id, r.URL())
+	return archive.Entry{}, fmt.Errorf("%w: %s in %s", repository.ErrNotFound, what, r.URL())
 }
 
 // explain names the repository and gives errors the types that callers know.
@@ -232,7 +265,8 @@ func (r *Repository) explain(err error) error {
 	for from, to := range map[error]error{
 		archive.ErrNotFound: repository.ErrNotFound, archive.ErrExists: repository.ErrExists,
 		archive.ErrDamaged: repository.ErrDamaged, archive.ErrSignature: repository.ErrDamaged,
-		archive.ErrFormat: repository.ErrFormat, store.ErrFull: repository.ErrNoSpace,
+		archive.ErrFormat: repository.ErrFormat, archive.ErrNeeded: repository.ErrNeeded,
+		store.ErrFull: repository.ErrNoSpace,
 	} {
 		if errors.Is(err, from) {
 			return fmt.Errorf("repository %s: %w: %w", r.URL(), to, err)

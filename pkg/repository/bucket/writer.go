@@ -121,9 +121,19 @@ func (w *writer) commit(ctx context.Context, m repository.Manifest,
 		return m, fmt.Errorf("open what was written: %w", failed)
 	}
 	m.ID, m.Facts = w.id, facts
+	if err := m.Adds(facts); err != nil {
+		return m, err
+	}
 	made, err := toArchive(m)
 	if err != nil {
 		return m, err
+	}
+	if m.Parent != "" {
+		full, err := w.repository.find(ctx, m.Parent)
+		if err != nil {
+			return m, fmt.Errorf("add to backup %s: %w", m.Parent, err)
+		}
+		made.Parent = full.Attempt
 	}
 	stored, err := w.to.Commit(ctx, made)
 	if err != nil {

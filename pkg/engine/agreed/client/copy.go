@@ -12,20 +12,31 @@ import (
 
 // Snapshot implements engine.Session: the member's own agent copies the data, and Check sees every byte of it.
 func (s *Session) Snapshot(ctx context.Context, from string, w io.Writer, report func(int64)) error {
-	if s.Check == nil {
-		return &engine.Refusal{Check: "backup", Reason: "backups of this engine are not made yet",
-			Hint: "dump the data with a program of the database: kubectl dbop connect"}
-	}
 	c, err := s.client(from)
 	if err != nil {
 		return err
 	}
+	// What changes later is counted from the last checkpoint on. Where nobody asks for changes, none is written.
+	place, err := c.Checkpoint(ctx)
+	if err != nil {
+		place = 0
+	}
+	return s.checked(from, w, report, "dump the data with a program of the database: kubectl dbop connect",
+		func(w io.Writer) error { return c.CopyUpTo(ctx, place, w) })
+}
+
+// checked has every byte that a member streams seen by Check. The hint is that of a refusal.
+func (s *Session) checked(from string, w io.Writer, report func(int64), hint string,
+	stream func(io.Writer) error) error {
+	if s.Check == nil {
+		return &engine.Refusal{Check: "backup", Reason: "backups of this engine are not made yet",
+			Hint: "dump the data with a program of the database: kubectl dbop connect"}
+	}
 	check := s.Check()
-	err = c.Copy(ctx, &counted{Writer: io.MultiWriter(check, w), report: report})
+	err := stream(&counted{Writer: io.MultiWriter(check, w), report: report})
 	wrong := check.Close()
 	if refused, ok := errors.AsType[api.Refused](err); ok {
-		return &engine.Refusal{Check: "backup", Reason: refused.Why,
-			Hint: "dump the data with a program of the database: kubectl dbop connect"}
+		return &engine.Refusal{Check: "backup", Reason: refused.Why, Hint: hint}
 	}
 	if err != nil {
 		return err

@@ -12,6 +12,10 @@ type visitor interface {
 // archive takes the bytes of an archive and hands its entries to a visitor.
 type archive struct {
 	visitor visitor
+	// next, if set, is called once when another archive follows. It returns the visitor of that.
+	next func() (visitor, error)
+	// at is how many bytes were taken.
+	at int64
 
 	header [blockSize]byte
 	filled int
@@ -41,6 +45,7 @@ func (a *archive) take(p []byte) (int, error) {
 		if err := a.visitor.data(p[:n]); err != nil {
 			return 0, err
 		}
+		a.at += n
 		if a.left -= n; a.left == 0 {
 			return int(n), a.visitor.end()
 		}
@@ -48,9 +53,11 @@ func (a *archive) take(p []byte) (int, error) {
 	case a.padding > 0:
 		n := min(a.padding, int64(len(p)))
 		a.padding -= n
+		a.at += n
 		return int(n), nil
 	}
 	n := copy(a.header[a.filled:], p)
+	a.at += int64(n)
 	if a.filled += n; a.filled < blockSize {
 		return n, nil
 	}
@@ -65,7 +72,9 @@ func (a *archive) open() error {
 		return nil
 	}
 	if a.ends > 0 {
-		return bad("something follows the end of the archive")
+		if err := a.follow(); err != nil {
+			return err
+		}
 	}
 	e, err := parseHeader(&a.header)
 	if err != nil {
@@ -78,6 +87,18 @@ func (a *archive) open() error {
 	if e.size == 0 {
 		return a.visitor.end()
 	}
+	return nil
+}
+
+// follow begins the archive behind an end.
+func (a *archive) follow() (err error) {
+	if a.next == nil || a.ends < 2 {
+		return bad("something follows the end of the archive")
+	}
+	if a.visitor, err = a.next(); err != nil {
+		return err
+	}
+	a.next, a.ends = nil, 0
 	return nil
 }
 

@@ -21,6 +21,26 @@ type Facts struct {
 	Files, Bytes int64
 	// Manifest is the checksum of the manifest: with it goes that of every file.
 	Manifest string
+	// Since is where the log of the backup begins that this one holds the changes since, SinceTimeline the timeline of
+	// that place; both are zero of a full backup.
+	Since, SinceTimeline uint64
+}
+
+// Incremental reports whether the backup holds only what changed since another one.
+func (f Facts) Incremental() bool { return f.SinceTimeline != 0 }
+
+// addsTo fails unless the changes are those since a full backup.
+func (f Facts) addsTo(full Facts) error {
+	switch {
+	case full.Incremental():
+		return bad("the backup that it adds to holds changes itself")
+	case full.System != f.System:
+		return bad("it is of the database %s, the backup that it adds to of %s", f.System, full.System)
+	case full.Start != f.Since || full.First != f.SinceTimeline:
+		return bad("it holds the changes since %s on timeline %d, and the backup that it adds to begins at %s on timeline %d",
+			FormatLSN(f.Since), f.SinceTimeline, FormatLSN(full.Start), full.First)
+	}
+	return nil
 }
 
 // Proof is the same for backups of the same bytes.
@@ -76,22 +96,45 @@ func (f *Facts) readRanges(m *manifest) error {
 	return nil
 }
 
+// Lines of the label.
+const (
+	labelStart         = "START WAL LOCATION: "
+	labelSince         = "INCREMENTAL FROM LSN: "
+	labelSinceTimeline = "INCREMENTAL FROM TLI: "
+)
+
 // readLabel compares the label, by which a server begins to recover.
 func (f *Facts) readLabel(label string) error {
+	begins := false
 	for line := range strings.Lines(label) {
-		after, found := strings.CutPrefix(line, "START WAL LOCATION: ")
-		if !found {
-			continue
+		line = strings.TrimSuffix(line, "\n")
+		if after, found := strings.CutPrefix(line, labelStart); found {
+			word, _, _ := strings.Cut(after, " ")
+			at, err := ParseLSN(word)
+			if err != nil {
+				return err
+			}
+			if at != f.Start {
+				return bad("%q begins at %s, the log of the manifest at %s", labelName, word, FormatLSN(f.Start))
+			}
+			begins = true
 		}
-		word, _, _ := strings.Cut(after, " ")
-		at, err := ParseLSN(word)
+		var err error
+		if after, found := strings.CutPrefix(line, labelSince); found {
+			f.Since, err = ParseLSN(after)
+		}
+		if after, found := strings.CutPrefix(line, labelSinceTimeline); found {
+			f.SinceTimeline, err = strconv.ParseUint(after, 10, 32)
+		}
 		if err != nil {
-			return err
+			return bad("%q has a line that can't be read: %.100q", labelName, line)
 		}
-		if at != f.Start {
-			return bad("%q begins at %s, the log of the manifest at %s", labelName, word, FormatLSN(f.Start))
-		}
-		return nil
 	}
-	return bad("%q does not say where the log begins", labelName)
+	switch {
+	case !begins:
+		return bad("%q does not say where the log begins", labelName)
+	case (f.Since == 0) != (f.SinceTimeline == 0):
+		return bad("%q says only in part what it holds the changes since", labelName)
+	}
+	return nil
 }

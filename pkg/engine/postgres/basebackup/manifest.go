@@ -22,6 +22,7 @@ type listed struct {
 	Size      int64  `json:"Size"`
 	Algorithm string `json:"Checksum-Algorithm"` //nolint:tagliatelle // the server's name
 	Checksum  string `json:"Checksum"`
+	Modified  string `json:"Last-Modified"` //nolint:tagliatelle // the server's name
 }
 
 // logRange is a part of the log without which the backup can't be recovered.
