@@ -186,7 +186,7 @@ func (p *proxied) compare(ctx context.Context, kind stress) error {
 	what := kind.name + ", requests a second, "
 	p.rows.judged(what+"through HAProxy in the agents' place ÷ through the agents", place.median(), "ratio", barProxied,
 		spread(byHAProxy, place))
-	p.rows.plain(what+"through one HAProxy beside the primary ÷ through the agents", one.median(), "ratio",
+	p.rows.judged(what+"through one HAProxy beside the primary ÷ through the agents", one.median(), "ratio", barProxied,
 		spread(byOne, one))
 	p.rows.plain(what+"to the primary's pod ÷ through the agents", direct.median(), "ratio", spread(byNone, direct))
 	if kind.reads {

@@ -11,7 +11,7 @@ import (
 
 // The calls here are hidden from the Go scheduler. It would else see a thread that sleeps in the kernel between two
 // messages, take its processor away, and have its monitor wake up every 20 µs for a while: on a busy machine that was
-// a fifth of the cost of a message. None of them may wait for long: a processor of the scheduler waits with it.
+// a sixth of the cost of a message. None of them may wait for long: a processor of the scheduler waits with it.
 
 // read reads from a descriptor that never waits.
 func read(fd int, b []byte) (int, error) { return hidden(unix.SYS_READ, fd, b) }
