@@ -10,8 +10,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// TestMaxLagValkey has the primary write more than maxLag while the servers of its replicas are frozen, and then lose it.
-// Nobody leads that lacks so much, and nothing is lost once the primary is back.
+// TestMaxLagValkey has the primary write more than maxLag while the servers of its replicas are frozen, and then lose
+// it. Nobody leads that lacks so much, and nothing is lost once the primary is back.
 func TestMaxLagValkey(t *testing.T) {
 	if !torture() && !*allFlag {
 		t.Skip("-all is not set")

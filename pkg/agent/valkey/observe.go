@@ -126,8 +126,8 @@ func (s *Server) learn(a answer) {
 	}
 }
 
-// persist writes down what the copy holds, now and then, under the lock, and where its files ended before that was asked
-// for.
+// persist writes down what the copy holds, now and then, under the lock, and where its files ended before that was
+// asked for.
 func (s *Server) persist(before ending) {
 	if s.identity.End != nil || s.position.Offset == s.identity.Seen || time.Since(s.persisted) < persistTime {
 		return
