@@ -16,6 +16,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/service"
 )
 
 // config is what an agent is started with: a file, or an environment variable. It holds no secret, but names files that
@@ -49,6 +50,8 @@ type config struct {
 		Address  string                       `json:"address,omitempty"`
 		Peers    map[protocol.MemberID]string `json:"peers,omitempty"`
 	} `json:"proxy"`
+	// Service is the Kubernetes service that leads clients straight to the primary; none if the proxies of all members do.
+	Service *service.Service `json:"service,omitempty"`
 	// Sentinel answers clients that know Redis or Valkey Sentinel, if it is set.
 	Sentinel *sentinelConfig `json:"sentinel,omitempty"`
 	// Health is where the kubelet asks whether this member lives and may serve, without TLS. Empty is nowhere.
@@ -157,6 +160,11 @@ func (c config) check() error {
 	}
 	if a := c.Sentinel; a != nil && (a.Name == "" || a.Listen == "" || a.Address == "" && len(a.Peers) == 0) {
 		return errors.New("sentinel needs name, listen and address")
+	}
+	if c.Service != nil {
+		if err := c.Service.Check(); err != nil {
+			return err
+		}
 	}
 	i := slices.IndexFunc(c.InitialMembers, func(m protocol.InitialMember) bool { return m.ID == c.Member })
 	if len(c.InitialMembers) > 0 {

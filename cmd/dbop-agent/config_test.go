@@ -46,6 +46,9 @@ func TestConfig(t *testing.T) {
 		{"answers of Sentinel without a name", "sentinel needs name", func(c map[string]any) {
 			c["sentinel"] = map[string]string{"listen": ":4", "address": "{member}.db:4"}
 		}},
+		{"a service that nobody can reach", "service needs namespace", func(c map[string]any) {
+			c["service"] = map[string]string{"name": "db-client"}
+		}},
 		{"two servers", "an agent runs one server", func(c map[string]any) { c["valkey"] = map[string]any{"port": 6379} }},
 		{"a member that joins later", "", func(c map[string]any) {
 			delete(c, "initialMembers")

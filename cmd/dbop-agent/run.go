@@ -21,6 +21,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/member"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/proxy"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/service"
 )
 
 // Purposes of connections between agents, besides those of the group.
@@ -45,6 +46,8 @@ type agent struct {
 	guard   *guard.Client
 	agents  *api.Listener
 	proxy   *proxy.Proxy
+	// leader leads clients straight to the primary; nil if the proxies alone do.
+	leader *service.Leader
 	// identity proves this member to the others.
 	identity *certificate.Keeper
 	// advice answers clients of Sentinel; nil if nobody asked for that.
@@ -98,6 +101,9 @@ func run(ctx context.Context, c config) (err error) {
 	go func() { passing <- a.proxy.Run(loop) }()
 	advising := make(chan error, 1)
 	go func() { advising <- a.advise(loop) }()
+	if a.leader != nil {
+		go a.leader.Run(loop)
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- a.member.Run(loop, a.node()) }()
 	select {
@@ -183,6 +189,10 @@ func (a *agent) open() (err error) {
 	}
 	if err := a.openAdvice(); err != nil {
 		return err
+	}
+	if c.Service != nil {
+		a.leader = service.New(service.Config{Member: c.Member, Token: c.Token, Service: *c.Service, Now: guard.Now,
+			Report: a.report})
 	}
 	a.member.Route = a.route
 	a.service.Group = a.group

@@ -88,6 +88,9 @@ func (a *agent) route(r protocol.Route) {
 	if a.advice != nil {
 		a.advice.Set(r)
 	}
+	if a.leader != nil {
+		a.leader.Set(r)
+	}
 }
 
 // advise answers clients of Sentinel until the context is done, if anybody asked for that.

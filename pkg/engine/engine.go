@@ -53,6 +53,8 @@ type Capabilities struct {
 	// Agent: members run this tool's agent. Its image is written down with the
 	// cluster, so that a newer tool changes no running member.
 	Agent bool
+	// Routing: the client service can lead straight to the leader, which the agents see to.
+	Routing bool
 	// LoadedFounds: a member whose volume was loaded with a backup founds the cluster at its first start, as an empty one
 	// does. Without it the loaded data says already who the members are (etcd).
 	LoadedFounds bool
@@ -214,6 +216,8 @@ type PodInput struct {
 	Witness bool
 	// Peers are the names of all members that the start should know, this one included.
 	Peers []string
+	// Selector are the labels that the pods of all members have, and no others.
+	Selector map[string]string
 	// JoinLimit is what the member is told of how many may be joining side by side; 0 and 1 for nothing. It is the same
 	// for all members of a cluster.
 	JoinLimit int
@@ -233,6 +237,8 @@ type Pod struct {
 	// Volumes that the containers mount besides: empty directories, Secrets and
 	// ConfigMaps of the namespace. Names "data", "tls" and "tmp" are taken.
 	Volumes []corev1.Volume
+	// Account is the service account of the pod; "" for the namespace's own, whose token is not mounted.
+	Account string
 	// User is the ID of the user and the group that owns the data, as which all
 	// containers run; 0 is the tool's own.
 	User int64

@@ -52,6 +52,8 @@ type DatabaseClusterList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.tls) && has(self.tls.disabled) && self.tls.disabled) == (has(oldSelf.tls) && has(oldSelf.tls.disabled) && oldSelf.tls.disabled)",message="how a cluster is secured is settled when it is created",fieldPath=".tls",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(self.version.split('.')[0]) == int(oldSelf.version.split('.')[0]) && int(self.version.split('.')[1]) - int(oldSelf.version.split('.')[1]) <= 1",message="etcd is upgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(oldSelf.version.split('.')[1]) - int(self.version.split('.')[1]) <= 1",message="etcd is downgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="(has(self.routing) && self.routing == 'Direct') == (has(oldSelf.routing) && oldSelf.routing == 'Direct')",message="how clients are led to the primary is settled when a cluster is created",fieldPath=".routing",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.routing) || self.routing != 'Direct' || self.engine != 'etcd'",message="clients of etcd reach all members directly",fieldPath=".routing",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="self.version.split('.').size() == (self.engine == 'postgres' ? 2 : 3)",message="the version must be a full one, such as 3.6.16 of etcd or 17.12 of PostgreSQL",fieldPath=".version",reason=FieldValueInvalid
 type DatabaseClusterSpec struct {
 	// Engine is the database product, for example "etcd". Immutable.
@@ -96,6 +98,13 @@ type DatabaseClusterSpec struct {
 	// different nodes.
 	// +kubebuilder:validation:Enum=Preferred;Required
 	AntiAffinity string `json:"antiAffinity,omitempty"`
+	// Routing is how the client service leads to the primary, for engines with
+	// agents. "Proxied" (default): all members answer, and their agents pass
+	// clients on; that goes on while the API server is away. "Direct": the
+	// service selects the primary's pod, and its agent may change this one
+	// service; nothing is between client and server.
+	// +kubebuilder:validation:Enum=Direct;Proxied
+	Routing Routing `json:"routing,omitempty"`
 	// Backup names the default repository, and says when backups are taken.
 	Backup BackupPolicy `json:"backup,omitempty"`
 	// RestoreFrom makes the first member from a backup. Immutable.
@@ -130,6 +139,15 @@ const (
 	DeletionBackup DeletionPolicy = "Backup"
 	DeletionKeep   DeletionPolicy = "Keep"
 	DeletionPurge  DeletionPolicy = "Purge"
+)
+
+// Routing is how clients are led to the primary.
+type Routing string
+
+// The ways.
+const (
+	RoutingProxied Routing = "Proxied"
+	RoutingDirect  Routing = "Direct"
 )
 
 // Storage is the volume of a member.

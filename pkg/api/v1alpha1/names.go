@@ -128,6 +128,10 @@ func PasswordSecret(cluster, user string) string {
 // the service account, role and binding that it does so with.
 func Schedule(cluster string) string { return cluster + "-backup" }
 
+// AgentAccount is the name of the service account that the agents of a cluster
+// change its client service with, and of their role and binding.
+func AgentAccount(cluster string) string { return cluster + "-agents" }
+
 // Record is the name of the ConfigMap and of the Lease of a cluster.
 func Record(cluster string) string { return cluster + ".dbop" }
 

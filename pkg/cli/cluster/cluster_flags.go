@@ -23,7 +23,7 @@ type Flags struct {
 	auth                    bool
 	caSecret, issuer        string
 	config                  map[string]string
-	repository              string
+	repository, routing     string
 	Force                   bool
 }
 
@@ -49,6 +49,8 @@ func (c *Flags) AddTo(f *command.Factory, cmd *cobra.Command) {
 		"Issuer of cert-manager that signs an authority for this cluster: NAME, or KIND/NAME as in "+
 			"ClusterIssuer/corporate.")
 	flags.StringToStringVar(&c.config, "config", nil, "Option of the database as NAME=VALUE; may be repeated.")
+	flags.StringVar(&c.routing, "routing", "proxied", "How the client service leads to the primary: proxied (agents of all "+
+		"members pass clients on) or direct (the service selects its pod, which takes the right to make a Role).")
 	flags.BoolVar(&c.requireSpread, "require-spread", false, "Never run two members on one node; wait for nodes instead.")
 	flags.BoolVar(&c.Force, "force", false, "Accept a number of members that adds cost but no safety.")
 	command.CompleteEngineVersions(f, cmd, func() string { return c.Engine })
@@ -91,6 +93,9 @@ func (c *Flags) Cluster(f *command.Factory, namespace, name string) (*v1alpha1.D
 		}
 		out.Spec.Backup.Repository = at.String()
 	}
+	if out.Spec.Routing, err = c.route(); err != nil {
+		return nil, err
+	}
 	if c.requireSpread {
 		out.Spec.AntiAffinity = "Required"
 	}
@@ -102,6 +107,17 @@ func (c *Flags) Cluster(f *command.Factory, namespace, name string) (*v1alpha1.D
 	}
 	out.Spec.Resources, err = c.resources()
 	return out, err
+}
+
+// route is how clients are to be led to the primary. What is the default is not written down.
+func (c *Flags) route() (v1alpha1.Routing, error) {
+	switch strings.ToLower(c.routing) {
+	case "", "proxied":
+		return "", nil
+	case "direct":
+		return v1alpha1.RoutingDirect, nil
+	}
+	return "", exit.Misuse("--routing=%s is no way of clients; write proxied or direct", c.routing)
 }
 
 // tls is how the cluster is to be secured.

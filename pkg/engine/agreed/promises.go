@@ -9,8 +9,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// Promises says what a cluster of a spec may lose, by what an engine says of each durability, and what stops its
-// primary. There is nothing to say of options that are refused.
+// Promises says what a cluster of a spec may lose, by what an engine says of each durability, what stops its primary,
+// and what leads clients to another one. There is nothing to say of options that are refused.
 func Promises(spec v1alpha1.DatabaseClusterSpec, losses map[protocol.Durability]string) []string {
 	s, err := Settings(spec.Config)
 	if err != nil {
@@ -24,6 +24,11 @@ func Promises(spec v1alpha1.DatabaseClusterSpec, losses map[protocol.Durability]
 		bound := resource.NewQuantity(int64(s.MaxLag), resource.BinarySI) //nolint:gosec // it was one before
 		text += ", up to " + bound.String() + " of the log"
 	}
-	return []string{text, fmt.Sprintf("without a majority of its members the primary stops writes within %s, and "+
+	all := []string{text, fmt.Sprintf("without a majority of its members the primary stops writes within %s, and "+
 		"replicas are read on", s.Timing.Lease)}
+	if spec.Routing == v1alpha1.RoutingDirect {
+		all = append(all, "clients go straight to the primary; while the API server is away, the client service does not "+
+			"lead them to another one")
+	}
+	return all
 }

@@ -21,10 +21,12 @@ func TestPromises(t *testing.T) {
 		"strict":            {3, map[string]string{"durability": "strict"}, "durability strict: nothing"},
 		"another bound":     {2, map[string]string{"durability": "async", "max-lag": "1Ki"}, "more, up to 1Ki of the log"},
 		"the lease":         {3, nil, "stops writes within 7s"},
+		"direct":            {3, nil, "while the API server is away"},
 		"one member":        {1, nil, "no failover"},
 		"refused: no words": {3, map[string]string{"durability": "perhaps"}, ""},
 	} {
-		got := strings.Join(Promises(v1alpha1.DatabaseClusterSpec{Members: c.members, Config: c.config}, losses), "\n")
+		got := strings.Join(Promises(v1alpha1.DatabaseClusterSpec{Members: c.members, Config: c.config,
+			Routing: v1alpha1.RoutingDirect}, losses), "\n")
 		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

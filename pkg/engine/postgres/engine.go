@@ -29,8 +29,10 @@ func (*Engine) Name() string { return Name }
 
 // Capabilities implements engine.Engine.
 func (e *Engine) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Quorum: true, HandOver: true, Failover: true, Users: true, Login: true, Agent: true,
-		LoadedFounds: true, NamesOnce: true, MaxMembers: e.MaxMembers}
+	return engine.Capabilities{
+		Quorum: true, HandOver: true, Failover: true, Users: true, Login: true, Agent: true, Routing: true,
+		LoadedFounds: true, NamesOnce: true, MaxMembers: e.MaxMembers,
+	}
 }
 
 // Connect implements engine.Engine.

@@ -46,4 +46,4 @@ func (*Engine) DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTempl
 }
 
 // Ports implements engine.Renderer.
-func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort { return pod.Ports(port) }
+func (*Engine) Ports(c *v1alpha1.DatabaseCluster) []corev1.ServicePort { return pod.Ports(c, port) }

@@ -45,8 +45,8 @@ func (*Engine) DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTempl
 }
 
 // Ports implements engine.Renderer.
-func (*Engine) Ports(*v1alpha1.DatabaseCluster) []corev1.ServicePort {
-	return append(pod.Ports(port), pod.SentinelPort())
+func (*Engine) Ports(c *v1alpha1.DatabaseCluster) []corev1.ServicePort {
+	return append(pod.Ports(c, port), pod.SentinelPort())
 }
 
 // Way implements engine.ClientProgram.

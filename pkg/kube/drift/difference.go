@@ -253,8 +253,11 @@ func Prune(content map[string]any) map[string]any {
 
 // ComparisonOf is how objects of that kind are compared.
 func ComparisonOf(o client.Object) Comparison {
-	switch o.(type) {
+	switch o := o.(type) {
 	case *corev1.Service:
+		if len(o.Spec.Selector) == 0 {
+			return Comparison{} // the agents of the cluster write it
+		}
 		return Comparison{Added: []string{"spec.selector"}}
 	case *policyv1.PodDisruptionBudget:
 		return Comparison{Added: []string{"spec.selector", "spec.maxUnavailable"}}

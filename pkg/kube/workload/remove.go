@@ -77,6 +77,9 @@ func deleteObjects(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 	if err := deleteAnySchedule(ctx, c, cluster); err != nil {
 		return err
 	}
+	if err := deleteAccount(ctx, c, cluster); err != nil {
+		return err
+	}
 	if err := pki.DeleteRequest(ctx, c, cluster); err != nil {
 		return err
 	}

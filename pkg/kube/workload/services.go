@@ -21,7 +21,8 @@ const (
 // BuildServices makes the service that carries the members' identities, the one
 // where clients only read, if a port asks for it, and at last the one where
 // clients go. Members must find each other before they are ready, clients must
-// not find them.
+// not find them. Where clients are led straight to the primary, its agent says
+// which pod the last one selects: until then it is none.
 func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) []*corev1.Service {
 	headless, clients := service(c, v1alpha1.HeadlessService(c.Name)), service(c, v1alpha1.ClientService(c.Name))
 	readOnly := service(c, v1alpha1.ReadOnlyService(c.Name))
@@ -37,6 +38,9 @@ func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) []*c
 			continue // a service has each number once
 		}
 		headless.Spec.Ports = append(headless.Spec.Ports, p)
+	}
+	if c.Spec.Routing == v1alpha1.RoutingDirect {
+		clients.Spec.Selector, clients.Spec.PublishNotReadyAddresses = nil, true
 	}
 	if len(readOnly.Spec.Ports) == 0 {
 		return []*corev1.Service{headless, clients}
@@ -68,9 +72,12 @@ func complete(ports []corev1.ServicePort) []corev1.ServicePort {
 	return out
 }
 
-// ApplyServices makes the services. A repeat changes nothing.
+// ApplyServices makes the services, and what agents lead clients with. A repeat changes nothing.
 func ApplyServices(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster,
 	ports []corev1.ServicePort) error {
+	if err := ApplyAccount(ctx, c, cluster); err != nil {
+		return err
+	}
 	for _, s := range BuildServices(cluster, ports) {
 		if err := c.Apply(ctx, cluster, s); err != nil {
 			return err

@@ -92,7 +92,7 @@ func memberPod(in Input) corev1.PodSpec {
 	return corev1.PodSpec{
 		InitContainers: inits, Containers: []corev1.Container{memberContainer(in, in.Pod.Container, mounts)},
 		Volumes: volumes, SecurityContext: PodSecurity(in.Pod.User),
-		Affinity:                      spread(in.Cluster),
+		Affinity: spread(in.Cluster), ServiceAccountName: in.Pod.Account,
 		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
@@ -72,7 +73,8 @@ func (l *Executor) workload(c *v1alpha1.DatabaseCluster, t told) (workload.Input
 	}
 	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, Member: member, Image: image, Version: c.Spec.Version,
 		ToolImage: l.helperImage(c), Peers: t.peers, Bootstrap: t.bootstrap, JoinLimit: t.joinLimit,
-		Witness: c.Status.Bootstrap != nil && slices.Contains(c.Status.Bootstrap.Witnesses, member)})
+		Selector: kube.MemberSelector(c.Name),
+		Witness:  c.Status.Bootstrap != nil && slices.Contains(c.Status.Bootstrap.Witnesses, member)})
 	if err != nil {
 		return workload.Input{}, fmt.Errorf("render the pod of %s: %w", member, err)
 	}

@@ -56,7 +56,7 @@ func (l *Executor) repair(ctx context.Context, t task) error {
 	kind, name, _ := strings.Cut(object, "/")
 	var err error
 	switch kind {
-	case health.KindService:
+	case health.KindService, health.KindAccount, health.KindRole, health.KindBinding:
 		err = workload.ApplyServices(ctx, l.Client, t.Cluster, l.Engine.Ports(t.Cluster))
 	case health.KindBudget:
 		err = workload.ApplyBudget(ctx, l.Client, t.Cluster, ops.BudgetOf(l.Engine, t.State))

@@ -20,7 +20,7 @@ func altered(s ops.State) []drift.Difference {
 	return slices.DeleteFunc(slices.Clone(s.Kube.Differences), func(d drift.Difference) bool {
 		kind := KindOf(d)
 		return d.Kind == drift.Missing || d.Kind == drift.Terminating || kind == KindVolume || kind == KindBudget ||
-			OfSchedule(kind)
+			OfSchedule(d)
 	})
 }
 
@@ -33,6 +33,9 @@ const (
 	KindPod      = "pod"
 	KindSecret   = "secret"
 	KindCronJob  = "cronjob"
+	KindAccount  = "serviceaccount"
+	KindRole     = "role"
+	KindBinding  = "rolebinding"
 )
 
 // KindOf is the kind of the object that differs, in lower case.

@@ -39,7 +39,10 @@ func effect(s ops.State, d drift.Difference) (string, bool) {
 		return "the volume is not as the cluster wants it", false
 	case KindCronJob:
 		return "scheduled backups are taken in another way than asked for", true
-	case "serviceaccount", "role", "rolebinding":
+	case KindAccount, KindRole, KindBinding:
+		if !OfSchedule(d) {
+			return "the agents can't lead clients to another primary, or have other rights too", true
+		}
 		return "scheduled backups may have too few rights, or too many", true
 	}
 	return "", false

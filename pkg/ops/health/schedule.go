@@ -9,13 +9,20 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// OfSchedule reports whether objects of a kind belong to the schedule.
-func OfSchedule(kind string) bool {
-	return slices.Contains([]string{KindCronJob, "serviceaccount", "role", "rolebinding"}, kind)
+// OfSchedule reports whether a difference is of an object of the schedule.
+func OfSchedule(d drift.Difference) bool {
+	return KindOf(d) == KindCronJob ||
+		ofAccount(KindOf(d)) && strings.HasSuffix(ObjectName(d), v1alpha1.Schedule(""))
+}
+
+// ofAccount reports whether objects of a kind give rights to pods.
+func ofAccount(kind string) bool {
+	return slices.Contains([]string{KindAccount, KindRole, KindBinding}, kind)
 }
 
 // Touched names the objects of a schedule that a step changes, as KIND/NAME; none named are all.

@@ -146,10 +146,17 @@ func copies(d *ops.Decision) *ops.Decision {
 
 // Services makes the services of the cluster.
 func (p Situation) Services() *ops.Decision {
-	return Do(ops.Step{ID: "create-services", Action: ops.ActionServices, Risk: ops.RiskNone, Deadline: StepDeadline,
-		Title: "Create the services",
-		Touches: []string{"service/" + v1alpha1.HeadlessService(p.S.Cluster.Name), "service/" +
-			v1alpha1.ClientService(p.S.Cluster.Name)}})
+	c := p.S.Cluster
+	step := ops.Step{ID: "create-services", Action: ops.ActionServices, Risk: ops.RiskNone, Deadline: StepDeadline,
+		Title: "Create the services", Touches: []string{"service/" + v1alpha1.HeadlessService(c.Name),
+			"service/" + v1alpha1.ClientService(c.Name)}}
+	if c.Spec.Routing == v1alpha1.RoutingDirect {
+		account := v1alpha1.AgentAccount(c.Name)
+		step.Reason = fmt.Sprintf("clients go straight to the primary: its agent may change service %s, and nothing else",
+			v1alpha1.ClientService(c.Name))
+		step.Touches = append(step.Touches, "serviceaccount/"+account, "role/"+account, "rolebinding/"+account)
+	}
+	return Do(step)
 }
 
 // staleVolumes refuses to start a cluster beside data of an earlier one, unless

@@ -45,7 +45,7 @@ func (p Situation) PutBack(asked func(drift.Difference) bool) *ops.Decision {
 func (p Situation) putsBack(d drift.Difference) bool {
 	// An authority that is gone or can't sign is not derivable: see rebuilding.
 	if !health.Derivable(p.S, d) || health.Leaving(p.S, d) || health.KindOf(d) == health.KindPod && d.Is("spec") ||
-		health.OfSchedule(health.KindOf(d)) || health.OfArchive(p.S, d) {
+		health.OfSchedule(d) || health.OfArchive(p.S, d) {
 		return false
 	}
 	return health.Mendable(d)

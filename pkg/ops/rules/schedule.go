@@ -80,7 +80,7 @@ func (p Situation) scheduled() bool {
 func (p Situation) ScheduleAltered() []drift.Difference {
 	var out []drift.Difference
 	for _, d := range p.S.Kube.Differences {
-		if kind := health.KindOf(d); kind == health.KindCronJob || health.OfSchedule(kind) && !p.CronJobAlone() {
+		if health.KindOf(d) == health.KindCronJob || health.OfSchedule(d) && !p.CronJobAlone() {
 			out = append(out, d)
 		}
 	}

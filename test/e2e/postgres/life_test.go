@@ -59,11 +59,12 @@ func TestLife(t *testing.T) {
 	s.must("delete", "db", "--skip-backup", "--purge", "--yes")
 }
 
-// TestPair: a pair has a witness and survives the loss of its primary, and grows without it.
+// TestPair: a pair has a witness and survives the loss of its primary, and grows without it. Its service leads clients
+// straight to the primary, also after somebody changed where it leads to.
 func TestPair(t *testing.T) {
 	s := newScene(t, "pair")
 	release := s.releases(17)[0]
-	s.create(release, "2")
+	s.create(release, "2", "--routing", "direct")
 	if r := s.must("status", "db"); !strings.Contains(r.Stdout, " witness ") {
 		t.Errorf("there is no witness:\n%s", r.Stdout)
 	}
@@ -73,6 +74,9 @@ func TestPair(t *testing.T) {
 	w.goesOn("clients write after the pod of the primary was deleted")
 	t.Logf("deleted pod: no row was acknowledged for %s", w.gap(before))
 	s.healthy(2)
+	s.leads()
+	s.kubectl("patch", "service", "db-client", "--type=merge", "-p", `{"spec": {"selector": {"dbop.dev/member": "none"}}}`)
+	s.leads()
 	s.lowers(w)
 
 	s.must("user", "create", "db", "alice", "--prefix", "sales")

@@ -32,6 +32,7 @@ spec:
   image: %s
   members: 3
   storage: {size: 1Gi}
+  routing: Direct
   backup: {repository: "pvc:backups"}
   deletionPolicy: Purge
 `

@@ -107,7 +107,15 @@ func Render(in engine.PodInput, d Database) (engine.Pod, error) {
 			corev1.VolumeMount{Name: secret.Name, MountPath: sourcePath, ReadOnly: true})
 		volumes = append(volumes, secret)
 	}
+	account := ""
+	if direct(in) {
+		account = v1alpha1.AgentAccount(in.Cluster.Name)
+		container.VolumeMounts = append(container.VolumeMounts,
+			corev1.VolumeMount{Name: apiVolume, MountPath: apiPath, ReadOnly: true})
+		volumes = append(volumes, credentials())
+	}
 	return engine.Pod{
+		Account:   account,
 		Container: container,
 		Init: []corev1.Container{{
 			Name: "agent", Image: in.ToolImage, Command: []string{"/usr/local/bin/dbop-agent", "install", programPath},
@@ -152,6 +160,9 @@ func configure(in engine.PodInput, d Database) map[string]any {
 	}
 	if d.Sentinel {
 		out["sentinel"] = map[string]any{"name": c.Name, "listen": listen(sentinelPort), "address": address(sentinelPort)}
+	}
+	if direct(in) {
+		out["service"] = leads(in)
 	}
 	if in.Bootstrap {
 		var initial []protocol.InitialMember
@@ -206,9 +217,14 @@ func DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	return sealed
 }
 
-// Ports implements engine.Renderer. Behind the services of clients every agent answers, and passes them on.
-func Ports(database int32) []corev1.ServicePort {
-	return []corev1.ServicePort{service("client", database, "primary"), service("readonly", database, "replicas"),
+// Ports implements engine.Renderer. Behind the services of clients every agent answers, and passes them on, but for the
+// clients of a primary that are led there directly.
+func Ports(c *v1alpha1.DatabaseCluster, database int32) []corev1.ServicePort {
+	target := "primary"
+	if c.Spec.Routing == v1alpha1.RoutingDirect {
+		target = "client"
+	}
+	return []corev1.ServicePort{service("client", database, target), service("readonly", database, "replicas"),
 		service("agent", client.Port, "agent"), service("group", groupPort, "group")}
 }
 
