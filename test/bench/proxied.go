@@ -8,14 +8,19 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
 const (
 	// barProxied is the bar of 0.95 of HAProxy's throughput, as the ratio of HAProxy's to ours.
 	barProxied = 1 / 0.95
+	// barDirect is that of 0.97 of what the primary's pod does, where the service leads straight to it.
+	barDirect = 1 / 0.97
 	// stressFor is how long one run of requests takes.
 	stressFor = 3 * time.Second
 	// tryRequests are enough to learn how fast requests go.
@@ -26,6 +31,9 @@ const (
 type way string
 
 const (
+	// byAgents is a service that all members answer, as the client service is by default.
+	byAgents way = "the agents"
+	// byService is the client service of a cluster that leads clients straight to its primary.
 	byService way = "the client service"
 	// byHAProxy is a service in front of HAProxy beside each member: in the place of the agents.
 	byHAProxy way = "HAProxy in their place"
@@ -35,7 +43,7 @@ const (
 )
 
 // ways are all, in the order of the first round.
-func ways() []way { return []way{byService, byHAProxy, byOne, byNone} }
+func ways() []way { return []way{byAgents, byHAProxy, byOne, byService, byNone} }
 
 // stress is a program in a pod that sends requests of one kind.
 type stress struct {
@@ -96,7 +104,7 @@ func throughProxy(of func() (clients, error)) func(context.Context, *bench) erro
 // begin makes three members, and a client and HAProxy on the node of the primary.
 func (p *proxied) begin(ctx context.Context) error {
 	if _, err := p.dbop(ctx, "create", "db", "--engine", p.name, "--version", p.to.Version, "--image", p.to.Image,
-		"--members", "3", "--storage", "8Gi", "-n", p.ns); err != nil {
+		"--members", "3", "--storage", "8Gi", "--routing", "direct", "-n", p.ns); err != nil {
 		return err
 	}
 	primary, err := p.primary(ctx, p.ns)
@@ -111,6 +119,12 @@ func (p *proxied) begin(ctx context.Context) error {
 	service, err := core.Services(p.ns).Get(ctx, "db-client", metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("find the service of clients: %w", err)
+	}
+	agents, err := core.Services(p.ns).Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "agents"},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{v1alpha1.LabelCluster: "db"}, Ports: []corev1.ServicePort{
+			{Port: int32(p.port), TargetPort: intstr.FromString("primary")}}}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create the service of the agents: %w", err)
 	}
 	nodes := []string{pod.Spec.NodeName}
 	for i := range 3 {
@@ -127,14 +141,15 @@ func (p *proxied) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.hosts = map[way]string{byService: service.Spec.ClusterIP, byHAProxy: all, byOne: each[0], byNone: pod.Status.PodIP}
-	p.ports = map[way]int{byService: p.port, byHAProxy: haproxyPort, byOne: haproxyPort, byNone: p.port}
+	p.hosts = map[way]string{byAgents: agents.Spec.ClusterIP, byHAProxy: all, byOne: each[0],
+		byService: service.Spec.ClusterIP, byNone: pod.Status.PodIP}
+	p.ports = map[way]int{byAgents: p.port, byService: p.port, byHAProxy: haproxyPort, byOne: haproxyPort, byNone: p.port}
 	spec := p.spec(p.ns)
 	spec.Node, spec.Script = pod.Spec.NodeName, forever
 	if _, err := p.startPod(ctx, p.ns, spec.Pod(clientPod)); err != nil {
 		return err
 	}
-	_, err = p.run(ctx, byService, p.prepare, stressFor, tryRequests)
+	_, err = p.run(ctx, byAgents, p.prepare, stressFor, tryRequests)
 	return err
 }
 
@@ -157,7 +172,7 @@ func (p *proxied) compare(ctx context.Context, kind stress) error {
 	for _, w := range ways() {
 		rates[w] = &samples{}
 	}
-	var place, one, direct, agents, haproxy samples
+	var place, one, direct, routed, agents, haproxy samples
 	for round := range p.rounds {
 		got := map[way]took{}
 		for i, all := 0, ways(); i < len(all); i++ {
@@ -169,18 +184,20 @@ func (p *proxied) compare(ctx context.Context, kind stress) error {
 			got[w] = t
 			*rates[w] = append(*rates[w], t.rate)
 		}
-		ours := got[byService].rate
+		ours := got[byAgents].rate
 		place = append(place, got[byHAProxy].rate/ours)
 		one = append(one, got[byOne].rate/ours)
 		direct = append(direct, got[byNone].rate/ours)
+		routed = append(routed, got[byNone].rate/got[byService].rate)
 		// Agents work a little where nothing passes them, too.
-		agents = append(agents, 1e6*(got[byService].agents-got[byNone].agents)/ours)
+		agents = append(agents, 1e6*(got[byAgents].agents-got[byNone].agents)/ours)
 		haproxy = append(haproxy, 1e6*got[byHAProxy].haproxy/got[byHAProxy].rate)
-		fmt.Printf("%s: %.0f a second through agents, %.0f and %.0f through HAProxy, %.0f directly; %.1f and %.1f µs\n",
-			kind.name, ours, got[byHAProxy].rate, got[byOne].rate, got[byNone].rate, agents[round], haproxy[round])
+		fmt.Printf("%s: %.0f a second through agents, %.0f and %.0f through HAProxy, %.0f directly, %.0f to the pod; "+
+			"%.1f and %.1f µs\n", kind.name, ours, got[byHAProxy].rate, got[byOne].rate, got[byService].rate,
+			got[byNone].rate, agents[round], haproxy[round])
 	}
 	spread := func(w way, ratios samples) string {
-		return fmt.Sprintf("through agents: %s; %s: %s; single rounds: %s", rates[byService].spread("a second"), w,
+		return fmt.Sprintf("through agents: %s; %s: %s; single rounds: %s", rates[byAgents].spread("a second"), w,
 			rates[w].spread("a second"), ratios.spread("ratio"))
 	}
 	what := kind.name + ", requests a second, "
@@ -188,6 +205,9 @@ func (p *proxied) compare(ctx context.Context, kind stress) error {
 		spread(byHAProxy, place))
 	p.rows.judged(what+"through one HAProxy beside the primary ÷ through the agents", one.median(), "ratio", barProxied,
 		spread(byOne, one))
+	p.rows.judged(what+"to the primary's pod ÷ through the service that leads straight to it", routed.median(), "ratio",
+		barDirect, fmt.Sprintf("the service: %s; the pod: %s; single rounds: %s", rates[byService].spread("a second"),
+			rates[byNone].spread("a second"), routed.spread("ratio")))
 	p.rows.plain(what+"to the primary's pod ÷ through the agents", direct.median(), "ratio", spread(byNone, direct))
 	if kind.reads {
 		p.rows.plain(kind.name+", processor time of a request in agents ÷ in HAProxy in their place",
