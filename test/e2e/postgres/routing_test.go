@@ -12,7 +12,7 @@ import (
 
 // leads waits until the service of clients selects the primary alone. An agent looks at it twice a minute.
 func (s *scene) leads() {
-	s.t.Helper()
+	s.T.Helper()
 	s.ok(harness.Until(s.ctx, time.Minute, "the service to select the primary", func(context.Context) error {
 		got, want := s.kubectl("get", "service", "db-client", "-o", `jsonpath={.spec.selector.dbop\.dev/member}`), s.primary()
 		if got != want {

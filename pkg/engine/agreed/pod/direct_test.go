@@ -5,11 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/service"
+	agent "github.com/dbop-dev/kubectl-dbop/pkg/agent/service"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -40,7 +39,7 @@ func TestDirect(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got struct {
-				Service *service.Service `json:"service"`
+				Service *agent.Service `json:"service"`
 			}
 			if err := json.Unmarshal([]byte(p.Container.Env[1].Value), &got); err != nil {
 				t.Fatal(err)
@@ -59,7 +58,7 @@ func TestDirect(t *testing.T) {
 			if !c.want {
 				return
 			}
-			if diff := cmp.Diff(service.Service{Namespace: "$(POD_NAMESPACE)", Name: "db-client",
+			if diff := cmp.Diff(agent.Service{Namespace: "$(POD_NAMESPACE)", Name: "db-client",
 				Selector: map[string]string{"cluster": "db"}, Label: "dbop.dev/member", Credentials: apiPath},
 				*got.Service); diff != "" || got.Service.Check() != nil {
 				t.Error(diff)
