@@ -61,6 +61,7 @@ func measures() []measure {
 		{"stores", noEngine, measureStores},
 		{"postgres", "postgres", withTroubles(postgres)},
 		{"valkey", "valkey", withTroubles(valkey)},
+		{"sentinel-valkey", "valkey", measureSentinel},
 		{"proxy-postgres", "postgres", throughProxy(postgresClients)},
 		{"proxy-valkey", "valkey", throughProxy(valkeyClients)},
 		{"backup-postgres", "postgres", measureBaseBackup},

@@ -26,8 +26,8 @@ type Config struct {
 }
 
 const (
-	// lookInterval is how often the service is looked at while nothing changes: somebody may have edited it.
-	lookInterval = 30 * time.Second
+	// readInterval is how often the service is read while nothing changes: somebody may have edited it.
+	readInterval = 30 * time.Second
 	// retryInterval is how soon what failed is tried again, tryTime bounds one try.
 	retryInterval = time.Second
 	tryTime       = 5 * time.Second
@@ -63,10 +63,10 @@ func (l *Leader) Set(r protocol.Route) {
 // Run leads clients until the context is done. What fails is tried again: the API server may be away, and somebody may
 // have to mend a right.
 func (l *Leader) Run(ctx context.Context) {
-	timer := time.NewTimer(lookInterval)
+	timer := time.NewTimer(readInterval)
 	defer timer.Stop()
 	for {
-		next := pulse.Next(lookInterval)
+		next := pulse.Next(readInterval)
 		if err := l.lead(ctx); err != nil && ctx.Err() == nil {
 			l.report("clients are not led to this member: " + err.Error())
 			next = pulse.Next(retryInterval)
@@ -100,7 +100,7 @@ func (l *Leader) leads() protocol.Generation {
 	return r.Generation
 }
 
-// lead has the service select this member, if it is the primary. Who writes at the same time makes it look again.
+// lead has the service select this member, if it is the primary. Who writes at the same time makes it begin again.
 func (l *Leader) lead(ctx context.Context) error {
 	if l.leads() == 0 {
 		return nil

@@ -90,7 +90,7 @@ func merge(into map[string]string, change map[string]*string) {
 
 func (s *server) text() string { return strings.Repeat("v", s.version+1) }
 
-// leader returns a leader of db-1 in a generation, whose clock stands.
+// leader returns a leader of db-1 in a generation, whose clock never moves.
 func leader(t *testing.T, s *server, g protocol.Generation) *Leader {
 	t.Helper()
 	if s.selector == nil {
@@ -157,7 +157,7 @@ func TestLead(t *testing.T) {
 	}
 }
 
-// TestLeadMeanwhile: what somebody else writes between the read and the change is looked at again.
+// TestLeadMeanwhile: what somebody else writes between the read and the change is read again.
 func TestLeadMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := &server{}

@@ -10,7 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// leads waits until the service of clients selects the primary alone. An agent looks at it twice a minute.
+// leads waits until the service of clients selects the primary alone. An agent reads it twice a minute.
 func (s *scene) leads() {
 	s.T.Helper()
 	s.ok(harness.Until(s.ctx, time.Minute, "the service to select the primary", func(context.Context) error {
