@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -17,9 +18,9 @@ const (
 	lingerAfter = 5 * time.Second
 )
 
-// execute runs the argv without a shell, its tokens replaced.
-func execute(ctx context.Context, argv []string, t target, output io.Writer) error {
-	replace := strings.NewReplacer(FileToken, t.file(), OutToken, t.out())
+// execute runs the argv without a shell, its tokens replaced. in may be nil.
+func execute(ctx context.Context, argv []string, file, out string, in *os.File, output io.Writer) error {
+	replace := strings.NewReplacer(FileToken, file, OutToken, out)
 	args := make([]string, len(argv))
 	for i, arg := range argv {
 		args[i] = replace.Replace(arg)
@@ -28,6 +29,9 @@ func execute(ctx context.Context, argv []string, t target, output io.Writer) err
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	both := io.MultiWriter(said, output)
 	cmd.Stdout, cmd.Stderr = both, both
+	if in != nil {
+		cmd.Stdin = in
+	}
 	cmd.WaitDelay = lingerAfter
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

@@ -57,13 +57,15 @@ type LoadOptions struct {
 	Into, Staging string
 	// Operation is the restore's identifier, by which a repeat is known.
 	Operation string
-	// Command is the argv that makes FileToken into OutToken.
+	// Command is the argv that makes FileToken into OutToken. Once says that it reads the file from its beginning to its
+	// end, and not again: then it gets a pipe, and the file is not stored.
 	Command []string
+	Once    bool
 	// Finish, if set, works on what the command made before it is put in place.
 	Finish func(dataDir string) error
 	// DataHash, if set, describes the finished data for the answer.
 	DataHash func(dataDir string) (engine.DataHash, error)
-	// Margin is what must stay free beyond twice the backup; 0 means 64 MiB.
+	// Margin is what must stay free beyond twice the backup, or beyond once with Once; 0 means 64 MiB.
 	Margin int64
 	// Output gets a copy of the command's output; nil drops it.
 	Output io.Writer
@@ -162,7 +164,7 @@ func newReceiver(o LoadOptions) *receiver {
 		output = io.Discard
 	}
 	return &receiver{
-		target: o.target(), command: o.Command, finish: o.Finish, dataHash: o.DataHash, margin: margin, output: output,
+		target: o.target(), command: o.Command, once: o.Once, finish: o.Finish, dataHash: o.DataHash, margin: margin, output: output,
 		free: disk.Free, stall: stallAfter, status: board{status: Status{State: StateWaiting, Operation: o.Operation}},
 	}
 }

@@ -25,6 +25,7 @@ type receiver struct {
 	command  []string
 	finish   func(dataDir string) error
 	dataHash func(dataDir string) (engine.DataHash, error)
+	once     bool
 	margin   int64
 	output   io.Writer
 	free     func(path string) (int64, error)
@@ -100,11 +101,16 @@ func (r *receiver) load(ctx context.Context, body source, size int64, sum string
 	if err := r.fits(size); err != nil {
 		return errors.Join(err, r.target.clear())
 	}
-	if err := r.receive(body, size, sum); err != nil {
-		return errors.Join(err, r.target.clear())
+	if r.once {
+		err = r.pipe(ctx, body, size, sum)
+		r.status.change(func(s *Status) { s.State = StateLoading })
+	} else {
+		if err := r.receive(body, size, sum); err != nil {
+			return errors.Join(err, r.target.clear())
+		}
+		r.status.change(func(s *Status) { s.State = StateLoading })
+		err = execute(ctx, r.command, r.target.file(), r.target.out(), nil, r.output)
 	}
-	r.status.change(func(s *Status) { s.State = StateLoading })
-	err = execute(ctx, r.command, r.target, r.output)
 	if err == nil && r.finish != nil {
 		err = r.finish(r.target.out())
 	}
@@ -137,17 +143,21 @@ func (r *receiver) describe() error {
 	return nil
 }
 
-// Room is how many bytes a volume must have to load a backup: the file, what the command makes of it, and a margin.
-func Room(size int64) int64 { return room(size, defaultMargin) }
+// Room is how many bytes a volume must have to load a backup: what the command makes of it, the file unless the command
+// reads that once, as it comes in, and a margin.
+func Room(size int64, once bool) int64 { return room(size, defaultMargin, once) }
 
-func room(size, margin int64) int64 {
+func room(size, margin int64, once bool) int64 {
 	if size >= (math.MaxInt64-margin)/2 {
 		return math.MaxInt64
+	}
+	if once {
+		return size + margin
 	}
 	return 2*size + margin
 }
 
-// fits wants room for the file and for what the command makes of it.
+// fits wants room for what is made.
 func (r *receiver) fits(size int64) error {
 	free, err := r.free(r.target.staging)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -156,7 +166,7 @@ func (r *receiver) fits(size int64) error {
 	if err != nil {
 		return err
 	}
-	need := room(size, r.margin)
+	need := room(size, r.margin, r.once)
 	if free < need {
 		return fmt.Errorf("%w: %s has %d bytes free, a backup of %d bytes needs %d; use a larger volume",
 			ErrVolumeFull, r.target.staging, free, size, need)
@@ -172,23 +182,24 @@ func (r *receiver) receive(body source, size int64, want string) (err error) {
 		return fmt.Errorf("write the backup: %w", err)
 	}
 	sum := sha256.New()
-	counter := repository.Counter{Report: func(total int64) {
-		r.status.change(func(s *Status) { s.Received = total })
-	}}
-	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(f, sum)}, counter.Reader(body), make([]byte, wire.Chunk))
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(f, sum)}, r.counted(body), make([]byte, wire.Chunk))
 	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = body.done()
 	}
-	switch got := hex.EncodeToString(sum.Sum(nil)); {
+	switch {
 	case disk.Full(err):
 		return fmt.Errorf("write the backup after %d of %d bytes: %w; use a larger volume: %w", n, size, ErrVolumeFull, err)
 	case err != nil:
 		return fmt.Errorf("write the backup after %d of %d bytes: %w", n, size, err)
-	case n != size:
-		return fmt.Errorf("%w: %d bytes were announced and %d arrived", repository.ErrDamaged, size, n)
-	case want != "" && got != want:
-		return fmt.Errorf("%w: SHA-256 %s was announced and %s arrived", repository.ErrDamaged, want, got)
 	}
-	return nil
+	return arrived(n, size, sum, want)
+}
+
+// counted tells how much was read so far.
+func (r *receiver) counted(body io.Reader) io.Reader {
+	counter := repository.Counter{Report: func(total int64) {
+		r.status.change(func(s *Status) { s.Received = total })
+	}}
+	return counter.Reader(body)
 }

@@ -104,6 +104,7 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 		"Directory where a repository's description and keys are mounted.")
 	cmd.Flags().StringVar(&id, "backup", "", "With --from-repository, the backup to load.")
 	cmd.Flags().StringVar(&report, "report", "", "With --from-repository, the file that takes the report.")
+	cmd.Flags().BoolVar(&o.Once, "once", false, "The command reads the file once, from its beginning to its end.")
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
 	cmd.Flags().StringVar(&unlock, "unlock", "",

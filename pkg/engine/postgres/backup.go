@@ -47,6 +47,9 @@ func (*Engine) CheckStream() io.WriteCloser { return basebackup.NewCheck() }
 // LoadCommand implements engine.Snapshotter.
 func (*Engine) LoadCommand(in engine.LoadInput) []string { return engine.UnpackCommand(Name, in) }
 
+// ReadsOnce implements engine.Unpacker. Changes are put in their places once all of them are known.
+func (*Engine) ReadsOnce(f engine.SnapshotFacts) bool { return !f.Incremental }
+
 // Unpack implements engine.Unpacker: the data is where the agent has it, and the record of it comes last.
 func (*Engine) Unpack(_ context.Context, file, directory string) error {
 	if err := os.Mkdir(directory, 0o700); err != nil {

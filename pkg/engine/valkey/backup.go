@@ -70,6 +70,9 @@ const (
 	manifest   = "appendonly.aof.manifest"
 )
 
+// ReadsOnce implements engine.Unpacker.
+func (*Engine) ReadsOnce(engine.SnapshotFacts) bool { return true }
+
 // Unpack implements engine.Unpacker: the data is where the agent has it, and the record of it comes last.
 func (*Engine) Unpack(_ context.Context, file, directory string) error {
 	if err := os.Mkdir(directory, 0o700); err != nil {

@@ -41,8 +41,9 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 	if err != nil {
 		return loadSource{}, err
 	}
+	args := l.reading(m)
 	if at.Kind != repository.KindNamed {
-		return loadSource{args: []string{"--listen", loadAddress}}, nil
+		return loadSource{args: append(args, "--listen", loadAddress)}, nil
 	}
 	d, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
 	if err != nil {
@@ -56,9 +57,23 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 			Hint: fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE gives it one", d.Name, d.URL)}
 	}
 	return loadSource{itself: true,
-		args: []string{"--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
-			corev1.TerminationMessagePathDefault},
+		args: append(args, "--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
+			corev1.TerminationMessagePathDefault),
 		files: []helperpod.Files{{Volume: repositories.Volume("repository", d, true), Path: helper.MountedRepository}}}, nil
+}
+
+// reading are the arguments that say how a backup is read where it is unpacked.
+func (l *Executor) reading(m repository.Manifest) []string {
+	if l.readsOnce(m) {
+		return []string{"--once"}
+	}
+	return nil
+}
+
+// readsOnce reports whether no file of the backup is stored beside what is made of it.
+func (l *Executor) readsOnce(m repository.Manifest) bool {
+	u, ok := l.Engine.(engine.Unpacker)
+	return ok && u.ReadsOnce(m.Facts)
 }
 
 // forwardOf are the arguments that bring a backup to the target that a restore names. A kubelet takes $(NAME) in
@@ -134,7 +149,7 @@ func (l *Executor) roomFor(ctx context.Context, repo repository.Repository, c *v
 	if err != nil {
 		return err
 	}
-	if need := helper.Room(size); c.Spec.Storage.Size.Value() < need {
+	if need := helper.Room(size, l.readsOnce(m)); c.Spec.Storage.Size.Value() < need {
 		return &ops.Error{Kind: ops.Refused, Check: "volume-size",
 			Message: fmt.Sprintf("loading backup %s takes %d bytes on a volume, and those of %s have %d; nothing was changed",
 				m.ID, need, c.Name, c.Spec.Storage.Size.Value()),
