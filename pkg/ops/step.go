@@ -14,6 +14,8 @@ type Action string
 const (
 	ActionCertificates     Action = "create-certificates"
 	ActionServices         Action = "create-services"
+	ActionAccount          Action = "create-account"
+	ActionDropAccount      Action = "delete-account"
 	ActionBudget           Action = "set-budget"
 	ActionStart            Action = "start-members"
 	ActionCorrect          Action = "correct-member"

@@ -52,7 +52,6 @@ type DatabaseClusterList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.tls) && has(self.tls.disabled) && self.tls.disabled) == (has(oldSelf.tls) && has(oldSelf.tls.disabled) && oldSelf.tls.disabled)",message="how a cluster is secured is settled when it is created",fieldPath=".tls",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(self.version.split('.')[0]) == int(oldSelf.version.split('.')[0]) && int(self.version.split('.')[1]) - int(oldSelf.version.split('.')[1]) <= 1",message="etcd is upgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="self.engine != 'etcd' || int(oldSelf.version.split('.')[1]) - int(self.version.split('.')[1]) <= 1",message="etcd is downgraded one minor version at a time",fieldPath=".version",reason=FieldValueInvalid
-// +kubebuilder:validation:XValidation:rule="(has(self.routing) && self.routing == 'Direct') == (has(oldSelf.routing) && oldSelf.routing == 'Direct')",message="how clients are led to the primary is settled when a cluster is created",fieldPath=".routing",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.routing) || self.routing != 'Direct' || self.engine != 'etcd'",message="clients of etcd reach all members directly",fieldPath=".routing",reason=FieldValueInvalid
 // +kubebuilder:validation:XValidation:rule="self.version.split('.').size() == (self.engine == 'postgres' ? 2 : 3)",message="the version must be a full one, such as 3.6.16 of etcd or 17.12 of PostgreSQL",fieldPath=".version",reason=FieldValueInvalid
 type DatabaseClusterSpec struct {
@@ -143,6 +142,9 @@ const (
 
 // Routing is how clients are led to the primary.
 type Routing string
+
+// Direct reports whether the client service leads straight to the primary.
+func (s *DatabaseClusterSpec) Direct() bool { return s.Routing == RoutingDirect }
 
 // The ways.
 const (

@@ -49,6 +49,10 @@ const (
 	FactKept = "kept-volumes"
 	// FactPruned is set to the number of backups that retention deleted.
 	FactPruned = "pruned"
+	// FactAccount is set once the agents have an account that may change the client service, FactAccountDropped once they
+	// have none any more.
+	FactAccount        = "account"
+	FactAccountDropped = "account-dropped"
 	// FactPrepared is set to the target version once the members are ready for it.
 	FactPrepared = "prepared"
 	// FactCredentials is set once the secrets with passwords exist.

@@ -15,6 +15,8 @@ type Settings struct {
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Size of each member's volume.
 	Size resource.Quantity `json:"size,omitempty"`
+	// Routing is how clients are led to the primary.
+	Routing Routing `json:"routing,omitempty"`
 }
 
 // SettingsChange is what a person asks to be different; the rest stays.
@@ -27,17 +29,20 @@ type SettingsChange struct {
 	Limits   corev1.ResourceList `json:"limits,omitempty"`
 	// Size of each member's volume; nil leaves it.
 	Size *resource.Quantity `json:"size,omitempty"`
+	// Routing is how clients are led to the primary; "" leaves it.
+	Routing Routing `json:"routing,omitempty"`
 }
 
 // SettingsOf copies the settings out of a spec.
 func SettingsOf(spec *DatabaseClusterSpec) *Settings {
 	return &Settings{Config: maps.Clone(spec.Config), Resources: *spec.Resources.DeepCopy(),
-		Size: spec.Storage.Size.DeepCopy()}
+		Size: spec.Storage.Size.DeepCopy(), Routing: spec.Routing}
 }
 
 // Apply writes the settings into a spec.
 func (s *Settings) Apply(spec *DatabaseClusterSpec) {
 	spec.Config, spec.Resources, spec.Storage.Size = maps.Clone(s.Config), *s.Resources.DeepCopy(), s.Size.DeepCopy()
+	spec.Routing = s.Routing
 }
 
 // With returns the settings with a change made.
@@ -57,6 +62,9 @@ func (s *Settings) With(change *SettingsChange) *Settings {
 	}
 	out.Resources.Requests = changed(out.Resources.Requests, change.Requests)
 	out.Resources.Limits = changed(out.Resources.Limits, change.Limits)
+	if change.Routing != "" {
+		out.Routing = change.Routing
+	}
 	if change.Size != nil {
 		out.Size = change.Size.DeepCopy()
 	}

@@ -27,6 +27,10 @@ type Flags struct {
 	Force                   bool
 }
 
+// routingUsage explains --routing.
+const routingUsage = "How the client service leads to the primary: proxied, the default (agents of all members pass " +
+	"clients on), or direct (the service selects its pod, which takes the right to make a Role)."
+
 // AddTo defines the flags that create and restore share.
 func (c *Flags) AddTo(f *command.Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -49,8 +53,7 @@ func (c *Flags) AddTo(f *command.Factory, cmd *cobra.Command) {
 		"Issuer of cert-manager that signs an authority for this cluster: NAME, or KIND/NAME as in "+
 			"ClusterIssuer/corporate.")
 	flags.StringToStringVar(&c.config, "config", nil, "Option of the database as NAME=VALUE; may be repeated.")
-	flags.StringVar(&c.routing, "routing", "proxied", "How the client service leads to the primary: proxied (agents of all "+
-		"members pass clients on) or direct (the service selects its pod, which takes the right to make a Role).")
+	flags.StringVar(&c.routing, "routing", "", routingUsage)
 	flags.BoolVar(&c.requireSpread, "require-spread", false, "Never run two members on one node; wait for nodes instead.")
 	flags.BoolVar(&c.Force, "force", false, "Accept a number of members that adds cost but no safety.")
 	command.CompleteEngineVersions(f, cmd, func() string { return c.Engine })
@@ -93,8 +96,10 @@ func (c *Flags) Cluster(f *command.Factory, namespace, name string) (*v1alpha1.D
 		}
 		out.Spec.Backup.Repository = at.String()
 	}
-	if out.Spec.Routing, err = c.route(); err != nil {
-		return nil, err
+	if c.routing != "" {
+		if out.Spec.Routing, err = routing(c.routing); err != nil {
+			return nil, err
+		}
 	}
 	if c.requireSpread {
 		out.Spec.AntiAffinity = "Required"
@@ -109,15 +114,14 @@ func (c *Flags) Cluster(f *command.Factory, namespace, name string) (*v1alpha1.D
 	return out, err
 }
 
-// route is how clients are to be led to the primary. What is the default is not written down.
-func (c *Flags) route() (v1alpha1.Routing, error) {
-	switch strings.ToLower(c.routing) {
-	case "", "proxied":
-		return "", nil
-	case "direct":
-		return v1alpha1.RoutingDirect, nil
+// routing is how clients are to be led to the primary.
+func routing(text string) (v1alpha1.Routing, error) {
+	for _, way := range []v1alpha1.Routing{v1alpha1.RoutingProxied, v1alpha1.RoutingDirect} {
+		if strings.EqualFold(text, string(way)) {
+			return way, nil
+		}
 	}
-	return "", exit.Misuse("--routing=%s is no way of clients; write proxied or direct", c.routing)
+	return "", exit.Misuse("--routing=%s is no way of clients; write proxied or direct", text)
 }
 
 // tls is how the cluster is to be secured.

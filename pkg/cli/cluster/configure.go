@@ -17,6 +17,7 @@ func NewConfigure(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	c.Out = printer.NewTables(printer.FormatName, printer.FormatWide)
 	var set, unset []string
+	var way string
 	var allowDowntime bool
 	cmd := &cobra.Command{
 		Use:   "configure [NAME]",
@@ -31,13 +32,24 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
   kubectl dbop configure my-db
 
   # Keep eight hours of history and take one option back to its default
-  kubectl dbop configure my-db --set auto-compaction-retention=8h --unset snapshot-count`,
+  kubectl dbop configure my-db --set auto-compaction-retention=8h --unset snapshot-count
+
+  # Lead clients straight to the primary, past the agents
+  kubectl dbop configure my-db --routing direct`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := optionChange(set, unset)
 			if err != nil {
 				return err
+			}
+			if way != "" {
+				if change == nil {
+					change = &v1alpha1.SettingsChange{}
+				}
+				if change.Routing, err = routing(way); err != nil {
+					return err
+				}
 			}
 			t, in, err := c.Begin(cmd.Context(), v1alpha1.VerbConfigure, args)
 			if err != nil {
@@ -55,6 +67,7 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 	c.AddTo(cmd, command.LongTimeout, false)
 	cmd.Flags().StringArrayVar(&set, "set", nil, "Option as NAME=VALUE; may be repeated.")
 	cmd.Flags().StringArrayVar(&unset, "unset", nil, "Option that goes back to its default; may be repeated.")
+	cmd.Flags().StringVar(&way, "routing", "", routingUsage)
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
 		"Accept that a cluster of one or two members is down while one restarts.")
 	return cmd

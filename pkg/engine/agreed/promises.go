@@ -26,7 +26,7 @@ func Promises(spec v1alpha1.DatabaseClusterSpec, losses map[protocol.Durability]
 	}
 	all := []string{text, fmt.Sprintf("without a majority of its members the primary stops writes within %s, and "+
 		"replicas are read on", s.Timing.Lease)}
-	if spec.Routing == v1alpha1.RoutingDirect {
+	if spec.Direct() {
 		all = append(all, "clients go straight to the primary; while the API server is away, the client service does not "+
 			"lead them to another one")
 	}

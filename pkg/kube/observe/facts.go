@@ -29,6 +29,10 @@ type Facts struct {
 	Leaves []pki.Certificate `json:"leaves,omitempty"`
 	// Services is true if the headless and the client service exist, with ports.
 	Services bool `json:"services"`
+	// Direct is true if the client service leads straight to the primary. LedTo is the member that an agent had it select;
+	// "" if it selects all.
+	Direct bool   `json:"direct,omitempty"`
+	LedTo  string `json:"ledTo,omitempty"`
 	// Budget is minAvailable of the disruption budget; nil if there is none.
 	Budget *int32 `json:"budget,omitempty"`
 	// Schedule is what exists of the schedule of backups; nil if it was not read.

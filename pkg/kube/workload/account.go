@@ -18,9 +18,13 @@ import (
 // with: a service account that may read and change the client service, and
 // nothing else. Empty where the agents pass clients on.
 func BuildAccount(c *v1alpha1.DatabaseCluster) []client.Object {
-	if c.Spec.Routing != v1alpha1.RoutingDirect {
+	if !c.Spec.Direct() {
 		return nil
 	}
+	return account(c)
+}
+
+func account(c *v1alpha1.DatabaseCluster) []client.Object {
 	meta := func() metav1.ObjectMeta {
 		return kube.ObjectMeta(c, v1alpha1.AgentAccount(c.Name), kube.ObjectLabels(c, kube.ComponentDatabase))
 	}
@@ -82,12 +86,23 @@ func AccountDifferences(ctx context.Context, c *kube.Client, cluster *v1alpha1.D
 	return out, nil
 }
 
-// deleteAccount removes it. A repeat does nothing.
-func deleteAccount(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
-	for _, o := range BuildAccount(cluster) {
+// DeleteAccount removes it. A repeat does nothing.
+func DeleteAccount(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
+	for _, o := range account(cluster) {
 		if err := c.DeleteOwned(ctx, cluster.Name, o); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// deleteAnyAccount removes it also from a cluster that wants none any more. For such a one no right on its kinds is
+// asked for.
+func deleteAnyAccount(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) error {
+	err := DeleteAccount(ctx, c, cluster)
+	if _, ok := errors.AsType[*kube.ForbiddenError](err); !cluster.Spec.Direct() && (ok ||
+		errors.Is(err, kube.ErrForeign)) {
+		return nil
+	}
+	return err
 }

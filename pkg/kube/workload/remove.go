@@ -77,7 +77,7 @@ func deleteObjects(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 	if err := deleteAnySchedule(ctx, c, cluster); err != nil {
 		return err
 	}
-	if err := deleteAccount(ctx, c, cluster); err != nil {
+	if err := deleteAnyAccount(ctx, c, cluster); err != nil {
 		return err
 	}
 	if err := pki.DeleteRequest(ctx, c, cluster); err != nil {

@@ -39,7 +39,7 @@ func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) []*c
 		}
 		headless.Spec.Ports = append(headless.Spec.Ports, p)
 	}
-	if c.Spec.Routing == v1alpha1.RoutingDirect {
+	if c.Spec.Direct() {
 		clients.Spec.Selector, clients.Spec.PublishNotReadyAddresses = nil, true
 	}
 	if len(readOnly.Spec.Ports) == 0 {

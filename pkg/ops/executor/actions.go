@@ -24,6 +24,8 @@ func (l *Executor) performers() map[ops.Action]performer {
 	return map[ops.Action]performer{
 		ops.ActionCertificates:     effect(l.createCertificates),
 		ops.ActionServices:         effect(l.applyServices),
+		ops.ActionAccount:          l.createAccount,
+		ops.ActionDropAccount:      l.dropAccount,
 		ops.ActionBudget:           effect(l.applyBudget),
 		ops.ActionWriteRecord:      effect(func(context.Context, task) error { return nil }), // before the operation
 		ops.ActionStart:            effect(l.start),

@@ -14,6 +14,16 @@ func (l *Executor) applyServices(ctx context.Context, t task) error {
 	return workload.ApplyServices(ctx, l.Client, t.Cluster, l.Engine.Ports(t.Cluster))
 }
 
+// createAccount makes what agents lead clients with, before they are told to.
+func (l *Executor) createAccount(ctx context.Context, t task) (ops.Result, error) {
+	return done(v1alpha1.FactAccount, workload.ApplyAccount(ctx, l.Client, t.Cluster))
+}
+
+// dropAccount deletes it once no agent leads clients any more.
+func (l *Executor) dropAccount(ctx context.Context, t task) (ops.Result, error) {
+	return done(v1alpha1.FactAccountDropped, workload.DeleteAccount(ctx, l.Client, t.Cluster))
+}
+
 func (l *Executor) applyBudget(ctx context.Context, t task) error {
 	return workload.ApplyBudget(ctx, l.Client, t.Cluster, t.Budget)
 }

@@ -55,7 +55,13 @@ func (Configure) Steps() rules.Steps {
 		if d := p.ChangeSettings(); d != nil {
 			return d
 		}
-		return roll(p)
+		if d := p.RouteFirst(); d != nil {
+			return d
+		}
+		if d := roll(p); d != nil {
+			return d
+		}
+		return p.RouteLast()
 	}}
 }
 
@@ -78,7 +84,8 @@ func (Configure) Undo(u *rules.Undoing) error {
 	if of.Settings.Size.Cmp(of.FromSettings.Size) > 0 {
 		u.Stays = []string{fmt.Sprintf("the size of the volumes, %s: Kubernetes can't make one smaller", size)}
 	}
-	if c := o.Change; len(c.Set) == 0 && len(c.Unset) == 0 && len(c.Requests) == 0 && len(c.Limits) == 0 {
+	if c := o.Change; len(c.Set) == 0 && len(c.Unset) == 0 && len(c.Requests) == 0 && len(c.Limits) == 0 &&
+		c.Routing == "" {
 		return rules.NoUndo(of.Cluster, fmt.Sprintf("volumes of %s have %s now, and Kubernetes can't make one smaller",
 			of.Cluster, size),
 			"a restore into a new cluster can have smaller ones: kubectl dbop backup, then kubectl dbop restore NAME --from "+

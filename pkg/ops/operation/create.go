@@ -49,9 +49,8 @@ func checkNew(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.Dat
 	if err := checkSource(e, wanted.Spec); err != nil {
 		return err
 	}
-	if wanted.Spec.Routing == v1alpha1.RoutingDirect && !e.Capabilities().Routing {
-		return &engine.Refusal{Check: "routing", Reason: "clients of " + e.Name() + " reach all members directly anyway",
-			Hint: "leave out --routing, or spec.routing"}
+	if err := rules.CheckRouting(e, wanted.Spec); err != nil {
+		return err
 	}
 	if url := wanted.Spec.Backup.Repository; url != "" {
 		if _, err := ops.ParseRepository(url); err != nil {

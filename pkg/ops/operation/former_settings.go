@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -13,6 +14,9 @@ import (
 func formerSettings(from *v1alpha1.Settings, change *v1alpha1.SettingsChange) *v1alpha1.SettingsChange {
 	out := &v1alpha1.SettingsChange{Requests: formerAmounts(from.Resources.Requests, change.Requests),
 		Limits: formerAmounts(from.Resources.Limits, change.Limits)}
+	if change.Routing != "" {
+		out.Routing = cmp.Or(from.Routing, v1alpha1.RoutingProxied)
+	}
 	restore := func(name string) {
 		value, had := from.Config[name]
 		if !had {

@@ -22,6 +22,9 @@ func checkSettings(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.Databa
 	}
 	changed := c.DeepCopy()
 	o.Settings.Apply(&changed.Spec)
+	if err := rules.CheckRouting(e, changed.Spec); err != nil {
+		return err
+	}
 	if err := checkResources(changed.Spec.Resources); err != nil {
 		return err
 	}

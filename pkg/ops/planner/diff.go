@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,6 +112,9 @@ func settingsChange(from, to *v1alpha1.Settings) *v1alpha1.SettingsChange {
 		if _, ok := to.Config[name]; !ok {
 			c.Unset = append(c.Unset, name)
 		}
+	}
+	if direct := to.Routing == v1alpha1.RoutingDirect; direct != (from.Routing == v1alpha1.RoutingDirect) {
+		c.Routing = cmp.Or(to.Routing, v1alpha1.RoutingProxied)
 	}
 	if from.Size.Cmp(to.Size) != 0 {
 		size := to.Size.DeepCopy()

@@ -29,7 +29,15 @@ func (o outcome) member() *observe.Member { return &o.Kube.Members[o.MemberIndex
 func predictions() map[ops.Action]func(outcome) {
 	return map[ops.Action]func(outcome){
 		ops.ActionCertificates: func(o outcome) { o.Kube.Certificates = true },
-		ops.ActionServices:     func(o outcome) { o.Kube.Services = true },
+		ops.ActionServices: func(o outcome) {
+			o.Kube.Services, o.Kube.Direct = true, o.Cluster.Spec.Direct()
+			o.Kube.Differences = slices.DeleteFunc(slices.Clone(o.Kube.Differences), rules.OfClients)
+		},
+		ops.ActionAccount: func(o outcome) {
+			o.SetFact(v1alpha1.FactAccount)
+			o.Kube.LedTo = "predicted"
+		},
+		ops.ActionDropAccount: func(o outcome) { o.SetFact(v1alpha1.FactAccountDropped) },
 		ops.ActionBudget: func(o outcome) {
 			o.Kube.Budget = nil
 			if o.Budget > 0 {

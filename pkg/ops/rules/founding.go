@@ -150,11 +150,10 @@ func (p Situation) Services() *ops.Decision {
 	step := ops.Step{ID: "create-services", Action: ops.ActionServices, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Create the services", Touches: []string{"service/" + v1alpha1.HeadlessService(c.Name),
 			"service/" + v1alpha1.ClientService(c.Name)}}
-	if c.Spec.Routing == v1alpha1.RoutingDirect {
-		account := v1alpha1.AgentAccount(c.Name)
+	if c.Spec.Direct() {
 		step.Reason = fmt.Sprintf("clients go straight to the primary: its agent may change service %s, and nothing else",
 			v1alpha1.ClientService(c.Name))
-		step.Touches = append(step.Touches, "serviceaccount/"+account, "role/"+account, "rolebinding/"+account)
+		step.Touches = append(step.Touches, accountOf(c.Name)...)
 	}
 	return Do(step)
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // SettingsDigest sums up what decides how a member's process of this cluster
-// behaves: the engine's effective options, resources, and an image of
-// one's own. Workload and pod carry the digest of what they were made
+// behaves: the engine's effective options, resources, an image of one's own,
+// and whether its agent leads clients. Workload and pod carry the digest of what they were made
 // from. It is compared only under an operation that asks for other settings:
 // a newer tool, whose defaults may differ, restarts nobody by being newer.
 func SettingsDigest(e engine.Engine, c *v1alpha1.DatabaseCluster) (string, error) {
@@ -27,7 +27,8 @@ func SettingsDigest(e engine.Engine, c *v1alpha1.DatabaseCluster) (string, error
 		Options   map[string]string           `json:"options"`
 		Resources corev1.ResourceRequirements `json:"resources"`
 		Image     string                      `json:"image"`
-	}{options, c.Spec.Resources, c.Spec.Image})
+		Direct    bool                        `json:"direct,omitempty"`
+	}{options, c.Spec.Resources, c.Spec.Image, c.Spec.Direct()})
 	if err != nil {
 		return "", fmt.Errorf("sum up the settings of %s: %w", c.Name, err)
 	}

@@ -169,7 +169,7 @@ func (c *custom) rules() {
 		{"spec.version", "must be a full one", func(s *v1alpha1.DatabaseClusterSpec) { s.Version = "3.6" }},
 		{"spec.engine", "supported values", func(s *v1alpha1.DatabaseClusterSpec) { s.Engine = "other" }},
 		{"spec.tls", "settled when it is created", func(s *v1alpha1.DatabaseClusterSpec) { s.TLS.Disabled = true }},
-		{"spec.routing", "settled when a cluster is created", func(s *v1alpha1.DatabaseClusterSpec) {
+		{"spec.routing", "reach all members directly", func(s *v1alpha1.DatabaseClusterSpec) {
 			s.Routing = v1alpha1.RoutingDirect
 		}},
 		{"spec.tls.issuer", "either an issuer or a secret", func(s *v1alpha1.DatabaseClusterSpec) {

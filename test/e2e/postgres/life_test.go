@@ -94,6 +94,14 @@ func TestPair(t *testing.T) {
 	if r := s.must("status", "db"); strings.Contains(r.Stdout, " witness ") {
 		t.Errorf("three members need no witness:\n%s", r.Stdout)
 	}
+	before = time.Now()
+	s.must("configure", "db", "--routing", "proxied")
+	w.goesOn("the agents pass clients on")
+	t.Logf("another way of clients: no row was acknowledged for %s", w.gap(before))
+	if got := s.kubectl("get", "service,role", "db-client", "db-agents", "--ignore-not-found", "-o",
+		`jsonpath={.items[*].spec.selector.dbop\.dev/member}{.items[*].rules}`); got != "" {
+		t.Errorf("an agent may still lead clients: %s", got)
+	}
 	w.check()
 }
 

@@ -32,7 +32,6 @@ spec:
   image: %s
   members: 3
   storage: {size: 1Gi}
-  routing: Direct
   backup: {repository: "pvc:backups"}
   deletionPolicy: Purge
 `
@@ -67,6 +66,15 @@ func TestOperator(t *testing.T) {
 	}))
 	ready(s, "dbc/db")
 	w.MustGoOn("a replica was replaced", began)
+
+	began = time.Now()
+	kubectl(s, "patch", "dbc", "db", "--type=merge", "-p", `{"spec": {"routing": "Direct"}}`)
+	ready(s, "dbc/db")
+	w.MustGoOn("clients are led straight to the primary", began)
+	if got := kubectl(s, "get", "service", "db-client", "-o", `jsonpath={.spec.selector.dbop\.dev/member}`); got !=
+		s.Member("primary") {
+		t.Errorf("the service selects %q", got)
+	}
 
 	apply(s, wantedBackup)
 	ready(s, "dbb/once")

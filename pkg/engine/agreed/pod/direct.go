@@ -23,7 +23,7 @@ const tokenSeconds = 3607
 // direct says whether the agent of a member may lead clients straight to it. A witness never is a primary, and nobody
 // else reaches a throw-away member.
 func direct(in engine.PodInput) bool {
-	return in.Cluster.Spec.Routing == v1alpha1.RoutingDirect && !in.Witness && !in.Loopback
+	return in.Cluster.Spec.Direct() && !in.Witness && !in.Loopback
 }
 
 // leads says which service an agent leads clients by. A copy of the pod in another namespace must not change this one's.

@@ -221,7 +221,7 @@ func DisableBootstrap(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 // clients of a primary that are led there directly.
 func Ports(c *v1alpha1.DatabaseCluster, database int32) []corev1.ServicePort {
 	target := "primary"
-	if c.Spec.Routing == v1alpha1.RoutingDirect {
+	if c.Spec.Direct() {
 		target = "client"
 	}
 	return []corev1.ServicePort{service("client", database, target), service("readonly", database, "replicas"),
