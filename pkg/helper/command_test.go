@@ -38,19 +38,22 @@ func TestExecute(t *testing.T) {
 	}
 	at := target{into: "/none/data", staging: "/none/staging"}
 	var output bytes.Buffer
-	err = execute(t.Context(), []string{exe, "engine", "copy", "--from=" + FileToken, OutToken}, at.file(), at.out(), nil, &output)
+	run := func(ctx context.Context, argv []string) error {
+		return execute(ctx, argv, at.file(), at.out(), nil, &output)
+	}
+	err = run(t.Context(), []string{exe, "engine", "copy", "--from=" + FileToken, OutToken})
 	if !errors.Is(err, ErrCommand) || !strings.Contains(err.Error(), "--from=/none/staging/snapshot") {
 		t.Errorf("%v", err)
 	}
 	if output.Len() == 0 {
 		t.Error("the output was not passed on")
 	}
-	if err := execute(t.Context(), []string{"/none/etcdutl"}, at.file(), at.out(), nil, &output); !errors.Is(err, os.ErrNotExist) {
+	if err := run(t.Context(), []string{"/none/etcdutl"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without program: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := execute(ctx, []string{exe, "engine", "nothing", "", ""}, at.file(), at.out(), nil, &output); !errors.Is(err, context.Canceled) {
+	if err := run(ctx, []string{exe, "engine", "nothing", "", ""}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 }

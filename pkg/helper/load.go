@@ -164,8 +164,9 @@ func newReceiver(o LoadOptions) *receiver {
 		output = io.Discard
 	}
 	return &receiver{
-		target: o.target(), command: o.Command, once: o.Once, finish: o.Finish, dataHash: o.DataHash, margin: margin, output: output,
-		free: disk.Free, stall: stallAfter, status: board{status: Status{State: StateWaiting, Operation: o.Operation}},
+		target: o.target(), command: o.Command, once: o.Once, finish: o.Finish, dataHash: o.DataHash, margin: margin,
+		output: output,
+		free:   disk.Free, stall: stallAfter, status: board{status: Status{State: StateWaiting, Operation: o.Operation}},
 	}
 }
 

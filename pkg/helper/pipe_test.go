@@ -44,6 +44,7 @@ func TestPipe(t *testing.T) {
 func TestPipeBreaks(t *testing.T) {
 	data := bytes.Repeat([]byte("snapshot"), 1<<18)
 	other := bytes.Repeat([]byte("snapshit"), 1<<18)
+	broken := io.MultiReader(strings.NewReader("snap"), iotest.ErrReader(repository.ErrDamaged))
 	for name, c := range map[string]struct {
 		mode  string
 		body  io.Reader
@@ -54,7 +55,7 @@ func TestPipeBreaks(t *testing.T) {
 		"the command fails":         {"fail", bytes.NewReader(data), ErrCommand, "wrong smell"},
 		"the command reads nothing": {"nothing", bytes.NewReader(data), ErrCommand, "made nothing"},
 		"other bytes, and it fails": {"fail", bytes.NewReader(other), repository.ErrDamaged, "was announced"},
-		"the source breaks":         {"copy", io.MultiReader(strings.NewReader("snap"), iotest.ErrReader(repository.ErrDamaged)), repository.ErrDamaged, ""},
+		"the source breaks":         {"copy", broken, repository.ErrDamaged, ""},
 		"the source ends too early": {"copy", bytes.NewReader(data[:100]), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

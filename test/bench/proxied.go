@@ -120,9 +120,10 @@ func (p *proxied) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find the service of clients: %w", err)
 	}
+	port := corev1.ServicePort{Port: int32(p.port), TargetPort: intstr.FromString("primary")} // #nosec G115 -- it fits
 	agents, err := core.Services(p.ns).Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "agents"},
-		Spec: corev1.ServiceSpec{Selector: map[string]string{v1alpha1.LabelCluster: "db"}, Ports: []corev1.ServicePort{
-			{Port: int32(p.port), TargetPort: intstr.FromString("primary")}}}}, metav1.CreateOptions{})
+		Spec: corev1.ServiceSpec{Selector: map[string]string{v1alpha1.LabelCluster: "db"},
+			Ports: []corev1.ServicePort{port}}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create the service of the agents: %w", err)
 	}

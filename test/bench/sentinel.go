@@ -84,7 +84,7 @@ func (b *bench) watched(ctx context.Context, e agreed, ns, node, other string) (
 	if err := harness.Until(ctx, healthyWithin, "Sentinels that know each other", func(ctx context.Context) error {
 		for _, pod := range []string{"watched-0", "watched-1", "watched-2"} {
 			out, err := b.inPod(ctx, ns, pod, "", "valkey-cli -p 26379 INFO sentinel")
-			if err == nil && !(strings.Contains(out, "status=ok") && strings.Contains(out, "slaves=2,sentinels=3")) {
+			if err == nil && (!strings.Contains(out, "status=ok") || !strings.Contains(out, "slaves=2,sentinels=3")) {
 				err = errors.New(out)
 			}
 			if err != nil {

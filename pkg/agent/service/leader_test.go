@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -118,6 +119,9 @@ func TestLead(t *testing.T) {
 	t.Parallel()
 	ours := map[string]string{"cluster": "db", "member": "db-1"}
 	theirs := map[string]string{"cluster": "db", "member": "db-2"}
+	marked := func(mark string) *server {
+		return &server{selector: maps.Clone(theirs), marks: map[string]string{annotation: mark}}
+	}
 	for name, c := range map[string]struct {
 		before *server
 		route  protocol.Route
@@ -126,17 +130,17 @@ func TestLead(t *testing.T) {
 		err    string
 	}{
 		"nobody was selected":              {before: &server{}, want: ours, mark: "t/7"},
-		"another one was":                  {before: &server{selector: theirs, marks: map[string]string{annotation: "t/6"}}, want: ours, mark: "t/7"},
-		"a later generation is not undone": {before: &server{selector: theirs, marks: map[string]string{annotation: "t/8"}}, want: theirs, mark: "t/8"},
-		"one of another incarnation is":    {before: &server{selector: theirs, marks: map[string]string{annotation: "s/8"}}, want: ours, mark: "t/7"},
-		"a mark that nobody can read":      {before: &server{selector: theirs, marks: map[string]string{annotation: "t/x"}}, want: ours, mark: "t/7"},
+		"another one was":                  {before: marked("t/6"), want: ours, mark: "t/7"},
+		"a later generation is not undone": {before: marked("t/8"), want: theirs, mark: "t/8"},
+		"one of another incarnation is":    {before: marked("s/8"), want: ours, mark: "t/7"},
+		"a mark that nobody can read":      {before: marked("t/x"), want: ours, mark: "t/7"},
 		"somebody edited it": {before: &server{selector: map[string]string{"cluster": "db", "member": "db-1", "more": "yes"},
 			marks: map[string]string{annotation: "t/7"}}, want: ours, mark: "t/7"},
-		"another member is the primary": {before: &server{selector: theirs, marks: map[string]string{}},
+		"another member is the primary": {before: &server{selector: maps.Clone(theirs), marks: map[string]string{}},
 			route: protocol.Route{Primary: "db-2", Generation: 7, Until: 200}, want: theirs},
-		"the lease is over": {before: &server{selector: theirs, marks: map[string]string{}},
+		"the lease is over": {before: &server{selector: maps.Clone(theirs), marks: map[string]string{}},
 			route: protocol.Route{Primary: "db-1", Generation: 7, Until: 100}, want: theirs},
-		"it is refused": {before: &server{refuses: http.StatusForbidden, selector: theirs, marks: map[string]string{}},
+		"it is refused": {before: &server{refuses: http.StatusForbidden, selector: maps.Clone(theirs), marks: map[string]string{}},
 			want: theirs, err: "read the service of clients: the API server answers 403: not today"},
 	} {
 		t.Run(name, func(t *testing.T) {

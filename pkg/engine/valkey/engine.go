@@ -73,8 +73,8 @@ func releases(image, standard string, all ...string) engine.Catalog {
 // Capabilities implements engine.Engine.
 func (e *Engine) Capabilities() engine.Capabilities {
 	return engine.Capabilities{
-		Quorum: true, HandOver: true, Failover: true, Users: true, Login: true, Agent: true, Routing: true, LoadedFounds: true,
-		NamesOnce: true, Source: true, MaxMembers: e.MaxMembers,
+		Quorum: true, HandOver: true, Failover: true, Users: true, Login: true, Agent: true, Routing: true,
+		LoadedFounds: true, NamesOnce: true, Source: true, MaxMembers: e.MaxMembers,
 	}
 }
 

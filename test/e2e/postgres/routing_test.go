@@ -12,7 +12,7 @@ import (
 
 // leads waits until the service of clients selects the primary alone.
 func (s *scene) leads() {
-	s.T.Helper()
+	s.Helper()
 	want := s.primary()
 	s.ok(harness.Until(s.ctx, time.Minute, "the service to select the primary", func(context.Context) error {
 		got := s.kubectl("get", "service", "db-client", "-o", `jsonpath={.spec.selector.dbop\.dev/member}`)

@@ -26,7 +26,8 @@ func direct(in engine.PodInput) bool {
 	return in.Cluster.Spec.Direct() && !in.Witness && !in.Loopback
 }
 
-// leads says which service an agent leads clients by. A copy of the pod in another namespace must not change this one's.
+// leads says which service an agent leads clients by. A copy of the pod in another namespace must not change that of
+// this one.
 func leads(in engine.PodInput) map[string]any {
 	return map[string]any{
 		"namespace": fmt.Sprintf("$(%s)", namespaceVariable), "name": v1alpha1.ClientService(in.Cluster.Name),
