@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -23,6 +25,16 @@ func OrUnknown(s string) string {
 
 // BackupJob is the name of the Job that takes a backup into an object store.
 func BackupJob(backup string) string { return strings.ToLower(backup) }
+
+// ThrowAway is the name of the member that a backup is restored into to be compared, by a cluster or, for "", by none.
+func ThrowAway(cluster, backup string) string {
+	id := backup
+	if cluster != "" {
+		id = cluster + "/" + backup
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "verify-" + hex.EncodeToString(sum[:4])
+}
 
 // CheckJobFailed is the check of the error that a Job of the tool has failed, and is gone.
 const CheckJobFailed = "backup-job"

@@ -2,9 +2,11 @@ package backups
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -81,17 +83,30 @@ func backupStep(op *v1alpha1.Operation, members []string, title string) ops.Step
 		Risk: ops.RiskNone, Deadline: rules.StreamDeadline, Title: title, Touches: []string{"backup/" + op.Spec.Backup}}
 }
 
-// Stopping stops what takes the backup of an operation that is stepped back from. Only a Job goes on without the
-// process that started it.
+// Stopping stops what takes and what verifies the backup of an operation that is stepped back from: a Job, and the
+// throw-away member that holds a copy. Nothing else goes on without the process that started it.
 func Stopping(p rules.Situation) *ops.Decision {
 	op := p.S.Operation
-	if op == nil || !p.S.Cancelling() || p.S.Fact(v1alpha1.FactStopped) != "" || !ops.JobStarted(op) {
+	switch {
+	case op == nil || !p.S.Cancelling():
+		return nil
+	case verifies(p):
+		return rules.Do(ops.Step{ID: "stop-backup/verification", Action: ops.ActionStopBackup,
+			Risk: ops.RiskNone, Deadline: rules.StepDeadline, Title: "Delete the throw-away member",
+			Reason: "it holds a copy of the data, which nobody compares any more"})
+	case p.S.Fact(v1alpha1.FactStopped) != "" || !ops.JobStarted(op):
 		return nil
 	}
 	return rules.Do(ops.Step{ID: "stop-backup/" + op.Spec.Backup, Action: ops.ActionStopBackup, Risk: ops.RiskNone,
 		Deadline: rules.StepDeadline, Title: "Stop the job that takes the backup",
 		Reason:  "half a backup is none; a prune collects it after a day",
 		Touches: []string{"job/" + ops.BackupJob(op.Spec.Backup)}})
+}
+
+// verifies reports whether a member is there that the operation restored its backup into.
+func verifies(p rules.Situation) bool {
+	pod := v1alpha1.PodName(ops.ThrowAway(p.S.Cluster.Name, p.S.Operation.Spec.Backup))
+	return slices.ContainsFunc(p.S.Kube.Helpers, func(h observe.Helper) bool { return h.Name == pod && !h.Terminating })
 }
 
 // ProveSource reads the backup that a restore loads, before anything is lost that it is to replace.

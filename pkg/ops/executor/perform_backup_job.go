@@ -90,10 +90,16 @@ func (l *Executor) jobFailed(ctx context.Context, repository, name string, j hel
 		Hint:    "kubectl dbop repository check " + repository + "; then repeat the command"}
 }
 
-// stopBackup deletes the Job that takes a backup which nobody wants any more. What it stored so far belongs to no
-// backup, and a prune collects it.
+// stopBackup deletes the Job that takes a backup which nobody wants any more, and the throw-away member that proves it.
+// What the Job stored so far belongs to no backup, and a prune collects it.
 func (l *Executor) stopBackup(ctx context.Context, t task) (ops.Result, error) {
 	id := t.Operation.Spec.Backup
+	if err := l.EndVerification(ctx, t.Cluster, id); err != nil {
+		return ops.Result{}, err
+	}
+	if !ops.JobStarted(t.Operation) {
+		return ops.Result{}, nil
+	}
 	job := ops.BackupJob(id)
 	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
 		return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)

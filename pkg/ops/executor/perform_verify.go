@@ -2,8 +2,6 @@ package executor
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -162,11 +160,11 @@ func converted(t, like *v1alpha1.DatabaseCluster, o v1alpha1.OperationSpec) {
 }
 
 func throwAwayName(like *v1alpha1.DatabaseCluster, id string) string {
+	cluster := ""
 	if like != nil {
-		id = like.Name + "/" + id
+		cluster = like.Name
 	}
-	sum := sha256.Sum256([]byte(id))
-	return "verify-" + hex.EncodeToString(sum[:4])
+	return ops.ThrowAway(cluster, id)
 }
 
 // createThrowAway makes the throw-away member. If its data demands credentials

@@ -149,7 +149,10 @@ func predictions() map[ops.Action]func(outcome) {
 		ops.ActionBackup:      func(o outcome) { o.SetFact(v1alpha1.FactBackup) },
 		ops.ActionVerify:      func(o outcome) { o.SetFact(v1alpha1.FactVerified) },
 		ops.ActionPrune:       func(o outcome) { o.SetFact(v1alpha1.FactPruned) },
-		ops.ActionStopBackup:  func(o outcome) { o.SetFact(v1alpha1.FactStopped) },
+		ops.ActionStopBackup: func(o outcome) {
+			o.SetFact(v1alpha1.FactStopped)
+			o.Kube.Helpers = nil
+		},
 		ops.ActionProveBackup: func(o outcome) { o.SetFact(v1alpha1.FactProven) },
 		ops.ActionArchive:     func(o outcome) { archived(For(o.e, *o.State), o.State, o.Step) },
 		ops.ActionUnarchive:   func(o outcome) { archived(For(o.e, *o.State), o.State, o.Step) },

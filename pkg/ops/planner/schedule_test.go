@@ -286,6 +286,18 @@ func TestDecideStopBackup(t *testing.T) {
 			func(s *ops.State) { s.SetFact(v1alpha1.FactBackup) }), "done"},
 		{"not started", cancelled(v1alpha1.VerbBackup, "offsite", func(s *ops.State) { s.Operation.Status.Journal = nil }),
 			"done"},
+		{"restored to be compared", cancelled(v1alpha1.VerbUpgrade, "pvc:backups", func(s *ops.State) {
+			s.SetFact(v1alpha1.FactBackup)
+			s.Kube.Helpers = []observe.Helper{{Name: ops.ThrowAway("db", "b") + "-0"}}
+		}), "stop-backup/verification"},
+		{"restored by another operation", cancelled(v1alpha1.VerbUpgrade, "pvc:backups", func(s *ops.State) {
+			s.SetFact(v1alpha1.FactBackup)
+			s.Kube.Helpers = []observe.Helper{{Name: ops.ThrowAway("db", "c") + "-0"}}
+		}), "done"},
+		{"deleted already", cancelled(v1alpha1.VerbUpgrade, "pvc:backups", func(s *ops.State) {
+			s.SetFact(v1alpha1.FactBackup)
+			s.Kube.Helpers = []observe.Helper{{Name: ops.ThrowAway("db", "b") + "-0", Terminating: true}}
+		}), "done"},
 		{"going on while no member is fit", cancelled(v1alpha1.VerbBackup, "offsite", func(s *ops.State) {
 			s.Operation.Status.Phase, s.Operation.Spec.Scheduled = v1alpha1.PhaseRunning, true
 			for i := range s.View.Members {
