@@ -140,8 +140,9 @@ func TestLead(t *testing.T) {
 			route: protocol.Route{Primary: "db-2", Generation: 7, Until: 200}, want: theirs},
 		"the lease is over": {before: &server{selector: maps.Clone(theirs), marks: map[string]string{}},
 			route: protocol.Route{Primary: "db-1", Generation: 7, Until: 100}, want: theirs},
-		"it is refused": {before: &server{refuses: http.StatusForbidden, selector: maps.Clone(theirs), marks: map[string]string{}},
-			want: theirs, err: "read the service of clients: the API server answers 403: not today"},
+		"it is refused": {
+			before: &server{refuses: http.StatusForbidden, selector: maps.Clone(theirs), marks: map[string]string{}},
+			want:   theirs, err: "read the service of clients: the API server answers 403: not today"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
