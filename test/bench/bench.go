@@ -59,6 +59,7 @@ func measures() []measure {
 		{"backup", etcd, measureBackup},
 		{"restore", etcd, measureRestore},
 		{"stores", noEngine, measureStores},
+		{"backup-list", noEngine, measureBackupList},
 		{"postgres", "postgres", withTroubles(postgres)},
 		{"valkey", "valkey", withTroubles(valkey)},
 		{"sentinel-valkey", "valkey", measureSentinel},

@@ -22,8 +22,6 @@ const (
 	barFaster   = 1 / 1.5
 	barPlain    = 1 / 0.95
 	barStore    = 1 / 0.8
-	barListed   = 3.0
-	listed      = 10_000
 	storeBucket = "bench"
 	storeStream = "snapshot.db"
 )
@@ -61,10 +59,7 @@ func measureStores(ctx context.Context, b *bench) (err error) {
 	if err := s.server.MakeBucket(ctx, storeBucket, false); err != nil {
 		return err
 	}
-	if err := s.uploads(ctx); err != nil {
-		return err
-	}
-	return s.lists(ctx)
+	return s.uploads(ctx)
 }
 
 // prepare makes keys, and a stream as databases have it: pages of which half are random, and half repeat.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
@@ -50,18 +51,25 @@ type Catalogue struct {
 }
 
 // List returns the backups of a cluster, or of all for an empty scope. It takes one request for every thousand
-// backups, and the same for proofs and for holds.
+// backups, and the same for proofs and for holds, whose names are listed meanwhile.
 func (a *Archive) List(ctx context.Context, s Scope) (*Catalogue, error) {
-	c, err := a.manifests(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	proofs, err := a.proofs(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	holds, err := a.holds(ctx, s)
-	if err != nil {
+	var c *Catalogue
+	var proofs map[string][]Proof
+	var holds map[string][]Hold
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		c, err = a.manifests(ctx, s)
+		return err
+	})
+	g.Go(func() (err error) {
+		proofs, err = a.proofs(ctx, s)
+		return err
+	})
+	g.Go(func() (err error) {
+		holds, err = a.holds(ctx, s)
+		return err
+	})
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	for i := range c.Entries {
