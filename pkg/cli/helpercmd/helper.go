@@ -93,6 +93,7 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 				}
 				o.DataHash = i.DataHash
 			}
+			saveMemory(f.Getenv)
 			if from != "" {
 				return fetchBackup(cmd.Context(), o, from, id, report)
 			}

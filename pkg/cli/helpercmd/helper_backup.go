@@ -45,6 +45,7 @@ func newHelperBackup(f *command.Factory) *cobra.Command {
 }
 
 func takeBackup(ctx context.Context, f *command.Factory, o helper.BackupOptions) (err error) {
+	saveMemory(f.Getenv)
 	c := o.Request.Cluster
 	d, secrets, err := bucket.ReadDirectory(helper.MountedRepository)
 	if err != nil {

@@ -29,6 +29,7 @@ func newHelperProve(f *command.Factory) *cobra.Command {
 			if from == "" || id == "" {
 				return exit.Misuse("--from-repository and --backup are required")
 			}
+			saveMemory(f.Getenv)
 			return proveBackup(cmd.Context(), from, id, report, f.Build.Version)
 		},
 	}
