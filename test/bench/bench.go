@@ -58,6 +58,8 @@ func measures() []measure {
 		{"list", etcd, measureList},
 		{"backup", etcd, measureBackup},
 		{"restore", etcd, measureRestore},
+		{"backup-job", etcd, measureBackupJob},
+		{"restore-job", etcd, measureRestoreJob},
 		{"stores", noEngine, measureStores},
 		{"backup-list", noEngine, measureBackupList},
 		{"postgres", "postgres", withTroubles(postgres)},

@@ -37,6 +37,30 @@ func (b *bench) startPod(ctx context.Context, ns string, p *corev1.Pod) (address
 	})
 }
 
+// runPod takes from the pod's creation until it has succeeded.
+func (b *bench) runPod(ctx context.Context, ns string, p *corev1.Pod) (time.Duration, error) {
+	pods := b.site.Client.CoreV1().Pods(ns)
+	began := time.Now()
+	if _, err := pods.Create(ctx, p, metav1.CreateOptions{}); err != nil {
+		return 0, fmt.Errorf("create pod %s: %w", p.Name, err)
+	}
+	var phase corev1.PodPhase
+	err := harness.Until(ctx, commandWithin, "the end of pod "+p.Name, func(ctx context.Context) error {
+		now, err := pods.Get(ctx, p.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if phase = now.Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+			return fmt.Errorf("it is %s", phase)
+		}
+		return nil
+	})
+	if err == nil && phase == corev1.PodFailed {
+		err = fmt.Errorf("pod %s failed", p.Name)
+	}
+	return time.Since(began), err
+}
+
 // inPod runs a shell script in a container of a pod; in the first one if none is named.
 func (b *bench) inPod(ctx context.Context, ns, pod, container, script string) (string, error) {
 	args := []string{"-n", ns, "exec", pod}

@@ -115,12 +115,13 @@ func (b *bench) createPlain(ctx context.Context, p plainEtcd) (time.Duration, er
 
 // empty waits until no pod and no volume of a namespace weighs on what comes next.
 func (b *bench) empty(ctx context.Context, ns string) error {
+	others := metav1.ListOptions{LabelSelector: "app!=store"} // what was put beside the clusters stays
 	return harness.Until(ctx, clearWithin, "the pods and volumes of "+ns+" to go", func(ctx context.Context) error {
-		pods, err := b.site.Client.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{})
+		pods, err := b.site.Client.CoreV1().Pods(ns).List(ctx, others)
 		if err != nil {
 			return err
 		}
-		claims, err := b.site.Client.CoreV1().PersistentVolumeClaims(ns).List(ctx, metav1.ListOptions{})
+		claims, err := b.site.Client.CoreV1().PersistentVolumeClaims(ns).List(ctx, others)
 		if err != nil {
 			return err
 		}

@@ -53,12 +53,15 @@ func peakMiB(ctx context.Context, c harness.Command, every time.Duration, args .
 }
 
 // residentMiB is the largest resident set of a process so far; 0 if it has gone.
-func residentMiB(pid int) float64 {
+func residentMiB(pid int) float64 { return statusMiB(pid, "VmHWM:") }
+
+// statusMiB is what the kernel tells of the memory of a process; 0 if it has gone.
+func statusMiB(pid int, what string) float64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, found := strings.Cut(string(raw), "VmHWM:")
+	_, rest, found := strings.Cut(string(raw), what)
 	fields := strings.Fields(rest)
 	if !found || len(fields) == 0 {
 		return 0

@@ -218,23 +218,5 @@ func (d *dumps) copied(ctx context.Context, i int) (time.Duration, error) {
 		corev1.Volume{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		corev1.Volume{Name: "store", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: "store", Items: []corev1.KeyToPath{{Key: "cert.pem", Path: "cert.pem"}}}}})
-	began := time.Now()
-	if _, err := core.Pods(d.ns).Create(ctx, p, metav1.CreateOptions{}); err != nil {
-		return 0, fmt.Errorf("create pod %s: %w", p.Name, err)
-	}
-	var phase corev1.PodPhase
-	err = harness.Until(ctx, commandWithin, "the copy in the store", func(ctx context.Context) error {
-		now, err := core.Pods(d.ns).Get(ctx, p.Name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if phase = now.Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
-			return fmt.Errorf("pod %s is %s", p.Name, phase)
-		}
-		return nil
-	})
-	if err == nil && phase == corev1.PodFailed {
-		err = fmt.Errorf("pod %s failed", p.Name)
-	}
-	return time.Since(began), err
+	return d.runPod(ctx, d.ns, p)
 }

@@ -36,19 +36,9 @@ func (s *Site) HasObjectStore() bool { return s.Env["DBOP_STORE_IMAGE"] != "" }
 
 // StartObjectStore runs a store until its namespace goes. What it holds goes with its pod.
 func (s *Site) StartObjectStore(ctx context.Context, namespace string) (*ObjectStore, error) {
-	nodes, err := s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	ips, err := s.nodeAddresses(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
-	address := ""
-	var ips []net.IP
-	for _, n := range nodes.Items {
-		for _, a := range n.Status.Addresses {
-			if a.Type == corev1.NodeInternalIP {
-				address = a.Address
-				ips = append(ips, net.ParseIP(a.Address))
-			}
-		}
+		return nil, err
 	}
 	cert, key, err := SelfSigned(ips...)
 	if err != nil {
@@ -66,7 +56,7 @@ func (s *Site) StartObjectStore(ctx context.Context, namespace string) (*ObjectS
 	if err != nil {
 		return nil, fmt.Errorf("start an object store: %w", err)
 	}
-	o.Endpoint = "https://" + net.JoinHostPort(address, strconv.Itoa(int(service.Spec.Ports[0].NodePort)))
+	o.Endpoint = "https://" + net.JoinHostPort(ips[0].String(), strconv.Itoa(int(service.Spec.Ports[0].NodePort)))
 	return o, Until(ctx, time.Minute, "the object store", func(ctx context.Context) error {
 		_, err := o.client("any")
 		if err == nil {
@@ -74,6 +64,26 @@ func (s *Site) StartObjectStore(ctx context.Context, namespace string) (*ObjectS
 		}
 		return err
 	})
+}
+
+// nodeAddresses are those of all nodes, by which pods and this machine reach a port of each.
+func (s *Site) nodeAddresses(ctx context.Context) ([]net.IP, error) {
+	nodes, err := s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	var ips []net.IP
+	for _, n := range nodes.Items {
+		for _, a := range n.Status.Addresses {
+			if ip := net.ParseIP(a.Address); a.Type == corev1.NodeInternalIP && ip != nil {
+				ips = append(ips, ip)
+			}
+		}
+	}
+	if len(ips) == 0 {
+		return nil, errors.New("no node has an address")
+	}
+	return ips, nil
 }
 
 func (s *Site) createStore(ctx context.Context, namespace string, o *ObjectStore, key []byte) error {
@@ -182,7 +192,7 @@ func StoreProgram(name string) string {
 }
 
 // AddObjectStore starts a store, and has the namespace know it as the repository offsite, with keys, whose files go
-// into a directory.
+// into a directory that has the namespace's name below dir.
 func (s *Site) AddObjectStore(ctx context.Context, namespace, dir string) error {
 	store, err := s.StartObjectStore(ctx, namespace)
 	if err != nil {
@@ -191,7 +201,11 @@ func (s *Site) AddObjectStore(ctx context.Context, namespace, dir string) error 
 	if err := store.MakeBucket(ctx, "backups", false); err != nil {
 		return err
 	}
-	ca, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "key.txt")
+	files := filepath.Join(dir, namespace)
+	if err := os.MkdirAll(files, 0o700); err != nil {
+		return err
+	}
+	ca, key := filepath.Join(files, "ca.pem"), filepath.Join(files, "key.txt")
 	if err := os.WriteFile(ca, store.CA, 0o600); err != nil {
 		return err
 	}
