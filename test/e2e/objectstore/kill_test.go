@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -23,13 +24,10 @@ const (
 	killsWithin = 40 * time.Minute
 )
 
-// torture reports whether the long form is asked for.
-func torture() bool { return os.Getenv("DBOP_TORTURE") == "all" }
-
 // TestKilledJobs kills pods of backups, and commands that wait for them, at random moments. The same command always
 // ends with one whole backup more.
 func TestKilledJobs(t *testing.T) {
-	if !torture() {
+	if !torture.Full() {
 		t.Skip("takes minutes, the long form has it: DBOP_TORTURE=all; TestTrouble kills one in every run")
 	}
 	s := newScene(t, "kills")

@@ -34,6 +34,19 @@ type scene struct {
 
 func newScene(t *testing.T, prefix string) *scene {
 	t.Helper()
+	s := newBareScene(t, prefix)
+	var err error
+	s.store, err = s.site.StartObjectStore(s.ctx, s.ns)
+	s.ok(err)
+	s.ok(s.store.MakeBucket(s.ctx, bucket, false))
+	s.ok(os.WriteFile(s.file("ca.pem"), s.store.CA, 0o600))
+	maps.Copy(s.cli.Env, s.store.Environment())
+	return s
+}
+
+// newBareScene has no object store.
+func newBareScene(t *testing.T, prefix string) *scene {
+	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), testWithin)
 	t.Cleanup(cancel)
@@ -49,13 +62,7 @@ func newScene(t *testing.T, prefix string) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.clear)
-	s.store, err = site.StartObjectStore(ctx, s.ns)
-	s.ok(err)
-	s.ok(s.store.MakeBucket(ctx, bucket, false))
-	s.ok(os.WriteFile(s.file("ca.pem"), s.store.CA, 0o600))
-	env := s.store.Environment()
-	maps.Copy(env, map[string]string{"TMPDIR": s.home})
-	s.cli = site.CLI(s.home, env)
+	s.cli = site.CLI(s.home, map[string]string{"TMPDIR": s.home})
 	return s
 }
 
