@@ -21,6 +21,14 @@ import (
 	engine "github.com/dbop-dev/kubectl-dbop/pkg/engine/valkey"
 )
 
+// backups is the engine of the server that is tested.
+func backups() *engine.Engine {
+	if strings.HasPrefix(*which, "redis") {
+		return engine.NewRedis()
+	}
+	return engine.New()
+}
+
 // TestBackup: a copy that is made while clients write is whole, other people's program agrees, and a database that is
 // made of it holds what was written before.
 func TestBackup(t *testing.T) {
@@ -36,7 +44,7 @@ func TestBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := engine.New().CheckStream()
+	check := backups().CheckStream()
 	if err := m2.Copy(t.Context(), io.MultiWriter(out, check)); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +58,7 @@ func TestBackup(t *testing.T) {
 	m1.command("SET", "after", "1")
 	m1.Wait("m2 streams on", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
 
-	facts, err := engine.New().OpenSnapshot(file, true)
+	facts, err := backups().OpenSnapshot(file, true)
 	if err != nil || facts.Proof == "" {
 		t.Fatalf("the copy is %+v, %v", facts, err)
 	}
@@ -58,7 +66,7 @@ func TestBackup(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(data), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := engine.New().Unpack(t.Context(), file, data); err != nil {
+	if err := backups().Unpack(t.Context(), file, data); err != nil {
 		t.Fatal(err)
 	}
 	m3 := s.open("m3")
@@ -106,7 +114,7 @@ func TestBackupEnds(t *testing.T) {
 		t.Errorf("a copy that nobody takes: %v", err)
 	}
 	var got bytes.Buffer
-	check := engine.New().CheckStream()
+	check := backups().CheckStream()
 	err := m1.Copy(t.Context(), io.MultiWriter(&got, check, writer(func([]byte) error {
 		_ = m1.StopNow()
 		time.Sleep(100 * time.Millisecond)
