@@ -5,7 +5,6 @@ package valkey
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -61,38 +60,6 @@ func TestDamaged(t *testing.T) {
 	m1.Must(protocol.Job{Kind: protocol.StopFast, Generation: 2})
 	if o := m1.Observe(t.Context()); o.Unread {
 		t.Errorf("after a stop in order it does not tell what it holds: %+v", o)
-	}
-}
-
-// TestRewritten has a primary crash after it wrote all its data again, so that its files are shorter than they were. It
-// counts more than its replica holds nevertheless.
-func TestRewritten(t *testing.T) {
-	t.Parallel()
-	_, m1, m2 := pair(t)
-	value := strings.Repeat("x", 100<<10)
-	writes := func() {
-		for range 50 {
-			m1.command("SET", "b", value)
-		}
-	}
-	writes()
-	m1.persisted = time.Time{}
-	m1.Observe(t.Context())
-	m1.persisted = time.Now().Add(time.Hour) // the crash comes before the next time
-	writes()
-	m1.command("BGREWRITEAOF")
-	p := m1.running()
-	if err := m1.until(t.Context(), p, "write all data again", func(a answer) bool { return a.whole }); err != nil {
-		t.Fatal(err)
-	}
-	m2.reaches(m1)
-	held := m2.Observe(t.Context()).Position
-	if err := syscall.Kill(p.Cmd.Process.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	<-p.Done
-	if o := m1.Must(protocol.Job{Kind: protocol.Cut, Generation: 2}); o.Unread || o.Position.Compare(held) <= 0 {
-		t.Errorf("its replica holds %s, and it tells %s", held, o.Position)
 	}
 }
 

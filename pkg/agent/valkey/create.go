@@ -104,7 +104,7 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 		System: f.System, Volume: volume.NewName(4), Lineage: f.Lineage, Boot: s.boot,
 		Flushed: appendFsync(job.Settings) == "always", Source: f.Source,
 	}
-	held, err := s.fill(ctx, job, job.Member, made)
+	held, at, err := s.fill(ctx, job, job.Member, made)
 	if err != nil {
 		return err
 	}
@@ -112,29 +112,32 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 	s.base = f.Base
 	s.mu.Unlock()
 	held += f.Base
-	note(&made, uint64(held), appended(s.aside())) //nolint:gosec // the log is far shorter
+	note(&made, uint64(held), at) //nolint:gosec // the log is far shorter
 	s.Report(fmt.Sprintf("a copy of the data of %s is whole, up to %d", job.Member, held))
 	return s.adopt(made)
 }
 
 // fill has the server receive all data of a primary in a directory aside, and returns up to where, as the server
-// counts.
+// counts, and where its files ended before that was asked for.
 func (s *Server) fill(ctx context.Context, job protocol.Job, from protocol.MemberID, made datadir.Identity) (held int64,
-	err error,
+	at ending, err error,
 ) {
 	if err := s.startAside(ctx, made, job.Settings); err != nil {
-		return 0, err
+		return 0, at, err
 	}
 	p := s.running()
 	if p == nil {
-		return 0, errors.New("receive a copy of the data: the server ended")
+		return 0, at, errors.New("receive a copy of the data: the server ended")
 	}
 	s.upstream.Aim(from, job.Generation)
 	s.upstream.Link(volume.CopyName(protocol.Standby{Member: s.ID, Volume: made.Volume}))
-	return held, s.until(ctx, p, "receive a copy of the data", func(a answer) bool {
+	err = p.Until(ctx, "receive a copy of the data", func(ctx context.Context) (bool, error) {
+		at = appended(s.aside())
+		a, err := s.state(ctx)
 		held = a.offset
-		return a.linked && a.whole && exists(datadir.Manifest(s.aside()))
+		return err == nil && a.linked && a.whole && exists(datadir.Manifest(s.aside())), err
 	})
+	return held, at, err
 }
 
 func (s *Server) mayFollow(g protocol.Generation) error {

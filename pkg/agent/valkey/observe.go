@@ -18,8 +18,9 @@ const (
 	idleLink = 6 * time.Second
 	// persistTime is how often the place of a server that runs is written to disk.
 	persistTime = time.Second
-	// slack is what the server may have received since the last question, besides what its files tell.
-	slack = 64 << 10
+	// slack is what the server may have sent to replicas since the last note, besides what its files tell: that it is
+	// there, and questions for how much they hold.
+	slack = 1 << 20
 )
 
 // silence is how long a link may be without a word, under the lock. What comes of a source comes as it says it.
@@ -127,12 +128,14 @@ func (s *Server) learn(a answer) {
 }
 
 // persist writes down what the copy holds, now and then, under the lock, and where its files ended before that was
-// asked for.
+// asked for. What a server says without a write costs no flush of the disk.
 func (s *Server) persist(before ending) {
-	if s.identity.End != nil || s.position.Offset == s.identity.Seen || time.Since(s.persisted) < persistTime {
+	id := s.identity
+	at, noted := s.position.Offset, ending{id.Growing, id.Appended}
+	if id.End != nil || time.Since(s.persisted) < persistTime ||
+		before == noted && at >= id.Seen && at-id.Seen < slack/2 {
 		return
 	}
-	id := s.identity
 	note(&id, s.position.Offset, before)
 	if err := datadir.WriteIdentity(s.data(), id); err == nil { // a full disk: what is there still holds
 		s.identity, s.persisted = id, time.Now()

@@ -43,7 +43,7 @@ func (s *Server) foundFrom(ctx context.Context, job protocol.Job) error {
 	if err := s.StopNow(); err != nil { // an attempt before this one
 		return err
 	}
-	held, err := s.fill(ctx, job, stream.Source, made)
+	held, at, err := s.fill(ctx, job, stream.Source, made)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Server) foundFrom(ctx context.Context, job protocol.Job) error {
 	s.mu.Lock()
 	s.base = 0
 	s.mu.Unlock()
-	note(&made, uint64(held), appended(s.aside())) //nolint:gosec // the log is far shorter
+	note(&made, uint64(held), at) //nolint:gosec // the log is far shorter
 	s.Report(fmt.Sprintf("a copy of the data of %s is whole, up to %d", job.Source.Address, held))
 	return s.adopt(made)
 }
@@ -75,12 +75,12 @@ func (s *Server) copySource(ctx context.Context, job protocol.Job) error {
 	s.mu.Unlock()
 	made.End, made.Saved, made.Source, made.Primary = nil, nil, true, true
 	made.Boot, made.Flushed = s.boot, appendFsync(job.Settings) == "always"
-	held, err := s.fill(ctx, job, stream.Source, made)
+	held, at, err := s.fill(ctx, job, stream.Source, made)
 	if err != nil {
 		return err
 	}
 	base := max(0, int64(before.Offset+job.Settings.MaxLag+1)-held) //nolint:gosec // the log is far shorter
-	note(&made, uint64(held+base), appended(s.aside()))             //nolint:gosec // neither is negative
+	note(&made, uint64(held+base), at)                              //nolint:gosec // neither is negative
 	s.mu.Lock()
 	s.base = base
 	s.mu.Unlock()

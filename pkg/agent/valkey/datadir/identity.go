@@ -24,8 +24,9 @@ type Identity struct {
 	Estimated bool `json:"estimated,omitempty"`
 	// Saved is what the server goes on from after a stop in order, if it wrote a file with all data then.
 	Saved *Saved `json:"saved,omitempty"`
-	// Seen is an offset that the copy holds, from the last second or two of a run. Growing is the number of the
-	// append-only file that grew then, Appended how many bytes it held.
+	// Seen is an offset that the copy holds: what follows it is from the last second or two of a run, or no data. Growing
+	// is the number of the first append-only file that could grow then, Appended how many bytes it held with those after
+	// it.
 	Seen     uint64 `json:"seen"`
 	Growing  uint64 `json:"growing,omitempty"`
 	Appended int64  `json:"appended,omitempty"`
