@@ -53,9 +53,10 @@ type Mover interface {
 	Source(ctx context.Context) *Source
 	// Halt ends writes at the source for a long time, and returns since when, and for how long, once the server holds all
 	// of them: the source proves that. After an error the source takes writes as before. A Refused may be asked again, a
-	// Forbidden is for a person.
-	Halt(ctx context.Context, stopped bool) (since time.Time, paused time.Duration, err error)
-	// Unhalt has the source take writes again.
+	// Forbidden is for a person. Once leads says that this member is not the primary any more, it leaves the source to the
+	// next one.
+	Halt(ctx context.Context, stopped bool, leads func() bool) (since time.Time, paused time.Duration, err error)
+	// Unhalt has the source take writes again. So does a primary of a later generation as it begins to follow.
 	Unhalt(ctx context.Context) error
 }
 
@@ -66,8 +67,12 @@ type Forbidden struct{ Why string }
 // Error says what it is.
 func (f Forbidden) Error() string { return f.Why }
 
-// sourceTime bounds the questions for a status.
-const sourceTime = time.Second
+const (
+	// sourceTime bounds the questions for a status.
+	sourceTime = time.Second
+	// cutOverTime bounds a cut over, whether somebody waits for it or not.
+	cutOverTime = time.Minute
+)
 
 func (s *Service) source(ctx context.Context) *Source {
 	if s.Mover == nil {
@@ -85,7 +90,10 @@ func (s *Service) cutover(w http.ResponseWriter, r *http.Request) {
 		finish(w, Refused{Why: "the request can't be read: " + err.Error()})
 		return
 	}
-	out, err := s.cutOver(r.Context(), body)
+	// Who asked may be gone: what was started at the source is ended all the same.
+	ctx, stop := context.WithTimeout(context.WithoutCancel(r.Context()), cutOverTime)
+	defer stop()
+	out, err := s.cutOver(ctx, body)
 	if err != nil {
 		finish(w, err)
 		return
@@ -94,39 +102,50 @@ func (s *Service) cutover(w http.ResponseWriter, r *http.Request) {
 }
 
 // cutOver halts the source, has the group agree that it is followed no more, and returns once the primary takes writes.
+// There is one at a time: one that fails would have the source take writes again that another one halted.
 func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err error) {
+	s.moving.Lock()
+	defer s.moving.Unlock()
 	var from *protocol.Source
-	missing := ""
-	s.Agent.View(func(n *protocol.Node) { from, missing = n.Document().Source, n.LacksCopies() })
+	var of protocol.Generation
+	missing, serves := "", false
+	s.Agent.View(func(n *protocol.Node) {
+		d := n.Document()
+		from, of, missing, serves = d.Source, d.Generation, n.LacksCopies(), n.Serves(s.Now())
+		if d.Level() < protocol.LevelOf((*protocol.EndSource)(nil).Kind()) {
+			missing = "some agents are older than this one, and don't know this kind of cut over"
+		}
+	})
 	switch {
 	case from == nil:
 		return out, s.takesWrites(ctx)
 	case s.Mover == nil:
 		return out, Refused{Why: "this member has no server that could follow another"}
+	case !serves:
+		return out, Refused{Why: "there is no primary now"}
 	case missing != "":
 		return out, Refused{Why: missing}
 	}
-	since, paused, err := s.Mover.Halt(ctx, body.Stopped)
+	leads := func() (still bool) {
+		s.Agent.View(func(n *protocol.Node) {
+			d := n.Document()
+			still = d.Source != nil && d.Generation == of && n.Serves(s.Now())
+		})
+		return still
+	}
+	since, paused, err := s.Mover.Halt(ctx, body.Stopped, leads)
 	if forbidden, is := errors.AsType[Forbidden](err); is {
 		return CutOver{Forbidden: forbidden.Why}, nil
 	}
 	if err != nil {
 		return out, err
 	}
-	err = s.agree(ctx, func(d *protocol.Document) (protocol.Entry, error) {
-		if d.Primary != s.Member {
-			return nil, fmt.Errorf("the primary changes: it is %s", d.Primary)
-		}
-		if d.Level() < protocol.LevelOf((*protocol.EndSource)(nil).Kind()) {
-			return nil, errors.New("some agents are older than this one, and don't know what a cut over is")
-		}
-		return &protocol.EndSource{Address: from.Address}, nil
-	}, func(d *protocol.Document) bool { return d.Source == nil })
-	if err != nil {
-		if _, refused := errors.AsType[Refused](err); refused { // nothing was proposed
+	if err := s.endSource(ctx, protocol.EndSource{Address: from.Address, Generation: of}); err != nil {
+		if _, refused := errors.AsType[Refused](err); refused && leads() && paused > 0 { // nothing was proposed
 			return out, errors.Join(err, s.Mover.Unhalt(ctx))
 		}
-		return out, fmt.Errorf("the source refuses writes meanwhile, ask again: %w", err)
+		return out, fmt.Errorf("the source refuses writes until this is agreed, or another primary follows it: ask again: %w",
+			err)
 	}
 	if err := s.takesWrites(ctx); err != nil {
 		return out, err
@@ -136,6 +155,16 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		out.Paused = paused - out.Gap
 	}
 	return out, nil
+}
+
+// endSource has the group agree that the source is followed no more, as long as this is the primary that halted it.
+func (s *Service) endSource(ctx context.Context, e protocol.EndSource) error {
+	return s.agree(ctx, func(d *protocol.Document) (protocol.Entry, error) {
+		if d.Primary != s.Member || d.Generation != e.Generation {
+			return nil, fmt.Errorf("the primary changes: it is %s", d.Primary)
+		}
+		return &e, nil
+	}, func(d *protocol.Document) bool { return d.Source == nil })
 }
 
 // takesWrites waits until this member is a primary that follows nothing.

@@ -73,6 +73,8 @@ type Service struct {
 	mu      sync.Mutex
 	notices []Notice
 
+	// moving is held during a cut over.
+	moving sync.Mutex
 	// measuring is held while the server is asked for measured.
 	measuring sync.Mutex
 	measured  measured

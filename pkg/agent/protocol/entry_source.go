@@ -16,6 +16,9 @@ type Source struct {
 // EndSource ends that the cluster follows its source, for good: from then on its primary takes writes.
 type EndSource struct {
 	Address string `json:"address"`
+	// Generation is that of the primary which had the source pause writes: a later one has it take writes again. Agents
+	// of level 2 gave none.
+	Generation Generation `json:"generation,omitempty"`
 }
 
 // Kind names the entry.
@@ -27,6 +30,8 @@ func (e *EndSource) apply(d *Document) error {
 		return refuse("the cluster does not follow %s", e.Address)
 	case d.Phase != Serving:
 		return refuse("there is no primary now")
+	case e.Generation != 0 && e.Generation != d.Generation:
+		return refuse("the primary of generation %d is none any more", e.Generation)
 	}
 	d.Source = nil
 	return nil

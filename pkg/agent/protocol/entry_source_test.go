@@ -19,7 +19,9 @@ func TestEndSource(t *testing.T) {
 	refused(t, serving(t, Async), "nothing is followed", &EndSource{Address: "there:6379"})
 	d := following(t)
 	refused(t, d, "another source", &EndSource{Address: "elsewhere:6379"})
-	agree(t, d, &EndSource{Address: "there:6379"})
+	refused(t, d, "the primary of another generation", &EndSource{Address: "there:6379", Generation: d.Generation + 1})
+	agree(t, following(t), &EndSource{Address: "there:6379"}) // as an older agent wrote it
+	agree(t, d, &EndSource{Address: "there:6379", Generation: d.Generation})
 	if d.Source != nil {
 		t.Error("the source is followed still")
 	}

@@ -33,6 +33,8 @@ type source struct {
 	problem string
 	// refused says that the source was checked, and can't be followed as it is.
 	refused bool
+	// paused says that an agent before this one may have left the source paused.
+	paused bool
 	// users are those of the source that do not come along.
 	users []string
 }
@@ -78,7 +80,36 @@ func (s *source) stream() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.unpause(ctx, c); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	return buffered{Conn: c.Conn, in: c.in}, c.SetDeadline(time.Time{})
+}
+
+// unpause has the source take writes again if the agent of a primary before this one may have died while it refused
+// them for a cut over. Nothing is cut over before the server replicates again, so no pause of this agent ends by it. A
+// source that does not let its user do that was not paused by it either.
+func (s *source) unpause(ctx context.Context, c *session) error {
+	s.mu.Lock()
+	paused := s.paused
+	s.mu.Unlock()
+	if !paused {
+		return nil
+	}
+	if _, err := c.do(ctx, "CLIENT", "UNPAUSE"); err != nil && !isAnswered(err) {
+		return fmt.Errorf("have the source take writes again: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = false
+	return nil
+}
+
+// left notes that a primary before this one may have died during a cut over.
+func (s *source) left() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = true
 }
 
 // enter opens a session, and logs in where there is a password.

@@ -100,6 +100,9 @@ func (s *Server) copySource(ctx context.Context, job protocol.Job) error {
 // attach has the server of the primary follow the source.
 func (s *Server) attach(ctx context.Context, to protocol.Source, g protocol.Generation) error {
 	s.source.choose(to)
+	if g > 1 {
+		s.source.left()
+	}
 	if err := s.setIdentity(func(id *datadir.Identity) { id.Source = true }); err != nil {
 		return err
 	}

@@ -62,7 +62,9 @@ func (s *Server) Source(ctx context.Context) *api.Source {
 }
 
 // Halt implements api.Mover.
-func (s *Server) Halt(ctx context.Context, stopped bool) (since time.Time, paused time.Duration, err error) {
+func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (since time.Time, paused time.Duration,
+	err error,
+) {
 	s.mu.Lock()
 	of := s.following
 	s.mu.Unlock()
@@ -91,11 +93,16 @@ func (s *Server) Halt(ctx context.Context, stopped bool) (since time.Time, pause
 	ctx, stop := context.WithDeadline(ctx, since.Add(haltTime/2))
 	defer stop()
 	err = s.reach(ctx)
+	if err == nil && !leads() {
+		err = errors.New("this member is not the primary any more")
+	}
 	if err == nil {
 		_, err = s.source.asked.do(ctx, "CLIENT", "PAUSE", milliseconds(stayTime), "WRITE")
 	}
-	if err != nil {
+	if err != nil && leads() {
 		err = errors.Join(err, s.Unhalt(context.WithoutCancel(ctx)))
+	}
+	if err != nil {
 		return since, 0, api.Refused{Why: what + ": " + err.Error()}
 	}
 	return since, stayTime, nil
