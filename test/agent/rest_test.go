@@ -54,13 +54,17 @@ func use(t *testing.T, pid int) (memory int64, processor time.Duration) {
 	return memory, processor
 }
 
-// TestRest measures memory after writes, and processor time without any. It runs where DBOP_TORTURE is all, or -rest is
-// set: it takes a minute in which nothing else may run.
-func TestRest(t *testing.T) {
+// TestRest and TestRestValkey measure memory after writes, and processor time without any. They run where DBOP_TORTURE
+// is all, or -rest is set: each takes a minute in which nothing else may run.
+func TestRest(t *testing.T) { rest(t, postgres{}) }
+
+func TestRestValkey(t *testing.T) { rest(t, valkey{}) }
+
+func rest(t *testing.T, of engine) {
 	if !torture() && !*restFlag {
 		t.Skip("-rest is not set")
 	}
-	s := begin(t, options{durability: protocol.Preferred, members: 3, slow: true}, 1)
+	s := begin(t, options{durability: protocol.Preferred, members: 3, engine: of, slow: true}, 1)
 	time.Sleep(3 * time.Second)
 	s.clients.check(t)
 	time.Sleep(3 * time.Second)

@@ -64,7 +64,8 @@ func TestSourceLeft(t *testing.T) {
 	s.compare(writer)
 }
 
-// TestSourceNobodyWaits: who asked for a cut over is gone while the source refuses writes. The agent ends what it began.
+// TestSourceNobodyWaits: who asked for a cut over is gone while the source refuses writes. The agent ends what it
+// started.
 func TestSourceNobodyWaits(t *testing.T) {
 	t.Parallel()
 	source, o := sourceOf(t, "valkey-8", "")

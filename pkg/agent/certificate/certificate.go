@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 )
 
 // Files are where a certificate, its key and the authorities are, in PEM.
@@ -68,12 +70,11 @@ func (k *Keeper) Run(ctx context.Context, take func(context.Context) error, repo
 	if k.files == (Files{}) {
 		return
 	}
-	for tick := time.NewTicker(checkInterval); ; {
+	for {
 		select {
 		case <-ctx.Done():
-			tick.Stop()
 			return
-		case <-tick.C:
+		case <-time.After(pulse.Next(checkInterval)):
 		}
 		if err := k.follow(ctx, take); err != nil {
 			report("the certificate of this member was replaced, and can't be used yet: " + err.Error())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/logfile"
 )
 
@@ -28,15 +29,13 @@ func parseLogTimeout(text string) (time.Duration, error) {
 
 // marks has the server of a primary write the time into its stream each second.
 func (r *recorder) marks(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
 	var last time.Time
 	var cut *process.Process
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(pulse.Next(time.Second)):
 		}
 		s := r.server
 		s.mu.Lock()

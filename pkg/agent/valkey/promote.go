@@ -196,6 +196,7 @@ func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 	}
 	s.mu.Lock()
 	s.settings, s.pending = settings, pending
+	s.log.ask()
 	there := s.identity.Volume != "" && !s.making
 	s.mu.Unlock()
 	if !there {

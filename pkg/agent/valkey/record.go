@@ -40,6 +40,8 @@ type recorder struct {
 	buffer *logfile.Buffer
 	stop   context.CancelFunc
 	ended  sync.WaitGroup
+	// asked has a value once settings were taken: without a log there is nothing to wake up for until then.
+	asked chan struct{}
 
 	mu sync.Mutex
 	// run is the run of the server that is read, at the offset of the cluster up to which it was.
@@ -65,7 +67,7 @@ func startRecorder(s *Server) (*recorder, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	r := &recorder{server: s, buffer: buffer, stop: stop}
+	r := &recorder{server: s, buffer: buffer, stop: stop, asked: make(chan struct{}, 1)}
 	r.ended.Go(func() { r.loop(ctx) })
 	r.ended.Go(func() { r.marks(ctx) })
 	return r, nil
@@ -80,6 +82,13 @@ func (r *recorder) close() {
 func (r *recorder) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := r.record(ctx)
+		if errors.Is(err, errNoLog) {
+			select {
+			case <-ctx.Done():
+			case <-r.asked:
+			}
+			continue
+		}
 		pause := recordPause
 		if err != nil && !errors.Is(err, errNotNow) && ctx.Err() == nil {
 			pause = recordAgain
@@ -95,8 +104,20 @@ func (r *recorder) loop(ctx context.Context) {
 	}
 }
 
-// errNotNow: there is no stream to read at the moment.
-var errNotNow = errors.New("the server has no stream to read now")
+// ask has the recorder see whether a log is wanted.
+func (r *recorder) ask() {
+	select {
+	case r.asked <- struct{}{}:
+	default:
+	}
+}
+
+var (
+	// errNotNow: there is no stream to read at the moment.
+	errNotNow = errors.New("the server has no stream to read now")
+	// errNoLog: no log is wanted, and no file of one is left, or no server runs of which that is known.
+	errNoLog = errors.New("no log is wanted")
+)
 
 // situation is what of the server the recorder goes by.
 type situation struct {
@@ -149,14 +170,19 @@ func (r *recorder) rest() error {
 	_, wanted := s.settings.Values[logTimeout]
 	known := s.proc != nil
 	s.mu.Unlock()
-	if !wanted && known {
+	if wanted {
+		return errNotNow
+	}
+	if known {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.buffer.Discard()
 		r.run = nil
-		return errors.Join(errNotNow, r.buffer.Keep(func(logfile.File) bool { return false }))
+		if err := r.buffer.Keep(func(logfile.File) bool { return false }); err != nil {
+			return errors.Join(errNotNow, err)
+		}
 	}
-	return errNotNow
+	return errNoLog
 }
 
 // aim chooses where to read on: where it was, as long as the server has that; at the beginning of a timeline, if it is

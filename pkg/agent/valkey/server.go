@@ -239,6 +239,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	s.flushed, s.standbys, s.copies, s.all, s.refused, s.streamed, s.pending = 0, nil, nil, false, false, false, nil
 	s.otherName, s.following, s.recording = false, nil, false
 	s.settings = settings
+	s.log.ask()
 	return nil
 }
 
