@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -67,6 +68,9 @@ func TestIncremental(t *testing.T) {
 // TestIncrementalOffsite has Jobs, which have no key that reads, take a full backup and what changed since. A pod loads
 // both out of the store, and goes on with the archived log.
 func TestIncrementalOffsite(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it")
+	}
 	s := newScene(t, "incr-store")
 	s.offsite()
 	s.create(s.releases(17)[0], "1", "--config", "summarize_wal=on", "--config", "archive-repository=offsite", "--config",
