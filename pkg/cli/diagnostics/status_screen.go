@@ -50,6 +50,13 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	if s.Source != nil && len(s.Source.Users) > 0 {
 		add("", "its users don't come along: %s", strings.Join(s.Source.Users, ", "))
 	}
+	title := "Warnings:"
+	for _, m := range s.Members {
+		for _, w := range m.Warnings {
+			add(title, "%s: %s", m.Name, w)
+			title = ""
+		}
+	}
 	add("Operation in flight:", "%s", s.Operation.text(now))
 	if o := s.Operation; o != nil && o.Step != "" {
 		add("", "step: %s", o.Step)

@@ -41,6 +41,22 @@ func TestStatusTellsDrift(t *testing.T) {
 	}
 }
 
+// TestStatusTellsWarnings: what members warn of is in no verdict, and is shown.
+func TestStatusTellsWarnings(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(2)
+	s.View.Members[0].Warnings, s.View.Members[1].Warnings = []string{"the log waits"}, []string{"it is full", "it is slow"}
+	var out bytes.Buffer
+	if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(),
+		printer.NewTables()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nWarnings:               db-1: the log waits\n                        db-2: it is full\n" +
+		"                        db-2: it is slow\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("%q is not in\n%s", want, out.String())
+	}
+}
+
 // TestStatusWithoutRights: what Kubernetes says is shown of members that may not
 // be asked, none of them counts as unreachable, and the exit code says that a right is missing.
 func TestStatusWithoutRights(t *testing.T) {
