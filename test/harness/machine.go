@@ -79,6 +79,25 @@ func (m *Machine) Killer(ctx context.Context, namespace, member string) (func() 
 	}, nil
 }
 
+// KillProcesses kills the first process of a program in each pod that a selector chooses. Where none runs, it does
+// nothing.
+func (m *Machine) KillProcesses(ctx context.Context, namespace, selector, program string) error {
+	pods, err := m.site.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return fmt.Errorf("list the pods of %s: %w", selector, err)
+	}
+	for i := range pods.Items {
+		pid, err := firstProcess(&pods.Items[i], program)
+		if err != nil {
+			continue // it has not started, or has ended
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("kill process %d of pod %s: %w", pid, pods.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
 // process finds the first process of a program in a pod: containers share the
 // machine's process table, and their control group names the pod.
 func (m *Machine) process(ctx context.Context, namespace, pod, name string) (int, error) {

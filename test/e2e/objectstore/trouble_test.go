@@ -27,7 +27,7 @@ func TestTrouble(t *testing.T) {
 	s.killed()
 	id := s.newest()
 	s.must("backup", "verify", id, "--repository", "offsite")
-	s.stockTools(id)
+	s.stockSnapshot("trouble")
 	s.damaged(id)
 	s.wrongKey(id)
 }
@@ -135,26 +135,4 @@ func (s *scene) object(prefix string) string {
 	}
 	s.Fatalf("no object under %s in %q", prefix, keys)
 	return ""
-}
-
-// stockTools restores the backup by age, zstd and etcdutl alone, as docs/repository-format.md tells.
-func (s *scene) stockTools(string) {
-	s.Helper()
-	age, zstd := harness.Command{Path: harness.StoreProgram("age")}, harness.Command{Path: "zstd"}
-	volume, err := s.store.Read(s.ctx, bucket, s.object("trouble/data/"))
-	s.ok(err)
-	s.ok(os.WriteFile(s.file("volume.zst.age"), volume, 0o600))
-	for _, step := range []struct {
-		with harness.Command
-		args []string
-	}{
-		{age, []string{"-d", "-i", s.file("key.txt"), "-o", s.file("volume.zst"), s.file("volume.zst.age")}},
-		{zstd, []string{"-dq", s.file("volume.zst"), "-o", s.file("snapshot.db")}},
-		{s.site.Tool("etcdutl", "3.6"), []string{"snapshot", "restore", s.file("snapshot.db"), "--data-dir",
-			s.file("restored")}},
-	} {
-		r, err := step.with.Run(s.ctx, step.args...)
-		s.ok(err)
-		s.succeeded(r, step.with.Path)
-	}
 }
