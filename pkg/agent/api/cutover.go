@@ -144,8 +144,8 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		if _, refused := errors.AsType[Refused](err); refused && leads() && paused > 0 { // nothing was proposed
 			return out, errors.Join(err, s.Mover.Unhalt(ctx))
 		}
-		return out, fmt.Errorf("the source refuses writes until this is agreed, or another primary follows it: ask again: %w",
-			err)
+		return out, errors.New("the source refuses writes until this is agreed, or another primary follows it: ask again: " +
+			err.Error())
 	}
 	if err := s.takesWrites(ctx); err != nil {
 		return out, err
@@ -161,7 +161,7 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 func (s *Service) endSource(ctx context.Context, e protocol.EndSource) error {
 	return s.agree(ctx, func(d *protocol.Document) (protocol.Entry, error) {
 		if d.Primary != s.Member || d.Generation != e.Generation {
-			return nil, fmt.Errorf("the primary changes: it is %s", d.Primary)
+			return nil, fmt.Errorf("the primary of generation %d is none any more", e.Generation)
 		}
 		return &e, nil
 	}, func(d *protocol.Document) bool { return d.Source == nil })
