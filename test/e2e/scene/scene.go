@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -91,6 +92,33 @@ func (s *Scene) Try(args ...string) harness.Result {
 	r, err := s.cli.Run(s.Ctx, append([]string{"-n", s.NS}, args...)...)
 	s.OK(err)
 	return r
+}
+
+// Run runs the plugin, which dies at the first of the fail points that it reaches.
+func (s *Scene) Run(points []string, args ...string) harness.Result {
+	s.Helper()
+	r, err := torture.Mortal(s.cli, points...).Run(s.Ctx, append([]string{"-n", s.NS}, args...)...)
+	s.OK(err)
+	return r
+}
+
+// Operator starts an operator of the scene's namespace as a process of this machine, which dies likewise.
+func (s *Scene) Operator(points []string) *harness.Process {
+	s.Helper()
+	cli := torture.Mortal(s.cli, points...)
+	cli.Env["DBOP_REPOSITORY"] = "" // a pod has no directory of this machine
+	p, err := cli.Start(s.Ctx, "-n", s.NS, "operator", "run", "--watch", s.NS, "--lease-namespace", s.NS,
+		"--metrics-address", "0", "--health-address", "0")
+	s.OK(err)
+	return p
+}
+
+// Start starts the plugin.
+func (s *Scene) Start(args ...string) *harness.Process {
+	s.Helper()
+	p, err := s.cli.Start(s.Ctx, append([]string{"-n", s.NS}, args...)...)
+	s.OK(err)
+	return p
 }
 
 // Refused asks for an exit code and for words in the error.
