@@ -45,7 +45,8 @@ func TestStatusTellsDrift(t *testing.T) {
 func TestStatusTellsWarnings(t *testing.T) {
 	t.Parallel()
 	s := opstest.Well(2)
-	s.View.Members[0].Warnings, s.View.Members[1].Warnings = []string{"the log waits"}, []string{"it is full", "it is slow"}
+	s.View.Members[0].Warnings = []string{"the log waits"}
+	s.View.Members[1].Warnings = []string{"it is full", "it is slow"}
 	var out bytes.Buffer
 	if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(),
 		printer.NewTables()); err != nil {

@@ -21,7 +21,7 @@ func misled(s ops.State) (ops.Finding, bool) {
 	return ops.Finding{
 		Severity: ops.Fail, Subject: KindService + "/" + v1alpha1.ClientService(s.Cluster.Name),
 		What:     fmt.Sprintf("it leads %s, and %s is the primary", to, leader.Name),
-		Evidence: []string{fmt.Sprintf("the agent of %s changes it within a second or two, or says why it can't", leader.Name)},
+		Evidence: []string{fmt.Sprintf("the agent of %s changes it in a second or two, or says why it can't", leader.Name)},
 		Remedy:   []string{"kubectl dbop logs " + s.Cluster.Name + " --since 2m"},
 	}, true
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,7 +71,7 @@ func (m *mover) follows() {
 	}))
 	pods := m.Members()
 	claims := strings.Fields(kubectl(m.Scene, "get", "pvc", "-l", "dbop.dev/cluster=db", "-o", "name"))
-	if fmt.Sprint(len(pods)) != m.members || len(claims) != len(pods) {
+	if strconv.Itoa(len(pods)) != m.members || len(claims) != len(pods) {
 		m.Errorf("there are %d pods and %d volumes", len(pods), len(claims))
 	}
 }

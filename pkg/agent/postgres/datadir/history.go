@@ -25,7 +25,9 @@ const Filler = "# no server was on this timeline\n"
 // HistoryName is the name of the history file of a timeline.
 func HistoryName(timeline uint64) string { return fmt.Sprintf("%08X.history", timeline) }
 
-// ParseHistory reads the history file of a timeline.
+// ParseHistory reads the history file of a timeline. A server that recovers to a moment before the target timeline began
+// names that one as the parent all the same, with those before it (writeTimeLineHistory of PostgreSQL). Where one is said
+// to end before it began, the copy never was on it.
 func ParseHistory(timeline uint64, content string) (Lineage, error) {
 	l := Lineage{Timeline: timeline}
 	for line := range strings.Lines(content) {
@@ -41,9 +43,18 @@ func ParseHistory(timeline uint64, content string) (Lineage, error) {
 		if err != nil || err2 != nil || parent >= timeline {
 			return Lineage{}, fmt.Errorf("read the history of timeline %d: %q is no line of it", timeline, line)
 		}
-		l.Forks = append(l.Forks, Fork{Timeline: parent, End: end})
+		l.follow(Fork{Timeline: parent, End: end})
 	}
 	return l, nil
+}
+
+// follow adds what a history file says next.
+func (l *Lineage) follow(f Fork) {
+	if n := len(l.Forks); n > 0 && f.End < l.Forks[n-1].End {
+		f.Timeline = l.At(f.End)
+		l.Forks = slices.DeleteFunc(l.Forks, func(later Fork) bool { return later.End >= f.End })
+	}
+	l.Forks = append(l.Forks, f)
 }
 
 // At returns the timeline of the byte before a place.

@@ -2,6 +2,8 @@ package datadir
 
 import (
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestHistory(t *testing.T) {
@@ -41,11 +43,36 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// TestHistoryOfMoment is that of a server that recovered to a moment on timeline 2, along timeline 6, and then went on.
+func TestHistoryOfMoment(t *testing.T) {
+	t.Parallel()
+	l, err := ParseHistory(8, "1\t0/5000000\tx\n\n2\t0/1C000000\tx\n\n3\t0/1D000000\tx\n\n4\t0/1E000000\tx\n\n"+
+		"5\t0/1F000028\tx\n\n6\t0/801F7F0\tbefore 2026-11-25 15:11:52.968244+00\n\n7\t0/801F940\tx\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Lineage{Timeline: 8, Forks: []Fork{{1, 0x5000000}, {2, 0x801F7F0}, {7, 0x801F940}}}
+	if diff := cmp.Diff(want, l); diff != "" {
+		t.Error(diff)
+	}
+	for at, want := range map[LSN]uint64{0x5000000: 1, 0x5000001: 2, 0x801F7F0: 2, 0x801F8C8: 7, 0x1C000000: 8} {
+		if got := l.At(at); got != want {
+			t.Errorf("%s is on timeline %d, want %d", at, got, want)
+		}
+	}
+}
+
 func FuzzHistory(f *testing.F) {
 	f.Add("1\t0/3000000\treason\n")
-	f.Fuzz(func(_ *testing.T, content string) {
-		if l, err := ParseHistory(9, content); err == nil {
-			l.At(7)
+	f.Fuzz(func(t *testing.T, content string) {
+		l, err := ParseHistory(9, content)
+		if err != nil {
+			return
+		}
+		for i := range l.Forks[min(1, len(l.Forks)):] {
+			if l.Forks[i].End > l.Forks[i+1].End {
+				t.Errorf("%v ends before it began", l.Forks[i+1])
+			}
 		}
 	})
 }
