@@ -34,7 +34,6 @@ func (s *Server) managed() []setting {
 		{"unix_socket_directories", c.Sockets},
 		{"unix_socket_permissions", "0700"},
 		{"cluster_name", string(c.ID)},
-		{"wal_level", "replica"},
 		{"hot_standby", "on"},
 		{"fsync", "on"},
 		{"full_page_writes", "on"},
@@ -129,9 +128,12 @@ func (s *Server) writeFiles(settings protocol.Settings, values map[string]string
 			s.Report(fmt.Sprintf("the setting %s belongs to the agent: its value is not used", name))
 			continue
 		}
+		if name == walLevel {
+			continue
+		}
 		fmt.Fprintf(&conf, "%s = %s\n", name, quote(values[name]))
 	}
-	fmt.Fprintf(&conf, "%s = %s\n", synchronous, quote(names))
+	fmt.Fprintf(&conf, "%s = %s\n%s = %s\n", synchronous, quote(names), walLevel, s.level(values))
 	for name, content := range map[string]string{
 		"postgresql.conf": conf.String(), "pg_hba.conf": s.hba(), "pg_ident.conf": "",
 	} {
@@ -139,7 +141,7 @@ func (s *Server) writeFiles(settings protocol.Settings, values map[string]string
 			return err
 		}
 	}
-	if err := s.stripAuto(kept); err != nil {
+	if err := s.stripAuto(append(kept, walLevel)); err != nil {
 		return err
 	}
 	s.mu.Lock()

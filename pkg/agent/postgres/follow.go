@@ -67,6 +67,9 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	copied := s.name()
 	s.mu.Unlock()
 	s.upstream.Link(copied)
+	if err := s.dropLogicalSlots(ctx); err != nil {
+		return fmt.Errorf("follow %s: %w", job.Member, err)
+	}
 	if err := s.start(ctx, job.Settings); err != nil {
 		return err
 	}

@@ -22,12 +22,18 @@ func logSizes(volume uint64) (keep, most uint64) {
 	return part, part
 }
 
+// slotSize is the default of max_slot_wal_keep_size, in MB, on a volume of that many bytes: how much of the log waits
+// for who reads a slot. One that lacks more is lost, and the database goes on.
+func slotSize(volume uint64) uint64 { return max(leastLog, volume/4>>20) }
+
 // logDefaults is the beginning of the file of settings. What people set comes later, and counts.
 func (s *Server) logDefaults() (string, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(s.Directory, &fs); err != nil {
 		return "", fmt.Errorf("read the size of the volume: %w", err)
 	}
-	keep, most := logSizes(fs.Blocks * uint64(fs.Bsize)) //nolint:gosec // the size of a block is positive
-	return fmt.Sprintf("wal_keep_size = '%dMB'\nmax_wal_size = '%dMB'\n", keep, most), nil
+	volume := fs.Blocks * uint64(fs.Bsize) //nolint:gosec // the size of a block is positive
+	keep, most := logSizes(volume)
+	return fmt.Sprintf("wal_keep_size = '%dMB'\nmax_wal_size = '%dMB'\nmax_slot_wal_keep_size = '%dMB'\n", keep, most,
+		slotSize(volume)), nil
 }

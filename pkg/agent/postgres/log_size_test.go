@@ -13,4 +13,9 @@ func TestLogSizes(t *testing.T) {
 			t.Errorf("of %d bytes %d MB are kept and %d MB gather, want %d", volume, keep, most, want)
 		}
 	}
+	for volume, want := range map[uint64]uint64{0: 64, 1 << 30: 256, 1 << 40: 256 << 10} {
+		if got := slotSize(volume); got != want {
+			t.Errorf("of %d bytes %d MB wait for a slot, want %d", volume, got, want)
+		}
+	}
 }

@@ -95,6 +95,9 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 	if err != nil {
 		return fmt.Errorf("check settings: %w", err)
 	}
+	if err := checkLevel(values); err != nil {
+		return err
+	}
 	if err := floors.CheckConnections(values); err != nil {
 		return api.Refused{Why: err.Error()}
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/agreed"
 )
 
+// walLevel is the setting of how much the log tells.
+const walLevel = "wal_level"
+
 // managed are settings that safety needs, or that follow from the pod. The agent gives them on the command line.
 func managed() map[string]string {
 	safety, place := "the agent needs it for safety", "it follows from the pod"
@@ -31,7 +34,6 @@ func managed() map[string]string {
 		"superuser_reserved_connections": safety, "sync_replication_slots": safety,
 		"synchronous_standby_names": "the agents agree on it", "unix_socket_directories": place,
 		"unix_socket_permissions": safety, "wal_log_hints": safety,
-		"wal_level":                    "logical slots are not carried over to another primary yet",
 		"wal_receiver_status_interval": safety, "wal_receiver_timeout": safety, "wal_retrieve_retry_interval": safety,
 		"wal_sender_timeout": safety,
 	}
@@ -45,6 +47,10 @@ func (*Engine) Lint(config map[string]string, _ string) error {
 			return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the setting %s can't be changed: %s", name, why),
 				Hint: "leave it out"}
 		}
+	}
+	if level, set := config[walLevel]; set && level != "replica" && level != "logical" {
+		return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("%s is %q, and replicas could not read the log",
+			walLevel, level), Hint: "choose replica or logical"}
 	}
 	got, err := settings(config)
 	if err != nil {
@@ -92,7 +98,7 @@ func (*Engine) AtStart(version string, options []string) []string {
 		"multixact_offset_buffers", "notify_buffers", "old_snapshot_threshold", "reserved_connections",
 		"serializable_buffers", "shared_buffers", "shared_memory_type", "shared_preload_libraries",
 		"subtransaction_buffers", "trace_connection_negotiation", "track_activity_query_size", "track_commit_timestamp",
-		"transaction_buffers", "unix_socket_group", "wal_buffers", "wal_decode_buffer_size",
+		"transaction_buffers", "unix_socket_group", "wal_buffers", "wal_decode_buffer_size", walLevel,
 		"archive_mode", // by the option archive-repository
 	}
 	v, known := parse(version)
