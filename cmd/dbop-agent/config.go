@@ -175,8 +175,8 @@ func (c config) check() error {
 			return err
 		}
 	}
-	if c.Source != nil && (c.Valkey == nil && i >= 0 && !c.InitialMembers[i].Witness || c.Source.Address == "") {
-		return errors.New("source needs an address, and a server that can follow another")
+	if c.Source != nil && c.Source.Address == "" {
+		return errors.New("source needs an address")
 	}
 	if err := c.checkAlone(); err != nil {
 		return err

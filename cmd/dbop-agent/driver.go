@@ -50,7 +50,8 @@ func (a *agent) openServer() (err error) {
 	a.server, err = postgres.Open(postgres.Config{
 		ID: c.Member, Directory: c.Directory, Sockets: c.Sockets, Bin: c.Postgres.Bin, Listen: c.Postgres.Listen,
 		Port: c.Postgres.Port, Certificate: c.Postgres.Certificate, Key: c.Postgres.Key, Authority: c.Postgres.Authority,
-		Dial: dial, Serves: a.serves, Others: a.guard.Others, Now: guard.Now, Report: a.report, Log: os.Stdout,
+		SourceSecret: c.SourceSecret, Dial: dial, Serves: a.serves, Others: a.guard.Others, Now: guard.Now,
+		Report: a.report, Log: os.Stdout,
 	})
 	return err
 }

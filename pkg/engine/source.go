@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -20,9 +21,13 @@ type Source struct {
 	// Problem says what keeps the data from coming; with Refused the server was checked and can't be followed as it is.
 	Problem string `json:"problem,omitempty"`
 	Refused bool   `json:"refused,omitempty"`
-	// Users are those of the source that don't come along.
+	// Users are those of the source that don't come along, Left is what else does not.
 	Users []string `json:"users,omitempty"`
+	Left  []string `json:"left,omitempty"`
 }
+
+// UntilOpened is for how long a source refuses writes that a person has to open again.
+const UntilOpened time.Duration = math.MaxInt64
 
 // Text says in one sentence without a full stop how far the source is followed.
 func (s Source) Text() string {
@@ -41,7 +46,7 @@ func (s Source) Text() string {
 type CutOver struct {
 	// Gap is how long nobody could write; 0 if it was done before.
 	Gap time.Duration
-	// Paused is for how long the source still refuses writes; 0 if it does not.
+	// Paused is for how long the source still refuses writes; 0 if it does not. It may be UntilOpened.
 	Paused time.Duration
 }
 

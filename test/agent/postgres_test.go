@@ -109,11 +109,23 @@ func (m *member) dial(ctx context.Context, role string) (*pgconn.PgConn, error) 
 }
 
 func (m *member) dialPort(ctx context.Context, role string, port int) (*pgconn.PgConn, error) {
+	return m.dialAt(ctx, role, port, "postgres")
+}
+
+// dialIn connects to the server itself, to a database. The role seller has the password of the stock servers.
+func (m *member) dialIn(ctx context.Context, role, database string) (*pgconn.PgConn, error) {
+	return m.dialAt(ctx, role, m.port, database)
+}
+
+func (m *member) dialAt(ctx context.Context, role string, port int, database string) (*pgconn.PgConn, error) {
 	where := "host=127.0.0.1 password='" + strings.ReplaceAll(strings.ReplaceAll(password, `\`, `\\`), "'", `\'`) + "'"
 	if role == "dbop" {
 		where = "host=" + filepath.Join(m.site.dir, "s-"+string(m.id))
 	}
-	return pgconn.Connect(ctx, fmt.Sprintf("%s port=%d user=%s dbname=postgres sslmode=disable", where, port, role))
+	if role == "seller" {
+		where = "host=127.0.0.1 password=" + stockPassword
+	}
+	return pgconn.Connect(ctx, fmt.Sprintf("%s port=%d user=%s dbname=%s sslmode=disable", where, port, role, database))
 }
 
 // ask runs statements on one member and returns the rows of the last one.

@@ -81,14 +81,8 @@ func newSite(t *testing.T, o options) *site {
 		s.engine = postgres{}
 	}
 	s.uid, s.gid = os.Getuid(), os.Getgid()
-	if s.uid == 0 {
-		u, err := user.Lookup("nobody")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.uid, _ = strconv.Atoi(u.Uid)
-		s.gid, _ = strconv.Atoi(u.Gid)
-		s.owner = &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.gid)}
+	if s.owner = servers(t); s.owner != nil {
+		s.uid, s.gid = int(s.owner.Uid), int(s.owner.Gid)
 	}
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, s.uid, s.gid)); err != nil {
 		t.Fatal(err)
@@ -116,6 +110,21 @@ func newSite(t *testing.T, o options) *site {
 		m.start()
 	}
 	return s
+}
+
+// servers is the user who runs servers, or nil for the one who runs the tests: PostgreSQL does not run as root.
+func servers(t *testing.T) *syscall.Credential {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
 // mount gives each member a small volume in memory.

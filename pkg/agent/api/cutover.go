@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -26,9 +27,13 @@ type Source struct {
 	// it is.
 	Problem string `json:"problem,omitempty"`
 	Refused bool   `json:"refused,omitempty"`
-	// Users are those of the source that don't come along.
+	// Users are those of the source that don't come along, Left is what else does not.
 	Users []string `json:"users,omitempty"`
+	Left  []string `json:"left,omitempty"`
 }
+
+// UntilOpened is for how long a source refuses writes that a person has to open again.
+const UntilOpened time.Duration = math.MaxInt64
 
 // Cutover ends that the cluster follows its source.
 type Cutover struct {
@@ -41,7 +46,7 @@ type CutOver struct {
 	// Gap is how long nobody could write: from the pause of the source until the primary took writes. It is 0 if an
 	// earlier request did it.
 	Gap time.Duration `json:"gap"`
-	// Paused is for how long the source still refuses writes; 0 if it does not.
+	// Paused is for how long the source still refuses writes; 0 if it does not. It may be UntilOpened.
 	Paused time.Duration `json:"paused,omitempty"`
 	// Forbidden says why nothing was done, if it is a person who has to do something about it.
 	Forbidden string `json:"forbidden,omitempty"`
@@ -151,8 +156,8 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		return out, err
 	}
 	out.Gap = time.Since(since)
-	if paused > 0 {
-		out.Paused = paused - out.Gap
+	if out.Paused = paused; paused > 0 && paused < UntilOpened {
+		out.Paused -= out.Gap
 	}
 	return out, nil
 }

@@ -114,7 +114,7 @@ func (s *Server) values(settings protocol.Settings) (map[string]string, error) {
 // writeFiles writes values of settings that people made, the synchronous set and the rules of access.
 func (s *Server) writeFiles(settings protocol.Settings, values map[string]string) error {
 	s.mu.Lock()
-	names := s.names
+	names, barred := s.names, s.barred
 	s.mu.Unlock()
 	kept := s.keptSettings()
 	var conf bytes.Buffer
@@ -134,8 +134,11 @@ func (s *Server) writeFiles(settings protocol.Settings, values map[string]string
 		fmt.Fprintf(&conf, "%s = %s\n", name, quote(values[name]))
 	}
 	fmt.Fprintf(&conf, "%s = %s\n%s = %s\n", synchronous, quote(names), walLevel, s.level(values))
+	if barred {
+		conf.WriteString("default_transaction_read_only = on\n") // the agent's own sessions write
+	}
 	for name, content := range map[string]string{
-		"postgresql.conf": conf.String(), "pg_hba.conf": s.hba(), "pg_ident.conf": "",
+		"postgresql.conf": conf.String(), "pg_hba.conf": s.hba(barred), "pg_ident.conf": "",
 	} {
 		if err := disk.ReplaceBytes(filepath.Join(s.conf(), name), []byte(content)); err != nil {
 			return err
@@ -150,8 +153,13 @@ func (s *Server) writeFiles(settings protocol.Settings, values map[string]string
 	return nil
 }
 
-// hba lets the agent in by the socket, which only the user of the server can reach, and everybody else by password.
-func (s *Server) hba() string {
+// hba lets the agent in by the socket, which only the user of the server can reach, and everybody else by password,
+// unless that is barred.
+func (s *Server) hba(barred bool) string {
+	if barred {
+		return "local all " + User + " trust\nlocal replication " + User + " trust\nlocal all all reject\n" +
+			"host all all all reject\n"
+	}
 	host := "host"
 	if s.Certificate != "" {
 		host = "hostssl"

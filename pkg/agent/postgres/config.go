@@ -24,6 +24,8 @@ const User = "dbop"
 const (
 	upstreamPort = 1
 	toolPort     = 2
+	// sourcePort leads to the server outside of the cluster that it follows.
+	sourcePort = 3
 )
 
 // Config is what the driver needs of the agent.
@@ -38,6 +40,8 @@ type Config struct {
 	Port   int
 	// Certificate, Key and Authority are files for clients' TLS; "" has clients connect in plain text.
 	Certificate, Key, Authority string
+	// SourceSecret is a directory with the password and the certificates for the source of the cluster, or "".
+	SourceSecret string
 	// Dial connects to the agent of another member for its log.
 	Dial stream.Dial
 	// Serves says whether the server is a primary of a generation, with a lease, and a member may have its log.

@@ -88,9 +88,17 @@ func ask(ctx context.Context, conn *pgconn.PgConn, statements string) (rows, err
 	return answer, nil
 }
 
+// writes has a session write also where transactions are read-only by default.
+const writes = "-c default_transaction_read_only=off"
+
 // once opens a session of its own for some statements.
 func (s *Server) once(ctx context.Context, statements string) (rows, error) {
-	conn, err := dial(ctx, s.conninfo(s.Port, "dbname=postgres application_name=agent"))
+	return s.onceIn(ctx, "postgres", statements)
+}
+
+// onceIn does so in a database.
+func (s *Server) onceIn(ctx context.Context, database, statements string) (rows, error) {
+	conn, err := dial(ctx, s.conninfo(s.Port, "dbname="+word(database)+" application_name=agent options='"+writes+"'"))
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,8 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 	case protocol.Checkpoint:
 		_, err := s.once(ctx, "CHECKPOINT")
 		return err
+	case protocol.Detach:
+		return s.detach(ctx, job.Settings, valid)
 	case protocol.Admit:
 		return arrival.Wait(ctx, s.Port, s.sessions)
 	case protocol.StopFast:

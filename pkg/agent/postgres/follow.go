@@ -40,6 +40,7 @@ func (s *Server) follow(ctx context.Context, job protocol.Job) error {
 	if rewinding {
 		return errors.New("follow " + string(job.Member) + ": " + halfRewound)
 	}
+	s.setBarred(false) // a replica takes no writes
 	s.upstream.Aim(job.Member, job.Generation)
 	past, system, err := s.ancestry(ctx)
 	if err != nil {

@@ -93,6 +93,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	}
 	if s.promoted > 0 {
 		o.Role, o.Generation, o.Upstream, o.Flushed = protocol.Primary, s.promoted, "", s.flushed
+		o.Following = s.moving != nil
 	}
 	if s.lowering {
 		o.Role, o.Generation, o.Flushed = protocol.Replica, 0, 0 // it starts once more before it serves

@@ -25,6 +25,12 @@ var errLeaseOver = errors.New("the lease is over")
 // promote loads the set and makes the server a primary on the timeline of the job.
 func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() bool) error {
 	s.upstream.Cut()
+	s.setBarred(job.Source != nil)
+	if job.Source != nil {
+		if err := s.bar(ctx); err != nil {
+			return err
+		}
+	}
 	if _, _, err := s.replay(ctx, job.Settings); err != nil {
 		return err
 	}
@@ -74,6 +80,9 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 		return err
 	}
 	if err := s.mark(ctx); err != nil {
+		return err
+	}
+	if err := s.meetSource(ctx, job.Source); err != nil {
 		return err
 	}
 	s.mu.Lock()

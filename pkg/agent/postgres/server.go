@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
@@ -30,7 +31,9 @@ type Server struct {
 	// Downstream passes the log of this server to the agents of its replicas.
 	Downstream *stream.Downstream
 	observer   connection
-	changed    chan struct{}
+	// door leads to the source.
+	door    *source.Door
+	changed chan struct{}
 
 	mu       sync.Mutex
 	proc     *process.Process
@@ -62,6 +65,10 @@ type Server struct {
 	flushed  protocol.Instant
 	standbys []protocol.Streaming
 	unfit    string
+	// moving is the part of this primary in following a source; nil if there is none.
+	moving *moveIn
+	// barred says that no client is let in, open that this run of the server may have let one in.
+	barred, open bool
 }
 
 // Open prepares the volume. No process of the server may run.
@@ -88,6 +95,9 @@ func Open(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.upstream.Ended = s.change
+	if s.door, err = source.Listen(c.socket(sourcePort)); err != nil {
+		return nil, err
+	}
 	s.observer = connection{conninfo: c.conninfo(c.Port, "dbname=postgres application_name=observer")}
 	return s, nil
 }
@@ -112,7 +122,7 @@ func (s *Server) Handle(from protocol.MemberID, conn net.Conn) { s.Downstream.Ha
 func (s *Server) Close() error {
 	err := s.StopNow()
 	s.observer.close()
-	return errors.Join(err, s.upstream.Close())
+	return errors.Join(err, s.upstream.Close(), s.door.Close())
 }
 
 // start runs the server in recovery, with the settings of a job, unless it runs.
@@ -157,7 +167,7 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 	}
 	s.proc, s.promoted, s.set, s.setAt, s.read, s.unfit = p, 0, 0, 0, false, ""
 	s.flushed, s.standbys, s.stale, s.ready, s.pending = 0, nil, 0, false, nil
-	s.launched = floors.Asked(values)
+	s.launched, s.open = floors.Asked(values), !s.barred
 	return nil
 }
 
@@ -168,6 +178,7 @@ func (s *Server) ended(p *process.Process) {
 	if s.proc == p {
 		s.proc, s.promoted, s.ready, s.set, s.standbys = nil, 0, false, 0, nil
 		s.upstream.Cut()
+		s.leave()
 	}
 	s.change()
 }
@@ -178,6 +189,26 @@ func (s *Server) serves(g protocol.Generation, to protocol.MemberID) bool {
 	ready := s.ready && s.promoted == g
 	s.mu.Unlock()
 	return ready && s.Serves(g, to)
+}
+
+// setBarred says whether clients are let in. It counts once the server has read its files.
+func (s *Server) setBarred(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.barred = yes
+	s.open = s.open || !yes
+}
+
+// bar starts a server again that may have let clients in: as a primary that follows a source it lets nobody in.
+func (s *Server) bar(ctx context.Context) error {
+	s.setBarred(true)
+	s.mu.Lock()
+	starts := s.proc != nil && s.open
+	s.mu.Unlock()
+	if !starts {
+		return nil
+	}
+	return s.stopFast(ctx)
 }
 
 // running returns the present run of the server, or nil.

@@ -54,6 +54,9 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 		strings.ContainsRune(u.Name, 0) {
 		return api.Refused{Why: fmt.Sprintf("%q is no name for a user of PostgreSQL", u.Name)}
 	}
+	if m := s.movesIn(); m != nil && !m.follows() {
+		return errors.New("make user " + u.Name + ": the data of the source is still being copied")
+	}
 	known, err := s.once(ctx, "SELECT rolname, rolpassword FROM pg_authid; SELECT datname FROM pg_database")
 	if err != nil {
 		return fmt.Errorf("make user %s: %w", u.Name, err)
@@ -150,8 +153,13 @@ func (s *Server) DeleteUser(ctx context.Context, name string) error {
 	return err
 }
 
-// TestLogin comes the way that clients come: by TCP, with TLS where that is on.
+// TestLogin comes the way that clients come: by TCP, with TLS where that is on. Where no client is let in yet, it
+// compares the password with what the server keeps of it.
 func (s *Server) TestLogin(ctx context.Context, name, password string) (bool, error) {
+	if s.movesIn() != nil {
+		got, err := s.once(ctx, "SELECT rolpassword FROM pg_authid WHERE rolcanlogin AND rolname = "+literal(name))
+		return err == nil && len(got[0]) == 1 && verifies(got[0][0][0], password), err
+	}
 	mode := "disable"
 	if s.Certificate != "" {
 		mode = "require" // it is the agent's own server

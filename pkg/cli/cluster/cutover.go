@@ -17,10 +17,11 @@ func NewCutover(f *command.Factory) *cobra.Command {
 		Long: `Take writes in the place of the server that a cluster follows, see --from-primary of create.
 
 The server is asked to pause writes. Once it is proved that the cluster holds
-all of them, the cluster follows it no more, and takes writes. The server goes
-on to refuse writes for an hour, so that no client writes to it by mistake: send
-the clients to the cluster. If its user may not pause writes, stop all writers
-yourself and add --writers-stopped.`,
+all of them, the cluster follows it no more, and takes writes. So that no client
+writes to the server by mistake, Redis and Valkey go on to refuse writes for an
+hour, and PostgreSQL lets nobody into the databases until somebody opens them:
+send the clients to the cluster. If the user of a Redis or Valkey may not pause
+writes, stop all writers yourself and add --writers-stopped.`,
 		Example: `  # Take over; the server pauses writes
   kubectl dbop cutover my-db
 

@@ -50,6 +50,9 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	if s.Source != nil && len(s.Source.Users) > 0 {
 		add("", "its users don't come along: %s", strings.Join(s.Source.Users, ", "))
 	}
+	if s.Source != nil && len(s.Source.Left) > 0 {
+		add("", "not coming along: %s", strings.Join(s.Source.Left, ", "))
+	}
 	title := "Warnings:"
 	for _, m := range s.Members {
 		for _, w := range m.Warnings {

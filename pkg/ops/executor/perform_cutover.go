@@ -24,7 +24,10 @@ func (l *Executor) cutOver(ctx context.Context, session engine.Session, t task) 
 	if done.Gap > 0 {
 		text = fmt.Sprintf("nobody could write for %s", done.Gap.Round(time.Millisecond))
 	}
-	if done.Paused > 0 {
+	switch {
+	case done.Paused == engine.UntilOpened:
+		text += "; the source lets nobody in until somebody opens its databases"
+	case done.Paused > 0:
 		text += fmt.Sprintf("; the source refuses writes for another %s", done.Paused.Round(time.Minute))
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactCutOver: text}}, nil

@@ -251,7 +251,7 @@ func (a *assessment) level() (Level, string) {
 		return Degraded, fmt.Sprintf("%d of %d members are healthy, %s", well, total, a.margin())
 	}
 	if from := a.s.View.Source; from != nil {
-		return Healthy, fmt.Sprintf("all %d members are healthy, %s; clients only read, as it follows %s", total, a.margin(),
+		return Healthy, fmt.Sprintf("all %d members are healthy, %s; it takes no writes, as it follows %s", total, a.margin(),
 			from.Address)
 	}
 	return Healthy, fmt.Sprintf("all %d members are healthy, %s", total, a.margin())

@@ -78,7 +78,7 @@ func TestAssess(t *testing.T) {
 			headline: "all 3 members are healthy, 1 more failure is tolerated"},
 		{name: "it follows a source", change: func(s *ops.State) {
 			s.View.Source = &engine.Source{Address: "there:1", Following: true, Linked: true}
-		}, level: Healthy, headline: "1 more failure is tolerated; clients only read, as it follows there:1",
+		}, level: Healthy, headline: "1 more failure is tolerated; it takes no writes, as it follows there:1",
 			next: "kubectl dbop plan cutover db"},
 		{name: "a source does not answer", change: func(s *ops.State) {
 			s.View.Source = &engine.Source{Address: "there:1", Following: true, Silent: 9 * time.Second}

@@ -69,7 +69,7 @@ func TestMoveIn(t *testing.T) {
 	create(s, "valkey", to, "3", move...)
 	s.Healthy(3)
 	r := s.Must("status", "db")
-	for _, words := range []string{"clients only read", "follows outside:6379", "plan cutover db"} {
+	for _, words := range []string{"it takes no writes", "follows outside:6379", "plan cutover db"} {
 		if !strings.Contains(r.Stdout, words) {
 			t.Errorf("status does not tell %q:\n%s", words, r.Stdout)
 		}

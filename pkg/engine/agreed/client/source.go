@@ -29,5 +29,5 @@ func source(s api.Source) *engine.Source {
 	return &engine.Source{Address: s.Address, Following: s.Following, Linked: s.Linked,
 		Silent: s.Silent.Round(time.Second), Lag: engine.Distance{Amount: s.Lag, Unit: "bytes"},
 		Received: s.Received, Problem: s.Problem, Refused: s.Refused,
-		Users: s.Users}
+		Users: s.Users, Left: s.Left}
 }

@@ -1,0 +1,275 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+const (
+	// haltTime bounds the time for which writes stop if it comes to nothing.
+	haltTime = 20 * time.Second
+	// nearEnough is how many bytes of the log may be on their way when writes stop: that is how long the stop takes.
+	nearEnough = 16 << 20
+)
+
+var _ api.Mover = (*Server)(nil)
+
+// Source implements api.Mover.
+func (s *Server) Source(context.Context) *api.Source {
+	m := s.movesIn()
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := m.told
+	return &out
+}
+
+// Halt implements api.Mover. That all writers were stopped makes no difference: the databases of the source are closed
+// in any case, and stay so until a person opens them.
+func (s *Server) Halt(ctx context.Context, _ bool, leads func() bool) (since time.Time, paused time.Duration,
+	err error,
+) {
+	m := s.movesIn()
+	if m == nil {
+		return since, 0, api.Refused{Why: "the server of this member follows no source"}
+	}
+	if err := m.take(ctx); err != nil {
+		return since, 0, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
+	}
+	defer m.busy.Unlock()
+	m.closed = false
+	since, err = m.halt(ctx, leads)
+	if err != nil {
+		return since, 0, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
+	}
+	return since, api.UntilOpened, nil
+}
+
+// take waits until the loop does nothing, which copies all data at times.
+func (m *moveIn) take(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, askTime)
+	defer stop()
+	for !m.busy.TryLock() {
+		select {
+		case <-ctx.Done():
+			return errors.New("wait until its data is copied, or it answers")
+		case <-time.After(copyPoll / 10):
+		}
+	}
+	return nil
+}
+
+// halt closes the source, and returns since when once all that was written there is here.
+func (m *moveIn) halt(ctx context.Context, leads func() bool) (since time.Time, err error) {
+	now, err := m.server.readMark(ctx)
+	switch {
+	case err != nil:
+		return since, err
+	case now.Address != m.source.Address || now.Stage == "":
+		return since, errors.New("wait until its data is copied")
+	case now.Stage == stageHolds:
+		return time.Now(), nil // an earlier request came that far
+	case now.Stage == stageCloses:
+		// An earlier request could not open it again.
+		if err := m.reopen(ctx, now); err != nil {
+			return since, err
+		}
+	}
+	if now.Volume != m.volume {
+		return since, errors.New("wait until its data is copied: the primary changed")
+	}
+	f, err := m.approach(ctx, now)
+	if err != nil {
+		return since, err
+	}
+	defer f.Leave()
+	since = time.Now()
+	bound, stop := context.WithDeadline(ctx, since.Add(haltTime/2))
+	defer stop()
+	now.Stage = stageCloses
+	if err := m.server.writeMark(bound, now); err != nil {
+		return since, err
+	}
+	err = m.close(bound, f, now)
+	if err == nil && !leads() {
+		err = errors.New("this member is not the primary any more")
+	}
+	if err != nil && leads() { // else the next primary opens it
+		err = errors.Join(err, m.reopen(context.WithoutCancel(ctx), now))
+	}
+	if err != nil {
+		return since, err
+	}
+	m.closed = true
+	return since, nil
+}
+
+// approach sees that a cut over can begin, and opens the sessions for it.
+func (m *moveIn) approach(ctx context.Context, now mark) (*source.Fence, error) {
+	ctx, stop := context.WithTimeout(ctx, askTime)
+	defer stop()
+	if err := m.observe(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.differs(now, m.survey); err != nil {
+		return nil, err
+	}
+	if len(m.survey.Unfit) > 0 {
+		return nil, unfitError(m.survey.Unfit)
+	}
+	of, err := m.slots(ctx, now)
+	switch {
+	case err != nil:
+		return nil, err
+	case of.active != len(now.Schemas):
+		return nil, errors.New("wait until it is followed: the connection to it is broken")
+	case of.lag > nearEnough:
+		return nil, fmt.Errorf("wait until it is followed closely: %d bytes are missing", of.lag)
+	}
+	f, err := m.source.Approach(ctx, m.own, m.survey.Databases)
+	if err != nil {
+		return nil, err
+	}
+	err = f.Enter(ctx)
+	if err == nil {
+		err = m.unprepared(ctx, f)
+	}
+	if err != nil {
+		f.Leave()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (m *moveIn) unprepared(ctx context.Context, f *source.Fence) error {
+	names, err := f.Prepared(ctx)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("transactions are prepared there, which could be committed later: commit or roll back %s",
+			strings.Join(names, ", "))
+	}
+	return err
+}
+
+// close ends writes at the source, waits until all of them are here, and brings the sequences to where they are there.
+func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) error {
+	end, err := f.Close(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.Reached(ctx, m.slot(now, ""), end); err != nil {
+		return err
+	}
+	for i, d := range m.survey.Databases {
+		definitions, sequences, err := f.Final(ctx, i)
+		if err != nil {
+			return err
+		}
+		if kinds := source.Changed(now.Schemas[d.Name], definitions); len(kinds) > 0 {
+			return fmt.Errorf("definitions in its database %q changed right now: %s", d.Name, strings.Join(kinds, ", "))
+		}
+		var b strings.Builder
+		for _, q := range sequences {
+			fmt.Fprintf(&b, "SELECT setval(%s, %s, %t); ", literal(q.Sequence), q.Last, q.Called)
+		}
+		if _, err := m.server.onceIn(ctx, d.Name, b.String()); err != nil {
+			return fmt.Errorf("bring the sequences of the database %q to where they are at the source: %w", d.Name, err)
+		}
+	}
+	now.Stage = stageHolds
+	return m.server.writeMark(ctx, now)
+}
+
+// Unhalt implements api.Mover. A source that an earlier request closed stays closed: the agents may agree on that one
+// yet.
+func (s *Server) Unhalt(ctx context.Context) error {
+	m := s.movesIn()
+	if m == nil {
+		return errors.New("the source stays closed: this server does not follow it any more")
+	}
+	if err := m.take(ctx); err != nil {
+		return err
+	}
+	defer m.busy.Unlock()
+	if !m.closed {
+		return errors.New("the source stays closed: ask for the cut over again")
+	}
+	now, err := s.readMark(ctx)
+	if err != nil {
+		return err
+	}
+	m.closed = false
+	return m.reopen(ctx, now)
+}
+
+// reopen lets everybody into the source again, and goes on to follow it.
+func (m *moveIn) reopen(ctx context.Context, now mark) error {
+	ctx, stop := context.WithTimeout(ctx, askTime)
+	defer stop()
+	err := m.source.Reopen(ctx, m.own)
+	if err == nil && now.Stage != "" {
+		now.Stage = stageFollows
+		err = m.server.writeMark(ctx, now)
+	}
+	if err != nil {
+		return fmt.Errorf("its databases may still be closed (ALTER DATABASE name ALLOW_CONNECTIONS true): %w", err)
+	}
+	return nil
+}
+
+// detach ends that the primary follows the source, and lets clients in.
+func (s *Server) detach(ctx context.Context, settings protocol.Settings, valid func() bool) error {
+	m := s.movesIn()
+	if m == nil {
+		return errors.New("end following the source: it is not followed")
+	}
+	m.cancel()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-m.ended:
+	}
+	if err := s.forget(ctx); err != nil {
+		return err
+	}
+	if !valid() {
+		return errLeaseOver
+	}
+	s.setBarred(false)
+	if err := s.reload(ctx, settings); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.moving = nil
+	s.mu.Unlock()
+	s.Report("the server lets clients in, and follows no source any more")
+	go m.tidy() //nolint:gosec // it bounds its time itself, and the job is over
+	return nil
+}
+
+// forget drops what follows a source, in the data.
+func (s *Server) forget(ctx context.Context) error {
+	s.door.Shut()
+	if err := s.unsubscribe(ctx); err != nil {
+		return err
+	}
+	return s.writeMark(ctx, mark{})
+}
+
+// tidy drops the slots at the source, which would keep its log.
+func (m *moveIn) tidy() {
+	if err := m.dropSlots(context.Background(), source.Keeper(m.survey.Databases)); err != nil {
+		m.server.Report(fmt.Sprintf("slots at %s that begin with %s keep its log until somebody drops them: %v",
+			m.source.Address, m.own, err))
+	}
+}
