@@ -113,7 +113,31 @@ func TestMoveIn(t *testing.T) {
 	if got := s.sql("INSERT INTO written DEFAULT VALUES RETURNING n"); there[got] || rows == 0 {
 		t.Errorf("the sequence gives %s again, or none of %d rows was written", got, rows)
 	}
-	s.kubectl("delete", "pod", s.primary(), "--grace-period=0", "--force")
+	s.kubectl("delete", "pod", s.primary()+"-0", "--grace-period=0", "--force")
 	s.healthy(3)
 	s.sql("INSERT INTO written DEFAULT VALUES")
+}
+
+// TestMoveInMajor moves from a cluster to one of a later major version, by the address and with the secret that people
+// have of it. The former one goes on as a cluster that lets nobody into its database.
+func TestMoveInMajor(t *testing.T) {
+	s := newScene(t, "move-in-major")
+	from, to := s.releases(17)[0], s.releases(18)[0]
+	s.create(from, "1")
+	s.sql("CREATE TABLE written (n bigserial PRIMARY KEY, by text DEFAULT current_user)")
+	s.must("configure", "db", "--set", "wal_level=logical")
+	s.must("create", "next", "--engine", "postgres", "--version", to.Version, "--image", to.Image, "--members", "1",
+		"--storage", "1Gi", "--from-primary", "db-client:5432", "--from-user", "root", "--from-secret", "db-root")
+	s.sql("INSERT INTO written DEFAULT VALUES")
+	r := s.must("cutover", "next")
+	t.Log(strings.TrimSpace(r.Stdout))
+	got := s.must("connect", "next", "--", "-At", "-d", "app", "-c",
+		"INSERT INTO written DEFAULT VALUES RETURNING n, current_setting('server_version_num')::int / 10000")
+	if strings.TrimSpace(got.Stdout) != "2|18" {
+		t.Errorf("the next row is %q", got.Stdout)
+	}
+	if r := s.try("connect", "db", "--", "-d", "app", "-c", "SELECT"); r.Code == 0 {
+		t.Error("the former cluster lets somebody in")
+	}
+	s.healthy(1)
 }
