@@ -25,9 +25,9 @@ const Filler = "# no server was on this timeline\n"
 // HistoryName is the name of the history file of a timeline.
 func HistoryName(timeline uint64) string { return fmt.Sprintf("%08X.history", timeline) }
 
-// ParseHistory reads the history file of a timeline. A server that recovers to a moment before the target timeline began
-// names that one as the parent all the same, with those before it (writeTimeLineHistory of PostgreSQL). Where one is said
-// to end before it began, the copy never was on it.
+// ParseHistory reads the history file of a timeline. A server that recovers to a moment before the target timeline
+// began names that one as the parent all the same, with those before it (writeTimeLineHistory of PostgreSQL). Where one
+// is said to end before it began, the copy never was on it.
 func ParseHistory(timeline uint64, content string) (Lineage, error) {
 	l := Lineage{Timeline: timeline}
 	for line := range strings.Lines(content) {
