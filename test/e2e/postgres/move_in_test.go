@@ -125,7 +125,7 @@ func TestMoveInMajor(t *testing.T) {
 	from, to := s.releases(17)[0], s.releases(18)[0]
 	s.create(from, "1")
 	s.sql("CREATE TABLE written (n bigserial PRIMARY KEY, by text DEFAULT current_user)")
-	s.must("configure", "db", "--set", "wal_level=logical")
+	s.must("configure", "db", "--set", "wal_level=logical", "--allow-downtime")
 	s.must("create", "next", "--engine", "postgres", "--version", to.Version, "--image", to.Image, "--members", "1",
 		"--storage", "1Gi", "--from-primary", "db-client:5432", "--from-user", "root", "--from-secret", "db-root")
 	s.sql("INSERT INTO written DEFAULT VALUES")
