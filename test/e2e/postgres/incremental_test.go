@@ -14,6 +14,9 @@ import (
 // TestIncremental takes what changed since a full backup, proves it in a throw-away member, and brings it back into a
 // new cluster and in place of the old one. What it adds to stays as long as it does.
 func TestIncremental(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it")
+	}
 	s := newScene(t, "incremental")
 	release := s.releases(18)[0]
 	dir := t.TempDir()
