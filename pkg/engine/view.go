@@ -74,8 +74,11 @@ type Member struct {
 	// Readings are what else the engine tells of it: "connections", "12/100". status shows each as a column.
 	Readings []Reading `json:"readings,omitempty"`
 	// Warnings are what a person should do something about, while the member serves as it should: each is one sentence
-	// without a full stop. diagnose tells them.
+	// without a full stop. status and diagnose tell them.
 	Warnings []string `json:"warnings,omitempty"`
+	// OnlyHere is what a leader loses when another member takes over, besides what it holds for clients: each is named in a
+	// few words.
+	OnlyHere []string `json:"onlyHere,omitempty"`
 	// Bases are the full backups since which the member can stream the changes.
 	Bases []BaseOf `json:"bases,omitempty"`
 	// Certificate is what the member showed when it was dialled; nil in plain

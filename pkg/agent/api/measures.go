@@ -21,6 +21,8 @@ type Measures struct {
 	Readings []Reading `json:"readings,omitempty"`
 	// Warnings are what a person should do something about, each in one sentence without a full stop.
 	Warnings []string `json:"warnings,omitempty"`
+	// OnlyHere is what a primary loses when another member takes over, each in a few words.
+	OnlyHere []string `json:"onlyHere,omitempty"`
 }
 
 const (

@@ -24,7 +24,8 @@ SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
   FROM (SELECT now() - min(xact_start) AS open FROM client) AS oldest),
  (SELECT max(age(datfrozenxid)) FROM pg_database),
  (SELECT (current_setting('archive_mode') <> 'off')::int);
-` + ownTablespaces
+` + ownTablespaces + `;
+SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name`
 
 const (
 	// transactionIDs is how many transactions may begin after the oldest row that is not frozen. The server refuses
@@ -56,6 +57,9 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 		}
 	}
 	out := measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5])
+	for _, slot := range got[2] {
+		out.OnlyHere = append(out.OnlyHere, "the logical slot "+slot[0])
+	}
 	for _, space := range got[1] {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the tablespace %q is outside of the data directory: it is in no "+
 			"backup, and other members can't be made; move what it holds to pg_default and drop it", space[0]))

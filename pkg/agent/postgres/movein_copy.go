@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,22 +172,7 @@ func newRoles(dump string, there [][]string) string {
 // subscribe makes one database with its definitions, and has its rows copied.
 func (m *moveIn) subscribe(ctx context.Context, of mark, d source.Database) error {
 	s := m.server
-	scratch, err := os.MkdirTemp(s.Sockets, "schema")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch) //nolint:errcheck // the directory is that of this run
-	file := filepath.Join(scratch, "dump")
-	err = s.run(ctx, "pg_dump", "--schema-only", "--create", "--format", "custom", "--no-publications",
-		"--no-subscriptions", "--no-tablespaces", "--file", file, "--dbname", s.conninfo(sourcePort, "dbname="+word(d.Name)))
-	if err != nil {
-		return err
-	}
-	arguments := []string{"--create", "--dbname", s.conninfo(s.Port, "dbname=template1 options='"+writes+"'")}
-	if d.Name == source.Maintenance {
-		arguments = []string{"--dbname", s.conninfo(s.Port, "dbname="+d.Name+" options='"+writes+"'")}
-	}
-	if err := s.run(ctx, "pg_restore", append(arguments, "--exit-on-error", file)...); err != nil {
+	if err := m.copyDefinitions(ctx, d); err != nil {
 		return err
 	}
 	tables := ""
@@ -196,7 +180,7 @@ func (m *moveIn) subscribe(ctx context.Context, of mark, d source.Database) erro
 		tables = " FOR TABLE ONLY " + strings.Join(d.Tables, ", ONLY ")
 	}
 	name := quoteName(m.publication())
-	_, err = m.ask(ctx, d.Name, "DROP PUBLICATION IF EXISTS "+name+"; CREATE PUBLICATION "+name+tables)
+	_, err := m.ask(ctx, d.Name, "DROP PUBLICATION IF EXISTS "+name+"; CREATE PUBLICATION "+name+tables)
 	if err != nil {
 		return err
 	}

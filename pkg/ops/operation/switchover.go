@@ -68,7 +68,5 @@ func switchover(p rules.Situation) *ops.Decision {
 			return p.Gate("healthy", fmt.Errorf("%s is not fit to lead: %w", to, err), to)
 		}
 	}
-	return rules.Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{leader.Name}, To: to,
-		Risk: ops.RiskLeaderMove, Deadline: rules.StepDeadline,
-		Title: fmt.Sprintf("Hand leadership from %s to %s", leader.Name, to)})
+	return p.HandOver(leader, to, "")
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +51,22 @@ func TestSwitchover(t *testing.T) {
 			t.Parallel()
 			judge(t, opstest.Stub{}, c.state, c.want, c.block)
 		})
+	}
+}
+
+// TestHandOverLoses: what only the leader has is named before it is lost, by each verb that hands over.
+func TestHandOverLoses(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	s.Operation = opstest.Operation(v1alpha1.VerbSwitchover)
+	s.Operation.Spec.Leader = "db-1"
+	for _, s := range []ops.State{s, configuring(3, nil, nil)()} {
+		s.View.Members[0].OnlyHere = []string{"the logical slot a", "the logical slot b"}
+		s.View.Members[1].OnlyHere = []string{"nothing"}
+		want := "Hand leadership from db-1 to db-2, which loses the logical slot a, the logical slot b"
+		if !slices.ContainsFunc(MakePlan(opstest.Stub{}, s).Steps, func(step ops.Step) bool { return step.Title == want }) {
+			t.Errorf("%s: no step is %q", s.Verb(), want)
+		}
 	}
 }
 

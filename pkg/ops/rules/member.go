@@ -199,9 +199,17 @@ func (p Situation) HandOverFirst(from, reason string, except ...string) *ops.Dec
 			Hint: "kubectl dbop diagnose " + p.S.Cluster.Name +
 				" shows how far the others are; nothing stops until one of them has caught up"}, p.Except([]string{from})...)
 	}
-	return Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{from}, To: to,
-		Risk: ops.RiskLeaderMove, Deadline: StepDeadline,
-		Title: fmt.Sprintf("Hand leadership from %s to %s", from, to), Reason: reason})
+	return p.HandOver(leader, to, reason)
+}
+
+// HandOver moves leadership. What the leader loses by that is named.
+func (p Situation) HandOver(leader engine.Member, to, reason string) *ops.Decision {
+	title := fmt.Sprintf("Hand leadership from %s to %s", leader.Name, to)
+	if len(leader.OnlyHere) > 0 {
+		title += ", which loses " + strings.Join(leader.OnlyHere, ", ")
+	}
+	return Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{leader.Name}, To: to,
+		Risk: ops.RiskLeaderMove, Deadline: StepDeadline, Title: title, Reason: reason})
 }
 
 // mayLead waits before a member stops while nobody is known to lead: it may be the

@@ -122,7 +122,7 @@ func TestMoveIn(t *testing.T) {
 // have of it. The former one goes on as a cluster that lets nobody into its database.
 func TestMoveInMajor(t *testing.T) {
 	s := newScene(t, "move-in-major")
-	from, to := s.releases(15)[0], s.releases(17)[0]
+	from, to := s.releases(17)[0], s.releases(18)[0]
 	s.create(from, "1")
 	s.sql("CREATE TABLE written (n bigserial PRIMARY KEY, by text DEFAULT current_user)")
 	s.must("configure", "db", "--set", "wal_level=logical", "--allow-downtime")
@@ -131,9 +131,9 @@ func TestMoveInMajor(t *testing.T) {
 	s.sql("INSERT INTO written DEFAULT VALUES")
 	r := s.must("cutover", "next")
 	t.Log(strings.TrimSpace(r.Stdout))
-	got := s.must("connect", "next", "--", "-At", "-d", "app", "-c",
+	got := s.must("connect", "next", "--", "-qAt", "-d", "app", "-c",
 		"INSERT INTO written DEFAULT VALUES RETURNING n, current_setting('server_version_num')::int / 10000")
-	if strings.TrimSpace(got.Stdout) != "2|17" {
+	if strings.TrimSpace(got.Stdout) != "2|18" {
 		t.Errorf("the next row is %q", got.Stdout)
 	}
 	if r := s.try("connect", "db", "--", "-d", "app", "-c", "SELECT"); r.Code == 0 {
