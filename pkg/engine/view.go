@@ -76,8 +76,8 @@ type Member struct {
 	// Warnings are what a person should do something about, while the member serves as it should: each is one sentence
 	// without a full stop. status and diagnose tell them.
 	Warnings []string `json:"warnings,omitempty"`
-	// OnlyHere is what a leader loses when another member takes over, besides what it holds for clients: each is named in a
-	// few words.
+	// OnlyHere is what a leader loses when another member takes over, besides data of clients: each is named in a few
+	// words.
 	OnlyHere []string `json:"onlyHere,omitempty"`
 	// Bases are the full backups since which the member can stream the changes.
 	Bases []BaseOf `json:"bases,omitempty"`
