@@ -118,8 +118,12 @@ func (l *Leader) lead(ctx context.Context) error {
 			return err
 		}
 		g := l.leads() // it may have taken a while
-		if g == 0 || have.later(l.config.Token, g) {
+		switch {
+		case g == 0:
 			return nil
+		case have.later(l.config.Token, g):
+			// No later one begins while this lease goes on: somebody wrote it by hand, or this lease ended right now.
+			return l.config.Service.refuse(g)
 		}
 		change := l.config.Service.change(have, l.config.Member, l.config.Token, g)
 		if change == nil {

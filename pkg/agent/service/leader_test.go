@@ -129,11 +129,13 @@ func TestLead(t *testing.T) {
 		mark   string
 		err    string
 	}{
-		"nobody was selected":              {before: &server{}, want: ours, mark: "t/7"},
-		"another one was":                  {before: marked("t/6"), want: ours, mark: "t/7"},
-		"a later generation is not undone": {before: marked("t/8"), want: theirs, mark: "t/8"},
-		"one of another incarnation is":    {before: marked("s/8"), want: ours, mark: "t/7"},
-		"a mark that nobody can read":      {before: marked("t/x"), want: ours, mark: "t/7"},
+		"nobody was selected": {before: &server{}, want: ours, mark: "t/7"},
+		"another one was":     {before: marked("t/6"), want: ours, mark: "t/7"},
+		"a later generation is not undone": {before: marked("t/8"), want: theirs, mark: "t/8",
+			err: "service db-client bears a later generation than 7, which is this one: kubectl annotate service " +
+				"db-client -n ns dbop.dev/generation-"},
+		"one of another incarnation is": {before: marked("s/8"), want: ours, mark: "t/7"},
+		"a mark that nobody can read":   {before: marked("t/x"), want: ours, mark: "t/7"},
 		"somebody edited it": {before: &server{selector: map[string]string{"cluster": "db", "member": "db-1", "more": "yes"},
 			marks: map[string]string{annotation: "t/7"}}, want: ours, mark: "t/7"},
 		"another member is the primary": {before: &server{selector: maps.Clone(theirs), marks: map[string]string{}},
@@ -168,7 +170,7 @@ func TestLeadMeanwhile(t *testing.T) {
 	s := &server{}
 	l := leader(t, s, 7)
 	s.meanwhile = func() { s.selector["member"], s.marks[annotation] = "db-2", "t/8" }
-	if err := l.lead(t.Context()); err != nil || s.selector["member"] != "db-2" || s.patches != 0 {
+	if err := l.lead(t.Context()); err == nil || s.selector["member"] != "db-2" || s.patches != 0 {
 		t.Errorf("%v: it selects %v after %d changes", err, s.selector, s.patches)
 	}
 }

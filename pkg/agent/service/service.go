@@ -55,6 +55,12 @@ func (f found) later(token string, g protocol.Generation) bool {
 	return err == nil && of == token && protocol.Generation(n) > g
 }
 
+// refuse says that a generation is marked that can't be, and what takes the mark away.
+func (s Service) refuse(g protocol.Generation) error {
+	return fmt.Errorf("service %s bears a later generation than %d, which is this one: kubectl annotate service %s "+
+		"-n %s %s-", s.Name, g, s.Name, s.Namespace, annotation)
+}
+
 // change is the patch after which the service selects a member and nobody else; nil if it does. It is conditional on
 // what was read.
 func (s Service) change(have found, member protocol.MemberID, token string, g protocol.Generation) map[string]any {

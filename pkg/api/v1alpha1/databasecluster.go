@@ -140,18 +140,6 @@ const (
 	DeletionPurge  DeletionPolicy = "Purge"
 )
 
-// Routing is how clients are led to the primary.
-type Routing string
-
-// Direct reports whether the client service leads straight to the primary.
-func (s *DatabaseClusterSpec) Direct() bool { return s.Routing == RoutingDirect }
-
-// The ways.
-const (
-	RoutingProxied Routing = "Proxied"
-	RoutingDirect  Routing = "Direct"
-)
-
 // Storage is the volume of a member.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.size) || has(self.size) && quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="a volume can't become smaller; restore into a new cluster instead",fieldPath=".size",reason=FieldValueInvalid
