@@ -11,7 +11,7 @@ if [ -n "${DBOP_E2E_KUBECONFIG:-}" ]; then
 		echo "note: DBOP_HELPER_IMAGE is not set; its nodes must be able to pull the default image" >&2
 	exit 0
 fi
-[ -x bin/cluster ] || (cd hack/cluster && go build -o "$root/bin/cluster" .)
+(cd hack/cluster && go build -o "$root/bin/cluster" .)
 bin/cluster up
 bin/cluster image --binary "$DBOP_BIN" --binary bin/dbop-agent --name "$DBOP_HELPER_IMAGE"
 # The object store of tests and demo, if make stores has built it.

@@ -55,11 +55,18 @@ ready() {
 	bin/cluster down && DBOP_BIN=$root/bin/kubectl-dbop hack/cluster-up.sh && try
 }
 
+# What ended of the control plane meanwhile, and why: a test that failed then tells of Kubernetes.
+kept() {
+	local log=/var/lib/dbop-cluster/logs/keeper.log
+	if local_cluster && [ -s "$log" ]; then cat "$log"; fi
+}
+
 code=0
 # shellcheck disable=SC2231 # ENGINE may be unset: all of them
 for folder in test/e2e/${ENGINE:-*}/; do
 	ls "$folder"*_test.go >/dev/null 2>&1 || continue # what tests share has none
 	ready || code=1
 	go test -tags e2e "./$folder" -count=1 -v -timeout "$timeout" -parallel "${DBOP_E2E_PARALLEL:-3}" "$@" || code=1
+	kept
 done
 exit $code

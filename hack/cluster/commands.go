@@ -42,6 +42,7 @@ func commands() map[string]command {
 			run: func(ctx context.Context, c cluster.Cluster, given options, args []string) error {
 				return c.RestartComponent(ctx, args[0], given.away)
 			}},
+		"keep":        {help: "start parts of the control plane again that end; up starts this", run: onAll(cluster.Cluster.Keep)},
 		"dns stop":    {help: "make the cluster's DNS silent", changes: true, run: onAll(cluster.Cluster.StopDNS)},
 		"dns start":   {help: "let the cluster's DNS answer again", changes: true, run: onAll(cluster.Cluster.StartDNS)},
 		"node add":    {usage: "NAME", help: "join a new node, or start a crashed one", changes: true, least: 1, most: 1, run: onNode(cluster.Cluster.AddNode)},

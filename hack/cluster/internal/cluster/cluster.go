@@ -39,13 +39,14 @@ func (c Cluster) client() (*api.Client, error) {
 	return api.New(authority, cert)
 }
 
-// running makes a client and checks that there is a cluster behind it.
+// running makes a client and checks that there is a cluster behind it. What
+// ended a moment ago gets the time in which the keeper starts it again.
 func (c Cluster) running(ctx context.Context) (*api.Client, error) {
 	client, err := c.client()
 	if err != nil {
 		return nil, err
 	}
-	if err := control.Healthy(ctx, c.Site, client); err != nil {
+	if err := control.Kept(ctx, c.Site, client); err != nil {
 		return nil, fmt.Errorf("%w (%w)", errDown, err)
 	}
 	return client, nil

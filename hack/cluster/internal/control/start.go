@@ -64,7 +64,11 @@ func (s *Started) StartRest(ctx context.Context) error {
 	if err := Apply(ctx, s.at); err != nil {
 		return err
 	}
-	for _, spec := range []process.Spec{scheduler(s.at), dns, provisioner(s.at)} {
+	keep, err := keeper(s.at)
+	if err != nil {
+		return err
+	}
+	for _, spec := range []process.Spec{scheduler(s.at), dns, provisioner(s.at), keep} {
 		if err := s.start(spec); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -12,19 +13,28 @@ import (
 
 // Signal sends a signal to a component that runs.
 func Signal(at site.Site, name string, signal syscall.Signal) error {
-	if !Alive(at, name) {
-		return fmt.Errorf("signal %s: it does not run", name)
-	}
-	content, err := os.ReadFile(at.PID(name))
+	pid, err := running(at, name)
 	if err != nil {
-		return fmt.Errorf("find the process of %s: %w", name, err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
-	if err != nil {
-		return fmt.Errorf("find the process of %s: %w", name, err)
+		return fmt.Errorf("signal %s: %w", name, err)
 	}
 	if err := syscall.Kill(pid, signal); err != nil {
 		return fmt.Errorf("signal %s (process %d): %w", name, pid, err)
 	}
 	return nil
+}
+
+// running is the process of a component that runs.
+func running(at site.Site, name string) (int, error) {
+	if !Alive(at, name) {
+		return 0, errors.New("it does not run")
+	}
+	content, err := os.ReadFile(at.PID(name))
+	if err != nil {
+		return 0, fmt.Errorf("find its process: %w", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return 0, fmt.Errorf("find its process: %w", err)
+	}
+	return pid, nil
 }
