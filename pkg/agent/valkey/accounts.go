@@ -3,7 +3,6 @@
 package valkey
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 // library is a library of functions that holds the users which the tool makes. The server replicates and keeps it with
@@ -45,7 +45,7 @@ func (a account) rule(p product, name string) string {
 		return strings.Join(append(words, "~* &* +@all"), " ")
 	}
 	for _, g := range a.Grants {
-		pattern := escape(g.Name) + "*"
+		pattern := session.Escape(g.Name) + "*"
 		if g.ReadOnly {
 			words = append(words, "%R~"+pattern)
 		} else {
@@ -141,7 +141,7 @@ func (s *Server) writeAccounts(ctx context.Context, what string, all map[string]
 	defer c.Close() //nolint:errcheck // all was read
 	code := "#!lua name=" + library + "\n--" + string(content) + "\nredis.register_function('" + library +
 		"', function() return 0 end)\n"
-	if _, err := c.do(ctx, "FUNCTION", "LOAD", "REPLACE", code); err != nil {
+	if _, err := c.Do(ctx, "FUNCTION", "LOAD", "REPLACE", code); err != nil {
 		if isAnswered(err) {
 			return api.Refused{Why: what + ": " + err.Error()}
 		}
@@ -150,7 +150,7 @@ func (s *Server) writeAccounts(ctx context.Context, what string, all map[string]
 	s.mu.Lock()
 	need := s.need
 	s.mu.Unlock()
-	held, err := c.do(ctx, "WAIT", strconv.Itoa(need), strconv.Itoa(confirmTime))
+	held, err := c.Do(ctx, "WAIT", strconv.Itoa(need), strconv.Itoa(confirmTime))
 	if n, _ := strconv.Atoi(held); err == nil && n < need {
 		err = fmt.Errorf("%s replicas of %d hold it: %w", held, need, api.ErrUnknown)
 	}
@@ -203,8 +203,8 @@ func (s *Server) TestLogin(ctx context.Context, name, password string) (bool, er
 		return false, fmt.Errorf("log in as %s: %w", name, err)
 	}
 	defer conn.Close() //nolint:errcheck // all was read
-	_, err = conn.do(ctx, "AUTH", name, password)
-	var answered answerError
+	_, err = conn.Do(ctx, "AUTH", name, password)
+	var answered session.AnswerError
 	if errors.As(err, &answered) && strings.HasPrefix(string(answered), "WRONGPASS") {
 		return false, nil
 	}
@@ -229,7 +229,7 @@ func (s *Server) keepAccounts(all map[string]account) error {
 }
 
 // dialAsClient connects as clients do.
-func (s *Server) dialAsClient(ctx context.Context) (*session, error) {
+func (s *Server) dialAsClient(ctx context.Context) (*session.Session, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port))
 	var conn net.Conn
 	var err error
@@ -244,5 +244,5 @@ func (s *Server) dialAsClient(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the server: %w", err)
 	}
-	return &session{Conn: conn, in: bufio.NewReader(conn)}, nil
+	return session.On(conn), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 // TestAccounts makes users, which replicas learn of, and which a restart keeps.
@@ -63,7 +64,7 @@ func TestAccounts(t *testing.T) {
 		{"CONFIG SET appendonly no", false},
 		{"ACL SETUSER x on", false},
 	} {
-		if _, err := c.do(ctx, strings.Fields(step.command)...); (err == nil) != step.allowed {
+		if _, err := c.Do(ctx, strings.Fields(step.command)...); (err == nil) != step.allowed {
 			t.Errorf("%s: %v", step.command, err)
 		}
 	}
@@ -71,12 +72,12 @@ func TestAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entered, err := dial(ctx, m1.socket(), personUser, string(person))
+	entered, err := session.Dial(ctx, m1.socket(), personUser, string(person))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer entered.Close()
-	if _, err := entered.do(ctx, "REPLICAOF", "NO", "ONE"); err == nil {
+	if _, err := entered.Do(ctx, "REPLICAOF", "NO", "ONE"); err == nil {
 		t.Error("a person may promote a server")
 	}
 	users, err := m1.Users(ctx)

@@ -5,6 +5,8 @@ package valkey
 import (
 	"context"
 	"strconv"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 // setRecording counts the agent that reads the stream among the replicas that must be there, as the server does: before
@@ -15,7 +17,7 @@ func (s *Server) setRecording(ctx context.Context, on bool) error {
 		return errNotNow
 	}
 	if !on {
-		ctx, stop := context.WithTimeout(ctx, askTime)
+		ctx, stop := context.WithTimeout(ctx, session.AskTime)
 		defer stop()
 		if err := s.until(ctx, p, "end the reading of the log", func(a answer) bool { return !a.recorded }); err != nil {
 			return err

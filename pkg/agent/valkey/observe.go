@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 const (
@@ -33,7 +34,7 @@ func (s *Server) silence() time.Duration {
 
 // isAnswered says whether the server itself answered, with an error: it is alive.
 func isAnswered(err error) bool {
-	var answered answerError
+	var answered session.AnswerError
 	return errors.As(err, &answered)
 }
 
@@ -44,14 +45,14 @@ func (s *Server) ask(ctx context.Context, args ...string) (string, error) {
 		return "", err
 	}
 	defer c.Close() //nolint:errcheck // all was read
-	return c.do(ctx, args...)
+	return c.Do(ctx, args...)
 }
 
 // state asks the server.
 func (s *Server) state(ctx context.Context) (answer, error) {
 	ctx, stop := context.WithTimeout(ctx, observeTimeout)
 	defer stop()
-	text, err := s.observer.do(ctx, "INFO", "replication", "persistence")
+	text, err := s.observer.Do(ctx, "INFO", "replication", "persistence")
 	if err != nil {
 		return answer{}, err
 	}

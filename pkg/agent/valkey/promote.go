@@ -129,7 +129,7 @@ func (s *Server) countOffset(ctx context.Context, p *process.Process) (id string
 		return "", err
 	}
 	defer c.Close() //nolint:errcheck // it is of no use any more
-	if _, err := c.do(ctx, "REPLCONF", "capa", "eof", "capa", "psync2"); err != nil {
+	if _, err := c.Do(ctx, "REPLCONF", "capa", "eof", "capa", "psync2"); err != nil {
 		return "", fmt.Errorf("have the server count what it writes: %w", err)
 	}
 	if _, err := c.Write(resp.Encode([]string{"PSYNC", "?", "-1"})); err != nil {

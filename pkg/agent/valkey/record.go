@@ -18,6 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/logfile"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 const (
@@ -212,12 +213,12 @@ func (r *recorder) aim(now situation, a answer, last datadir.Branch) {
 }
 
 // open has the server send what comes after one of its own offsets.
-func (r *recorder) open(ctx context.Context, id string, after int64) (*session, error) {
+func (r *recorder) open(ctx context.Context, id string, after int64) (*session.Session, error) {
 	s := r.server
 	s.mu.Lock()
 	password := s.secrets.stream
 	s.mu.Unlock()
-	c, err := dial(ctx, s.socket(), streamUser, password)
+	c, err := session.Dial(ctx, s.socket(), streamUser, password)
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +226,11 @@ func (r *recorder) open(ctx context.Context, id string, after int64) (*session, 
 		for _, command := range [][]string{
 			{"REPLCONF", "ip-address", recorderName}, {"REPLCONF", "capa", "eof", "capa", "psync2"},
 		} {
-			if _, err := c.do(ctx, command...); err != nil {
+			if _, err := c.Do(ctx, command...); err != nil {
 				return err
 			}
 		}
-		answer, err := c.do(ctx, "PSYNC", id, strconv.FormatInt(after+1, 10))
+		answer, err := c.Do(ctx, "PSYNC", id, strconv.FormatInt(after+1, 10))
 		if err == nil && answer != "CONTINUE "+id {
 			err = fmt.Errorf("read the stream of the server after %d of %s: it answers %q", after, id, answer)
 		}
@@ -242,7 +243,7 @@ func (r *recorder) open(ctx context.Context, id string, after int64) (*session, 
 }
 
 // read passes on what the server sends.
-func (r *recorder) read(ctx context.Context, c *session, run *process.Process) error {
+func (r *recorder) read(ctx context.Context, c *session.Session, run *process.Process) error {
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	p := make([]byte, 64<<10)
 	var acknowledged time.Time
@@ -261,7 +262,7 @@ func (r *recorder) read(ctx context.Context, c *session, run *process.Process) e
 			}
 			acknowledged = time.Now()
 		}
-		n, err := c.in.Read(p)
+		n, err := c.Read(p)
 		// What comes now belongs to a branch that was written down before.
 		if now, on = r.situation(); !on || now.run != run {
 			return errNotNow

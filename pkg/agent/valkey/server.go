@@ -18,6 +18,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/wire"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -30,7 +32,7 @@ type Server struct {
 	upstreamPort int
 	// downstream passes the data of this server to the agents of its replicas.
 	downstream *stream.Downstream
-	observer   connection
+	observer   session.Connection
 	changed    chan struct{}
 	boot       string
 	// users is held while the server takes users.
@@ -125,8 +127,8 @@ func Open(c Config) (*Server, error) {
 	s.upstream.Ended, s.upstream.Greet, s.upstream.Watch = s.change, s.greet, s.watch
 	s.upstream.External = s.source.stream
 	s.upstream.Start()
-	s.source.asked.open = s.source.enter
-	s.observer = connection{open: s.enter}
+	s.source.asked.Open = s.source.enter
+	s.observer = session.Connection{Open: s.enter}
 	if s.log, err = startRecorder(s); err != nil {
 		return nil, errors.Join(err, s.upstream.Close())
 	}
@@ -149,18 +151,18 @@ func (s *Server) Handle(from protocol.MemberID, conn net.Conn) { s.downstream.Ha
 // Close ends the sockets. The server is killed.
 func (s *Server) Close() error {
 	err := s.StopNow()
-	s.observer.close()
-	s.source.asked.close()
+	s.observer.Close()
+	s.source.asked.Close()
 	s.log.close()
 	return errors.Join(err, s.upstream.Close())
 }
 
 // enter opens a session of the agent.
-func (s *Server) enter(ctx context.Context) (*session, error) {
+func (s *Server) enter(ctx context.Context) (*session.Session, error) {
 	s.mu.Lock()
 	password := s.secrets.agent
 	s.mu.Unlock()
-	return dial(ctx, s.socket(), agentUser, password)
+	return session.Dial(ctx, s.socket(), agentUser, password)
 }
 
 // openStream opens a session for a replica.
@@ -168,25 +170,25 @@ func (s *Server) openStream() (net.Conn, error) {
 	s.mu.Lock()
 	password := s.secrets.stream
 	s.mu.Unlock()
-	ctx, stop := context.WithTimeout(context.Background(), askTime)
+	ctx, stop := context.WithTimeout(context.Background(), session.AskTime)
 	defer stop()
-	c, err := dial(ctx, s.socket(), streamUser, password)
+	c, err := session.Dial(ctx, s.socket(), streamUser, password)
 	if err != nil {
 		return nil, err
 	}
-	return buffered{Conn: c.Conn, in: c.in}, c.SetDeadline(time.Time{})
+	return c, c.SetDeadline(time.Time{})
 }
 
 func (s *Server) greet(server net.Conn) (net.Conn, error) {
 	s.mu.Lock()
 	password := s.secrets.upstream
 	s.mu.Unlock()
-	return greet(server, password)
+	return wire.Greet(server, password)
 }
 
 // watch keeps a primary from replacing all data, unless the server receives a copy aside.
 func (s *Server) watch(primary net.Conn) net.Conn {
-	return watch(primary, func() bool {
+	return wire.Watch(primary, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.refused = s.refused || !s.making
@@ -196,7 +198,7 @@ func (s *Server) watch(primary net.Conn) net.Conn {
 
 // filter has the acknowledgements of a copy count once the set with it is loaded.
 func (s *Server) filter(copied string, replica net.Conn) net.Conn {
-	return count(replica, func() bool {
+	return wire.Count(replica, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.all || s.copies[copied]
@@ -216,7 +218,7 @@ func (s *Server) start(ctx context.Context, data string, id datadir.Identity, se
 	if running != nil {
 		return errors.New("start the server: it runs")
 	}
-	s.observer.close()
+	s.observer.Close()
 	name := volume.CopyName(protocol.Standby{Member: s.ID, Volume: id.Volume})
 	if err := s.writeUsers(); err != nil {
 		return err

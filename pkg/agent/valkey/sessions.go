@@ -12,7 +12,7 @@ import (
 func (s *Server) sessions(ctx context.Context) ([]netip.AddrPort, error) {
 	ctx, stop := context.WithTimeout(ctx, observeTimeout)
 	defer stop()
-	text, err := s.observer.do(ctx, "CLIENT", "LIST")
+	text, err := s.observer.Do(ctx, "CLIENT", "LIST")
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@
 package valkey
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 // source is the server outside of the group that the data comes from.
@@ -24,7 +24,7 @@ type source struct {
 	// secret is a directory with a password and certificates.
 	secret string
 	// asked is a session for questions.
-	asked connection
+	asked session.Connection
 
 	mu sync.Mutex
 	to protocol.Source
@@ -51,7 +51,7 @@ func (s *source) choose(to protocol.Source) {
 	}
 	s.mu.Unlock()
 	if other {
-		s.asked.close()
+		s.asked.Close()
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *source) stream() (net.Conn, error) {
 	if wait {
 		return nil, errors.New("connect to the source: it refused a moment ago")
 	}
-	ctx, stop := context.WithTimeout(context.Background(), askTime)
+	ctx, stop := context.WithTimeout(context.Background(), session.AskTime)
 	defer stop()
 	c, err := s.enter(ctx)
 	if err != nil {
@@ -83,20 +83,20 @@ func (s *source) stream() (net.Conn, error) {
 	if err := s.unpause(ctx, c); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return buffered{Conn: c.Conn, in: c.in}, c.SetDeadline(time.Time{})
+	return c, c.SetDeadline(time.Time{})
 }
 
 // unpause has the source take writes again if the agent of a primary before this one may have died while it refused
 // them for a cut over. Nothing is cut over before the server replicates again, so no pause of this agent ends by it. A
 // source that does not let its user do that was not paused by it either.
-func (s *source) unpause(ctx context.Context, c *session) error {
+func (s *source) unpause(ctx context.Context, c *session.Session) error {
 	s.mu.Lock()
 	paused := s.paused
 	s.mu.Unlock()
 	if !paused {
 		return nil
 	}
-	if _, err := c.do(ctx, "CLIENT", "UNPAUSE"); err != nil && !isAnswered(err) {
+	if _, err := c.Do(ctx, "CLIENT", "UNPAUSE"); err != nil && !isAnswered(err) {
 		return fmt.Errorf("have the source take writes again: %w", err)
 	}
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *source) left() {
 }
 
 // enter opens a session, and logs in where there is a password.
-func (s *source) enter(ctx context.Context) (*session, error) {
+func (s *source) enter(ctx context.Context) (*session.Session, error) {
 	s.mu.Lock()
 	to := s.to
 	s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *source) enter(ctx context.Context) (*session, error) {
 	return c, err
 }
 
-func (s *source) login(ctx context.Context, to protocol.Source) (*session, error) {
+func (s *source) login(ctx context.Context, to protocol.Source) (*session.Session, error) {
 	password, err := s.file("password")
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *source) login(ctx context.Context, to protocol.Source) (*session, error
 	if err != nil {
 		return nil, err
 	}
-	c := &session{Conn: conn, in: bufio.NewReader(conn)}
+	c := session.On(conn)
 	login := []string{"PING"}
 	switch given := strings.TrimRight(string(password), "\r\n"); {
 	case to.User != "":
@@ -145,7 +145,7 @@ func (s *source) login(ctx context.Context, to protocol.Source) (*session, error
 	case given != "":
 		login = []string{"AUTH", given}
 	}
-	if _, err := c.do(ctx, login...); err != nil {
+	if _, err := c.Do(ctx, login...); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return c, nil
@@ -203,7 +203,7 @@ func (s *source) file(name string) ([]byte, error) {
 
 // state asks the source for its replication.
 func (s *source) state(ctx context.Context) (answer, error) {
-	text, err := s.asked.do(ctx, "INFO", "replication", "persistence")
+	text, err := s.asked.Do(ctx, "INFO", "replication", "persistence")
 	if err != nil {
 		return answer{}, err
 	}

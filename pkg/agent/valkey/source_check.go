@@ -19,7 +19,7 @@ func (e unfitError) Error() string { return "the source can't be followed: " + s
 
 // check asks the source whether its data can come here, before the first byte does. Free is the room on the volume.
 func (s *source) check(ctx context.Context, own product, free int64) error {
-	text, err := s.asked.do(ctx, "INFO")
+	text, err := s.asked.Do(ctx, "INFO")
 	if err != nil {
 		return err
 	}
@@ -28,13 +28,13 @@ func (s *source) check(ctx context.Context, own product, free int64) error {
 	if modules := modulesOf(text, own); len(modules) > 0 {
 		problems = append(problems, "it has the modules "+strings.Join(modules, ", ")+", which this server lacks")
 	}
-	if code, err := s.asked.do(ctx, "FUNCTION", "LIST", "LIBRARYNAME", library); err == nil && code != "" {
+	if code, err := s.asked.Do(ctx, "FUNCTION", "LIST", "LIBRARYNAME", library); err == nil && code != "" {
 		problems = append(problems, "its functions hold users of another cluster of this tool")
 	}
 	if len(problems) > 0 {
 		return unfitError(problems)
 	}
-	names, err := s.asked.do(ctx, "ACL", "USERS")
+	names, err := s.asked.Do(ctx, "ACL", "USERS")
 	if err != nil && !isAnswered(err) {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 const (
@@ -85,7 +86,7 @@ func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (sin
 		}
 		return since, 0, nil
 	}
-	if _, err := s.source.asked.do(ctx, "CLIENT", "PAUSE", milliseconds(haltTime), "WRITE"); isAnswered(err) {
+	if _, err := s.source.asked.Do(ctx, "CLIENT", "PAUSE", milliseconds(haltTime), "WRITE"); isAnswered(err) {
 		return since, 0, api.Forbidden{Why: fmt.Sprintf("%s does not let its user pause writes: %s", of.Address, err)}
 	} else if err != nil {
 		return since, 0, api.Refused{Why: what + ": " + err.Error()}
@@ -97,7 +98,7 @@ func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (sin
 		err = errors.New("this member is not the primary any more")
 	}
 	if err == nil {
-		_, err = s.source.asked.do(ctx, "CLIENT", "PAUSE", milliseconds(stayTime), "WRITE")
+		_, err = s.source.asked.Do(ctx, "CLIENT", "PAUSE", milliseconds(stayTime), "WRITE")
 	}
 	if err != nil && leads() {
 		err = errors.Join(err, s.Unhalt(context.WithoutCancel(ctx)))
@@ -112,9 +113,9 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 
 // Unhalt implements api.Mover.
 func (s *Server) Unhalt(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, askTime)
+	ctx, stop := context.WithTimeout(ctx, session.AskTime)
 	defer stop()
-	if _, err := s.source.asked.do(ctx, "CLIENT", "UNPAUSE"); err != nil {
+	if _, err := s.source.asked.Do(ctx, "CLIENT", "UNPAUSE"); err != nil {
 		return fmt.Errorf("the source refuses writes until its pause is over, or CLIENT UNPAUSE: %w", err)
 	}
 	return nil

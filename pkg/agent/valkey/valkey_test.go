@@ -47,8 +47,8 @@ func (p *place) confirmed(key, milliseconds string) string {
 		p.T.Fatal(err)
 	}
 	defer c.Close()
-	p.written(func() (string, error) { return c.do(p.T.Context(), "SET", key, "1") })
-	got, err := c.do(p.T.Context(), "WAIT", "1", milliseconds)
+	p.written(func() (string, error) { return c.Do(p.T.Context(), "SET", key, "1") })
+	got, err := c.Do(p.T.Context(), "WAIT", "1", milliseconds)
 	if err != nil {
 		p.T.Fatal(err)
 	}

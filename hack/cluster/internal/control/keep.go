@@ -15,7 +15,7 @@ import (
 // none of them: a cluster without it serves.
 const Keeper = "keeper"
 
-// keepEvery is how often the keeper looks.
+// keepEvery is how often the keeper observes.
 const keepEvery = time.Second
 
 // keeper runs the driver itself.
@@ -47,7 +47,7 @@ func Keep(ctx context.Context, at site.Site, tell func(format string, args ...an
 			if again := gone && ended[name] == of; !again {
 				delete(ended, name)
 				if gone {
-					ended[name] = of // a second look: the file may be half written
+					ended[name] = of // seen twice: the file may be half written
 				}
 				continue
 			}

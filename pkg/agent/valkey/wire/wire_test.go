@@ -1,4 +1,4 @@
-package valkey
+package wire
 
 import (
 	"bufio"
@@ -36,9 +36,9 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := watch(reading{Reader: strings.NewReader(c.sent)}, func() bool { return c.allowed })
+			w := Watch(reading{Reader: strings.NewReader(c.sent)}, func() bool { return c.allowed })
 			passed, err := io.ReadAll(w)
-			if string(passed) != c.passed || errors.Is(err, errFull) != c.refused {
+			if string(passed) != c.passed || errors.Is(err, ErrFull) != c.refused {
 				t.Errorf("%q passes, with the error %v; want %q", passed, err, c.passed)
 			}
 		})
@@ -62,7 +62,7 @@ func TestCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			passed, err := io.ReadAll(count(reading{Reader: strings.NewReader(c.sent)}, func() bool { return c.acks }))
+			passed, err := io.ReadAll(Count(reading{Reader: strings.NewReader(c.sent)}, func() bool { return c.acks }))
 			if string(passed) != c.passed || errors.Is(err, io.EOF) == c.ends {
 				t.Errorf("%q passes, with the error %v; want %q", passed, err, c.passed)
 			}
@@ -77,16 +77,16 @@ func TestGreet(t *testing.T) {
 		answers := make(chan string, 2)
 		go func() {
 			in := bufio.NewReader(theirs)
-			for _, args := range [][]string{{"PING"}, {"AUTH", streamUser, password}} {
+			for _, args := range [][]string{{"PING"}, {"AUTH", "dbop-replication", password}} {
 				_, _ = theirs.Write(resp.Encode(args))
-				line, _ := readLine(in)
-				answers <- line
+				line, _ := in.ReadString('\n')
+				answers <- strings.TrimRight(line, "\r\n")
 			}
 			if password == "wrong" { // otherwise not yet: a deadline of a pipe can't be set once the other end is closed
 				_ = theirs.Close()
 			}
 		}()
-		_, err := greet(ours, "right")
+		_, err := Greet(ours, "right")
 		if got := <-answers; got != "+PONG" {
 			t.Errorf("PING is answered with %q", got)
 		}

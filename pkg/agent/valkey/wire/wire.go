@@ -1,4 +1,5 @@
-package valkey
+// Package wire is between two servers of Valkey or Redis that replicate: it greets, watches and counts.
+package wire
 
 import (
 	"bufio"
@@ -16,8 +17,11 @@ import (
 // greetTime bounds the first commands of a server.
 const greetTime = 5 * time.Second
 
+// mostBytes bounds one argument of a command of a replica.
+const mostBytes = 8 << 20
+
 // replicaBounds are those of a command of a replica.
-var replicaBounds = resp.Bounds{Arguments: 16, Bytes: mostBulk}
+var replicaBounds = resp.Bounds{Arguments: 16, Bytes: mostBytes}
 
 // buffered is a connection of which some bytes were read already.
 type buffered struct {
@@ -28,9 +32,9 @@ type buffered struct {
 // Read reads what is left.
 func (b buffered) Read(p []byte) (int, error) { return b.in.Read(p) }
 
-// greet answers the first commands of the server beside this agent in the place of its primary. Only that server knows
+// Greet answers the first commands of the server beside this agent in the place of its primary. Only that server knows
 // the password.
-func greet(server net.Conn, password string) (net.Conn, error) {
+func Greet(server net.Conn, password string) (net.Conn, error) {
 	if err := server.SetDeadline(time.Now().Add(greetTime)); err != nil {
 		return nil, fmt.Errorf("greet a replica: %w", err)
 	}
@@ -59,8 +63,8 @@ func greet(server net.Conn, password string) (net.Conn, error) {
 	}
 }
 
-// errFull ends a stream whose primary wants to replace all data of a copy that may be needed.
-var errFull = errors.New("the primary wants to replace all data")
+// ErrFull ends a stream whose primary wants to replace all data of a copy that may be needed.
+var ErrFull = errors.New("the primary wants to replace all data")
 
 // watched is what the server of a replica reads of its primary. It ends before a full synchronisation begins, unless
 // that is allowed.
@@ -73,7 +77,9 @@ type watched struct {
 	decided bool
 }
 
-func watch(primary net.Conn, full func() bool) net.Conn {
+// Watch passes what a primary sends, and ends with ErrFull before it replaces all data unless full allows it. full is
+// asked once, when the primary begins.
+func Watch(primary net.Conn, full func() bool) net.Conn {
 	return &watched{Conn: primary, in: bufio.NewReaderSize(primary, 64<<10), full: full}
 }
 
@@ -92,7 +98,7 @@ func (w *watched) Read(p []byte) (int, error) {
 			w.decided = true
 		case strings.HasPrefix(line, "+FULLRESYNC"), strings.HasPrefix(line, "$"):
 			if !w.full() {
-				return 0, errFull
+				return 0, ErrFull
 			}
 			w.decided = true
 		}
@@ -112,7 +118,8 @@ type counted struct {
 	ready []byte
 }
 
-func count(replica net.Conn, acks func() bool) net.Conn {
+// Count passes what a replica sends. Its acknowledgements say 0 as long as acks says no.
+func Count(replica net.Conn, acks func() bool) net.Conn {
 	return &counted{Conn: replica, in: bufio.NewReader(replica), acks: acks}
 }
 

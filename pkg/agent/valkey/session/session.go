@@ -1,4 +1,5 @@
-package valkey
+// Package session asks a server of Valkey or Redis over one connection.
+package session
 
 import (
 	"bufio"
@@ -9,46 +10,54 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
 )
 
-// answerError is an error that the server itself answered: it is alive.
-type answerError string
+// AnswerError is an error that the server itself answered: it is alive.
+type AnswerError string
 
 // Error returns what the server answered.
-func (e answerError) Error() string { return "the server answers: " + string(e) }
+func (e AnswerError) Error() string { return "the server answers: " + string(e) }
 
-// session is one connection to a server.
-type session struct {
+// Session is one connection to a server. As a connection it reads what comes after the last answer. One goroutine uses
+// it at a time, but for Close and the deadlines.
+type Session struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-// dial enters by the Unix socket as one of the users of the agent.
-func dial(ctx context.Context, socket, user, password string) (*session, error) {
+// On makes a session of a connection on which nobody has logged in yet.
+func On(conn net.Conn) *Session { return &Session{Conn: conn, in: bufio.NewReader(conn)} }
+
+// Read reads what comes after the last answer.
+func (s *Session) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+// Dial enters by the Unix socket as one of the users of the agent.
+func Dial(ctx context.Context, socket, user, password string) (*Session, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the server: %w", err)
 	}
-	s := &session{Conn: conn, in: bufio.NewReader(conn)}
-	if _, err := s.do(ctx, "AUTH", user, password); err != nil {
+	s := On(conn)
+	if _, err := s.Do(ctx, "AUTH", user, password); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return s, nil
 }
 
-// askTime bounds a question whose context has no deadline.
-const askTime = 5 * time.Second
+// AskTime bounds a question whose context has no deadline.
+const AskTime = 5 * time.Second
 
-// do sends one command and returns its answer: a string, or the elements of a list as lines.
-func (s *session) do(ctx context.Context, args ...string) (string, error) {
+// Do sends one command and returns its answer: a string, or the elements of a list as lines. What the server answers as
+// an error is an AnswerError. After any other error the session is of no use any more. Without a deadline of the
+// context it takes AskTime at most.
+func (s *Session) Do(ctx context.Context, args ...string) (string, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		deadline = time.Now().Add(askTime)
+		deadline = time.Now().Add(AskTime)
 	}
 	if err := s.SetDeadline(deadline); err != nil {
 		return "", fmt.Errorf("ask the server: %w", err)
@@ -59,8 +68,8 @@ func (s *session) do(ctx context.Context, args ...string) (string, error) {
 	return readAnswer(s.in)
 }
 
-// mostBulk bounds one string of an answer.
-const mostBulk = 8 << 20
+// MostBulk bounds one string of an answer, in bytes.
+const MostBulk = 8 << 20
 
 func readLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadString('\n')
@@ -82,7 +91,7 @@ func readAnswer(in *bufio.Reader) (string, error) {
 	case '+', ':':
 		return rest, nil
 	case '-':
-		return "", answerError(rest)
+		return "", AnswerError(rest)
 	case '$':
 		return readBulk(in, rest)
 	case '*':
@@ -93,7 +102,7 @@ func readAnswer(in *bufio.Reader) (string, error) {
 		var lines []string
 		for range n {
 			element, err := readAnswer(in)
-			var answered answerError
+			var answered AnswerError
 			if err != nil && !errors.As(err, &answered) {
 				return "", err
 			}
@@ -106,7 +115,7 @@ func readAnswer(in *bufio.Reader) (string, error) {
 
 func readBulk(in *bufio.Reader, length string) (string, error) {
 	n, err := strconv.Atoi(length)
-	if err != nil || n > mostBulk {
+	if err != nil || n > MostBulk {
 		return "", fmt.Errorf("read an answer of the server: %q is no length", length)
 	}
 	if n < 0 {
@@ -119,46 +128,7 @@ func readBulk(in *bufio.Reader, length string) (string, error) {
 	return string(raw[:n]), nil
 }
 
-// escape takes the meaning from the signs of a pattern.
-func escape(text string) string {
+// Escape takes the meaning from the signs of a pattern.
+func Escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(text)
-}
-
-// connection is one session that is opened when it is needed, and again after an error.
-type connection struct {
-	open func(context.Context) (*session, error)
-
-	mu      sync.Mutex
-	session *session
-}
-
-func (c *connection) do(ctx context.Context, args ...string) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.session == nil {
-		s, err := c.open(ctx)
-		if err != nil {
-			return "", err
-		}
-		c.session = s
-	}
-	answer, err := c.session.do(ctx, args...)
-	var answered answerError
-	if err != nil && !errors.As(err, &answered) {
-		c.drop()
-	}
-	return answer, err
-}
-
-func (c *connection) drop() {
-	if c.session != nil {
-		_ = c.session.Close() // it may be broken
-		c.session = nil
-	}
-}
-
-func (c *connection) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.drop()
 }
