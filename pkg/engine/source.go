@@ -48,6 +48,8 @@ type CutOver struct {
 	Gap time.Duration
 	// Paused is for how long the source still refuses writes; 0 if it does not. It may be UntilOpened.
 	Paused time.Duration
+	// Compared says what of the data was compared with the source meanwhile, and agrees; "" for nothing.
+	Compared string
 }
 
 // CheckWriters is the check that a cut over gives up where a person stopped all writers: that the source pauses writes.

@@ -81,7 +81,8 @@ func TestMoveIn(t *testing.T) {
 	s.wait("some rows more", func() bool { return writers.rows.Load() > before+200 })
 	out := s.cutOver(api.Cutover{})
 	t.Logf("nobody could write for %s; %d rows were acknowledged", out.Gap, writers.rows.Load())
-	if out.Gap <= 0 || out.Gap > 5*time.Second || out.Paused != api.UntilOpened {
+	if out.Gap <= 0 || out.Gap > 5*time.Second || out.Paused != api.UntilOpened ||
+		!strings.Contains(out.Compared, "tables were counted on both sides, and agree") {
 		t.Errorf("the answer is %+v", out)
 	}
 	rows := writers.rows.Load()
@@ -185,6 +186,28 @@ func TestMoveInRefused(t *testing.T) {
 	writers := source.sell(1)
 	defer writers.end()
 	s.wait("the source takes writes", func() bool { return writers.rows.Load() > 10 })
+}
+
+// TestMoveInCompared: rows that somebody deleted here are noticed before clients are let in, and the source goes on.
+func TestMoveInCompared(t *testing.T) {
+	t.Parallel()
+	source := newShop(t)
+	s := newSite(t, source.options(1))
+	p := s.followed("the source is followed")
+	if _, err := p.askIn("shop", "BEGIN READ WRITE; DELETE FROM names; COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	names := source.ask("shop", "SELECT count(*) FROM names")[0][0]
+	_, err := p.client.Cutover(t.Context(), api.Cutover{})
+	if want := "the table public.names of its database \"shop\" has " + names + " rows, and 0 here"; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("a cut over with rows that are missing: %v, want %q", err, want)
+	}
+	source.ask("shop", "TRUNCATE names") // it takes writes
+	s.wait("a cut over once they agree", func() bool {
+		out, err := p.client.Cutover(t.Context(), api.Cutover{})
+		return err == nil && out.Gap > 0
+	})
 }
 
 // TestMoveInFailover kills the primary while it follows, and then the source: rows of the source are copied again where

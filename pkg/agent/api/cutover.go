@@ -48,6 +48,8 @@ type CutOver struct {
 	Gap time.Duration `json:"gap"`
 	// Paused is for how long the source still refuses writes; 0 if it does not. It may be UntilOpened.
 	Paused time.Duration `json:"paused,omitempty"`
+	// Compared says what of the data was compared with the source while nobody could write, and agrees; "" for nothing.
+	Compared string `json:"compared,omitempty"`
 	// Forbidden says why nothing was done, if it is a person who has to do something about it.
 	Forbidden string `json:"forbidden,omitempty"`
 }
@@ -56,13 +58,22 @@ type CutOver struct {
 type Mover interface {
 	// Source tells of the source as far as this member has to do with it, or returns nil.
 	Source(ctx context.Context) *Source
-	// Halt ends writes at the source for a long time, and returns since when, and for how long, once the server holds all
-	// of them: the source proves that. After an error the source takes writes as before. A Refused may be asked again, a
+	// Halt ends writes at the source for a long time, and returns once the server holds all of them: the source proves
+	// that. After an error the source takes writes as before. A Refused may be asked again, a
 	// Forbidden is for a person. Once leads says that this member is not the primary any more, it leaves the source to the
 	// next one.
-	Halt(ctx context.Context, stopped bool, leads func() bool) (since time.Time, paused time.Duration, err error)
+	Halt(ctx context.Context, stopped bool, leads func() bool) (Halted, error)
 	// Unhalt has the source take writes again. So does a primary of a later generation as it begins to follow.
 	Unhalt(ctx context.Context) error
+}
+
+// Halted is what Halt did.
+type Halted struct {
+	// Since is when writes ended, Paused for how long the source refuses them from then on; 0 if it does not.
+	Since  time.Time
+	Paused time.Duration
+	// Compared, see CutOver.
+	Compared string
 }
 
 // Forbidden is what only a person can change: the source does not let its user pause writes, or somebody writes
@@ -138,7 +149,7 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		})
 		return still
 	}
-	since, paused, err := s.Mover.Halt(ctx, body.Stopped, leads)
+	halted, err := s.Mover.Halt(ctx, body.Stopped, leads)
 	if forbidden, is := errors.AsType[Forbidden](err); is {
 		return CutOver{Forbidden: forbidden.Why}, nil
 	}
@@ -146,7 +157,7 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		return out, err
 	}
 	if err := s.endSource(ctx, protocol.EndSource{Address: from.Address, Generation: of}); err != nil {
-		if _, refused := errors.AsType[Refused](err); refused && leads() && paused > 0 { // nothing was proposed
+		if _, refused := errors.AsType[Refused](err); refused && leads() && halted.Paused > 0 { // nothing was proposed
 			return out, errors.Join(err, s.Mover.Unhalt(ctx))
 		}
 		return out, errors.New("the source refuses writes until this is agreed, or another primary follows it: ask again: " +
@@ -155,8 +166,8 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 	if err := s.takesWrites(ctx); err != nil {
 		return out, err
 	}
-	out.Gap = time.Since(since)
-	if out.Paused = paused; paused > 0 && paused < UntilOpened {
+	out.Gap, out.Paused, out.Compared = time.Since(halted.Since), halted.Paused, halted.Compared
+	if out.Paused > 0 && out.Paused < UntilOpened {
 		out.Paused -= out.Gap
 	}
 	return out, nil

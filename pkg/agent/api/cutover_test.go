@@ -20,13 +20,13 @@ type mover struct {
 
 func (*mover) Source(context.Context) *Source { return nil }
 
-func (m *mover) Halt(ctx context.Context, _ bool, leads func() bool) (time.Time, time.Duration, error) {
+func (m *mover) Halt(ctx context.Context, _ bool, leads func() bool) (Halted, error) {
 	m.halted++
 	if m.during != nil {
 		m.during()
 	}
 	m.led = leads()
-	return time.Now(), time.Hour, ctx.Err()
+	return Halted{Since: time.Now(), Paused: time.Hour, Compared: "it agrees"}, ctx.Err()
 }
 
 func (m *mover) Unhalt(context.Context) error {

@@ -98,12 +98,17 @@ func (s *Server) once(ctx context.Context, statements string) (rows, error) {
 
 // onceIn does so in a database.
 func (s *Server) onceIn(ctx context.Context, database, statements string) (rows, error) {
-	conn, err := dial(ctx, s.conninfo(s.Port, "dbname="+word(database)+" application_name=agent options='"+writes+"'"))
+	conn, err := s.enter(ctx, database)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	return ask(ctx, conn, statements)
+}
+
+// enter opens a session in a database.
+func (s *Server) enter(ctx context.Context, database string) (*pgconn.PgConn, error) {
+	return dial(ctx, s.conninfo(s.Port, "dbname="+word(database)+" application_name=agent options='"+writes+"'"))
 }
 
 // answered says whether the server itself answered, with an error: it is alive.

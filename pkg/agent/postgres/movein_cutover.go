@@ -37,23 +37,21 @@ func (s *Server) Source(context.Context) *api.Source {
 
 // Halt implements api.Mover. That all writers were stopped makes no difference: the databases of the source are closed
 // in any case, and stay so until a person opens them.
-func (s *Server) Halt(ctx context.Context, _ bool, leads func() bool) (since time.Time, paused time.Duration,
-	err error,
-) {
+func (s *Server) Halt(ctx context.Context, _ bool, leads func() bool) (out api.Halted, err error) {
 	m := s.movesIn()
 	if m == nil {
-		return since, 0, api.Refused{Why: "the server of this member follows no source"}
+		return out, api.Refused{Why: "the server of this member follows no source"}
 	}
 	if err := m.take(ctx); err != nil {
-		return since, 0, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
+		return out, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
 	}
 	defer m.busy.Unlock()
 	m.closed = false
-	since, err = m.halt(ctx, leads)
+	out, err = m.halt(ctx, leads)
 	if err != nil {
-		return since, 0, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
+		return out, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
 	}
-	return since, api.UntilOpened, nil
+	return out, nil
 }
 
 // take waits until the loop does nothing, which copies all data at times.
@@ -70,38 +68,38 @@ func (m *moveIn) take(ctx context.Context) error {
 	return nil
 }
 
-// halt closes the source, and returns since when once all that was written there is here.
-func (m *moveIn) halt(ctx context.Context, leads func() bool) (since time.Time, err error) {
+// halt closes the source, and returns once all that was written there is here.
+func (m *moveIn) halt(ctx context.Context, leads func() bool) (out api.Halted, err error) {
 	now, err := m.server.readMark(ctx)
 	switch {
 	case err != nil:
-		return since, err
+		return out, err
 	case now.Address != m.source.Address || now.Stage == "":
-		return since, errors.New("wait until its data is copied")
+		return out, errors.New("wait until its data is copied")
 	case now.Stage == stageHolds:
-		return time.Now(), nil // an earlier request came that far
+		return api.Halted{Since: time.Now(), Paused: api.UntilOpened}, nil // an earlier request came that far
 	case now.Stage == stageCloses:
 		// An earlier request could not open it again.
 		if err := m.reopen(ctx, now); err != nil {
-			return since, err
+			return out, err
 		}
 	}
 	if now.Volume != m.volume {
-		return since, errors.New("wait until its data is copied: the primary changed")
+		return out, errors.New("wait until its data is copied: the primary changed")
 	}
 	f, err := m.approach(ctx, now)
 	if err != nil {
-		return since, err
+		return out, err
 	}
 	defer f.Leave()
-	since = time.Now()
-	bound, stop := context.WithDeadline(ctx, since.Add(haltTime/2))
+	out = api.Halted{Since: time.Now(), Paused: api.UntilOpened}
+	bound, stop := context.WithDeadline(ctx, out.Since.Add(haltTime/2))
 	defer stop()
 	now.Stage = stageCloses
 	if err := m.server.writeMark(bound, now); err != nil {
-		return since, err
+		return out, err
 	}
-	err = m.close(bound, f, now)
+	out.Compared, err = m.close(bound, f, now)
 	if err == nil && !leads() {
 		err = errors.New("this member is not the primary any more")
 	}
@@ -109,10 +107,10 @@ func (m *moveIn) halt(ctx context.Context, leads func() bool) (since time.Time, 
 		err = errors.Join(err, m.reopen(context.WithoutCancel(ctx), now))
 	}
 	if err != nil {
-		return since, err
+		return out, err
 	}
 	m.closed = true
-	return since, nil
+	return out, nil
 }
 
 // approach sees that a cut over can begin, and opens the sessions for it.
@@ -162,32 +160,36 @@ func (m *moveIn) unprepared(ctx context.Context, f *source.Fence) error {
 }
 
 // close ends writes at the source, waits until all of them are here, and brings the sequences to where they are there.
-func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) error {
+// It returns what was compared.
+func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) (compared string, err error) {
 	end, err := f.Close(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := f.Reached(ctx, m.slot(now, ""), end); err != nil {
-		return err
+		return "", err
 	}
 	for i, d := range m.survey.Databases {
 		definitions, sequences, err := f.Final(ctx, i)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if kinds := source.Changed(now.Schemas[d.Name], definitions); len(kinds) > 0 {
-			return fmt.Errorf("definitions in its database %q changed right now: %s", d.Name, strings.Join(kinds, ", "))
+			return "", fmt.Errorf("definitions in its database %q changed right now: %s", d.Name, strings.Join(kinds, ", "))
 		}
 		var b strings.Builder
 		for _, q := range sequences {
 			fmt.Fprintf(&b, "SELECT setval(%s, %s, %t); ", literal(q.Sequence), q.Last, q.Called)
 		}
 		if _, err := m.server.onceIn(ctx, d.Name, b.String()); err != nil {
-			return fmt.Errorf("bring the sequences of the database %q to where they are at the source: %w", d.Name, err)
+			return "", fmt.Errorf("bring the sequences of the database %q to where they are at the source: %w", d.Name, err)
 		}
 	}
+	if compared, err = m.compare(ctx, f); err != nil {
+		return "", err
+	}
 	now.Stage = stageHolds
-	return m.server.writeMark(ctx, now)
+	return compared, m.server.writeMark(ctx, now)
 }
 
 // Unhalt implements api.Mover. A source that an earlier request closed stays closed: the agents may agree on that one

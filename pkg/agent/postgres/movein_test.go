@@ -65,6 +65,21 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
+// TestComparison: what was not counted is not said to agree.
+func TestComparison(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct{ counted, all int }{
+		"":                               {0, 0},
+		"no table was counted within 2s": {0, 3},
+		"the rows of all 3 tables were counted on both sides, and agree":            {3, 3},
+		"the rows of 2 of 3 tables were counted on both sides within 2s, and agree": {2, 3},
+	} {
+		if got := comparison(c.counted, c.all); got != want {
+			t.Errorf("%d of %d: %q, want %q", c.counted, c.all, got, want)
+		}
+	}
+}
+
 // TestBarred: as long as a source is followed nobody but the agent is let in.
 func TestBarred(t *testing.T) {
 	t.Parallel()

@@ -63,35 +63,33 @@ func (s *Server) Source(ctx context.Context) *api.Source {
 }
 
 // Halt implements api.Mover.
-func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (since time.Time, paused time.Duration,
-	err error,
-) {
+func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (out api.Halted, err error) {
 	s.mu.Lock()
 	of := s.following
 	s.mu.Unlock()
 	if of == nil {
-		return since, 0, api.Refused{Why: "the server of this member follows no source"}
+		return out, api.Refused{Why: "the server of this member follows no source"}
 	}
 	what := "cut over from " + of.Address
 	if lag, err := s.behind(ctx); err != nil || lag > nearEnough {
-		return since, 0, api.Refused{Why: fmt.Sprintf("%s: wait until it is followed closely: %s", what,
+		return out, api.Refused{Why: fmt.Sprintf("%s: wait until it is followed closely: %s", what,
 			lagText(lag, err))}
 	}
-	since = time.Now()
+	out.Since = time.Now()
 	if stopped {
 		if err := s.quiet(ctx); isForbidden(err) {
-			return since, 0, err
+			return out, err
 		} else if err != nil {
-			return since, 0, api.Refused{Why: what + ": " + err.Error()}
+			return out, api.Refused{Why: what + ": " + err.Error()}
 		}
-		return since, 0, nil
+		return out, nil
 	}
 	if _, err := s.source.asked.Do(ctx, "CLIENT", "PAUSE", milliseconds(haltTime), "WRITE"); isAnswered(err) {
-		return since, 0, api.Forbidden{Why: fmt.Sprintf("%s does not let its user pause writes: %s", of.Address, err)}
+		return out, api.Forbidden{Why: fmt.Sprintf("%s does not let its user pause writes: %s", of.Address, err)}
 	} else if err != nil {
-		return since, 0, api.Refused{Why: what + ": " + err.Error()}
+		return out, api.Refused{Why: what + ": " + err.Error()}
 	}
-	ctx, stop := context.WithDeadline(ctx, since.Add(haltTime/2))
+	ctx, stop := context.WithDeadline(ctx, out.Since.Add(haltTime/2))
 	defer stop()
 	err = s.reach(ctx)
 	if err == nil && !leads() {
@@ -104,9 +102,10 @@ func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (sin
 		err = errors.Join(err, s.Unhalt(context.WithoutCancel(ctx)))
 	}
 	if err != nil {
-		return since, 0, api.Refused{Why: what + ": " + err.Error()}
+		return out, api.Refused{Why: what + ": " + err.Error()}
 	}
-	return since, stayTime, nil
+	out.Paused = stayTime
+	return out, nil
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -24,6 +24,9 @@ func (l *Executor) cutOver(ctx context.Context, session engine.Session, t task) 
 	if done.Gap > 0 {
 		text = fmt.Sprintf("nobody could write for %s", done.Gap.Round(time.Millisecond))
 	}
+	if done.Compared != "" {
+		text += "; " + done.Compared
+	}
 	switch {
 	case done.Paused == engine.UntilOpened:
 		text += "; the source lets nobody in until somebody opens its databases"

@@ -14,7 +14,7 @@ var _ engine.Follower = (*Session)(nil)
 func (s *Session) CutOver(ctx context.Context, stopped bool) (out engine.CutOver, err error) {
 	err = s.order(ctx, "cut over", func(ctx context.Context, c *api.Client) error {
 		done, err := c.Cutover(ctx, api.Cutover{Stopped: stopped})
-		out = engine.CutOver{Gap: done.Gap, Paused: done.Paused}
+		out = engine.CutOver{Gap: done.Gap, Paused: done.Paused, Compared: done.Compared}
 		if err == nil && done.Forbidden != "" {
 			return &engine.Refusal{Check: engine.CheckWriters, Reason: done.Forbidden,
 				Hint: "stop all that writes there; then: kubectl dbop cutover " + s.access.Cluster.Name + " --writers-stopped"}
