@@ -47,5 +47,6 @@ func SmallestFirst(tables []string) string {
 	for i, t := range tables {
 		quoted[i] = literal(t)
 	}
-	return "SELECT t FROM unnest(ARRAY[" + strings.Join(quoted, ",") + "]::text[]) AS t ORDER BY pg_relation_size(t::regclass), t"
+	return "SELECT t FROM unnest(ARRAY[" + strings.Join(quoted, ",") + "]::text[]) AS t " +
+		"ORDER BY pg_relation_size(t::regclass), t"
 }
