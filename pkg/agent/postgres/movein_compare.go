@@ -48,10 +48,10 @@ func comparison(counted, all int) string {
 	case counted == 0:
 		return fmt.Sprintf("no table was counted within %s", compareTime)
 	case counted < all:
-		return fmt.Sprintf("the rows of %d of %d tables were counted on both sides within %s, and agree", counted, all,
-			compareTime)
+		return fmt.Sprintf("%d of %d tables have as many rows as at the source, the others were not counted within %s",
+			counted, all, compareTime)
 	}
-	return fmt.Sprintf("the rows of all %d tables were counted on both sides, and agree", all)
+	return fmt.Sprintf("every table (%d) has as many rows as at the source", all)
 }
 
 // compareIn does so in one database, and returns how many of its tables agree.

@@ -71,8 +71,8 @@ func TestComparison(t *testing.T) {
 	for want, c := range map[string]struct{ counted, all int }{
 		"":                               {0, 0},
 		"no table was counted within 2s": {0, 3},
-		"the rows of all 3 tables were counted on both sides, and agree":            {3, 3},
-		"the rows of 2 of 3 tables were counted on both sides within 2s, and agree": {2, 3},
+		"every table (3) has as many rows as at the source":                                       {3, 3},
+		"2 of 3 tables have as many rows as at the source, the others were not counted within 2s": {2, 3},
 	} {
 		if got := comparison(c.counted, c.all); got != want {
 			t.Errorf("%d of %d: %q, want %q", c.counted, c.all, got, want)
