@@ -70,14 +70,28 @@ func verbs() []torture.Verb[*scene] {
 		}, Check: has(3), Reset: func(*scene) {}},
 		{Name: "PostgreSQL: scale a pair to three", Stage: staged("2"), Arm: scale(3), Check: has(3), Reset: to("2")},
 		{Name: "PostgreSQL: scale three to a pair", Stage: staged("3"), Arm: scale(2), Check: has(2), Reset: to("3")},
+		reroute("direct", "proxied"),
+		reroute("proxied", "direct"),
 	}
 }
 
+// reroute is a change of the way of clients.
+func reroute(to, from string) torture.Verb[*scene] {
+	change := func(to string) []string { return []string{"configure", "db", "--routing", to} }
+	return torture.Verb[*scene]{Name: "PostgreSQL: configure --routing " + to, Stage: staged("3", "--routing", from),
+		Arm: func(*scene) []string { return change(to) },
+		Check: func(s *scene) {
+			s.settled(3)
+			s.shared.Led(to == "direct")
+		},
+		Reset: func(s *scene) { s.must(change(from)...) }}
+}
+
 // staged is a scene with a cluster of so many members.
-func staged(members string) func(*testing.T) *scene {
+func staged(members string, more ...string) func(*testing.T) *scene {
 	return func(t *testing.T) *scene {
 		s := newVictim(t)
-		s.create(s.releases(17)[0], members)
+		s.create(s.releases(17)[0], members, more...)
 		return s
 	}
 }
