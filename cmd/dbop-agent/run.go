@@ -193,6 +193,7 @@ func (a *agent) open() (err error) {
 	if c.Service != nil {
 		a.leader = service.New(service.Config{Member: c.Member, Token: c.Token, Service: *c.Service, Now: guard.Now,
 			Report: a.report})
+		a.service.Clients = a.leader
 	}
 	a.member.Route = a.route
 	a.service.Group = a.group

@@ -61,6 +61,8 @@ type Service struct {
 	Meter Meter
 	// Mover is nil where no server outside of the cluster can be followed.
 	Mover Mover
+	// Clients is nil where no agent leads clients straight to the primary.
+	Clients ClientLeader
 	// Log is nil where no log is archived.
 	Log   LogKeeper
 	Group Group
@@ -126,6 +128,7 @@ func (s *Service) Handler() http.Handler {
 		finish(w, s.release(r.Context(), r.PathValue("id")))
 	})
 	mux.HandleFunc("POST /v1/cutover", s.onPrimary(s.cutover))
+	mux.HandleFunc("POST /v1/lead", s.onPrimary(s.lead))
 	s.handleUsers(mux)
 	s.handleCopies(mux)
 	s.handleChecks(mux)

@@ -67,7 +67,7 @@ func (l *Leader) Run(ctx context.Context) {
 	defer timer.Stop()
 	for {
 		next := pulse.Next(readInterval)
-		if err := l.lead(ctx); err != nil && ctx.Err() == nil {
+		if err := l.Lead(ctx); err != nil && ctx.Err() == nil {
 			l.report("clients are not led to this member: " + err.Error())
 			next = pulse.Next(retryInterval)
 		} else {
@@ -100,8 +100,9 @@ func (l *Leader) leads() protocol.Generation {
 	return r.Generation
 }
 
-// lead has the service select this member, if it is the primary. Who writes at the same time makes it begin again.
-func (l *Leader) lead(ctx context.Context) error {
+// Lead has the service select this member now, if it is the primary; else it does nothing. Who writes at the same time
+// makes it begin again. It may be called while Run does the same.
+func (l *Leader) Lead(ctx context.Context) error {
 	if l.leads() == 0 {
 		return nil
 	}

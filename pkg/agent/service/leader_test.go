@@ -154,7 +154,7 @@ func TestLead(t *testing.T) {
 				l.Set(c.route)
 			}
 			said := ""
-			if err := l.lead(t.Context()); err != nil {
+			if err := l.Lead(t.Context()); err != nil {
 				said = err.Error()
 			}
 			if diff := cmp.Diff(c.want, s.selector); diff != "" || s.marks[annotation] != c.mark || said != c.err {
@@ -170,7 +170,7 @@ func TestLeadMeanwhile(t *testing.T) {
 	s := &server{}
 	l := leader(t, s, 7)
 	s.meanwhile = func() { s.selector["member"], s.marks[annotation] = "db-2", "t/8" }
-	if err := l.lead(t.Context()); err == nil || s.selector["member"] != "db-2" || s.patches != 0 {
+	if err := l.Lead(t.Context()); err == nil || s.selector["member"] != "db-2" || s.patches != 0 {
 		t.Errorf("%v: it selects %v after %d changes", err, s.selector, s.patches)
 	}
 }

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -11,7 +12,31 @@ import (
 )
 
 func (l *Executor) applyServices(ctx context.Context, t task) error {
-	return workload.ApplyServices(ctx, l.Client, t.Cluster, l.Engine.Ports(t.Cluster))
+	if err := workload.ApplyServices(ctx, l.Client, t.Cluster, l.Engine.Ports(t.Cluster)); err != nil {
+		return err
+	}
+	l.leadClients(ctx, t)
+	return nil
+}
+
+// leadTime bounds that a service which was just made leads to the primary.
+const leadTime = 5 * time.Second
+
+// leadClients has the members lead clients to the primary at once. A service that was deleted would select nobody until
+// they read it again. What fails they do by themselves, and what stays wrong is told of the service.
+func (l *Executor) leadClients(ctx context.Context, t task) {
+	if _, leads := t.View.Leader(); !leads || !t.Cluster.Spec.Direct() {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, leadTime)
+	defer stop()
+	session, err := l.connect(ctx, t.Cluster)
+	if err != nil {
+		return
+	}
+	if leader, ok := session.(engine.ClientLeader); ok {
+		_ = leader.LeadClients(ctx)
+	}
 }
 
 // createAccount makes what agents lead clients with, before they are told to.

@@ -57,7 +57,7 @@ func (l *Executor) repair(ctx context.Context, t task) error {
 	var err error
 	switch kind {
 	case health.KindService, health.KindAccount, health.KindRole, health.KindBinding:
-		err = workload.ApplyServices(ctx, l.Client, t.Cluster, l.Engine.Ports(t.Cluster))
+		err = l.applyServices(ctx, t)
 	case health.KindBudget:
 		err = workload.ApplyBudget(ctx, l.Client, t.Cluster, ops.BudgetOf(l.Engine, t.State))
 	case health.KindVolume:

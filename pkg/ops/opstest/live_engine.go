@@ -188,6 +188,9 @@ func (s *session) Deregister(_ context.Context, m, id string) error {
 
 func (s *session) HandOver(_ context.Context, to string) error { return s.did("hand over to %s", to) }
 
+// LeadClients implements engine.ClientLeader.
+func (s *session) LeadClients(context.Context) error { return s.did("lead clients") }
+
 func (s *session) PrepareUpgrade(_ context.Context, members []string, target string) error {
 	return s.did("prepare %s for %s", strings.Join(members, ","), target)
 }

@@ -40,6 +40,7 @@ type Session struct {
 var (
 	_ engine.WitnessRegistrar = (*Session)(nil)
 	_ engine.Failoverer       = (*Session)(nil)
+	_ engine.ClientLeader     = (*Session)(nil)
 )
 
 // New returns a session that dials when it is used. It answers ErrNotReady, wrapped, as long as no agent can be asked.
