@@ -145,6 +145,10 @@ func TestLead(t *testing.T) {
 		"it is refused": {
 			before: &server{refuses: http.StatusForbidden, selector: maps.Clone(theirs), marks: map[string]string{}},
 			want:   theirs, err: "read the service of clients: the API server answers 403: not today"},
+		"the account was deleted": {
+			before: &server{refuses: http.StatusUnauthorized, selector: maps.Clone(theirs), marks: map[string]string{}},
+			want:   theirs, err: "read the service of clients: the API server answers 401: not today: a token ends with its " +
+				"service account, and Kubernetes replaces it within an hour, or with the pod"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -117,8 +117,12 @@ func refusal(status int, body []byte) error {
 	var said struct {
 		Message string `json:"message"`
 	}
-	if json.Unmarshal(body, &said) != nil || said.Message == "" {
-		return fmt.Errorf("the API server answers %d", status)
+	text := ""
+	if json.Unmarshal(body, &said) == nil && said.Message != "" {
+		text = ": " + said.Message
 	}
-	return fmt.Errorf("the API server answers %d: %s", status, said.Message)
+	if status == http.StatusUnauthorized {
+		text += ": a token ends with its service account, and Kubernetes replaces it within an hour, or with the pod"
+	}
+	return fmt.Errorf("the API server answers %d%s", status, text)
 }

@@ -33,6 +33,9 @@ type Facts struct {
 	// "" if it selects all.
 	Direct bool   `json:"direct,omitempty"`
 	LedTo  string `json:"ledTo,omitempty"`
+	// Account is since when there is the service account by which agents lead clients; zero if there is none, or it was
+	// not read.
+	Account time.Time `json:"account,omitzero"`
 	// Budget is minAvailable of the disruption budget; nil if there is none.
 	Budget *int32 `json:"budget,omitempty"`
 	// Schedule is what exists of the schedule of backups; nil if it was not read.

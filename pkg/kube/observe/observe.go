@@ -61,11 +61,11 @@ func Read(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster
 	s.joinLimits(&facts, made)
 	facts.Differences = append(s.differences(cluster, made), s.archiveDifferences(cluster, facts, made)...)
 	if made.Workload != nil && !founding(cluster) {
-		accounts, err := workload.AccountDifferences(ctx, c, cluster)
+		since, accounts, err := workload.AccountDifferences(ctx, c, cluster)
 		if err != nil {
 			return Facts{}, fmt.Errorf("observe cluster %s: %w", cluster.Name, err)
 		}
-		facts.Differences = append(facts.Differences, accounts...)
+		facts.Account, facts.Differences = since, append(facts.Differences, accounts...)
 	}
 	if founding(cluster) && !s.started(cluster) {
 		if facts.Foreign, err = foreignObjects(ctx, c, cluster); err != nil {

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -59,11 +60,11 @@ func ApplyAccount(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databas
 	return nil
 }
 
-// AccountDifferences compares what is there of it with what this tool makes.
-// Who may not read it is told nothing.
-func AccountDifferences(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) ([]drift.Difference,
-	error) {
-	var out []drift.Difference
+// AccountDifferences compares what is there of it with what this tool makes, and
+// tells since when there is the service account; zero if there is none. Who may
+// not read it is told nothing.
+func AccountDifferences(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (since time.Time,
+	out []drift.Difference, err error) {
 	for _, want := range BuildAccount(cluster) {
 		kind := want.GetObjectKind().GroupVersionKind().Kind
 		have, ok := want.DeepCopyObject().(client.Object)
@@ -78,12 +79,15 @@ func AccountDifferences(ctx context.Context, c *kube.Client, cluster *v1alpha1.D
 		case errors.Is(err, kube.ErrNotFound):
 			out = append(out, drift.MissingObject(kind, want.GetName(), ""))
 		case err != nil:
-			return nil, err
+			return since, nil, err
 		default:
+			if _, is := have.(*corev1.ServiceAccount); is {
+				since = have.GetCreationTimestamp().Time
+			}
 			out = append(out, drift.ComparisonOf(want).Of(kind, want.GetName(), "").Differences(want, have)...)
 		}
 	}
-	return out, nil
+	return since, out, nil
 }
 
 // DeleteAccount removes it. A repeat does nothing.

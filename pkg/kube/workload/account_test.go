@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -49,7 +50,7 @@ func TestApplyAccount(t *testing.T) {
 	}
 	differs := func(want ...string) {
 		t.Helper()
-		all, err := AccountDifferences(t.Context(), c, direct())
+		_, all, err := AccountDifferences(t.Context(), c, direct())
 		var got []string
 		for _, d := range all {
 			got = append(got, d.Object+" "+string(d.Kind))
@@ -64,6 +65,17 @@ func TestApplyAccount(t *testing.T) {
 	s := &corev1.Service{}
 	if err := api.Get(t.Context(), key, s); err != nil {
 		t.Fatal(err)
+	}
+	made, account := metav1.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC), &corev1.ServiceAccount{}
+	if err := api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db-agents"}, account); err != nil {
+		t.Fatal(err)
+	}
+	account.CreationTimestamp = made
+	if err := api.Update(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	if since, _, err := AccountDifferences(t.Context(), c, direct()); err != nil || !since.Equal(made.Time) {
+		t.Errorf("there is an account since %s, %v", since, err)
 	}
 	s.Spec.Selector = map[string]string{"member": "db-1"}
 	if err := api.Update(t.Context(), s, client.FieldOwner("dbop-agent")); err != nil {

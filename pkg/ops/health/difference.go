@@ -122,6 +122,9 @@ func Altered(s ops.State) []ops.Finding {
 	for _, d := range altered(s) {
 		out = append(out, Finding(s, d))
 	}
+	if f, found := outlived(s); found {
+		out = append(out, f)
+	}
 	if f, found := misled(s); found {
 		out = append(out, f)
 	}
