@@ -16,6 +16,9 @@ type Status struct {
 	System string `json:"system,omitempty"`
 	// Version is the release of its server, "" of a witness.
 	Version string `json:"version,omitempty"`
+	// Routing says that this program knows how to lead clients straight to the primary. Older ones don't start when they
+	// are told to.
+	Routing bool `json:"routing,omitempty"`
 	// Server is what the member observes of its own server.
 	Server Server `json:"server"`
 	// Quorum says that the group has a leader that this member hears; Leader is its name.

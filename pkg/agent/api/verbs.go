@@ -157,7 +157,7 @@ func (s *Service) release(ctx context.Context, id string) error {
 
 // Status returns what this member knows.
 func (s *Service) Status() Status {
-	st := Status{Member: s.Member, Start: s.Start, Version: s.Version, Leader: s.Group.Leader()}
+	st := Status{Member: s.Member, Start: s.Start, Version: s.Version, Routing: true, Leader: s.Group.Leader()}
 	st.Quorum = st.Leader != ""
 	heard := s.Group.Heard()
 	s.Agent.View(func(n *protocol.Node) {

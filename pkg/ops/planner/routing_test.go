@@ -31,6 +31,9 @@ func routing(to v1alpha1.Routing, moved int, change func(*ops.State)) func() ops
 		for _, m := range s.Kube.Members {
 			has(&s, m.Name)
 		}
+		for i := range s.View.Members {
+			s.View.Members[i].Routing = true
+		}
 		op := opstest.Operation(v1alpha1.VerbConfigure)
 		op.Spec.Change = &v1alpha1.SettingsChange{Routing: to}
 		Default(&op.Spec, s.Cluster)
@@ -61,6 +64,12 @@ func TestDecideRouting(t *testing.T) {
 	}
 	ask(t, routed{}, []question{
 		{"agents get an account before they need it", routing(v1alpha1.RoutingDirect, 0, nil), "create-account"},
+		{"an agent is older than that", routing(v1alpha1.RoutingDirect, 0, func(s *ops.State) {
+			s.View.Members[1].Routing = false
+		}), "blocked Refused routing"},
+		{"an older witness leads nobody", routing(v1alpha1.RoutingDirect, 0, func(s *ops.State) {
+			s.View.Members[1].Routing, s.View.MemberList[1].Witness = false, true
+		}), "create-account"},
 		{"then members restart", routing(v1alpha1.RoutingDirect, 0, account), "roll-member/db-2"},
 		{"the service waits until an agent leads clients", routing(v1alpha1.RoutingDirect, 3, account), "wait/routing"},
 		{"then it is given to them", routing(v1alpha1.RoutingDirect, 3, ledTo), "create-services"},

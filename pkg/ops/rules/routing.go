@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -32,9 +34,31 @@ func (p Situation) RouteFirst() *ops.Decision {
 	case p.S.Fact(v1alpha1.FactAccount) != "":
 		return nil
 	}
+	if d := p.olderAgents(); d != nil {
+		return d
+	}
 	return Do(ops.Step{ID: string(ops.ActionAccount), Action: ops.ActionAccount, Risk: ops.RiskNone,
 		Deadline: StepDeadline, Touches: accountOf(p.S.Cluster.Name),
 		Title: "Give the agents an account that may change the client service"})
+}
+
+// olderAgents refuses to have agents lead clients that would not start with that: they came with an older image.
+func (p Situation) olderAgents() *ops.Decision {
+	var older []string
+	for _, m := range p.S.View.Members {
+		if r, _ := p.S.View.Registered(m.Name); m.Reachable && !m.Routing && !r.Witness {
+			older = append(older, m.Name)
+		}
+	}
+	if len(older) == 0 || p.S.Cancelling() {
+		return nil
+	}
+	c := p.S.Cluster
+	return Block(&ops.Error{Kind: ops.Refused, Check: "routing",
+		Message: fmt.Sprintf("the agents of %s are too old to lead clients straight to the primary, and would not start "+
+			"with it: they come from the image %s", strings.Join(older, ", "), c.Spec.HelperImage),
+		Hint: fmt.Sprintf("stay with --routing proxied; or let an operator run %s, name a newer image in spec.helperImage, "+
+			"then: kubectl dbop restart %s", c.Name, c.Name)})
 }
 
 // RouteLast is done once all members have restarted.

@@ -130,7 +130,7 @@ func (s *Session) member(a said) engine.Member {
 		return m
 	}
 	st := a.status
-	m.Reachable, m.ID, m.Version = true, string(st.Member), st.Version
+	m.Reachable, m.ID, m.Version, m.Routing = true, string(st.Member), st.Version, st.Routing
 	m.Pending, m.Held = st.Server.Pending, st.Server.Held
 	m.DataBytes, m.QuotaBytes = st.Server.Measures.DataBytes, st.Server.Measures.MostBytes
 	m.Warnings, m.OnlyHere = st.Server.Measures.Warnings, st.Server.Measures.OnlyHere
