@@ -103,10 +103,9 @@ func (d *Examination) quorum() {
 		f.Severity, f.Remedy = ops.Warn, []string{"mend the members below before anything else is changed"}
 	}
 	d.add(f)
-	if want := int(d.S.Cluster.Spec.Members); voters != want && d.S.Operation == nil {
-		d.add(ops.Finding{Severity: ops.Warn, Subject: "size",
-			What:   fmt.Sprintf("%d members vote, %d are wanted", voters, want),
-			Remedy: []string{fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, want)}})
+	if text := a.wrongSize(); text != "" {
+		d.add(ops.Finding{Severity: ops.Warn, Subject: "size", What: text,
+			Remedy: []string{fmt.Sprintf("kubectl dbop scale %s --members %d", d.name, d.S.Cluster.Spec.Members)}})
 	}
 }
 

@@ -352,3 +352,25 @@ func TestTheEngineExplainsACrash(t *testing.T) {
 		t.Error("stepping back is not named first")
 	}
 }
+
+// witnessed is an engine whose pairs have a witness.
+type witnessed struct{ opstest.Stub }
+
+func (witnessed) Witnesses(v1alpha1.DatabaseClusterSpec) int { return 1 }
+
+// TestDiagnoseWitness: a witness beside a pair is a voter that is wanted.
+func TestDiagnoseWitness(t *testing.T) {
+	for members, want := range map[int32]string{2: "", 3: "3 members vote, 4 are wanted"} {
+		s := soundState()
+		s.Cluster.Spec.Members, s.View.MemberList[2].Witness = members, true
+		got := ""
+		for _, f := range Diagnose(witnessed{}, s, verbs).Findings {
+			if f.Subject == "size" {
+				got = f.What
+			}
+		}
+		if got != want {
+			t.Errorf("%d members: %q, want %q", members, got, want)
+		}
+	}
+}

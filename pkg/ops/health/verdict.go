@@ -215,17 +215,25 @@ func (a *assessment) capacity() {
 
 // size tells when there are not as many voters as wanted and nobody works on it.
 func (a *assessment) size() {
+	if text := a.wrongSize(); text != "" {
+		a.problem("%s", text)
+	}
+}
+
+// wrongSize says what is wrong with the number of members; "" for nothing.
+func (a *assessment) wrongSize() string {
 	n := len(a.s.View.Joined())
 	data, witnesses := ops.Missing(a.e, a.s)
 	switch {
 	case n == 0 || a.s.Operation != nil:
 	case data+witnesses != 0:
-		a.problem("%d members vote, %d are wanted", n, n+data+witnesses)
+		return fmt.Sprintf("%d members vote, %d are wanted", n, n+data+witnesses)
 	case witnesses > 0:
-		a.problem("a member holds data whose place is that of a witness")
+		return "a member holds data whose place is that of a witness"
 	case witnesses < 0:
-		a.problem("a witness is in the place of a member with data")
+		return "a witness is in the place of a member with data"
 	}
+	return ""
 }
 
 // authentication tells when clients are let in who must not be.
