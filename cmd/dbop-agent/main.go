@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/guard"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 )
 
 var version = "v0.1.0-dev"
@@ -50,7 +51,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch args[0] {
 	case "guard":
-		if _, err := readConfig(*path, *variable); err != nil {
+		c, err := readConfig(*path, *variable)
+		if err != nil {
 			return err
 		}
 		runtime.GOMAXPROCS(1) // it hardly ever does anything, and threads that wait for work cost more than that
@@ -58,7 +60,10 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("find the program of the agent: %w", err)
 		}
-		g := &guard.Guard{Command: []string{self, "run", "--config", *path, "--config-env", *variable}, Log: os.Stderr}
+		g := &guard.Guard{
+			Command: []string{self, "run", "--config", *path, "--config-env", *variable},
+			Env:     []string{pulse.Shared(c.Token)}, Log: os.Stderr,
+		}
 		return g.Run(ctx)
 	case "run":
 		c, err := readConfig(*path, *variable)

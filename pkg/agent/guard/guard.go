@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,7 +50,9 @@ func Now() protocol.Instant {
 type Guard struct {
 	// Command is the agent and its arguments. It gets the guard's end as file descriptor 3: see Dial.
 	Command []string
-	Log     io.Writer
+	// Env is what the agent finds in its environment besides that of the guard, as NAME=VALUE.
+	Env []string
+	Log io.Writer
 
 	// changed says that the guard got a deadline, or lost it.
 	changed chan struct{}
@@ -96,7 +99,7 @@ func (g *Guard) once(ctx context.Context) error {
 	//nolint:gosec // that is what it is for
 	agent := exec.Command(g.Command[0], g.Command[1:]...)
 	agent.Stdout, agent.Stderr, agent.ExtraFiles = g.Log, g.Log, []*os.File{theirs}
-	agent.Env = append(os.Environ(), pidVariable+"="+strconv.Itoa(os.Getpid()))
+	agent.Env = slices.Concat(os.Environ(), g.Env, []string{pidVariable + "=" + strconv.Itoa(os.Getpid())})
 	if err := errors.Join(agent.Start(), theirs.Close()); err != nil {
 		g.killAll()
 		return fmt.Errorf("start the agent: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 )
 
 const (
@@ -19,8 +20,6 @@ const (
 func (s *Server) probe(p *process.Process) {
 	conn := connection{conninfo: s.conninfo(s.Port, "dbname=postgres application_name=probe")}
 	defer conn.close()
-	ticker := time.NewTicker(probeInterval)
-	defer ticker.Stop()
 	for {
 		at := s.Now()
 		ctx, stop := context.WithTimeout(context.Background(), probeTimeout)
@@ -36,7 +35,7 @@ func (s *Server) probe(p *process.Process) {
 		select {
 		case <-p.Done:
 			return
-		case <-ticker.C:
+		case <-time.After(pulse.Next(probeInterval)):
 		}
 	}
 }
