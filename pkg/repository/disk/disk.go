@@ -4,11 +4,13 @@
 package disk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // ErrLocked: another process, or another part of this one, holds the lock.
@@ -28,21 +30,41 @@ func SyncDir(dir string) error {
 	return nil
 }
 
+// syncs is how many files SyncTree flushes at once: one after the other, each waits for a write of the journal that
+// one write could serve for several.
+const syncs = 8
+
 // SyncTree makes every regular file and directory under root durable, for
 // trees that a foreign program wrote. A repeat does no harm.
 func SyncTree(root string) error {
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	var failed [syncs]error
+	var flushing sync.WaitGroup
+	work := make(chan func() error)
+	for i := range syncs {
+		flushing.Go(func() {
+			for do := range work {
+				failed[i] = cmp.Or(failed[i], do())
+			}
+		})
+	}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("make %s durable: %w", root, err)
 		}
 		switch {
 		case entry.IsDir():
-			return SyncDir(path)
+			work <- func() error { return SyncDir(path) }
 		case entry.Type().IsRegular():
-			return syncFile(path)
+			work <- func() error { return syncFile(path) }
 		}
 		return nil
 	})
+	close(work)
+	flushing.Wait()
+	for _, other := range failed {
+		err = cmp.Or(err, other)
+	}
+	return err
 }
 
 // Replace writes a small file so that a crash leaves the old content or the
