@@ -87,9 +87,9 @@ func (g *Group) reconcile() {
 	}
 }
 
-// tell sends the state of this agent to all members.
+// tell sends the state of this agent to all members, for the first time at once.
 func (g *Group) tell() {
-	timer := time.NewTimer(pulse.Next(stateInterval))
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -111,8 +111,18 @@ func (g *Group) tell() {
 	}
 }
 
+// heard notes a word of a member. Who is heard for the first time may not have been there when this one told last.
 func (g *Group) heard(id protocol.MemberID) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	_, known := g.contact[id]
 	g.contact[id] = time.Now()
+	g.mu.Unlock()
+	if known {
+		return
+	}
+	select {
+	case g.moved <- struct{}{}:
+	default:
+	}
+	g.hasten()
 }

@@ -90,7 +90,9 @@ func (g *Group) open(inner durable) error {
 	}
 	config := raft.DefaultConfig()
 	config.LocalID = raft.ServerID(c.ID)
-	config.HeartbeatTimeout, config.ElectionTimeout, config.LeaderLeaseTimeout = c.Election, c.Election, c.Election
+	// They are more than hasten asks for: the library acts at once only on a time that gets shorter.
+	config.HeartbeatTimeout, config.ElectionTimeout = c.Election+time.Nanosecond, c.Election+time.Nanosecond
+	config.LeaderLeaseTimeout = c.Election
 	config.CommitTimeout = c.Election / 2
 	config.ShutdownOnRemove, config.NoLegacyTelemetry, config.Logger = false, true, log
 	config.SnapshotThreshold, config.TrailingLogs = 4096, 1024
@@ -128,6 +130,7 @@ func (g *Group) open(inner durable) error {
 	if g.raft, err = raft.NewRaft(config, g.machine, g.store, g.store, snapshots, transport); err != nil {
 		return errors.Join(fmt.Errorf("start the group: %w", err), transport.Close())
 	}
+	g.hasten()
 	g.running.Go(g.call)
 	g.running.Go(g.keep)
 	g.running.Go(g.tell)
