@@ -67,18 +67,26 @@ func final(err error) bool {
 }
 
 func (r *receiver) fetch(ctx context.Context, repo repository.Repository, id string) error {
-	in, size, _, err := repository.Whole(ctx, repo, id) // each part is compared at its end
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	in, size, _, err := repository.Whole(reading, repo, id) // each part is compared at its end
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	return r.load(ctx, checked{in}, size, "")
+	return r.load(ctx, checked{Reader: in, stop: stop}, size, "")
 }
 
 // checked is a source that compares what it passes on by itself.
-type checked struct{ io.Reader }
+type checked struct {
+	io.Reader
+	stop func()
+}
 
 func (checked) done() error { return nil }
+
+// abandon ends the requests to the store.
+func (c checked) abandon() { c.stop() }
 
 // ReadDataHash is the other side of Fetch; an empty message is one that proves nothing.
 func ReadDataHash(message string) engine.DataHash {

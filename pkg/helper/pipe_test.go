@@ -54,7 +54,7 @@ func TestPipeBreaks(t *testing.T) {
 		"other bytes":               {"copy", bytes.NewReader(other), repository.ErrDamaged, "was announced"},
 		"the command fails":         {"fail", bytes.NewReader(data), ErrCommand, "wrong smell"},
 		"the command reads nothing": {"nothing", bytes.NewReader(data), ErrCommand, "made nothing"},
-		"other bytes, and it fails": {"fail", bytes.NewReader(other), repository.ErrDamaged, "was announced"},
+		"other bytes, and it fails": {"fail", bytes.NewReader(other), ErrCommand, "not known whether it is damaged"},
 		"the source breaks":         {"copy", broken, repository.ErrDamaged, ""},
 		"the source ends too early": {"copy", bytes.NewReader(data[:100]), nil, ""},
 	} {
@@ -100,5 +100,48 @@ func TestPipeFetched(t *testing.T) {
 	}
 	if got := volume(t, o); len(got) > 0 {
 		t.Errorf("it left %v", got)
+	}
+}
+
+// endless is a source that has bytes for ever, or none until it is abandoned.
+type endless struct {
+	stuck     bool
+	abandoned chan struct{}
+}
+
+func (e endless) Read(p []byte) (int, error) {
+	if e.stuck {
+		<-e.abandoned
+		return 0, errors.New("cut off")
+	}
+	return len(p), nil
+}
+
+func (endless) done() error { return nil }
+
+func (e endless) abandon() { close(e.abandoned) }
+
+// TestPipeEndsWithItsCommand: the rest of a backup is not read for a command that has failed, and its error is told.
+func TestPipeEndsWithItsCommand(t *testing.T) {
+	for name, stuck := range map[string]bool{"a source that goes on": false, "a source that stops": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newReceiver(onceOptions(t, "fail"))
+			r.free = func(string) (int64, error) { return 1 << 60, nil }
+			err := r.load(t.Context(), endless{stuck, make(chan struct{})}, 1<<40, "")
+			if !errors.Is(err, ErrCommand) || !strings.Contains(err.Error(), "wrong smell") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestSentPipeEndsWithItsCommand: who sends a backup is told at once, too.
+func TestSentPipeEndsWithItsCommand(t *testing.T) {
+	r := newReceiver(onceOptions(t, "fail"))
+	r.free = func(string) (int64, error) { return 1 << 60, nil }
+	dial, _ := receiving(t, r)
+	err := load(t, dial, endless{}, 1<<40, ComparedInside)
+	if !errors.Is(err, ErrCommand) || !strings.Contains(err.Error(), "wrong smell") {
+		t.Errorf("%v", err)
 	}
 }

@@ -45,8 +45,9 @@ func (r *receiver) run(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("PUT "+pathSnapshot, func(w http.ResponseWriter, req *http.Request) {
 		// What has arrived whole is loaded even if the client goes away, so
 		// only the end of this process stops it.
-		if err := r.put(ctx, w, req); err != nil {
-			loadFaults().Refuse(w, err)
+		body := newPatient(w, req, r.stall)
+		if err := r.put(ctx, req, body); err != nil {
+			body.answer(func() { loadFaults().Refuse(w, err) })
 			return
 		}
 		wire.Answer(w, http.StatusOK, r.status.now())
@@ -60,7 +61,7 @@ func (r *receiver) run(ctx context.Context, l net.Listener) error {
 	return fmt.Errorf("load into %s: no backup was loaded: %w", r.target.into, errors.Join(err, ctx.Err()))
 }
 
-func (r *receiver) put(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
+func (r *receiver) put(ctx context.Context, req *http.Request, body source) error {
 	size, sum := req.ContentLength, req.Header.Get(headerSHA256)
 	if size <= 0 || sum != ComparedInside && len(sum) != hex.EncodedLen(sha256.Size) {
 		return fmt.Errorf("load into %s: %w: it must say Content-Length (%d) and %s (%q)",
@@ -72,7 +73,7 @@ func (r *receiver) put(ctx context.Context, w http.ResponseWriter, req *http.Req
 	if !r.status.start(size) {
 		return fmt.Errorf("load into %s: %w (%s)", r.target.into, ErrLoading, r.status.now().State)
 	}
-	err := r.load(ctx, newPatient(w, req, r.stall), size, sum)
+	err := r.load(ctx, body, size, sum)
 	if err != nil {
 		err = fmt.Errorf("load into %s: %w", r.target.into, err)
 		r.status.change(func(s *Status) { s.State, s.Problem = StateWaiting, err.Error() })
@@ -87,6 +88,8 @@ type source interface {
 	io.Reader
 	// done is called after its end.
 	done() error
+	// abandon ends a read that is under way, if it can: nobody wants the rest. Another goroutine may read meanwhile.
+	abandon()
 }
 
 // load makes the data directory of a backup. sum is what the bytes must have; "" where the source compares them.
