@@ -44,7 +44,8 @@ func (o LoadOptions) Fetch(ctx context.Context, repo repository.Repository, id, 
 		return fmt.Errorf("load backup %s into %s: %w", id, r.target.into, err)
 	}
 	if i := r.status.now().DataHash; i != nil && report != "" {
-		content, err := json.Marshal(i)
+		m, _ := repo.Get(ctx, id) // who reads the report can ask for it, too
+		content, err := json.Marshal(Loaded{DataHash: *i, Recorded: m.Facts.Proof})
 		if err == nil {
 			err = os.WriteFile(report, content, 0o600)
 		}
@@ -67,6 +68,14 @@ func final(err error) bool {
 }
 
 func (r *receiver) fetch(ctx context.Context, repo repository.Repository, id string) error {
+	if files, ok := repo.(*repository.Directory); ok && !r.once {
+		switch m, err := files.Get(ctx, id); {
+		case err != nil:
+			return err
+		case m.Parent == "":
+			return r.inPlace(ctx, files, id)
+		}
+	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	in, size, _, err := repository.Whole(reading, repo, id) // each part is compared at its end
@@ -88,9 +97,15 @@ func (checked) done() error { return nil }
 // abandon ends the requests to the store.
 func (c checked) abandon() { c.stop() }
 
-// ReadDataHash is the other side of Fetch; an empty message is one that proves nothing.
-func ReadDataHash(message string) engine.DataHash {
-	var i engine.DataHash
-	_ = json.Unmarshal([]byte(message), &i)
-	return i
+// Loaded is the report of Fetch: what was loaded, and what the backup says of itself.
+type Loaded struct {
+	engine.DataHash
+	Recorded engine.Proof `json:"recorded,omitempty"`
+}
+
+// ReadLoaded is the other side of Fetch; an empty message is one that proves nothing.
+func ReadLoaded(message string) Loaded {
+	var l Loaded
+	_ = json.Unmarshal([]byte(message), &l)
+	return l
 }

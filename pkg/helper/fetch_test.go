@@ -2,10 +2,10 @@ package helper
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -30,7 +30,7 @@ func holding(t *testing.T, data []byte) (repo *repository.Directory, file string
 		t.Fatal(err)
 	}
 	if _, err := w.Commit(t.Context(), repository.Manifest{Engine: "fake"}, func(string) (engine.SnapshotFacts, error) {
-		return engine.SnapshotFacts{}, nil
+		return engine.SnapshotFacts{Fingerprint: engine.Fingerprint{Proof: "7 keys, f"}}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +53,11 @@ func TestFetch(t *testing.T) {
 		t.Errorf("loaded %d bytes, %v", len(got), err)
 	}
 	message, err := os.ReadFile(report)
-	want, _ := json.Marshal(hash)
-	if err != nil || string(message) != string(want) || ReadDataHash(string(message)).Mark != "m" {
+	want := Loaded{DataHash: hash, Recorded: "7 keys, f"}
+	if err != nil || !reflect.DeepEqual(ReadLoaded(string(message)), want) {
 		t.Errorf("reported %s, %v", message, err)
 	}
-	if ReadDataHash("").Proof != "" || ReadDataHash("no JSON").Proof != "" {
+	if ReadLoaded("").Proof != "" || ReadLoaded("no JSON").Proof != "" {
 		t.Error("a message that says nothing proves something")
 	}
 }

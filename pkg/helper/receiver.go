@@ -94,6 +94,21 @@ type source interface {
 
 // load makes the data directory of a backup. sum is what the bytes must have; "" where the source compares them.
 func (r *receiver) load(ctx context.Context, body source, size int64, sum string) error {
+	return r.fill(size, r.once, func() error {
+		if r.once {
+			return r.pipe(ctx, body, size, sum)
+		}
+		if err := r.receive(body, size, sum); err != nil {
+			return err
+		}
+		r.status.change(func(s *Status) { s.State = StateLoading })
+		return execute(ctx, r.command, r.target.file(), r.target.out(), nil, r.output)
+	})
+}
+
+// fill puts the data directory in its place that build leaves in the staging directory. It stores no file of the backup
+// there where bare is set.
+func (r *receiver) fill(size int64, bare bool, build func() error) error {
 	loaded, err := r.target.loaded()
 	if loaded || err != nil {
 		return err
@@ -101,19 +116,11 @@ func (r *receiver) load(ctx context.Context, body source, size int64, sum string
 	if err := r.target.stage(); err != nil {
 		return err
 	}
-	if err := r.fits(size); err != nil {
+	if err := r.fits(size, bare); err != nil {
 		return errors.Join(err, r.target.clear())
 	}
-	if r.once {
-		err = r.pipe(ctx, body, size, sum)
-		r.status.change(func(s *Status) { s.State = StateLoading })
-	} else {
-		if err := r.receive(body, size, sum); err != nil {
-			return errors.Join(err, r.target.clear())
-		}
-		r.status.change(func(s *Status) { s.State = StateLoading })
-		err = execute(ctx, r.command, r.target.file(), r.target.out(), nil, r.output)
-	}
+	err = build()
+	r.status.change(func(s *Status) { s.State = StateLoading })
 	if err == nil && r.finish != nil {
 		err = r.finish(r.target.out())
 	}
@@ -160,8 +167,8 @@ func room(size, margin int64, once bool) int64 {
 	return 2*size + margin
 }
 
-// fits wants room for what is made.
-func (r *receiver) fits(size int64) error {
+// fits wants room for what is made, and for the file unless bare is set.
+func (r *receiver) fits(size int64, bare bool) error {
 	free, err := r.free(r.target.staging)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
@@ -169,7 +176,7 @@ func (r *receiver) fits(size int64) error {
 	if err != nil {
 		return err
 	}
-	need := room(size, r.margin, r.once)
+	need := room(size, r.margin, bare)
 	if free < need {
 		return fmt.Errorf("%w: %s has %d bytes free, a backup of %d bytes needs %d; use a larger volume",
 			ErrVolumeFull, r.target.staging, free, size, need)

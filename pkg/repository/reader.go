@@ -21,7 +21,7 @@ func (d *Directory) Reader(ctx context.Context, id string) (io.ReadCloser, Manif
 	if err != nil {
 		return nil, Manifest{}, fmt.Errorf("read backup: %w", err)
 	}
-	f, err := os.Open(filepath.Join(d.path, m.File))
+	f, err := os.Open(d.DataFile(m))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Manifest{}, fmt.Errorf("read backup %s: %w: its data %s is missing in %s; use another backup",
 			id, ErrDamaged, m.File, d.URL())
@@ -38,6 +38,9 @@ func (d *Directory) Reader(ctx context.Context, id string) (io.ReadCloser, Manif
 	}
 	return newCheckedReader(ctx, f, m), m, nil
 }
+
+// DataFile is the file with the data of a backup, for programs that read files. Reader compares what it holds.
+func (d *Directory) DataFile(m Manifest) string { return filepath.Join(d.path, m.File) }
 
 // checkedReader passes data on and withholds io.EOF from damaged data.
 type checkedReader struct {

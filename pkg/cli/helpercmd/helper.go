@@ -3,6 +3,7 @@ package helpercmd
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
@@ -58,7 +60,7 @@ func newHelperServe(f *command.Factory) *cobra.Command {
 
 func newHelperLoad(f *command.Factory) *cobra.Command {
 	o := helper.LoadOptions{Output: f.Verbatim}
-	var unlock, dataHash, from, id, report string
+	var unlock, dataHash, from, directory, id, report string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
 		Short: "Receive a backup and make a data directory of it",
@@ -67,8 +69,9 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
   kubectl dbop helper load --listen 127.0.0.1:8601 --into /new --staging /tmp --operation op1 -- restore {file} {out}`,
 		Args: command.Arguments(1, 256, "the COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (o.Listen == "") == (from == "") || o.Into == "" || o.Staging == "" || o.Operation == "" {
-				return exit.Misuse("--listen or --from-repository, --into, --staging and --operation are required")
+			if !one(o.Listen, from, directory) || o.Into == "" || o.Staging == "" || o.Operation == "" {
+				return exit.Misuse("--listen, --from-repository or --from-directory, and --into, --staging and --operation are " +
+					"required")
 			}
 			o.Command = args
 			if unlock != "" {
@@ -97,14 +100,23 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 			if from != "" {
 				return fetchBackup(cmd.Context(), o, from, id, report)
 			}
+			if directory != "" {
+				repo, err := repository.NewDirectory(directory)
+				if err != nil {
+					return err
+				}
+				return o.Fetch(cmd.Context(), repo, id, report)
+			}
 			return o.Run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "Loopback address with port.")
 	cmd.Flags().StringVar(&from, "from-repository", "",
 		"Directory where a repository's description and keys are mounted.")
-	cmd.Flags().StringVar(&id, "backup", "", "With --from-repository, the backup to load.")
-	cmd.Flags().StringVar(&report, "report", "", "With --from-repository, the file that takes the report.")
+	cmd.Flags().StringVar(&directory, "from-directory", "", "Directory that is a repository.")
+	cmd.Flags().StringVar(&id, "backup", "", "With --from-repository or --from-directory, the backup to load.")
+	cmd.Flags().StringVar(&report, "report", "",
+		"With --from-repository or --from-directory, the file that takes the report.")
 	cmd.Flags().BoolVar(&o.Once, "once", false, "The command reads the file once, from its beginning to its end.")
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
@@ -113,6 +125,11 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&dataHash, "data-hash", "", "Engine that describes the finished data, for the answer.")
 	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
 	return cmd
+}
+
+// one reports whether exactly one of the texts is set.
+func one(of ...string) bool {
+	return len(slices.DeleteFunc(of, func(s string) bool { return s == "" })) == 1
 }
 
 // fetchBackup loads a backup out of an object store.

@@ -83,11 +83,11 @@ type Former struct {
 	Command     []string
 }
 
-// Files is a volume and where it appears.
+// Files is a volume, or SubPath of it, and where it appears.
 type Files struct {
-	Volume   corev1.Volume
-	Path     string
-	Writable bool
+	Volume        corev1.Volume
+	Path, SubPath string
+	Writable      bool
 }
 
 // Build is a pod that runs once. It is never a member: it lacks the
@@ -123,7 +123,7 @@ func Build(in Spec) *corev1.Pod {
 	for _, f := range in.Files {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, f.Volume)
 		first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: f.Volume.Name, MountPath: f.Path,
-			ReadOnly: !f.Writable})
+			SubPath: f.SubPath, ReadOnly: !f.Writable})
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		first.Env = append(first.Env, corev1.EnvVar{Name: name, Value: in.Env[name]})

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
 
 func TestBuildHelper(t *testing.T) {
@@ -21,6 +22,14 @@ func TestBuildHelper(t *testing.T) {
 			Image:       "example.com/etcd:v3.6.16",
 			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1",
 			MountPath: "/var/lib/etcd",
+		},
+		"helper-load-mounted": {
+			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad,
+			Image:       "example.com/etcd:v3.6.16",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1",
+			MountPath: "/var/lib/etcd",
+			Files: []Files{{Volume: workload.ClaimVolume("repository", "backups"), Path: "/repository",
+				SubPath: "etcd"}},
 		},
 		"helper-load-former": {
 			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad,

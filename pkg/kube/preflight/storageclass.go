@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
@@ -30,4 +31,18 @@ func FindClass(ctx context.Context, c *kube.Client, name string) (found bool, ot
 		return v.Spec.StorageClassName == name
 	})
 	return found, classes.Names, nil
+}
+
+// Follows reports whether a volume of the storage class is made where the pod runs that uses it first, on whichever
+// node that is. It is false where classes can't be read.
+func Follows(ctx context.Context, c *kube.Client, name string) (bool, error) {
+	var list storagev1.StorageClassList
+	if err := c.API.List(ctx, &list); err != nil {
+		_, err = Unreadable(err)
+		return false, err
+	}
+	return slices.ContainsFunc(list.Items, func(class storagev1.StorageClass) bool {
+		return class.Name == name && class.VolumeBindingMode != nil &&
+			*class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer && len(class.AllowedTopologies) == 0
+	}), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,10 @@ const heldFor = 3 * time.Hour
 type loadSource struct {
 	itself bool
 	args   []string
-	files  []helperpod.Files
+	// claim, if set, is what a loader could read by itself, if it can mount it; with mounted in place of args.
+	claim   *repository.Location
+	mounted []string
+	files   []helperpod.Files
 	// forward has the data brought to a target in the log, or to a later version.
 	forward []string
 	// former brings the programs of the version that the data has.
@@ -43,7 +47,12 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 	}
 	args := l.reading(m)
 	if at.Kind != repository.KindNamed {
-		return loadSource{args: append(args, "--listen", loadAddress)}, nil
+		out := loadSource{args: slices.Concat(args, []string{"--listen", loadAddress})}
+		if at.Kind == repository.KindClaim {
+			out.claim, out.mounted = &at, slices.Concat(args, []string{"--from-directory", mountedClaim,
+				"--backup", m.ID, "--report", corev1.TerminationMessagePathDefault})
+		}
+		return out, nil
 	}
 	d, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
 	if err != nil {

@@ -33,7 +33,16 @@ const (
 // target version's own restore tool and marks the volume when it is whole, so
 // a crash anywhere is mended by doing it again.
 func (l *Executor) load(ctx context.Context, t task) error {
-	c, from := t.Cluster, t.Cluster.Spec.RestoreFrom
+	c, from, name := t.Cluster, t.Cluster.Spec.RestoreFrom, t.Member()+"-load"
+	mounted, sent, err := l.loading(ctx, &t, name, from.Repository, from.Backup)
+	if err != nil {
+		return err
+	}
+	if mounted != nil {
+		if r := helper.ReadLoaded(mounted.Message); r.Recorded != "" {
+			return l.loaded(ctx, name, r.Recorded, r.DataHash) // it has seen all of the claim that is to be known
+		}
+	}
 	repo, err := l.repositories(c).Open(ctx, l.Namespace, from.Repository)
 	if err != nil {
 		return err
@@ -53,8 +62,10 @@ func (l *Executor) load(ctx context.Context, t task) error {
 	if err := l.convert(&source, c, m); err != nil {
 		return err
 	}
-	name := t.Member() + "-load"
-	if source.itself {
+	if sent {
+		source.claim = nil
+	}
+	if source.itself = source.itself || mounted != nil; source.itself {
 		if err := l.gaveUp(ctx, t.State, name, m.ID); err != nil {
 			return notConverted(t.Operation, err)
 		}
@@ -79,7 +90,7 @@ func (l *Executor) load(ctx context.Context, t task) error {
 	var loaded engine.DataHash
 	switch {
 	case h.Done && source.itself:
-		loaded = helper.ReadDataHash(h.Message)
+		loaded = helper.ReadLoaded(h.Message).DataHash
 	case source.itself:
 		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
 	case !h.Done:
@@ -87,14 +98,19 @@ func (l *Executor) load(ctx context.Context, t task) error {
 			return notConverted(t.Operation, err)
 		}
 	}
+	return l.loaded(ctx, name, m.Facts.Proof, loaded)
+}
+
+// loaded ends the loader, and records what the backup says of itself and what was made of it.
+func (l *Executor) loaded(ctx context.Context, name string, recorded engine.Proof, loaded engine.DataHash) error {
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 		return fmt.Errorf("remove loader pod %s: %w", name, err)
 	}
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 		f := c.Status.Bootstrap
-		f.Loaded, f.ExpectedProof, f.ExpectedMark = true, string(m.Facts.Proof), ""
+		f.Loaded, f.ExpectedProof, f.ExpectedMark = true, string(recorded), ""
 		// If the answer was lost, or speaks of other data, all data is compared.
-		if l.Engine.CompareProofs(m.Facts.Proof, loaded.Proof) == engine.MatchSame {
+		if l.Engine.CompareProofs(recorded, loaded.Proof) == engine.MatchSame {
 			f.ExpectedMark = loaded.Mark
 		}
 	})
@@ -150,7 +166,8 @@ func (l *Executor) stream(ctx context.Context, repo repository.Repository, m rep
 	return loaded, nil
 }
 
-// createLoader makes volume and loader pod of a restored initial member.
+// createLoader makes volume and loader pod of a restored initial member. ErrNotReady says why the loader can't read the
+// backup by itself.
 func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster, member, name string,
 	from loadSource) error {
 	if err := workload.ApplyVolume(ctx, l.Client, c, member); err != nil {
@@ -160,22 +177,32 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	if err != nil {
 		return err
 	}
+	var apart string
 	pod, err := l.Engine.Pod(engine.PodInput{Cluster: c, ToolImage: l.helperImage(c), Member: member, Image: image,
 		Version: c.Spec.Version,
 		Peers:   []string{member}})
 	if err != nil {
 		return err
 	}
+	if from.claim != nil {
+		if apart, err = l.mount(ctx, member, pod.User, &from); err != nil {
+			return err
+		}
+	}
 	var dataHash []string
 	if _, ok := l.Engine.(engine.DataHasher); ok {
 		dataHash = []string{"--data-hash", l.Engine.Name()}
 	}
-	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
+	err = helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
 		Purpose: helperpod.PurposeLoad,
 		Image:   image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
 		User: pod.User, Files: from.files, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary},
 			l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
+	if err == nil && apart != "" {
+		return fmt.Errorf("it is sent the backup, for %s: %w", apart, engine.ErrNotReady)
+	}
+	return err
 }
 
 // loadArgs are the arguments of the helper that loads into DataDir, after which

@@ -4,6 +4,7 @@ package etcd
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
@@ -36,10 +37,15 @@ func TestEditRole(t *testing.T) {
 	s.must("scale", "my-db", "--members", "3", "--yes")
 	s.must("backup", "my-db", "--repository", "pvc:backups", "--verify")
 	id := s.someBackup()
-	s.must("backup", "list", "--repository", "pvc:backups")
+	kept := strings.TrimPrefix(strings.TrimSpace(s.must("backup", "list", "--repository", "pvc:backups", "-o",
+		"name").Stdout), "backup/")
 	s.must("backup", "verify", id)
 	s.must("upgrade", "my-db", "--version", "3.6")
-	s.must("restore", "my-copy", "--from", id, "--members", "3", "--storage", storage)
+	r := s.must("restore", "my-copy", "--from", kept, "--repository", "pvc:backups", "--members", "3", "--storage",
+		storage)
+	if !strings.Contains(r.Stderr, "which mounts claim backups") {
+		s.Errorf("the backup was sent to the pod that loads it:\n%s", r)
+	}
 	s.healthy("my-copy", 3)
 	s.holdsBackup("my-copy")
 	s.must("history", "my-db")
