@@ -64,6 +64,7 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the tablespace %q is outside of the data directory: it is in no "+
 			"backup, and other members can't be made; move what it holds to pg_default and drop it", space[0]))
 	}
+	out.Warnings = append(out.Warnings, s.collations(ctx)...)
 	if n[6] == 0 {
 		return out, nil
 	}

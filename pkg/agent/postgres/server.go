@@ -65,6 +65,8 @@ type Server struct {
 	flushed  protocol.Instant
 	standbys []protocol.Streaming
 	unfit    string
+	// orders is what is known of the versions of collations.
+	orders orders
 	// moving is the part of this primary in following a source; nil if there is none.
 	moving *moveIn
 	// barred says that no client is let in, open that this run of the server may have let one in.
