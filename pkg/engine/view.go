@@ -124,6 +124,8 @@ type View struct {
 	Quorum bool `json:"quorum"`
 	// ClusterIDs are the distinct identities seen; more than one is a split.
 	ClusterIDs []string `json:"clusterIDs,omitempty"`
+	// Hold is what keeps other members from leading; nil for nothing.
+	Hold *Hold `json:"hold,omitempty"`
 	// Candidates are the members that a person may have lead while the members themselves wait, what loses least first.
 	Candidates []Candidate `json:"candidates,omitempty"`
 	// Source is the server outside of the cluster that it copies or follows; nil for none.

@@ -27,6 +27,7 @@ const (
 	ActionHandOver         Action = "hand-over"
 	ActionFailOver         Action = "fail-over"
 	ActionCutOver          Action = "cut-over"
+	ActionHold             Action = "hold"
 	ActionKeep             Action = "keep-member"
 	ActionRetire           Action = "retire-member"
 	ActionPrepare          Action = "prepare-upgrade"

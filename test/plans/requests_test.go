@@ -143,6 +143,7 @@ func requests() []request {
 		{name: "switchover-to", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbSwitchover,
 			Member: "db-3"}},
 		{name: "failover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbFailover}},
+		{name: "hold", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbHold}},
 		{name: "cutover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCutover}},
 		{name: "restart", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
 		{name: "restart-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},

@@ -32,6 +32,7 @@ type OperationSpec struct {
 
 	ReplaceParameters     `json:",inline"`
 	SwitchoverParameters  `json:",inline"`
+	HoldParameters        `json:",inline"`
 	SpaceParameters       `json:",inline"`
 	RestartParameters     `json:",inline"`
 	SettingsParameters    `json:",inline"`

@@ -65,6 +65,8 @@ const (
 	FactWritten = "written"
 	// FactCutOver is set once the cluster takes writes in the place of its source, to how long nobody could write.
 	FactCutOver = "cut-over"
+	// FactHeld is set once a hold was agreed on, or ended.
+	FactHeld = "held"
 	// FactObjectsDeleted is set once the objects of a deleted cluster are gone, but for its volumes and records.
 	FactObjectsDeleted = "objects-deleted"
 	// FactProved is set once authentication was tried from all sides.

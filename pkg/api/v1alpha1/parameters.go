@@ -1,5 +1,7 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // ReplaceParameters are those of replace-member.
 type ReplaceParameters struct {
 	// MemberID is the identity, in the database, of the member to replace: its
@@ -11,6 +13,17 @@ type ReplaceParameters struct {
 type SwitchoverParameters struct {
 	// Leader led when a switchover was asked for.
 	Leader string `json:"leader,omitempty"`
+}
+
+// HoldParameters are those of hold.
+type HoldParameters struct {
+	// HoldFor is how long no other member may lead; 0 is until somebody ends it.
+	HoldFor metav1.Duration `json:"holdFor,omitzero"`
+	// HoldWhy is the reason that a person gave.
+	HoldWhy string `json:"holdWhy,omitempty"`
+	// HoldEnd ends a hold. FromHold is whether one was in force before.
+	HoldEnd  bool `json:"holdEnd,omitempty"`
+	FromHold bool `json:"fromHold,omitempty"`
 }
 
 // SpaceParameters are those of defrag, compact and alarms-clear.

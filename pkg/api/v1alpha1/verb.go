@@ -20,6 +20,7 @@ const (
 	VerbSwitchover    Verb = "switchover"
 	VerbFailover      Verb = "failover"
 	VerbCutover       Verb = "cutover"
+	VerbHold          Verb = "hold"
 	VerbRestart       Verb = "restart"
 	VerbStop          Verb = "stop"
 	VerbStart         Verb = "start"

@@ -73,6 +73,9 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	if h := s.Holding; h != nil {
 		add("Held by:", "%s for %s", h.Holder, printer.Age(now, h.Since))
 	}
+	if s.Hold != nil {
+		add("No other leader:", "%s; kubectl dbop hold %s --end ends that", s.Hold.Text(), s.Name)
+	}
 	if s.Paused {
 		add("Paused:", "%s; nobody acts on it until kubectl dbop resume %s", pauseText(s.Pause, now), s.Name)
 	}

@@ -27,6 +27,8 @@ type statusSheet struct {
 	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
 	Schedule           *health.Schedule          `json:"schedule,omitempty"`
+	// Hold keeps members from leading that don't lead now.
+	Hold *engine.Hold `json:"hold,omitempty"`
 	// Source is the server outside of the cluster that it copies or follows.
 	Source    *engine.Source   `json:"source,omitempty"`
 	Operation *operationStatus `json:"operation,omitempty"`
@@ -76,7 +78,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	out := statusSheet{Verdict: health.Assess(e, s, planner.Verbs()), Namespace: c.Namespace, Name: c.Name,
 		Engine: c.Spec.Engine, Version: c.Spec.Version,
 		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup,
-		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source,
+		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source, Hold: s.View.Hold,
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {

@@ -38,6 +38,7 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionHandOver:   asking(l, handOver),
 		ops.ActionFailOver:   asking(l, l.failOver),
 		ops.ActionCutOver:    asking(l, l.cutOver),
+		ops.ActionHold:       asking(l, l.hold),
 		ops.ActionKeep:       effect(l.keep),
 		ops.ActionRetire:     effect(l.retire),
 

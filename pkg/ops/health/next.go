@@ -20,6 +20,8 @@ func (a *assessment) commands() []string {
 		if way := a.verbs.WayBack(op, a.s.Cluster); way != "" {
 			next = append(next, way)
 		}
+	} else if down && a.s.View.Hold != nil {
+		next = append(next, "kubectl dbop hold "+name+" --end")
 	} else if down && len(a.s.View.Candidates) > 0 {
 		next = append(next, "kubectl dbop plan failover "+name)
 	} else if down && !a.s.View.Quorum && Blind(a.s) == nil {

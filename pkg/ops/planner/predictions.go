@@ -92,6 +92,13 @@ func predictions() map[ops.Action]func(outcome) {
 			o.View.Source = nil
 			o.SetFact(v1alpha1.FactCutOver)
 		},
+		ops.ActionHold: func(o outcome) {
+			o.View.Hold = nil
+			if spec := o.Operation.Spec; !spec.HoldEnd {
+				o.View.Hold = &engine.Hold{For: spec.HoldFor.Duration, By: spec.RequestedBy, Why: spec.HoldWhy}
+			}
+			o.SetFact(v1alpha1.FactHeld)
+		},
 		ops.ActionRetire: func(o outcome) {
 			for _, m := range o.Members {
 				DropMember(o.State, m)

@@ -204,6 +204,11 @@ func (p Situation) HandOverFirst(from, reason string, except ...string) *ops.Dec
 
 // HandOver moves leadership. What the leader loses by that is named.
 func (p Situation) HandOver(leader engine.Member, to, reason string) *ops.Decision {
+	if h := p.S.View.Hold; h != nil {
+		return Block(&ops.Error{Kind: ops.Refused, Check: "hold", Message: fmt.Sprintf(
+			"%s can't hand leadership over: a hold is in force %s", leader.Name, h.Text()),
+			Hint: "kubectl dbop hold " + p.S.Cluster.Name + " --end lets every member lead again"})
+	}
 	title := fmt.Sprintf("Hand leadership from %s to %s", leader.Name, to)
 	if len(leader.OnlyHere) > 0 {
 		title += ", which loses " + strings.Join(leader.OnlyHere, ", ")

@@ -19,6 +19,12 @@ func TestLife(t *testing.T) {
 	w := s.write(old)
 
 	first, before := s.primary(), time.Now()
+	s.must("hold", "db", "--for", "1h", "--because", "work on the network")
+	if r := s.must("status", "db"); !strings.Contains(r.Stdout, `because "work on the network"`) {
+		t.Errorf("status does not tell of the hold:\n%s", r.Stdout)
+	}
+	s.refused(4, "a hold is in force for 1h0m0s", "switchover", "db")
+	s.must("hold", "db", "--end")
 	s.must("switchover", "db")
 	w.goesOn("clients write after a switchover")
 	if now := s.primary(); now == first {

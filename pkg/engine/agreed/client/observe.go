@@ -75,7 +75,7 @@ func (s *Session) view(all []said) engine.View {
 		if a.err == nil && a.status.Quorum && a.status.Token == s.token && (!v.Quorum || leads(a.status)) {
 			v.Quorum, v.MemberList, v.Retired = true, memberList(a.status), retired(a.status)
 			v.Settings = agreed.Options(a.status.Settings)
-			v.Candidates = candidates(a.status)
+			v.Candidates, v.Hold = candidates(a.status), hold(a.status)
 		}
 		if from := a.status.Server.Source; a.err == nil && from != nil && (v.Source == nil || a.status.Server.Serving) {
 			v.Source = source(*from)
