@@ -104,13 +104,15 @@ func (d *LocalProxy) serve(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		d.open.Go(func() { d.note(d.lead(ctx, conn)) })
+		d.open.Go(func() {
+			defer func() { _ = conn.Close() }() // the program may ask why as soon as it is closed
+			d.note(d.lead(ctx, conn))
+		})
 	}
 }
 
-// lead takes one connection to its end.
+// lead takes one connection to its end. After an error the connection is still open.
 func (d *LocalProxy) lead(ctx context.Context, near net.Conn) error {
-	defer func() { _ = near.Close() }()
 	protocols, err := admit(ctx, near)
 	if err != nil {
 		return nil // another program, or a program that changed its mind: not the far end's failure
