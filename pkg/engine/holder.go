@@ -30,7 +30,8 @@ func (h Hold) Text() string {
 
 // Holder is what a Session also is if its engine has Capabilities.Failover.
 type Holder interface {
-	// Hold puts this in the place of a hold that there is. A repeat begins its time again. After an error there may be none.
+	// Hold puts this in the place of a hold that there is. A repeat begins its time again. After an error there may be
+	// none.
 	Hold(ctx context.Context, h Hold) error
 	// EndHold ends it. A repeat has no effect.
 	EndHold(ctx context.Context) error

@@ -36,8 +36,8 @@ type orders struct {
 	warnings []string
 }
 
-// collations warns of text that the server's libraries order in another way than indexes were made by: another image may
-// bring other libraries. Such an index misses rows, and takes duplicates
+// collations warns of text that the server's libraries order in another way than indexes were made by: another image
+// may bring other libraries. Such an index misses rows, and takes duplicates
 // (https://www.postgresql.org/docs/current/sql-altercollation.html).
 func (s *Server) collations(ctx context.Context) []string {
 	s.mu.Lock()

@@ -25,7 +25,7 @@ func (Hold) Check(e engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.Data
 	if e.Capabilities().Failover {
 		return nil
 	}
-	return &engine.Refusal{Check: "failover", Reason: e.Name() + " elects its leader itself, and nobody keeps it from that",
+	return &engine.Refusal{Check: "failover", Reason: e.Name() + " elects its leader by itself at any time",
 		Hint: "kubectl dbop pause " + o.Cluster + " keeps this tool from changes"}
 }
 
