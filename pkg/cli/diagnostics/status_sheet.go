@@ -79,7 +79,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 		Engine: c.Spec.Engine, Version: c.Spec.Version,
 		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup,
 		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source,
-		Hold: s.View.Hold,
+		Hold:   s.View.Hold,
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
