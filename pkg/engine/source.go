@@ -52,14 +52,41 @@ type CutOver struct {
 	Compared string
 }
 
+// CutOverRequest says how a cut over is done.
+type CutOverRequest struct {
+	// Stopped says that a person stopped all writers: the source is not asked to pause them.
+	Stopped bool
+	// Back prepares, while nobody can write, that the source follows this cluster from there on: see Follower.Follow. A
+	// Refusal for CheckBack says why that is not possible; then nothing was done.
+	Back bool
+}
+
+// FollowRequest names the cluster that the data came from, or goes to, by the address of its clients.
+type FollowRequest struct {
+	// Address is a host and a port that lead to the primary of the other cluster, also after a failover there.
+	Address string
+	// TLS encrypts the connection: the other cluster has the same authority as this one.
+	TLS bool
+}
+
+// CheckBack is the check that there is a way back after a cut over.
+const CheckBack = "way-back"
+
 // CheckWriters is the check that a cut over gives up where a person stopped all writers: that the source pauses writes.
 const CheckWriters = "writers"
 
 // Follower is what a Session also is if its engine has Capabilities.Source.
 type Follower interface {
 	// CutOver has the source take no more writes, waits until it proves that the cluster has all of them, ends that it is
-	// followed, and returns once the cluster takes writes. With stopped a person stopped the writers, and the source is
-	// not asked to pause them. After an error the source takes writes as before, unless the outcome is not known; a repeat
-	// after success is success. ErrNotReady, wrapped, for what may pass.
-	CutOver(ctx context.Context, stopped bool) (CutOver, error)
+	// followed, and returns once the cluster takes writes. After an error the source takes writes as before, unless the
+	// outcome is not known; a repeat after success is success. ErrNotReady, wrapped, for what may pass.
+	CutOver(ctx context.Context, how CutOverRequest) (CutOver, error)
+	// Follow has this cluster, which a cut over with Back closed, follow the one that cut over, without a copy. No client
+	// is let in until CutOver of this one. It returns once that is agreed and a primary serves that follows, or will; its
+	// Source says how far it is. A Refusal for CheckBack says why there is no way back; a repeat after success is success.
+	// ErrNotReady, wrapped, for what may pass.
+	Follow(ctx context.Context, from FollowRequest) error
+	// EndBack has this cluster, which took over with Back, forget the way back: what it keeps for the other one goes. It
+	// succeeds where there is none.
+	EndBack(ctx context.Context) error
 }

@@ -39,6 +39,9 @@ const UntilOpened time.Duration = math.MaxInt64
 type Cutover struct {
 	// Stopped says that a person stopped all that writes to the source. Otherwise the source has to pause writes.
 	Stopped bool `json:"stopped,omitempty"`
+	// Back has the primary prepare that the source, a cluster of agents, follows this one from the very point of the cut
+	// over: see Client.Follow. Where it can't, nothing is done, and the answer says so in NoBack.
+	Back bool `json:"back,omitempty"`
 }
 
 // CutOver is what came of it.
@@ -52,6 +55,8 @@ type CutOver struct {
 	Compared string `json:"compared,omitempty"`
 	// Forbidden says why nothing was done, if it is a person who has to do something about it.
 	Forbidden string `json:"forbidden,omitempty"`
+	// NoBack says why nothing was done, if the way back that was asked for can't be prepared.
+	NoBack string `json:"noBack,omitempty"`
 }
 
 // Mover is what the service needs of a driver whose server can follow one outside of the cluster.
@@ -59,12 +64,12 @@ type Mover interface {
 	// Source tells of the source as far as this member has to do with it, or returns nil.
 	Source(ctx context.Context) *Source
 	// Halt ends writes at the source for a long time, and returns once the server holds all of them: the source proves
-	// that. After an error the source takes writes as before. A Refused may be asked again, a
-	// Forbidden is for a person. Once leads says that this member is not the primary any more, it leaves the source to the
-	// next one.
-	Halt(ctx context.Context, stopped bool, leads func() bool) (Halted, error)
+	// that. After an error the source takes writes as before. A Refused may be asked again, a Forbidden is for a person,
+	// as is a NoBack. Once leads says that this member is not the primary any more, it leaves the source to the next one.
+	Halt(ctx context.Context, how Cutover, leads func() bool) (Halted, error)
 	// Unhalt has the source take writes again. So does a primary of a later generation as it begins to follow.
 	Unhalt(ctx context.Context) error
+	Returner
 }
 
 // Halted is what Halt did.
@@ -149,9 +154,12 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 		})
 		return still
 	}
-	halted, err := s.Mover.Halt(ctx, body.Stopped, leads)
+	halted, err := s.Mover.Halt(ctx, body, leads)
 	if forbidden, is := errors.AsType[Forbidden](err); is {
 		return CutOver{Forbidden: forbidden.Why}, nil
+	}
+	if none, is := errors.AsType[NoBack](err); is {
+		return CutOver{NoBack: none.Why}, nil
 	}
 	if err != nil {
 		return out, err

@@ -20,7 +20,7 @@ type mover struct {
 
 func (*mover) Source(context.Context) *Source { return nil }
 
-func (m *mover) Halt(ctx context.Context, _ bool, leads func() bool) (Halted, error) {
+func (m *mover) Halt(ctx context.Context, _ Cutover, leads func() bool) (Halted, error) {
 	m.halted++
 	if m.during != nil {
 		m.during()
@@ -28,6 +28,9 @@ func (m *mover) Halt(ctx context.Context, _ bool, leads func() bool) (Halted, er
 	m.led = leads()
 	return Halted{Since: time.Now(), Paused: time.Hour, Compared: "it agrees"}, ctx.Err()
 }
+
+func (*mover) CanFollow(context.Context, protocol.Source) error { return nil }
+func (*mover) EndBack(context.Context) error                    { return nil }
 
 func (m *mover) Unhalt(context.Context) error {
 	m.unhalted++

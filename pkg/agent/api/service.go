@@ -75,7 +75,7 @@ type Service struct {
 	mu      sync.Mutex
 	notices []Notice
 
-	// moving is held during a cut over.
+	// moving is held during a cut over, and as the cluster begins to follow.
 	moving sync.Mutex
 	// measuring is held while the server is asked for measured.
 	measuring sync.Mutex
@@ -128,6 +128,8 @@ func (s *Service) Handler() http.Handler {
 		finish(w, s.release(r.Context(), r.PathValue("id")))
 	})
 	mux.HandleFunc("POST /v1/cutover", s.onPrimary(s.cutover))
+	mux.HandleFunc("POST /v1/follow", s.onPrimary(s.follow))
+	mux.HandleFunc("DELETE /v1/back", s.onPrimary(s.endBack))
 	mux.HandleFunc("POST /v1/lead", s.onPrimary(s.lead))
 	s.handleUsers(mux)
 	s.handleCopies(mux)

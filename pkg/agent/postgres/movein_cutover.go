@@ -37,7 +37,10 @@ func (s *Server) Source(context.Context) *api.Source {
 
 // Halt implements api.Mover. That all writers were stopped makes no difference: the databases of the source are closed
 // in any case, and stay so until a person opens them.
-func (s *Server) Halt(ctx context.Context, _ bool, leads func() bool) (out api.Halted, err error) {
+func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (out api.Halted, err error) {
+	if how.Back {
+		return out, api.NoBack{Why: "it is not built yet"}
+	}
 	m := s.movesIn()
 	if m == nil {
 		return out, api.Refused{Why: "the server of this member follows no source"}

@@ -189,7 +189,7 @@ type Document struct {
 	Intent   *Intent         `json:"intent,omitempty"`
 	Holds    map[string]Hold `json:"holds,omitempty"`
 	Settings Settings        `json:"settings"`
-	// Source is followed until EndSource. It is given when the group is founded, and never after.
+	// Source is followed until EndSource. It is given when the group is founded, or by BeginSource.
 	Source *Source `json:"source,omitempty"`
 }
 

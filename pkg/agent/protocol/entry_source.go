@@ -2,8 +2,8 @@ package protocol
 
 import "fmt"
 
-// Source is a database that something else made. The first data of the cluster is a copy of it, and the primary of the
-// cluster follows it until EndSource. Until then nothing else writes.
+// Source is a database outside of the cluster, whose primary follows it until EndSource. Until then nothing else writes.
+// Either the first data of the cluster is a copy of it, or it is a copy of the cluster: see Kept.
 type Source struct {
 	// Address is a host and a port.
 	Address string `json:"address"`
@@ -11,6 +11,9 @@ type Source struct {
 	User string `json:"user,omitempty"`
 	// TLS encrypts the connection.
 	TLS bool `json:"tls,omitempty"`
+	// Kept says that the cluster has all data up to where the source closed it, and follows from there on. The source
+	// left in the data of the cluster how its primary logs in.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // EndSource ends that the cluster follows its source, for good: from then on its primary takes writes.

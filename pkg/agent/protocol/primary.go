@@ -18,7 +18,7 @@ func (n *Node) serve() {
 	case promoted && (!l.valid(d.Generation, n.now) || n.job.Kind == "" && !n.flushes()):
 		n.do(Job{Kind: StopNow})
 	case promoted && d.Intent != nil && !n.retiring && n.awaits():
-	case promoted && (d.Intent != nil || n.retiring):
+	case promoted && (d.Intent != nil || n.retiring || n.begins()):
 		n.stoppedAt = n.now
 		n.do(Job{Kind: StopFast})
 	case promoted && n.follows():

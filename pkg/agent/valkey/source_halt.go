@@ -63,7 +63,10 @@ func (s *Server) Source(ctx context.Context) *api.Source {
 }
 
 // Halt implements api.Mover.
-func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (out api.Halted, err error) {
+func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (out api.Halted, err error) {
+	if how.Back {
+		return out, api.NoBack{Why: noBack}
+	}
 	s.mu.Lock()
 	of := s.following
 	s.mu.Unlock()
@@ -76,7 +79,7 @@ func (s *Server) Halt(ctx context.Context, stopped bool, leads func() bool) (out
 			lagText(lag, err))}
 	}
 	out.Since = time.Now()
-	if stopped {
+	if how.Stopped {
 		if err := s.quiet(ctx); isForbidden(err) {
 			return out, err
 		} else if err != nil {

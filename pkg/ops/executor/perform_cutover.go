@@ -16,7 +16,7 @@ func (l *Executor) cutOver(ctx context.Context, session engine.Session, t task) 
 	if !ok {
 		return ops.Result{}, fmt.Errorf("%s follows no other server: %w", l.Engine.Name(), engine.ErrRefused)
 	}
-	done, err := f.CutOver(ctx, t.Waives(engine.CheckWriters))
+	done, err := f.CutOver(ctx, engine.CutOverRequest{Stopped: t.Waives(engine.CheckWriters)})
 	if err != nil {
 		return ops.Result{}, err
 	}
