@@ -85,7 +85,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 		for _, path := range changingCommands() {
 			// The fake database elects its leader itself, and follows no other server: it refuses these.
 			refused := []string{string(v1alpha1.VerbFailover), string(v1alpha1.VerbHold),
-				string(v1alpha1.VerbCutover)}
+				string(v1alpha1.VerbFollow), string(v1alpha1.VerbCutover)}
 			if _, ok := known[strings.Join(path, " ")]; !ok && !slices.Contains(refused, path[0]) {
 				t.Errorf("%v is not tried", path)
 			}

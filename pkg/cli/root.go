@@ -68,7 +68,8 @@ func commandGroups(f *command.Factory) []group {
 			cluster.NewRepair(f), cluster.NewStop(f), cluster.NewStart(f), cluster.NewDelete(f)}},
 		{"Members", []*cobra.Command{
 			cluster.NewAddMember(f, "add-member"), cluster.NewMember(f), cluster.NewScale(f), cluster.NewSwitchover(f),
-			cluster.NewFailover(f), cluster.NewHold(f), cluster.NewCutover(f)}},
+			cluster.NewFailover(f), cluster.NewHold(f), cluster.NewCutover(f),
+			cluster.NewFollow(f)}},
 		{groupOperations, []*cobra.Command{
 			operation.NewResume(f), operation.NewCancel(f), operation.NewUndo(f), operation.NewPause(f),
 			operation.NewHistory(f)}},

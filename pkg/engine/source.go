@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
 // Source is a server outside of the cluster that its data comes from, as the member says that copies or follows it.
@@ -89,4 +91,12 @@ type Follower interface {
 	// EndBack has this cluster, which took over with Back, forget the way back: what it keeps for the other one goes. It
 	// succeeds where there is none.
 	EndBack(ctx context.Context) error
+}
+
+// Followed is what an Engine also is of which a cluster can take the place of another one that this tool made: it begins
+// as a copy, follows, and takes over; and the other one can follow it to go back.
+type Followed interface {
+	// FollowedSettings are the options, with their values, that a cluster lacks so that another one can follow it; none if
+	// it lacks none. It is pure.
+	FollowedSettings(v1alpha1.DatabaseClusterSpec) map[string]string
 }

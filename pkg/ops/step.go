@@ -27,6 +27,8 @@ const (
 	ActionHandOver         Action = "hand-over"
 	ActionFailOver         Action = "fail-over"
 	ActionCutOver          Action = "cut-over"
+	ActionFollow           Action = "follow"
+	ActionEndBack          Action = "end-way-back"
 	ActionHold             Action = "hold"
 	ActionKeep             Action = "keep-member"
 	ActionRetire           Action = "retire-member"

@@ -144,6 +144,8 @@ func requests() []request {
 			Member: "db-3"}},
 		{name: "failover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbFailover}},
 		{name: "hold", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbHold}},
+		{name: "follow", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbFollow,
+			FollowParameters: v1alpha1.FollowParameters{Follow: "next"}}},
 		{name: "cutover", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCutover}},
 		{name: "restart", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
 		{name: "restart-one", state: running(1), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},

@@ -108,9 +108,14 @@ type DatabaseClusterSpec struct {
 	Backup BackupPolicy `json:"backup,omitempty"`
 	// RestoreFrom makes the first member from a backup. Immutable.
 	RestoreFrom *RestoreSource `json:"restoreFrom,omitempty"`
-	// Source is a server that something else made. The cluster begins as a copy of it and follows it, and takes no writes
+	// Source is another server or cluster. The cluster begins as a copy of it and follows it, and takes no writes
 	// of clients, until 'kubectl dbop cutover'. It means nothing after that. Immutable.
 	Source *Source `json:"source,omitempty"`
+	// RedirectTo names a cluster of the namespace that took this one's place: the services for clients of this one lead
+	// to the members of that one.
+	// +kubebuilder:validation:Pattern=`^([a-z]([-a-z0-9]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:MaxLength=40
+	RedirectTo string `json:"redirectTo,omitempty"`
 	// Stopped keeps the volumes and nothing else running.
 	Stopped bool `json:"stopped,omitempty"`
 	// Paused keeps every driver from acting on this cluster.
@@ -181,25 +186,6 @@ type BackupPolicy struct {
 	Retention `json:",inline"`
 	// Verify is how often one of them is restored into a throw-away member and compared.
 	Verify VerifyEvery `json:"verify,omitempty"`
-}
-
-// Source is a server that a cluster begins as a copy of.
-type Source struct {
-	// Address is HOST:PORT, as the members reach it.
-	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$`
-	// +kubebuilder:validation:MaxLength=262
-	Address string `json:"address"`
-	// User is whom the members log in as; the default user if it is empty.
-	// +kubebuilder:validation:Pattern=`^[^[:space:][:cntrl:]]*$`
-	// +kubebuilder:validation:MaxLength=128
-	User string `json:"user,omitempty"`
-	// Secret names a secret with what the server asks for: password, and for TLS ca.crt, tls.crt and tls.key. What is not
-	// in it is not used.
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
-	// +kubebuilder:validation:MaxLength=253
-	Secret string `json:"secret,omitempty"`
-	// TLS encrypts the connection.
-	TLS bool `json:"tls,omitempty"`
 }
 
 // RestoreSource is the backup that a cluster begins from.

@@ -33,6 +33,8 @@ type OperationSpec struct {
 	ReplaceParameters     `json:",inline"`
 	SwitchoverParameters  `json:",inline"`
 	HoldParameters        `json:",inline"`
+	CutoverParameters     `json:",inline"`
+	FollowParameters      `json:",inline"`
 	SpaceParameters       `json:",inline"`
 	RestartParameters     `json:",inline"`
 	SettingsParameters    `json:",inline"`

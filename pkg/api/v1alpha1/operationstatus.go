@@ -65,6 +65,10 @@ const (
 	FactWritten = "written"
 	// FactCutOver is set once the cluster takes writes in the place of its source, to how long nobody could write.
 	FactCutOver = "cut-over"
+	// FactFollows is set once it is agreed that the cluster follows the one that took its place, FactFinished once that
+	// one has given up the way back.
+	FactFollows  = "follows"
+	FactFinished = "way-back-ended"
 	// FactHeld is set once a hold was agreed on, or ended.
 	FactHeld = "held"
 	// FactObjectsDeleted is set once the objects of a deleted cluster are gone, but for its volumes and records.

@@ -26,6 +26,20 @@ type HoldParameters struct {
 	FromHold bool `json:"fromHold,omitempty"`
 }
 
+// CutoverParameters are those of cutover.
+type CutoverParameters struct {
+	// WayBack prepares that the source follows this cluster from the cut over on, see FollowParameters.
+	WayBack bool `json:"wayBack,omitempty"`
+	// Finish gives up that way back after a cut over.
+	Finish bool `json:"finish,omitempty"`
+}
+
+// FollowParameters are those of follow.
+type FollowParameters struct {
+	// Follow is the cluster of the namespace that took the place of this one.
+	Follow string `json:"follow,omitempty"`
+}
+
 // SpaceParameters are those of defrag, compact and alarms-clear.
 type SpaceParameters struct {
 	// MinGain is how many bytes must be to gain before a member is

@@ -17,6 +17,8 @@ type Settings struct {
 	Size resource.Quantity `json:"size,omitempty"`
 	// Routing is how clients are led to the primary.
 	Routing Routing `json:"routing,omitempty"`
+	// RedirectTo is the cluster that clients are sent to, see DatabaseClusterSpec.
+	RedirectTo string `json:"redirectTo,omitempty"`
 }
 
 // SettingsChange is what a person asks to be different; the rest stays.
@@ -31,18 +33,20 @@ type SettingsChange struct {
 	Size *resource.Quantity `json:"size,omitempty"`
 	// Routing is how clients are led to the primary; "" leaves it.
 	Routing Routing `json:"routing,omitempty"`
+	// RedirectTo is the cluster that clients are sent to; "" has them come here again, nil leaves it.
+	RedirectTo *string `json:"redirectTo,omitempty"`
 }
 
 // SettingsOf copies the settings out of a spec.
 func SettingsOf(spec *DatabaseClusterSpec) *Settings {
 	return &Settings{Config: maps.Clone(spec.Config), Resources: *spec.Resources.DeepCopy(),
-		Size: spec.Storage.Size.DeepCopy(), Routing: spec.Routing}
+		Size: spec.Storage.Size.DeepCopy(), Routing: spec.Routing, RedirectTo: spec.RedirectTo}
 }
 
 // Apply writes the settings into a spec.
 func (s *Settings) Apply(spec *DatabaseClusterSpec) {
 	spec.Config, spec.Resources, spec.Storage.Size = maps.Clone(s.Config), *s.Resources.DeepCopy(), s.Size.DeepCopy()
-	spec.Routing = s.Routing
+	spec.Routing, spec.RedirectTo = s.Routing, s.RedirectTo
 }
 
 // With returns the settings with a change made.
@@ -64,6 +68,9 @@ func (s *Settings) With(change *SettingsChange) *Settings {
 	out.Resources.Limits = changed(out.Resources.Limits, change.Limits)
 	if change.Routing != "" {
 		out.Routing = change.Routing
+	}
+	if change.RedirectTo != nil {
+		out.RedirectTo = *change.RedirectTo
 	}
 	if change.Size != nil {
 		out.Size = change.Size.DeepCopy()

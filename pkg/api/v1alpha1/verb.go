@@ -20,6 +20,7 @@ const (
 	VerbSwitchover    Verb = "switchover"
 	VerbFailover      Verb = "failover"
 	VerbCutover       Verb = "cutover"
+	VerbFollow        Verb = "follow"
 	VerbHold          Verb = "hold"
 	VerbRestart       Verb = "restart"
 	VerbStop          Verb = "stop"

@@ -17,7 +17,7 @@ func NewConfigure(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	c.Out = printer.NewTables(printer.FormatName, printer.FormatWide)
 	var set, unset []string
-	var way string
+	var way, redirect string
 	var allowDowntime bool
 	cmd := &cobra.Command{
 		Use:   "configure [NAME]",
@@ -51,6 +51,12 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 					return err
 				}
 			}
+			if cmd.Flags().Changed("redirect-to") {
+				if change == nil {
+					change = &v1alpha1.SettingsChange{}
+				}
+				change.RedirectTo = &redirect
+			}
 			t, in, err := c.Begin(cmd.Context(), v1alpha1.VerbConfigure, args)
 			if err != nil {
 				return err
@@ -68,6 +74,8 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 	cmd.Flags().StringArrayVar(&set, "set", nil, "Option as NAME=VALUE; may be repeated.")
 	cmd.Flags().StringArrayVar(&unset, "unset", nil, "Option that goes back to its default; may be repeated.")
 	cmd.Flags().StringVar(&way, "routing", "", routingUsage)
+	cmd.Flags().StringVar(&redirect, "redirect-to", "",
+		"Cluster of the namespace that the services for clients lead to from now on; --redirect-to= takes that back.")
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
 		"Accept that a cluster of one or two members is down while one restarts.")
 	return cmd

@@ -12,6 +12,7 @@ import (
 func NewCutover(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	var stopped bool
+	var asked v1alpha1.CutoverParameters
 	cmd := &cobra.Command{
 		Use: "cutover [NAME]", Short: "Take writes in the place of the server that a cluster follows",
 		Long: `Take writes in the place of the server that a cluster follows, see --from-primary of create.
@@ -35,7 +36,10 @@ writes, stop all writers yourself and add --writers-stopped.`,
 				return err
 			}
 			in.Request.Operation.Waive = command.Waived(map[string]bool{engine.CheckWriters: stopped})
-			in.Verbed = "takes writes"
+			in.Request.Operation.CutoverParameters, in.Verbed = asked, "takes writes"
+			if asked.Finish {
+				in.Verbed = "has given up the way back"
+			}
 			in.Settled = func(in *command.Intent, o *v1alpha1.Operation) {
 				if text := o.Status.Facts[v1alpha1.FactCutOver]; text != "" {
 					in.Verbed += " (" + text + ")"
@@ -47,5 +51,8 @@ writes, stop all writers yourself and add --writers-stopped.`,
 	c.AddTo(cmd, command.ShortTimeout, false)
 	cmd.Flags().BoolVar(&stopped, "writers-stopped", false,
 		"All that writes to the server was stopped: see that it is so, and don't ask the server to pause writes.")
+	cmd.Flags().BoolVar(&asked.WayBack, "way-back", false,
+		"Prepare that the source, a cluster of this tool, follows this one from then on: see 'kubectl dbop follow'.")
+	cmd.Flags().BoolVar(&asked.Finish, "finish", false, "Give up the way back that a cut over prepared.")
 	return cmd
 }

@@ -129,7 +129,8 @@ func Unrehearsed(step ops.Step) string {
 	case ops.ActionWait:
 		return "it only waits"
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionFailOver,
-		ops.ActionCutOver, ops.ActionHold, ops.ActionPrepare, ops.ActionDefragment,
+		ops.ActionCutOver, ops.ActionFollow, ops.ActionEndBack,
+		ops.ActionHold, ops.ActionPrepare, ops.ActionDefragment,
 		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth,
 		ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"

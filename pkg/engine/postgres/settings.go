@@ -117,3 +117,13 @@ func (*Engine) AtStart(version string, options []string) []string {
 func (*Engine) LeaderFirst(have, want map[string]string) []string {
 	return floors.Asked(have).Above(floors.Asked(want))
 }
+
+var _ engine.Followed = (*Engine)(nil)
+
+// FollowedSettings implements engine.Followed: the log has to tell which rows change.
+func (*Engine) FollowedSettings(spec v1alpha1.DatabaseClusterSpec) map[string]string {
+	if spec.Config[walLevel] == "logical" {
+		return nil
+	}
+	return map[string]string{walLevel: "logical"}
+}

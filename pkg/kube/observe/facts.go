@@ -33,6 +33,8 @@ type Facts struct {
 	// "" if it selects all.
 	Direct bool   `json:"direct,omitempty"`
 	LedTo  string `json:"ledTo,omitempty"`
+	// SentTo is the cluster whose members the client service selects; "" if it is this one.
+	SentTo string `json:"sentTo,omitempty"`
 	// Account is since when there is the service account by which agents lead clients; zero if there is none, or it was
 	// not read.
 	Account time.Time `json:"account,omitzero"`

@@ -30,6 +30,9 @@ func (s *snapshot) facts(c *v1alpha1.DatabaseCluster, now time.Time) Facts {
 	}
 	if o := s.service(v1alpha1.ClientService(c.Name)); o != nil {
 		f.Direct, f.LedTo = o.Spec.PublishNotReadyAddresses, o.Spec.Selector[v1alpha1.LabelMember]
+		if to := o.Spec.Selector[v1alpha1.LabelCluster]; to != c.Name {
+			f.SentTo = to
+		}
 	}
 	if w := s.workload(v1alpha1.Archive(c.Name)); w != nil && kube.BelongsTo(w, c) {
 		f.Archive = archiveFacts(w)

@@ -77,7 +77,7 @@ func Ensure(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClust
 	more Entries) (Set, error) {
 	s, err := c.EnsureSecret(ctx, cluster, v1alpha1.PasswordSecret(cluster.Name, user), corev1.SecretTypeBasicAuth,
 		kube.ObjectLabels(cluster, kube.ComponentDatabase), func() (map[string][]byte, error) {
-			return fresh(user, more), nil
+			return first(ctx, c, cluster, user, more)
 		})
 	if err != nil {
 		return Set{}, err
@@ -95,9 +95,30 @@ func Ensure(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClust
 	return FromSecret(s)
 }
 
+// first is the data of a new secret. A cluster that takes the place of another one has the passwords of that one: its
+// users come along with them.
+func first(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string,
+	more Entries) (map[string][]byte, error) {
+	former := cluster.Predecessor()
+	if former == "" {
+		return fresh(user, more), nil
+	}
+	has, err := ForLogin(ctx, c, cluster, v1alpha1.PasswordSecret(former, user))
+	if errors.Is(err, kube.ErrNotFound) {
+		return fresh(user, more), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data(has.Current, more), nil
+}
+
 // fresh is the data of a secret with a new password.
 func fresh(user string, more Entries) map[string][]byte {
-	p := Password{User: user, Password: rand.Text()}
+	return data(Password{User: user, Password: rand.Text()}, more)
+}
+
+func data(p Password, more Entries) map[string][]byte {
 	s := &corev1.Secret{Data: map[string][]byte{corev1.BasicAuthUsernameKey: []byte(p.User),
 		corev1.BasicAuthPasswordKey: []byte(p.Password)}}
 	more.write(s, p)

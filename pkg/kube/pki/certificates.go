@@ -69,10 +69,11 @@ func EnsureMemberCertificate(ctx context.Context, c *kube.Client, cluster *v1alp
 }
 
 // MemberHosts are the names by which a member is dialled, the one that
-// identifies it first. localhost is for port-forwards and probes.
+// identifies it first. localhost is for port-forwards and probes. The services of
+// a cluster that this one takes the place of lead here one day.
 func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
 	service, readOnly := v1alpha1.ClientService(c.Name), v1alpha1.ReadOnlyService(c.Name)
-	return []string{
+	hosts := []string{
 		v1alpha1.MemberHost(c.Name, c.Namespace, member),
 		v1alpha1.PodName(member) + "." + v1alpha1.HeadlessService(c.Name),
 		service, service + "." + c.Namespace, v1alpha1.ClientHost(c.Name, c.Namespace),
@@ -81,6 +82,12 @@ func MemberHosts(c *v1alpha1.DatabaseCluster, member string) []string {
 		member,
 		"localhost", "127.0.0.1", "::1",
 	}
+	if former := c.Predecessor(); former != "" {
+		for _, service := range []string{v1alpha1.ClientService(former), v1alpha1.ReadOnlyService(former)} {
+			hosts = append(hosts, service, service+"."+c.Namespace, service+"."+c.Namespace+".svc")
+		}
+	}
+	return hosts
 }
 
 // ClientTLS reads the administrator's certificate, and says what it is: one

@@ -156,10 +156,13 @@ func nextAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 	return NewAuthority(name, c.Now())
 }
 
-// foundingAuthority is a person's or an issuer's, where the cluster names one,
-// else a new one.
+// foundingAuthority is that of the cluster whose place this one takes: its clients trust no other. Else it is a
+// person's or an issuer's, where the cluster names one, else a new one.
 func foundingAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (KeyPair, error) {
 	name := cluster.Namespace + "/" + cluster.Name
+	if former := cluster.Predecessor(); former != "" {
+		return predecessorAuthority(ctx, c, cluster, former)
+	}
 	if cluster.Spec.TLS.CASecret != "" {
 		return authorityBelow(ctx, c, cluster, name)
 	}
@@ -167,6 +170,27 @@ func foundingAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Da
 		return issuedAuthority(ctx, c, cluster, name, nil)
 	}
 	return NewAuthority(name, c.Now())
+}
+
+// predecessorAuthority is the present authority of another cluster of the namespace, which must not be in the middle of getting
+// another one.
+func predecessorAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, of string) (KeyPair, error) {
+	s := &corev1.Secret{}
+	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.CASecret(of)}, s); err != nil {
+		return KeyPair{}, err
+	}
+	if err := c.Behalf.CheckSecret(s, cluster); err != nil {
+		return KeyPair{}, fmt.Errorf("%w: %w", kube.ErrAuthority, err)
+	}
+	if len(s.Data[nextCertificateKey]) > 0 {
+		return KeyPair{}, fmt.Errorf("secret %s/%s: %w: another authority is about to take its place; finish that: "+
+			"kubectl dbop certificates rotate %s --ca finish -n %s", s.Namespace, s.Name, kube.ErrAuthority, of, s.Namespace)
+	}
+	p := KeyPair{Certificate: s.Data[corev1.TLSCertKey], Key: s.Data[corev1.TLSPrivateKeyKey]}
+	if err := judgeAuthority(p, c.Now()); err != nil {
+		return KeyPair{}, fmt.Errorf("secret %s/%s: %w: %w", s.Namespace, s.Name, kube.ErrAuthority, err)
+	}
+	return p, nil
 }
 
 // sameKey reports whether an authority is another one than the present, with the same key.

@@ -22,7 +22,8 @@ const (
 // where clients only read, if a port asks for it, and at last the one where
 // clients go. Members must find each other before they are ready, clients must
 // not find them. Where clients are led straight to the primary, its agent says
-// which pod the last one selects: until then it is none.
+// which pod the last one selects: until then it is none. Clients of a cluster
+// whose place another one has taken go to the members of that one.
 func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) []*corev1.Service {
 	headless, clients := service(c, v1alpha1.HeadlessService(c.Name)), service(c, v1alpha1.ClientService(c.Name))
 	readOnly := service(c, v1alpha1.ReadOnlyService(c.Name))
@@ -38,6 +39,9 @@ func BuildServices(c *v1alpha1.DatabaseCluster, ports []corev1.ServicePort) []*c
 			continue // a service has each number once
 		}
 		headless.Spec.Ports = append(headless.Spec.Ports, p)
+	}
+	if to := c.Spec.RedirectTo; to != "" {
+		clients.Spec.Selector, readOnly.Spec.Selector = kube.MemberSelector(to), kube.MemberSelector(to)
 	}
 	if c.Spec.Direct() {
 		clients.Spec.Selector, clients.Spec.PublishNotReadyAddresses = nil, true

@@ -38,6 +38,8 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionHandOver:   asking(l, handOver),
 		ops.ActionFailOver:   asking(l, l.failOver),
 		ops.ActionCutOver:    asking(l, l.cutOver),
+		ops.ActionFollow:     asking(l, l.follow),
+		ops.ActionEndBack:    asking(l, l.endBack),
 		ops.ActionHold:       asking(l, l.hold),
 		ops.ActionKeep:       effect(l.keep),
 		ops.ActionRetire:     effect(l.retire),

@@ -3,6 +3,8 @@ package executor
 import (
 	"context"
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -16,7 +18,8 @@ func (l *Executor) cutOver(ctx context.Context, session engine.Session, t task) 
 	if !ok {
 		return ops.Result{}, fmt.Errorf("%s follows no other server: %w", l.Engine.Name(), engine.ErrRefused)
 	}
-	done, err := f.CutOver(ctx, engine.CutOverRequest{Stopped: t.Waives(engine.CheckWriters)})
+	done, err := f.CutOver(ctx, engine.CutOverRequest{Stopped: t.Waives(engine.CheckWriters),
+		Back: t.Operation.Spec.WayBack})
 	if err != nil {
 		return ops.Result{}, err
 	}
@@ -34,4 +37,30 @@ func (l *Executor) cutOver(ctx context.Context, session engine.Session, t task) 
 		text += fmt.Sprintf("; the source refuses writes for another %s", done.Paused.Round(time.Minute))
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactCutOver: text}}, nil
+}
+
+// follow has the cluster follow the one that took its place.
+func (l *Executor) follow(ctx context.Context, session engine.Session, t task) (ops.Result, error) {
+	f, ok := session.(engine.Follower)
+	if !ok {
+		return ops.Result{}, fmt.Errorf("%s follows no other server: %w", l.Engine.Name(), engine.ErrRefused)
+	}
+	other := t.Cluster.DeepCopy()
+	other.Name = t.Operation.Spec.Follow
+	port, err := clientPort(l.Engine, other)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	return done(v1alpha1.FactFollows, f.Follow(ctx, engine.FollowRequest{
+		Address: net.JoinHostPort(v1alpha1.ClientHost(other.Name, l.Namespace), strconv.Itoa(int(port))),
+		TLS:     !t.Cluster.Spec.TLS.Disabled}))
+}
+
+// endBack gives up the way back after a cut over.
+func (l *Executor) endBack(ctx context.Context, session engine.Session, _ task) (ops.Result, error) {
+	f, ok := session.(engine.Follower)
+	if !ok {
+		return ops.Result{}, fmt.Errorf("%s follows no other server: %w", l.Engine.Name(), engine.ErrRefused)
+	}
+	return done(v1alpha1.FactFinished, f.EndBack(ctx))
 }

@@ -262,7 +262,11 @@ func (a *assessment) level() (Level, string) {
 		return Healthy, fmt.Sprintf("all %d members are healthy, %s; it takes no writes, as it follows %s", total, a.margin(),
 			from.Address)
 	}
-	return Healthy, fmt.Sprintf("all %d members are healthy, %s", total, a.margin())
+	text := fmt.Sprintf("all %d members are healthy, %s", total, a.margin())
+	if to := a.s.Kube.SentTo; to != "" {
+		text += "; its clients are sent to " + to
+	}
+	return Healthy, text
 }
 
 // serves reports whether clients can write, as far as the members say. Where no leader is elected by a quorum alone,

@@ -51,7 +51,7 @@ func (Configure) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.Operatio
 
 // Steps implements rules.Operation.
 func (Configure) Steps() rules.Steps {
-	return rules.Steps{Running: mend, Joined: func(p rules.Situation) *ops.Decision {
+	return rules.Steps{Running: redirectOrMend, Joined: func(p rules.Situation) *ops.Decision {
 		if d := p.ChangeSettings(); d != nil {
 			return d
 		}
@@ -63,6 +63,14 @@ func (Configure) Steps() rules.Steps {
 		}
 		return p.RouteLast()
 	}}
+}
+
+// redirectOrMend sends clients elsewhere before anything else: that needs no member.
+func redirectOrMend(p rules.Situation) *ops.Decision {
+	if d := p.Redirect(); d != nil {
+		return d
+	}
+	return mend(p)
 }
 
 // mend gives members that can't start the wanted settings while there is no quorum.
@@ -85,7 +93,7 @@ func (Configure) Undo(u *rules.Undoing) error {
 		u.Stays = []string{fmt.Sprintf("the size of the volumes, %s: Kubernetes can't make one smaller", size)}
 	}
 	if c := o.Change; len(c.Set) == 0 && len(c.Unset) == 0 && len(c.Requests) == 0 && len(c.Limits) == 0 &&
-		c.Routing == "" {
+		c.Routing == "" && c.RedirectTo == nil {
 		return rules.NoUndo(of.Cluster, fmt.Sprintf("volumes of %s have %s now, and Kubernetes can't make one smaller",
 			of.Cluster, size),
 			"a restore into a new cluster can have smaller ones: kubectl dbop backup, then kubectl dbop restore NAME --from "+

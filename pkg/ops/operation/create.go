@@ -1,10 +1,7 @@
 package operation
 
 import (
-	"fmt"
-	"net"
 	"slices"
-	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -46,7 +43,7 @@ func checkNew(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.Dat
 	if err := users.CheckRootPassword(o, c); err != nil || wanted == nil {
 		return err
 	}
-	if err := checkSource(e, wanted.Spec); err != nil {
+	if err := checkSource(e, wanted); err != nil {
 		return err
 	}
 	if err := rules.CheckRouting(e, wanted.Spec); err != nil {
@@ -64,31 +61,6 @@ func checkNew(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.Dat
 		return err
 	}
 	return e.CheckCreate(wanted.Spec, slices.Contains(o.Waive, "size"))
-}
-
-// checkSource judges what the cluster is to be a copy of, without asking it.
-func checkSource(e engine.Engine, spec v1alpha1.DatabaseClusterSpec) error {
-	from := spec.Source
-	if from == nil {
-		return nil
-	}
-	refuse := func(format string, args ...any) error {
-		return &engine.Refusal{Check: "source", Reason: fmt.Sprintf(format, args...),
-			Hint: "kubectl dbop create --help shows how a cluster begins as the copy of a server"}
-	}
-	host, port, err := net.SplitHostPort(from.Address)
-	number, _ := strconv.Atoi(port) // what is no number is 0
-	switch {
-	case !e.Capabilities().Source:
-		return refuse("a cluster of %s can't begin as the copy of a server", e.Name())
-	case spec.RestoreFrom != nil:
-		return refuse("a cluster begins from a backup or as the copy of a server, not both")
-	case err != nil || host == "" || number < 1 || number > 65535:
-		return refuse("%q is no HOST:PORT", from.Address)
-	case host == "localhost" || net.ParseIP(host).IsLoopback():
-		return refuse("%s is every pod itself: name the server as pods reach it", host)
-	}
-	return nil
 }
 
 // Steps implements rules.Operation.

@@ -17,6 +17,9 @@ func formerSettings(from *v1alpha1.Settings, change *v1alpha1.SettingsChange) *v
 	if change.Routing != "" {
 		out.Routing = cmp.Or(from.Routing, v1alpha1.RoutingProxied)
 	}
+	if change.RedirectTo != nil {
+		out.RedirectTo = new(from.RedirectTo)
+	}
 	restore := func(name string) {
 		value, had := from.Config[name]
 		if !had {

@@ -116,6 +116,9 @@ func settingsChange(from, to *v1alpha1.Settings) *v1alpha1.SettingsChange {
 	if direct := to.Routing == v1alpha1.RoutingDirect; direct != (from.Routing == v1alpha1.RoutingDirect) {
 		c.Routing = cmp.Or(to.Routing, v1alpha1.RoutingProxied)
 	}
+	if from.RedirectTo != to.RedirectTo {
+		c.RedirectTo = new(to.RedirectTo)
+	}
 	if from.Size.Cmp(to.Size) != 0 {
 		size := to.Size.DeepCopy()
 		c.Size = &size

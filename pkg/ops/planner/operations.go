@@ -25,6 +25,7 @@ func operations() map[v1alpha1.Verb]rules.Operation {
 		v1alpha1.VerbSwitchover:         operation.Switchover{},
 		v1alpha1.VerbFailover:           operation.Failover{},
 		v1alpha1.VerbCutover:            operation.Cutover{},
+		v1alpha1.VerbFollow:             operation.Follow{},
 		v1alpha1.VerbHold:               operation.Hold{},
 		v1alpha1.VerbRestart:            operation.Restart{},
 		v1alpha1.VerbStop:               operation.Stop{},

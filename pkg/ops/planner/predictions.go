@@ -30,7 +30,7 @@ func predictions() map[ops.Action]func(outcome) {
 	return map[ops.Action]func(outcome){
 		ops.ActionCertificates: func(o outcome) { o.Kube.Certificates = true },
 		ops.ActionServices: func(o outcome) {
-			o.Kube.Services, o.Kube.Direct = true, o.Cluster.Spec.Direct()
+			o.Kube.Services, o.Kube.Direct, o.Kube.SentTo = true, o.Cluster.Spec.Direct(), o.Cluster.Spec.RedirectTo
 			o.Kube.Differences = slices.DeleteFunc(slices.Clone(o.Kube.Differences), rules.OfClients)
 		},
 		ops.ActionAccount: func(o outcome) {
@@ -92,6 +92,11 @@ func predictions() map[ops.Action]func(outcome) {
 			o.View.Source = nil
 			o.SetFact(v1alpha1.FactCutOver)
 		},
+		ops.ActionFollow: func(o outcome) {
+			o.View.Source = &engine.Source{Address: o.Operation.Spec.Follow, Following: true, Linked: true}
+			o.SetFact(v1alpha1.FactFollows)
+		},
+		ops.ActionEndBack: func(o outcome) { o.SetFact(v1alpha1.FactFinished) },
 		ops.ActionHold: func(o outcome) {
 			o.View.Hold = nil
 			if spec := o.Operation.Spec; !spec.HoldEnd {

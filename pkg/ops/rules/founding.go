@@ -109,7 +109,7 @@ func takes(from *v1alpha1.BackupSource) string {
 // begins says what the first members are started for.
 func (p Situation) begins() string {
 	if from := p.S.Cluster.Spec.Source; from != nil {
-		return "found the cluster as a copy of " + from.Address + ", which is checked first, and follow it"
+		return "found the cluster as a copy of " + from.String() + ", which is checked first, and follow it"
 	}
 	return "found the cluster"
 }

@@ -12,13 +12,44 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
-// CheckRouting refuses a way of clients that the engine does not have.
+// CheckRouting refuses a way of clients that the engine does not have, and that some are sent to a cluster and led
+// straight to a member.
 func CheckRouting(e engine.Engine, spec v1alpha1.DatabaseClusterSpec) error {
+	switch refuse := redirectRefusal; {
+	case spec.RedirectTo == "":
+	case !e.Capabilities().Source:
+		return refuse("a cluster of "+e.Name()+" never takes the place of another one", "leave out --redirect-to, or "+
+			"spec.redirectTo")
+	case spec.Direct():
+		return refuse("the agents of a cluster that leads clients straight to its primary change the service themselves",
+			"first: kubectl dbop configure NAME --routing proxied")
+	}
 	if !spec.Direct() || e.Capabilities().Routing {
 		return nil
 	}
 	return &engine.Refusal{Check: "routing", Reason: "clients of " + e.Name() + " reach all members directly anyway",
 		Hint: "leave out --routing, or spec.routing"}
+}
+
+func redirectRefusal(reason, hint string) error {
+	return &engine.Refusal{Check: "redirect", Reason: reason, Hint: hint}
+}
+
+// Redirect sends the clients where they are wanted, which may be another cluster. The members have no part in it: the
+// services alone are changed, whatever state they are in.
+func (p Situation) Redirect() *ops.Decision {
+	o, c := p.S.Operation, p.S.Cluster
+	if o == nil || o.Spec.Change == nil || o.Spec.Change.RedirectTo == nil || p.S.Kube.SentTo == c.Spec.RedirectTo {
+		return nil
+	}
+	step := ops.Step{ID: "redirect/" + c.Spec.RedirectTo, Action: ops.ActionServices, Risk: ops.RiskNone,
+		Deadline: StepDeadline, Title: "Send clients of " + c.Name + " to the members of " + c.Spec.RedirectTo,
+		Reason: "sessions that are open go on where they are",
+		Touches: []string{"service/" + v1alpha1.ClientService(c.Name), "service/" + v1alpha1.ReadOnlyService(c.Name)}}
+	if c.Spec.RedirectTo == "" {
+		step.ID, step.Title = "redirect/"+c.Name, "Send clients of "+c.Name+" to its own members again"
+	}
+	return Do(step)
 }
 
 // RouteFirst is done before members restart for another way of clients. Agents that are to lead clients need their

@@ -173,7 +173,7 @@ func configure(in engine.PodInput, d Database) map[string]any {
 		out["initialMembers"], out["settings"] = initial, d.Settings
 		// An incarnation that began from other data follows nobody.
 		if from := c.Spec.Source; from != nil && c.Status.Bootstrap.Incarnation == 0 {
-			out["source"] = protocol.Source{Address: from.Address, User: from.User, TLS: from.TLS}
+			out["source"] = source(c, d.Port)
 		}
 	}
 	if _, there := sourceSecret(in); there {
@@ -183,17 +183,6 @@ func configure(in engine.PodInput, d Database) map[string]any {
 		out[d.Key] = with(d.Config)
 	}
 	return out
-}
-
-// sourceSecret is the volume with what the source of the cluster asks for, at every member that may follow it. The
-// secret may be gone once that is over.
-func sourceSecret(in engine.PodInput) (corev1.Volume, bool) {
-	from := in.Cluster.Spec.Source
-	if from == nil || from.Secret == "" || in.Witness || in.Loopback {
-		return corev1.Volume{}, false
-	}
-	return corev1.Volume{Name: "source", VolumeSource: corev1.VolumeSource{
-		Secret: &corev1.SecretVolumeSource{SecretName: from.Secret, Optional: new(true)}}}, true
 }
 
 // DisableBootstrap implements engine.Renderer: without initial members an agent only joins.
