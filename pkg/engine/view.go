@@ -81,6 +81,8 @@ type Member struct {
 	// OnlyHere is what a leader loses when another member takes over, besides data of clients: each is named in a few
 	// words.
 	OnlyHere []string `json:"onlyHere,omitempty"`
+	// Closed are databases that let no client in, since another cluster took over.
+	Closed []string `json:"closed,omitempty"`
 	// Bases are the full backups since which the member can stream the changes.
 	Bases []BaseOf `json:"bases,omitempty"`
 	// Certificate is what the member showed when it was dialled; nil in plain

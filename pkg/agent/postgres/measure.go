@@ -25,7 +25,8 @@ SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
  (SELECT max(age(datfrozenxid)) FROM pg_database),
  (SELECT (current_setting('archive_mode') <> 'off')::int);
 ` + ownTablespaces + `;
-SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name`
+SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name;
+SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORDER BY datname`
 
 const (
 	// transactionIDs is how many transactions may begin after the oldest row that is not frozen. The server refuses
@@ -59,6 +60,9 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	out := measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5])
 	for _, slot := range got[2] {
 		out.OnlyHere = append(out.OnlyHere, "the logical slot "+slot[0])
+	}
+	for _, database := range got[3] {
+		out.Closed = append(out.Closed, database[0])
 	}
 	for _, space := range got[1] {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the tablespace %q is outside of the data directory: it is in no "+

@@ -14,6 +14,8 @@ func (s *sourceFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.of.Address, "from-primary", "",
 		"Server that runs, as HOST:PORT for pods: begin as its copy and follow it until 'kubectl dbop cutover'.")
+	flags.StringVar(&s.of.Cluster, "from-cluster", "",
+		"Cluster of this namespace whose place the new one is to take: have its authority and passwords, and follow it.")
 	flags.StringVar(&s.of.User, "from-user", "", "User of that server; its default user if not set.")
 	flags.StringVar(&s.of.Secret, "from-secret", "",
 		"Secret with what that server asks for: password, ca.crt, tls.crt and tls.key.")
@@ -25,7 +27,7 @@ func (s *sourceFlags) addTo(c *v1alpha1.DatabaseCluster) error {
 	if s.of == (v1alpha1.Source{}) {
 		return nil
 	}
-	if s.of.Address == "" {
+	if s.of.Address == "" && s.of.Cluster == "" {
 		return exit.Misuse("--from-user, --from-secret and --from-tls are of a server that --from-primary names")
 	}
 	c.Spec.Source = &s.of

@@ -17,7 +17,13 @@ last after it handed over. Between two members the whole cluster must be healthy
 
 Another major version of PostgreSQL can't read the data as it is. Then all members stop, a backup of the data is
 converted, and a new member begins with it. Before any member stops the same is tried with a throw-away member. The old
-volumes stay, and cancel goes back to them until the upgrade is done.`,
+volumes stay, and cancel goes back to them until the upgrade is done.
+
+With --online the members go on. A second cluster of the new version copies the data and follows, compares, and takes
+over once you say so: nobody can write for a few seconds. The services for clients of the first cluster then lead to the
+second one, with the same passwords and the same authority. The first one follows, so that --back goes back with all
+that was written, until --finish. Each step is an operation that can be asked for by itself; repeating the command goes
+on where it was.`,
 		Example: `  # Upgrade the only cluster of the namespace
   kubectl dbop upgrade --version 3.6
 
@@ -25,6 +31,13 @@ volumes stay, and cancel goes back to them until the upgrade is done.`,
   kubectl dbop upgrade my-db --version 3.6 --repository pvc:backups
 
   # Convert the data of a PostgreSQL cluster of version 17
-  kubectl dbop upgrade my-db --version 18 --allow-downtime`,
+  kubectl dbop upgrade my-db --version 18 --allow-downtime
+
+  # Move to version 18 while clients read and write
+  kubectl dbop upgrade my-db --version 18 --online
+
+  # Go back, or stay
+  kubectl dbop upgrade my-db --online --back --as my-db-v18
+  kubectl dbop upgrade my-db --online --finish --as my-db-v18`,
 	})
 }

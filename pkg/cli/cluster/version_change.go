@@ -5,7 +5,6 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
-	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 )
 
 // newVersionChange completes a command that moves a cluster to another
@@ -15,10 +14,15 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 	c := command.NewChange(f)
 	var version, repo, image string
 	var skipBackup, allowDowntime bool
+	second := &onlineUpgrade{change: c}
 	cmd.Args, cmd.ValidArgsFunction = command.Arguments(0, 1, "NAME"), command.CompleteClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if version == "" {
-			return exit.Misuse("--version is required")
+		if err := second.check(version); err != nil {
+			return err
+		}
+		if second.online {
+			second.image, second.allowDowntime = image, allowDowntime
+			return second.start(cmd.Context(), args, version)
 		}
 		t, in, err := c.Begin(cmd.Context(), verb, args)
 		if err != nil {
@@ -39,7 +43,7 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 		in.Verbed = verbed + " to " + spec.Version
 		return c.Run(cmd.Context(), in)
 	}
-	c.AddTo(cmd, command.LongTimeout, false)
+	c.AddTo(cmd, command.LongTimeout, verb == v1alpha1.VerbUpgrade)
 	cmd.Flags().StringVar(&version, "version", "", "Version to move to, such as 3.6 (its newest patch) or 3.6.16.")
 	cmd.Flags().StringVar(&image, "image", "",
 		"Image of that version, instead of the catalog's; needed where the cluster runs an image of your own.")
@@ -47,6 +51,7 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 	cmd.Flags().BoolVar(&skipBackup, "skip-backup", false, "Don't take a safety backup first.")
 	down := "Accept that a cluster of one member is down while it restarts."
 	if verb == v1alpha1.VerbUpgrade {
+		second.define(cmd)
 		down = "Accept that the cluster is down: with one member while it restarts, with any number while data is converted."
 	}
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, down)

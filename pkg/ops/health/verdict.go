@@ -263,6 +263,9 @@ func (a *assessment) level() (Level, string) {
 			from.Address)
 	}
 	text := fmt.Sprintf("all %d members are healthy, %s", total, a.margin())
+	if leader, ok := a.s.View.Leader(); ok && len(leader.Closed) > 0 {
+		text += "; it lets nobody into " + strings.Join(leader.Closed, ", ")
+	}
 	if to := a.s.Kube.SentTo; to != "" {
 		text += "; its clients are sent to " + to
 	}

@@ -53,7 +53,7 @@ func follow(p rules.Situation) *ops.Decision {
 	case p.S.Fact(v1alpha1.FactFollows) == "":
 		return rules.Do(ops.Step{ID: string(ops.ActionFollow) + "/" + other, Action: ops.ActionFollow,
 			Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-			Title: "Follow " + other + " from its cut over on, without a copy",
+			Title:  "Follow " + other + " from its cut over on, without a copy",
 			Reason: "no client is let in until a cut over of " + p.S.Cluster.Name + ", which goes back"})
 	case from == nil:
 		return p.Await("source", "no member says that it follows "+other)

@@ -44,7 +44,7 @@ func (p Situation) Redirect() *ops.Decision {
 	}
 	step := ops.Step{ID: "redirect/" + c.Spec.RedirectTo, Action: ops.ActionServices, Risk: ops.RiskNone,
 		Deadline: StepDeadline, Title: "Send clients of " + c.Name + " to the members of " + c.Spec.RedirectTo,
-		Reason: "sessions that are open go on where they are",
+		Reason:  "sessions that are open go on where they are",
 		Touches: []string{"service/" + v1alpha1.ClientService(c.Name), "service/" + v1alpha1.ReadOnlyService(c.Name)}}
 	if c.Spec.RedirectTo == "" {
 		step.ID, step.Title = "redirect/"+c.Name, "Send clients of "+c.Name+" to its own members again"

@@ -133,6 +133,7 @@ func (s *Session) member(a said) engine.Member {
 	m.Reachable, m.ID, m.Version, m.Routing = true, string(st.Member), st.Version, st.Routing
 	m.Pending, m.Held = st.Server.Pending, st.Server.Held
 	m.DataBytes, m.QuotaBytes = st.Server.Measures.DataBytes, st.Server.Measures.MostBytes
+	m.Closed = st.Server.Measures.Closed
 	m.Warnings, m.OnlyHere = st.Server.Measures.Warnings, st.Server.Measures.OnlyHere
 	for _, r := range st.Server.Measures.Readings {
 		m.Readings = append(m.Readings, engine.Reading(r))

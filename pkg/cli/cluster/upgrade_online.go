@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/online"
+)
+
+// observeBoth bounds one observation of two clusters.
+const observeBoth = time.Minute
+
+// onlineUpgrade is an upgrade into a second cluster, as the flags ask for it.
+type onlineUpgrade struct {
+	change *command.Change
+	// online, back and finish choose the way.
+	online, back, finish bool
+	// as is the name of the second cluster, image its image if it is not the catalog's.
+	as, image     string
+	allowDowntime bool
+	// version is the full one; "" on the way back.
+	version string
+}
+
+// define defines the flags.
+func (u *onlineUpgrade) define(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&u.online, "online", false, "Copy the data into a second cluster of that version, which follows this one, "+
+		"and then send the clients there; ask before.")
+	flags.StringVar(&u.as, "as", "", "Name of the second cluster; NAME-vMAJOR if not set.")
+	flags.BoolVar(&u.back, "back", false, "With --online: go back to this cluster, with all that was written since.")
+	flags.BoolVar(&u.finish, "finish", false, "With --online: give up the way back, and stop this cluster.")
+}
+
+// check judges the flags.
+func (u *onlineUpgrade) check(version string) error {
+	switch {
+	case !u.online && (u.back || u.finish || u.as != ""):
+		return exit.Misuse("--as, --back and --finish are of an upgrade with --online")
+	case u.back && u.finish:
+		return exit.Misuse("--back and --finish exclude each other")
+	case u.online && (u.back || u.finish) && version != "":
+		return exit.Misuse("--back and --finish take no --version: name the second cluster with --as")
+	case u.online && (u.back || u.finish) && u.as == "":
+		return exit.Misuse("--as must name the second cluster")
+	case version == "" && !u.back && !u.finish:
+		return exit.Misuse("--version is required")
+	}
+	return nil
+}
+
+// start finds the full version, and begins or goes on.
+func (u *onlineUpgrade) start(ctx context.Context, args []string, version string) error {
+	former, err := u.change.Factory.Target(ctx, args)
+	if err != nil {
+		return err
+	}
+	if version != "" {
+		release, err := former.Engine.Catalog().Resolve(version)
+		switch {
+		case err == nil:
+			u.version = release.Version
+		case u.image == "":
+			return err
+		default:
+			u.version = version
+		}
+	}
+	return u.run(ctx, former)
+}
+
+// run does one stage after the other, until there is none left.
+func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
+	if u.as == "" {
+		u.as = secondName(former.Cluster.Name, u.version)
+	}
+	if err := CheckName(u.as); err != nil {
+		return err
+	}
+	next := online.Forward
+	switch {
+	case u.back:
+		next = online.Back
+	case u.finish:
+		next = online.Ended
+	}
+	for last := online.Done; ; {
+		p, err := u.observe(ctx, former)
+		if err != nil {
+			return err
+		}
+		stage, err := next(p)
+		switch {
+		case err != nil:
+			return err
+		case stage == online.Done:
+			u.done(p, last)
+			return nil
+		case stage == last:
+			return &ops.Error{Kind: ops.Failed, Check: "online", Message: fmt.Sprintf("stage %q of %s has ended, and is still "+
+				"to be done", stage, former.Cluster.Name), Hint: "kubectl dbop status " + former.Cluster.Name + " and " + u.as}
+		}
+		in, err := u.intent(ctx, p, stage)
+		if err != nil {
+			return err
+		}
+		u.change.Factory.Note("%s: %s", former.Cluster.Name, heading(stage, former.Cluster.Name, u.as))
+		err = u.change.Run(ctx, in)
+		if err != nil || u.change.Planning() || u.change.DryRun != command.DryRunNone || stage == online.Finish {
+			return err
+		}
+		last = stage
+	}
+}
+
+// observe observes both clusters.
+func (u *onlineUpgrade) observe(ctx context.Context, former *clients.Target) (online.Pair, error) {
+	f := u.change.Factory
+	p := online.Pair{Engine: former.Engine, Name: u.as, Version: u.version}
+	var err error
+	if p.Former, err = f.ObserveOnce(ctx, former, observeBoth, nil); err != nil {
+		return p, err
+	}
+	record, err := former.Store.GetCluster(ctx, former.Namespace, u.as)
+	if errors.Is(err, kube.ErrNotFound) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	t := *former
+	t.Cluster = record
+	p.Next, err = f.ObserveOnce(ctx, &t, observeBoth, nil)
+	return p, err
+}
+
+// done says that nothing is left to do.
+func (u *onlineUpgrade) done(p online.Pair, last online.Stage) {
+	f, former := u.change.Factory, p.Former.Cluster.Name
+	if last == online.Done {
+		f.Note("%s: nothing is left to do", former)
+	}
+	if u.back {
+		f.Note("next: %s delete %s --purge", command.DisplayName, u.as)
+		return
+	}
+	f.Note("clients of %s are served by %s; go back: %s upgrade %s --online --back --as %s; stay: %s upgrade %s --online "+
+		"--finish --as %s", former, u.as, command.DisplayName, former, u.as, command.DisplayName, former, u.as)
+}
+
+// heading says in one line what a stage is for.
+func heading(stage online.Stage, former, next string) string {
+	switch stage {
+	case online.Prepare:
+		return "it must write its log so that " + next + " can follow"
+	case online.Create:
+		return next + " is made, copies the data and follows"
+	case online.CutOver:
+		return next + " takes over: nobody can write for a moment"
+	case online.Redirect:
+		return "its clients are sent to " + next
+	case online.Follow:
+		return "it follows " + next + ", so that there is a way back"
+	case online.CutBack:
+		return "it takes over again: nobody can write for a moment"
+	case online.Return:
+		return "its clients come back from " + next
+	case online.Stop:
+		return "it stops; its volumes and the services for its clients stay"
+	case online.Finish, online.Done:
+	}
+	return next + " keeps nothing for " + former + " any more"
+}
+
+var versioned = regexp.MustCompile(`-v[0-9]+$`)
+
+// secondName is what the second cluster is called if nobody says it.
+func secondName(former, version string) string {
+	major, _, _ := strings.Cut(version, ".")
+	return versioned.ReplaceAllString(former, "") + "-v" + major
+}
+
+// settings asks for a change of settings.
+func settings(in command.Intent, change *v1alpha1.SettingsChange) command.Intent {
+	in.Request.Operation.Change = change
+	return in
+}

@@ -1,0 +1,128 @@
+package online
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
+)
+
+// followed is an engine whose clusters can be followed once an option is set.
+type followed struct{ opstest.Stub }
+
+func (followed) FollowedSettings(spec v1alpha1.DatabaseClusterSpec) map[string]string {
+	if spec.Config["log"] == "all" {
+		return nil
+	}
+	return map[string]string{"log": "all"}
+}
+
+// pair are a former cluster that can be followed and its copy, which follows; changed as a test wants it.
+func pair(changes ...func(*Pair)) Pair {
+	p := Pair{Engine: followed{}, Former: opstest.Well(3), Next: opstest.Well(3), Name: "next", Version: "2.0.0"}
+	p.Former.Cluster.Spec.Config = map[string]string{"log": "all"}
+	p.Next.Cluster.Name = "next"
+	p.Next.Cluster.Spec.Version = "2.0.0"
+	p.Next.Cluster.Spec.Source = &v1alpha1.Source{Cluster: p.Former.Cluster.Name}
+	p.Next.View.Source = &engine.Source{Following: true, Linked: true}
+	for _, change := range changes {
+		change(&p)
+	}
+	return p
+}
+
+// The changes.
+func unmade(p *Pair)     { p.Next = ops.State{} }
+func unprepared(p *Pair) { p.Former.Cluster.Spec.Config = nil }
+func forming(p *Pair)    { p.Next.Cluster.Status.Bootstrap = nil }
+func over(p *Pair)       { p.Next.View.Source = nil }
+func stranger(p *Pair)   { p.Next.Cluster.Spec.Source = nil }
+func older(p *Pair)      { p.Next.Cluster.Spec.Version = "1.0.0" }
+func stopped(p *Pair)    { p.Former.Cluster.Spec.Stopped = true }
+func follows(p *Pair)    { p.Former.View.Source = &engine.Source{Following: true} }
+func copies(p *Pair)     { p.Former.View.Source = &engine.Source{} }
+func asked(p *Pair)      { p.Former.Cluster.Spec.RedirectTo = "next" }
+func sent(p *Pair) {
+	asked(p)
+	p.Former.Kube.SentTo = "next"
+}
+func lost(p *Pair) {
+	for i := range p.Former.View.Members {
+		p.Former.View.Members[i].Reachable = false
+	}
+}
+func closed(p *Pair) {
+	for i := range p.Former.View.Members {
+		p.Former.View.Members[i].Closed = []string{"app"}
+	}
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		way    func(Pair) (Stage, error)
+		pair   Pair
+		want   Stage
+		refuse string
+	}{
+		"the log does not tell enough": {Forward, pair(unmade, unprepared), Prepare, ""},
+		"there is no second cluster":   {Forward, pair(unmade), Create, ""},
+		"it is half made":              {Forward, pair(forming), Create, ""},
+		"it follows":                   {Forward, pair(), CutOver, ""},
+		"it took over":                 {Forward, pair(over, closed), Redirect, ""},
+		"the change is half made":      {Forward, pair(over, closed, asked), Redirect, ""},
+		"nobody knows who takes writes": {Forward, pair(over, func(p *Pair) {
+			for i := range p.Next.View.Members {
+				p.Next.View.Members[i].Reachable = false
+			}
+		}), Done, "does not answer"},
+		"the clients moved":           {Forward, pair(over, closed, sent), Follow, ""},
+		"the way back is half made":   {Forward, pair(over, closed, sent, copies), Follow, ""},
+		"the way back is open":        {Forward, pair(over, sent, follows), Done, ""},
+		"the way back was given up":   {Forward, pair(over, sent, stopped), Done, ""},
+		"the former can't be asked":   {Forward, pair(over, sent, lost), Done, "does not answer"},
+		"another cluster is there":    {Forward, pair(stranger), Done, "is no copy of db"},
+		"of another version":          {Forward, pair(older), Done, "for version 1.0.0, not 2.0.0"},
+		"its clients are elsewhere":   {Forward, pair(unmade, sent), Done, "sent to next already"},
+		"an engine that needs it not": {Forward, pair(func(p *Pair) { p.Engine = opstest.Stub{} }), Done, "no second cluster"},
+
+		"back: it follows":            {Back, pair(over, sent, follows), CutBack, ""},
+		"back: it took over again":    {Back, pair(over, sent), Return, ""},
+		"back: its clients are back":  {Back, pair(over), Done, ""},
+		"back: it never followed":     {Back, pair(over, sent, closed), Done, "lacks what was written"},
+		"back: it was stopped":        {Back, pair(over, sent, stopped), Done, "is stopped"},
+		"back: nobody knows":          {Back, pair(over, sent, lost), Done, "does not answer"},
+		"back: before the cut over":   {Back, pair(), Done, "never left it"},
+		"back: there is nothing":      {Back, pair(unmade), Done, "no cluster next"},
+		"finish: it follows":          {Ended, pair(over, sent, follows), Stop, ""},
+		"finish: it is stopped":       {Ended, pair(over, sent, stopped), Finish, ""},
+		"finish: before the cut over": {Ended, pair(), Done, "have not moved"},
+		"finish: there is nothing":    {Ended, pair(unmade), Done, "no cluster next"},
+		"finish: another cluster":     {Ended, pair(stranger), Done, "is no copy of db"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := c.way(c.pair)
+			if got != c.want {
+				t.Errorf("the stage is %q, want %q", got, c.want)
+			}
+			if c.refuse == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			refusal, is := errors.AsType[*ops.Error](err)
+			if !is || refusal.Kind != ops.Refused || !strings.Contains(refusal.Message, c.refuse) || refusal.Hint == "" {
+				t.Errorf("the error is %v, want one with %q", err, c.refuse)
+			}
+		})
+	}
+	if got := Settings(pair(unprepared)).Set["log"]; got != "all" {
+		t.Errorf("the option is %q", got)
+	}
+}

@@ -1,0 +1,129 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// application is a client that trusts the authority of the cluster db, checks the name of its service, and prints each
+// number that was acknowledged with the moment and the major version of the server.
+const application = `
+apiVersion: v1
+kind: Pod
+metadata: {name: application}
+spec:
+  terminationGracePeriodSeconds: 0
+  securityContext: {runAsNonRoot: true, runAsUser: 999, fsGroup: 999, seccompProfile: {type: RuntimeDefault}}
+  volumes: [{name: tls, secret: {secretName: db-client-tls, items: [{key: ca.crt, path: ca.crt}]}}]
+  containers:
+  - name: client
+    image: %s
+    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+    volumeMounts: [{name: tls, mountPath: /tls}]
+    env:
+    - {name: PGHOST, value: db-client}
+    - {name: PGDATABASE, value: app}
+    - {name: PGUSER, valueFrom: {secretKeyRef: {name: db-user-client, key: username}}}
+    - {name: PGPASSWORD, valueFrom: {secretKeyRef: {name: db-user-client, key: password}}}
+    - {name: PGSSLMODE, value: verify-full}
+    - {name: PGSSLROOTCERT, value: /tls/ca.crt}
+    - {name: PGCONNECT_TIMEOUT, value: "2"}
+    command:
+    - sh
+    - -c
+    - |
+      while :; do psql -qAt -c "INSERT INTO written DEFAULT VALUES RETURNING n, floor(extract(epoch FROM
+      clock_timestamp()) * 1000)::bigint, current_setting('server_version_num')::int / 10000" || sleep 0.05; done
+`
+
+// written is one acknowledged row.
+type written struct {
+	n, major int
+	at       time.Duration
+}
+
+// acknowledged reads what the application printed.
+func (s *scene) acknowledged() []written {
+	s.Helper()
+	var out []written
+	for line := range strings.Lines(s.kubectl("logs", "application")) {
+		var w written
+		var at int64
+		if n, _ := fmt.Sscanf(strings.ReplaceAll(line, "|", " "), "%d %d %d", &w.n, &at, &w.major); n == 3 {
+			w.at = time.Duration(at) * time.Millisecond
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// moved waits until the application writes to a major version, says for how long nobody could write, and compares.
+func (s *scene) moved(to int, at string) {
+	s.Helper()
+	var rows []written
+	for deadline := time.Now().Add(time.Minute); ; {
+		rows = s.acknowledged()
+		if len(rows) > 20 && rows[len(rows)-20].major == to {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("the application does not write to version %d: %d rows, %s", to, len(rows),
+				s.kubectl("logs", "application", "--tail=5"))
+		}
+		time.Sleep(time.Second)
+	}
+	var gap time.Duration
+	for i := 1; i < len(rows); i++ {
+		if rows[i].major != rows[i-1].major {
+			gap = rows[i].at - rows[i-1].at
+		}
+	}
+	there := map[string]bool{}
+	r := s.must("connect", at, "--", "-qAt", "-d", "app", "-c", "SELECT n FROM written")
+	for row := range strings.FieldsSeq(r.Stdout) {
+		there[row] = true
+	}
+	for _, w := range rows {
+		if !there[strconv.Itoa(w.n)] {
+			s.Errorf("row %d was acknowledged by version %d, and is not in %s", w.n, w.major, at)
+		}
+	}
+	s.Logf("%d rows were acknowledged, nobody could write for %s", len(rows), gap)
+	if gap <= 0 || gap > 5*time.Second {
+		s.Errorf("nobody could write for %s, at most 5 s are promised", gap)
+	}
+}
+
+// TestUpgradeOnline moves a cluster to the next major version and back, while an application writes that knows nothing
+// of it: same service, same password, same authority.
+func TestUpgradeOnline(t *testing.T) {
+	s := newScene(t, "online")
+	from, to := s.releases(17)[0], s.releases(18)[0]
+	s.create(from, "1", "--config", "wal_level=logical")
+	s.must("connect", "db", "--", "-d", "app", "-c",
+		"CREATE TABLE written (n bigserial PRIMARY KEY); GRANT ALL ON written, written_n_seq TO client")
+	manifest := filepath.Join(t.TempDir(), "application.yaml")
+	s.ok(os.WriteFile(manifest, []byte(fmt.Sprintf(application, from.Image)), 0o600))
+	s.kubectl("apply", "-f", manifest)
+	s.kubectl("wait", "--for=condition=Ready", "pod/application", "--timeout=60s")
+	upgrade := []string{"upgrade", "db", "--online", "--version", to.Version, "--image", to.Image}
+	s.refused(2, "--yes", upgrade...) // all but the cut over needs no answer
+	if r := s.must("status", "db-v18"); !strings.Contains(r.Stdout, "it takes no writes") {
+		t.Errorf("the second cluster does not follow:\n%s", r.Stdout)
+	}
+	s.must(append(upgrade, "--yes")...)
+	s.moved(18, "db-v18")
+	if r := s.must("status", "db"); !strings.Contains(r.Stdout, "sent to db-v18") {
+		t.Errorf("status does not tell where the clients are:\n%s", r.Stdout)
+	}
+	s.must("upgrade", "db", "--online", "--back", "--as", "db-v18", "--yes")
+	s.moved(17, "db")
+	s.healthy(1)
+}
