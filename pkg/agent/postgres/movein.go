@@ -50,6 +50,12 @@ type moveIn struct {
 	opened bool
 	// closed says that the last cut over that was asked for closed the source itself.
 	closed bool
+	// way is what was prepared for the way back; nil for nothing.
+	way *wayBack
+	// linked says that the subscriptions go by the door of this member, and reads are the slots that they read, of a
+	// source that is kept.
+	linked bool
+	reads  []string
 
 	mu   sync.Mutex
 	told api.Source
@@ -81,12 +87,10 @@ func (s *Server) meetSource(ctx context.Context, of *protocol.Source) error {
 // attach begins to follow a source, as long as this run of the server goes on.
 func (s *Server) attach(ctx context.Context, of protocol.Source) error {
 	p := s.running()
-	got, err := s.once(ctx, "SELECT system_identifier FROM pg_control_system()")
+	m, err := s.newMoveIn(ctx, of)
 	if err != nil {
-		return fmt.Errorf("follow %s: %w", of.Address, err)
+		return err
 	}
-	m := &moveIn{server: s, source: source.Source{Source: of, Secret: s.SourceSecret}, own: "dbop_" + got[0][0][0] + "_",
-		ended: make(chan struct{}), told: api.Source{Address: of.Address}}
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m.cancel = cancel
 	s.mu.Lock()
@@ -174,6 +178,9 @@ func (m *moveIn) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := m.enter(ctx); err != nil {
+		return noReturn(err)
+	}
 	if !m.opened {
 		// A cut over of a primary before this one can't be agreed on any more: it counts in its generation alone.
 		if err := m.reopen(ctx, now); err != nil {
@@ -186,6 +193,8 @@ func (m *moveIn) round(ctx context.Context) error {
 	}
 	own := now.Address == m.source.Address && now.Volume == m.volume
 	switch {
+	case m.source.Kept && now.Stage != stageCloses && now.Stage != stageHolds:
+		return m.roundBack(ctx, now)
 	case now.Address == m.source.Address && (now.Stage == stageCloses || now.Stage == stageHolds):
 		m.tell(func(t *api.Source) { t.Following, t.Linked = true, true })
 		return fmt.Errorf("a cut over from %s was started, and its databases are closed: ask for the cut over again",
@@ -215,6 +224,9 @@ func (m *moveIn) follow(ctx context.Context, now mark) error {
 	if err != nil {
 		m.tell(func(t *api.Source) { t.Following, t.Linked = true, false })
 		return err
+	}
+	if slots.valid < len(now.Schemas) && m.source.Kept {
+		return m.continues(ctx, now)
 	}
 	if slots.valid < len(now.Schemas) {
 		m.server.Report("the source does not keep any more what comes next: all of its data is copied")
@@ -262,7 +274,7 @@ func (m *moveIn) differs(then mark, now source.Survey) error {
 			changed = append(changed, fmt.Sprintf("the database %q is new", d.Name))
 			continue
 		}
-		if kinds := source.Changed(before, d.Schema); len(kinds) > 0 {
+		if kinds := m.changed(before, d.Schema); len(kinds) > 0 {
 			changed = append(changed, fmt.Sprintf("definitions in the database %q: %s", d.Name, strings.Join(kinds, ", ")))
 		}
 	}
@@ -275,8 +287,21 @@ func (m *moveIn) differs(then mark, now source.Survey) error {
 		return nil
 	}
 	slices.Sort(changed)
+	if m.source.Kept {
+		return fmt.Errorf("%s is not as it was at the cut over, and that does not come along: %s; there is no way back to "+
+			"this cluster any more: delete it", m.source.Address, strings.Join(changed, "; "))
+	}
 	return fmt.Errorf("%s is not as it was copied, and that does not come along: %s; delete this cluster, and make "+
 		"it again", m.source.Address, strings.Join(changed, "; "))
+}
+
+// changed names the kinds of definitions that differ. Roles of a source that is kept don't count.
+func (m *moveIn) changed(before, now map[string]string) []string {
+	kinds := source.Changed(before, now)
+	if m.source.Kept {
+		kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "roles" })
+	}
+	return kinds
 }
 
 func (m *moveIn) publication() string { return strings.TrimSuffix(m.own, "_") }

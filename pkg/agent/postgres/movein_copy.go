@@ -248,11 +248,18 @@ func (s *Server) unsubscribe(ctx context.Context) error {
 		return err
 	}
 	for _, row := range got[0] {
-		_, err := s.onceIn(ctx, row[0], "ALTER SUBSCRIPTION "+subscription+" DISABLE; ALTER SUBSCRIPTION "+subscription+
-			" SET (slot_name = NONE); DROP SUBSCRIPTION "+subscription)
-		if err != nil {
-			return fmt.Errorf("drop the subscription in the database %q: %w", row[0], err)
+		if err := s.unsubscribeIn(ctx, row[0]); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (s *Server) unsubscribeIn(ctx context.Context, database string) error {
+	_, err := s.onceIn(ctx, database, "ALTER SUBSCRIPTION "+subscription+" DISABLE; ALTER SUBSCRIPTION "+subscription+
+		" SET (slot_name = NONE); DROP SUBSCRIPTION "+subscription)
+	if err != nil {
+		return fmt.Errorf("drop the subscription in the database %q: %w", database, err)
 	}
 	return nil
 }

@@ -38,9 +38,6 @@ func (s *Server) Source(context.Context) *api.Source {
 // Halt implements api.Mover. That all writers were stopped makes no difference: the databases of the source are closed
 // in any case, and stay so until a person opens them.
 func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (out api.Halted, err error) {
-	if how.Back {
-		return out, api.NoBack{Why: "it is not built yet"}
-	}
 	m := s.movesIn()
 	if m == nil {
 		return out, api.Refused{Why: "the server of this member follows no source"}
@@ -50,7 +47,10 @@ func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (
 	}
 	defer m.busy.Unlock()
 	m.closed = false
-	out, err = m.halt(ctx, leads)
+	out, err = m.halt(ctx, how.Back, leads)
+	if none, is := errors.AsType[api.NoBack](err); is && !m.closed {
+		return out, none
+	}
 	if err != nil {
 		return out, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
 	}
@@ -72,22 +72,24 @@ func (m *moveIn) take(ctx context.Context) error {
 }
 
 // halt closes the source, and returns once all that was written there is here.
-func (m *moveIn) halt(ctx context.Context, leads func() bool) (out api.Halted, err error) {
+func (m *moveIn) halt(ctx context.Context, back bool, leads func() bool) (out api.Halted, err error) {
 	now, err := m.server.readMark(ctx)
 	switch {
 	case err != nil:
 		return out, err
 	case now.Address != m.source.Address || now.Stage == "":
 		return out, errors.New("wait until its data is copied")
+	case now.Stage == stageBack || now.Stage == stageOpens:
+		return out, errors.New("wait until it is followed")
 	case now.Stage == stageHolds:
-		return api.Halted{Since: time.Now(), Paused: api.UntilOpened}, nil // an earlier request came that far
+		return api.Halted{Since: time.Now(), Paused: api.UntilOpened}, m.backLate(ctx, back) // an earlier request came that far
 	case now.Stage == stageCloses:
 		// An earlier request could not open it again.
 		if err := m.reopen(ctx, now); err != nil {
 			return out, err
 		}
 	}
-	if now.Volume != m.volume {
+	if now.Volume != m.volume && !m.source.Kept {
 		return out, errors.New("wait until its data is copied: the primary changed")
 	}
 	f, err := m.approach(ctx, now)
@@ -95,6 +97,11 @@ func (m *moveIn) halt(ctx context.Context, leads func() bool) (out api.Halted, e
 		return out, err
 	}
 	defer f.Leave()
+	if back {
+		if err := m.prepareBack(ctx); err != nil {
+			return out, errors.Join(err, m.dropBack(ctx))
+		}
+	}
 	out = api.Halted{Since: time.Now(), Paused: api.UntilOpened}
 	bound, stop := context.WithDeadline(ctx, out.Since.Add(haltTime/2))
 	defer stop()
@@ -169,7 +176,8 @@ func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) (compared
 	if err != nil {
 		return "", err
 	}
-	if err := f.Reached(ctx, m.slot(now, ""), end); err != nil {
+	confirm := func(ctx context.Context) error { return m.confirm(ctx, now) }
+	if err := f.Reached(ctx, m.slot(now, ""), end, confirm); err != nil {
 		return "", err
 	}
 	for i, d := range m.survey.Databases {
@@ -177,7 +185,7 @@ func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) (compared
 		if err != nil {
 			return "", err
 		}
-		if kinds := source.Changed(now.Schemas[d.Name], definitions); len(kinds) > 0 {
+		if kinds := m.changed(now.Schemas[d.Name], definitions); len(kinds) > 0 {
 			return "", fmt.Errorf("definitions in its database %q changed right now: %s", d.Name, strings.Join(kinds, ", "))
 		}
 		var b strings.Builder
@@ -190,6 +198,11 @@ func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) (compared
 	}
 	if compared, err = m.compare(ctx, f); err != nil {
 		return "", err
+	}
+	if m.way != nil {
+		if err := m.leaveBack(ctx, f); err != nil {
+			return "", err
+		}
 	}
 	now.Stage = stageHolds
 	return compared, m.server.writeMark(ctx, now)
@@ -222,7 +235,10 @@ func (m *moveIn) reopen(ctx context.Context, now mark) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
 	err := m.source.Reopen(ctx, m.own)
-	if err == nil && now.Stage != "" {
+	if err == nil {
+		err = m.dropBack(ctx)
+	}
+	if err == nil && (now.Stage == stageCloses || now.Stage == stageHolds) {
 		now.Stage = stageFollows
 		err = m.server.writeMark(ctx, now)
 	}
@@ -266,6 +282,9 @@ func (s *Server) detach(ctx context.Context, settings protocol.Settings, valid f
 func (s *Server) forget(ctx context.Context) error {
 	s.door.Shut()
 	if err := s.unsubscribe(ctx); err != nil {
+		return err
+	}
+	if _, err := s.once(ctx, "DROP SUBSCRIPTION IF EXISTS "+login); err != nil {
 		return err
 	}
 	return s.writeMark(ctx, mark{})

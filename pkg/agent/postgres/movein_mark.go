@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Stages of a cluster that began as the copy of another server.
+// Stages of a cluster that follows another server.
 const (
 	// stageFollows: all data was copied, and what is written at the source comes after it.
 	stageFollows = "follows"
@@ -16,6 +16,10 @@ const (
 	stageCloses = "closes"
 	// stageHolds: the source is closed, and all that was written there is here.
 	stageHolds = "holds"
+	// stageBack: another cluster cut over from this one, and this one may follow it. That cluster wrote the mark.
+	stageBack = "back"
+	// stageOpens: this one begins to. Its databases are open, and nobody but the agent is let in.
+	stageOpens = "opens"
 )
 
 // mark is what the database itself remembers of its source. It is replicated with the data, as the comment of the role
@@ -30,6 +34,21 @@ type mark struct {
 	Volume string `json:"volume,omitempty"`
 	// Schemas are the sums of the definitions in each database, as they were copied.
 	Schemas map[string]map[string]string `json:"schemas,omitempty"`
+	// Kept is set where nothing was copied.
+	Kept *kept `json:"kept,omitempty"`
+}
+
+// kept is what a cluster remembers of the one that cut over from it.
+type kept struct {
+	// System is the identifier of that cluster.
+	System string `json:"system"`
+	// From is where its log was when nobody could write: what comes later is not here.
+	From string `json:"from"`
+	// Closed identifies each database of this cluster as the other one closed it.
+	Closed map[string]string `json:"closed,omitempty"`
+	// Confirmed is up to where of that log all is here. It is written before the source is told, and replicated like what
+	// was applied before: a primary that reads it here has that.
+	Confirmed string `json:"confirmed"`
 }
 
 func (s *Server) readMark(ctx context.Context) (m mark, err error) {

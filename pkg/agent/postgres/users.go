@@ -26,7 +26,7 @@ func (s *Server) Users(ctx context.Context) ([]api.User, error) {
  has_database_privilege(r.oid, d.oid, 'CREATE')
  FROM pg_roles r LEFT JOIN pg_database d ON NOT r.rolsuper AND NOT d.datistemplate AND d.datname <> 'postgres'
  AND has_database_privilege(r.oid, d.oid, 'CONNECT')
- WHERE r.rolcanlogin AND r.rolname <> '`+User+`' ORDER BY 1, 3`)
+ WHERE r.rolcanlogin AND r.rolname <> '`+User+`' AND r.rolname !~ `+literal(ways+"$")+` ORDER BY 1, 3`)
 	if err != nil {
 		return nil, fmt.Errorf("list the users: %w", err)
 	}

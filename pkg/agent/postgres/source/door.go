@@ -30,6 +30,9 @@ type Door struct {
 	to *Source
 	// within are the connections that are passed on, of both sides.
 	within map[net.Conn]bool
+	// bounded are those that may not confirm more than is allowed to a source that is kept.
+	bounded map[*confirming]bool
+	allowed LSN
 }
 
 // Listen makes a door that is shut.
@@ -41,12 +44,13 @@ func Listen(path string) (*Door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for who wants to reach the source: %w", err)
 	}
-	d := &Door{listener: l, within: map[net.Conn]bool{}}
+	d := &Door{listener: l, within: map[net.Conn]bool{}, bounded: map[*confirming]bool{}}
 	go d.accept()
 	return d, nil
 }
 
-// Open lets programs in, to one source.
+// Open lets programs in, to one source. To one that is kept nothing is confirmed that Allow did not allow since the door
+// was shut.
 func (d *Door) Open(to Source) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +61,7 @@ func (d *Door) Open(to Source) {
 func (d *Door) Shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.to = nil
+	d.to, d.allowed = nil, 0
 	for c := range d.within {
 		_ = c.Close() // it may be closed
 	}
@@ -113,12 +117,20 @@ func (d *Door) pass(near net.Conn) {
 		return
 	}
 	ended := make(chan struct{}, 2)
-	for _, way := range [][2]net.Conn{{near, far.Conn}, {far.Conn, near}} {
-		go func() {
-			_, _ = io.Copy(way[1], way[0]) // either side may end it
-			ended <- struct{}{}
-		}()
-	}
+	bounded := d.bound(far.Conn)
+	defer d.unbound(bounded)
+	go func() {
+		if bounded != nil {
+			_ = bounded.pass(near) // either side may end it
+		} else {
+			_, _ = io.Copy(far.Conn, near)
+		}
+		ended <- struct{}{}
+	}()
+	go func() {
+		_, _ = io.Copy(near, far.Conn)
+		ended <- struct{}{}
+	}()
 	<-ended
 }
 

@@ -26,8 +26,8 @@ type Fence struct {
 	databases []Database
 }
 
-// marked is the setting of a database that says which cluster closed it.
-const marked = "dbop.closed_for"
+// Marked is the setting of a database that says which cluster closed it.
+const Marked = "dbop.closed_for"
 
 // Approach opens the sessions that a fence needs.
 func (s Source) Approach(ctx context.Context, own string, databases []Database) (*Fence, error) {
@@ -96,14 +96,14 @@ func (f *Fence) reopen(ctx context.Context) (err error) {
 	}
 	defer f.Leave()
 	got, err := f.keeper.Ask(ctx, "SELECT datname FROM pg_database d JOIN pg_db_role_setting s ON s.setdatabase = d.oid "+
-		"WHERE s.setrole = 0 AND "+literal(marked+"="+f.own)+" = ANY (s.setconfig)")
+		"WHERE s.setrole = 0 AND "+literal(Marked+"="+f.own)+" = ANY (s.setconfig)")
 	if err != nil || len(got[0]) == 0 {
 		return err
 	}
 	for _, row := range got[0] {
 		f.databases = append(f.databases, Database{Name: row[0]})
 	}
-	_, err = f.keeper.Ask(ctx, f.each("ALTER DATABASE %s ALLOW_CONNECTIONS true", "ALTER DATABASE %s RESET "+marked,
+	_, err = f.keeper.Ask(ctx, f.each("ALTER DATABASE %s ALLOW_CONNECTIONS true", "ALTER DATABASE %s RESET "+Marked,
 		"ALTER DATABASE %s RESET default_transaction_read_only"))
 	return err
 }
@@ -147,7 +147,7 @@ func pid(s *Session) string { return strconv.FormatUint(uint64(s.conn.PID()), 10
 // Close closes the databases, ends all sessions in them but those of this cluster, and returns where the log of the
 // source ends then: no write comes after that.
 func (f *Fence) Close(ctx context.Context) (end string, err error) {
-	_, err = f.keeper.Ask(ctx, f.each("ALTER DATABASE %s SET "+marked+" = "+literal(f.own),
+	_, err = f.keeper.Ask(ctx, f.each("ALTER DATABASE %s SET "+Marked+" = "+literal(f.own),
 		"ALTER DATABASE %s SET default_transaction_read_only = on", "ALTER DATABASE %s ALLOW_CONNECTIONS false"))
 	if err != nil {
 		return "", fmt.Errorf("close the databases of the source: %w", err)
@@ -187,9 +187,12 @@ func (f *Fence) Close(ctx context.Context) (end string, err error) {
 }
 
 // Reached waits until this cluster has confirmed all of the log up to a place, for each database. The names of its
-// slots begin with slots.
-func (f *Fence) Reached(ctx context.Context, slots, end string) error {
+// slots begin with slots. Confirm is called before each question.
+func (f *Fence) Reached(ctx context.Context, slots, end string, confirm func(context.Context) error) error {
 	for {
+		if err := confirm(ctx); err != nil {
+			return err
+		}
 		got, err := f.keeper.Ask(ctx, "SELECT count(*), min(confirmed_flush_lsn) FROM pg_replication_slots WHERE "+
 			"starts_with(slot_name, "+literal(slots)+") AND confirmed_flush_lsn >= "+literal(end)+"::pg_lsn")
 		if err == nil && got[0][0][0] == strconv.Itoa(len(f.databases)) {
@@ -227,4 +230,26 @@ func (f *Fence) Final(ctx context.Context, i int) (map[string]string, []Position
 		all = append(all, Position{Sequence: name, Last: got[i][0][0], Called: got[i][0][1] == "t"})
 	}
 	return sums(got[len(d.Sequences)]), all, nil
+}
+
+// Closed asks what identifies databases as they are now. Whoever opens one, or changes anything about it, changes that.
+const Closed = "SELECT datname, xmin FROM pg_database WHERE NOT datistemplate AND NOT datallowconn"
+
+// Identify returns what identifies each database that is closed.
+func (f *Fence) Identify(ctx context.Context) (map[string]string, error) {
+	got, err := f.keeper.Ask(ctx, Closed)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, row := range got[0] {
+		out[row[0]] = row[1]
+	}
+	return out, nil
+}
+
+// Note writes the comment of a role of the source.
+func (f *Fence) Note(ctx context.Context, role, text string) error {
+	_, err := f.keeper.Ask(ctx, "COMMENT ON ROLE "+identifier(role)+" IS "+literal(text))
+	return err
 }

@@ -23,6 +23,12 @@ const schema = `WITH c AS (SELECT c.*, n.nspname FROM pg_class c JOIN pg_namespa
   UNION ALL SELECT 'roles', oid, xmin::text FROM pg_authid)
 SELECT kind, md5(string_agg(oid || ':' || state, ';' ORDER BY oid, state)) FROM o GROUP BY 1`
 
+// Definitions asks a database for the sums of its definitions, by kind: see Sums.
+const Definitions = schema
+
+// Sums reads the answer to Definitions.
+func Sums(rows [][]string) map[string]string { return sums(rows) }
+
 func sums(rows [][]string) map[string]string {
 	out := map[string]string{}
 	for _, row := range rows {

@@ -28,6 +28,15 @@ type Source struct {
 	protocol.Source
 	// Secret is a directory with a password and certificates, or "".
 	Secret string
+	// Login, if it is set, is used instead of what the secret holds.
+	Login *Login
+}
+
+// Login is what a cluster leaves at the one that it cut over from, which may follow it: how that logs in.
+type Login struct {
+	User, Password string
+	// Authority is a file with the certificates of the authority that both clusters have, or "".
+	Authority string
 }
 
 // Connect logs in to a database. Parameters are those of the session.
@@ -62,6 +71,9 @@ func (s Source) config(database string) (*pgconn.Config, error) {
 		return nil, err
 	}
 	config.Database, config.User, config.Password = database, s.User, strings.TrimRight(string(password), "\r\n")
+	if s.Login != nil {
+		config.User, config.Password = s.Login.User, s.Login.Password
+	}
 	if config.User == "" {
 		config.User = defaultUser
 	}
@@ -78,7 +90,7 @@ func word(value string) string {
 
 func (s Source) tls(host string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
-	authority, err := s.file("ca.crt")
+	authority, err := s.authority()
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +116,21 @@ func (s Source) tls(host string) (*tls.Config, error) {
 	return config, nil
 }
 
+// authority is the authority that signed the certificate of the source; nil for those that the system knows.
+func (s Source) authority() ([]byte, error) {
+	if s.Login == nil || s.Login.Authority == "" {
+		return s.file("ca.crt")
+	}
+	raw, err := os.ReadFile(s.Login.Authority)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority of this cluster: %w", err)
+	}
+	return raw, nil
+}
+
 // file reads a key of the secret; nil is a key that is not there.
 func (s Source) file(name string) ([]byte, error) {
-	if s.Secret == "" {
+	if s.Secret == "" || s.Login != nil {
 		return nil, nil
 	}
 	raw, err := os.ReadFile(filepath.Join(s.Secret, name)) //nolint:gosec // both are ours

@@ -73,7 +73,7 @@ UNION ALL SELECT 'unfit', format('the trigger %I of %I.%I is ENABLE ALWAYS or RE
   WHERE NOT t.tgisinternal AND t.tgenabled IN ('A', 'R') AND` + made + `
 UNION ALL SELECT 'left', format('rows of the unlogged table %I.%I', n.nspname, c.relname) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence = 'u' AND` + made + `
-UNION ALL SELECT 'left', format('the publication %I', pubname) FROM pg_publication WHERE NOT starts_with(pubname, $own)
+UNION ALL SELECT 'left', format('the publication %I', pubname) FROM pg_publication WHERE NOT starts_with(pubname || '_', $own)
 UNION ALL SELECT 'left', format('the subscription %I', subname) FROM pg_subscription s JOIN pg_database d
   ON d.oid = s.subdbid WHERE d.datname = current_database()
 UNION ALL SELECT 'left', format('what was added to tables of the extension %I', extname) FROM pg_extension
@@ -120,7 +120,7 @@ func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major
 	}
 	out.agent = row[8] == "t"
 	unfit(n[0] < oldest, "it is PostgreSQL %s, and only %d and later can be followed", row[1], oldest)
-	unfit(n[0] > int64(major), "it is PostgreSQL %s, and this cluster is the older %d", row[1], major)
+	unfit(n[0] > int64(major) && !s.Kept, "it is PostgreSQL %s, and this cluster is the older %d", row[1], major)
 	unfit(row[2] == "t", "it is a replica, and a cut over ends writes at the primary: name that")
 	unfit(row[3] != "logical", "its wal_level is %s: set it to logical, which takes a restart there", row[3])
 	unfit(row[4] != "t", "the user %q is no superuser, who alone may read all and close its databases", s.user())
@@ -133,7 +133,10 @@ func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major
 		}
 	}
 	// Each takes one slot and one sender for good, and two more while a database is copied.
-	need := int64(len(databases)) + syncWorkers
+	need := int64(len(databases))
+	if !s.Kept {
+		need += syncWorkers
+	}
 	unfit(n[5] < need, "%d slots are free there, and %d are needed: raise max_replication_slots", n[5], need)
 	unfit(n[6] < need, "%d senders are free there, and %d are needed: raise max_wal_senders", n[6], need)
 	return databases, nil
