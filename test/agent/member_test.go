@@ -103,6 +103,9 @@ func (m *member) start() {
 	cmd := exec.Command(filepath.Join(built, "dbop-agent"), "guard", "--config", path)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
+	if e, is := s.engine.(interface{ environment() []string }); is {
+		cmd.Env = e.environment()
+	}
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

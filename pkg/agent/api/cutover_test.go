@@ -16,11 +16,19 @@ type mover struct {
 	led      bool
 	halted   int
 	unhalted int
+	// may answers whether the way back can be gone, fails what a halt does; back says that one was asked for.
+	may   func() error
+	fails error
+	back  bool
+	ended int
 }
 
 func (*mover) Source(context.Context) *Source { return nil }
 
-func (m *mover) Halt(ctx context.Context, _ Cutover, leads func() bool) (Halted, error) {
+func (m *mover) Halt(ctx context.Context, how Cutover, leads func() bool) (Halted, error) {
+	if m.back = how.Back; m.fails != nil {
+		return Halted{}, m.fails
+	}
 	m.halted++
 	if m.during != nil {
 		m.during()
@@ -28,9 +36,6 @@ func (m *mover) Halt(ctx context.Context, _ Cutover, leads func() bool) (Halted,
 	m.led = leads()
 	return Halted{Since: time.Now(), Paused: time.Hour, Compared: "it agrees"}, ctx.Err()
 }
-
-func (*mover) CanFollow(context.Context, protocol.Source) error { return nil }
-func (*mover) EndBack(context.Context) error                    { return nil }
 
 func (m *mover) Unhalt(context.Context) error {
 	m.unhalted++
@@ -44,7 +49,7 @@ func following(t *testing.T) (*agent, *mover, *Service) {
 	d := *a.node.Document()
 	d.Source = &protocol.Source{Address: "there:6379"}
 	for id, one := range d.Members {
-		one.Level = protocol.LevelOf((*protocol.EndSource)(nil).Kind())
+		one.Level = protocol.LevelOf((*protocol.BeginSource)(nil).Kind())
 		d.Members[id] = one
 	}
 	a.node = protocol.New(protocol.Config{ID: "m1", Start: 1, Document: d})

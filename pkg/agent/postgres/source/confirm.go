@@ -146,6 +146,7 @@ func (c *confirming) allow(to LSN) error {
 	content := c.status()
 	c.mu.Unlock()
 	content[statusLength-1] = 0 // no answer is asked for
+
 	head := binary.BigEndian.AppendUint32([]byte{copyMessage}, uint32(len(content)+4)) //nolint:gosec // it is short
 	_, err := c.far.Write(append(head, content...))
 	return err
