@@ -29,7 +29,7 @@ func (p *pair) noWay(what, want string) {
 func TestMoveBackRefused(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, 1, 2, logical{}, logical{})
-	p.noWay("before a cut over", "was prepared")
+	p.noWay("before a cut over", "no cut over from this cluster prepared one")
 	p.next.cutOver(api.Cutover{Back: true})
 	p.more("at the later cluster")
 	former := p.old.leader()
@@ -58,9 +58,14 @@ func TestMoveBackRefused(t *testing.T) {
 	open(false)
 	p.noWay("a database that was open", "somebody changed the database \"app\"")
 	later := p.next.leader()
-	later.kill()
-	p.next.wait("another primary", func() bool { n := p.next.primary(); return n != nil && n != later })
-	later.start()
+	other := p.next.members[0]
+	if other == later {
+		other = p.next.members[1]
+	}
+	p.next.wait("all stream", p.next.whole)
+	if err := later.client.Switchover(t.Context(), api.Switchover{Target: other.id}); err != nil {
+		t.Fatal(err)
+	}
 	// As if nobody had touched the database.
 	if _, err := former.askIn("postgres", "SET allow_system_table_mods = on; DO $$ DECLARE mark json; BEGIN "+
 		"SELECT shobj_description(oid, 'pg_authid')::json INTO mark FROM pg_roles WHERE rolname = 'dbop'; "+

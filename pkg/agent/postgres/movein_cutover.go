@@ -136,6 +136,9 @@ func (m *moveIn) approach(ctx context.Context, now mark) (*source.Fence, error) 
 	if len(m.survey.Unfit) > 0 {
 		return nil, unfitError(m.survey.Unfit)
 	}
+	if err := m.confirm(ctx, now); err != nil {
+		return nil, err
+	}
 	of, err := m.slots(ctx, now)
 	switch {
 	case err != nil:

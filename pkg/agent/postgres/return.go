@@ -29,11 +29,11 @@ func (s *Server) CanFollow(ctx context.Context, from protocol.Source) error {
 	if err != nil {
 		return err
 	}
+	if now.Stage != stageBack || now.Kept == nil {
+		return api.NoBack{Why: "no cut over from this cluster prepared one"}
+	}
 	if err := m.enter(ctx); err != nil {
 		return err
-	}
-	if now.Stage != stageBack || now.Kept == nil {
-		return api.NoBack{Why: "the cut over from this cluster prepared none, or none was done"}
 	}
 	if err := m.untouched(ctx, now); err != nil {
 		return err
@@ -146,10 +146,12 @@ func (m *moveIn) roundBack(ctx context.Context, now mark) error {
 	if now.Kept == nil {
 		return unfitError{"nothing here says from where on: no cut over from this cluster prepared a way back"}
 	}
+	if !m.linked {
+		m.tell(func(t *api.Source) { t.Following, t.Linked = true, false }) // no copy is under way
+	}
 	if now.Stage != stageFollows {
 		return m.begin(ctx, now)
 	}
-	m.tell(func(t *api.Source) { t.Following, t.Linked = true, false })
 	if !m.linked {
 		if err := m.continues(ctx, now); err != nil {
 			return noReturn(err)
